@@ -5,7 +5,7 @@ Every refusal is one line: what was found, where, what was expected, and the nea
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 
 class IngestError(Exception):
@@ -52,14 +52,15 @@ def brief(found: object) -> str:
     return shown if len(shown) <= 60 else f"{shown[:57]}…{shown[-1]}"
 
 
-def listed(names: Sequence[str], most: int) -> str:
+def listed(names: Iterable[str], most: int = 5) -> str:
     """The first names, and how many more there are.
 
     >>> listed(["A", "B"], 2), listed(["A", "B", "C"], 1)
     ('A, B', 'A and 2 more')
     """
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+    found = list(names)
+    more = f" and {len(found) - most:,} more" if len(found) > most else ""
+    return ", ".join(found[:most]) + more
 
 
 def nearest(found: str, known: Iterable[str]) -> str:

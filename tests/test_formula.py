@@ -26,7 +26,7 @@ from ingest.errors import CyclicQuantity, IngestError, MissingQuantity, UsageErr
 @pytest.fixture
 def own_registry(monkeypatch):
     """An empty registry, so that a test can define quantities of its own."""
-    registry.load_formulas()
+    registry.load_modules(registry.FIELDS)
     declared = {}
     monkeypatch.setattr(registry, "_declared", declared)
     return declared, declared

@@ -25,17 +25,6 @@ class Value(NamedTuple):
     note: str = ""
 
 
-class Source(NamedTuple):
-    """A source of values."""
-
-    id: str
-    title: str
-    kind: str = ""
-    url: str = ""
-    version: str = ""
-    note: str = ""
-
-
 class Shape(NamedTuple):
     """How a field is read from YAML: its form, unit, keys of a table, default, and whether it is required."""
 

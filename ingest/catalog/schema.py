@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from ingest.catalog.records import GRADES, PRECISIONS, Encoding, Entry, Rate, Record, Shape, Source, Value
+from ingest.catalog.records import GRADES, PRECISIONS, Encoding, Entry, Rate, Record, Shape, Value
 from ingest.catalog.yaml_reader import line_of, read_text
 from ingest.engine.messages import Message, Option
+from ingest.engine.value import Source
 from ingest.errors import CatalogError, UsageError, brief, expected_one_of, nearest
 from ingest.units import parse
 
@@ -43,9 +44,7 @@ class Reader:
     def fields(self, record: type[Record], data: Mapping[str, Any], keys: Keys) -> dict[str, Any]:
         """Return the values of a record's fields."""
         shapes = record.shapes
-        for key in data:
-            if key not in shapes:
-                raise self.fail((*keys, key), f"unknown key '{key}', {expected_one_of(key, shapes)}")
+        self.mapping(data, keys, shapes)
         for name, shape in shapes.items():
             if shape.required and data.get(name) is None:
                 raise self.fail(keys, f"'{name}' is missing, expected {_expected(shape)}")
@@ -70,26 +69,21 @@ class Reader:
                 name: Encoding(**self.fields(Encoding, self.mapping(part, (*keys, name)), (*keys, name)))
                 for name, part in self.mapping(item, keys).items()
             }
-        table = self.mapping(item, keys)
-        for name in table:
-            if shape.keys and name not in shape.keys:
-                raise self.fail((*keys, name), f"unknown key '{name}', {expected_one_of(name, shape.keys)}")
-        return {name: self.value(part, shape, (*keys, name)) for name, part in table.items()}
+        return {name: self.value(part, shape, (*keys, name)) for name, part in self.mapping(item, keys, shape.keys).items()}
 
-    def mapping(self, item: Any, keys: Keys) -> dict[str, Any]:
-        """Return the item as a mapping; raises if it is not one."""
+    def mapping(self, item: Any, keys: Keys, known: Collection[str] = ()) -> dict[str, Any]:
+        """Return the item as a mapping; raises if it is not one, or where keys are known and it has another one."""
         if not isinstance(item, dict):
             raise self.fail(keys, f"found {brief(item)}, expected keys and values")
+        for key in item if known else ():
+            if key not in known:
+                raise self.fail((*keys, key), f"unknown key '{key}', {expected_one_of(key, known)}")
         return item
 
     def value(self, item: Any, shape: Shape, keys: Keys) -> Value:
         """Return a sourced value in base units."""
         unit = shape.unit
-        parts = self.mapping(item, keys)
-        allowed = (*Value._fields, "supply")
-        for key in parts:
-            if key not in allowed:
-                raise self.fail((*keys, key), f"unknown key '{key}', {expected_one_of(key, allowed)}")
+        parts = self.mapping(item, keys, (*Value._fields, "supply"))
         for key in ("value", "unit", "source", "grade"):
             if parts.get(key) in (None, ""):
                 reason = "no source, no load" if key == "source" else f"expected one of {', '.join(GRADES)}"
@@ -140,13 +134,9 @@ def read_sources(path: Path, data: Any) -> dict[str, Source]:
         CatalogError: a source without a title or with an unknown key.
     """
     reader = Reader(path, {})
-    allowed = Source._fields[1:]
     found = {}
     for name, item in reader.mapping(data, ()).items():
-        parts = reader.mapping(item, (name,))
-        for key in parts:
-            if key not in allowed:
-                raise reader.fail((name, key), f"unknown key '{key}', {expected_one_of(key, allowed)}")
+        parts = reader.mapping(item, (name,), Source._fields[1:])
         if not parts.get("title"):
             raise reader.fail((name,), "'title' is missing, expected the title of the source")
         found[name] = Source(id=name, **{key: str(part) for key, part in parts.items() if part is not None})

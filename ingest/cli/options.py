@@ -43,16 +43,12 @@ def stacked(options: list[Callable[[Command], Command]]) -> Callable[[Command], 
     return decorate
 
 
-def output_options(function: Command) -> Command:
-    """Add `--format` and `--output`."""
-    return stacked(
-        [
-            click.option("--format", "form", type=OneOf(FORMATS), help="table, json, csv or markdown. [default: table]"),
-            click.option("-o", "--output", metavar="FILE", help="Write to a file; its suffix chooses the format."),
-        ]
-    )(function)
-
-
+output_options = stacked(
+    [
+        click.option("--format", "form", type=OneOf(FORMATS), help="table, json, csv or markdown. [default: table]"),
+        click.option("-o", "--output", metavar="FILE", help="Write to a file; its suffix chooses the format."),
+    ]
+)
 catalog_option = click.option(
     "--catalogs", multiple=True, metavar="DIR", help="Folder with entries of your own; repeatable, the last one overrides."
 )

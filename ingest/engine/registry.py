@@ -83,7 +83,8 @@ class InputQuantity(NamedTuple):
     label: str = ""
 
 
-#: Fields of `bw`, which starts often: a name that they declare costs no import of the others.
+#: The package of the formulas, and the fields of `bw`, which starts often: a name of theirs costs no import of the others.
+FIELDS = "ingest.formulas"
 FIRST = ("inputs", "bandwidth")
 _declared: dict[str, Formula | InputQuantity] = {}
 _loaded: set[str] = set()
@@ -98,18 +99,13 @@ def load_modules(package: str) -> None:
         _loaded.add(package)
 
 
-def load_formulas() -> None:
-    """Import every module of formulas, which registers them; once."""
-    load_modules("ingest.formulas")
-
-
 def _declaration(name: str) -> Formula | InputQuantity | None:
     """The formula or the input of a name, whatever has been imported so far; None where no field declares it."""
     if name not in _declared:
         for module in FIRST:
-            import_module(f"ingest.formulas.{module}")
+            import_module(f"{FIELDS}.{module}")
         if name not in _declared:
-            load_formulas()
+            load_modules(FIELDS)
     return _declared.get(name)
 
 
@@ -126,7 +122,7 @@ class Declared(Mapping[str, Kind]):
         return found
 
     def __iter__(self) -> Iterator[str]:
-        load_formulas()
+        load_modules(FIELDS)
         return (name for name, one in _declared.items() if isinstance(one, self._kind))
 
     def __len__(self) -> int:

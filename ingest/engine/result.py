@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ingest.engine.registry import Step, steps_below, unit_of
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, Quantity
+from ingest.engine.value import Input, Quantity, Source
 from ingest.version import __version__
 
 if TYPE_CHECKING:
@@ -18,22 +18,6 @@ if TYPE_CHECKING:
 SCHEMA = "ingest/1"
 #: Citations that name no source: a value without one, and a formula that defines its quantity.
 NO_SOURCE = ("", "definition")
-
-
-class Source(Protocol):
-    """A source of the catalogs."""
-
-    @property
-    def id(self) -> str:
-        """Its id."""
-
-    @property
-    def title(self) -> str:
-        """Its title."""
-
-    @property
-    def url(self) -> str:
-        """Where it is published."""
 
 
 class Sources(Protocol):

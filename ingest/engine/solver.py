@@ -99,6 +99,12 @@ class Quantities:
             raise ValueError(f"{name} is chosen after the quantities are frozen")
         self._steps[name] = linked(name, self.step(formula), self.owner)
 
+    def choose_first(self, name: str, *formulas: str) -> None:
+        """Let a quantity be what the first formula yields that can be computed, if any does; an input still wins."""
+        best = next((formula for formula in formulas if self.find(formula) is not None), None)
+        if best is not None:
+            self.choose(name, best)
+
     def link(self, name: str, step: Step) -> None:
         """Let a quantity be another one, such as that of a data set, under a name of its own.
 

@@ -8,6 +8,17 @@ from ingest.engine.messages import Message, Option
 from ingest.units import display
 
 
+class Source(NamedTuple):
+    """A source of values."""
+
+    id: str
+    title: str
+    kind: str = ""
+    url: str = ""
+    version: str = ""
+    note: str = ""
+
+
 class Evidence(NamedTuple):
     """One piece of evidence behind a value; `runs` are the single figures where it is their median."""
 
@@ -38,10 +49,14 @@ class Input(NamedTuple):
     note: str = ""
     parts: tuple[Evidence, ...] = ()
 
+    def by_default(self, why: str, *supply: str | Option) -> Input:
+        """The value, as one that holds until the user sets it; `supply` names the ways."""
+        return self._replace(origin="default", note=Message(why, supply=supply))
+
 
 def assumed(value: float, why: str, *supply: str | Option, source: str = "", where: str = "") -> Input:
-    """A value that holds until the user sets it; `supply` names the ways."""
-    return Input(value, None, None, "default", source, where, "assumed", Message(why, supply=supply))
+    """A value that nobody has published, and that holds until the user sets it; `supply` names the ways."""
+    return Input(value, source=source, where=where, grade="assumed").by_default(why, *supply)
 
 
 class Quantity(NamedTuple):

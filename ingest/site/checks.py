@@ -14,11 +14,12 @@ from ingest.engine.derivation_graph import QuantityRow
 from ingest.engine.messages import Message, in_site_words
 from ingest.engine.registry import Step
 from ingest.engine.solver import Quantities
+from ingest.errors import listed
 from ingest.site.datasets import SIZES as DATA_SIZES
 from ingest.site.datasets import there
 from ingest.site.jobs import RATES, SIZED, Policy, family_of
 from ingest.site.site_file import Keys, Site, unknown_name
-from ingest.sizing.rules import Finding, Valued, applying, finding, listed, of_each_job, place_of_largest
+from ingest.sizing.rules import Finding, Valued, applying, finding, of_each_job, place_of_largest
 from ingest.units import display
 
 #: Rules of a job that `plan` prints, each with its place below the job; `bw` and `checkpoint` print the others.

@@ -15,13 +15,13 @@ from ingest.engine.messages import in_site_words, message_of
 from ingest.engine.registry import Step
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
-from ingest.errors import IngestError
+from ingest.errors import IngestError, listed
 from ingest.site.jobs import family_of
 from ingest.site.site_file import Keys, Site
 from ingest.sizing.dataset import dataset
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.job import encoding_of
-from ingest.sizing.rules import applying, finding, listed
+from ingest.sizing.rules import applying, finding
 from ingest.units import parse
 
 PUBLISHED_FOR = "recsys"

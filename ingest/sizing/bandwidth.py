@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,9 +21,9 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity, UsageError
 from ingest.sizing.evidence_choice import OUTCOMES, RateBasis, rate_basis_of
-from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, family_of, from_catalog
+from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, family_of, from_fields
 from ingest.sizing.job import CLIENTS, Job, Written, job_of, names_of, number_of, parse_axis
-from ingest.sizing.published_rates import measured
+from ingest.sizing.published_rates import published
 from ingest.sizing.rules import Finding, Valued, applying, finding, unused
 from ingest.sizing.transfer import transferred
 from ingest.units import display
@@ -205,8 +206,7 @@ def _results(known: Quantities, catalog: Catalog) -> tuple[dict[str, Quantity], 
 
 def _client(name: str, catalog: Catalog) -> dict[str, Input]:
     """The read bandwidth of one of `CLIENTS`; empty where it is unknown."""
-    client = catalog.get(Storage, CLIENTS[name]).client_read_bandwidth
-    return {} if client is None else {"client_bandwidth_per_node": from_catalog(client)}
+    return from_fields({"client_bandwidth_per_node": catalog.get(Storage, CLIENTS[name]).client_read_bandwidth})
 
 
 def _option_hint(error: MissingQuantity) -> str:
@@ -229,12 +229,11 @@ def warnings_for(basis: RateBasis, results: Results, used: Collection[str], cata
     """
     found = [
         *_of_results(basis, results),
-        *_of_samples(basis),
+        *_of_options(basis),
         *_of_dataset(basis, results),
         *_of_guidance(basis, results, catalog),
         *_of_precision(basis, results, catalog),
         *_of_clients(results, catalog),
-        *_without_effect(basis),
     ]
     return [one.message() for one in applying(found)] + [unused(option) for option in _unused_options(basis, used)]
 
@@ -255,11 +254,19 @@ def _of_results(basis: RateBasis, results: Results) -> Iterator[Finding | None]:
         yield finding("W09", results.get, words, node=node)
 
 
-def _of_samples(basis: RateBasis) -> Iterator[Finding | None]:
-    if (basis.job.encoding or "").endswith("decoded") and basis.job.sample_bytes is None:
+def _of_options(basis: RateBasis) -> Iterator[Finding | None]:
+    """Options that mean something else than they seem to, or that have no effect."""
+    job = basis.job
+    if (job.encoding or "").endswith("decoded") and job.sample_bytes is None:
         yield finding("W03", words={"sample": "decoded"})
-    if basis.job.bytes_per_token is not None and PARTIAL in basis.job.bytes_per_token.note:
+    if job.bytes_per_token is not None and PARTIAL in job.bytes_per_token.note:
         yield finding("W04", words={"text": "part"}, part=PARTIAL)
+    if job.protocol and basis.levels[0].given.keys() != {RATE}:
+        yield finding("W10", words={"protocol": "not measured"})
+    if job.protocol and job.samples_per_second is not None:
+        yield finding("W11", words={"protocol": "rate given"})
+    if job.encoding and job.sample_bytes is not None:
+        yield finding("W12", words={"encoding": "bytes given"})
 
 
 def _of_dataset(basis: RateBasis, results: Results) -> Iterator[Finding | None]:
@@ -300,7 +307,8 @@ def _of_precision(basis: RateBasis, results: Results, catalog: Catalog) -> Itera
     for precision in dict.fromkeys(family_of(rate.precision)[0] for rate in catalog.rates(model)):
         if precision in family_of(basis.precision):
             continue
-        other = {"measured": measured, "transferred": transferred}[level](catalog, model, gpu, precision, None, gpus)
+        find = transferred if level == "transferred" else partial(published, "measured")
+        other = find(catalog, model, gpu, precision, None, gpus)
         if other is not None:
             known: dict[str, Valued | float | None] = {**results, "rate_at_precision": other.given[RATE].value}
             yield finding("W06", known, precision=precision, basis=other.basis)
@@ -316,18 +324,7 @@ def _of_clients(results: Results, catalog: Catalog) -> Iterator[Finding | None]:
     yield finding("W08", results.get, one=reach[0], other=other)
 
 
-def _without_effect(basis: RateBasis) -> Iterator[Finding | None]:
-    job = basis.job
-    if job.protocol and basis.levels[0].given.keys() != {RATE}:
-        yield finding("W10", words={"protocol": "not measured"})
-    if job.protocol and job.samples_per_second is not None:
-        yield finding("W11", words={"protocol": "rate given"})
-    if job.encoding and job.sample_bytes is not None:
-        yield finding("W12", words={"encoding": "bytes given"})
-
-
 def _unused_options(basis: RateBasis, used: Collection[str]) -> Iterator[Option]:
-    """Options that are quantities, and settings, on which no result depends."""
     job = basis.job
     options = {name: option for option, name in job.QUANTITIES.items() if getattr(job, option) is not None}
     of_text = {"tokens_per_sample"} if job.bytes_per_token is not None else set()
@@ -372,16 +369,9 @@ class Scenarios:
         """One row per scenario and result."""
         import pandas
 
-        keys = ["model", "gpu", "nodes"]
-        frames = {
-            (
-                one.inputs.get("model", {}).get("value"),
-                one.inputs.get("gpu", {}).get("value"),
-                one.nodes,
-            ): one.to_frame()
-            for one in self.scenarios
-        }
-        return pandas.concat(frames, names=keys)
+        named = ((*(one.inputs.get(key, {}).get("value") for key in ("model", "gpu")), one.nodes) for one in self.scenarios)
+        frames = [one.to_frame() for one in self.scenarios]
+        return pandas.concat(frames, keys=list(named), names=["model", "gpu", "nodes"])
 
 
 def bw(

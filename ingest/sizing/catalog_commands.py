@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ingest.architecture.catalog_entries import Structure, structure
-from ingest.catalog.records import KINDS, STORAGE_CLASSES, Corpus, Encoding, Entry, Gpu, Model, Node, Pipeline, Storage, Value
+from ingest.catalog.records import KINDS, STORAGE_CLASSES, Encoding, Entry, Gpu, Model, Storage, Value
 from ingest.catalog.schema import read_sources
 from ingest.catalog.store import Catalog
 from ingest.catalog.yaml_reader import read_yaml
@@ -26,6 +26,13 @@ if TYPE_CHECKING:
 Folders = Sequence[str | Path]
 #: every kind that can be listed and shown: the records, and the architectures
 LISTED: dict[str, type[Entry]] = {**KINDS, Structure.kind: Structure}
+#: kind -> its fields that name entries, and the kinds of these
+REFERENCES = {
+    "models": {"family": "families"},
+    "gpus": {"usual_node": "nodes"},
+    "nodes": {"gpu": "gpus"},
+    "corpora": {"pipeline": "pipelines"},
+}
 ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
@@ -70,10 +77,8 @@ class CatalogEntry:
     @property
     def results(self) -> dict[str, Value]:
         """The values by name."""
-        found: dict[str, Value] = {}
-        for name in self.entry.shapes:
-            found.update(_flat(name, getattr(self.entry, name)))
-        return found
+        fields = ((name, getattr(self.entry, name)) for name in self.entry.shapes)
+        return {inner: value for field in fields for inner, value in _flat(*field).items()}
 
     @property
     def words(self) -> dict[str, str]:
@@ -226,22 +231,17 @@ def _check_file(catalog: Catalog, folder: Path, path: Path) -> None:
 
 
 def _check_references(catalog: Catalog, entry: Entry) -> None:
-    """Refuse references to unknown entries."""
+    for field, kind in REFERENCES.get(entry.kind, {}).items():
+        if name := getattr(entry, field):
+            catalog.referred(KINDS[kind], name, by=entry.path)
     if isinstance(entry, Model):
-        catalog.referred(KINDS["families"], entry.family, by=entry.path)
         if (rates := entry.path.with_suffix(".csv")).is_file():
             _check_rates(catalog, entry, rates)
-    elif isinstance(entry, Gpu) and entry.usual_node:
-        catalog.referred(Node, entry.usual_node, by=entry.path)
-    elif isinstance(entry, Node):
-        catalog.referred(Gpu, entry.gpu, by=entry.path)
     elif isinstance(entry, Storage):
         if entry.family not in STORAGE_CLASSES:
             raise IngestError(f"{entry.path}: family: found '{entry.family}', {expected_one_of(entry.family, STORAGE_CLASSES)}")
         for name in entry.protections:
             catalog.referred(Storage, name, by=entry.path)
-    elif isinstance(entry, Corpus) and entry.pipeline:
-        catalog.referred(Pipeline, entry.pipeline, by=entry.path)
 
 
 def _check_rates(catalog: Catalog, model: Model, path: Path) -> None:

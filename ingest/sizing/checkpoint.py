@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from ingest.engine.registry import solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
-from ingest.errors import MissingQuantity, one_of
+from ingest.errors import one_of
 from ingest.sizing.checkpoint_files import (
     LAYOUTS,
     CheckpointContent,
@@ -26,8 +25,8 @@ from ingest.sizing.checkpoint_files import (
     largest_stage_factor,
 )
 from ingest.sizing.checkpoint_schedule import interval_table, plan_interval, tier_table
-from ingest.sizing.evidence_ladder import from_catalog
-from ingest.sizing.job import Written, by_user, counts_of, machine_of, quantities_of, settings_of
+from ingest.sizing.evidence_ladder import from_catalog, from_fields
+from ingest.sizing.job import Written, by_user, counts_of, gpus_in_node, machine_of, quantities_of, settings_of
 from ingest.sizing.optimizer_states import ModelSize, kept_by, optimizer_of, size_of, width_of, zero_stage_of
 from ingest.sizing.rules import applying, finding, unused
 from ingest.units import parse
@@ -48,39 +47,29 @@ DEFAULTS = (
 
 def of_machine(gpu: str | None, failures: str | None, catalog: Catalog) -> dict[str, Input]:
     """Return the inputs from the machine: host link and node of the GPU, failure rate of a node."""
-    card, node = machine_of(gpu, None, catalog)
-    given: dict[str, Input] = {}
-    if card is not None and card.host_link_bandwidth is not None:
-        given["device_to_host_bandwidth"] = from_catalog(card.host_link_bandwidth)
-    elif card is None:
-        usual = catalog.get(Gpu, USUAL_GPU)
-        if usual.host_link_bandwidth is not None:
-            note = Message(f"the host link of {usual.name}", supply=("gpu",))
-            given["device_to_host_bandwidth"] = from_catalog(usual.host_link_bandwidth)._replace(origin="default", note=note)
-    if node is not None:
-        given["gpus_per_node"] = from_catalog(node.gpus_per_node)
+    named, node = machine_of(gpu, None, catalog)
+    card = named or catalog.get(Gpu, USUAL_GPU)
+    given = from_fields({"device_to_host_bandwidth": card.host_link_bandwidth})
+    if named is None:
+        given = {name: item.by_default(f"the host link of {card.name}", "gpu") for name, item in given.items()}
+    given |= gpus_in_node(None, node)
     if failures is not None:
         given |= _failure_rate(catalog.get(Failures, failures))
     return given
 
 
 def _failure_rate(entry: Failures) -> dict[str, Input]:
-    note = Message(f"failure rate of {entry.name}", supply=("checkpoint.mtti", "checkpoint.failures"))
     counted = {"observed_interrupts": entry.interrupts, "observed_seconds": entry.period, "observed_nodes": entry.nodes}
-    named = {"failures_per_node_second": entry.rate} if entry.rate is not None else counted
-    given = {
-        name: from_catalog(value)._replace(origin="default", note=note) for name, value in named.items() if value is not None
-    }
+    named = from_fields({"failures_per_node_second": entry.rate} if entry.rate is not None else counted)
+    note, ways = f"failure rate of {entry.name}", ("checkpoint.mtti", "checkpoint.failures")
+    given = {name: item.by_default(note, *ways) for name, item in named.items()}
     # The failure rate is per node as its source counts nodes, so the job is counted in these nodes.
     return {**given, "gpus_per_node": from_catalog(entry.gpus_per_node)}
 
 
 def of_policy(options: Mapping[str, float], keep: str | float | None) -> dict[str, Input]:
     """Return the checkpoint policy and its defaults: overhead, drain window, restore time, retention."""
-    default = {
-        name: Input(number, origin="default", note=Message(note, supply=(f"checkpoint.{option}",)))
-        for name, number, note, option in DEFAULTS
-    }
+    default = {name: Input(number).by_default(note, f"checkpoint.{option}") for name, number, note, option in DEFAULTS}
     default["checkpoints_kept_forever"] = Input(0, note="none is kept permanently")
     if "checkpoint_interval" in options and "write_bandwidth" in options:
         del default["waste_allowed"]
@@ -212,23 +201,21 @@ def checkpoint(
     settings = settings_of(set)
     one_of("--mode", mode, MODES)
     one_of("--readers", readers, READERS)
-    options = quantities_of(
-        QUANTITIES,
-        {
-            "gpus": gpus,
-            "tensor_parallel": tensor_parallel,
-            "pipeline_parallel": pipeline_parallel,
-            "mtti": mtti,
-            "interval": interval,
-            "waste": waste,
-            "drain_fraction": drain_fraction,
-            "persistent_every": persistent_every,
-            "restart_time": restart_time,
-            "write_bandwidth": write_bandwidth,
-            "duration": duration,
-            "tier_capacity": tier_capacity,
-        },
-    )
+    numbers = {
+        "gpus": gpus,
+        "tensor_parallel": tensor_parallel,
+        "pipeline_parallel": pipeline_parallel,
+        "mtti": mtti,
+        "interval": interval,
+        "waste": waste,
+        "drain_fraction": drain_fraction,
+        "persistent_every": persistent_every,
+        "restart_time": restart_time,
+        "write_bandwidth": write_bandwidth,
+        "duration": duration,
+        "tier_capacity": tier_capacity,
+    }
+    options = quantities_of(QUANTITIES, numbers)
     sized = size_of(model, catalog, settings)
     given = {**sized.given, **kept_by(optimizer_of(optimizer, catalog), precision, sized, settings)}
     given["weight_bytes_per_parameter"] = Input(width_of(precision), note=f"a weight at {precision}")
@@ -241,8 +228,7 @@ def checkpoint(
     known = Quantities(given)
     files = _lay_out(known, chosen, ranks, sized)
     unmet, warnings = plan_interval(known, mode, options)
-    with suppress(MissingQuantity):
-        known.choose("restart_read_bytes", f"restart_bytes_{readers}")
+    known.choose_first("restart_read_bytes", f"restart_bytes_{readers}")
     results, unknown = _results(known, mode, ranks)
     words = {"model": model, "optimizer": optimizer, "precision": precision, "mode": mode, "readers": readers, "layout": chosen}
     defaults = {**_DEFAULTS, **({"layout": chosen} if layout is None else {})}
@@ -293,11 +279,7 @@ _DEFAULTS = {"optimizer": "adamw", "precision": "bf16", "mode": "sync", "readers
 def _rank_layout(
     given: dict[str, Input], sized: ModelSize, expert_parallel: int | str, zero_stage: int | str
 ) -> RankLayout | None:
-    """The parallel groups; None if the number of GPUs is unknown.
-
-    Raises:
-        UsageError: group sizes that do not divide the GPUs or the model.
-    """
+    """The parallel groups; None if the number of GPUs is unknown."""
     stage, expert = zero_stage_of(zero_stage), parse(expert_parallel, "1", "--expert-parallel")
     if expert < 1 or expert % 1:
         raise option_error("expert_parallel", f": found {expert_parallel}, expected a whole number above 0")
@@ -325,10 +307,9 @@ def _as_published(given: Mapping[str, Input], sized: ModelSize, gpus: int) -> di
     shards = entry.tensor_parallel.value * entry.pipeline_parallel.value
     if {"tensor_parallel", "pipeline_parallel"} & given.keys() or gpus % shards:
         return {}
-    ways = ("checkpoint.tensor_parallel", "checkpoint.pipeline_parallel")
-    note = Message("as in the published training run", supply=ways)
-    named = {"tensor_parallel": entry.tensor_parallel, "pipeline_parallel": entry.pipeline_parallel}
-    return {name: from_catalog(value)._replace(origin="default", note=note) for name, value in named.items()}
+    note, ways = "as in the published training run", ("checkpoint.tensor_parallel", "checkpoint.pipeline_parallel")
+    named = from_fields({"tensor_parallel": entry.tensor_parallel, "pipeline_parallel": entry.pipeline_parallel})
+    return {name: item.by_default(note, *ways) for name, item in named.items()}
 
 
 def _lay_out(known: Quantities, layout: str, ranks: RankLayout | None, sized: ModelSize) -> list[CheckpointFiles]:
@@ -364,7 +345,6 @@ def _unsaved_bytes(known: Quantities, layout: str, ranks: RankLayout | None) -> 
 
 
 def _writers(known: Quantities, layout: str, ranks: RankLayout, sized: ModelSize) -> None:
-    """Set the ranks that write weights and optimizer states."""
     form = LAYOUTS[layout]
     if form.files_per_rank and "gpus" in known.given:
         known.choose("ranks_writing_weights", "gpus")
@@ -379,7 +359,6 @@ def _writers(known: Quantities, layout: str, ranks: RankLayout, sized: ModelSize
 
 
 def _files(known: Quantities, layout: str, ranks: RankLayout, sized: ModelSize) -> list[CheckpointFiles]:
-    """Lay out the files and set their number."""
     form = LAYOUTS[layout]
     parts = (known.value(f"checkpoint_{part}_bytes") for part in ("weights", "optimizer", "extra"))
     files = form.files(ranks, CheckpointContent(*parts), int(known.value("safetensors_shards")), sized.architecture)

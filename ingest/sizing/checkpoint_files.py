@@ -13,6 +13,8 @@ from ingest.engine.messages import option_error
 
 #: Megatron's `thread_count`: files are saving ranks × threads, by its documentation.
 MEGATRON_THREADS = 2
+#: Where DeepSpeed names its files.
+_ENGINE = "deepspeed/runtime/engine.py"
 #: Indexes are too small to matter.
 INDEX_BYTES = 0.0
 
@@ -122,17 +124,19 @@ def _megatron(ranks: RankLayout, content: CheckpointContent, _: int, __: Archite
 
 def _deepspeed(ranks: RankLayout, content: CheckpointContent, _: int, model: Architecture | None) -> list[CheckpointFiles]:
     rows = [*_deepspeed_weights(ranks, content, model)]
-    where = "deepspeed/runtime/engine.py, _get_zero_ckpt_name"
+    where = f"{_ENGINE}, _get_zero_ckpt_name"
     if ranks.zero_stage > 0:
         name = "zero_pp_rank_D_mp_rank_M_optim_states.pt"
         rows.append(CheckpointFiles(name, ranks.ranks, content.optimizer / ranks.ranks, "optimizer states", "deepspeed", where))
     if ranks.expert > 1:
-        rows.append(_expert_states(ranks))
+        name, count = "expp_rank_E_mp_rank_M_optim_states.pt", ranks.expert * ranks.shards
+        assumed, place = "expert files hold what is not in the ZeRO partitions", f"{_ENGINE}, _get_optimizer_ckpt_name"
+        rows.append(CheckpointFiles(name, count, INDEX_BYTES, "state of experts", "deepspeed", place, assumed))
     return [*rows, CheckpointFiles("latest, zero_to_fp32.py", 2, INDEX_BYTES, "tag, script", "deepspeed", where)]
 
 
 def _deepspeed_weights(ranks: RankLayout, content: CheckpointContent, model: Architecture | None) -> list[CheckpointFiles]:
-    where = "deepspeed/runtime/engine.py, _get_ckpt_name"
+    where = f"{_ENGINE}, _get_ckpt_name"
     weights = content.weights + content.extra
     if ranks.zero_stage == 3:
         name, holds = "zero_pp_rank_D_mp_rank_M_model_states.pt", "names and shapes, not the weights"
@@ -167,15 +171,6 @@ def _experts(ranks: RankLayout, model: Architecture | None) -> int:
     if not found:
         raise option_error("expert_parallel", f": found {ranks.expert}, expected 1: {model.id} has no experts")
     return found
-
-
-def _expert_states(ranks: RankLayout) -> CheckpointFiles:
-    where = "deepspeed/runtime/engine.py, _get_optimizer_ckpt_name"
-    assumed = "expert files hold what is not in the ZeRO partitions"
-    count = ranks.expert * ranks.shards
-    return CheckpointFiles(
-        "expp_rank_E_mp_rank_M_optim_states.pt", count, INDEX_BYTES, "state of experts", "deepspeed", where, assumed
-    )
 
 
 def _deepspeed_writers(ranks: RankLayout) -> tuple[int, int]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ingest.engine.messages import Message
 from ingest.engine.registry import solve
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
@@ -70,11 +69,9 @@ def _asynchronous(known: Quantities, options: Mapping[str, float]) -> tuple[str,
 
 def _copy(known: Quantities) -> None:
     """The wait for the copy into host memory; unknown without ranks."""
-    try:
-        known.value("device_copy_seconds")
-    except MissingQuantity:
-        note = Message("the copy into host memory is left out: it depends on the number of GPUs", supply=("gpus",))
-        known.give({"device_copy_seconds": Input(0, origin="default", note=note)})
+    if known.find("device_copy_seconds") is None:
+        why = "the copy into host memory is left out: it depends on the number of GPUs"
+        known.give({"device_copy_seconds": Input(0).by_default(why, "gpus")})
 
 
 def _too_wasteful(rule: str, known: Quantities, words: Mapping[str, str], options: Mapping[str, float]) -> str:

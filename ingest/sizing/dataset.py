@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,9 @@ from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.registry import check_value, solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, Quantity
+from ingest.engine.value import Input
 from ingest.errors import CatalogError, IngestError, MissingQuantity, UsageError, expected_one_of, one_of
-from ingest.sizing.evidence_ladder import from_catalog
+from ingest.sizing.evidence_ladder import from_catalog, from_fields
 from ingest.sizing.job import Written, by_user, counts_of, quantities_of, settings_of
 
 #: records of a format
@@ -36,20 +35,14 @@ STAGES = ("raw", "extracted", "clean", "tokenized", "dataset")
 COPIES = {stage: f"{stage}_copies" for stage in STAGES}
 #: default copies
 USUAL_COPIES = {
-    "raw": Input(0, origin="default", note=Message("raw input is not kept", supply=(Option("copies", "raw=1"),))),
-    "extracted": Input(
-        0, origin="default", note=Message("extracted text is not kept", supply=(Option("copies", "extracted=1"),))
-    ),
-    "clean": Input(
-        1,
-        origin="default",
-        note=Message("clean text is kept once, to tokenize it again", supply=(Option("copies", "clean=0"),)),
-    ),
+    "raw": Input(0).by_default("raw input is not kept", Option("copies", "raw=1")),
+    "extracted": Input(0).by_default("extracted text is not kept", Option("copies", "extracted=1")),
+    "clean": Input(1).by_default("clean text is kept once, to tokenize it again", Option("copies", "clean=0")),
     "tokenized": Input(0, origin="rule", note="the training data set holds the token ids"),
-    "dataset": Input(1, origin="default", note=Message("one copy for training", supply=("copies",))),
+    "dataset": Input(1).by_default("one copy for training", "copies"),
 }
-USUAL_BEFORE_DEDUP = Input(2, 1.5, 4, "default", grade="assumed", note="deduplication drops half of its input")
-USUAL_SHARD = Input(1_000_000_000, origin="default", note=Message("shards of 1 GB", supply=("shard_size",)))
+USUAL_BEFORE_DEDUP = Input(2, 1.5, 4, grade="assumed").by_default("deduplication drops half of its input")
+USUAL_SHARD = Input(1_000_000_000).by_default("shards of 1 GB", "shard_size")
 SIZES = {"varied": "padding_of_varied_sizes", "equal": "padding_of_equal_sizes"}
 
 
@@ -104,7 +97,9 @@ def footprint(given: Mapping[str, Input], form: Format, holds: str, sizes: str =
     _content(known, form, holds)
     known.choose("member_padding_bytes", SIZES[sizes])
     known.choose("shards", "shards_by_count" if "records_per_shard" in given else "shards_by_size")
-    _sources_of_text(known)
+    if "extracted_share" not in given:
+        # Without a published share of bytes, the share of tokens gives the text before filtering.
+        known.choose_first("extracted_bytes", "extracted_bytes_of_tokens")
     rows = tuple(row for stage in STAGES if (row := _stage(known, stage, holds)))
     if "dedup_hashes" in given:
         known.give_default("documents_before_dedup", USUAL_BEFORE_DEDUP)
@@ -120,7 +115,7 @@ def of_format(form: Format, holds: str) -> dict[str, Input]:
     """Return the inputs from a format."""
     named = {name: getattr(form, name) for name in form.shapes}
     named["compressed_share"] = form.compressed_shares.get(holds)
-    return {name: from_catalog(item) for name, item in named.items() if isinstance(item, Value)}
+    return from_fields(named)
 
 
 def _content(known: Quantities, form: Format, holds: str) -> None:
@@ -153,13 +148,6 @@ def _id_width(known: Quantities, form: Format) -> None:
         known.choose("encoding_factor", "id_width_factor")
 
 
-def _sources_of_text(known: Quantities) -> None:
-    """Without a published share of bytes, the share of tokens gives the text before filtering."""
-    if "extracted_share" not in known.given:
-        with suppress(MissingQuantity):
-            known.choose("extracted_bytes", "extracted_bytes_of_tokens")
-
-
 def _stage(known: Quantities, stage: str, holds: str) -> dict[str, Any]:
     """One row; empty if the stage does not exist or is unknown. A stage that is not kept takes no bytes."""
     name, kept, copies = f"{stage}_bytes", f"{stage}_kept_bytes", COPIES[stage]
@@ -172,17 +160,13 @@ def _stage(known: Quantities, stage: str, holds: str) -> dict[str, Any]:
         raise UsageError(f"--copies {stage}: found {count.value:g} of a data set of {holds}, expected raw or dataset")
     if not count.value:
         known.give_default(kept, Input(0, origin="rule", note=f"{stage}: not kept"))
-    try:
-        one = known.value(name) if exists else None
-    except MissingQuantity:
-        if count.value:
-            ways = (Option(f"set.{name}", "SIZE"), "pipeline")
-            why = Message(Option("copies", stage), f": its bytes ({name}) are not known", supply=ways)
-            raise MissingQuantity(name, why) from None
-        one = None
-    if one is None:
-        return {}
-    return {"stage": stage, "stage_bytes": one, "copies": count.value, "kept_bytes": known.value(kept)}
+    one = known.find(name) if exists else None
+    if one is not None:
+        return {"stage": stage, "stage_bytes": float(one.value), "copies": count.value, "kept_bytes": known.value(kept)}
+    if count.value:
+        ways = (Option(f"set.{name}", "SIZE"), "pipeline")
+        raise MissingQuantity(name, Message(Option("copies", stage), f": its bytes ({name}) are not known", supply=ways))
+    return {}
 
 
 #: option -> the quantity that it sets, where their names differ
@@ -191,47 +175,26 @@ QUANTITIES = {"samples": "dataset_samples", "shard_size": "shard_bytes"}
 SIZES_OF_TEXT = ("tokens", "clean_bytes", "raw_bytes")
 
 USUAL_BYTES_PER_TOKEN = Input(
-    4,
-    3.41,
-    4.69,
-    "default",
-    "limelead-quartz",
-    "LLM training.md, capacity",
-    "assumed",
-    Message("4 B of English per token; measured corpora lie between 3.4 and 4.7 B", supply=("bytes_per_token",)),
+    4, 3.41, 4.69, source="limelead-quartz", where="LLM training.md, capacity", grade="assumed"
+).by_default("4 B of English per token; measured corpora lie between 3.4 and 4.7 B", "bytes_per_token")
+USUAL_VOCABULARY = Input(128_256, source="meta-llama3", where="vocabulary size", grade="published").by_default(
+    "ids take 4 B, as in a vocabulary of 128,256", "vocabulary"
 )
-USUAL_VOCABULARY = Input(
-    128_256,
-    origin="default",
-    source="meta-llama3",
-    where="vocabulary size",
-    grade="published",
-    note=Message("ids take 4 B, as in a vocabulary of 128,256", supply=("vocabulary",)),
+_WEB_CORPORA = "tokens ÷ documents of C4, RefinedWeb, FineWeb, Dolma and DCLM"
+USUAL_TOKENS_PER_DOCUMENT = Input(600, 400, 1000, source="ingest-corpora", where=_WEB_CORPORA, grade="derived").by_default(
+    "tokens of a web document", "documents"
 )
-USUAL_TOKENS_PER_DOCUMENT = Input(
-    600,
-    400,
-    1000,
-    "default",
-    "ingest-corpora",
-    "tokens ÷ documents of C4, RefinedWeb, FineWeb, Dolma and DCLM",
-    "derived",
-    Message("tokens of a web document", supply=("documents",)),
-)
-USUAL_SEQUENCE = Input(4096, origin="default", note=Message("packed sequences of 4,096 tokens", supply=("sequence_length",)))
+USUAL_SEQUENCE = Input(4096).by_default("packed sequences of 4,096 tokens", "sequence_length")
+#: options that describe text, and those that describe samples
+OF_TEXT = ("tokens", "bytes_per_token", "documents", "pipeline", "vocabulary", "sequence_length")
+OF_SAMPLES = ("samples", "sample_bytes")
 
 
-def shown_as(option: str) -> str:
-    """Return an option as written on the command line."""
-    return f"--{option.replace('_', '-')}"
-
-
-def kind_of_data(of_text: Mapping[str, object], of_samples: Mapping[str, object], corpus: Corpus | None) -> str:
+def kind_of_data(options: Mapping[str, object], corpus: Corpus | None) -> str:
     """Return whether the data set is `samples` or text (`tokens`).
 
     Args:
-        of_text: the options that describe text, None where not given.
-        of_samples: the options that describe samples, None where not given.
+        options: the options by name, None where not given.
         corpus: the corpus of the catalogs, if any.
 
     Raises:
@@ -239,7 +202,7 @@ def kind_of_data(of_text: Mapping[str, object], of_samples: Mapping[str, object]
         CatalogError: a corpus with unknown contents.
     """
     text, samples = (
-        [shown_as(option) for option, value in options.items() if value is not None] for options in (of_text, of_samples)
+        [Option(name).on_command_line for name in names if options[name] is not None] for names in (OF_TEXT, OF_SAMPLES)
     )
     if corpus is not None:
         if corpus.holds not in CONTENTS:
@@ -306,7 +269,7 @@ OF_CORPUS = ("tokens", "bytes_per_token", "sample_bytes", "raw_bytes", "vocabula
 
 def from_corpus(corpus: Corpus) -> dict[str, Input]:
     """Return the inputs from a corpus; ratios instead of totals, so that they apply to any number of tokens."""
-    found = _fields(corpus, {"dataset_samples": "samples", **{name: name for name in OF_CORPUS}})
+    found = from_fields({"dataset_samples": corpus.samples, **{name: getattr(corpus, name) for name in OF_CORPUS}})
     if corpus.tokens is not None:
         totals = {
             "bytes_per_token": ("corpus_bytes", corpus.clean_bytes),
@@ -329,12 +292,8 @@ def _ratio(name: str, quantity: str, total: Value, tokens: Value, of: str) -> In
 def from_pipeline(pipeline: Pipeline) -> dict[str, Input]:
     """Return the inputs from a pipeline: the shares that it keeps, and its published input and output."""
     ends = ("input_", "output_")
-    return _fields(pipeline, {f"pipeline_{name}" if name.startswith(ends) else name: name for name in pipeline.shapes})
-
-
-def _fields(entry: Corpus | Pipeline, names: Mapping[str, str]) -> dict[str, Input]:
-    values = {quantity: getattr(entry, field) for quantity, field in names.items()}
-    return {quantity: from_catalog(item) for quantity, item in values.items() if isinstance(item, Value)}
+    fields = {name: getattr(pipeline, name) for name in pipeline.shapes}
+    return from_fields({f"pipeline_{name}" if name.startswith(ends) else name: item for name, item in fields.items()})
 
 
 def from_measurement(written: str | float | Path | None) -> dict[str, Input]:
@@ -447,32 +406,22 @@ def dataset(
     """
     catalog = Catalog(catalogs)
     one_of("--sizes", sizes, SIZES)
-    own = quantities_of(
-        QUANTITIES,
-        {
-            "tokens": tokens,
-            "documents": documents,
-            "samples": samples,
-            "sample_bytes": sample_bytes,
-            "raw_bytes": raw_bytes,
-            "vocabulary": vocabulary,
-            "sequence_length": sequence_length,
-            "shard_size": shard_size,
-            "epochs": epochs,
-        },
-    )
+    numbers = {
+        "tokens": tokens,
+        "documents": documents,
+        "samples": samples,
+        "sample_bytes": sample_bytes,
+        "raw_bytes": raw_bytes,
+        "vocabulary": vocabulary,
+        "sequence_length": sequence_length,
+        "shard_size": shard_size,
+        "epochs": epochs,
+    }
+    own = quantities_of(QUANTITIES, numbers)
     own |= counts_of("copies", copies, COPIES, usual="dataset", expected=f"N, or by stage {', '.join(STAGES)}")
     own |= {name: float(item) for name, item in settings_of(set).items()}
     known = catalog.get(Corpus, corpus) if corpus is not None else None
-    of_text = {
-        "tokens": tokens,
-        "bytes_per_token": bytes_per_token,
-        "documents": documents,
-        "pipeline": pipeline,
-        "vocabulary": vocabulary,
-        "sequence_length": sequence_length,
-    }
-    content = kind_of_data(of_text, {"samples": samples, "sample_bytes": sample_bytes}, known)
+    content = kind_of_data({**numbers, "bytes_per_token": bytes_per_token, "pipeline": pipeline}, known)
     contents = contents_of(catalog.get(Format, format) if format is not None else None, holds, content)
     form = catalog.get(Format, format or USUAL_FORMATS[contents])
     made_by = pipeline or (known.pipeline if known is not None else None)
@@ -487,7 +436,9 @@ def dataset(
     check_size(given, contents, known)
     complete(given, contents, form)
     made = footprint(given, form, contents, sizes)
-    results, unknown = _results(made)
+    results, missing = made.known.results((*OPTIONAL, *RESULTS), ranged=True)
+    left_out = {*OPTIONAL, *(TEXT_ALONE if contents == "samples" else ())}
+    unknown = {name: NOT_KNOWN.get(name, why) for name, why in missing.items() if name not in left_out}
     words = {"corpus": corpus, "pipeline": made_by, "format": form.id, "holds": contents, "sizes": sizes}
     stated = {"corpus": corpus, "pipeline": pipeline, "format": format, "holds": holds, "sizes": sizes != "varied" or None}
     return Answer(
@@ -501,10 +452,3 @@ def dataset(
         (),
         catalog,
     )
-
-
-def _results(made: Footprint) -> tuple[dict[str, Quantity], dict[str, str]]:
-    """Every result that can be computed; for the others the missing input."""
-    found, missing = made.known.results((*OPTIONAL, *RESULTS), ranged=True)
-    left_out = {*OPTIONAL, *(TEXT_ALONE if made.holds == "samples" else ())}
-    return found, {name: NOT_KNOWN.get(name, why) for name, why in missing.items() if name not in left_out}

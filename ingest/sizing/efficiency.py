@@ -9,7 +9,7 @@ from ingest.catalog.store import Catalog
 from ingest.engine.registry import solve
 from ingest.engine.value import Evidence, Input
 from ingest.sizing.evidence_ladder import FAMILIES, RATE, EvidenceLevel, family_of, from_catalog, median, peak_of
-from ingest.sizing.published_rates import is_emulation, part_of, protocol_rates
+from ingest.sizing.published_rates import part_of, protocol_rates, rates_of
 from ingest.units import exact
 
 
@@ -73,10 +73,7 @@ def _share(model: Model, gpu: Gpu, precision: str, rate: float) -> float | None:
 
 def utilizations(catalog: Catalog, model: Model, precision: str) -> Iterator[Evidence]:
     """The share of the dense peak that training runs of a model reached, one per GPU."""
-    rows = [
-        rate for rate in catalog.rates(model) if rate.grade != "assumed" and not is_emulation(catalog, model, rate.protocol)
-    ]
-    rates = protocol_rates(model, rows, precision)
+    rates = protocol_rates(model, rates_of(catalog, model), precision)
     for name in dict.fromkeys(rate.gpu for rate in rates):
         own = [rate for rate in rates if rate.gpu == name]
         gpu = catalog.referred(Gpu, name, by=model.path.with_suffix(".csv"))

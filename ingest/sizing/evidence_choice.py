@@ -17,7 +17,7 @@ from ingest.sizing import evidence_ladder
 from ingest.sizing.efficiency import efficiency
 from ingest.sizing.evidence_ladder import FAMILIES, RATE, EvidenceLevel, family_of
 from ingest.sizing.job import Job, by_user, known_quantities, machine_of
-from ingest.sizing.published_rates import DISAGREE, emulated, is_emulation, measured
+from ingest.sizing.published_rates import DISAGREE, is_emulation, published
 from ingest.sizing.transfer import transferred
 
 #: Quantities that, set by the user, fix the rate without evidence from the catalogs.
@@ -168,8 +168,8 @@ def _from_catalogs(
     if model is not None:
         protocol = catalog.get(Protocol, job.protocol).id if job.protocol else None
         levels = [
-            measured(catalog, model, gpu, precision, protocol, size),
-            emulated(catalog, model, gpu, precision, protocol, size),
+            published("measured", catalog, model, gpu, precision, protocol, size),
+            published("emulated", catalog, model, gpu, precision, protocol, size),
             transferred(catalog, model, gpu, precision, protocol, size),
             efficiency(catalog, model, gpu, precision, flops, protocol),
         ]

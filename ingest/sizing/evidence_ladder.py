@@ -50,6 +50,11 @@ def from_catalog(value: Value) -> Input:
     return Input(value.value, value.low, value.high, "catalog", value.source, value.where, value.grade, value.note)
 
 
+def from_fields(fields: Mapping[str, object]) -> dict[str, Input]:
+    """Return the fields of an entry that hold a catalog value as inputs, by the names of their quantities."""
+    return {name: from_catalog(value) for name, value in fields.items() if isinstance(value, Value)}
+
+
 def family_of(precision: str) -> tuple[str, ...]:
     """Return the precisions that train at one rate: `bf16` and `fp16`, `tf32` and `fp32`.
 
@@ -119,7 +124,7 @@ def peak(gpu: Gpu, precision: str, flops: Input | None) -> EvidenceLevel | None:
     if top is None or flops is None:
         return None
     flops = flops._replace(low=None, high=None)
-    full = Input(1.0, origin="default", note="upper bound: no training run reaches the dense peak")
+    full = Input(1.0).by_default("upper bound: no training run reaches the dense peak")
     note = "upper bound only: training runs reach between 1/80 and 1/2 of it"
     return EvidenceLevel("peak", {"peak_flops_per_gpu": top, "model_flops_utilization": full, "flops_per_sample": flops}, note)
 

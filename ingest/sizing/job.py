@@ -17,7 +17,7 @@ from ingest.engine.registry import check_value, solve, unit_of
 from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, expected_one_of, nearest, one_of
 from ingest.sizing import evidence_ladder
-from ingest.sizing.evidence_ladder import BASES, RATE, from_catalog
+from ingest.sizing.evidence_ladder import BASES, RATE, from_catalog, from_fields
 from ingest.units import parse
 
 Written = str | float
@@ -34,15 +34,10 @@ RATE_OPTIONS = ("samples_per_second", "achieved", "efficiency")
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """The options of a job in base units; None for an option that is not given.
+    """The options of `bw` for one job in base units; None for an option that is not given.
 
     Attributes:
-        model, gpu, node: id, alias or YAML file.
-        basis: `auto` or an evidence level.
-        protocol: id of the measurement protocol to use.
-        encoding: an encoding of the data set, one of `stored`, `decoded`, `touched`, or both as `ID/SIZE`.
-        bytes_per_token: if the job reads text instead of token ids.
-        scaling: `published` (rates at the size of the job, or the nearest), `linear`, `weak` or `strong`.
+        sample_sizes: of samples that were measured.
         settings: values of quantities by name; they override everything else.
     """
 
@@ -247,6 +242,15 @@ def by_user(values: Mapping[str, float]) -> dict[str, Input]:
     return {name: Input(value, origin="user") for name, value in values.items()}
 
 
+_NEVER_WAITS = "the GPU never waits; MLPerf Storage accepts 0.9 (UNet3D, ResNet-50) and 0.7 (CosmoFlow)"
+#: Inputs that nobody has to give.
+DEFAULTS = {
+    "nodes": Input(1).by_default("one node", "nodes"),
+    "scaling_efficiency": Input(1).by_default("no loss beyond that of the rates themselves", Option("scaling", "strong")),
+    "accelerator_utilization": Input(1).by_default(_NEVER_WAITS),
+}
+
+
 def known_quantities(
     job: Job, catalog: Catalog, model: Model | None, gpu: Gpu | None, node: Node | None, precision: str
 ) -> dict[str, Input]:
@@ -257,7 +261,7 @@ def known_quantities(
     """
     options = {name: getattr(job, option) for option, name in Job.QUANTITIES.items() if option not in RATE_OPTIONS}
     known = {
-        **_defaults(),
+        **DEFAULTS,
         **_of_machine(job, gpu, node, precision),
         **_of_guidance(gpu, catalog),
         **(_of_model(job, model) if model is not None else {}),
@@ -270,27 +274,17 @@ def known_quantities(
     return known
 
 
-def _defaults() -> dict[str, Input]:
-    linear = Message("no loss beyond that of the rates themselves", supply=(Option("scaling", "strong"),))
-    busy = "the GPU never waits; MLPerf Storage accepts 0.9 (UNet3D, ResNet-50) and 0.7 (CosmoFlow)"
-    return {
-        "nodes": Input(1, origin="default", note=Message("one node", supply=("nodes",))),
-        "scaling_efficiency": Input(1, origin="default", note=linear),
-        "accelerator_utilization": Input(1, origin="default", note=busy),
-    }
+def gpus_in_node(gpu: Gpu | None, node: Node | None, *supply: str) -> dict[str, Input]:
+    """Return the GPUs in a node: of the node type, else of the GPU; `supply` names what sets a type that nobody named."""
+    if node is None:
+        return from_fields({"gpus_per_node": gpu.gpus_per_node if gpu is not None else None})
+    found = from_catalog(node.gpus_per_node)
+    return {"gpus_per_node": found.by_default(f"as in {node.name}", *supply) if supply else found}
 
 
 def _of_machine(job: Job, gpu: Gpu | None, node: Node | None, precision: str) -> dict[str, Input]:
-    known: dict[str, Input] = {}
-    if node is not None:
-        known["gpus_per_node"] = from_catalog(node.gpus_per_node)
-        if job.node is None:
-            note = Message(f"as in {node.name}", supply=("node", "gpus_per_node"))
-            known["gpus_per_node"] = known["gpus_per_node"]._replace(origin="default", note=note)
-        if node.storage_nic_bandwidth is not None:
-            known["storage_nic_bandwidth_per_node"] = from_catalog(node.storage_nic_bandwidth)
-    elif gpu is not None and gpu.gpus_per_node is not None:
-        known["gpus_per_node"] = from_catalog(gpu.gpus_per_node)
+    known = gpus_in_node(gpu, node, *(["node", "gpus_per_node"] if job.node is None else []))
+    known |= from_fields({"storage_nic_bandwidth_per_node": node.storage_nic_bandwidth if node is not None else None})
     top = evidence_ladder.peak_of(gpu, precision) if gpu is not None else None
     if top is not None:
         known["peak_flops_per_gpu"] = top
@@ -302,26 +296,16 @@ def _of_guidance(gpu: Gpu | None, catalog: Catalog) -> dict[str, Input]:
     level = catalog.referred(Storage, gpu.guidance, by=gpu.path) if gpu is not None and gpu.guidance else None
     if level is None or level.read_bandwidth is None or level.gpus_per_unit is None:
         return {}
-    values = {"guidance_read_bandwidth": level.read_bandwidth, "guidance_gpus": level.gpus_per_unit}
-    return {name: from_catalog(value) for name, value in values.items()}
+    return from_fields({"guidance_read_bandwidth": level.read_bandwidth, "guidance_gpus": level.gpus_per_unit})
 
 
 def _of_model(job: Job, model: Model) -> dict[str, Input]:
-    named: dict[str, Value | None] = {
-        "flops_per_sample": model.flops_per_sample,
-        "tokens_per_sample": model.tokens_per_sample,
-        "dataset_samples": model.dataset_samples,
-        **encoding_of(model, job.encoding),
-    }
-    return {name: from_catalog(value) for name, value in named.items() if value is not None}
+    named = {name: getattr(model, name) for name in ("flops_per_sample", "tokens_per_sample", "dataset_samples")}
+    return from_fields({**named, **encoding_of(model, job.encoding)})
 
 
 def _of_text(job: Job, model: Model | None) -> dict[str, Input]:
-    """Bytes of one sample that is read as text.
-
-    Raises:
-        UsageError: another option sets them too, or the tokens of a sample are unknown.
-    """
+    """Bytes of one sample that is read as text."""
     ratio = job.bytes_per_token
     if ratio is None:
         return {}
@@ -342,7 +326,7 @@ def _of_text(job: Job, model: Model | None) -> dict[str, Input]:
 def _scaling(job: Job, catalog: Catalog, known: Mapping[str, Input]) -> Input:
     gpus = solve("gpus", {name: item.value for name, item in {**known, **by_user(job.settings)}.items()})
     if gpus <= evidence_ladder.BASE_GPUS:
-        return Input(1, origin="default", note=f"no scaling loss is assumed up to {evidence_ladder.BASE_GPUS} GPUs")
+        return Input(1).by_default(f"no scaling loss is assumed up to {evidence_ladder.BASE_GPUS} GPUs")
     return from_catalog(evidence_ladder.scaling_factor(catalog, gpus, job.scaling))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ingest.catalog.records import Gpu, Node, Recipe
+from ingest.catalog.records import Node, Recipe
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message
 from ingest.engine.result import Answer
@@ -14,15 +14,15 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import UsageError, one_of
 from ingest.sizing.checkpoint_files import check_division
-from ingest.sizing.evidence_ladder import from_catalog
-from ingest.sizing.job import Written, by_user, machine_of, quantities_of, settings_of
+from ingest.sizing.evidence_ladder import from_fields
+from ingest.sizing.job import Written, by_user, gpus_in_node, machine_of, quantities_of, settings_of
 from ingest.sizing.optimizer_states import ModelSize, kept_by, optimizer_of, size_of, zero_stage_of
 from ingest.units import display
 
 #: Inputs that nobody has to give.
 DEFAULTS = {
-    "memory_utilization": Input(0.9, origin="default", note=Message("90 % of the memory for states", supply=("utilization",))),
-    "residual_bytes_per_gpu": Input(0, origin="default", note=Message("no activations or buffers", supply=("residual",))),
+    "memory_utilization": Input(0.9).by_default("90 % of the memory for states", "utilization"),
+    "residual_bytes_per_gpu": Input(0).by_default("no activations or buffers", "residual"),
 }
 OFFLOADS = ("none", "cpu", "nvme")
 USUAL_GPU = "h100-sxm"
@@ -111,16 +111,14 @@ def memory(
         IngestError: an input is missing; names what to supply.
     """
     catalog, settings = Catalog(catalogs), settings_of(set)
-    options = quantities_of(
-        QUANTITIES,
-        {
-            "gpus": gpus,
-            "tensor_parallel": tensor_parallel,
-            "pipeline_parallel": pipeline_parallel,
-            "utilization": utilization,
-            "residual": residual,
-        },
-    )
+    numbers = {
+        "gpus": gpus,
+        "tensor_parallel": tensor_parallel,
+        "pipeline_parallel": pipeline_parallel,
+        "utilization": utilization,
+        "residual": residual,
+    }
+    options = quantities_of(QUANTITIES, numbers)
     shards = int(options.get("tensor_parallel", 1) * options.get("pipeline_parallel", 1))
     if options.get("gpus", 0) % shards:
         raise UsageError(f"--gpus: found {options['gpus']:g}, expected a multiple of tensor × pipeline = {shards}")
@@ -129,10 +127,14 @@ def memory(
     size = size_of(model, catalog, settings)
     card, inside = machine_of(gpu or (None if node else USUAL_GPU), node, catalog)
     assert card is not None
+    memory_of = from_fields({"memory_bytes_per_gpu": card.memory_bytes})
+    if gpu is None and node is None:
+        memory_of = {name: item.by_default(f"of {card.name}", "gpu") for name, item in memory_of.items()}
     given = {
         **size.given,
         **_kept(chosen, optimizer, catalog, size, settings),
-        **_machine(card, inside, gpu, node),
+        **memory_of,
+        **gpus_in_node(card, inside, *(["node"] if node is None else [])),
         **_flags(places),
         **DEFAULTS,
         **by_user({**options, **settings}),
@@ -187,12 +189,8 @@ def _kept(
     recipe: Recipe, optimizer: str | None, catalog: Catalog, size: ModelSize, settings: Mapping[str, float]
 ) -> dict[str, Input]:
     chosen = optimizer_of(optimizer or recipe.optimizer, catalog)
-    states = kept_by(chosen, "bf16", size, settings)
-    kept = {
-        **states,
-        "weight_bytes_per_parameter": from_catalog(recipe.weights),
-        "gradient_bytes_per_parameter": from_catalog(recipe.gradients),
-    }
+    of_recipe = {"weight_bytes_per_parameter": recipe.weights, "gradient_bytes_per_parameter": recipe.gradients}
+    kept = {**kept_by(chosen, "bf16", size, settings), **from_fields(of_recipe)}
     if not chosen.adapters:
         return kept
     if "parameters" not in size.given and "parameters" not in settings:
@@ -212,24 +210,6 @@ def _with_frozen_model(kept: dict[str, Input], adapters: Input, parameters: floa
         if name.endswith("_bytes_per_parameter")
     }
     return {**kept, **scaled, "weight_bytes_per_parameter": weights._replace(value=weights.value * (1 + share), note=note)}
-
-
-def _machine(card: Gpu, inside: Node | None, gpu: str | None, node: str | None) -> dict[str, Input]:
-    """The memory of a GPU and the GPUs of a node, as chosen or by default."""
-    given: dict[str, Input] = {}
-    if card.memory_bytes is not None:
-        given["memory_bytes_per_gpu"] = from_catalog(card.memory_bytes)
-        if gpu is None and node is None:
-            note = Message(f"of {card.name}", supply=("gpu",))
-            given["memory_bytes_per_gpu"] = given["memory_bytes_per_gpu"]._replace(origin="default", note=note)
-    if inside is not None:
-        given["gpus_per_node"] = from_catalog(inside.gpus_per_node)
-        if node is None:
-            note = Message(f"as in {inside.name}", supply=("node",))
-            given["gpus_per_node"] = given["gpus_per_node"]._replace(origin="default", note=note)
-    elif card.gpus_per_node is not None:
-        given["gpus_per_node"] = from_catalog(card.gpus_per_node)
-    return given
 
 
 def _flags(places: tuple[MemoryPart, MemoryPart, MemoryPart]) -> dict[str, Input]:

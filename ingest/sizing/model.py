@@ -9,7 +9,6 @@ from typing import Any
 from ingest.architecture import Architecture, describe
 from ingest.catalog.records import Model
 from ingest.catalog.store import Catalog
-from ingest.engine.messages import Message
 from ingest.engine.registry import check_value
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
@@ -65,7 +64,7 @@ def model(
     made = describe(source, catalog)
     known = Quantities(_given(made, tokens, width, settings))
     results, unknown = known.results(RESULTS)
-    title = f"{_title(made, catalog)}: {_structure(made)}"
+    title = f"{catalog.get(Model, made.id).name if made.id in catalog.ids(Model.kind) else made.id}: {_structure(made)}"
     chosen = {
         "model": {"value": str(source), "from": "user"},
         "precision": {"value": precision, "from": "default" if precision == "bf16" else "user"},
@@ -78,8 +77,7 @@ def _tokens(written: Written | None, settings: Mapping[str, float]) -> Input:
     if written is None:
         if "sequence_length" in settings:
             return Input(settings["sequence_length"], origin="user")
-        note = Message(f"sequences of {USUAL_SEQUENCE:,} tokens", supply=("sequence_length",))
-        return Input(USUAL_SEQUENCE, origin="default", note=note)
+        return Input(USUAL_SEQUENCE).by_default(f"sequences of {USUAL_SEQUENCE:,} tokens", "sequence_length")
     tokens = parse(written, "token", "--sequence-length")
     return Input(check_value("sequence_length", tokens, "--sequence-length"), origin="user")
 
@@ -95,10 +93,6 @@ def _given(made: Architecture, tokens: Input, width: float, settings: Mapping[st
         for name in ("bytes_per_parameter", "bytes_per_cached_element")
     }
     return {**counted, **widths, "sequence_length": tokens, **by_user(settings)}
-
-
-def _title(made: Architecture, catalog: Catalog) -> str:
-    return catalog.get(Model, made.id).name if made.id in catalog.ids(Model.kind) else made.id
 
 
 def _structure(made: Architecture) -> str:

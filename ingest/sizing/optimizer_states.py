@@ -13,7 +13,7 @@ from ingest.catalog.yaml_reader import read_yaml
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, expected_one_of
-from ingest.sizing.evidence_ladder import from_catalog
+from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import MOST_GPUS
 from ingest.units import parse
 
@@ -69,8 +69,7 @@ def size_of(source: str | None, catalog: Catalog, settings: Mapping[str, float])
     if entry.parameters is None and "parameters" not in settings:
         why = f"the parameters of {entry.id} are not known: give its config.json"
         raise IngestError(Message(why, supply=(Option("set.parameters", "N"),)))
-    given = {"parameters": from_catalog(entry.parameters)} if entry.parameters is not None else {}
-    return ModelSize(entry.name, given, None, entry)
+    return ModelSize(entry.name, from_fields({"parameters": entry.parameters}), None, entry)
 
 
 def _is_architecture(source: str, catalog: Catalog) -> bool:
@@ -130,15 +129,10 @@ def kept_by(optimizer: Optimizer, precision: str, size: ModelSize, settings: Map
     Raises:
         UsageError: adapters of a model whose weights are unknown.
     """
-    known = {
-        "master_bytes_per_parameter": from_catalog(optimizer.master),
-        "momentum_bytes_per_parameter": from_catalog(optimizer.momentum),
-        "variance_bytes_per_parameter": from_catalog(optimizer.variance),
-    }
+    states = {f"{name}_bytes_per_parameter": getattr(optimizer, name) for name in ("master", "momentum", "variance")}
+    known = from_fields({**states, "second_moment_share": optimizer.second_moment_share})
     if precision in FULL_PRECISION:
         known["master_bytes_per_parameter"] = Input(0, note=f"at {precision} the weights are their own master copy")
-    if optimizer.second_moment_share is not None:
-        known["second_moment_share"] = from_catalog(optimizer.second_moment_share)
     if optimizer.adapters and "trainable_parameters" not in settings and "trainable_share" not in settings:
         known["trainable_parameters"] = _adapters(optimizer, size)
     model = size.architecture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ingest.catalog.records import Gpu, Model, Protocol, Rate
@@ -158,28 +158,29 @@ def is_emulation(catalog: Catalog, model: Model, protocol: str) -> bool:
     return found
 
 
-def measured(
-    catalog: Catalog, model: Model, gpu: Gpu, precision: str, protocol: str | None, gpus: float | None
-) -> EvidenceLevel | None:
-    """Return the measured level: training runs of this model on this GPU; None if no rate is published."""
-    return _published(catalog, "measured", model, gpu, precision, protocol, gpus)
-
-
-def emulated(
-    catalog: Catalog, model: Model, gpu: Gpu, precision: str, protocol: str | None, gpus: float | None
-) -> EvidenceLevel | None:
-    """Return the emulated level: a benchmark whose accelerators sleep instead of computing; None if there is none."""
-    return _published(catalog, "emulated", model, gpu, precision, protocol, gpus)
-
-
-def _published(
-    catalog: Catalog, basis: str, model: Model, gpu: Gpu, precision: str, protocol: str | None, gpus: float | None
-) -> EvidenceLevel | None:
-    rows = [
+def rates_of(catalog: Catalog, model: Model, *, emulated: bool = False) -> list[Rate]:
+    """Return the published rates of training runs, or of emulations, without those that are only recalled."""
+    return [
         rate
         for rate in catalog.rates(model)
-        if rate.grade != "assumed" and is_emulation(catalog, model, rate.protocol) == (basis == "emulated")
+        if rate.grade != "assumed" and is_emulation(catalog, model, rate.protocol) == emulated
     ]
+
+
+def measured_models(catalog: Catalog) -> Iterator[tuple[Model, str, list[ProtocolRate]]]:
+    """The rates of training runs on one to a few nodes, by model and precision."""
+    for model in catalog.all(Model):
+        rates = rates_of(catalog, model)
+        for precision in dict.fromkeys(family_of(rate.precision)[0] for rate in rates):
+            yield model, precision, protocol_rates(model, rates, precision)
+
+
+def published(
+    basis: str, catalog: Catalog, model: Model, gpu: Gpu, precision: str, protocol: str | None, gpus: float | None
+) -> EvidenceLevel | None:
+    """Return the level `measured`: training runs of this model on this GPU, or `emulated`: a benchmark whose accelerators
+    sleep instead of computing; None if no rate is published."""
+    rows = rates_of(catalog, model, emulated=basis == "emulated")
     found = sorted(
         (
             rate

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ingest.catalog.records import Gpu, Model, Rate
+from ingest.catalog.records import Gpu, Rate
 from ingest.catalog.store import Catalog, opened, shipped_folder
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.engine.registry import solve, unit_of
@@ -21,7 +21,7 @@ from ingest.sizing.checkpoint import checkpoint
 from ingest.sizing.dataset import dataset
 from ingest.sizing.memory import memory
 from ingest.sizing.model import model as model_command
-from ingest.sizing.published_rates import ProtocolRate, is_emulation, protocol_rates, typical
+from ingest.sizing.published_rates import measured_models, typical
 from ingest.sizing.transfer import transferred
 from ingest.units import display, parse
 
@@ -31,11 +31,7 @@ if TYPE_CHECKING:
 SET_KEYS = {"title", "source", "bar", "cases", "runs", "study", "note"}
 #: Commands that a case may run instead of a formula.
 COMMANDS: dict[str, Callable[..., Any]] = {
-    "bw": bw,
-    "model": model_command,
-    "checkpoint": checkpoint,
-    "memory": memory,
-    "dataset": dataset,
+    command.__name__: command for command in (bw, model_command, checkpoint, memory, dataset)
 }
 CASE_KEYS = {
     "id",
@@ -50,7 +46,9 @@ CASE_KEYS = {
     "remark",
     *COMMANDS,
 }
-#: What JSON and CSV tell of a case.
+#: What JSON tells of a set, and what JSON and CSV tell of a case.
+_ERRORS = ("median_absolute_error", "p80_absolute_error", "p95_absolute_error")
+FIGURES = ("title", "cases", "within_tolerance", *_ERRORS, "median_width", "passed")
 DETAILS = ("id", "unit", "published", "ours", "expected", "error", "tolerance", "within", "source", "where", "remark")
 BARS = ("tolerance", "median", "p80", "p95", "coverage_low", "coverage_high", "width")
 
@@ -198,19 +196,8 @@ class ValidatedSet:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""
-        return {
-            "set": self.name,
-            "title": self.title,
-            "cases": self.cases,
-            "within_tolerance": self.within_tolerance,
-            "median_absolute_error": self.median_absolute_error,
-            "p80_absolute_error": self.p80_absolute_error,
-            "p95_absolute_error": self.p95_absolute_error,
-            "median_width": self.median_width,
-            "passed": self.passed,
-            "bar": dict(self.bar),
-            "details": [{key: getattr(case, key) for key in DETAILS} for case in self.results],
-        }
+        details = [{key: getattr(case, key) for key in DETAILS} for case in self.results]
+        return {"set": self.name, **{key: getattr(self, key) for key in FIGURES}, "bar": dict(self.bar), "details": details}
 
 
 @dataclass(frozen=True)
@@ -293,7 +280,7 @@ def _runs(path: Path, data: Mapping[str, Any]) -> Iterator[Case]:
 
 def _transfers(catalog: Catalog) -> Iterator[Case]:
     """Each measured rate, predicted from the other GPUs under its protocol (leave one pair out)."""
-    for model, precision, rates in _measured_models(catalog):
+    for model, precision, rates in measured_models(catalog):
         for rate in rates:
             level = transferred(catalog, model, catalog.get(Gpu, rate.gpu), precision, rate.protocol)
             if level is not None and not level.warnings:
@@ -302,23 +289,13 @@ def _transfers(catalog: Catalog) -> Iterator[Case]:
 
 def _transferred_pairs(catalog: Catalog) -> Iterator[Case]:
     """Each pair of model and GPU, predicted as in `bw`: the typical rate over protocols (leave one pair out)."""
-    for model, precision, rates in _measured_models(catalog):
+    for model, precision, rates in measured_models(catalog):
         for gpu in dict.fromkeys(rate.gpu for rate in rates):
             own = [rate for rate in rates if rate.gpu == gpu]
             level = transferred(catalog, model, catalog.get(Gpu, gpu), precision, None)
             if level is not None and not any("across vendors" in warning for warning in level.warnings):
                 middle = typical(catalog, {rate.protocol: rate.value for rate in own})
                 yield _transfer_case(f"{model.id} on {gpu}, {precision}", middle, own[0].rows[0], level)
-
-
-def _measured_models(catalog: Catalog) -> Iterator[tuple[Model, str, list[ProtocolRate]]]:
-    """The rates of training runs by model and precision."""
-    for model in catalog.all(Model):
-        rates = [
-            rate for rate in catalog.rates(model) if rate.grade != "assumed" and not is_emulation(catalog, model, rate.protocol)
-        ]
-        for precision in dict.fromkeys(evidence_ladder.family_of(rate.precision)[0] for rate in rates):
-            yield model, precision, protocol_rates(model, rates, precision)
 
 
 def _transfer_case(name: str, measured: float, row: Rate, level: evidence_ladder.EvidenceLevel) -> Case:

@@ -39,8 +39,6 @@ ROUNDED, APPROXIMATE = 1.000001, 1.005
 ROUNDING = 1e-9
 #: A warning gets a check where its quantity lies within this many times of the limit: only there a small change turns it.
 NEAR = 10
-#: Names that a line lists.
-MOST_NAMES = 5
 
 
 class Valued(Protocol):
@@ -405,17 +403,6 @@ def place_of_largest(entries: Sequence[float]) -> int:
     2
     """
     return list(entries).index(max(entries)) + 1
-
-
-def listed(names: Iterable[str]) -> str:
-    """Names, or the first of many.
-
-    >>> listed("abc"), listed("abcdefg")
-    ('a, b, c', 'a, b, c, d, e and 2 more')
-    """
-    found = list(names)
-    more = f" and {len(found) - MOST_NAMES:,} more" if len(found) > MOST_NAMES else ""
-    return ", ".join(found[:MOST_NAMES]) + more
 
 
 def _number(item: Valued | float) -> float:

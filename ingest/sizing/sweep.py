@@ -10,6 +10,8 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
 from ingest.catalog.store import Catalog
 from ingest.engine.registry import check_value, solve, unit_of
 from ingest.engine.result import envelope
@@ -22,12 +24,9 @@ from ingest.sizing.evidence_ladder import RATE
 from ingest.sizing.job import MAX_POINTS, Job, Settings, job_of, names_of, parse_axis, settings_of
 
 if TYPE_CHECKING:
-    import numpy
     import pandas
 
-    Array = numpy.ndarray[Any, Any]
-
-
+Array = numpy.ndarray[Any, Any]
 #: Sizes of a job at which a sweep looks a rate up.
 MOST_SIZES = 500
 #: Levels that rest on published rates, which depend on the size of the job.
@@ -44,8 +43,6 @@ class ScenarioGrid:
 
     def columns(self) -> dict[str, Array]:
         """Axes and results as flat columns, one row per scenario."""
-        import numpy
-
         shape = numpy.broadcast_shapes(*(axis.shape for axis in self.axes.values()))
         named = {**self.axes, **self.results}
         return {name: numpy.broadcast_to(array, shape).ravel() for name, array in named.items()}
@@ -123,23 +120,20 @@ class Sweep:
             write_whole(path, self.to_frame().to_csv(index=False))
 
 
-def _split(axis: str) -> tuple[str, str]:
-    name, equals, values = axis.partition("=")
-    if not equals:
-        raise UsageError(f"sweep: found '{axis}', expected NAME=from..to*k or NAME=a,b,c")
-    return name.strip(), values
-
-
-def _distinct(axes: Sequence[tuple[str, str]]) -> dict[str, str]:
-    for name, _ in axes:
-        if sum(name == other for other, _ in axes) > 1:
+def _axes(written: Sequence[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for axis in written:
+        name, equals, values = axis.partition("=")
+        if not equals:
+            raise UsageError(f"sweep: found '{axis}', expected NAME=from..to*k or NAME=a,b,c")
+        name = name.strip()
+        if name in found:
             raise UsageError(f"sweep: {name} is given more than once, expected one range")
-    return dict(axes)
+        found[name] = values
+    return found
 
 
 def _axis(name: str, values: Any) -> Array:
-    import numpy
-
     unit = unit_of(name)
     numbers = parse_axis(values, unit, name) if isinstance(values, str) else values
     array = numpy.atleast_1d(numpy.asarray(numbers, dtype=numpy.float64))
@@ -149,8 +143,6 @@ def _axis(name: str, values: Any) -> Array:
 
 
 def _grid(job: Job, axes: Mapping[str, Array], catalog: Catalog) -> ScenarioGrid:
-    import numpy
-
     first = {name: float(values[0]) for name, values in axes.items()}
     base = estimate(_at(job, first), catalog)
     shaped = dict(zip(axes, numpy.ix_(*axes.values()), strict=True))
@@ -162,19 +154,14 @@ def _grid(job: Job, axes: Mapping[str, Array], catalog: Catalog) -> ScenarioGrid
     results = {}
     for name in RESULTS:
         try:
-            results[name] = _finite(name, numpy.asarray(solve(name, known)))
+            results[name] = numpy.asarray(solve(name, known))
         except MissingQuantity as error:
             if name == RESULTS[0]:
                 raise IngestError(str(error)) from None
+            continue
+        if not numpy.isfinite(results[name]).all():
+            raise UsageError(f"{name} exceeds the range of floating-point numbers, expected smaller inputs")
     return ScenarioGrid(base, shaped, {name: array for name, array in results.items() if name not in shaped})
-
-
-def _finite(name: str, values: Array) -> Array:
-    import numpy
-
-    if not numpy.isfinite(values).all():
-        raise UsageError(f"{name} exceeds the range of floating-point numbers, expected smaller inputs")
-    return values
 
 
 def _at(job: Job, first: Mapping[str, float]) -> Job:
@@ -185,8 +172,6 @@ def _at(job: Job, first: Mapping[str, float]) -> Job:
 
 def _rates(job: Job, basis: str, gpus: Any, catalog: Catalog) -> Array:
     """The rate at every size, since what was published depends on it; interpolated where there are very many sizes."""
-    import numpy
-
     sizes = numpy.unique(numpy.asarray(gpus))
     several = len(sizes) > MOST_SIZES
     asked = numpy.unique(numpy.geomspace(sizes[0], sizes[-1], MOST_SIZES).round()) if several else sizes
@@ -199,8 +184,6 @@ def _rates(job: Job, basis: str, gpus: Any, catalog: Catalog) -> Array:
 
 
 def _scaling(catalog: Catalog, gpus: Any, kind: str) -> Array:
-    import numpy
-
     sizes = numpy.asarray(gpus)
     factors = [
         1.0 if size <= evidence_ladder.BASE_GPUS else evidence_ladder.scaling_factor(catalog, size, kind).value
@@ -236,7 +219,7 @@ def sweep(
         UsageError: no axis, an unknown quantity, or an invalid range.
         IngestError: there is no evidence for a model on a GPU.
     """
-    written: dict[str, Any] = {**(axes if isinstance(axes, Mapping) else _distinct([_split(axis) for axis in axes]))}
+    written: dict[str, Any] = {**(axes if isinstance(axes, Mapping) else _axes(axes))}
     taken = {*settings_of(set), *(["nodes"] if nodes is not None else [])}
     for name in written.keys() & taken:
         raise UsageError(f"sweep: {name} is given as a range and as a value, expected one of them")

@@ -11,8 +11,8 @@ from ingest.catalog.records import Gpu, Model
 from ingest.catalog.store import Catalog, shipped_folder
 from ingest.engine.registry import solve
 from ingest.engine.value import Evidence, Input
-from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, family_of, geometric_mean, peak_of
-from ingest.sizing.published_rates import ProtocolRate, extrapolation, is_emulation, protocol_rates, typical
+from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, geometric_mean, peak_of
+from ingest.sizing.published_rates import ProtocolRate, extrapolation, is_emulation, measured_models, protocol_rates, typical
 from ingest.units import display, exact
 
 #: Eight A100 PCIe without NVLink against SXM, DLRM: the slowest of the measured systems.
@@ -123,7 +123,9 @@ def transferred(
     if not found:
         return None
     related = [transfer for transfer in found if transfer.source.vendor == gpu.vendor]
-    seen = [transfer for transfer in related if _is_seen(catalog, model, gpu, transfer.rate.protocol)]
+    # Under a protocol under which another model has been measured on the GPU.
+    cells = seen_rates(catalog)
+    seen = [one for one in related if any(name != model.id for name, _ in cells.get((one.rate.protocol, gpu.id), {}))]
     used = seen or related or found
     means = protocol_means(used)
     value = typical(catalog, means)
@@ -165,11 +167,6 @@ def transferred(
 
 def _are_recalled(transfers: Sequence[Transfer]) -> bool:
     return all(row.grade == "assumed" for transfer in transfers for row in transfer.rate.rows)
-
-
-def _is_seen(catalog: Catalog, model: Model, gpu: Gpu, protocol: str) -> bool:
-    """Whether another model has been measured on the GPU under the protocol."""
-    return any(name != model.id for name, _ in seen_rates(catalog).get((protocol, gpu.id), {}))
 
 
 def _transfers(
@@ -263,9 +260,6 @@ def _tier_warning(tier: Tier, model: Model, gpu: Gpu, transfers: Sequence[Transf
 
 def rate_cells(catalog: Catalog) -> Iterator[tuple[str, str, str, str, float]]:
     """The rows of `seen_rates`: protocol, precision, model, GPU, and the rate of training runs on one to a few nodes."""
-    for model in catalog.all(Model):
-        rows = [rate for rate in catalog.rates(model) if rate.grade != "assumed"]
-        for precision in dict.fromkeys(family_of(rate.precision)[0] for rate in rows):
-            for rate in protocol_rates(model, rows, precision):
-                if not is_emulation(catalog, model, rate.protocol):
-                    yield rate.protocol, precision, model.id, rate.gpu, rate.value
+    for model, precision, rates in measured_models(catalog):
+        for rate in rates:
+            yield rate.protocol, precision, model.id, rate.gpu, rate.value

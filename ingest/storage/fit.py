@@ -87,11 +87,7 @@ def _storage_entry(name: str, catalog: Catalog) -> Storage:
 
 
 def _client(name: str, catalog: Catalog) -> Storage:
-    """An entry with the rates of a client.
-
-    Raises:
-        UsageError: a protection scheme or a drive.
-    """
+    """An entry with the rates of a client: no protection scheme and no drive."""
     found = catalog.get(Storage, name)
     if found.family in ("protection", "drive"):
         known = ", ".join(entry.id for entry in catalog.all(Storage) if entry.family == "client")

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from ingest.catalog.records import Node
 from ingest.catalog.store import Catalog
+from ingest.engine.messages import Option
 from ingest.engine.registry import check_value
 from ingest.engine.value import Input
 from ingest.errors import UsageError
@@ -16,8 +17,8 @@ from ingest.requirement import Requirement
 from ingest.site.plan import Plan
 from ingest.site.plan_file import SITE_SUFFIXES, lines_of, plan_data, plan_of_site
 from ingest.sizing.bandwidth import estimate
-from ingest.sizing.evidence_ladder import from_catalog
-from ingest.sizing.job import Job, machine_of
+from ingest.sizing.evidence_ladder import from_fields
+from ingest.sizing.job import Job, by_user, gpus_in_node, machine_of
 from ingest.storage.need import Need, from_estimate, from_requirements
 
 READS, NODES = "cluster_read_bandwidth", "cluster_nodes"
@@ -102,9 +103,6 @@ def need_of(
         UsageError: a value out of range, or two sources of one need.
         IngestError: a plan that cannot be read, or a missing fact.
     """
-    settings = {
-        name: Input(check_value(name, value, f"--set {name}"), origin="user") for name, value in question.settings.items()
-    }
     if plan is not None and question.model is not None:
         raise UsageError("--model: the plan sets the reads already; expected one of the two")
     if plan is not None:
@@ -114,7 +112,7 @@ def need_of(
         need = replace(need, given={**_of_node(question, catalog), **need.given})
     else:
         need = Need("the given rates", _machine(question, catalog))
-    return need.merged({**settings, **plain})
+    return need.merged({**by_user(question.settings), **plain})
 
 
 def _of_site(plan: str | Path | Plan, question: Job, catalog: Catalog, priority: str) -> Need:
@@ -144,13 +142,10 @@ def _machine(question: Job, catalog: Catalog) -> dict[str, Input]:
     given: dict[str, Input] = {}
     for name, count in (("nodes", question.nodes), ("gpus_per_node", question.gpus_per_node)):
         if count is not None:
-            given[name] = Input(check_value(name, count, f"--{name.replace('_', '-')}"), origin="user")
+            given[name] = Input(check_value(name, count, Option(name).on_command_line), origin="user")
     gpu, node = machine_of(question.gpu, question.node, catalog)
-    if gpu is not None and gpu.host_link_bandwidth is not None:
-        given["host_link_bandwidth_per_gpu"] = from_catalog(gpu.host_link_bandwidth)
-    if node is not None:
-        given.setdefault("gpus_per_node", from_catalog(node.gpus_per_node))
-    return {**_of_node(question, catalog), **given}
+    link = from_fields({"host_link_bandwidth_per_gpu": gpu.host_link_bandwidth if gpu is not None else None})
+    return {**_of_node(question, catalog), **link, **gpus_in_node(None, node), **given}
 
 
 def _of_node(question: Job, catalog: Catalog) -> dict[str, Input]:
@@ -165,4 +160,4 @@ def _of_node(question: Job, catalog: Catalog) -> dict[str, Input]:
         "nvme_read_bandwidth_per_node": node.nvme_read_bandwidth,
         "host_memory_per_node": node.host_memory_bytes,
     }
-    return {name: from_catalog(value) for name, value in named.items() if value is not None and value.value}
+    return {name: item for name, item in from_fields(named).items() if item.value}

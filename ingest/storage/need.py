@@ -12,7 +12,7 @@ from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, one_of
 from ingest.requirement import PRIORITIES, Requirement
 from ingest.sizing.bandwidth import Estimate
-from ingest.sizing.evidence_ladder import from_catalog
+from ingest.sizing.evidence_ladder import from_fields
 from ingest.units import display, parse
 
 #: quantities that a need can include, in the order of the results
@@ -114,8 +114,7 @@ def from_estimate(answer: Estimate) -> Need:
     card, model = answer.gpu.name if answer.gpu else "GPU", answer.model.name if answer.model else "your model"
     read = answer.results["ingest_bandwidth_per_job"]
     title = f"{model} on {gpus:,.0f} × {card}, {display(answer.nodes, 'node')}, {answer.basis}: {read.display}"
-    link = answer.gpu.host_link_bandwidth if answer.gpu else None
-    machine = {} if link is None else {"host_link_bandwidth_per_gpu": from_catalog(link)}
+    machine = from_fields({"host_link_bandwidth_per_gpu": answer.gpu.host_link_bandwidth if answer.gpu else None})
     given = {**machine, **_decoded(answer), **answer.given}
     words = {name: item for name, item in answer.inputs.items() if "unit" not in item}
     return Need(title, given, computed, high, _data_set(answer), words, answer.warnings)
@@ -141,7 +140,7 @@ def _decoded(answer: Estimate) -> dict[str, Input]:
         "decoded_sample_bytes": chosen.decoded if chosen else None,
         "decode_samples_per_second_per_core": chosen.decode_rate if chosen else None,
     }
-    return {name: from_catalog(value) for name, value in found.items() if value is not None}
+    return from_fields(found)
 
 
 #: (operation, unit) of a requirement line -> need

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ingest.catalog.records import Storage, Value
+from ingest.catalog.records import Storage
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Option
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed
 from ingest.errors import UsageError, expected_one_of
-from ingest.sizing.evidence_ladder import from_catalog
+from ingest.sizing.evidence_ladder import from_catalog, from_fields
 from ingest.storage.need import Need
 
 _DEFAULTS = {
@@ -103,14 +103,14 @@ def known_of(entry: Storage, client: Storage | None, protection: Storage | None,
     }
     known = Quantities({**supplied, **(_without_usual_drives(need.given) if local else need.given)})
     # Another encoding or size of the samples makes another data set.
-    choose_first(known, "dataset_bytes", ("samples_bytes",))
+    known.choose_first("dataset_bytes", "samples_bytes")
     for name, source in need.computed.items():
         known.choose(name, source)
     for name, formulas in (*(FOLLOWS_LOCALLY.items() if local else ()), *FOLLOWS.items()):
-        choose_first(known, name, formulas)
+        known.choose_first(name, *formulas)
     for name, note in NEUTRAL.items():
         if known.find(name) is None:
-            known.give({name: Input(1, origin="default", note=note)})
+            known.give({name: Input(1).by_default(note)})
     return known
 
 
@@ -134,16 +134,7 @@ def _protected(entry: Storage, protection: Storage | None) -> dict[str, Input]:
 
 
 def _fields(entry: Storage, names: dict[str, str]) -> dict[str, Input]:
-    values: list[tuple[str, Value | None]] = [(quantity, getattr(entry, field)) for field, quantity in names.items()]
-    return {quantity: from_catalog(value) for quantity, value in values if value is not None}
-
-
-def choose_first(known: Quantities, name: str, formulas: tuple[str, ...]) -> None:
-    """Compute a quantity by the first formula whose inputs are known; a given value overrides it."""
-    for formula in formulas:
-        if known.find(formula) is not None:
-            known.choose(name, formula)
-            return
+    return from_fields({quantity: value for field, quantity in names.items() if (value := getattr(entry, field)) is not None})
 
 
 def _measured_with(entry: Storage, client: Storage | None, model: str) -> dict[str, Input]:

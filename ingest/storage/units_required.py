@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ingest.catalog.records import Storage
-from ingest.engine.messages import Message
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import MissingQuantity
@@ -45,7 +44,7 @@ def count_units(known: Quantities, need: Need, entry: Storage, units: float | No
         return _size_units(known, need, entry, units)
     if entry.family == "client":
         # Rates that the user sets for the system behind a client are those of this many units.
-        one = Input(1, origin="default", note=Message("one unit behind the client", supply=("units",)))
+        one = Input(1).by_default("one unit behind the client", "units")
         known.give({"units": one if units is None else Input(units, origin="user")})
     _give_zeros(known, need, CLIENT_PARTS)
     try:
@@ -89,7 +88,7 @@ def _choose_units(known: Quantities, entry: Storage, units: float | None) -> Non
     elif known.value("units_required") >= 1:
         known.choose("units", "units_required")
     else:
-        known.give({"units": Input(1, origin="default", note="one unit: no need decides their number")})
+        known.give({"units": Input(1).by_default("one unit: no need decides their number")})
 
 
 def has_metadata_servers(entry: Storage) -> bool:
