@@ -14,8 +14,8 @@ from ingest.engine.expression import prose
 from ingest.engine.registry import FORMULAS
 from ingest.engine.value import Input
 from ingest.sizing import evidence_ladder
-from ingest.sizing.published_rates import protocol_rates
 from ingest.sizing.published_results import validate
+from ingest.sizing.rates_at_size import protocol_rates
 from ingest.sizing.transfer import transferred
 
 

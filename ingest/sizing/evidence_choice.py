@@ -15,10 +15,12 @@ from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError
 from ingest.sizing import evidence_ladder
 from ingest.sizing.efficiency import efficiency
-from ingest.sizing.evidence_ladder import FAMILIES, RATE, EvidenceLevel, family_of
+from ingest.sizing.evidence_ladder import FAMILIES, RATE, EvidenceLevel, family_of, median
 from ingest.sizing.job import Job, by_user, known_quantities, machine_of
-from ingest.sizing.published_rates import DISAGREE, is_emulation, published
+from ingest.sizing.published_rates import published
+from ingest.sizing.rates_at_size import FEW_NODES, is_emulation
 from ingest.sizing.transfer import transferred
+from ingest.units import display
 
 #: Quantities that, set by the user, fix the rate without evidence from the catalogs.
 GIVEN_RATES = {
@@ -103,12 +105,15 @@ def usual_precision(catalog: Catalog, model: Model | None, gpu: Gpu | None) -> s
     # The other GPUs are read only where they decide.
     rates = tuple(rate for rate in rates if rate.gpu == gpu.id and not is_weak(rate)) or rates
     usable = [
-        (*standing(rate), family_of(rate.precision)[0])
+        (*standing(rate), rate.nodes, family_of(rate.precision)[0])
         for rate in rates
         if rate.gpu == gpu.id or evidence_ladder.peak_of(gpu, rate.precision)
     ]
-    best = [precision for *place, precision in usable if place == list(min(usable)[:2])]
-    return max((FAMILIES[0][0], *best), key=best.count)
+    best = [item for item in usable if item[:2] == min(usable)[:2]]
+    # Runs on a few nodes say more of one GPU than those of a whole cluster.
+    small = [item for item in best if item[2] <= max(FEW_NODES, min(item[2] for item in best))]
+    found = [precision for *_, precision in small]
+    return max((FAMILIES[0][0], *found), key=found.count)
 
 
 def choose(
@@ -137,8 +142,8 @@ def choose(
     own = _own(job, flops)
     if own is not None:
         return [own, *(level for level in found if level.basis != own.basis)]
-    if not job.protocol:
-        found = _with_training_runs(found)
+    if not job.protocol and model is not None and gpu is not None:
+        found = _with_other_gpus(found, transferred(catalog, model, gpu, precision, None) if len(found) > 2 else None)
     wanted = [level for level in found if level.basis == job.basis or (job.basis == "auto" and level.basis != "peak")]
     if not wanted:
         raise _no_evidence(job, catalog, model, gpu, precision, flops)
@@ -185,18 +190,6 @@ def _from_catalogs(
     return found
 
 
-def _widened(own: EvidenceLevel, real: EvidenceLevel) -> EvidenceLevel:
-    """A measured level of one protocol, up to what other protocols suggest on other GPUs."""
-    rate, scaled = own.given[RATE], real.given[RATE].value
-    if scaled <= DISAGREE * (rate.high or rate.value):
-        return own
-    warning = (
-        f"only {', '.join(own.protocols)} was measured on this GPU ({rate.value:,.4g} samples/s); training runs on other GPUs, "
-        f"scaled to this one, suggest {scaled:,.4g}. The range covers both: faster code needs more"
-    )
-    return own._replace(given={RATE: rate._replace(high=scaled)}, warnings=(*own.warnings, warning))
-
-
 def _below(top: EvidenceLevel | None, level: EvidenceLevel | None) -> EvidenceLevel | None:
     """A transferred level whose range ends at the dense peak."""
     if level is None or top is None or level.basis != "transferred":
@@ -210,30 +203,44 @@ def _is_recalled(level: EvidenceLevel | None, name: str) -> bool:
     return level is not None and level.given[name].grade == "assumed"
 
 
-def _with_training_runs(found: list[EvidenceLevel]) -> list[EvidenceLevel]:
-    """Compare with training runs scaled from other GPUs: these widen the range of a lone protocol or of an emulation, or
-    answer in place of the emulation."""
+def _with_other_gpus(found: list[EvidenceLevel], few: EvidenceLevel | None) -> list[EvidenceLevel]:
+    """Hold a lone benchmark on this GPU against training runs scaled from other GPUs.
+
+    Where these lie wholly above an emulation, they answer in its place. Where they lie wholly above the only benchmark that
+    was measured here and are of another one, the median of both answers. Else the range covers both.
+
+    Args:
+        found: the levels.
+        few: the transferred level on one to a few nodes, which decides, so that the level does not change with the size.
+    """
     levels = {level.basis: level for level in found}
-    asleep, real, own = (levels.get(basis) for basis in ("emulated", "transferred", "measured"))
-    if real is not None and own is not None and len(own.protocols) == 1:
-        return [_widened(own, real) if level is own else level for level in found]
-    if asleep is None or real is None:
+    real = levels.get("transferred")
+    own = levels.get("measured") or levels.get("emulated")
+    if real is None or few is None or own is None or len(own.protocols) != 1:
         return found
-    rate, scaled = asleep.given[RATE], real.given[RATE]
-    text = (
-        f"training runs on other GPUs, scaled to this one, suggest {scaled.value:,.4g} samples/s per GPU; "
-        f"the emulated benchmark gives {rate.value:,.4g}"
-    )
-    if (scaled.low or scaled.value) > (rate.high or rate.value):
-        real = real._replace(warnings=(*real.warnings, f"{text}, below the whole range: it is not used"))
-        others = [level for level in found if level.basis not in ("emulated", "transferred")]
-        place = 1 if "measured" in levels else 0
-        return [*others[:place], real, asleep, *others[place:]]
+    rate, scaled = own.given[RATE], real.given[RATE]
+    name = next(iter(own.protocols))
+    here = f"{name} on this GPU gives {_shown(rate.value)}"
+    text = f"training runs on other GPUs, scaled to this one, suggest {_shown(scaled.value)} per GPU; {here}"
+    wholly = (few.given[RATE].low or few.given[RATE].value) > (rate.high or rate.value)
+    others = [level for level in found if level not in (own, real)]
+    if own.basis == "measured" and not wholly:
+        return found
+    if own.basis == "measured" and name not in real.protocols:
+        note = f"median of {name}, measured on this GPU, and a {real.note}"
+        middle, parts = median((rate.value, scaled.value)), (*rate.parts, *scaled.parts)
+        both = rate._replace(value=middle, high=scaled.high, parts=parts, note=note, grade="derived")
+        warnings = (f"{text}. The value is their median: size for the code that you run", *real.warnings)
+        return [real._replace(given={RATE: both}, note=note, warnings=warnings), own, *others]
+    if own.basis == "emulated" and wholly:
+        return [real._replace(warnings=(*real.warnings, f"{text}, below the whole range: it is not used")), own, *others]
     low, high = min(scaled.value, rate.low or rate.value), max(scaled.value, rate.high or rate.value)
-    widened = asleep._replace(
-        given={RATE: rate._replace(low=low, high=high)}, warnings=(*asleep.warnings, f"{text}. The range covers both")
-    )
-    return [widened if level is asleep else level for level in found]
+    warnings = (*own.warnings, f"{text}. The range covers both")
+    return [own._replace(given={RATE: rate._replace(low=low, high=high)}, warnings=warnings), real, *others]
+
+
+def _shown(rate: float) -> str:
+    return display(rate, "sample/s")
 
 
 def _own(job: Job, flops: Input | None) -> EvidenceLevel | None:

@@ -21,7 +21,8 @@ from ingest.sizing.checkpoint import checkpoint
 from ingest.sizing.dataset import dataset
 from ingest.sizing.memory import memory
 from ingest.sizing.model import model as model_command
-from ingest.sizing.published_rates import measured_models, typical
+from ingest.sizing.published_rates import typical
+from ingest.sizing.rates_at_size import measured_models
 from ingest.sizing.transfer import transferred
 from ingest.units import display, parse
 

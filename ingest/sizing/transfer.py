@@ -12,8 +12,9 @@ from ingest.catalog.store import Catalog, shipped_folder
 from ingest.engine.registry import solve
 from ingest.engine.value import Evidence, Input
 from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, geometric_mean, peak_of
-from ingest.sizing.published_rates import ProtocolRate, extrapolation, is_emulation, measured_models, protocol_rates, typical
-from ingest.units import display, exact
+from ingest.sizing.published_rates import extrapolation, scaled, typical
+from ingest.sizing.rates_at_size import ProtocolRate, is_emulation, measured_models, protocol_rates
+from ingest.units import display
 
 #: Eight A100 PCIe without NVLink against SXM, DLRM: the slowest of the measured systems.
 NO_NVLINK = 1 / 65
@@ -33,7 +34,8 @@ class Tier(NamedTuple):
     why: str
 
 
-FAR_TIER = Tier("far", 2.5, "another vendor, no protocol in common, only recalled rates, or every source GPU more than 4× away")
+#: Of the tier `far`; its reason depends on the case.
+FAR_FACTOR = 2.5
 UNSEEN = Tier("unseen", 1.8, "no other model has been measured on both GPUs")
 THIN = Tier("thin", 1.5, "one source, or sources that disagree by 25 % or more")
 SPREAD = Tier("spread", 1.35, "sources that disagree by 10 to 25 %")
@@ -101,7 +103,7 @@ class Transfer(NamedTuple):
         if self.ratio.seen:
             shown = "; ".join(f"{model} {ratio:.4g}" for model, ratio in sorted(self.ratio.seen.items()))
             factors = f"{self.ratio.value:.4g}, the geometric mean of {factors} and what other models showed: {shown}"
-        what = f"{exact(self.rate.value)} on {self.source.id} × {factors}; weight {self.weight / heaviest:.4f}"
+        what = f"{scaled(self.rate)} on {self.source.id} × {factors}; weight {self.weight / heaviest:.4f}"
         row = self.rate.rows[0]
         return Evidence(f"{self.rate.protocol}: {what}", self.value, row.source, row.where, row.grade)
 
@@ -129,17 +131,16 @@ def transferred(
     used = seen or related or found
     means = protocol_means(used)
     value = typical(catalog, means)
-    tier = tier_of(used, crossed=not related, foreign=not seen)
+    tier = tier_of(used, _why_far(model, gpu, used, related, seen))
     low, high = value / tier.factor, value * tier.factor
-    warnings = [_tier_warning(tier, model, gpu, used, crossed=not related, foreign=not seen)] if tier is FAR_TIER else []
+    warnings = [f"{tier.why}: range ×{tier.factor:g} either way"] if tier.name == "far" else []
     if model.family == "recsys" and gpu.form == "PCIe":
         low = value * NO_NVLINK
         warnings.append(
             "embedding tables sharded over GPUs without NVLink have been measured 18 to 65 times slower, "
             f"which no ratio of peaks or bandwidths predicts: the range extends down to ×{NO_NVLINK:.3f}"
         )
-    if all(transfer.rate.is_extrapolated for transfer in used):
-        warnings.append(extrapolation(max(transfer.rate.size for transfer in used), gpus or 1))
+    warnings += extrapolation([transfer.rate for transfer in used])
     nearest_first = sorted(used, key=lambda transfer: transfer.distance)
     sources = list(dict.fromkeys(transfer.source.id for transfer in nearest_first))
     named = f"{', '.join(sources[:3])}{' …' if len(sources) > 3 else ''}"
@@ -162,7 +163,7 @@ def transferred(
         parts=tuple(parts),
     )
     sized = any(transfer.rate.is_sized for transfer in used)
-    return EvidenceLevel("transferred", {RATE: given}, note, tuple(warnings), is_sized=sized)
+    return EvidenceLevel("transferred", {RATE: given}, note, tuple(warnings), means, sized)
 
 
 def _are_recalled(transfers: Sequence[Transfer]) -> bool:
@@ -222,16 +223,15 @@ def protocol_means(transfers: Sequence[Transfer]) -> dict[str, float]:
     }
 
 
-def tier_of(transfers: Sequence[Transfer], crossed: bool, foreign: bool) -> Tier:
+def tier_of(transfers: Sequence[Transfer], why_far: str = "") -> Tier:
     """Return how far the value may be off.
 
     Args:
         transfers: those in use.
-        crossed: whether the sources are of another vendor.
-        foreign: whether the GPU has been measured under none of their protocols.
+        why_far: the reason why they say little; empty if there is none.
     """
-    if crossed or foreign or _are_recalled(transfers) or all(transfer.distance > math.log(FAR) for transfer in transfers):
-        return FAR_TIER
+    if why_far:
+        return Tier("far", FAR_FACTOR, why_far)
     weights = [transfer.weight for transfer in transfers]
     logs = [math.log(transfer.value) for transfer in transfers]
     mean = sum(weight * log for weight, log in zip(weights, logs, strict=True)) / sum(weights)
@@ -243,19 +243,19 @@ def tier_of(transfers: Sequence[Transfer], crossed: bool, foreign: bool) -> Tier
     return SPREAD if spread >= 0.1 else AGREE
 
 
-def _tier_warning(tier: Tier, model: Model, gpu: Gpu, transfers: Sequence[Transfer], crossed: bool, foreign: bool) -> str:
-    ends = f"; range ×{tier.factor:g} either way"
-    if crossed:
-        return (
-            f"no other {gpu.vendor} GPU has a rate for {model.name}: scaled across vendors, where software maturity "
-            f"differs more than the hardware{ends}"
-        )
-    if foreign:
-        names = ", ".join(dict.fromkeys(transfer.rate.protocol for transfer in transfers))
-        return f"{gpu.id} has been measured under none of the protocols of these rates ({names}){ends}"
-    if _are_recalled(transfers):
-        return f"the rates on other GPUs are only recalled{ends}"
-    return f"every source GPU differs by more than {FAR:g}× in peak and memory bandwidth{ends}"
+def _why_far(model: Model, gpu: Gpu, used: Sequence[Transfer], related: Sequence[Transfer], seen: Sequence[Transfer]) -> str:
+    """Why the sources say little: another vendor, no protocol in common, only recalled rates, or other GPUs altogether."""
+    if not related:
+        what = "scaled across vendors, where software maturity differs more than the hardware"
+        return f"no other {gpu.vendor} GPU has a rate for {model.name}, so it is {what}"
+    if not seen:
+        names = ", ".join(dict.fromkeys(transfer.rate.protocol for transfer in used))
+        return f"{gpu.id} has been measured under none of the protocols of these rates ({names})"
+    if _are_recalled(used):
+        return "the rates on other GPUs are only recalled"
+    if all(transfer.distance > math.log(FAR) for transfer in used):
+        return f"every source GPU differs by more than {FAR:g}× in peak and memory bandwidth"
+    return ""
 
 
 def rate_cells(catalog: Catalog) -> Iterator[tuple[str, str, str, str, float]]:
