@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from ingest.catalog.store import Catalog, shipped_folder
-from ingest.sizing.transfer import TABLE, rate_cells
+from ingest.sizing.rates_at_size import measured_models
+from ingest.sizing.transfer import TABLE
 
 PATH = shipped_folder() / TABLE
 
 
 def content() -> str:
     """The CSV: one row per protocol, precision, model and GPU."""
-    rows = sorted(rate_cells(Catalog()))
-    lines = [f"{protocol},{precision},{model},{gpu},{rate:.6g}" for protocol, precision, model, gpu, rate in rows]
+    lines = sorted(
+        f"{rate.protocol},{precision},{model.id},{rate.gpu},{rate.value:.6g}"
+        for model, precision, rates in measured_models(Catalog())
+        for rate in rates
+    )
     return "\n".join(["protocol,precision,model,gpu,samples_per_second_per_gpu", *lines, ""])
 
 

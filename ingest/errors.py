@@ -63,12 +63,16 @@ def listed(names: Iterable[str], most: int = 5) -> str:
     return ", ".join(found[:most]) + more
 
 
-def nearest(found: str, known: Iterable[str]) -> str:
+def nearest(found: str, known: Iterable[str], figures: int = 0) -> str:
     """Return `; did you mean '…'?` for the nearest known word, or nothing.
+
+    Args:
+        figures: of names whose number is a generation or a size; a word with another number is offered only where one
+            number begins with the other, which has at least so many figures. 0 for any other names.
 
     >>> nearest("cosmflow", ["cosmoflow", "deepcam"])
     "; did you mean 'cosmoflow'?"
-    >>> nearest("zebra", ["cosmoflow"]), nearest("nope", ["none"]), nearest("vr200", ["v100"])
+    >>> nearest("zebra", ["cosmoflow"]), nearest("nope", ["none"]), nearest("dgx-vr200", ["dgx-h200"], figures=2)
     ('', '', '')
     """
     import difflib
@@ -77,18 +81,27 @@ def nearest(found: str, known: Iterable[str]) -> str:
     for word in known:
         by_lower.setdefault(word.lower(), word)
     matches = difflib.get_close_matches(found.lower(), by_lower, n=1, cutoff=0.66)
-    return f"; did you mean '{by_lower[matches[0]]}'?" if matches and _is_slip(found.lower(), matches[0]) else ""
+    if not matches or not _is_slip(found.lower(), matches[0]) or (figures and _is_other(found.lower(), matches[0], figures)):
+        return ""
+    return f"; did you mean '{by_lower[matches[0]]}'?"
 
 
 def _is_slip(found: str, word: str) -> bool:
-    """Whether one word may be a misspelling of the other.
-
-    A short word with another letter inside is another word, and a name with another number is another generation.
-    """
-    numbers = ["".join(filter(str.isdigit, one)) for one in (found, word)]
-    if not (numbers[0].startswith(numbers[1]) or numbers[1].startswith(numbers[0]) or sorted(found) == sorted(word)):
-        return False
+    """Whether one word may be a misspelling of the other: a short word with another letter inside is another word."""
     return len(word) > 4 or len(found) != len(word) or found[:3] == word[:3] or sorted(found) == sorted(word)
+
+
+def _is_other(found: str, word: str, figures: int) -> bool:
+    """Whether a name is of another generation: other figures, or other letters with the same figures."""
+    import difflib
+
+    if found.replace("o", "0") == word.replace("o", "0") or sorted(found) == sorted(word):
+        return False
+    numbers, letters = (["".join(filter(kind, one)) for one in (found, word)] for kind in (str.isdigit, str.isalpha))
+    short, long = sorted(numbers, key=len)
+    if not short or short == long:
+        return bool(short) and difflib.SequenceMatcher(None, letters[0], letters[1]).ratio() < 0.8
+    return letters[0] != letters[1] or len(short) < figures or not long.startswith(short)
 
 
 def expected_one_of(found: object, choices: Iterable[str]) -> str:

@@ -325,7 +325,7 @@ BAD_INPUT = [
     (("--achieved", "1 TFLOP/s", "--efficiency", "0.5"), 2, ["--achieved", "--efficiency", "expected no other rate"]),
     (("-o", "answer.docz"), 2, ["'answer.docz'", "expected .json, .csv, .md, .txt"]),
     (("--protocol", "paper"), 1, ["no rate of cosmoflow on h100-sxm under 'paper'", "mlperf-storage"]),
-    (("--gpu", "b200", "--basis", "measured"), 1, ["no measured estimate", "set --samples-per-second"]),
+    (("--gpu", "b200", "--basis", "measured"), 1, ["no measured estimate", "set --basis or --samples-per-second"]),
     (("--model", "rgat-igbh"), 1, ["bytes", "--sample-bytes"]),
     (("--model", "openfold", "--basis", "peak"), 1, ["FLOPs per sample of openfold", "--flops-per-sample"]),
     (("--encoding", "touched"), 1, ["no touched bytes", "--sample-bytes"]),

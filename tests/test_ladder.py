@@ -17,7 +17,7 @@ from ingest.sizing.transfer import TABLE
 HEADER = "gpu,precision,samples_per_second_per_gpu,achieved_flops_per_gpu,gpus,nodes,protocol,round,source,where,grade,note\n"
 MODEL = (
     "name: Toy\nsample: one image\nfamily: vision\n"
-    "flops_per_sample: {value: 1, unit: TFLOP/sample, source: recalled, grade: assumed}\n"
+    "flops_per_sample: {value: 0.1, unit: TFLOP/sample, source: recalled, grade: assumed}\n"
     "encodings:\n  raw:\n    stored: {value: 1, unit: MB/sample, source: recalled, grade: assumed}\n"
 )
 
@@ -256,10 +256,10 @@ def test_beyond_a_ratio_of_four_the_range_is_far_and_that_is_said(toy, write_ent
 
 
 def test_transferred_across_vendors_is_wide_and_said(toy):
-    catalog = with_seen(toy(("small", 100, 1, 1, "paper")), other={("z", "bf16"): 1})
+    catalog = with_seen(toy(("small", 900, 1, 1, "paper")), other={("z", "bf16"): 1})
     found = rung(catalog, "other", "transferred")
-    assert found.given[RATE].low == pytest.approx(40)
-    assert found.given[RATE].high == 100, "the dense peak ends it"
+    assert found.given[RATE].low == pytest.approx(360)
+    assert found.given[RATE].high == 1000, "the dense peak ends it"
     assert any("across vendors" in line for line in found.warnings)
 
 
@@ -287,7 +287,7 @@ def test_near_relatives_weigh_more(toy):
 
 
 def test_efficiency_is_the_models_own_where_it_is_known(toy):
-    catalog = toy(("small", 20, 8, 1, "paper"), ("large", 120, 8, 1, "paper"), ("other", 70, 8, 1, "paper"))
+    catalog = toy(("small", 200, 8, 1, "paper"), ("large", 1200, 8, 1, "paper"), ("other", 700, 8, 1, "paper"))
     share = rung(catalog, "small", "efficiency").given["model_flops_utilization"]
     assert (share.low, share.value, share.high) == pytest.approx((0.2, 0.3, 0.7))
 
@@ -299,7 +299,7 @@ def test_efficiency_of_the_class_says_that_it_is_not_the_models(toy):
 
 def test_peak_is_peak_over_flops_and_an_upper_bound(toy):
     answer = estimate(Job(model="toy", gpu="toy-small", basis="peak"), toy())
-    assert answer.results["samples_per_second_per_gpu"].value == 100
+    assert answer.results["samples_per_second_per_gpu"].value == 1000
     assert any("upper bound" in line for line in answer.warnings)
 
 

@@ -9,7 +9,7 @@ from ingest.architecture.describe import Architecture, describe
 from ingest.catalog.records import SIZES, TEXT, Encoding, Entry, Model, Value, value
 from ingest.catalog.store import MAX_NAME, Catalog
 from ingest.catalog.yaml_reader import read_yaml
-from ingest.engine.messages import Message, Option
+from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
 
@@ -61,6 +61,8 @@ def structure(name: str, catalog: Catalog) -> Structure:
     )
 
 
+#: FLOPs of a catalog entry that differ more from those of its weights were counted in another way.
+SAME_FLOPS = 0.02
 #: Sequence length at which FLOPs are counted; attention is a small part of them at such lengths.
 USUAL_SEQUENCE = 4096
 
@@ -87,18 +89,26 @@ def at_length(model: Model, sequence_length: float | None, catalog: Catalog) -> 
     """Return a model at a sequence length: its FLOPs, and the tokens and bytes of a sample that is one sequence.
 
     Raises:
-        IngestError: its structure is not known, so its FLOPs at another length are not either.
+        UsageError: it is not trained on text.
+        IngestError: its FLOPs at another length cannot be counted.
     """
-    own = model.sequence_length or model.tokens_per_sample
-    if sequence_length is None or (own is not None and own.value == sequence_length) or model.tokens_per_sample is None:
+    if sequence_length is None:
         return model
-    if model.id not in catalog.ids(Structure.kind):
-        why = f": the structure of {model.id} is not known, hence neither are its FLOPs at another sequence length"
+    if model.tokens_per_sample is None:
+        raise option_error("sequence_length", f": found with {model.id}, a sample of which is {model.sample}, not text")
+    own = model.sequence_length or model.tokens_per_sample
+    if own.value == sequence_length:
+        return model
+    made = describe(model.id, catalog) if model.id in catalog.ids(Structure.kind) else None
+    stored = model.flops_per_sample.value / model.tokens_per_sample.value if model.flops_per_sample is not None else 0.0
+    if made is None or abs(stored / made.flops_per_token(own.value) - 1) > SAME_FLOPS:
+        # Padding, adapters or a structure that is not described: the catalog's FLOPs do not follow from the weights.
+        why = f": the FLOPs of {model.id} are known at sequences of {own.value:,.0f} tokens only"
         raise IngestError(Message(Option("sequence_length"), why, supply=("flops_per_sample",)))
     grown = sequence_length / own.value if own is model.tokens_per_sample else 1
     tokens = model.tokens_per_sample.value * grown
     note = f"causal, forward and backward, sequences of {sequence_length:,.0f} tokens; counted from the weights"
-    flops = describe(model.id, catalog).flops_per_token(sequence_length) * tokens
+    flops = made.flops_per_token(sequence_length) * tokens
     encodings = {
         name: Encoding(**{**vars(one), **{size: _times(getattr(one, size), grown) for size in SIZES}})
         for name, one in model.encodings.items()

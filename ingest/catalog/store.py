@@ -17,6 +17,8 @@ from ingest.errors import CatalogError, UsageError, brief, nearest
 
 AnyEntry = TypeVar("AnyEntry", bound=Entry)
 
+#: Kinds whose names carry a generation or a size, and how many figures of it a slip leaves.
+FIGURES = {"gpus": 2, "nodes": 2, "models": 1}
 #: Longer than any id or path; file systems refuse such names with various messages.
 MAX_NAME = 250
 
@@ -108,7 +110,7 @@ class Catalog:
                     return path
         known = [*self.ids(kind), *self.aliases.get(kind, {})]
         singular = {"families": "family", "corpora": "corpus"}.get(kind, kind.removesuffix("s"))
-        hint = nearest(name, known) or f"; `ingest catalog list {kind}` lists them"
+        hint = nearest(name, known, FIGURES.get(kind, 0)) or f"; `ingest catalog list {kind}` lists them"
         raise UsageError(f"unknown {singular} '{name}', expected an id from the catalogs or a YAML file{hint}")
 
     def _load(self, record: type[Entry], path: Path) -> Entry:

@@ -190,7 +190,7 @@ class SiteJob:
             known.adopt({name: step for name, step in policy.steps.items() if name in SAVED})
             known.choose("writing_nodes", "nodes_at_once")
         self._place(known)
-        self._length(known)
+        self._length(known, reads)
         self._request(known)
         words = {"cluster": job["cluster"], "model": job.get("model", ""), "data": job.get("data", "")}
         words |= reads.words if reads else {}
@@ -317,14 +317,18 @@ class SiteJob:
         model = reads.basis.model if reads is not None else None
         stored, given = model.tokens_per_sample if model is not None else None, self.described.get("tokens_per_sample")
         if model is not None and stored is not None and given is not None and given.value != stored.value:
-            expected = f"expected {stored.value:,.0f}: one sample of {model.id} is {model.sample}; leave the key out"
+            one = f"one sample of {model.id} is one {model.sample_unit}"
+            expected = f"expected {stored.value:,.0f}, because {one}; leave the key out"
             self.site.refuse((*self.keys, "tokens_per_sample"), f"found {given.value:,.0f}, {expected}")
 
-    def _length(self, known: Quantities) -> None:
+    def _length(self, known: Quantities, reads: Reads | None) -> None:
         """The length of a run, where epochs or tokens give it."""
         if "tokens" in self.described:
+            model = reads.basis.model if reads is not None else None
+            if model is not None and model.tokens_per_sample is None:
+                self.site.refuse((*self.keys, "tokens"), f"found with {model.id}, a sample of which is one {model.sample_unit}")
             if "tokens_per_sample" not in known.given:
-                self.site.refuse((*self.keys, "tokens"), "expected `tokens_per_sample` with it: no model says it")
+                self.site.refuse((*self.keys, "tokens"), "expected `tokens_per_sample` with it, for want of a model")
             known.choose("training_samples", "samples_of_tokens")
         elif "epochs" in self.described:
             try:

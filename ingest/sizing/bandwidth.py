@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ingest.catalog.records import Gpu, Model, Node, Storage
 from ingest.catalog.store import Catalog
 from ingest.corpus.measurement_file import PARTIAL
-from ingest.engine.messages import Message, Option, message_of
+from ingest.engine.messages import Message, Option, message_of, option_error
 from ingest.engine.ranges import Tree
 from ingest.engine.registry import Step, derive, solve, unit_of
 from ingest.engine.result import Answer, cited_by, scenarios, values
@@ -22,7 +22,7 @@ from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity, UsageError
 from ingest.sizing.evidence_choice import OUTCOMES, RateBasis, rate_basis_of
 from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, family_of, from_fields
-from ingest.sizing.job import CLIENTS, Job, Written, job_of, names_of, number_of, parse_axis
+from ingest.sizing.job import CLIENTS, MOST_GPUS, Job, Written, job_of, names_of, number_of, parse_axis
 from ingest.sizing.published_rates import published
 from ingest.sizing.rules import Finding, Valued, applying, finding, unused
 from ingest.sizing.transfer import transferred
@@ -130,6 +130,8 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
         for level in basis.levels
     )
     known = Quantities(basis.known)
+    if "gpus_per_node" in known.given and (size := known.value("gpus")) > MOST_GPUS:
+        raise option_error("nodes", f": found {size:,.0f} GPUs, expected at most {MOST_GPUS:,.0f}")
     results, unknown = _results(known, catalog)
     if model is not None and "sample_bytes" in model.missing and "sample_bytes" not in known.given:
         why = f"the bytes of one sample of {model.id} are not known: {model.missing['sample_bytes']}"
@@ -199,9 +201,12 @@ def _results(known: Quantities, catalog: Catalog) -> tuple[dict[str, Quantity], 
         if needed not in known.given:
             unknown.pop(name, None)
     tree = Tree(found)
-    return {
-        name: Quantity(step.value, unit_of(step.name), *(tree.range_of(name) or ())) for name, step in found.items()
-    }, unknown
+    results = {name: Quantity(step.value, unit_of(step.name), *(tree.range_of(name) or ())) for name, step in found.items()}
+    share = results.get("implied_flops_utilization")
+    if share is not None and share.value <= 1 < (share.high or 0):
+        # The ends of the rate were found with the typical FLOPs; together with other FLOPs no run passes the peak.
+        results["implied_flops_utilization"] = share._replace(high=1.0)
+    return results, unknown
 
 
 def _client(name: str, catalog: Catalog) -> dict[str, Input]:
@@ -242,6 +247,7 @@ def _of_results(basis: RateBasis, results: Results) -> Iterator[Finding | None]:
     words = {"basis": basis.levels[0].basis, "family": basis.model.family if basis.model is not None else ""}
     yield finding("W01", words=words)
     yield finding("W02", results.get, words)
+    yield finding("W33", results.get, words)
     read = results.get("ingest_bandwidth_per_job")
     if read is not None:
         yield finding("W07", results.get, words, read=display(read.value, read.unit, binary=False))
@@ -304,6 +310,7 @@ def _of_precision(basis: RateBasis, results: Results, catalog: Catalog) -> Itera
     if job.protocol:
         return
     gpus = results["gpus"].value if "gpus" in results and job.scaling == "published" else None
+    tokens = basis.known["tokens_per_sample"].value if "tokens_per_sample" in basis.known else 1.0
     for precision in dict.fromkeys(family_of(rate.precision)[0] for rate in catalog.rates(model)):
         if precision in family_of(basis.precision):
             continue
@@ -311,7 +318,8 @@ def _of_precision(basis: RateBasis, results: Results, catalog: Catalog) -> Itera
         other = find(catalog, model, gpu, precision, None, gpus)
         if other is not None:
             known: dict[str, Valued | float | None] = {**results, "rate_at_precision": other.given[RATE].value}
-            yield finding("W06", known, precision=precision, basis=other.basis)
+            rate = display(other.given[RATE].value * tokens, "token/s" if "tokens_per_sample" in basis.known else "sample/s")
+            yield finding("W06", known, precision=precision, basis=other.basis, rate=rate)
 
 
 def _of_clients(results: Results, catalog: Catalog) -> Iterator[Finding | None]:

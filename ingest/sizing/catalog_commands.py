@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ingest.architecture.catalog_entries import Structure, structure
-from ingest.catalog.records import KINDS, STORAGE_CLASSES, Encoding, Entry, Gpu, Model, Storage, Value
+from ingest.catalog.records import KINDS, STORAGE_CLASSES, Encoding, Entry, Model, Storage, Value
 from ingest.catalog.schema import read_sources
 from ingest.catalog.store import Catalog
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.engine.result import envelope
 from ingest.errors import IngestError, UsageError, expected_one_of, nearest
 from ingest.files import write_whole
-from ingest.sizing.evidence_ladder import peak_of
-from ingest.units import display
+from ingest.sizing.rates_at_size import check_rates
 
 if TYPE_CHECKING:
     import pandas
@@ -212,7 +211,7 @@ def _check_file(catalog: Catalog, folder: Path, path: Path) -> None:
     inside = path.relative_to(folder).parts
     if path.suffix == ".csv":
         # Rates of a model that another folder describes.
-        _check_rates(catalog, catalog.referred(Model, path.stem, by=path), path)
+        check_rates(catalog, catalog.referred(Model, path.stem, by=path), path)
         return
     if inside == ("sources.yaml",):
         read_sources(path, read_yaml(path))
@@ -236,34 +235,12 @@ def _check_references(catalog: Catalog, entry: Entry) -> None:
             catalog.referred(KINDS[kind], name, by=entry.path)
     if isinstance(entry, Model):
         if (rates := entry.path.with_suffix(".csv")).is_file():
-            _check_rates(catalog, entry, rates)
+            check_rates(catalog, entry, rates)
     elif isinstance(entry, Storage):
         if entry.family not in STORAGE_CLASSES:
             raise IngestError(f"{entry.path}: family: found '{entry.family}', {expected_one_of(entry.family, STORAGE_CLASSES)}")
         for name in entry.protections:
             catalog.referred(Storage, name, by=entry.path)
-
-
-def _check_rates(catalog: Catalog, model: Model, path: Path) -> None:
-    """Refuse rates with references to unknown entries, and rates above the dense peak of their precision."""
-    for line, rate in catalog.numbered_rates(path):
-        gpu = catalog.referred(Gpu, rate.gpu, by=path)
-        catalog.referred(KINDS["protocols"], rate.protocol, by=path)
-        peak = peak_of(gpu, rate.precision)
-        if peak is None:
-            continue
-        implied = [(rate.achieved_flops_per_gpu or 0.0, "")]
-        if rate.samples_per_second_per_gpu is not None and model.flops_per_sample is not None:
-            speed, work = rate.samples_per_second_per_gpu, model.flops_per_sample.value
-            written = f" ({display(speed, 'sample/s/GPU')} × {display(work, 'FLOP/sample')})"
-            implied.append((speed * work, written))
-        for reached, written in implied:
-            if reached > peak.value:
-                limit = display(peak.value, "FLOP/s/GPU")
-                raise IngestError(
-                    f"{path}:{line}: found {display(reached, 'FLOP/s/GPU')}{written}, expected at most {limit}, the dense "
-                    f"{rate.precision} peak of {gpu.id}: check the precision of the run, and the FLOPs per sample of the model"
-                )
 
 
 def path(*, catalogs: Folders = ()) -> tuple[Path, ...]:

@@ -59,7 +59,9 @@ def _recalled(catalog: Catalog, model: Model, gpu: Gpu, precision: str, protocol
     share = _share(model, gpu, precision, part.value)
     if share is None:
         return None
-    note = f"a rate of {model.name} on {gpu.id} that is recalled, not read again: {exact(part.value)} samples/s per GPU"
+    note = (
+        f"a rate of {model.name} on {gpu.id} from memory, not checked against its source: {exact(part.value)} samples/s per GPU"
+    )
     return Input(share, source=part.source, where=part.where, grade="assumed", note=note)
 
 

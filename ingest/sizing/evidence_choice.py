@@ -18,16 +18,12 @@ from ingest.sizing.efficiency import efficiency
 from ingest.sizing.evidence_ladder import FAMILIES, RATE, EvidenceLevel, family_of, median
 from ingest.sizing.job import Job, by_user, known_quantities, machine_of
 from ingest.sizing.published_rates import published
-from ingest.sizing.rates_at_size import FEW_NODES, is_emulation
+from ingest.sizing.rates_at_size import FEW_NODES, check_own_rates, is_emulation
 from ingest.sizing.transfer import transferred
 from ingest.units import display
 
 #: Quantities that, set by the user, fix the rate without evidence from the catalogs.
-GIVEN_RATES = {
-    RATE,
-    "samples_per_second_per_gpu",
-    *(f"ingest_bandwidth_per_{part}" for part in ("gpu", "node", "job")),
-}
+GIVEN_RATES = {RATE, "samples_per_second_per_gpu", *(f"ingest_bandwidth_per_{part}" for part in ("gpu", "node", "job"))}
 #: `--set` of these changes the level in use, but not those shown for comparison.
 OUTCOMES = GIVEN_RATES | {"achieved_flops_per_gpu", "model_flops_utilization"}
 
@@ -67,6 +63,8 @@ def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
     job = job.checked()
     own = _model(job.model, job.sequence_length, catalog) if job.model is not None else None
     model = own and at_length(own, job.sequence_length, catalog)
+    if own is not None:
+        check_own_rates(catalog, own)
     gpu, node = machine_of(job.gpu, job.node, catalog)
     precision = job.precision or usual_precision(catalog, model, gpu)
     common = known_quantities(job, catalog, model, gpu, node, precision)
@@ -220,8 +218,8 @@ def _with_other_gpus(found: list[EvidenceLevel], few: EvidenceLevel | None) -> l
         return found
     rate, scaled = own.given[RATE], real.given[RATE]
     name = next(iter(own.protocols))
-    here = f"{name} on this GPU gives {_shown(rate.value)}"
-    text = f"training runs on other GPUs, scaled to this one, suggest {_shown(scaled.value)} per GPU; {here}"
+    here = f"{name} on this GPU gives {display(rate.value, 'sample/s')}"
+    text = f"training runs on other GPUs, scaled to this one, suggest {display(scaled.value, 'sample/s')} per GPU; {here}"
     wholly = (few.given[RATE].low or few.given[RATE].value) > (rate.high or rate.value)
     others = [level for level in found if level not in (own, real)]
     if own.basis == "measured" and not wholly:
@@ -237,10 +235,6 @@ def _with_other_gpus(found: list[EvidenceLevel], few: EvidenceLevel | None) -> l
     low, high = min(scaled.value, rate.low or rate.value), max(scaled.value, rate.high or rate.value)
     warnings = (*own.warnings, f"{text}. The range covers both")
     return [own._replace(given={RATE: rate._replace(low=low, high=high)}, warnings=warnings), real, *others]
-
-
-def _shown(rate: float) -> str:
-    return display(rate, "sample/s")
 
 
 def _own(job: Job, flops: Input | None) -> EvidenceLevel | None:

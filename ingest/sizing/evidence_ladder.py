@@ -131,30 +131,25 @@ def peak(gpu: Gpu, precision: str, flops: Input | None) -> EvidenceLevel | None:
 
 def absence(model: Model, gpu: Gpu, basis: str, precision: str, flops: Input | None, protocol: str | None) -> IngestError:
     """Return the reason why a level does not exist, or for `auto` any level, and what to supply."""
+    level = "" if basis == "auto" else f"{basis} "
     if basis in ("auto", "efficiency", "peak") and flops is None:
-        text = f"no {_named(basis)}estimate: the FLOPs per sample of {model.id} are not known"
+        text = f"no {level}estimate: the FLOPs per sample of {model.id} are not known"
         if basis == "auto":
             text = f"no estimate: no rate of {model.id} is published, and its FLOPs per sample are not known"
         why = model.missing.get("flops_per_sample")
         return IngestError(Message(text + (f" ({why})" if why else ""), supply=("samples_per_second", "flops_per_sample")))
     if peak_of(gpu, precision) is None and basis not in ("measured", "emulated"):
         known = ", ".join(gpu.peak_flops) or "none"
-        return IngestError(
-            f"no {_named(basis)}estimate: {gpu.id} has no dense {precision} peak in the catalog (known: {known})"
-        )
+        return IngestError(f"no {level}estimate: {gpu.id} has no dense {precision} peak in the catalog (known: {known})")
     if basis == "transferred" and gpu.memory_bandwidth is None:
         return IngestError(f"no transferred estimate: {gpu.missing.get('memory_bandwidth', 'memory bandwidth not known')}")
     if basis in ("auto", "efficiency"):
         why = f"no utilization of {model.id} at {precision} is known, nor of its class"
         if basis == "auto":
             why = f"no rate of {model.id} is published at {precision}, and {why}"
-        return IngestError(Message(f"no {_named(basis)}estimate: {why}", supply=("efficiency", "samples_per_second")))
-    what = {"transferred": f"on another GPU at {precision}"}.get(basis, f"on {gpu.id} at {precision}")
+        return IngestError(Message(f"no {level}estimate: {why}", supply=("efficiency", "samples_per_second")))
+    what = {"emulated": "emulation", "measured": "training run"}.get(basis, "rate")
+    place = "another GPU" if basis == "transferred" else gpu.id
     under = f" under {protocol}" if protocol else ""
-    return IngestError(
-        Message(f"no {basis} estimate: no rate of {model.id} {what}{under} is published", supply=("samples_per_second",))
-    )
-
-
-def _named(basis: str) -> str:
-    return "" if basis == "auto" else f"{basis} "
+    text = f"no {basis} estimate: no {what} of {model.id} on {place} at {precision}{under} is published"
+    return IngestError(Message(text, supply=("basis", "samples_per_second")))

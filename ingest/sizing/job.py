@@ -119,8 +119,11 @@ def job_of(*, set: Settings = None, **options: Any) -> Job:
         options["sample_sizes"] = sample_sizes_in(Path(options["sample_bytes"]))
         options["sample_bytes"] = options["sample_sizes"]["sample_bytes"].value
     options |= {option: number_of(option, options.get(option)) for option in Job.QUANTITIES}
+    settings = settings_of(set)
+    # The FLOPs follow from it, however it is given.
+    options["sequence_length"] = settings.pop("sequence_length", options["sequence_length"])
     given = {option: value for option, value in options.items() if value is not None}
-    return Job(**given, settings=settings_of(set))
+    return Job(**given, settings=settings)
 
 
 def number_of(option: str, written: Written | None) -> float | None:
@@ -306,14 +309,17 @@ def _of_model(job: Job, model: Model) -> dict[str, Input]:
 
 def _of_text(job: Job, model: Model | None) -> dict[str, Input]:
     """Bytes of one sample that is read as text."""
-    ratio = job.bytes_per_token
+    ratio, given = job.bytes_per_token, job.settings.get("tokens_per_sample")
+    stored = model.tokens_per_sample if model is not None else None
+    if model is not None and stored is not None and given not in (None, stored.value):
+        what = f": found {given:,.0f}, but one sample of {model.id} is {stored.value:,.0f} tokens"
+        raise option_error("set.tokens_per_sample", Message(what, supply=("sequence_length",)))
     if ratio is None:
         return {}
     if job.sample_bytes is not None or job.encoding is not None:
         other = "--encoding" if job.sample_bytes is None else "--sample-bytes"
         raise option_error("bytes_per_token", f": found with {other}, expected one of them: both set the bytes of a sample")
-    stored = model.tokens_per_sample if model is not None else None
-    length = job.settings.get("tokens_per_sample", stored.value if stored else None if model is not None else 1)
+    length = given or (stored.value if stored else None if model is not None else 1)
     if length is None:
         what = f"a sample of {model.id} is '{model.sample}'" if model is not None else "a sample is not a token"
         raise option_error("bytes_per_token", f": {what}, expected its number of tokens: --set tokens_per_sample=8192")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
-from ingest.catalog.records import Model, Protocol, Rate
-from ingest.catalog.store import Catalog
+from ingest.catalog.records import Gpu, Model, Protocol, Rate
+from ingest.catalog.store import Catalog, shipped_folder
 from ingest.engine.registry import solve
-from ingest.sizing.evidence_ladder import RATE, family_of, median
+from ingest.errors import IngestError
+from ingest.sizing.evidence_ladder import BASE_GPUS, RATE, family_of, median, peak_of
+from ingest.units import display
 
 #: A rate on more nodes than this is not the rate on "one to a few nodes" if a smaller run is published.
 FEW_NODES = 2
@@ -42,8 +45,8 @@ class ProtocolRate(NamedTuple):
 
     @property
     def is_extrapolated(self) -> bool:
-        """Whether the job is far larger than any run."""
-        return self.gpus is not None and self.gpus > FAR_SIZE * max(row.gpus for row in self.rows)
+        """Whether the job is far larger than any run, and larger than a few nodes."""
+        return self.gpus is not None and self.gpus > max(BASE_GPUS, FAR_SIZE * max(row.gpus for row in self.rows))
 
     @property
     def is_kept(self) -> bool:
@@ -164,3 +167,33 @@ def measured_models(catalog: Catalog) -> Iterator[tuple[Model, str, list[Protoco
         rates = rates_of(catalog, model)
         for precision in dict.fromkeys(family_of(rate.precision)[0] for rate in rates):
             yield model, precision, protocol_rates(model, rates, precision)
+
+
+def check_rates(catalog: Catalog, model: Model, path: Path) -> None:
+    """Refuse rates with references to unknown entries, and rates above the dense peak of their precision."""
+    for line, rate in catalog.numbered_rates(path):
+        gpu = catalog.referred(Gpu, rate.gpu, by=path)
+        catalog.referred(Protocol, rate.protocol, by=path)
+        peak = peak_of(gpu, rate.precision)
+        if peak is None:
+            continue
+        implied = [(rate.achieved_flops_per_gpu or 0.0, "")]
+        if rate.samples_per_second_per_gpu is not None and model.flops_per_sample is not None:
+            speed, work = rate.samples_per_second_per_gpu, model.flops_per_sample.value
+            written = f" ({display(speed, 'sample/s/GPU')} × {display(work, 'FLOP/sample')})"
+            implied.append((speed * work, written))
+        for reached, written in implied:
+            if reached > peak.value:
+                limit = display(peak.value, "FLOP/s/GPU")
+                raise IngestError(
+                    f"{path}:{line}: found {display(reached, 'FLOP/s/GPU')}{written}, expected at most {limit}, the dense "
+                    f"{rate.precision} peak of {gpu.id}: check the precision of the run, and the FLOPs per sample of the model"
+                )
+
+
+def check_own_rates(catalog: Catalog, model: Model) -> None:
+    """Refuse impossible rates in folders of the user; the shipped ones are checked before they ship."""
+    for folder in catalog.folders:
+        path = folder / model.kind / model.path.with_suffix(".csv").name
+        if folder != shipped_folder() and path.is_file():
+            check_rates(catalog, model, path)

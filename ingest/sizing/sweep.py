@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 Array = numpy.ndarray[Any, Any]
 #: Sizes of a job at which a sweep looks a rate up.
 MOST_SIZES = 500
-#: Levels that rest on published rates, which depend on the size of the job.
-OF_RATES = ("measured", "emulated", "transferred")
 
 
 @dataclass(frozen=True)
@@ -149,7 +147,7 @@ def _grid(job: Job, axes: Mapping[str, Array], catalog: Catalog) -> ScenarioGrid
     known: dict[str, Any] = {name: item.value for name, item in base.given.items()} | shaped
     if job.scaling in ("weak", "strong"):
         known["scaling_efficiency"] = _scaling(catalog, solve("gpus", known), job.scaling)
-    if job.scaling == "published" and base.basis in OF_RATES and {"nodes", "gpus_per_node"} & axes.keys():
+    if base.levels[0][0].is_sized and {"nodes", "gpus_per_node"} & axes.keys():
         known[RATE] = _rates(job, base.basis, solve("gpus", known), catalog)
     results = {}
     for name in RESULTS:

@@ -13,7 +13,7 @@ from ingest.engine.registry import solve
 from ingest.engine.value import Evidence, Input
 from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, geometric_mean, peak_of
 from ingest.sizing.published_rates import extrapolation, scaled, typical
-from ingest.sizing.rates_at_size import ProtocolRate, is_emulation, measured_models, protocol_rates
+from ingest.sizing.rates_at_size import ProtocolRate, is_emulation, protocol_rates
 from ingest.units import display
 
 #: Eight A100 PCIe without NVLink against SXM, DLRM: the slowest of the measured systems.
@@ -256,10 +256,3 @@ def _why_far(model: Model, gpu: Gpu, used: Sequence[Transfer], related: Sequence
     if all(transfer.distance > math.log(FAR) for transfer in used):
         return f"every source GPU differs by more than {FAR:g}× in peak and memory bandwidth"
     return ""
-
-
-def rate_cells(catalog: Catalog) -> Iterator[tuple[str, str, str, str, float]]:
-    """The rows of `seen_rates`: protocol, precision, model, GPU, and the rate of training runs on one to a few nodes."""
-    for model, precision, rates in measured_models(catalog):
-        for rate in rates:
-            yield rate.protocol, precision, model.id, rate.gpu, rate.value

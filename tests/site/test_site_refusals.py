@@ -40,7 +40,7 @@ FILES = {
     "misspelt-mode": (9, "jobs.vision.checkpoint.mode: found 'asynk'", "did you mean 'async'?"),
     "stage-without-time": (8, "to stage needs a time, expected `within`"),
     "hit-of-a-stream": (8, "only cache knows it, found mode stream"),
-    "tokens-without-length": (8, "expected `tokens_per_sample` with it"),
+    "tokens-without-length": (8, "found with resnet50, a sample of which is one image"),
     "published-growth-of-vision": (2, "published factors hold for recommenders", "expected factors of your own"),
     "unknown-protection": (8, "storage.protection", "unknown storage 'prot-ec-8-33'", "did you mean"),
     "no-protection": (8, "is not a protection scheme"),
