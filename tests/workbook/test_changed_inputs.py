@@ -107,7 +107,7 @@ def test_warnings_to_the_buyer_are_struck_out_after_a_change(book, after):
     assert rule.dxf.font.strike
     first, last = (int(place[1:]) for place in area.split(":"))
     assert lines[first - 2] == TO_SETTLE
-    assert "the bandwidth shown lasts less than a minute" in lines[first - 1]
+    assert "a peak of less than a minute" in lines[first - 1]
     assert lines[last] == "Requirements that do not apply"
 
 
