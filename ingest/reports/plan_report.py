@@ -20,7 +20,7 @@ from ingest.reports.document.rfp_document import RfpDocument
 from ingest.reports.document.word import as_docx, template_warnings
 from ingest.reports.labels import plain
 from ingest.reports.page import Page, as_csv
-from ingest.reports.pages.plan import requirement_lines
+from ingest.reports.pages.plan import requirement_wording
 from ingest.reports.workbook.plan_workbook import plan_workbook
 from ingest.site.plan import TORNADO, Plan, bandwidth_by_nodes, capacity_by_use, evidence_levels, largest_checkpoint_course
 from ingest.site.planner import plan
@@ -241,7 +241,7 @@ class ReportWriter:
 
     def csv(self) -> bytes:
         """The requirement lines as CSV."""
-        return (as_csv(all_visible(Page("", (), requirement_lines(self.plan)))) + "\n").encode()
+        return (as_csv(all_visible(Page("", (), requirement_wording(self.plan)))) + "\n").encode()
 
     @cached_property
     def document(self) -> Document:

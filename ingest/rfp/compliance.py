@@ -99,7 +99,7 @@ class LineVerdict:
                 "said": dict(self.stated), "note": self.note, "reservations": list(self.reservations)}  # fmt: skip
 
 
-def requirement_lines(sheet: Sheet) -> list[RequirementLine]:
+def requirement_wording(sheet: Sheet) -> list[RequirementLine]:
     """The requirements on the sheet of requirements.
 
     Raises:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.engine.result import envelope
 from ingest.errors import UsageError, brief, listed
-from ingest.rfp.compliance import MET, LineVerdict, judge, offer_lines, requirement_lines
+from ingest.rfp.compliance import MET, LineVerdict, judge, offer_lines, requirement_wording
 from ingest.rfp.response_form import ID, REPEATED, REQUIREMENTS_SHEET, RESPONSE_SHEET
 from ingest.rfp.workbook_reader import Sheet, read_sheets, same
 from ingest.text import visible
@@ -145,7 +145,7 @@ def response(filled: str | Path, *, sent: str | Path | None = None, optimized: b
     returned = read_sheets(path)
     before = returned if original is None else read_sheets(original)
     offers = {one.id: one for one in offer_lines(returned[RESPONSE_SHEET])}
-    required = requirement_lines(before[REQUIREMENTS_SHEET])
+    required = requirement_wording(before[REQUIREMENTS_SHEET])
     lines = tuple(judge(one, offers.get(one.id), optimized) for one in required)
     differing = tuple(differences(before[REQUIREMENTS_SHEET], returned))
     return Response(str(path), lines, differing, optimized, "" if original is None else str(original))

@@ -21,7 +21,7 @@ from ingest.site.checks import check, of_choices, of_clusters, of_drains, of_eac
 from ingest.site.datasets import USUAL_YEARS, Growth, dataset_rows, elapsed_until, growth_of, holdings_of, year_rows
 from ingest.site.jobs import plan_jobs
 from ingest.site.plan import TABLES, Plan, PlanScenarios
-from ingest.site.requirement_lines import LINES
+from ingest.site.requirement_wording import LINES
 from ingest.site.requirement_writer import RequirementValue, RequirementWriter
 from ingest.site.scenarios import expectations, scenarios_of
 from ingest.site.site_file import Site, read_site

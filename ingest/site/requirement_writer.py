@@ -14,7 +14,7 @@ from ingest.engine.result import why_assumed
 from ingest.engine.solver import Quantities
 from ingest.requirement import PRIORITIES, Conditions, Requirement
 from ingest.site.checks import of_line
-from ingest.site.requirement_lines import CLIENTS, RequirementTemplate
+from ingest.site.requirement_wording import CLIENTS, RequirementTemplate
 from ingest.site.site_file import Site
 from ingest.sizing.derivation_text import DerivationWriter
 from ingest.sizing.rules import Finding, finding

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ingest.engine.registry import unit_of
 from ingest.errors import UsageError, brief, nearest
 from ingest.requirement import Requirement
-from ingest.site.requirement_lines import LINES
+from ingest.site.requirement_wording import LINES
 from ingest.site.schema import node_at
 from ingest.site.site_file import Site
 from ingest.sizing.job import parse_axis

@@ -15,7 +15,7 @@ from ingest.rfp.compliance import (
     RequirementLine,
     judge,
     offer_lines,
-    requirement_lines,
+    requirement_wording,
 )
 from ingest.rfp.response import Response
 from ingest.rfp.response_form import CLIENTS, FIELDS, HEADS, REQUIREMENTS_SHEET, RESPONSE_SHEET
@@ -198,8 +198,8 @@ def test_words_are_read_however_they_are_spelled():
 
 def test_requirements_are_read_once_each_and_refused_without_a_value():
     row = {"Id": "R-READ-01", "Priority": "mandatory", "Value": 100, "Unit": "B/s", "Clients": 64}
-    read = requirement_lines(form(row, {**row, "Value": 1}, name=REQUIREMENTS_SHEET))
+    read = requirement_wording(form(row, {**row, "Value": 1}, name=REQUIREMENTS_SHEET))
     assert read == [required(100)]
     for bad in ({"Value": None}, {"Value": "#REF!"}, {"Value": -1}, {"Value": True}, {"Priority": "optional"}):
         with pytest.raises(IngestError, match=r"sheet 'Requirements': R-READ-01: found .*, expected one of mandatory, target"):
-            requirement_lines(form({**row, **bad}, name=REQUIREMENTS_SHEET))
+            requirement_wording(form({**row, **bad}, name=REQUIREMENTS_SHEET))

@@ -12,7 +12,7 @@ import ingest
 from ingest.engine.registry import INPUTS, unit_of
 from ingest.errors import IngestError
 from ingest.requirement import PRIORITIES
-from ingest.site.requirement_lines import LINES
+from ingest.site.requirement_wording import LINES
 from ingest.site.schema import node_at, schema, starter
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -60,7 +60,7 @@ def test_a_node_of_the_schema_by_path():
     assert node_at(["clusters", "main", "count"], "x")["x-quantity"] == "cluster_nodes"
 
 
-def test_requirement_lines_have_stable_ids_known_quantities_and_columns_of_the_tables():
+def test_requirement_wording_have_stable_ids_known_quantities_and_columns_of_the_tables():
     assert len({line.id for line in LINES}) == len({line.metric for line in LINES}) == len(LINES)
     for line in LINES:
         assert unit_of(line.metric)

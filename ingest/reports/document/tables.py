@@ -14,7 +14,7 @@ from ingest.reports.document.model import Block, DocumentSection, Figure, Table
 from ingest.reports.labels import is_share, label
 from ingest.reports.texts import texts
 from ingest.requirement import Requirement
-from ingest.site.requirement_lines import LINES
+from ingest.site.requirement_wording import LINES
 from ingest.units import display, request_size
 
 #: Columns that fit a page, and rows per table where a wider table is turned.

@@ -137,7 +137,7 @@ def _cell(column: str, value: Any) -> str:
     return f"{value * 100:.3g} %" if is_share(column, unit) else display(value, unit, binary=False)
 
 
-def requirement_lines(plan: Plan) -> tuple[tuple[object, ...], ...]:
+def requirement_wording(plan: Plan) -> tuple[tuple[object, ...], ...]:
     """One row per requirement in base units: its sentence, its value, and the conditions of its test."""
     line = ("id", "priority", "statement", "metric", "value", "low", "high", "unit")
     conditions = ("operation", "pattern", "clients", "threads", "io_size", "duration", "fill", "files", "cache")
