@@ -383,7 +383,7 @@ REFUSED = [
     ({"tokens": 1e12, "copies": "raw=1"}, "--copies raw: its bytes (raw_bytes) are not known"),
     ({"samples": 5, "sample_bytes": 9, "copies": "tokenized=2"}, "--copies tokenized: found 2 of a data set of samples"),
     ({"samples": 5, "sample_bytes": 9, "copies": "clean=2"}, "expected raw or dataset"),
-    ({"raw_bytes": "1 PB"}, "--raw-bytes: found raw input alone, expected a --pipeline"),
+    ({"raw_bytes": "1 PB"}, "--raw-bytes: found only raw input, expected a --pipeline"),
     ({"raw_bytes": "1 PB", "pipeline": "ccnet"}, "share of bytes"),
     ({"corpus": "cc-2017-02"}, "tokens are not known (not counted for this crawl); set --tokens"),
     ({"tokens": 1e300, "bytes_per_token": 1e300}, "--bytes-per-token: found 1e+300"),

@@ -245,7 +245,7 @@ def test_a_plain_question_has_no_idle_warning(shipped):
         ({"encoding": "tfrecord-gzip/decodd"}, "did you mean 'decoded'"),
         ({"protocol": "mlperf-storag"}, "did you mean 'mlperf-storage'"),
         ({"precision": "bf61"}, "expected one of bf16"),
-        ({"node": "dgx-a100"}, "carries a100-80-sxm, not h100-sxm"),
+        ({"node": "dgx-a100"}, "has a100-80-sxm, not h100-sxm"),
         ({"nodes": 1.5}, "--nodes: found 1.5, expected a whole number above 0"),
         ({"achieved": 1e12, "efficiency": 0.5}, "expected no other rate"),
         ({"samples_per_second": 1, "basis": "peak"}, "and no --basis"),

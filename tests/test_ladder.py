@@ -130,7 +130,7 @@ def test_the_smallest_runs_count_where_all_are_large_and_that_is_said(toy):
     catalog = toy(("small", 60, 64, 8, "paper"), ("small", 20, 1024, 128, "paper"))
     found = rung(catalog, "small", "measured")
     assert found.given[RATE].value == 60
-    assert any("no smaller run is published than 64 GPUs" in line for line in found.warnings)
+    assert any("the smallest published run used 64 GPUs" in line for line in found.warnings)
 
 
 def test_the_scaling_loss_goes_into_the_lower_end_only(toy):

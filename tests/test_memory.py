@@ -95,7 +95,7 @@ def test_model_parallelism_makes_room_for_what_is_replicated(run):
         ("llama3-8b --utilization 1.5", "--utilization"),
         ("llama3-8b --zero-stage 5", "expected 0, 1, 2 or 3"),
         ("llama3-8b --gpu h1000", "did you mean"),
-        ("llama3-8b --node dgx-h100 --gpu a100-80-sxm", "carries h100-sxm"),
+        ("llama3-8b --node dgx-h100 --gpu a100-80-sxm", "has h100-sxm"),
         ("", "the model is missing"),
     ],
 )

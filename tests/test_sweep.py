@@ -73,7 +73,7 @@ def test_unknown_bytes_leave_the_bandwidth_out():
         (["nodes"], "expected NAME=from..to"),
         (["nodes=1,2.5"], "expected a whole number above 0"),
         (["nodes=0..4"], "expected a whole number above 0"),
-        (["nodes=4..1"], "to not below from"),
+        (["nodes=4..1"], "to ≥ from"),
         (["sample_bytes=1 TFLOP"], "expected B/sample"),
         ({"nodes": []}, "list of finite numbers"),
         ({"nodes": [1, float("inf")]}, "list of finite numbers"),

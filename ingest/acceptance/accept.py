@@ -146,7 +146,7 @@ def _tests(lines: Sequence[Requirement], tools: Sequence[str], setting: Setting)
             untested[line.id] = str(why)
         else:
             if not writers:
-                untested[line.id] = f"{', '.join(tools)} cannot time it, another tool can"
+                untested[line.id] = f"{', '.join(tools)} cannot time it, but another tool can"
     return tests, untested
 
 

@@ -92,7 +92,7 @@ def _conditions(test: AcceptanceTest, requirement: Requirement) -> Iterator[str]
         if load.dataset_bytes:
             yield f"from at least {display(load.dataset_bytes, 'B')} of data"
     least = f"{test.allowed_deviation * 100:g} %"
-    yield f"the median of {test.repeats} run(s) reaches the rate, none stays more than {least} below it"
+    yield f"the median of {test.repeats} run(s) reaches the rate, and no run is more than {least} below it"
     for name, value in test.assumed.items():
         yield f"{name.replace('_', ' ')}: {value:,}, not set by the requirement"
     if test.parameters:

@@ -118,7 +118,7 @@ def _trivial(load: Load) -> str:
     each = float(solve("required_bandwidth_per_client", given))
     if load.unit != "B/s" or each >= TRIVIAL:
         return ""
-    return f"each client {load.operation}s no more than {display(each, 'B/s', binary=False)}: any storage reaches that"
+    return f"each client {load.operation}s at most {display(each, 'B/s', binary=False)}: any storage reaches that"
 
 
 def too_large(line: Requirement, setting: Setting) -> bool:

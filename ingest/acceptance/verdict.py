@@ -103,7 +103,7 @@ class Verdict:
         """Rejected results, limits of the tests, and mandatory requirements that are not shown."""
         refused = tuple(f"{name} does not count: {why}" for name, why in self.refused.items())
         names = ", ".join(self.unshown)
-        unshown = (f"NOT SHOWN, though mandatory: {names}: no test of them has a valid result",) if names else ()
+        unshown = (f"NOT TESTED, though mandatory: {names}, which have no valid test result",) if names else ()
         rehearsal = ("these are rehearsals on one machine: they prove no requirement of the whole system",)
         return refused + self.manifest.warnings + (rehearsal if self.manifest.scale == "1node" else ()) + unshown
 

@@ -95,7 +95,7 @@ def at_length(model: Model, sequence_length: float | None, catalog: Catalog) -> 
     if sequence_length is None:
         return model
     if model.tokens_per_sample is None:
-        raise option_error("sequence_length", f": found with {model.id}, a sample of which is {model.sample}, not text")
+        raise option_error("sequence_length", f": found with {model.id}, whose samples are not text: one is {model.sample}")
     own = model.sequence_length or model.tokens_per_sample
     if own.value == sequence_length:
         return model
@@ -103,11 +103,11 @@ def at_length(model: Model, sequence_length: float | None, catalog: Catalog) -> 
     stored = model.flops_per_sample.value / model.tokens_per_sample.value if model.flops_per_sample is not None else 0.0
     if made is None or abs(stored / made.flops_per_token(own.value) - 1) > SAME_FLOPS:
         # Padding, adapters or a structure that is not described: the catalog's FLOPs do not follow from the weights.
-        why = f": the FLOPs of {model.id} are known at sequences of {own.value:,.0f} tokens only"
+        why = f": the FLOPs of {model.id} are known only for sequences of {own.value:,.0f} tokens"
         raise IngestError(Message(Option("sequence_length"), why, supply=("flops_per_sample",)))
     grown = sequence_length / own.value if own is model.tokens_per_sample else 1
     tokens = model.tokens_per_sample.value * grown
-    note = f"causal, forward and backward, sequences of {sequence_length:,.0f} tokens; counted from the weights"
+    note = f"causal attention, forward and backward pass, sequences of {sequence_length:,.0f} tokens; counted from the weights"
     flops = made.flops_per_token(sequence_length) * tokens
     encodings = {
         name: Encoding(**{**vars(one), **{size: _times(getattr(one, size), grown) for size in SIZES}})
@@ -116,7 +116,7 @@ def at_length(model: Model, sequence_length: float | None, catalog: Catalog) -> 
     changed = {
         "flops_per_sample": Value(flops, "FLOP/sample", "arithmetic", "derived", f"rows of {model.id}", note=note),
         "tokens_per_sample": _times(model.tokens_per_sample, grown),
-        "sequence_length": Value(sequence_length, "token", "arithmetic", "derived", "as asked"),
+        "sequence_length": Value(sequence_length, "token", "arithmetic", "derived", "as requested"),
         "dataset_samples": _times(model.dataset_samples, 1 / grown),
         "encodings": encodings,
     }
@@ -141,7 +141,7 @@ def _describes_structure(source: str, catalog: Catalog) -> bool:
 
 def _made(made: Architecture, path: Path, sequence_length: float) -> Model:
     flops = made.flops_per_token(sequence_length)
-    note = f"causal, forward and backward, sequences of {sequence_length:,.0f} tokens; counted from the weights"
+    note = f"causal attention, forward and backward pass, sequences of {sequence_length:,.0f} tokens; counted from the weights"
     towers = sorted({row.kind for row in made.weights} & {"vision", "audio"})
     encodings = {}
     if made.vocabulary and not towers:
@@ -161,7 +161,7 @@ def _made(made: Architecture, path: Path, sequence_length: float) -> Model:
         parameters=Value(made.parameters, "parameter", "arithmetic", "derived", f"rows of {made.id}"),
         encodings=encodings,
         missing={
-            "sample_bytes": f"it has a tower for {' and '.join(towers)}: images, video or sound make up its bytes, not text"
+            "sample_bytes": f"it has a tower for {' and '.join(towers)}, so its bytes are those of images, video or sound"
             if towers
             else "bytes per token are unknown",
             "dataset_samples": "tokens of the data set are unknown",

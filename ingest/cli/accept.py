@@ -19,7 +19,7 @@ from ingest.reports.pages.acceptance import acceptance_page
 @click.option("--tool", multiple=True, type=OneOf(TOOLS), help="fio, ior, mdtest, elbencho or dlio; repeatable. [default: all]")
 @click.option("--scale", default="full", type=OneOf(SCALES), help="full, or 1node: a rehearsal on one machine. [default: full]")
 @options_of(accept, "tool", "scale")
-@click.option("--format", "form", type=OneOf(FORMATS), help="Of the summary: table, json, csv or markdown. [default: table]")
+@click.option("--format", "form", type=OneOf(FORMATS), help="Summary format: table, json, csv or markdown. [default: table]")
 def command(plan: str, folder: str, form: str | None, tool: tuple[str, ...], **options: Any) -> None:
     """Write runnable acceptance tests, each tied to a requirement line and its pass threshold.
 

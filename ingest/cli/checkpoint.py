@@ -17,7 +17,7 @@ from ingest.sizing.checkpoint import checkpoint
 @explain_option
 @output_options
 def command(form: str | None, output: str | None, explain: str | None, **options: Any) -> None:
-    """Size, files, write rate and interval of checkpoints, and the read rate of a restore.
+    """Size, files, write bandwidth and interval of checkpoints, and the read bandwidth of a restore.
 
     Exits with 3 if a given --waste or --write-bandwidth is not met.
 

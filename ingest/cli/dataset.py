@@ -19,11 +19,11 @@ from ingest.sizing.dataset import dataset
     "words",
     multiple=True,
     metavar="ID",
-    help="Of the data set: megatron, mds, parquet, … [default: megatron, file-per-sample]; "
-    "and of the output: table, json, csv, markdown. Repeatable.",
+    help="Format of the data set: megatron, mds, parquet, … [default: megatron, file-per-sample]; "
+    "or of the output: table, json, csv, markdown. Repeatable.",
 )
 @explain_option
-@click.option("-o", "--output", metavar="FILE", help="Write to a file; its suffix chooses the format of the output.")
+@click.option("-o", "--output", metavar="FILE", help="Write to a file; its suffix selects the format of the output.")
 def command(words: tuple[str, ...], output: str | None, explain: str | None, **options: Any) -> None:
     """Storage footprint of a data set, from raw input to the copies for training, with files and inodes.
 

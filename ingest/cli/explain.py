@@ -17,7 +17,7 @@ from ingest.sizing.explain import explain
 @options_of(bw)
 @output_options
 def command(name: str, form: str | None, output: str | None, **options: Any) -> None:
-    """Derivation of one quantity of `bw`: names = numbers = result, unit and source, down to the catalog values.
+    """Derivation of one quantity of `bw`: the formula in names and in numbers, down to the catalog values and sources.
 
     \b
     ingest explain ingest_bandwidth_per_job --model cosmoflow --gpu h100 --nodes 128

@@ -16,7 +16,7 @@ from ingest.version import __version__
 COMMANDS = {
     "bw": "Read bandwidth that storage must deliver so that GPUs never wait.",
     "model": "Parameters, FLOPs and cache of a model, from its config.json.",
-    "checkpoint": "Size, write rate and interval of checkpoints, their overhead and their restore.",
+    "checkpoint": "Size, write bandwidth and interval of checkpoints, their overhead and their restore.",
     "memory": "Model states in GPU memory, and the GPUs and nodes that hold them.",
     "measure": "Bytes per token, tokens and sizes of your own corpus.",
     "fit": "Storage systems that meet a need: bottleneck, headroom and units required.",
@@ -66,7 +66,7 @@ class Commands(click.Group):
 def command() -> None:
     """Storage sizing for AI training: what must storage do so that these GPUs never wait?
 
-    Every number carries unit, source and range. `ingest explain` shows how it came about.
+    Every number has a unit, a source and a range. `ingest explain` shows how it is derived.
     """
 
 

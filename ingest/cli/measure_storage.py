@@ -18,7 +18,7 @@ from ingest.reports.pages.acceptance import measured_page
 def command(path: str, form: str | None, output: str | None, **options: Any) -> None:
     """Measure writes and reads below a folder with fio, and list the models that it can feed.
 
-    The test files are in a new folder, which is removed at the end, also after Ctrl-C.
+    The test files are in a new folder, which is removed at the end, even after Ctrl-C.
 
     \b
     ingest measure-storage /mnt/data

@@ -46,7 +46,7 @@ def stacked(options: list[Callable[[Command], Command]]) -> Callable[[Command], 
 output_options = stacked(
     [
         click.option("--format", "form", type=OneOf(FORMATS), help="table, json, csv or markdown. [default: table]"),
-        click.option("-o", "--output", metavar="FILE", help="Write to a file; its suffix chooses the format."),
+        click.option("-o", "--output", metavar="FILE", help="Write to a file; its suffix selects the format."),
     ]
 )
 catalog_option = click.option(

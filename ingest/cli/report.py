@@ -16,7 +16,7 @@ from ingest.reports.plan_report import report
 @options_of(report, "output", "set")
 @site_set_option
 def command(**options: Any) -> None:
-    """Write the tender: a workbook with live formulas, a document, or data; the suffix chooses.
+    """Write the tender as a workbook with live formulas, as a document, or as data, by the suffix of the file.
 
     .xlsx is the workbook with the form that vendors fill in, .docx, .md and .html are the document,
     .csv and .json the requirement lines.

@@ -18,7 +18,7 @@ from ingest.rfp.response import response
 def command(filled: str, optimized: bool, sent: str | None, form: str | None, output: str | None) -> None:
     """Compare a vendor's filled workbook with the requirements, line by line.
 
-    Exits with 3 if a mandatory requirement is missed or met in part only, or if the requirements in FILLED differ
+    Exits with 3 if a mandatory requirement is missed or only partly met, or if the requirements in FILLED differ
     from those that were sent.
 
     Without --sent the requirements are read from FILLED itself, which the vendor may have changed.

@@ -15,7 +15,7 @@ from ingest.sizing.published_results import validate
 @catalog_option
 @output_options
 def command(name: str | None, form: str | None, output: str | None, catalogs: tuple[str, ...]) -> None:
-    """Reproduce published results: published, ours, error. Exits with 3 if a set misses its bar.
+    """Reproduce published results: the published value, the computed value and the error. Exits with 3 if a set misses its bar.
 
     \b
     ingest validate

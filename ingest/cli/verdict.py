@@ -18,7 +18,7 @@ from ingest.reports.pages.acceptance import verdict_page
 def command(folder: str, results: tuple[str, ...], require_all: bool, form: str | None, output: str | None) -> None:
     """Judge results of acceptance tests: pass, fail or not tested, with margins.
 
-    Reads what fio, IOR, mdtest, elbencho, DLIO and MLPerf Storage write. A run with other settings than the test (block
+    Reads what fio, IOR, mdtest, elbencho, DLIO and MLPerf Storage write. A run whose settings differ from the test (block
     size, duration, errors, caches, threads) does not count and is listed. Exits with 3 if a mandatory requirement
     failed; with --require-all also if one that has a test was not tested.
 

@@ -107,7 +107,7 @@ def _limit(exact: bool | None, needs_exact: str) -> float | None:
         UsageError: a sample together with an input or option that requires exact counting.
     """
     if exact is False and needs_exact:
-        raise UsageError(f"--sample: found it with {needs_exact}, which counts everything; expected one of them")
+        raise UsageError(f"--sample: found with {needs_exact}, which counts everything; expected one of them")
     return None if exact or needs_exact else EXACT_SECONDS
 
 

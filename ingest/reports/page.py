@@ -270,7 +270,7 @@ def format_of(output: str | None, requested: str | None, book: bool = True) -> s
     suffix = Path(output).suffix.lower()
     if requested is not None:
         if SUFFIXES.get(suffix, requested) != requested:
-            raise UsageError(f"--format {requested} and --output '{output}' disagree, expected one of them to go")
+            raise UsageError(f"--format {requested} and --output '{output}' disagree, expected only one of them")
         return requested
     if suffix not in SUFFIXES:
         known = suffixes(book)

@@ -62,7 +62,7 @@ def _charts(plan: Plan, storage: Sequence[str]) -> Iterator[Chart]:
         yield _scaling(plan, [row for row, _ in jobs[:MOST_LINES]], storage)
         yield from _evidence(plan, jobs[0][0].name)
     elif storage:
-        raise IngestError("--storage: no job of the site reads, so that there is no chart to draw ceilings in")
+        raise IngestError("--storage: no job of the site reads data, so there is no chart that could show the ceilings")
     yield capacity([YearBytes(row.name, *part) for row in plan.rows["years"] for part in capacity_by_use(row)])
     course = largest_checkpoint_course(plan)
     if course is not None:
@@ -177,7 +177,7 @@ def report(
     with garbage_collection_paused():
         planned = plan(site, years=years, set=set, seed=seed, catalogs=catalogs)
         if not isinstance(planned, Plan):
-            raise UsageError("--set: several scenarios are asked for, expected one for a report")
+            raise UsageError("--set: found several scenarios, expected one for a report")
         writer = ReportWriter(planned, template, systems)
         made = {path: writer.content(path.suffix.lower()) for path in paths}
     write_all(made)

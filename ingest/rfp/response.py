@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: What a verdict without `--sent` rests on.
 ALONE = (
     "the requirements are read from the vendor's own file, which may have been changed:"
-    " give the workbook that you sent with --sent SENT.xlsx"
+    " pass the workbook that you sent as --sent SENT.xlsx"
 )
 #: Ids that one warning lists.
 MOST_LISTED = 5

@@ -148,7 +148,7 @@ def _sheet(path: Path, name: str, stored: Rows, live: Rows, merged: Sequence[str
     expected = HEADS[name]
     for head in expected:
         if head not in heads:
-            raise IngestError(f"{path}: sheet '{name}' has lost the heading '{head}', expected {', '.join(expected)}")
+            raise IngestError(f"{path}: sheet '{name}' lacks the heading '{head}', expected {', '.join(expected)}")
         if heads.count(head) > 1:
             raise IngestError(f"{path}: sheet '{name}' has the heading '{head}' twice")
     # The last rows may hold formulas without stored values, or the other way round.
@@ -173,7 +173,7 @@ def _check_calculated(sheet: Sheet) -> None:
     if empty:
         raise IngestError(
             f"{sheet.path}: found formulas without values ({listed(empty, 1)}), expected a file that a spreadsheet program has"
-            " calculated: open it in one, save it, and judge that"
+            " calculated: open it in one, save it, and evaluate that file"
         )
 
 

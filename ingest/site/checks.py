@@ -60,17 +60,17 @@ def _job(site: Site, keys: Keys, job: Mapping[str, Any]) -> None:
     if "data" in job:
         _named(site, (*keys, "data"), "datasets", job["data"])
     if not any(key in job for key in (*RATES, "checkpoint")):
-        site.refuse(keys, "its read rate is missing, expected `model` or `samples_per_second` with `sample_bytes`")
+        site.refuse(keys, "the read rate is missing, expected `model` or `samples_per_second` with `sample_bytes`")
     if "tokens" in job and "epochs" in job:
-        site.refuse((*keys, "epochs"), "the length is given by `tokens` already, expected one of them")
+        site.refuse((*keys, "epochs"), "the length is already given by `tokens`, expected one of them")
     placed = job.get("placement", {})
     if placed.get("mode") in ("stage", "cache") and "data" not in job:
-        site.refuse((*keys, "placement"), f"to {placed['mode']} needs the size of the data, expected `data`")
+        site.refuse((*keys, "placement"), f"mode {placed['mode']} needs the size of the data, expected `data`")
     if placed.get("mode") == "stage" and "within" not in placed:
-        site.refuse((*keys, "placement"), "to stage needs a time, expected `within`, such as `30 min`")
+        site.refuse((*keys, "placement"), "mode stage needs a time, expected `within`, such as `30 min`")
     for word, mode in (("within", "stage"), ("each", "stage"), ("hit", "cache")):
         if word in placed and placed["mode"] != mode:
-            site.refuse((*keys, "placement", word), f"only {mode} knows it, found mode {placed['mode']}")
+            site.refuse((*keys, "placement", word), f"applies to mode {mode} only, found mode {placed['mode']}")
 
 
 def _dataset(site: Site, keys: Keys, described: Mapping[str, Any]) -> None:

@@ -59,7 +59,7 @@ def growth_of(site: Site, catalog: Catalog) -> Growth:
     theirs = {jobs[name]["data"] for name in recommenders if "data" in jobs[name]}
     shared = site.data.get("growth")
     if shared == "published" and not recommenders:
-        site.refuse(("growth",), "published factors hold for recommenders and there is none here, expected factors of your own")
+        site.refuse(("growth",), "published factors apply to recommenders, and there are none; expected factors of your own")
     found = {
         "jobs": {name: _of(site, ("jobs", name), job, shared, name in recommenders) for name, job in jobs.items()},
         "datasets": {
@@ -80,7 +80,7 @@ def _of(site: Site, keys: Keys, described: Mapping[str, Any], shared: Any, recom
     if recommender:
         return dict(_PUBLISHED)
     if "growth" in described:
-        site.refuse((*keys, "growth"), "published factors hold for recommenders only, expected factors of your own")
+        site.refuse((*keys, "growth"), "published factors apply to recommenders only, expected factors of your own")
     return {}
 
 

@@ -326,9 +326,9 @@ class SiteJob:
         if "tokens" in self.described:
             model = reads.basis.model if reads is not None else None
             if model is not None and model.tokens_per_sample is None:
-                self.site.refuse((*self.keys, "tokens"), f"found with {model.id}, a sample of which is one {model.sample_unit}")
+                self.site.refuse((*self.keys, "tokens"), f"found with {model.id}, whose samples have no tokens")
             if "tokens_per_sample" not in known.given:
-                self.site.refuse((*self.keys, "tokens"), "expected `tokens_per_sample` with it, for want of a model")
+                self.site.refuse((*self.keys, "tokens"), "expected `tokens_per_sample` with it, because no model gives it")
             known.choose("training_samples", "samples_of_tokens")
         elif "epochs" in self.described:
             try:

@@ -119,7 +119,7 @@ def _plan(source: str | Path | Mapping[str, Any], what: str) -> Mapping[str, Any
     data = source if isinstance(source, Mapping) else read_object(Path(source))
     needed = ("requirements", "inputs", "written", "version", "catalog_hash")
     if data.get("command") != "plan" or any(key not in data for key in needed):
-        raise IngestError(f"{what}: {shown} is not a plan, expected what `ingest plan SITE.yaml --format json` writes")
+        raise IngestError(f"{what}: {shown} is not a plan, expected the output of `ingest plan SITE.yaml --format json`")
     lines_of(f"{what}: {shown}", data)
     return data
 

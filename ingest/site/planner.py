@@ -44,17 +44,17 @@ TEST = {
     "smallest_file_rate": "smallest_file_rate_asked",
 }
 USUAL = {
-    "fill_limit": assumed(0.85, "85 % may be in use", "storage.fill_limit", source="ceph-docs", where="nearfull ratio"),
+    "fill_limit": assumed(0.85, "up to 85 % may be in use", "storage.fill_limit", source="ceph-docs", where="nearfull ratio"),
     "test_seconds": assumed(1800, "rates hold for 30 min", "test.duration"),
     "write_request_bytes": assumed(1_048_576, "checkpoints are written 1 MiB at a time", "test.write_size"),
     "smallest_bandwidth_asked": assumed(
-        1e8, "rates below 100 MB/s are for information: a single solid-state drive gives them", "test.smallest_bandwidth"
+        1e8, "rates below 100 MB/s are for information: a single solid-state drive delivers that", "test.smallest_bandwidth"
     ),
     "smallest_file_rate_asked": assumed(
         100, "rates below 100 files/s are for information: a single drive delivers that", "test.smallest_file_rate"
     ),
 }
-UNPROTECTED = Message("how storage protects data is not known", supply=("storage.protection",))
+UNPROTECTED = Message("the protection scheme of the storage is not known", supply=("storage.protection",))
 #: the keys of a site file that supply a missing quantity
 MISSING = {
     "protection_efficiency": UNPROTECTED,

@@ -23,7 +23,7 @@ from ingest.units import display, request_size
 THREADS = 8
 #: what an assumption of the tests is called, so that a requirement can name it
 THREADS_ASSUMED = "threads_per_client"
-UNCACHED = "uncached: the data read are at least five times the memory of the clients, and of another writer"
+UNCACHED = "uncached: the data read are at least five times the memory of the clients, and other clients have written them"
 #: operations whose requests are those of a read line and of a write line
 MIXED = ("read and write", "read or write")
 #: unit of a rate -> the reporting threshold, below which it is not a requirement

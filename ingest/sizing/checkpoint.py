@@ -161,7 +161,7 @@ def checkpoint(
     set: Mapping[str, Written] | Sequence[str] | None = None,
     catalogs: Sequence[str | Path] | Catalog = (),
 ) -> Answer:
-    """Size, files, write rate, interval and restore rate of checkpoints.
+    """Size, files, write bandwidth, interval and restore bandwidth of checkpoints.
 
     Args:
         model: catalog id, `config.json` or YAML file; may be left out with `set={"parameters": N}`.
@@ -322,7 +322,7 @@ def _lay_out(known: Quantities, layout: str, ranks: RankLayout | None, sized: Mo
     if form.optimizer or "gpus" in known.given:
         _writers(known, layout, ranks, sized)
     if sized.architecture is not None and ranks.pipeline > 1 and form.optimizer:
-        where = f"blocks of {sized.architecture.id} dealt out to {ranks.pipeline} stages"
+        where = f"blocks of {sized.architecture.id} distributed over {ranks.pipeline} stages"
         factor = largest_stage_factor(sized.architecture, ranks.pipeline)
         known.give_default("largest_stage_factor", Input(factor, source="arithmetic", where=where, grade="derived"))
     return _files(known, layout, ranks, sized)

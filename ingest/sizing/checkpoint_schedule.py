@@ -162,7 +162,7 @@ def tier_table(known: Quantities, mode: str) -> dict[str, list[dict[str, Any]]]:
     names = ("tier", "persistent_every", "bytes_per_node", "checkpoint_write_bandwidth", "note")
     rows = (
         ("host memory", "", "checkpoint_bytes_per_node_max", "device_copy_bandwidth", "the GPUs wait for this copy"),
-        ("NVMe of the nodes", "", "checkpoint_bytes_per_node_max", "node_tier_bandwidth", "survives a process, not a node"),
+        ("NVMe of the nodes", "", "checkpoint_bytes_per_node_max", "node_tier_bandwidth", "survives a process failure only"),
         ("shared storage", "persistent_every", "checkpoint_bytes_per_node", "drain_bandwidth", "survives everything"),
     )
     try:

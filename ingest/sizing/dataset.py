@@ -176,7 +176,7 @@ SIZES_OF_TEXT = ("tokens", "clean_bytes", "raw_bytes")
 
 USUAL_BYTES_PER_TOKEN = Input(
     4, 3.41, 4.69, source="limelead-quartz", where="LLM training.md, capacity", grade="assumed"
-).by_default("4 B of English per token; measured corpora lie between 3.4 and 4.7 B", "bytes_per_token")
+).by_default("4 B per token, as in English text; measured corpora lie between 3.4 and 4.7 B", "bytes_per_token")
 USUAL_VOCABULARY = Input(128_256, source="meta-llama3", where="vocabulary size", grade="published").by_default(
     "ids take 4 B, as in a vocabulary of 128,256", "vocabulary"
 )
@@ -258,7 +258,7 @@ def check_size(given: Mapping[str, Input], held: str, corpus: Corpus | None) -> 
     if "raw_bytes" in given:
         raise option_error(
             "raw_bytes",
-            ": found raw input alone, expected a --pipeline that publishes its share of bytes, or --set bytes_kept=…",
+            ": found only raw input, expected a --pipeline with a published share of bytes, or --set bytes_kept=…",
         )
     raise UsageError("found no size of the data set, expected --tokens, --samples, --raw-bytes or --corpus")
 

@@ -32,7 +32,7 @@ def efficiency(
         return None
     if remembered is not None:
         given = remembered
-        warnings = ("the rate has not been checked against its source: check it before a tender",)
+        warnings = ("the rate has not been checked against its source: check it before you use it in a tender",)
     elif shares:
         values = [share.value for share in shares]
         note = f"utilization of {model.name} on {len(shares)} GPU{'s' if len(shares) > 1 else ''}"

@@ -231,7 +231,7 @@ def _with_other_gpus(found: list[EvidenceLevel], few: EvidenceLevel | None) -> l
         warnings = (f"{text}. The value is their median: size for the code that you run", *real.warnings)
         return [real._replace(given={RATE: both}, note=note, warnings=warnings), own, *others]
     if own.basis == "emulated" and wholly:
-        return [real._replace(warnings=(*real.warnings, f"{text}, below the whole range: it is not used")), own, *others]
+        return [real._replace(warnings=(*real.warnings, f"{text}, which is below the whole range and not used")), own, *others]
     low, high = min(scaled.value, rate.low or rate.value), max(scaled.value, rate.high or rate.value)
     warnings = (*own.warnings, f"{text}. The range covers both")
     return [own._replace(given={RATE: rate._replace(low=low, high=high)}, warnings=warnings), real, *others]

@@ -125,7 +125,7 @@ def peak(gpu: Gpu, precision: str, flops: Input | None) -> EvidenceLevel | None:
         return None
     flops = flops._replace(low=None, high=None)
     full = Input(1.0).by_default("upper bound: no training run reaches the dense peak")
-    note = "upper bound only: training runs reach between 1/80 and 1/2 of it"
+    note = "upper bound only: training runs reach between 1/80 and 1/2 of the peak"
     return EvidenceLevel("peak", {"peak_flops_per_gpu": top, "model_flops_utilization": full, "flops_per_sample": flops}, note)
 
 
@@ -144,7 +144,7 @@ def absence(model: Model, gpu: Gpu, basis: str, precision: str, flops: Input | N
     if basis == "transferred" and gpu.memory_bandwidth is None:
         return IngestError(f"no transferred estimate: {gpu.missing.get('memory_bandwidth', 'memory bandwidth not known')}")
     if basis in ("auto", "efficiency"):
-        why = f"no utilization of {model.id} at {precision} is known, nor of its class"
+        why = f"no utilization of {model.id} at {precision} is known, nor one of its class"
         if basis == "auto":
             why = f"no rate of {model.id} is published at {precision}, and {why}"
         return IngestError(Message(f"no {level}estimate: {why}", supply=("efficiency", "samples_per_second")))

@@ -98,7 +98,7 @@ class Job:
         ]
         if len(own) > 1 or (own and self.basis != "auto" and (own[0] == "samples_per_second" or self.basis != "efficiency")):
             named = ", ".join("--" + option.replace("_", "-") for option in own)
-            raise UsageError(f"{named}: sets the rate itself, expected no other rate and no --basis")
+            raise UsageError(f"{named}: sets the rate already, expected no other rate and no --basis")
         if self.model is None and self.samples_per_second is None and self.flops_per_sample is None and not self.settings:
             raise UsageError("--model is missing; expected an id (`ingest catalog list models`), or --samples-per-second")
         return self
@@ -232,9 +232,7 @@ def machine_of(gpu: str | None, node: str | None, catalog: Catalog) -> tuple[Gpu
     if inside is not None and card is None:
         card = catalog.referred(Gpu, inside.gpu, by=inside.path)
     elif inside is not None and card is not None and inside.gpu != card.id:
-        raise option_error(
-            "node", f": {inside.id} carries {inside.gpu}, not {card.id}; expected a node with that GPU, or no --gpu"
-        )
+        raise option_error("node", f": {inside.id} has {inside.gpu}, not {card.id}; expected a node with that GPU, or no --gpu")
     elif inside is None and card is not None and card.usual_node:
         inside = catalog.referred(Node, card.usual_node, by=card.path)
     return card, inside
@@ -249,7 +247,7 @@ _NEVER_WAITS = "the GPU never waits; MLPerf Storage accepts 0.9 (UNet3D, ResNet-
 #: Inputs that nobody has to give.
 DEFAULTS = {
     "nodes": Input(1).by_default("one node", "nodes"),
-    "scaling_efficiency": Input(1).by_default("no loss beyond that of the rates themselves", Option("scaling", "strong")),
+    "scaling_efficiency": Input(1).by_default("no scaling loss beyond that in the rates", Option("scaling", "strong")),
     "accelerator_utilization": Input(1).by_default(_NEVER_WAITS),
 }
 
@@ -312,7 +310,7 @@ def _of_text(job: Job, model: Model | None) -> dict[str, Input]:
     ratio, given = job.bytes_per_token, job.settings.get("tokens_per_sample")
     stored = model.tokens_per_sample if model is not None else None
     if model is not None and stored is not None and given not in (None, stored.value):
-        what = f": found {given:,.0f}, but one sample of {model.id} is {stored.value:,.0f} tokens"
+        what = f": found {given:,.0f}, but one sample of {model.id} has {stored.value:,.0f} tokens"
         raise option_error("set.tokens_per_sample", Message(what, supply=("sequence_length",)))
     if ratio is None:
         return {}
@@ -325,7 +323,7 @@ def _of_text(job: Job, model: Model | None) -> dict[str, Input]:
         raise option_error("bytes_per_token", f": {what}, expected its number of tokens: --set tokens_per_sample=8192")
     value = solve("text_sample_bytes", {"bytes_per_token": ratio.value, "tokens_per_sample": length})
     low, high = range_of("text_sample_bytes", {"bytes_per_token": ratio, "tokens_per_sample": Input(length)}) or (None, None)
-    note = ratio.note or "text is read, as the user set"
+    note = ratio.note or "the job reads text, as set by the user"
     return {"sample_bytes": Input(value, low, high, "user", note=note)}
 
 
@@ -402,7 +400,7 @@ def parse_axis(written: str, unit: str, what: str) -> list[float]:
 
 def _geometric(first: float, last: float, factor: float, what: str) -> list[float]:
     if not (first > 0 and last >= first and factor > 1):
-        raise UsageError(f"{what}: expected from..to*k with from above 0, to not below from, and k above 1")
+        raise UsageError(f"{what}: expected from..to*k with from > 0, to ≥ from, and k > 1")
     steps = math.floor(math.log(last / first) / math.log(factor) + 1e-9)
     points = [first * factor**step for step in range(steps + 1)]
     return [round(point) if point == round(point) else point for point in points]
@@ -410,5 +408,5 @@ def _geometric(first: float, last: float, factor: float, what: str) -> list[floa
 
 def _linear(first: float, last: float, step: float, what: str) -> list[float]:
     if not (last >= first and step > 0) or (last - first) / step >= MAX_POINTS:
-        raise UsageError(f"{what}: expected from..to+k with to not below from, k above 0, and fewer than {MAX_POINTS:,} points")
+        raise UsageError(f"{what}: expected from..to+k with to ≥ from, k > 0, and fewer than {MAX_POINTS:,} points")
     return [first + step * count for count in range(math.floor((last - first) / step + 1e-9) + 1)]

@@ -59,7 +59,7 @@ PLACES: dict[tuple[int, str], tuple[MemoryPart, MemoryPart, MemoryPart]] = {
 }
 #: An optimizer on the host takes gradients in full precision.
 OFFLOADED_GRADIENT = Input(
-    4, source="zero-infinity2021", where="sec. 3: full-precision gradients beside the optimizer", grade="assumed",
+    4, source="zero-infinity2021", where="sec. 3: full-precision gradients next to the optimizer", grade="assumed",
     note="32-bit gradients are offloaded with the optimizer states",
 )  # fmt: skip
 
@@ -233,7 +233,7 @@ def _fill(known: Quantities, asked: bool) -> dict[str, str]:
         why = (
             f"the bytes on each GPU ({display(need, 'B', binary=False)}) exceed {room * 100:.3g} % of its memory "
             f"({display(size, 'B', binary=False)}) for any number of GPUs: raise --zero-stage, --tensor-parallel or "
-            "--pipeline-parallel, or --offload"
+            "--pipeline-parallel, or set --offload"
         )
         unknown: dict[str, str] = dict.fromkeys(("gpus_to_hold", "nodes_to_hold"), why)
         if not asked:

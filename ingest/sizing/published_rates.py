@@ -60,9 +60,9 @@ def published(
         loss = scaling_loss(catalog, gpus or 1, measured_on=max(rate.size for rate in found))
         ends.append(float(solve("samples_per_second_per_gpu", {RATE: value, "scaling_efficiency": loss})))
     benchmarks = len(benchmarks_of(catalog, by_protocol))
-    of_benchmarks = f" that are {benchmarks} benchmark{'s' if benchmarks > 1 else ''}" if benchmarks < len(found) else ""
+    of_benchmarks = f" from {benchmarks} benchmark{'s' if benchmarks > 1 else ''}" if benchmarks < len(found) else ""
     note = f"median of {len(found)} protocols{of_benchmarks}" if several else f"protocol {parts[0].what}"
-    note += f"; range ×{LONE:.2f} either way: a single run" if lone else ""
+    note += f"; range ×{LONE:.2f} either way for a single run" if lone else ""
     given = Input(
         value,
         low=min(ends),
@@ -97,7 +97,7 @@ def _named(catalog: Catalog, model: Model, rate: ProtocolRate) -> str:
     words = f"{rate.protocol}, {_sizes(rate.rows)}"
     runs = [samples_of(model, row) or 0 for row in rate.rows if row.gpus == rate.size]
     if rate.gpus is not None and rate.published > median(runs) * (1 + 1e-9):
-        words += f", at least the total of smaller runs: {exact(rate.published)}"
+        words += f", raised to the total of smaller runs: {exact(rate.published)}"
     return words if rate.value == rate.published else f"{words}: {scaled(rate)}"
 
 
@@ -122,7 +122,7 @@ def _warnings(catalog: Catalog, basis: str, found: Sequence[ProtocolRate]) -> tu
     spread = fastest.value / slowest.value
     if basis == "emulated":
         protocol = catalog.get(Protocol, slowest.protocol)
-        return (f"the rate is emulated, no GPU computes ({protocol.name}). {protocol.advice}",)
+        return (f"the rate is emulated: no GPU computes ({protocol.name}). {protocol.advice}",)
     if spread > DISAGREE:
         words = "; ".join(f"{rate.protocol} {display(rate.value, '1')}" for rate in reversed(found))
         first, last = (catalog.get(Protocol, rate.protocol) for rate in (fastest, slowest))
@@ -134,7 +134,7 @@ def _warnings(catalog: Catalog, basis: str, found: Sequence[ProtocolRate]) -> tu
     smallest = min(row.gpus for rate in found for row in rate.rows)
     gpus = found[0].gpus
     if min(row.nodes for rate in found for row in rate.rows) > FEW_NODES and (gpus is None or gpus < smallest):
-        warnings.append(f"no smaller run is published than {smallest:,} GPUs: the rate includes their scaling loss")
+        warnings.append(f"the smallest published run used {smallest:,} GPUs: the rate includes its scaling loss")
     warnings += extrapolation(found)
     return tuple(warnings)
 
@@ -146,6 +146,6 @@ def extrapolation(rates: Sequence[ProtocolRate]) -> list[str]:
         return []
     size = max(row.gpus for rate in far for row in rate.rows)
     names = ", ".join(dict.fromkeys(rate.protocol for rate in far))
-    how = "is kept, an upper bound" if any(rate.is_kept for rate in far) else "is extrapolated"
+    how = "that of the largest run, an upper bound" if any(rate.is_kept for rate in far) else "extrapolated"
     largest = f"{size:,} GPU{'s' if size > 1 else ''}"
-    return [f"no run of {names} is published beyond {largest}: its rate {how} at {far[0].gpus:,.0f}"]
+    return [f"no run of {names} is published beyond {largest}: the rate per GPU at {far[0].gpus:,.0f} is {how}"]

@@ -102,7 +102,7 @@ class Transfer(NamedTuple):
         factors = f"√({peaks} × {bandwidths}) = {self.ratio.catalog:.4g}"
         if self.ratio.seen:
             shown = "; ".join(f"{model} {ratio:.4g}" for model, ratio in sorted(self.ratio.seen.items()))
-            factors = f"{self.ratio.value:.4g}, the geometric mean of {factors} and what other models showed: {shown}"
+            factors = f"{self.ratio.value:.4g}, the geometric mean of {factors} and the ratios of other models: {shown}"
         what = f"{scaled(self.rate)} on {self.source.id} × {factors}; weight {self.weight / heaviest:.4f}"
         row = self.rate.rows[0]
         return Evidence(f"{self.rate.protocol}: {what}", self.value, row.source, row.where, row.grade)
@@ -145,7 +145,7 @@ def transferred(
     sources = list(dict.fromkeys(transfer.source.id for transfer in nearest_first))
     named = f"{', '.join(sources[:3])}{' …' if len(sources) > 3 else ''}"
     of_protocols = f"median over {len(means)} protocols, each a " if len(means) > 1 else ""
-    note = f"{of_protocols}weighted geometric mean from {named}; range ×{tier.factor:g} either way: {tier.why}"
+    note = f"{of_protocols}weighted geometric mean of rates on {named}; range ×{tier.factor:g} either way: {tier.why}"
     parts = [
         Evidence(f"{name}: weighted geometric mean", mean, "ingest-transfer-study", "", "derived")
         for name, mean in means.items()
@@ -247,12 +247,12 @@ def _why_far(model: Model, gpu: Gpu, used: Sequence[Transfer], related: Sequence
     """Why the sources say little: another vendor, no protocol in common, only recalled rates, or other GPUs altogether."""
     if not related:
         what = "scaled across vendors, where software maturity differs more than the hardware"
-        return f"no other {gpu.vendor} GPU has a rate for {model.name}, so it is {what}"
+        return f"no other {gpu.vendor} GPU has a rate for {model.name}, so the rate is {what}"
     if not seen:
         names = ", ".join(dict.fromkeys(transfer.rate.protocol for transfer in used))
-        return f"{gpu.id} has been measured under none of the protocols of these rates ({names})"
+        return f"the rates come from protocols under which {gpu.id} has not been measured ({names})"
     if _are_recalled(used):
-        return "the rates on other GPUs are only recalled"
+        return "the rates on other GPUs are recalled, not checked against a source"
     if all(transfer.distance > math.log(FAR) for transfer in used):
         return f"every source GPU differs by more than {FAR:g}× in peak and memory bandwidth"
     return ""

@@ -154,7 +154,7 @@ def _can_lose_a_unit(entry: Storage, known: Quantities, need: Need) -> bool:
 def _at_high_end(need: Need, layers: Sequence[LayerVerdict]) -> tuple[str, ...]:
     """Layers that hold at the typical need and not at the high end of its range."""
     return tuple(
-        f"{one.layer.name} holds at the typical need, not at the high end of its range "
+        f"{one.layer.name} meets the typical need, but not the high end of its range "
         f"({display(need.high[one.layer.need], one.unit, binary=False)} of {one.shown})"
         for one in layers
         if one.holds and need.high.get(one.layer.need, 0) > (one.ceiling or 0)

@@ -67,7 +67,7 @@ def _other_node_types(clusters: Sequence[PlannedCluster], chosen: PlannedCluster
     if not others:
         return ()
     chosen_one = f"{chosen.name} ({node.name})"
-    return (f"nodes are judged as those of {chosen_one}, which read most of those large enough; not as {', '.join(others)}",)
+    return (f"nodes are those of {chosen_one}, the most demanding cluster of sufficient size, not {', '.join(others)}",)
 
 
 def _clusters_of(plan: Plan) -> list[PlannedCluster]:

@@ -211,5 +211,5 @@ class Fits:
 def _reason(one: Fit) -> str:
     if one.fits is False and one.narrow is not None:
         need = display(one.narrow.need, one.narrow.unit, binary=False)
-        return f"{one.entry.id} does not fit: {one.bottleneck} carries {one.narrow.shown}, needed {need}"
-    return f"{one.entry.id} is not known to fit: {', '.join(one.not_known) or 'what it can carry'} not known"
+        return f"{one.entry.id} does not fit: {one.bottleneck} provides {one.narrow.shown}, but {need} is needed"
+    return f"{one.entry.id} is not known to fit: {', '.join(one.not_known) or 'what it can provide'} not known"

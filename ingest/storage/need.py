@@ -157,10 +157,10 @@ BY_OPERATION = {
 NOT_A_NEED = {
     "site_raw_bytes": "raw capacity follows from usable capacity",
     "site_grown_read_bandwidth": "growth is a later need",
-    "site_mixed_bandwidth": "reads and writes are judged separately",
-    "site_alternating_bandwidth": "reads and writes are judged separately",
-    "site_node_local_bytes": "local drives are judged by the bytes staged on them",
-    "site_media_bytes_per_day": "endurance is not judged",
+    "site_mixed_bandwidth": "reads and writes are evaluated separately",
+    "site_alternating_bandwidth": "reads and writes are evaluated separately",
+    "site_node_local_bytes": "local drives are evaluated by the bytes staged on them",
+    "site_media_bytes_per_day": "endurance is not evaluated",
 }
 OTHERWISE = "`fit` has no layer for it"
 
@@ -191,7 +191,7 @@ def from_requirements(lines: Iterable[Requirement], title: str = "requirement li
             largest[name] = line
     if not largest:
         known = ", ".join(f"{operation} in {unit}" for operation, unit in BY_OPERATION)
-        raise UsageError(f"{title}: no {priority} line sets a need of storage, expected at least one of {known}")
+        raise UsageError(f"{title}: no {priority} line sets a storage need, expected at least one of {known}")
     given = {
         name: Input(check_value(name, line.value, line.id), high=line.high, origin="user", note=f"{line.id}: {line.statement}")
         for name, line in largest.items()
@@ -215,7 +215,7 @@ def _not_judged(counting: Sequence[Requirement]) -> tuple[str, ...]:
         if not need_in(line):
             reasons.setdefault(NOT_A_NEED.get(line.metric, OTHERWISE), []).append(line.id)
     found = "; ".join(f"{', '.join(ids)} ({why})" for why, ids in reasons.items())
-    return (f"lines that are not judged here: {found}",) if found else ()
+    return (f"lines that `fit` does not evaluate: {found}",) if found else ()
 
 
 def _too_low(lines: Sequence[Requirement], priority: str) -> tuple[str, ...]:

@@ -88,7 +88,7 @@ def _choose_units(known: Quantities, entry: Storage, units: float | None) -> Non
     elif known.value("units_required") >= 1:
         known.choose("units", "units_required")
     else:
-        known.give({"units": Input(1).by_default("one unit: no need decides their number")})
+        known.give({"units": Input(1).by_default("one unit, because no need determines the number")})
 
 
 def has_metadata_servers(entry: Storage) -> bool:

@@ -210,7 +210,7 @@ def test_nothing_shown_is_said_aloud_and_may_count_as_failed(run, tests, tmp_pat
     (tmp_path / "empty").mkdir()
     quiet = run("verdict", tests, "empty")
     assert quiet.code == 0
-    assert "NOT SHOWN, though mandatory: R-READ-01, R-WRITE-01, R-MIX-01" in quiet.err
+    assert "NOT TESTED, though mandatory: R-READ-01, R-WRITE-01, R-MIX-01" in quiet.err
     strict = run("verdict", tests, "empty", "--require-all")
     assert strict.code == 3
     assert strict.refusal == "verdict: mandatory requirements not tested: R-READ-01, R-WRITE-01, R-MIX-01"

@@ -97,7 +97,7 @@ def test_a_mixed_requirement_has_a_threshold_for_its_reads_and_one_for_its_write
     reads, writes = rows
     assert (reads.line.id, reads.load.operation, reads.load.pattern) == ("R-READ-03", "read", "random")
     assert (writes.load.operation, writes.load.io_bytes) == ("write", 2**20)
-    assert f"at the conditions of R-READ-03 and {writes.line.id}" in mixed.statement
+    assert f"under the conditions of R-READ-03 and {writes.line.id}" in mixed.statement
     assert reads.load.io_bytes == plan.requirement("R-READ-03").conditions.io_size
     assert reads.load.threshold + writes.load.threshold == pytest.approx(mixed.value)
     assert "io_size" not in mixed.to_dict()["conditions"]

@@ -143,7 +143,7 @@ def test_ctrl_c_prints_what_is_known_and_keeps_the_ledger(tmp_path, small, run):
         ([".", "--tolerance", "2"], "--tolerance: found 2"),
         ([".", "--confidence", "100%"], "--confidence: found 100%"),
         ([".", "--seed", "x"], "--seed"),
-        ([".", "--sample", "--resume", "l"], "--sample: found it with --resume"),
+        ([".", "--sample", "--resume", "l"], "--sample: found with --resume"),
         ([".", "--tokenizer", "deepsek-v3"], "did you mean 'deepseek-v3'"),
         ([".", "--input-format", "jsnl"], "did you mean 'jsonl'"),
         ([".", "--scheduler", "x"], "found no file"),

@@ -249,8 +249,8 @@ def test_lines_that_do_not_count_are_named_by_number(suffix, documents):
     assert notes == [
         "lines 3, 12 and 3 more: not JSON",
         "lines 4 and 10: no field 'text'",
-        "line 5: no text but a number",
-        "line 6: no text but null",
+        "line 5: not text but a number",
+        "line 6: not text but null",
         "line 8: not UTF-8",
         "line 9: half of a surrogate pair, which UTF-8 cannot hold",
     ]
@@ -299,7 +299,7 @@ def test_separated_values(documents):
     ("content", "reason"),
     [
         (b"id,txt\n1,a\n", "no column 'text', it has id, txt; did you mean 'txt'?"),
-        (b'text,n\n"open,1\nb,2\n', "is no CSV: unexpected end of data"),
+        (b'text,n\n"open,1\nb,2\n', "is not valid CSV: unexpected end of data"),
         (b"text,n\n\xff,1\n", "not UTF-8"),
     ],
 )
@@ -543,4 +543,4 @@ def test_numbers_of_any_length_are_json(name, documents):
     lines = [f'{{"n": {digits}, "text": "one"}}', f'{{"text": "two", "n": [-{digits}]}}', f'{{"text": {digits}}}', "{}"]
     texts, notes = documents(name, "\n".join(lines).encode(), text_field="text")
     assert texts == ["one", "two"]
-    assert [note.partition(": ")[2] for note in notes] == ["no text but a number", "no field 'text'"]
+    assert [note.partition(": ")[2] for note in notes] == ["not text but a number", "no field 'text'"]

@@ -214,7 +214,7 @@ def test_standard_input_in_a_list_is_no_matter_for_a_sample(corpus, tmp_path):
     words = [sys.executable, str(ROOT / "cli.py"), "measure", f"@{tmp_path / 'list.txt'}", "--sample"]
     done = subprocess.run(words, input="text", capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 2
-    assert "found it with standard input" in done.stderr
+    assert "found with standard input" in done.stderr
 
 
 def test_closed_streams_are_no_traceback(corpus, tmp_path):

@@ -79,8 +79,8 @@ def spread_out(book: openpyxl.Workbook) -> None:
     [
         (lambda book: book.remove(book["Requirements"]), "there is no sheet 'Requirements', expected a workbook that `ingest"),
         (lambda book: setattr(book[RESPONSE_SHEET], "title", "Vendor responses"), "did you mean 'Vendor responses'?"),
-        (lambda book: book[RESPONSE_SHEET].delete_cols(5), "has lost the heading 'Unit', expected Id, Priority, Requirement"),
-        (lambda book: book[RESPONSE_SHEET].delete_rows(1, 9), "has lost the heading 'Id'"),
+        (lambda book: book[RESPONSE_SHEET].delete_cols(5), "lacks the heading 'Unit', expected Id, Priority, Requirement"),
+        (lambda book: book[RESPONSE_SHEET].delete_rows(1, 9), "lacks the heading 'Id'"),
         (lambda book: setattr(book[RESPONSE_SHEET]["H1"], "value", "As-is value"), "has the heading 'As-is value' twice"),
         (spread_out, "sheet 'Vendor response' has more than 1,000 rows"),
         (lambda book: book[RESPONSE_SHEET].merge_cells("F2:H4"), "F2:H4 is one merged cell, expected a cell for each answer"),
@@ -162,7 +162,7 @@ def with_rows(path: Path, rows: Iterable[bytes]) -> Path:
 def test_rows_far_apart_and_wide_are_not_filled_up(tmp_path):
     rows = (b'<row r="%d"><c r="XFD%d"><v>1</v></c></row>' % (n, n) for n in range(1, 1_048_576, 20))
     done, peak = bounded(with_rows(tmp_path / "wide.xlsx", rows))
-    assert "has lost the heading 'Id'" in done
+    assert "lacks the heading 'Id'" in done
     assert peak < MOST_MEMORY
 
 

@@ -76,7 +76,7 @@ def test_without_the_workbook_that_was_sent_a_warning_says_what_the_verdict_rest
     data = json.loads(done.out)
     assert (done.code, data["command"], data["complies"], data["changes"]) == (0, "response", True, [])
     assert [line["id"] for line in data["requirements"]] == [one.id for one in plan.requirements]
-    rests = "the requirements are read from the vendor's own file, which may have been changed: give the workbook that you"
+    rests = "the requirements are read from the vendor's own file, which may have been changed: pass the workbook that you"
     assert data["warnings"][0].startswith(rests)
     assert done.err.startswith(f"ingest: warning: {rests}")
     assert len(done.err.splitlines()) == 1
@@ -148,7 +148,7 @@ def test_a_workbook_without_calculated_values_is_refused(workbook, offer, sent, 
         done = told("response", *words)
         assert done.code == 1
         assert re.search(r"script\.xlsx: found formulas without values \(Requirements![CD]2 and \d+ more\)", done.refusal)
-        assert "expected a file that a spreadsheet program has calculated: open it in one, save it, and judge" in done.refusal
+        assert "expected a file that a spreadsheet program has calculated: open it in one, save it, and" in done.refusal
 
 
 def test_a_spreadsheet_program_calculates_what_is_required_and_each_margin(workbook, sent, tmp_path):

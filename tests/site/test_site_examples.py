@@ -202,5 +202,5 @@ def test_every_example_meets_what_it_expects_and_explains_itself(path):
 def test_published_growth_is_applied_to_the_recommender_alone_and_says_so():
     plan = ingest.plan(EXAMPLES / "enterprise-64-nodes.yaml", samples=0)
     assert [line for line in plan.warnings if line.startswith("growth: ")] == [
-        "growth: the published factors hold for recommenders only; planned without growth: images, scans, tuning"
+        "growth: the published factors apply to recommenders only; jobs without growth: images, scans, tuning"
     ]

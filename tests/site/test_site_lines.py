@@ -44,7 +44,7 @@ def test_the_mix_names_the_writes_that_it_counts(overlap, writes):
     data = site(a={**SLOW, "checkpoint": SYNC}, b={**SLOW, "checkpoint": SYNC})
     data["overlap"] = {"checkpoints": overlap}
     plan = planned(data)
-    assert f"at the conditions of R-READ-03 and {writes}." in plan.requirement("R-MIX-01").statement
+    assert f"under the conditions of R-READ-03 and {writes}." in plan.requirement("R-MIX-01").statement
     assert plan.results["R-MIX-01"].value == plan.results["R-READ-03"].value + plan.results[writes].value
     assert plan.requirement("R-WRITE-01").priority == ("mandatory" if overlap else "target")
     assert not any("drain" in line for line in plan.warnings)
@@ -97,9 +97,9 @@ def test_a_sum_says_whose_reads_set_its_conditions():
 
 def test_more_reads_than_a_node_can_ask_for_are_doubted():
     data = site(a={"samples_per_second": 200_000, "sample_bytes": 912})
-    assert [line for line in planned(data).warnings if "1,600,000 reads of 912 B each second on every node" in line]
+    assert [line for line in planned(data).warnings if "have to issue 1,600,000 reads of 912 B per second" in line]
     data["jobs"]["a"]["set"] = {"samples_per_file": 100}
-    assert not any("each second on every node" in line for line in planned(data).warnings)
+    assert not any("each node would have to issue" in line for line in planned(data).warnings)
 
 
 def grown(year, factor):
@@ -228,7 +228,7 @@ def test_advice_is_in_the_words_of_a_site_file():
     assert (
         plan.missing["R-CAP-02"]
         == plan.missing["R-END-01"]
-        == ("how storage protects data is not known; set storage.protection")
+        == ("the protection scheme of the storage is not known; set storage.protection")
     )
     why = {one["name"]: one["why"] for one in plan.assumptions}
     assert why["persistent_every"].endswith("set checkpoint.persistent_every")

@@ -38,10 +38,10 @@ FILES = {
     "share-above-one": (8, "jobs.vision.share", "found 1.2", "up to 1"),
     "text-where-a-table-belongs": (4, "jobs.vision: found 'resnet50', expected keys and values"),
     "misspelt-mode": (9, "jobs.vision.checkpoint.mode: found 'asynk'", "did you mean 'async'?"),
-    "stage-without-time": (8, "to stage needs a time, expected `within`"),
-    "hit-of-a-stream": (8, "only cache knows it, found mode stream"),
-    "tokens-without-length": (8, "found with resnet50, a sample of which is one image"),
-    "published-growth-of-vision": (2, "published factors hold for recommenders", "expected factors of your own"),
+    "stage-without-time": (8, "mode stage needs a time, expected `within`"),
+    "hit-of-a-stream": (8, "applies to mode cache only, found mode stream"),
+    "tokens-without-length": (8, "found with resnet50, whose samples have no tokens"),
+    "published-growth-of-vision": (2, "published factors apply to recommenders", "expected factors of your own"),
     "unknown-protection": (8, "storage.protection", "unknown storage 'prot-ec-8-33'", "did you mean"),
     "no-protection": (8, "is not a protection scheme"),
     "half-a-scheme": (8, "found data, expected `replicas`, or `data` and `parity`"),
@@ -57,8 +57,8 @@ FILES = {
     "bad-name": (4, "found '../etc', expected a name of at most 63 ASCII letters (a to z, A to Z), digits, - and _"),
     "overlap-without-checkpoints": (8, "overlap.checkpoints", "no job has checkpoints"),
     "measure-missing": (8, "cannot be read: No such file"),
-    "tokens-and-epochs": (9, "the length is given by `tokens` already"),
-    "nothing-to-read": (4, "its read rate is missing"),
+    "tokens-and-epochs": (9, "the length is already given by `tokens`"),
+    "nothing-to-read": (4, "the read rate is missing"),
 }
 
 

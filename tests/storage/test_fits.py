@@ -323,7 +323,7 @@ def test_the_high_end_of_a_range_is_warned_of():
         set={"client_bandwidth_per_node": "345 MB/s"},
     )
     assert layer(found, "protocol client").holds is True
-    assert any("not at the high end" in line for line in found.answer.warnings)
+    assert any("not the high end" in line for line in found.answer.warnings)
 
 
 # what is not known
@@ -565,7 +565,7 @@ def test_require_exits_with_three_and_says_why(command):
     code, out, err = command(*words, "--storage", "nfs-tcp", "--require")
     assert code == 3
     assert "protocol client" in out
-    assert err.splitlines()[-1] == "ingest: nfs-tcp does not fit: protocol client carries 3 GB/s, needed 18.14 GB/s"
+    assert err.splitlines()[-1] == "ingest: nfs-tcp does not fit: protocol client provides 3 GB/s, but 18.14 GB/s is needed"
     assert command(*words, "--storage", "nfs-tcp")[0] == 0
 
 

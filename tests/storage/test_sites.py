@@ -98,7 +98,7 @@ def test_of_several_node_types_the_one_large_enough_is_judged_and_named():
     found = ingest.fit(LLM, storage="lustre")
     nic = next(judged for judged in found.systems[0].layers if judged.layer.name == "storage NIC")
     assert nic.ceiling == 2048 * _node("grand-teton").storage_nic_bandwidth.value
-    assert any("those of pretraining" in line and "not as dgx-h100" in line for line in found.warnings)
+    assert any("those of pretraining" in line and "not dgx-h100" in line for line in found.warnings)
 
 
 def test_a_node_that_the_user_names_wins():

@@ -117,7 +117,7 @@ def test_warnings_to_the_buyer_are_struck_out_after_a_change(book, after):
         ("one node too few", {"main: share that all jobs take (nodes × runs × share)"}),
         (
             "half the nodes",
-            {"main: share that all jobs take (nodes × runs × share)", "cosmology: nodes of a run, of those of main"},
+            {"main: share that all jobs take (nodes × runs × share)", "cosmology: nodes of a run, against those of main"},
         ),
         ("more runs", {"main: share that all jobs take (nodes × runs × share)"}),
     ],

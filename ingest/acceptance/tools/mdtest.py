@@ -63,7 +63,7 @@ def read(text: str, path: str) -> list[Run] | None:
     test = named_test(command, "mdtest")
     operation = next((phase for option, phase in PHASE_OPTIONS if f" {option} " in f"{command} "), "create")
     if operation not in rates:
-        raise IngestError(f"{path}: found no rate of '{operation}', expected one because of the command line")
+        raise IngestError(f"{path}: found no rate of '{operation}', expected one, as its command line requests")
     size = group(r" -e (\d+)\b", command)
     load = Observed(
         name=test,

@@ -114,7 +114,7 @@ def decompressed_to_disk(source: Source, compression: str) -> Iterator[Source]:
             while data := stream.read(OUTPUT_BYTES):
                 file.write(data)
                 if file.tell() > room:
-                    raise Unreadable(source.path, f"unfolds to more than {room} B, half of the room for temporary files")
+                    raise Unreadable(source.path, f"decompresses to more than {room} B, half of the room for temporary files")
         except OSError as error:
-            raise Unreadable(source.path, f"cannot be unfolded into a temporary file: {error.strerror}") from None
+            raise Unreadable(source.path, f"cannot be decompressed into a temporary file: {error.strerror}") from None
         yield FileSource(source.path, file)

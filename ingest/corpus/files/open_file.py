@@ -81,7 +81,7 @@ class StandardInput:
 
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
         if whence != os.SEEK_SET or not offset <= self._position <= len(self._kept):
-            raise Unreadable(self.path, "standard input cannot be sought so far, which this format needs")
+            raise Unreadable(self.path, "standard input does not allow the seeks that this format needs")
         self._position = offset
         return offset
 

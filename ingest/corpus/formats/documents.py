@@ -195,7 +195,7 @@ def separated_texts(form: str, stream: Stream, text_field: str, left_out: Skippe
             elif row:
                 left_out.add(number, f"other than the {len(header)} columns of the header")
     except csv.Error as error:
-        raise Unreadable(left_out.path, f"line {rows.line_num} is no {form.upper()}: {error}") from None
+        raise Unreadable(left_out.path, f"line {rows.line_num} is not valid {form.upper()}: {error}") from None
 
 
 def _lines(stream: Stream, path: str) -> Iterator[str]:

@@ -90,7 +90,7 @@ def encoded(value: object) -> bytes:
         ValueError: the value is not text, with the reason.
     """
     if not isinstance(value, str):
-        raise ValueError(f"no text but {_KINDS.get(type(value), 'a number')}")
+        raise ValueError(f"not text but {_KINDS.get(type(value), 'a number')}")
     try:
         return value.encode("utf-8")
     except UnicodeEncodeError:

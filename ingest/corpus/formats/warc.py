@@ -135,9 +135,9 @@ class _Records:
             return {}
         head = self._window.until(b"\r\n\r\n", MOST_HEADER_BYTES)
         if not head:
-            raise Unreadable(self._path, "no WARC file, or a truncated one: a record's header has no end")
+            raise Unreadable(self._path, "not a WARC file, or a truncated one: a record's header has no end")
         if not head.startswith(_VERSION):
-            raise Unreadable(self._path, "no WARC file, or a broken one: a record should begin here")
+            raise Unreadable(self._path, "not a WARC file, or a broken one: a record should begin here")
         return parsed(head)
 
     def size(self, headers: _Headers) -> int:
