@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import ChainMap
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar, cast
+
+import yaml
 
 from ingest.catalog.records import KINDS, Entry, Rate
 from ingest.catalog.schema import Reader, read_rates, read_sources
@@ -40,6 +43,18 @@ def user_folder() -> Path:
 def opened(catalogs: Catalog | str | Path | Sequence[str | Path]) -> Catalog:
     """Return an open catalog as it is, or a catalog with these folders on top."""
     return catalogs if isinstance(catalogs, Catalog) else Catalog(catalogs)
+
+
+class ShippedSources(dict[str, Any]):
+    """The shipped sources, each read when it is asked for: there are hundreds, and an answer cites few."""
+
+    def __init__(self, path: Path) -> None:
+        blocks = re.split(r"^(?=[a-z0-9])", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+        super().__init__((block.partition(":")[0], block) for block in blocks)
+        self.path = path
+
+    def __getitem__(self, name: str) -> Source:
+        return read_sources(self.path, yaml.load(super().__getitem__(name), Loader=yaml.CSafeLoader))[name]
 
 
 class Catalog:
@@ -155,10 +170,10 @@ class Catalog:
         return [self.get(record, name) for name in self.ids(record.kind)]
 
     @cached_property
-    def sources(self) -> dict[str, Source]:
+    def sources(self) -> ChainMap[str, Source]:
         """All sources by id; those of a nearer folder override the others."""
-        paths = [path for folder in reversed(self.folders) if (path := folder / "sources.yaml").is_file()]
-        return {name: source for path in paths for name, source in read_sources(path, read_yaml(path)).items()}
+        *paths, shipped = [path for folder in self.folders if (path := folder / "sources.yaml").is_file()]
+        return ChainMap(*(read_sources(path, read_yaml(path)) for path in paths), ShippedSources(shipped))
 
     def source(self, name: str) -> Source:
         """Return a source by id, also one from the file of an entry.

@@ -13,9 +13,6 @@ from ingest.reports.pages.sizing import estimate_page, scenarios_page
 from ingest.reports.workbook.small_workbooks import sizing_workbook
 from ingest.sizing.bandwidth import Scenarios, bw
 
-#: Warnings that a reader takes in at once.
-MOST_WARNINGS = 3
-
 
 @click.command("bw")
 @options_of(bw)
@@ -39,6 +36,6 @@ def command(form: str | None, output: str | None, verbose: bool, **options: Any)
     else:
         book = partial(sizing_workbook, answer, answer.title)
         hand_over(lambda: estimate_page(answer), answer.to_dict, form, output, book)
-    warn(answer.warnings, None if verbose else MOST_WARNINGS)
+    warn(answer.warnings, None if verbose else 3)
     if answer.incomplete:
         raise IngestError(answer.incomplete)

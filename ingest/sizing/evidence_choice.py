@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from ingest.architecture.catalog_entries import at_length, model_of
@@ -141,7 +141,7 @@ def choose(
     if own is not None:
         return [own, *(level for level in found if level.basis != own.basis)]
     if not job.protocol and model is not None and gpu is not None:
-        found = _with_other_gpus(found, transferred(catalog, model, gpu, precision, None) if len(found) > 2 else None)
+        found = _with_other_gpus(found, lambda: transferred(catalog, model, gpu, precision, None))
     wanted = [level for level in found if level.basis == job.basis or (job.basis == "auto" and level.basis != "peak")]
     if not wanted:
         raise _no_evidence(job, catalog, model, gpu, precision, flops)
@@ -201,26 +201,24 @@ def _is_recalled(level: EvidenceLevel | None, name: str) -> bool:
     return level is not None and level.given[name].grade == "assumed"
 
 
-def _with_other_gpus(found: list[EvidenceLevel], few: EvidenceLevel | None) -> list[EvidenceLevel]:
+def _with_other_gpus(found: list[EvidenceLevel], few: Callable[[], EvidenceLevel | None]) -> list[EvidenceLevel]:
     """Hold a lone benchmark on this GPU against training runs scaled from other GPUs.
 
     Where these lie wholly above an emulation, they answer in its place. Where they lie wholly above the only benchmark that
-    was measured here and are of another one, the median of both answers. Else the range covers both.
-
-    Args:
-        found: the levels.
-        few: the transferred level on one to a few nodes, which decides, so that the level does not change with the size.
+    was measured here and are of another one, the median of both answers. Else the range covers both. The transferred level
+    on a `few` nodes decides, so that the level does not change with the size.
     """
     levels = {level.basis: level for level in found}
     real = levels.get("transferred")
     own = levels.get("measured") or levels.get("emulated")
-    if real is None or few is None or own is None or len(own.protocols) != 1:
+    if real is None or own is None or len(own.protocols) != 1:
         return found
     rate, scaled = own.given[RATE], real.given[RATE]
     name = next(iter(own.protocols))
     here = f"{name} on this GPU gives {display(rate.value, 'sample/s')}"
     text = f"training runs on other GPUs, scaled to this one, suggest {display(scaled.value, 'sample/s')} per GPU; {here}"
-    wholly = (few.given[RATE].low or few.given[RATE].value) > (rate.high or rate.value)
+    small = (few() or real).given[RATE]
+    wholly = (small.low or small.value) > (rate.high or rate.value)
     others = [level for level in found if level not in (own, real)]
     if own.basis == "measured" and not wholly:
         return found

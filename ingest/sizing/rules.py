@@ -2,7 +2,6 @@
 
 Each rule is one row. From the row come the warning of `bw`, `checkpoint` and `plan`, the refusal, and the live check of a
 workbook, which turns red where changed inputs would change the outcome. Add a row for a new rule; never compare elsewhere.
-The table stands below the commands for one job, because these and `plan` both read it (see `docs/decisions/`).
 """
 
 from __future__ import annotations

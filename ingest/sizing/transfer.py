@@ -34,8 +34,6 @@ class Tier(NamedTuple):
     why: str
 
 
-#: Of the tier `far`; its reason depends on the case.
-FAR_FACTOR = 2.5
 UNSEEN = Tier("unseen", 1.8, "no other model has been measured on both GPUs")
 THIN = Tier("thin", 1.5, "one source, or sources that disagree by 25 % or more")
 SPREAD = Tier("spread", 1.35, "sources that disagree by 10 to 25 %")
@@ -231,7 +229,7 @@ def tier_of(transfers: Sequence[Transfer], why_far: str = "") -> Tier:
         why_far: the reason why they say little; empty if there is none.
     """
     if why_far:
-        return Tier("far", FAR_FACTOR, why_far)
+        return Tier("far", 2.5, why_far)
     weights = [transfer.weight for transfer in transfers]
     logs = [math.log(transfer.value) for transfer in transfers]
     mean = sum(weight * log for weight, log in zip(weights, logs, strict=True)) / sum(weights)
