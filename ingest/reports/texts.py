@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 
@@ -13,6 +13,6 @@ def texts(medium: str) -> Mapping[str, Any]:
     """Read `document.yaml` or `workbook.yaml`."""
     import yaml
 
-    text = (files("ingest.reports") / medium / f"{medium}.yaml").read_text(encoding="utf-8")
+    text = (Path(__file__).parent / medium / f"{medium}.yaml").read_text(encoding="utf-8")
     read: dict[str, Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text).get_data()
     return read
