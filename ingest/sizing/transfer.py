@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from ingest.catalog.records import Gpu, Model
@@ -51,9 +52,8 @@ def seen_rates(catalog: Catalog) -> Cells:
     if TABLE not in catalog.memory:
         cells: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
         with (shipped_folder() / TABLE).open(encoding="utf-8", newline="") as lines:
-            for row in csv.DictReader(lines):
-                place = cells.setdefault((row["protocol"], row["gpu"]), {})
-                place[row["model"], row["precision"]] = float(row["samples_per_second_per_gpu"])
+            for protocol, precision, model, gpu, rate in islice(csv.reader(lines), 1, None):
+                cells.setdefault((protocol, gpu), {})[model, precision] = float(rate)
         catalog.memory[TABLE] = cells
     found: Cells = catalog.memory[TABLE]
     return found
