@@ -269,15 +269,16 @@ def test_model_and_gpu_may_be_yaml_files(run, tmp_path):
     assert {"id": "lab", "title": "Our laboratory"}.items() <= next(s for s in data["sources"] if s["id"] == "lab").items()
 
 
-def test_rates_beside_ones_own_model_are_measured(run, tmp_path):
+def test_rates_beside_ones_own_model_are_measured_if_the_gpu_can_reach_them(run, tmp_path):
+    head = "gpu,precision,samples_per_second_per_gpu,achieved_flops_per_gpu,gpus,nodes,protocol,round,source,where,grade,note\n"
     (tmp_path / "own.yaml").write_text(OWN_MODEL, encoding="utf-8")
-    (tmp_path / "own.csv").write_text(
-        "gpu,precision,samples_per_second_per_gpu,achieved_flops_per_gpu,gpus,nodes,protocol,round,source,where,grade,note\n"
-        "h100-sxm,bf16,1234.5,,8,1,paper,,lab,log,measured,\n",
-        encoding="utf-8",
-    )
-    data = run("bw", "--model", "own.yaml", "--gpu", "h100", "--format", "json").data
-    assert (data["basis"], data["results"]["samples_per_second_per_gpu"]["value"]) == ("measured", 1234.5)
+    for rate in ("234.5", "9e6"):
+        (tmp_path / "own.csv").write_text(f"{head}h100-sxm,bf16,{rate},,8,1,paper,,lab,log,measured,\n", encoding="utf-8")
+        ran = run("bw", "--model", "own.yaml", "--gpu", "h100", "--format", "json")
+        if rate == "234.5":
+            assert (ran.data["basis"], ran.data["results"]["samples_per_second_per_gpu"]["value"]) == ("measured", 234.5)
+    assert ran.code == 1
+    assert "own.csv:2: found 9,000,000 TFLOP/s" in ran.err or "expected at most 989.4 TFLOP/s" in ran.err
 
 
 #: what is added to the main job, the exit code, and what the line must say

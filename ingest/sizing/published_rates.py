@@ -53,9 +53,9 @@ def published(
     value = typical(catalog, by_protocol)
     several = len(found) > 1
     ends = [value, *(rate.value for rate in found), *(rate.published for rate in found)]
-    ends += [] if several else _spread(model, found[0])
-    lone = basis == "measured" and math.isclose(min(ends), max(ends))
-    ends += [value / LONE, value * LONE] if lone else []
+    spread = ends if several else _spread(model, found[0])
+    lone = basis == "measured" and math.isclose(min(spread), max(spread))
+    ends = [*ends, *spread, *([value / LONE, value * LONE] if lone else [])]
     if any(rate.is_kept for rate in found):
         loss = scaling_loss(catalog, gpus or 1, measured_on=max(rate.size for rate in found))
         ends.append(float(solve("samples_per_second_per_gpu", {RATE: value, "scaling_efficiency": loss})))
@@ -148,4 +148,4 @@ def extrapolation(rates: Sequence[ProtocolRate]) -> list[str]:
     names = ", ".join(dict.fromkeys(rate.protocol for rate in far))
     how = "that of the largest run, an upper bound" if any(rate.is_kept for rate in far) else "extrapolated"
     largest = f"{size:,} GPU{'s' if size > 1 else ''}"
-    return [f"no run of {names} is published beyond {largest}: the rate per GPU at {far[0].gpus:,.0f} is {how}"]
+    return [f"the runs of {names} behind this rate have up to {largest}: the rate per GPU at {far[0].gpus:,.0f} is {how}"]

@@ -193,7 +193,7 @@ def check_rates(catalog: Catalog, model: Model, path: Path) -> None:
 
 def check_own_rates(catalog: Catalog, model: Model) -> None:
     """Refuse impossible rates in folders of the user; the shipped ones are checked before they ship."""
-    for folder in catalog.folders:
-        path = folder / model.kind / model.path.with_suffix(".csv").name
-        if folder != shipped_folder() and path.is_file():
+    own = model.path.with_suffix(".csv")
+    for path in {own, *(folder / model.kind / own.name for folder in catalog.folders)}:
+        if shipped_folder() not in path.parents and path.is_file():
             check_rates(catalog, model, path)

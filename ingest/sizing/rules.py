@@ -179,7 +179,7 @@ ROWS = (
          text="reading tokens is negligible here ({read} for the whole job): size this storage for checkpoints"),
     Rule("W08", 17, "nfs_tcp_client_share", ">", 1.0,
          text="one NFS/TCP mount per node ({one}) is too slow, {other}"),
-    Rule("W09", 18, "storage_nic_share", ">", 1.0, of_job=True,
+    Rule("W09", 11, "storage_nic_share", ">", 1.0, of_job=True,
          what="share that its reads take of a node's storage NICs",
          text="the reads need {value:.2f} times the bandwidth of the storage NICs of {node}"),
     Rule("W14", 12, "dataset_samples", "<", "gpus",
