@@ -280,10 +280,11 @@ def test_emulated_rates_are_not_transferred(toy):
 
 
 def test_near_relatives_weigh_more(toy):
-    # From large the ratio to huge is 8, from small it is 32: the answer must lie nearer to what large says.
+    # From large the ratio to huge is 8, from small it is 32: the weights are the inverse squares of 0.2 and its logarithm.
     catalog = toy(("small", 100, 1, 1, "paper"), ("large", 800, 1, 1, "paper"))
     value = rung(catalog, "huge", "transferred").given[RATE].value
-    assert math.sqrt(3200 * 6400) < value < 6400
+    near, far = (1 / (0.2 + math.log(ratio)) ** 2 for ratio in (8, 32))
+    assert value == pytest.approx(math.exp((near * math.log(6400) + far * math.log(3200)) / (near + far)))
 
 
 def test_efficiency_is_the_models_own_where_it_is_known(toy):

@@ -68,7 +68,7 @@ def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
     gpu, node = machine_of(job.gpu, job.node, catalog)
     precision = job.precision or usual_precision(catalog, model, gpu)
     common = known_quantities(job, catalog, model, gpu, node, precision)
-    levels = choose(job, catalog, own, gpu, precision, common, has_rates=model is own)
+    levels = choose(job, catalog, own, gpu, precision, common, rates=model is own)
     return RateBasis(job, model, gpu, node, precision, levels, common, by_user(job.settings))
 
 
@@ -115,18 +115,12 @@ def usual_precision(catalog: Catalog, model: Model | None, gpu: Gpu | None) -> s
 
 
 def choose(
-    job: Job,
-    catalog: Catalog,
-    model: Model | None,
-    gpu: Gpu | None,
-    precision: str,
-    known: Mapping[str, Input],
-    has_rates: bool = True,
+    job: Job, catalog: Catalog, model: Model | None, gpu: Gpu | None, precision: str, known: Mapping[str, Input], rates: bool
 ) -> list[EvidenceLevel]:
     """Return the evidence levels that exist, the one to use first.
 
     Args:
-        has_rates: whether the published rates apply; at another sequence length only their share of the peak does.
+        rates: whether the published rates apply; at another sequence length only their share of the peak does.
 
     Raises:
         UsageError: no GPU or no model, and nothing that replaces it.
@@ -135,7 +129,7 @@ def choose(
     everything = {**known, **by_user(job.settings)}
     flops = everything.get("flops_per_sample")
     found = _levels(job, catalog, model, gpu, precision, everything)
-    if not has_rates:
+    if not rates:
         found = [level for level in found if RATE not in level.given]
     own = _own(job, flops)
     if own is not None:
@@ -219,18 +213,23 @@ def _with_other_gpus(found: list[EvidenceLevel], few: Callable[[], EvidenceLevel
     text = f"training runs on other GPUs, scaled to this one, suggest {display(scaled.value, 'sample/s')} per GPU; {here}"
     small = (few() or real).given[RATE]
     wholly = (small.low or small.value) > (rate.high or rate.value)
+    low, high = min(scaled.value, rate.low or rate.value), max(scaled.value, rate.high or rate.value)
     others = [level for level in found if level not in (own, real)]
     if own.basis == "measured" and not wholly:
         return found
     if own.basis == "measured" and name not in real.protocols:
         note = f"median of {name}, measured on this GPU, and a {real.note}"
         middle, parts = median((rate.value, scaled.value)), (*rate.parts, *scaled.parts)
-        both = rate._replace(value=middle, high=scaled.high, parts=parts, note=note, grade="derived")
+        high = max(high, scaled.high or scaled.value)
+        both = rate._replace(value=middle, low=low, high=high, parts=parts, note=note, grade="derived")
         warnings = (f"{text}. The value is their median: size for the code that you run", *real.warnings)
         return [real._replace(given={RATE: both}, note=note, warnings=warnings), own, *others]
     if own.basis == "emulated" and wholly:
-        return [real._replace(warnings=(*real.warnings, f"{text}, which is below the whole range and not used")), own, *others]
-    low, high = min(scaled.value, rate.low or rate.value), max(scaled.value, rate.high or rate.value)
+        return [
+            real._replace(warnings=(*real.warnings, f"{text}, which is below the range on a few nodes and not used")),
+            own,
+            *others,
+        ]
     warnings = (*own.warnings, f"{text}. The range covers both")
     return [own._replace(given={RATE: rate._replace(low=low, high=high)}, warnings=warnings), real, *others]
 

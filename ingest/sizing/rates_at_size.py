@@ -181,7 +181,7 @@ def check_rates(catalog: Catalog, model: Model, path: Path) -> None:
         if rate.samples_per_second_per_gpu is not None and model.flops_per_sample is not None:
             speed, work = rate.samples_per_second_per_gpu, model.flops_per_sample.value
             written = f" ({display(speed, 'sample/s/GPU')} × {display(work, 'FLOP/sample')})"
-            implied.append((speed * work, written))
+            implied.append((float(solve("implied_flops_per_gpu", {RATE: speed, "flops_per_sample": work})), written))
         for reached, written in implied:
             if reached > peak.value:
                 limit = display(peak.value, "FLOP/s/GPU")
@@ -194,6 +194,8 @@ def check_rates(catalog: Catalog, model: Model, path: Path) -> None:
 def check_own_rates(catalog: Catalog, model: Model) -> None:
     """Refuse impossible rates in folders of the user; the shipped ones are checked before they ship."""
     own = model.path.with_suffix(".csv")
-    for path in {own, *(folder / model.kind / own.name for folder in catalog.folders)}:
+    checked = catalog.memory.setdefault("checked rates", set())
+    for path in {own, *(folder / model.kind / own.name for folder in catalog.folders)} - checked:
         if shipped_folder() not in path.parents and path.is_file():
             check_rates(catalog, model, path)
+        checked.add(path)

@@ -160,8 +160,7 @@ def transferred(
         note=note,
         parts=tuple(parts),
     )
-    sized = any(transfer.rate.is_sized for transfer in used)
-    return EvidenceLevel("transferred", {RATE: given}, note, tuple(warnings), means, sized)
+    return EvidenceLevel("transferred", {RATE: given}, note, tuple(warnings), means, any(one.rate.is_sized for one in used))
 
 
 def _are_recalled(transfers: Sequence[Transfer]) -> bool:

@@ -1,0 +1,142 @@
+"""The evidence levels of jobs: which one answers, at which size and length, and what a buyer is told."""
+
+import pytest
+
+import ingest
+from ingest.catalog.store import Catalog
+from ingest.errors import IngestError, UsageError, nearest
+from ingest.sizing.bandwidth import estimate
+from ingest.sizing.job import Job
+
+ROW = "gpu,precision,samples_per_second_per_gpu,achieved_flops_per_gpu,gpus,nodes,protocol,round,source,where,grade,note\n"
+
+
+def answered(**options):
+    return ingest.bw(**options)
+
+
+def told(answer, words):
+    return any(words in line for line in answer.warnings)
+
+
+def test_a_lone_slow_benchmark_answers_with_the_median_of_what_others_suggest():
+    answer = answered(model="resnet50", gpu="b200")
+    rates = {level.basis: results["samples_per_second_per_gpu"] for level, results in answer.levels}
+    assert answer.basis == "transferred"
+    mixed, own = rates["transferred"], rates["measured"]
+    assert own.high < mixed.value
+    assert mixed.low <= own.low <= mixed.value <= mixed.high
+    assert answered(model="resnet50", gpu="b200", basis="measured").basis == "measured"
+    assert answered(model="resnet50", gpu="h100").basis == "measured"
+
+
+@pytest.mark.parametrize("nodes", [1, 8, 64, 512])
+def test_the_level_of_unet3d_does_not_change_with_the_size(nodes):
+    answer = answered(model="unet3d", gpu="h100", nodes=nodes)
+    assert answer.basis == "transferred"
+    assert told(answer, "on a few nodes and not used")
+
+
+def test_a_longer_sequence_takes_more_operations_per_token_and_only_the_utilization_carries_over():
+    short, long = (answered(model="llama3-8b", gpu="h100", sequence_length=length) for length in (8192, 131_072))
+    assert (short.basis, long.basis) == ("measured", "efficiency")
+    per_token = [one.given["flops_per_sample"].value / one.given["tokens_per_sample"].value for one in (short, long)]
+    expected = ingest.model("llama3-8b", sequence_length=131_072).results["flops_per_token"].value
+    assert per_token[1] == pytest.approx(expected)
+    assert per_token[1] > 2 * per_token[0]
+    assert long.given["sample_bytes"].value == 16 * short.given["sample_bytes"].value
+    assert (
+        long.given["dataset_samples"].value == short.given["dataset_samples"].value / 16
+        if "dataset_samples" in short.given
+        else True
+    )
+    assert answered(model="llama3-8b", gpu="h100", set={"sequence_length": 131_072}).results == long.results
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"model": "resnet50", "sequence_length": 4096}, UsageError, "not text"),
+        ({"model": "bert-large", "sequence_length": 128}, IngestError, "only for sequences of 512 tokens"),
+        ({"model": "nemotron-340b", "sequence_length": 8192}, IngestError, "--flops-per-sample"),
+        ({"model": "llama3-8b", "set": {"tokens_per_sample": 4096}}, UsageError, "8,192 tokens"),
+        ({"model": "cosmoflow", "nodes": 12_500_001}, UsageError, "at most 100,000,000"),
+    ],
+)
+def test_what_contradicts_the_model_is_refused(options, error, words):
+    with pytest.raises(error, match=words):
+        answered(gpu="h100", **options)
+    assert answered(model="cosmoflow", gpu="h100", nodes=12_500_000).results["gpus"].value == 1e8
+
+
+@pytest.mark.parametrize(("samples", "said"), [(15, True), (16, False)])
+def test_fewer_samples_than_gpus_are_said(samples, said):
+    answer = answered(model="cosmoflow", gpu="h100", nodes=2, set={"dataset_samples": samples})
+    assert told(answer, f"has {samples} samples for 16 GPUs") == said
+
+
+@pytest.mark.parametrize(("size", "said"), [("1.02 MB", True), ("1.03 MB", False)])
+def test_a_data_set_up_to_half_of_the_memory_of_a_node_is_said_to_fit(size, said):
+    # DGX H100: 2.048 TB; a million samples of 1.024 MB are half of it.
+    answer = answered(model="cosmoflow", gpu="h100", sample_bytes=size, set={"dataset_samples": 1_000_000})
+    assert told(answer, "fits in the memory of one node") == said
+    assert not told(answered(model="cosmoflow", gpu="h100", cache_hit=0.5), "fits in the memory of one node")
+
+
+@pytest.mark.parametrize(("samples", "said"), [(47_990, True), (48_010, False)])
+def test_an_epoch_under_a_minute_is_said(samples, said):
+    answer = answered(samples_per_second=100, sample_bytes="1 MB", gpus_per_node=8, set={"dataset_samples": samples})
+    assert told(answer, "an epoch takes") == said
+
+
+@pytest.mark.parametrize(("size", "said"), [("4.88 MB", False), ("4.89 MB", True)])
+def test_reads_above_the_vendors_highest_level_are_said(size, said):
+    # SuperPOD H100 "best": 125 GB/s for 256 GPUs, 488.28 MB/s each.
+    answer = answered(gpu="h100", samples_per_second=100, sample_bytes=size)
+    assert told(answer, "the highest level of") == said
+    assert answer.results["guidance_share"].value == pytest.approx(float(size.split()[0]) / 4.8828125, rel=1e-6)
+
+
+def test_three_warnings_are_printed_and_all_on_request(run):
+    words = ("bw", "--model", "unet3d", "--gpu", "h100", "--nodes", "32")
+    few, every = run(*words).err.splitlines(), run(*words, "--verbose").err.splitlines()
+    assert len(few) == 4
+    assert few[:3] == every[:3]
+    assert few[3] == f"ingest: warning: {len(every) - 3} more: --verbose"
+
+
+@pytest.mark.parametrize(("rate", "is_possible"), [(989.3, True), (989.5, False)])
+def test_an_impossible_rate_of_ones_own_is_refused_each_time(write_entry, rate, is_possible):
+    text = (
+        "name: Toy\nsample: one image\nsample_unit: image\nfamily: vision\n"
+        "flops_per_sample: {value: 1, unit: TFLOP/sample, source: recalled, grade: assumed}\n"
+        "encodings:\n  raw:\n    stored: {value: 1, unit: MB/sample, source: recalled, grade: assumed}\n"
+    )
+    folder = write_entry("models", "toy", text)
+    (folder / "models" / "toy.csv").write_text(
+        f"{ROW}h100-sxm,bf16,{rate},,8,1,paper,,recalled,log,measured,\n", encoding="utf-8"
+    )
+    catalog = Catalog([folder])
+    for source in ("toy", str(folder / "models" / "toy.yaml")) * 2:
+        if is_possible:
+            assert estimate(Job(model=source, gpu="h100"), catalog).basis == "measured"
+        else:
+            with pytest.raises(IngestError, match=r"toy\.csv:2: found"):
+                estimate(Job(model=source, gpu="h100"), catalog)
+
+
+@pytest.mark.parametrize(
+    ("found", "word", "figures", "offered"),
+    [
+        ("vr200", "v100", 2, False),
+        ("dgx-vr200", "dgx-h200", 2, False),
+        ("mi450", "mi250", 2, False),
+        ("h10", "h100", 2, True),
+        ("h1", "h100", 2, False),
+        ("resnet5", "resnet50", 1, True),
+        ("llama4-8b", "llama3-8b", 1, False),
+        ("unet3", "unet3d", 1, True),
+    ],
+)
+def test_no_other_generation_is_offered(found, word, figures, offered):
+    assert bool(nearest(found, [word], figures)) == offered
