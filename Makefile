@@ -2,8 +2,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 EXTRAS := corpus,vocabularies,formats,s3,cluster,charts,test,lint,docs
+SEED := 18
+COUNT := 20000
 
-.PHONY: demo setup test test-slow lint docs bench bench-exact corpus clean
+.PHONY: demo setup test test-slow fuzz lint docs bench bench-exact corpus clean
 
 demo: $(VENV)/.core                 ## set up .venv and run the main job
 	$(BIN)/ingest bw --model cosmoflow --gpu h100 --nodes 128
@@ -15,6 +17,9 @@ test: $(VENV)/.all                  ## all tests but the slow ones, on all cores
 
 test-slow: $(VENV)/.all             ## the slow tests: before an issue is closed
 	$(BIN)/python -m pytest -n auto --dist loadscope -m slow --hypothesis-profile=many
+
+fuzz: $(VENV)/.all                  ## mutated inputs held against the contract: make fuzz SEED=7 COUNT=20000
+	PYTHONPATH=tests $(BIN)/python -m fuzz --seed $(SEED) --count $(COUNT)
 
 lint: $(VENV)/.all                  ## style, types, layers, dependencies, catalogs
 	$(BIN)/ruff check .

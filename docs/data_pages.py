@@ -109,6 +109,11 @@ def formats_page() -> str:
         )
         for one in found
     ]
+    reads = [
+        (f"`{one.id}`", one.read_pattern, *map(shown, (one.request_bytes, one.readers_per_gpu)), limits(one.readers_per_gpu))
+        for one in found
+        if one.read_pattern
+    ]
     compressed = [
         (f"`{one.id}`", holding, shown(share), limits(share))
         for one in found
@@ -121,6 +126,10 @@ def formats_page() -> str:
         table(("id", "format", "holds", "record", "bytes in the file", "bytes in the index", "member header"), records),
         "## Per shard",
         table(("id", "fixed", "index", "padded to", "shard size", "records", "files"), shards),
+        "## How training reads it\n\nWhole files and shards are read in sequence, random records at random; row groups in "
+        "sequence where a request is 1 MiB or larger. The request is at most a file, a group or a record. `io_size`, `pattern` "
+        "and `readers` of a job change what `plan` takes.",
+        table(("id", "read pattern", "largest request", "readers per GPU", "range of readers"), reads),
         "## Compression\n\nStored bytes ÷ written bytes, by content.",
         table(("id", "holds", "typical", "range"), compressed),
         missing_part(found),
@@ -150,15 +159,28 @@ CLASSES = {
         },
     ),
     "system": Class(
-        "Systems",
-        "Appliances, services and whole sites. Rates and capacities are those of one unit.",
+        "Systems one can buy",
+        "Rates, capacities, power and rack units are those of one unit, with drives of the size given.",
         {
             **_RATES,
             "io_per_second": "IOPS",
+            "drive_bytes": "drive",
             "raw_bytes": "raw",
             "usable_bytes": "usable",
             "usable_fraction": "usable share",
+            "power": "power",
+            "rack_units": "rack units",
         },
+    ),
+    "service": Class(
+        "Services one can rent",
+        "Rates of services that are sold by the volume or request; those sold by the TiB are under *Tiers of services*.",
+        {**_RATES, "client_read_bandwidth": "read, one client", "io_per_second": "IOPS", "opens_per_second": "opens"},
+    ),
+    "site": Class(
+        "Sites",
+        "Installations that exist once, for comparison; nobody sells them.",
+        {**_RATES, "raw_bytes": "raw", "usable_bytes": "usable", "usable_fraction": "usable share"},
     ),
     "software": Class(
         "Software",
@@ -170,7 +192,11 @@ CLASSES = {
             "metadata_servers_max": "maximum metadata servers",
         },
     ),
-    "drive": Class("Drives", "Local drives, for staging and caching.", {**_RATES, "io_per_second": "IOPS"}),
+    "drive": Class(
+        "Drives",
+        "Local drives, for staging and caching; sequential rates, and small random requests.",
+        {**_RATES, "io_per_second": "random reads", "write_io_per_second": "random writes", "drive_bytes": "size"},
+    ),
     "protection": Class(
         "Protection schemes",
         "`fit --protection ID` and `protection` in a site file select one: k+m stripes, or copies.",
@@ -188,6 +214,16 @@ CLASSES = {
     ),
 }
 
+TIER_COLUMNS = {
+    "capacity_min": "smallest",
+    "capacity_step": "step",
+    "capacity_max": "largest",
+    "read_bandwidth_per_byte": "read",
+    "write_bandwidth_per_byte": "write",
+    "read_bandwidth_max": "read at most",
+    "client_read_bandwidth": "read, one client",
+}
+
 
 def storage_page() -> str:
     """Storage, a table for each class."""
@@ -201,17 +237,25 @@ def storage_page() -> str:
             for one in entries
         ]
         parts += [f"## {made.title}\n\n{made.answers}", table(("id", "name", "unit", *made.columns.values()), rows)]
+    behaviour = ("consistency", "failure_tolerance", "failover", "metadata", "verdict")
     offered = [
-        (f"`{one.id}`", ", ".join(f"`{name}`" for name in one.protections), one.consistency, one.failover, one.metadata)
+        (f"`{one.id}`", ", ".join(f"`{name}`" for name in one.protections), *(said.text if said else "" for said in words))
         for one in found
-        if one.protections or one.consistency or one.failover or one.metadata
+        if any(words := [getattr(one, name) for name in behaviour]) or one.protections
+    ]
+    tiers = [
+        (f"`{one.id}`", name, *(shown(getattr(tier, field)) for field in TIER_COLUMNS))
+        for one in found
+        for name, tier in one.tiers.items()
     ]
     return page(
         "Storage",
         f"{len(found)} entries in {len(CLASSES)} classes of `ingest fit`. {GRADES} {SHOW.format(kind='storage')}",
         *parts,
+        "## Tiers of services\n\nWhat each TiB provisioned buys, the sizes on sale, and the limits of one file system.",
+        table(("id", "tier", *TIER_COLUMNS.values()), tiers),
         "## Behaviour",
-        table(("id", "protection schemes", "consistency", "failover", "metadata"), offered),
+        table(("id", "protection schemes", *(name.replace("_", " ") for name in behaviour)), offered),
         "## Rates by data set\n\n"
         "If a system or client was measured with the data set of the model, that rate replaces the general one.",
         table(("id", "model", "of", "rate"), _by_model(found)),
@@ -248,7 +292,8 @@ def site_page() -> str:
         "JSON Schema for editors, from which this page is generated. [How to plan a site](../howto/plan-a-site.md) "
         "has an example.",
         "A quantity is a number in base units or text such as `2.5 GB/s`; an uncertain quantity may be a range: "
-        "`{low: 1 PB, typical: 2 PB, high: 4 PB}`. A key that is not listed here is refused.",
+        "`{low: 1 PB, typical: 2 PB, high: 4 PB}`. A time needs its unit (`30 min`), and a key that is not listed here is "
+        "refused.",
         f"Required: {' and '.join(f'`{name}`' for name in whole['required'])}. All other keys are optional.",
         table(("key", "meaning", "form", "unit"), head),
         *parts,

@@ -28,6 +28,7 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
+import default_tables
 import evidence_tables
 import rates_by_gpu
 import training_tables
@@ -38,7 +39,7 @@ from ingest.cli.main import main as main_command
 
 STARTER = ROOT / "ingest" / "site" / "starter.yaml"
 LEXERS = {".yaml": "yaml", ".json": "json"}
-TABLES = evidence_tables.TABLES | training_tables.TABLES
+TABLES = default_tables.TABLES | evidence_tables.TABLES | training_tables.TABLES
 
 
 def with_site(request: str) -> str:

@@ -33,24 +33,39 @@ GROUPS = {
     "ranks": "data_parallel checkpoint_files safetensors_shards checkpoint_bytes_per_rank checkpoint_bytes_per_rank_max",
     "failures": """nodes_in_job failures_per_node_second failures_per_gpu_second observed_mean_time_to_interrupt
         job_mean_time_to_interrupt repair_seconds_allowed""",
-    "synchronous": """checkpoint_dump_seconds young_interval daly_interval least_waste synchronous_waste
-        bandwidth_for_waste waste_left_for_dumps bandwidth_for_interval waste_at_interval knee_waste_synchronous""",
-    "asynchronous": """device_copy_seconds drain_bandwidth drain_limited_interval asynchronous_waste interval_for_waste
-        knee_waste_asynchronous checkpoint_stall_fraction""",
-    "restart": "restart_bytes_unique restart_bytes_replicated restart_bytes_all restart_read_bandwidth restart_waste",
+    "synchronous": """checkpoint_dump_seconds young_interval daly_interval least_waste least_overhead_interval
+        waste_left_after_restores interval_for_waste waste_left_for_dumps dump_seconds_for_waste bandwidth_for_dump""",
+    "asynchronous": """practised_interval drain_window drain_share_of_interval drain_window_for_waste drained_interval
+        checkpoint_staging_seconds checkpoint_stall_fraction drain_duty""",
+    "overhead": """staging_overhead writing_overhead lost_work_overhead restart_waste checkpoint_overhead restart_overhead
+        total_overhead""",
+    "restart": "restart_bytes_unique restart_bytes_replicated restart_bytes_all restart_read_bandwidth",
     "retention": """checkpoints_written checkpoints_kept_forever checkpoints_retained checkpoint_retained_bytes
         checkpoint_bytes_written_per_day drive_writes_per_day""",
     "memory": """model_state_bytes_per_parameter model_state_bytes replicated_bytes_per_parameter
-        partitioned_bytes_per_parameter parameters_per_gpu model_state_bytes_per_gpu memory_left_for_partitions
-        gpus_to_hold nodes_to_hold offloaded_bytes offloaded_bytes_per_node""",
+        partitioned_bytes_per_parameter parameters_per_gpu resident_parameters_per_gpu model_state_bytes_per_gpu
+        memory_left_for_partitions gpus_to_hold nodes_to_hold offloaded_bytes offloaded_bytes_per_node""",
     "corpus": "bytes_per_token tokenized_bytes stored_share text_sample_bytes",
-    "site-reads": """run_read_bandwidth job_read_bandwidth job_sustained_read_bandwidth cluster_read_bandwidth
-        site_read_bandwidth site_largest_read_bandwidth site_sustained_read_bandwidth""",
-    "site-overlap": "site_mixed_bandwidth site_alternating_bandwidth",
-    "site-growth": """capacity_growth bandwidth_growth versions_kept dataset_bytes_held year_usable_bytes
-        site_usable_bytes""",
-    "site-protection": """protection_efficiency surviving_share usable_share site_raw_bytes write_amplification
-        site_media_bytes_per_day""",
+    "site-reads": """run_cold_read_bandwidth job_read_bandwidth job_sustained_read_bandwidth cluster_read_bandwidth
+        workload_read_bandwidth site_read_bandwidth workload_largest_read_bandwidth site_largest_read_bandwidth
+        site_sustained_read_bandwidth""",
+    "site-caches": """share_in_one_node share_in_all_nodes lru_miss_share warm_up_bytes_of_each warm_up_bytes_shared
+        run_cached_read_bandwidth started_read_bandwidth""",
+    "site-load": """request_of_file request_of_group request_of_sequence readers_of_part queue_depth implied_latency
+        latency_99 request_bytes_of_mix line_seconds""",
+    "site-overlap": """write_duty runs_writing overlapping_write_bandwidth simultaneous_write_bandwidth
+        alternating_write_bandwidth stopped_read_share site_mixed_bandwidth""",
+    "site-floor": """guidance_scale cluster_read_floor run_read_floor node_read_floor site_read_floor site_write_bandwidth
+        site_restart_bandwidth""",
+    "site-transfers": """dataset_load_bandwidth dataset_refresh_bandwidth dataset_preparation_bandwidth
+        job_start_bandwidth job_start_opens job_evaluation_bandwidth job_export_bandwidth site_load_bandwidth
+        site_preparation_bandwidth site_start_bandwidth""",
+    "site-growth": """capacity_growth bandwidth_growth site_grown_read_bandwidth nodes_for_growth versions_kept
+        dataset_bytes_held year_usable_bytes site_usable_bytes""",
+    "site-capacity": "year_reserve_bytes year_planned_bytes site_planned_bytes site_capacity_to_buy site_raw_bytes",
+    "site-protection": """protection_efficiency surviving_share usable_share write_amplification site_media_bytes_per_day
+        site_drive_writes_per_day""",
+    "site-rounding": "rounded_requirement limited_requirement",
     "zero-infinity": """zero_infinity_state_bytes activation_checkpoint_bytes model_state_working_memory
         bloom_parameters""",
 }
@@ -168,8 +183,8 @@ ERRORS = {
         ("Llama 3, table 5: 148 of 419 are 30.1 %", "the counts", "failures", "3-printed"),
         ("Llama 3, table 5: interrupts for 30.1 %", "492 interrupts", "failures", "3-other-reading"),
         ("Llama 3, 54 days, 419 interrupts", "notes say 2.5 h", "failures", "1-unexpected"),
-        ("RSC-1, 1,024 GPUs: 7.9 h measured", "nodes in series", "failures", "5-series"),
-        ("RSC-1, 1,024 GPUs, with failures of the whole job", "fitted to one point", "failures", "5-common-mode"),
+        ("RSC-1, 1,024 GPUs: 7.9 h measured", "hardware alone", "failures", "5-hardware"),
+        ("RSC-1, 1,024 GPUs by the rate of 8", "nodes in series", "failures", "5-series"),
         ("RSC-1, 131,072 GPUs: 0.23 h", "rounded", "failures", "4-131072"),
     ),
     "memory": (

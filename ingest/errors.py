@@ -52,6 +52,19 @@ def brief(found: object) -> str:
     return shown if len(shown) <= 60 else f"{shown[:57]}…{shown[-1]}"
 
 
+def shortened(line: str, most: int) -> str:
+    """A line of at most so many characters: long words are shortened first, then its middle.
+
+    >>> shortened("found " + "x" * 100 + ", expected a number", 60)
+    'found xxxxxxxxxxxxxxxxxxxxxxx…xxxxxxxxxx, expected a number'
+    """
+    if len(line) <= most:
+        return line
+    words = [word if len(word) <= 60 else f"{word[:23]}…{word[-11:]}" for word in line.split(" ")]
+    line = " ".join(words)
+    return line if len(line) <= most else f"{line[: most * 2 // 3 - 1]}…{line[-(most // 3) :]}"
+
+
 def listed(names: Iterable[str], most: int = 5) -> str:
     """The first names, and how many more there are.
 

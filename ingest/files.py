@@ -15,7 +15,7 @@ import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from ingest.errors import IngestError, UsageError, brief, cannot_be_read
 
@@ -25,7 +25,26 @@ NEW = 0o666
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
-def read_bytes(path: str | Path, expected: str, *, place: str = "", most: int | None = None) -> bytes:
+#: A float holds no number of more digits.
+MOST_DIGITS = 300
+#: A larger file is none of those that are read whole.
+MOST_BYTES = 2**30
+
+
+def open_regular(path: str | Path) -> BinaryIO:
+    """Open a file for reading; never a device or a pipe, which may have no end or no writer.
+
+    Raises:
+        OSError: no such file, no permission, or not a regular file.
+    """
+    file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0)))  # noqa: SIM115
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    return file
+
+
+def read_bytes(path: str | Path, expected: str, *, place: str = "", most: int = MOST_BYTES) -> bytes:
     """The content of a file.
 
     Args:
@@ -35,19 +54,19 @@ def read_bytes(path: str | Path, expected: str, *, place: str = "", most: int | 
         most: its largest size in bytes.
 
     Raises:
-        IngestError: no such file, no permission or a larger file.
+        IngestError: no such file, no permission, not a regular file or a larger one.
     """
     try:
-        with open(path, "rb") as file:
-            raw = file.read(-1 if most is None else most + 1)
+        with open_regular(path) as file:
+            raw = file.read(most + 1)
     except OSError as error:
         raise IngestError(cannot_be_read(place or path, error.strerror, expected)) from None
-    if most is not None and len(raw) > most:
+    if len(raw) > most:
         raise IngestError(cannot_be_read(place or path, f"larger than {most:,} bytes", expected))
     return raw
 
 
-def read_text(path: str | Path, expected: str, *, place: str = "", most: int | None = None) -> str:
+def read_text(path: str | Path, expected: str, *, place: str = "", most: int = MOST_BYTES) -> str:
     """The text of a file, with its lines ended by line feeds; the arguments are those of `read_bytes`.
 
     Raises:
@@ -62,7 +81,7 @@ def read_text(path: str | Path, expected: str, *, place: str = "", most: int | N
 
 
 def read_json_object(
-    path: str | Path, expected: str, *, place: str = "", most: int | None = None, infinite: bool = False
+    path: str | Path, expected: str, *, place: str = "", most: int = MOST_BYTES, infinite: bool = False
 ) -> dict[str, Any]:
     """The JSON object in a file; the arguments are those of `read_bytes`.
 
@@ -74,13 +93,19 @@ def read_json_object(
     """
     text = read_text(path, expected, place=place, most=most)
     try:
-        found = json.loads(text, object_pairs_hook=_once, parse_constant=float if infinite else _no_number)
+        found = json.loads(text, object_pairs_hook=_once, parse_int=_int, parse_constant=float if infinite else _no_number)
     except (ValueError, RecursionError) as error:
         reason = f"no whole JSON ({brief(str(error))})"
         raise IngestError(cannot_be_read(f"{place or path}:{getattr(error, 'lineno', 1)}", reason, expected)) from None
     if not isinstance(found, dict):
         raise IngestError(f"{place or path}: found {brief(found)}, expected {expected}")
     return found
+
+
+def _int(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise ValueError(f"a number of {len(digits):,} digits")
+    return int(digits)
 
 
 def _no_number(name: str) -> None:
@@ -108,7 +133,7 @@ def write_all(contents: Mapping[Path, str | bytes]) -> None:
     """Write several files: all of them lie whole under temporary names before the first one gets its own.
 
     A link stays, and what it leads to is written; a file that is there keeps its permissions. What is no file, such
-    as /dev/stdout, is written to as it is.
+    as /dev/stdout, is written to as it is; a pipe waits for its reader.
 
     Raises:
         IngestError: a folder does not exist or cannot be written; no file is left behind then.
@@ -208,7 +233,7 @@ def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def write_folder(target: Path, files: Mapping[str, str], force: bool) -> None:
+def write_folder(target: str | Path, files: Mapping[str, str], force: bool) -> None:
     """Write files into a new or empty folder: built beside their places under a temporary name, then moved.
 
     Args:
@@ -220,15 +245,15 @@ def write_folder(target: Path, files: Mapping[str, str], force: bool) -> None:
         UsageError: the folder has something in it and `force` is not given, or was not written by `ingest accept`.
         IngestError: it cannot be written.
     """
+    if not str(target):
+        raise UsageError("-o: found '', expected a folder")  # Path would make the current one of it
     target = Path(os.path.abspath(target))
     present = _present(target)
     if present and not force:
-        raise UsageError(
-            f"-o: '{target.name}' holds {len(present)} entries, expected an empty or new folder; --force replaces them"
-        )
+        raise UsageError(f"-o: '{target}' holds {len(present)} entries, expected an empty or new folder; --force replaces them")
     if present and not {"tests.json", "SHA256SUMS"} <= set(present):
         lacking = "tests.json" if "tests.json" not in present else "SHA256SUMS"
-        raise UsageError(f"-o: '{target.name}' was not written by `ingest accept` (no {lacking}), expected another folder")
+        raise UsageError(f"-o: '{target}' was not written by `ingest accept` (no {lacking}), expected another folder")
     building: Path | None = None
     try:
         above = target if target.is_dir() else target.parent

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from ingest.units import as_printed, display
+from ingest.units import as_printed, request_size, stated
 
 PRIORITIES = ("mandatory", "target", "information")
 
@@ -13,14 +13,48 @@ PRIORITIES = ("mandatory", "target", "information")
 def least_accepted(value: float, unit: str) -> float:
     """Return what meets a required value: the value itself or what is printed of it, whichever is lower.
 
+    The two are one number since values are rounded; plans and forms of before state others than they print.
+
     Args:
         value: that is required, in base units.
         unit: its base unit.
 
     >>> least_accepted(265_245_076_866.5, "B/s"), least_accepted(984_496_892_142.8, "B/s")
     (265200000000, 984496892142.8)
+    >>> least_accepted(302_000_000_000, "B/s")
+    302000000000
     """
     return min(value, as_printed(value, unit))
+
+
+class MixPart(NamedTuple):
+    """One part of a load of several access patterns.
+
+    Attributes:
+        share: of the bytes per second of the line.
+        operation: `read` or `write`.
+        io_size: bytes of one request.
+        pattern: `random` or `sequential`.
+    """
+
+    share: float
+    operation: str
+    io_size: int
+    pattern: str
+
+    @property
+    def requests(self) -> str:
+        """Its share, pattern and request size in words.
+
+        >>> MixPart(0.979, "read", 1_048_576, "sequential").requests
+        '97.9 % sequential 1 MiB'
+        """
+        return f"{self.share * 100:.4g} % {self.pattern} {request_size(self.io_size)}"
+
+    @property
+    def words(self) -> str:
+        """Its requests with their operation."""
+        return f"{self.requests} {self.operation}s"
 
 
 @dataclass(frozen=True)
@@ -30,8 +64,12 @@ class Conditions:
     Attributes:
         clients: nodes that take part concurrently.
         threads: of each client.
+        queue_depth: most outstanding requests of all clients together.
+        implied_latency: mean latency in seconds at which that queue depth yields the value.
+        latency_99: seconds within which 99 % of the requests are to be answered.
         io_size: bytes of one request.
         pattern: `random` or `sequential`.
+        mix: the parts of a load of several patterns, by share of its bytes; empty where `io_size` and `pattern` say it all.
         operation: `read`, `write`, `open`, `create` or `hold`, for capacity; `read and write` concurrently, or `read or
             write` alternately, each with the requests of the lines that the statement names.
         files: `file per process` or `shared`.
@@ -43,12 +81,21 @@ class Conditions:
     operation: str
     clients: int | None = None
     threads: int | None = None
+    queue_depth: int | None = None
+    implied_latency: float | None = None
+    latency_99: float | None = None
     io_size: int | None = None
     pattern: str = ""
+    mix: tuple[MixPart, ...] = ()
     files: str = ""
     duration: float | None = None
     fill: float | None = None
     cache: str = ""
+
+    @property
+    def mix_in_words(self) -> str:
+        """The mix, part by part; empty where `io_size` and `pattern` say it all."""
+        return ", ".join(part.words for part in self.mix)
 
 
 @dataclass(frozen=True)
@@ -60,12 +107,14 @@ class Requirement:
         priority: one of `PRIORITIES`.
         statement: a sentence with *shall* or *should*.
         metric: the quantity, by name.
-        value: in base units.
+        value: in base units, rounded towards the stricter side; the threshold of its test.
         unit: its base unit.
         conditions: under which it holds.
         derivation: lines from the formula down to the given values.
         assumptions: names of the assumed quantities that it rests on.
-        low, high: the range, where one is known.
+        low, high: the range of what was computed, where one is known.
+        computed: the value before rounding; None in plans of before.
+        digits: significant digits of the value.
     """
 
     id: str
@@ -79,17 +128,26 @@ class Requirement:
     assumptions: tuple[str, ...] = ()
     low: float | None = None
     high: float | None = None
+    computed: float | None = None
+    digits: int = 3
+
+    @property
+    def display(self) -> str:
+        """The value as its statement prints it."""
+        return stated(self.value, self.unit, self.digits)
 
     def to_dict(self) -> dict[str, Any]:
         """The requirement as JSON; conditions that were not set are left out."""
-        conditions = {name: part for name, part in vars(self.conditions).items() if part not in (None, "")}
-        spread = {name: part for name, part in (("low", self.low), ("high", self.high)) if part is not None}
-        shown = {"display": display(self.value, self.unit)}
+        conditions = {name: part for name, part in vars(self.conditions).items() if part not in (None, "", ())}
+        if self.conditions.mix:
+            conditions["mix"] = [part._asdict() for part in self.conditions.mix]
+        numbers = (("computed", self.computed), ("low", self.low), ("high", self.high))
+        spread = {name: part for name, part in numbers if part is not None}
         words = ("id", "priority", "statement", "metric", "value", "unit")
         return {
             **{name: getattr(self, name) for name in words},
             **spread,
-            **shown,
+            "display": self.display,
             "conditions": conditions,
             "derivation": list(self.derivation),
             "assumptions": list(self.assumptions),

@@ -17,29 +17,37 @@ BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50, "Ei":
 SMALL = {"m": 1e-3, "u": 1e-6, "µ": 1e-6, "n": 1e-9}
 
 #: unit as written -> (factor, base unit); these take decimal and binary prefixes
-SCALED = {"B": (1, "B"), "b": (0.125, "B"), "bit": (0.125, "B"), "FLOP": (1, "FLOP"), "W": (1, "W"), "J": (1, "J")}
+SCALED = {
+    "B": (1, "B"),
+    "byte": (1, "B"),
+    "b": (0.125, "B"),
+    "bit": (0.125, "B"),
+    "FLOP": (1, "FLOP"),
+    "W": (1, "W"),
+    "J": (1, "J"),
+}
 #: these take no prefix
 PLAIN = {
-    "s": (1, "s"),
-    "sec": (1, "s"),
-    "min": (60, "s"),
-    "h": (3600, "s"),
-    "hour": (3600, "s"),
-    "d": (86400, "s"),
-    "day": (86400, "s"),
+    **dict.fromkeys(("s", "sec", "second"), (1, "s")),
+    **dict.fromkeys(("min", "minute"), (60, "s")),
+    **dict.fromkeys(("h", "hour"), (3600, "s")),
+    **dict.fromkeys(("d", "day"), (86400, "s")),
     "week": (604800, "s"),
-    "year": (31557600, "s"),
+    **dict.fromkeys(("y", "year"), (31557600, "s")),
 }
 #: counted in sentences, never in units that are written
 PEOPLE = ("client", "thread")
 COUNTED = ("sample", "document", "token", "GPU", "node", "file", "parameter")
+#: these have a plural; "MiBs" is half of a rate
+PLURAL = (*(word for word in PLAIN if len(word) > 2), *COUNTED, "byte", "bit", "FLOP")
 SHORTHAND = {"bps": "b/s", "Bps": "B/s", "FLOPS": "FLOP/s"}
 
 # Commas group thousands and nothing else: "2,83" is no number here, because half the world reads it as 2.83.
 _NUMBER = re.compile(
-    r"\s*([+-]?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d[\d_]*)?(?:\.\d*)?(?:[eE][+-]?\d+)?)\s*([^\d,.].*?)?\s*$", re.DOTALL
+    r"([+-]?(?:(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+(?:_\d+)*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\d,._].*)?", re.DOTALL
 )
-#: A number with more digits is a slip of the pen or an attack.
+#: A longer text, or a number with more digits, is a slip of the pen or an attack.
+MAX_TEXT = 80
 MAX_DIGITS = 40
 #: Bits are for links, which have a rate; a size in bits is a slip of the shift key.
 _BITS = re.compile(r"(b|bits?)$")
@@ -57,7 +65,7 @@ def physical(unit: str) -> str:
 
 
 def _factor(symbol: str) -> tuple[float, str] | None:
-    singular = symbol[:-1] if symbol.endswith("s") and len(symbol) > 3 else symbol
+    singular = symbol[:-1] if symbol.endswith(tuple(f"{word}s" for word in PLURAL)) else symbol
     for name in (symbol, singular):
         if name in PLAIN:
             return PLAIN[name]
@@ -97,7 +105,8 @@ def unit_factor(text: str) -> tuple[float, str]:
         found = _factor(symbol)
         if found is None:
             known = [p + b for b in SCALED for p in [*DECIMAL, *BINARY]] + [*PLAIN, *COUNTED]
-            raise UsageError(f"unknown unit '{symbol}'{nearest(symbol, known)}")
+            hint = nearest(symbol, known) if len(symbol) > 2 else ""  # any two letters are near to many units
+            raise UsageError(f"unknown unit {brief(symbol)}{hint}")
         factor = factor * found[0] if position == 0 else factor / found[0]
         parts.append(found[1])
     return factor, "/".join(parts)
@@ -106,7 +115,7 @@ def unit_factor(text: str) -> tuple[float, str]:
 def parse(written: object, unit: str, what: str) -> float:
     """Return a number in base units from what a person wrote.
 
-    A bare number is in base units already; a bare prefix (`15T`) counts; `%` is a share.
+    A bare number is in base units already; a bare prefix (`15T`) counts, but not seconds; `%` is a share.
 
     Args:
         written: text such as `16MiB`, `35 TFLOP/s`, `30 min`, `70%`, or a number.
@@ -125,26 +134,28 @@ def parse(written: object, unit: str, what: str) -> float:
         raise UsageError(f"{what}: found {brief(written)}, expected a finite number, {_example(unit)}")
     if isinstance(written, (int, float)):
         return _finite(written, written, unit, what)
-    match = _NUMBER.match(written)
-    if match is None or not any(mark.isdigit() for mark in match[1]) or len(match[1]) > MAX_DIGITS:
+    text = written.strip()
+    match = _NUMBER.fullmatch(text) if len(text) <= MAX_TEXT else None
+    if match is None or len(match[1]) > MAX_DIGITS:
         raise UsageError(f"{what}: found {brief(written)}, expected a finite number, {_example(unit)}")
     digits = match[1].replace("_", "").replace(",", "")
     number: float = float(digits) if re.search("[.eE]", digits) else int(digits)
-    suffix = match[2] or ""
+    suffix = (match[2] or "").replace("\u03bc", "\u00b5")  # a Greek letter for the sign of the prefix
     factor: float = 1
-    if suffix == "%":
+    if suffix in ("%", "percent"):
         number, base = number / 100, "1"
-    elif suffix in DECIMAL:
+    elif suffix == "" or (suffix in DECIMAL and unit != "s"):
         factor, base = DECIMAL[suffix], unit
     else:
         try:
             factor, base = unit_factor(suffix)
         except UsageError as error:
-            raise UsageError(f"{what}: '{written}' has an {error}") from None
+            expected = "" if "; did" in str(error) else f", {_example(unit)}"
+            raise UsageError(f"{what}: {brief(written)} has an {error}{expected}") from None
     if _BITS.search(suffix) and physical(unit) == "B":
-        raise UsageError(f"{what}: '{written}' is in bits, expected bytes, {_example(unit)}")
+        raise UsageError(f"{what}: {brief(written)} is in bits, expected bytes, {_example(unit)}")
     if physical(base) != physical(unit) or not _countable(base, unit):
-        raise UsageError(f"{what}: '{written}' is in {base}, expected {unit}, {_example(unit)}")
+        raise UsageError(f"{what}: {brief(written)} is in {base}, expected {unit}, {_example(unit)}")
     return _finite(number * factor, written, unit, what)
 
 
@@ -172,7 +183,7 @@ def _countable(base: str, unit: str) -> bool:
 
 def _finite(number: float, written: object, unit: str, what: str) -> float:
     if abs(number) > 1e300 or not math.isfinite(number):
-        raise UsageError(f"{what}: found {written}, expected a finite number, {_example(unit)}")
+        raise UsageError(f"{what}: found {brief(written)}, expected a finite number, {_example(unit)}")
     return _whole(number)
 
 
@@ -238,12 +249,32 @@ def display(number: float, unit: str, binary: bool = True) -> str:
     '808.1 MB/s (770.7 MiB/s)'
     >>> display(285.714, "sample/s/GPU"), display(989.4e12, "FLOP/s/GPU"), display(5400, "s"), display(1024, "GPU")
     ('285.7 samples/s', '989.4 TFLOP/s', '1.5 h', '1,024 GPUs')
+    >>> display(125e6 / 2**40, "B/s/B"), display(9200 / 2**40, "1/s/B")
+    ('125 MB/s/TiB', '9,200 1/s/TiB')
     """
+    if unit.endswith("/s/B"):
+        # Services sell a rate by the TiB provisioned.
+        return display(number * 2**40, unit.removesuffix("/B"), binary=False) + "/TiB"
     if unit == "parameter" and number == round(number):
         return f"{round(number):,} parameter{'' if number == 1 else 's'}"
     shown = _read(number, unit)
     bracketed = binary and unit.split("/")[0] == "B" and abs(number) >= BINARY_FROM
     return f"{shown} ({_read(number, unit, binary=True)})" if bracketed else shown
+
+
+def stated(number: float, unit: str, digits: int = 3) -> str:
+    """Return a required value in full; the binary number behind it claims no more digits than were asked for.
+
+    With fewer than three digits the binary number is left out: it could be several percent off.
+
+    >>> stated(302e9, "B/s"), stated(300e9, "B/s", digits=2), stated(1_840_000, "file"), stated(61.7512e12, "B/s")
+    ('302 GB/s (281 GiB/s)', '300 GB/s', '1,840,000 files', '61.7512 TB/s (56.2 TiB/s)')
+    """
+    shown = _read(number, unit, digits=FULL)
+    if digits < 3 or unit.split("/")[0] != "B" or abs(number) < BINARY_FROM:
+        return shown
+    factor, name = _reading(number, unit, binary=True)
+    return f"{shown} ({_significant(float(f'{number / factor:.{digits - 1}e}'), digits)} {name})"
 
 
 def as_printed(number: float, unit: str) -> float:
@@ -258,6 +289,8 @@ def as_printed(number: float, unit: str) -> float:
     return _whole(float(_significant(number / factor).replace(",", "")) * factor)
 
 
+#: Digits behind which a number holds the noise of binary fractions.
+FULL = 12
 #: From which number of bytes on the binary number follows in brackets.
 BINARY_FROM = 1000
 
@@ -278,10 +311,10 @@ def _reading(number: float, unit: str, binary: bool = False) -> tuple[float, str
     return 1, "" if short == "1" else short
 
 
-def _read(number: float, unit: str, binary: bool = False) -> str:
+def _read(number: float, unit: str, binary: bool = False, digits: int = 4) -> str:
     """A quantity in the unit in which people read it."""
     factor, name = _reading(number, unit, binary)
-    return f"{_significant(number / factor)} {name}".rstrip()
+    return f"{_significant(number / factor, digits)} {name}".rstrip()
 
 
 def request_size(size: float) -> str:

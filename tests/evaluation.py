@@ -2,6 +2,7 @@
 
 import math
 import operator
+from decimal import Decimal
 
 from ingest.engine.expression import Call, Number, Operation, Symbol
 
@@ -20,6 +21,12 @@ FUNCTIONS = {
     "minimum": min,
     "maximum": max,
     "ceil": math.ceil,
+    "floor": math.floor,
+    "log10": math.log10,
+    "round_up": lambda a, places: float(
+        Decimal(a).scaleb(math.trunc(places)).to_integral_value("ROUND_CEILING").scaleb(-math.trunc(places))
+    ),
+    "log": math.log,
     "where": lambda condition, yes, no: yes if condition else no,
     "largest": lambda column: max(column, default=0) if hasattr(column, "__iter__") else column,
     "total": lambda column: sum(column) if hasattr(column, "__iter__") else column,

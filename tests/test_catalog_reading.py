@@ -70,7 +70,7 @@ GPUS = {
     "unknown-node": (None, "unknown node 'dgx-h10'", "did you mean 'dgx-h100'?"),
 }
 RATES = {
-    "wrong-header": (1, "precison", "expected gpu,precision,samples_per_second_per_gpu"),
+    "wrong-header": (1, "precison", "expected gpu,precision,samples_p"),
     "empty": (1, "expected gpu,precision,samples_per_second_per_gpu"),
     "short-row": (2, "found 3 columns", "expected 12"),
     "second-row": (3, "precision 'bf61'", "did you mean 'bf16'?"),

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from conftest import default_signals
 
-from ingest.errors import IngestError
-from ingest.files import check_target, write_all, write_whole
+from ingest.errors import IngestError, UsageError
+from ingest.files import check_target, write_all, write_folder, write_whole
 
 
 def mode(path: Path) -> int:
@@ -131,3 +131,10 @@ def test_handlers_are_as_before_and_those_that_were_set_stay(tmp_path):
     write_whole(tmp_path / "a", "x")
     assert signal.getsignal(signal.SIGTERM) == before
     assert signal.getsignal(signal.SIGHUP) == hangup
+
+
+def test_an_empty_name_is_no_folder_and_a_folder_is_named_with_its_path():
+    with pytest.raises(UsageError, match=r"^-o: found '', expected a folder$"):
+        write_folder("", {}, force=False)
+    with pytest.raises(UsageError, match=r"^-o: '/' holds"):
+        write_folder("/", {}, force=False)

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy
 import pytest
 
-from ingest.catalog.records import Format
+from ingest.catalog.records import READ_PATTERNS, Format, Model
 from ingest.catalog.store import Catalog
 from ingest.engine.value import Input
 from ingest.sizing.dataset import footprint
@@ -344,3 +344,35 @@ def test_a_flat_file_holds_ids_alone(tmp_path):
     ids.tofile(tmp_path / "one.bin")
     made = predicted("bin", "tokens", tokens=10_000, bytes_per_token=4, documents=10, vocabulary=50_257)
     assert made.known.value("dataset_bytes") == size(tmp_path)
+
+
+def test_binary_rows_hold_rows_alone(tmp_path):
+    numpy.zeros((10_000, 228), dtype="<i4").tofile(tmp_path / "one.bin")
+    made = predicted("binary-rows", "samples", sizes="equal", dataset_samples=10_000, sample_bytes=912)
+    assert made.known.value("dataset_bytes") == size(tmp_path)
+
+
+def test_a_file_of_one_sample_in_hdf5(tmp_path):
+    import h5py
+
+    for number in range(20):
+        with h5py.File(tmp_path / f"{number}.h5", "w") as file:
+            file["climate"] = numpy.zeros((96, 96, 16), dtype="<f4")
+    made = predicted("hdf5-file-per-sample", "samples", sizes="equal", dataset_samples=20, sample_bytes=96 * 96 * 16 * 4)
+    meets(made, sum(-(-one.stat().st_size // 4096) * 4096 for one in tmp_path.iterdir()))
+    assert made.known.value("dataset_files") == 20
+
+
+def test_every_format_says_how_it_is_read():
+    for name in CATALOG.ids("formats"):
+        form = CATALOG.get(Format, name)
+        assert form.read_pattern in READ_PATTERNS, name
+        assert form.request_bytes is not None, name
+        assert form.readers_per_gpu is not None, name
+
+
+def test_every_encoding_names_a_format_or_none():
+    models = [CATALOG.get(Model, name) for name in CATALOG.ids("models")]
+    named = [one.format for model in models for one in model.encodings.values()]
+    assert {name for name in named if name} <= set(CATALOG.ids("formats"))
+    assert sum(bool(name) for name in named) >= 140

@@ -101,7 +101,7 @@ def test_deep_or_endless_yaml_is_one_line(run_process, tmp_path, text):
     path.write_text(text, encoding="utf-8")
     ran = run_process("bw", "--model", path, "--gpu", "h100")
     assert ran.code == 1
-    assert "bomb.yaml:1" in ran.refusal
+    assert "omb.yaml:1" in ran.refusal
 
 
 @pytest.mark.parametrize(

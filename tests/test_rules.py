@@ -52,7 +52,8 @@ def test_a_rule_turns_at_its_limit(rule):
 
 #: The limits as numbers, so that a limit that is changed unawares fails here.
 LIMITS = {
-    "E02": 1.005, "E03": 1.005, "E04": 1.000001, "W06": 1.1, "W07": 0.01, "W08": 1, "W09": 1, "W20": 0.5, "W21": 1024,
+    "E02": 1.005, "E04": 1.000001, "E08": 1, "E09": 0, "W06": 1.1, "W07": 0.01, "W08": 1, "W09": 1, "W20": 0.5, "W24": 1.005,
+    "W25": 0.1,
     "W32": 1e6, "W33": 0.6,
 }  # fmt: skip
 
@@ -73,8 +74,8 @@ def test_durations_differ_by_a_fifth_of_the_longer_one(ratio, differs):
 
 @pytest.mark.parametrize(("factor", "unmet"), [(1.0049, False), (1.0051, True)])
 def test_a_stated_waste_may_be_exceeded_by_half_a_percent_of_it(factor, unmet):
-    options = {"gpus": 1024, "mode": "async", "interval": "10 min"}
-    lost = ingest.checkpoint("llama3-70b", **options).results["asynchronous_waste"].value
+    options = {"gpus": 1024, "mode": "async", "interval": "10 min", "write_bandwidth": "100 GB/s"}
+    lost = ingest.checkpoint("llama3-70b", **options).results["checkpoint_overhead"].value
     answer = ingest.checkpoint("llama3-70b", **options, waste=lost / factor)
     assert bool(answer.unmet) is unmet
 
@@ -116,12 +117,12 @@ def test_a_line_is_as_urgent_as_the_most_urgent_job_behind_it(first, second, exp
 
 
 def test_each_reader_gets_a_message_in_their_words():
-    found = finding("W21", {"gpus": 8}, {"interrupts": "by the failure rate of nodes"})
+    found = finding("W25", {"restart_overhead": 0.2})
     assert found is not None
     line = found.message()
-    assert line.endswith("; set --mtti")
-    assert in_site_words(line).endswith("; set checkpoint.mtti")
-    assert fact_of(line).endswith("28.8 h")
+    assert line.endswith("; set --restart-time or --reschedule-time")
+    assert in_site_words(line).endswith("; set checkpoint.restart_time or checkpoint.reschedule_time")
+    assert fact_of(line).endswith("20 % of the mean time to interrupt")
 
 
 def test_refusals_of_a_site_name_its_keys():

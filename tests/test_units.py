@@ -1,13 +1,14 @@
 """Text to base units and back."""
 
 import math
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.errors import UsageError
-from ingest.units import BINARY, DECIMAL, as_printed, display, exact, parse, physical, unit_factor
+from ingest.units import BINARY, DECIMAL, as_printed, display, exact, parse, physical, stated, unit_factor
 
 WRITTEN = [
     ("16MiB", "B/sample", 16 * 2**20),
@@ -36,6 +37,14 @@ WRITTEN = [
     ("2 hours", "s", 7200),
     ("1 day", "s", 86400),
     ("5 ms", "s", 0.005),
+    ("30 minutes", "s", 1800),
+    ("30 seconds", "s", 30),
+    ("1 y", "s", 31557600),
+    ("30 \u00b5s", "s", 30e-6),
+    ("30 \u03bcs", "s", 30e-6),
+    ("5 bytes", "B", 5),
+    ("5 kbytes", "B", 5000),
+    ("50 percent", "1", 0.5),
     ("70%", "1", 0.7),
     ("70 %", "1", 0.7),
     ("0.7", "1", 0.7),
@@ -83,6 +92,14 @@ NOT_A_NUMBER = [
     "0x10",
     "1 2",
     "½",
+    "e5",
+    "E5",
+    "+e5",
+    ".e5",
+    ".",
+    "1__000",
+    "1_",
+    "9" * 41,
     None,
     True,
     [1],
@@ -113,6 +130,15 @@ def test_what_is_no_number_is_refused(written):
         parse(written, "B/sample", "--x")
 
 
+def test_a_text_of_any_length_is_read_in_linear_time_and_refused_in_one_line():
+    for written in ("5 x" + " " * 200_000 + "y", " " * 100_000 + "5 MB" + "s" * 100_000, "x" * 10_000, "5 " + "x" * 10_000):
+        start = time.process_time()
+        with pytest.raises(UsageError) as caught:
+            parse(written, "B", "--x")
+        assert time.process_time() - start < 0.1
+        assert len(str(caught.value)) <= 300
+
+
 @pytest.mark.parametrize("written", [math.nan, math.inf, -math.inf, "1e999", "1e308 TB"])
 def test_numbers_that_are_not_finite_are_refused(written):
     with pytest.raises(UsageError, match="finite"):
@@ -122,6 +148,18 @@ def test_numbers_that_are_not_finite_are_refused(written):
 @pytest.mark.parametrize(("written", "nearest"), [("16 MIB", "MiB"), ("35 TFLOQ/s", "TFLOP"), ("3 samlpes/s", "sample")])
 def test_an_unknown_unit_names_the_nearest(written, nearest):
     with pytest.raises(UsageError, match=f"unknown unit .*did you mean '{nearest}'"):
+        parse(written, "B", "--x")
+
+
+@pytest.mark.parametrize("written", ["30M", "30 M", "15 T", "30 k", "30m", "1 month", "5 Gi", "30 ss"])
+def test_a_time_needs_a_unit_of_time(written):
+    with pytest.raises(UsageError, match=r"unknown unit .*, for example 30 min$"):
+        parse(written, "s", "--x")
+
+
+@pytest.mark.parametrize("written", ["5 MiBs", "5 GBs", "5 kBs", "5 YB"])
+def test_a_symbol_has_no_plural(written):
+    with pytest.raises(UsageError, match="unknown unit"):
         parse(written, "B", "--x")
 
 
@@ -193,6 +231,24 @@ def test_decimal_and_binary_beside_it_are_the_same_size(number):
 )
 def test_display_is_decimal_first_with_four_digits(number, unit, shown):
     assert display(number, unit) == shown
+
+
+@pytest.mark.parametrize(
+    ("number", "unit", "digits", "shown"),
+    [
+        (1_030_000, "B", 3, "1.03 MB (1,010 KiB)"),
+        (999e6, "B/s", 3, "999 MB/s (953 MiB/s)"),
+        (1e9, "B/s/node", 3, "1 GB/s (954 MiB/s)"),
+        (300e9, "B/s", 2, "300 GB/s"),
+        (61.7512e12, "B/s", 3, "61.7512 TB/s (56.2 TiB/s)"),
+        (999, "B", 3, "999 B"),
+        (0, "B/s", 3, "0 B/s"),
+        (40_700_000, "file", 3, "40,700,000 files"),
+        (7_930, "file/s", 2, "7,930 files/s"),
+    ],
+)
+def test_a_required_value_is_stated_in_full_and_its_binary_number_in_as_many_digits(number, unit, digits, shown):
+    assert stated(number, unit, digits) == shown
 
 
 @given(st.floats(1e-30, 1e30))

@@ -10,7 +10,7 @@ from ingest.cli.main import main
 from ingest.errors import CatalogError, UsageError
 from ingest.sizing import published_results
 
-SETS = ("ibrahim", "kurth", "lockwood-calculator", "mlperf-storage", "superpod", "llm-compute", "transfer")
+SETS = ("ibrahim", "kurth", "lockwood-calculator", "mlperf-storage", "superpod", "llm-compute", "transfer", "service-limits")
 SHIPPED = sorted(path.stem for path in (shipped_folder() / "published").glob("*.yaml"))
 
 

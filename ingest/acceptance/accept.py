@@ -8,12 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from ingest.acceptance.acceptance_result import Acceptance
-from ingest.acceptance.datasets import files_held, memory_of, with_data
+from ingest.acceptance.datasets import memory_of, server_cache_of, with_capacity, with_data
 from ingest.acceptance.loads import NotTestable, Setting, Task, assumed_for, implied_by, kind_of, loads_of
 from ingest.acceptance.pack import helpers, readme
 from ingest.acceptance.test_spec import DATA, METADATA, SCALES, TOOLS, AcceptanceTest, within
 from ingest.acceptance.test_table import also_shown, id_of_test, notes_of, too_large
 from ingest.acceptance.tools import GENERATORS, mlpstorage
+from ingest.engine.expression import total
 from ingest.engine.registry import check_value
 from ingest.engine.value import Input
 from ingest.errors import IngestError, one_of
@@ -25,9 +26,12 @@ from ingest.units import display, parse, parse_whole, physical
 
 #: Beyond any planned system, and small enough that no size in a job file overflows.
 MOST_RATE, MOST_AMOUNT = 1e18, 1e30
+#: Shares of a mix that are rounded to three digits.
+MOST_SHARES_OFF = 0.005
 MOST_CONDITION = {
     "clients": (1e6, "node"),
     "threads": (4096, "1/node"),
+    "queue_depth": (1e9, "1"),
     "io_size": (2**30, "B"),
     "duration": (30 * 86_400, "s"),
 }
@@ -46,6 +50,12 @@ def check_bounds(line: Requirement, where: str) -> None:
         found = getattr(line.conditions, name)
         if found is not None and found > most:
             raise IngestError(f"{where}: {line.id}: {name}: found {found:g}, expected at most {display(most, unit)}")
+    for part in line.conditions.mix:
+        if part.io_size > MOST_CONDITION["io_size"][0]:
+            raise IngestError(f"{where}: {line.id}: mix: io_size: found {part.io_size}, expected at most {display(2**30, 'B')}")
+    shares = float(total([part.share for part in line.conditions.mix] or 1))
+    if abs(shares - 1) > MOST_SHARES_OFF:
+        raise IngestError(f"{where}: {line.id}: mix: found shares of {shares:.4g} in all, expected 1")
     fill = line.conditions.fill
     if fill is not None and fill > 1:
         raise IngestError(f"{where}: {line.id}: fill: found {fill:g}, expected a share up to 1")
@@ -60,8 +70,8 @@ KINDS_OF_TOOL = {
     "dlio": ("read",),
 }
 
-#: Of one client: ten times the memory of the largest nodes.
-MOST_MEMORY = 64 * 2**40
+#: Of one client: ten times the memory of the largest nodes. Of all servers: beyond any system.
+MOST_MEMORY, MOST_CACHE = 64 * 2**40, 1e18
 
 
 def accept(
@@ -71,6 +81,7 @@ def accept(
     tool: str | Sequence[str] | None = None,
     scale: str = "full",
     hosts: str | Path | None = None,
+    server_cache: str | float | None = None,
     client_memory: str | float | None = None,
     most_data: str | float | None = None,
     repeats: int | str | None = None,
@@ -83,11 +94,13 @@ def accept(
     Args:
         plan: a site file, or the JSON that `ingest plan SITE.yaml -o plan.json` writes.
         folder: new or empty.
-        tool: one or several of `fio`, `ior`, `mdtest`, `elbencho`, `dlio`; all of them by default.
+        tool: one or several of `fio`, `ior`, `mdtest`, `elbencho`, `dlio`; fio by default, which runs every test.
         scale: `full`, or `1node` for a rehearsal on one machine.
         hosts: file with the clients, one per line; copied into the folder.
-        client_memory: main memory of one client, a fifth of the data set; by default of the plan's largest node type, else
-            2 TiB.
+        server_cache: read cache of all storage servers, two thirds of the data set; by default the larger of 25 s of the
+            highest mandatory bandwidth and 0.1 % of the capacity.
+        client_memory: main memory of one client, which sizes the data sets of DLIO and MLPerf Storage; by default of the
+            plan's largest node type, else 2 TiB.
         most_data: limit for the data set of a tool; by default what the planned capacity holds at the fill level of the tests.
         repeats: runs of each test; three by default, or one in a rehearsal.
         allowed_deviation: share by which the worst run may stay below the requirement.
@@ -99,7 +112,7 @@ def accept(
         IngestError: an invalid plan, a missing hosts file, a folder that cannot be written.
     """
     one_of("--scale", scale, SCALES)
-    tools = [tool] if isinstance(tool, str) else list(tool or TOOLS)
+    tools = [tool] if isinstance(tool, str) else list(tool or TOOLS[:1])
     for name in tools:
         one_of("--tool", name, TOOLS)
     data = plan_data(plan, catalogs)
@@ -115,16 +128,20 @@ def accept(
     setting = Setting(
         scale=scale,
         client_memory=memory.value,
-        most_files=files_held(lines),
         repeats=parse_whole(repeats, "--repeats", 1, 100) if repeats is not None else 1 if scale == "1node" else 3,
         allowed_deviation=check_value("allowed_deviation", parse(allowed_deviation, "1", deviation), deviation),
     )
+    setting = with_capacity(setting, lines)
+    if server_cache is None:
+        cache = server_cache_of(setting, lines)
+    else:
+        cache = Input(float(within("--server-cache", server_cache, "B", 1, MOST_CACHE)), grade="given", note="--server-cache")
     at_most = None if most_data is None else within("--most-data", most_data, "B", 2**30, 1e21)
-    setting = with_data(setting, lines, at_most)
+    setting = with_data(replace(setting, server_cache=cache.value), lines, tools, at_most)
     tests, untested = _tests(lines, tools, setting)
-    made = Acceptance(site_name(plan, data), str(folder), setting, tuple(tests), untested, tuple(lines), memory)
+    made = Acceptance(site_name(plan, data), str(folder), setting, tuple(tests), untested, tuple(lines), memory, cache)
     files = _files(made, _hosts(hosts))
-    write_folder(Path(folder), files, force)
+    write_folder(folder, files, force)
     return replace(made, manifest_hash=sha256(files["tests.json"].encode()))
 
 
@@ -137,11 +154,11 @@ def _tests(lines: Sequence[Requirement], tools: Sequence[str], setting: Setting)
             continue
         able = [name for name in tools if kind_of(line) in KINDS_OF_TOOL[name]]
         try:
-            loads_of(line, lines, line.id, setting)
+            loads_of(line, line.id, setting)
             writers = [(name, writer) for name in able for writer in _writers(name, line, lines, setting)]
             lower = [other for other in lines if shown.get(other.id) == line.id]
-            also = {other.id: loads_of(other, lines, other.id, setting)[0].threshold for other in lower}
-            tests += [replace(_test(line, lines, name, writer, setting), also=also) for name, writer in writers]
+            also = {other.id: loads_of(other, other.id, setting)[0].threshold for other in lower}
+            tests += [replace(_test(line, name, writer, setting), also=also) for name, writer in writers]
         except NotTestable as why:
             untested[line.id] = str(why)
         else:
@@ -164,10 +181,10 @@ def _writers(tool: str, line: Requirement, lines: Sequence[Requirement], setting
     return (tool, mlpstorage.SUFFIX) if line.id == fastest.id and not setting.rehearsal else (tool,)
 
 
-def _test(line: Requirement, lines: Sequence[Requirement], tool: str, name: str, setting: Setting) -> AcceptanceTest:
+def _test(line: Requirement, tool: str, name: str, setting: Setting) -> AcceptanceTest:
     ident = f"{id_of_test(line.id)}-{name}"
     writer = GENERATORS[name]
-    task = Task(ident, line, loads_of(line, lines, ident, setting), setting)
+    task = Task(ident, line, loads_of(line, ident, setting), setting)
     task = replace(task, loads=writer.loads(task))
     return AcceptanceTest(
         id=ident,
@@ -202,7 +219,7 @@ def _files(made: Acceptance, hosts: str | None) -> dict[str, str]:
     if hosts is not None:
         files["hosts.txt"] = hosts
     if not made.setting.rehearsal:
-        files |= helpers(made.fill)
+        files |= helpers(made.fill, made.setting.data)
     files["README.md"] = "\n".join(readme(made)) + "\n"
     files["tests.json"] = json.dumps(made.to_dict(), indent=1, ensure_ascii=False) + "\n"
     sums = "".join(f"{sha256(content.encode())}  {name}\n" for name, content in sorted(files.items()))

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.acceptance.datasets import data_warnings
 from ingest.acceptance.loads import Setting
-from ingest.acceptance.test_spec import AcceptanceTest
+from ingest.acceptance.test_spec import DATA, AcceptanceTest, Load
+from ingest.engine.expression import total
+from ingest.engine.registry import INPUTS, solve
 from ingest.engine.result import envelope
 from ingest.engine.value import Input
 from ingest.files import sha256
 from ingest.requirement import Requirement
+from ingest.units import display
 
 if TYPE_CHECKING:
     import pandas
@@ -30,6 +33,7 @@ class Acceptance:
         untested: requirement id -> why no performance test shows it.
         requirements: lines of the plan.
         memory: of one client.
+        cache: of all storage servers.
         manifest_hash: sha256 of `tests.json`, which `verdict` prints too.
     """
 
@@ -40,6 +44,7 @@ class Acceptance:
     untested: Mapping[str, str]
     requirements: tuple[Requirement, ...]
     memory: Input
+    cache: Input
     manifest_hash: str = ""
 
     @property
@@ -53,7 +58,31 @@ class Acceptance:
     @property
     def data_cautions(self) -> tuple[str, ...]:
         """Cost of the data sets, and cache effects that they cannot exclude."""
-        return data_warnings(self.setting, self.requirements)
+        return data_warnings(self.setting)
+
+    @property
+    def run_seconds(self) -> float:
+        """The time that all runs of all tests take."""
+        return float(total([max(_seconds(test, load) for load in test.loads) for test in self.tests]))
+
+    @property
+    def effort(self) -> str:
+        """Bytes to fill and hours of the tests, in one line."""
+        data, runs = self.setting.data, display(self.run_seconds, "s")
+        measured = f"{len(self.tests)} tests run for {runs} in all if each reaches its rate"
+        if data is None:
+            return measured
+        size = display(data.all_bytes, "B", binary=False)
+        fill = (
+            f"in {display(data.fill_seconds, 's')} at the required write rate" if data.fill_seconds else "at the rate it gives"
+        )
+        each = "each fill" if len(self.tools) > 1 else "fills"
+        return f"{measured}; before, {' and '.join(self.tools)} {each} {size} {fill}"
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The tools that fill data sets, in the order of the tests."""
+        return tuple(dict.fromkeys(test.tool for test in self.tests if any(load.dataset_bytes for load in test.loads)))
 
     @property
     def fill(self) -> float:
@@ -79,9 +108,14 @@ class Acceptance:
 
     @property
     def _assumptions(self) -> list[dict[str, Any]]:
-        """The memory of a client, and conditions that lines leave open."""
-        why = f"sets the size of the data set: {self.memory.note}"
-        rows = {"client_memory_bytes": (self.memory.value, "B/node", self.memory.grade, why)}
+        """The caches that size data sets, and conditions that lines leave open."""
+        rows: dict[str, tuple[object, ...]] = {}
+        why = "sets the size of the data set"
+        if self.setting.data:
+            rows["server_cache_bytes"] = (self.cache.value, "B", self.cache.grade, f"{why}: {self.cache.note}")
+        if any(test.tool == "dlio" for test in self.tests):
+            memory = self.memory
+            rows["client_memory_bytes"] = (memory.value, "B/node", memory.grade, f"{why} of DLIO: {memory.note}")
         units = {"threads": "1/node", "io_size": "B", "duration": "s"}
         for test in self.tests:
             for name, value in test.assumed.items():
@@ -95,6 +129,14 @@ class Acceptance:
 
         rows = [{"test": test.id, "tool": test.tool, **asdict(load)} for test in self.tests for load in test.loads]
         return pandas.DataFrame(rows)
+
+
+def _seconds(test: AcceptanceTest, load: Load) -> float:
+    given = {name: found.default for name, found in INPUTS.items() if found.default is not None}
+    files = {"files_handled": load.handled, "required_file_rate": load.threshold}
+    seconds = load.seconds or float(solve("files_seconds", files))
+    ramp = {} if load.operation in DATA else {"ramp_seconds": 0}
+    return float(solve("seconds_of_runs", {**given, "test_runs": test.repeats, "acceptance_seconds": seconds, **ramp}))
 
 
 def _listed(test: AcceptanceTest) -> dict[str, Any]:

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from ingest.acceptance.loads import Setting, TestData, given_for, kind_of
+from ingest.acceptance.loads import (
+    FILES_PER_THREAD,
+    NotTestable,
+    Setting,
+    TestData,
+    folders_of,
+    given_for,
+    is_binding,
+    kind_of,
+    loads_of,
+)
+from ingest.acceptance.test_spec import DATA, Load
 from ingest.catalog.records import Node
 from ingest.catalog.store import opened
 from ingest.engine.expression import Num
 from ingest.engine.messages import Message
-from ingest.engine.registry import solve
+from ingest.engine.registry import INPUTS, solve
 from ingest.engine.value import Input
 from ingest.requirement import Requirement
 from ingest.site.plan_file import Folders
-from ingest.units import display, physical
+from ingest.sizing.rules import applying, finding
+from ingest.units import display
 
 USUAL_FILL = 0.8
+#: Lines of capacity, by the end of their metrics.
+TO_BUY, HELD = "capacity_to_buy", "usable_bytes"
 
 
 def memory_of(plan: Mapping[str, Any], catalogs: Folders) -> Input:
@@ -33,49 +48,90 @@ def memory_of(plan: Mapping[str, Any], catalogs: Folders) -> Input:
     return Input(value.value, grade=value.grade, note=whose)
 
 
-def with_data(setting: Setting, lines: Sequence[Requirement], at_most: float | None) -> Setting:
+def with_capacity(setting: Setting, lines: Sequence[Requirement]) -> Setting:
+    """The setting, with the files and the capacity of the planned system.
+
+    The capacity to buy counts at the lowest fill level of the tests; a plan that names only the data held has no more room.
+    """
+    fills = [line.conditions.fill for line in lines if line.conditions.fill]
+    to_buy = _capacity(lines, TO_BUY)
+    usable, fill = (to_buy, min(fills, default=USUAL_FILL)) if to_buy else (_capacity(lines, HELD), 1)
+    return replace(setting, most_files=files_held(lines), usable=usable, fill=fill)
+
+
+def server_cache_of(setting: Setting, lines: Sequence[Requirement]) -> Input:
+    """The read cache of servers with the highest mandatory bandwidth of a plan and its capacity; assumed."""
+    rates = [line.value for line in lines if kind_of(line) in (*DATA, "mixed") and line.priority == "mandatory"]
+    given: dict[str, Num] = {name: float(INPUTS[name].default or 0) for name in ("server_cache_seconds", "server_cache_share")}
+    why = Message(
+        f"the larger of {given['server_cache_seconds']:g} s of the highest mandatory bandwidth and"
+        f" {given['server_cache_share']:.1%} of the capacity; ask the vendor for the real one",
+        supply=("server_cache",),
+    )
+    given |= {"required_bandwidth": max(rates, default=0), "acceptance_usable_bytes": setting.usable}
+    return Input(float(solve("server_cache_assumed", given)), grade="assumed", note=why)
+
+
+def with_data(setting: Setting, lines: Sequence[Requirement], tools: Collection[str], at_most: float | None) -> Setting:
     """The setting, with the size of the data sets.
 
     Args:
-        setting: memory and scale.
+        setting: caches, capacity and scale.
         lines: of the plan.
+        tools: that fill data sets; IOR needs one for each number of threads.
         at_most: limit for the data sets of a tool, bytes.
     """
-    readers = [line for line in lines if kind_of(line) == "read" and line.conditions.clients and line.value > 0]
-    if not readers or setting.rehearsal:
+    reads = [] if setting.rehearsal else _reads(lines, setting)
+    if not reads:
         return setting
-    clients = max(line.conditions.clients or 1 for line in readers)
-    given = given_for(max(readers, key=lambda line: line.conditions.clients or 1), setting)
-    sets = {(given_for(line, setting)["threads_per_client"], "shared" in line.conditions.files) for line in readers}
-    room = _room(lines, at_most) | {"dataset_count": len(sets), "clients_under_test": clients}
-    each = float(solve("dataset_bytes_that_fit", given | room))
-    whole = float(solve("all_dataset_bytes", {**room, "acceptance_dataset_bytes_per_client": each}))
-    fill_request = max(int(solve("fill_request_bytes", given_for(line, setting))) for line in readers)
+    loads = [load for _, found in reads for load in found]
+    given = {**given_for(reads[0][0], setting), "server_cache_bytes": setting.server_cache}
+    room = {"dataset_bytes_at_most": at_most or given["dataset_bytes_at_most"]}
+    if setting.usable:
+        room |= {"acceptance_usable_bytes": setting.usable, "fill_under_test": setting.fill}
+    else:
+        room["capacity_in_use"] = room["dataset_bytes_at_most"]
+    threads = {load.threads * load.depth if "ior" in tools else 0 for load in loads}
+    sets = {(number, load.files == "shared") for load in loads for number in (threads if load.files != "shared" else {0})}
+    own = [load for load in loads if load.files != "shared"]
     data = TestData(
-        bytes_per_client=each,
-        clients=clients,
-        fill_request=fill_request,
+        bytes_per_client=0,
+        clients=max(load.clients for load in loads),
+        fill_request=max(int(solve("fill_request_bytes", {**given, "aligned_io_bytes": load.io_bytes})) for load in loads),
+        files=FILES_PER_THREAD * max((load.threads for load in own), default=1),
+        threads=tuple(sorted({load.threads for load in own})),
         sets=len(sets),
-        over_memory=float(solve("data_over_memory", {**given, "dataset_bytes_that_fit": each})),
-        capped=each < solve("acceptance_dataset_bytes_per_client", given),
-        fill_seconds=_fill_seconds(whole, lines),
-        all_bytes=whole,
+        uncached=float(solve("uncached_bytes", given)),
+        needed=0,
+        room=float(solve("dataset_room", {**given, **room})),
+        fill_seconds=None,
+        all_bytes=0,
     )
-    return replace(setting, data=data)
+    fewest = min(float(folders_of(load, data)["folders_read"]) for load in loads)
+    given |= {"dataset_room": data.room, "dataset_clients": data.clients, "dataset_count": data.sets}
+    given |= {"uncached_bytes": data.uncached, "fewest_folders_read": fewest}
+    each, enough = (float(solve(name, given)) for name in ("acceptance_dataset_bytes_per_client", "uncached_bytes_per_client"))
+    whole, needed = (
+        float(solve("all_dataset_bytes", {**given, "acceptance_dataset_bytes_per_client": size})) for size in (each, enough)
+    )
+    time = _fill_seconds(whole, lines)
+    return replace(setting, data=replace(data, bytes_per_client=each, all_bytes=whole, needed=needed, fill_seconds=time))
 
 
-def _room(lines: Sequence[Requirement], at_most: float | None) -> dict[str, Num]:
-    """Required capacity and fill level; unbounded where the plan requires no capacity."""
-    capacity = usable_bytes(lines)
-    fills = [line.conditions.fill for line in lines if line.conditions.fill]
-    room: dict[str, Num] = {"acceptance_usable_bytes": capacity or 1e30, "fill_under_test": min(fills, default=USUAL_FILL)}
-    return room | {"dataset_bytes_at_most": at_most or 1e30}
+def _reads(lines: Sequence[Requirement], setting: Setting) -> list[tuple[Requirement, list[Load]]]:
+    """The loads of each line's test that read a data set."""
+    found = []
+    for line in lines:
+        with suppress(NotTestable):
+            if loads := [load for load in loads_of(line, line.id, setting) if load.operation == "read"]:
+                found.append((line, loads))
+    return found
 
 
-def usable_bytes(lines: Sequence[Requirement]) -> float:
-    """The data held that the plan requires, bytes; 0 where it requires none."""
+def _capacity(lines: Sequence[Requirement], metric: str) -> float:
+    """The capacity that the plan requires, bytes; 0 where it requires none."""
     lines = [line for line in lines if line.unit == "B" and "hold" in line.conditions.operation]
-    return max((line.value for line in lines if line.metric.endswith("usable_bytes")), default=0)
+    return max((line.value for line in lines if line.metric.endswith(metric)), default=0)
 
 
 def files_held(lines: Sequence[Requirement]) -> float:
@@ -84,24 +140,21 @@ def files_held(lines: Sequence[Requirement]) -> float:
 
 
 def _fill_seconds(whole: float, lines: Sequence[Requirement]) -> float | None:
-    rates = [line.value for line in lines if kind_of(line) == "write" and physical(line.unit) == "B/s" and line.value > 0]
-    if not rates:
+    """The time to fill the data sets at the highest write rate that the plan requires, which has its floor in it."""
+    rates = [line.value for line in lines if kind_of(line) == "write" and is_binding(line) and line.unit == "B/s"]
+    if not any(rates):
         return None
     return float(solve("fill_seconds", {"all_dataset_bytes": whole, "required_write_bandwidth": max(rates)}))
 
 
-def data_warnings(setting: Setting, lines: Sequence[Requirement]) -> tuple[str, ...]:
+def data_warnings(setting: Setting) -> tuple[str, ...]:
     """Cost and limits of the data sets, for the buyer before a tool fills them."""
     data = setting.data
     if data is None:
         return ()
-    size = display(data.all_bytes, "B")
-    hours = f", {data.fill_seconds / 3600:,.0f} h at the required write rate" if data.fill_seconds else ""
-    capacity = usable_bytes(lines)
-    share = f", {data.all_bytes / capacity:.0%} of the required capacity" if capacity else ""
+    size = display(data.all_bytes, "B", binary=False)
+    hours = f", {display(data.fill_seconds, 's')} at the required write rate" if data.fill_seconds else ""
+    share = f", {data.all_bytes / setting.usable:.2%} of the capacity" if setting.usable else ""
     filled = Message(f"each tool fills {size} once, for all of its tests{hours}{share}", supply=("tool", "most_data"))
-    capped = (
-        f"the data set is {data.over_memory:.2g} times the clients' memory instead of five times, for lack of capacity. Direct"
-        " I/O, reading by other clients than wrote, and DROP_CACHES before each run exclude client caches"
-    )
-    return (filled, capped) if data.capped else (filled,)
+    short = finding("W55", {"all_dataset_bytes": data.needed, "dataset_room": data.room})
+    return (filled, *(one.message() for one in applying([short])))

@@ -8,11 +8,12 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
+from typing import NamedTuple
 
 from ingest.acceptance.test_spec import Observed
 from ingest.acceptance.tools import fio
@@ -41,8 +42,20 @@ class FioRun:
     threads: int
 
 
-def run_fio(path: Path, run: FioRun) -> tuple[Observed, Observed, bool]:
-    """Results of reads and writes, and whether direct I/O bypassed the page cache.
+class Point(NamedTuple):
+    """Reads and writes of one number of threads and one size of request."""
+
+    run: FioRun
+    read: Observed
+    write: Observed
+
+
+def run_fio(path: Path, runs: Sequence[FioRun]) -> tuple[tuple[Point, ...], bool]:
+    """Reads and writes of each run, and whether direct I/O bypassed the page cache.
+
+    Args:
+        path: an existing folder.
+        runs: those with the same number of threads share their files.
 
     Raises:
         IngestError: no such folder, no fio, not enough space, or fio failed.
@@ -50,15 +63,25 @@ def run_fio(path: Path, run: FioRun) -> tuple[Observed, Observed, bool]:
     command = shutil.which("fio")
     if command is None:
         raise IngestError("fio: not found, expected version 3.27 or newer on the PATH (Debian: apt install fio)")
-    _check_path(path, run)
+    _check_path(path, runs[0])
     with _own_folder(path) as folder:
         direct = _takes_direct(folder)
-        for name in ("fill", "write", "read"):
-            job = path_job(name, run.bytes, run.seconds, run.io_bytes, run.threads, direct)
-            (folder / f"{name}.fio").write_text(job, encoding="utf-8")
-        _fio(command, folder, "fill")
-        write = _fio(command, folder, "write")
-        return _fio(command, folder, "read"), write, direct
+        points = []
+        for threads in dict.fromkeys(run.threads for run in runs):
+            alike = [run for run in runs if run.threads == threads]
+            for old in folder.glob("file.*"):
+                old.unlink()
+            _job(command, folder, "fill", max(alike, key=lambda run: run.io_bytes), direct)
+            for run in alike:
+                write = _job(command, folder, "write", run, direct)
+                points.append(Point(run, _job(command, folder, "read", run, direct), write))
+        return tuple(points), direct
+
+
+def _job(command: str, folder: Path, name: str, run: FioRun, direct: bool) -> Observed:
+    job = path_job(name, run.bytes, run.seconds, run.io_bytes, run.threads, direct)
+    (folder / f"{name}.fio").write_text(job, encoding="utf-8")
+    return _fio(command, folder, name)
 
 
 def in_memory(path: Path) -> str:

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Any
 
 from ingest.acceptance.test_spec import DATA, METADATA, Load
-from ingest.engine.expression import Num
+from ingest.engine.expression import Num, total
 from ingest.engine.registry import INPUTS, solve
-from ingest.requirement import Requirement
+from ingest.requirement import MixPart, Requirement
 from ingest.units import physical
 
 #: Defaults of conditions; tests list them among their assumptions.
@@ -24,8 +24,10 @@ REHEARSAL_BYTES = 64 * 2**20
 REHEARSAL_FILES = 2000
 #: Bytes of a file in a test of opens: one page.
 SMALL_FILE = 4096
-#: Files of each thread, and files that all threads share.
+#: Files of each thread, which fio keeps open at a time, and files that all threads share.
 FILES_PER_THREAD, SHARED_FILES = 4, 16
+#: A test of at most one pass over the files is a burst: it lasts as long as its line, however few files that takes.
+PASS_SECONDS = 60
 
 
 @dataclass(frozen=True)
@@ -36,9 +38,12 @@ class TestData:
         bytes_per_client: of one data set.
         clients: that fill each data set.
         fill_request: bytes of a request of the fill.
-        sets: data sets of a tool, one for each number of threads.
-        over_memory: size relative to the clients' memory.
-        capped: whether the capacity is too small for five times the clients' memory.
+        files: of each client in one data set.
+        threads: counts of threads of the loads that read it.
+        sets: data sets of a tool: files of each client, files that all share, and for IOR one for each number of threads.
+        uncached: bytes of data that one test reads so that no cache serves it.
+        needed: bytes of all data sets of a tool at which each test does.
+        room: bytes that the data sets may occupy.
         fill_seconds: at the required write rate; None without one.
         all_bytes: of all data sets of a tool.
     """
@@ -46,9 +51,12 @@ class TestData:
     bytes_per_client: float
     clients: int
     fill_request: int
+    files: int
+    threads: tuple[int, ...]
     sets: int
-    over_memory: float
-    capped: bool
+    uncached: float
+    needed: float
+    room: float
     fill_seconds: float | None
     all_bytes: float
 
@@ -59,18 +67,24 @@ class Setting:
 
     Attributes:
         scale: `full` or `1node`.
-        client_memory: bytes of main memory in one client.
+        client_memory: bytes of main memory in one client, which DLIO and MLPerf Storage ask for.
+        server_cache: bytes of read cache in all servers; 0 where the plan has no read tests.
         repeats: of each test.
         allowed_deviation: share by which the worst run may stay below.
         most_files: that the system must hold; 0 where that is open.
+        usable: bytes that the planned system can hold; 0 where that is open.
+        fill: share of them that is in use during the tests.
         data: data sets of the read tests; None in a rehearsal, or without read tests.
     """
 
     scale: str = "full"
     client_memory: float = 2 * 2**40
+    server_cache: float = 0
     repeats: int = 3
     allowed_deviation: float = 0.05
     most_files: float = 0
+    usable: float = 0
+    fill: float = 0
     data: TestData | None = None
 
     @property
@@ -88,72 +102,65 @@ def kind_of(requirement: Requirement) -> str:
     words = requirement.conditions.operation.lower()
     dimension = physical(requirement.unit)
     if dimension == "B/s":
-        if "MIX" in requirement.id.upper() or ("read" in words and "write" in words):
+        if len(requirement.conditions.mix) > 1 or ("read" in words and "write" in words):
             return "mixed"
         return next((name for name in DATA if name in words), "")
     return next((name for name in METADATA if name in words), "") if dimension == "1/s" else ""
 
 
-def loads_of(requirement: Requirement, others: Sequence[Requirement], name: str, setting: Setting) -> tuple[Load, ...]:
-    """The loads that run concurrently in the test of a requirement.
+def loads_of(requirement: Requirement, name: str, setting: Setting) -> tuple[Load, ...]:
+    """The loads that run concurrently in the test of a requirement: one, or one for each part of its mix.
 
     Args:
         requirement: the line.
-        others: all lines of the plan; a mixed test takes its parts from the read and the write line.
         name: of the job.
-        setting: scale and memory.
+        setting: scale and data sets.
 
     Raises:
         NotTestable: why no performance test applies.
     """
-    parts = lines_under_test(requirement, others)
-    if len(parts) == 1:
-        return (_load(requirement, name, setting),)
-    return tuple(_load(part, f"{name}.{kind_of(part)}", setting) for part in parts)
-
-
-def lines_under_test(requirement: Requirement, others: Sequence[Requirement]) -> tuple[Requirement, ...]:
-    """The lines whose values and conditions the test of a requirement uses: itself, or its reads and writes.
-
-    Raises:
-        NotTestable: why no performance test applies.
-    """
-    kind = kind_of(requirement)
+    kind, conditions = kind_of(requirement), requirement.conditions
     if not kind or not is_binding(requirement) or requirement.value <= 0:
         raise NotTestable(_why_not(requirement))
-    if not requirement.conditions.clients:
+    if not conditions.clients:
         raise NotTestable("its conditions name no clients")
-    return parts_of(requirement, others) if kind == "mixed" else (requirement,)
+    if kind in METADATA:
+        return (_metadata(requirement, name, setting),)
+    if kind == "mixed" and not conditions.mix:
+        raise NotTestable("its conditions name no shares of reads and writes (mix): make the plan again with this version")
+    parts = conditions.mix or (_only_part(requirement),)
+    rates = [float(solve("tested_requests_per_byte", given_of_part(requirement, part, setting))) for part in parts]
+    places = {"all_requests_per_byte": float(total(rates))}
+    return tuple(
+        _data(requirement, part, f"{name}{suffix}", {**given_of_part(requirement, part, setting), **places}, setting)
+        for part, suffix in zip(parts, _suffixes(parts), strict=True)
+    )
+
+
+def _only_part(requirement: Requirement) -> MixPart:
+    """The whole of a line of one pattern; conditions that it leaves open are those of `assumed_for`."""
+    conditions, operation = requirement.conditions, kind_of(requirement)
+    usual = "random" if operation == "read" else "sequential"
+    pattern = next((word for word in ("random", "sequential") if word in conditions.pattern.lower()), usual)
+    return MixPart(1, operation, conditions.io_size or USUAL_REQUEST, pattern)
+
+
+def _suffixes(parts: Sequence[MixPart]) -> list[str]:
+    """What distinguishes the jobs of a test: nothing, the operation, or the operation and a number.
+
+    >>> _suffixes([MixPart(0.5, "read", 4096, "random"), MixPart(0.5, "write", 4096, "random")])
+    ['.read', '.write']
+    """
+    ways = [part.operation for part in parts]
+    if len(parts) == 1:
+        return [""]
+    numbers = [ways[: place + 1].count(way) if ways.count(way) > 1 else "" for place, way in enumerate(ways)]
+    return [f".{way}{number}" for way, number in zip(ways, numbers, strict=True)]
 
 
 def is_binding(requirement: Requirement) -> bool:
     """Whether a line is a requirement rather than information."""
     return requirement.priority != "information"
-
-
-def parts_of(requirement: Requirement, others: Sequence[Requirement]) -> tuple[Requirement, Requirement]:
-    """The read and the write line that add up to a mixed requirement; lines that its statement names come first.
-
-    Raises:
-        NotTestable: no two lines of the plan add up to it.
-    """
-    named = sorted(others, key=lambda line: line.id not in requirement.statement)
-    reads, writes = ([line for line in named if kind_of(line) == kind] for kind in ("read", "write"))
-    for read in reads:
-        for write in writes:
-            rates = {"site_read_bandwidth": read.value, "writes_at_once": write.value}
-            if abs(solve("site_mixed_bandwidth", rates) / requirement.value - 1) < 1e-6:
-                longest = max(line.conditions.duration or USUAL_SECONDS for line in (read, write))
-                own: dict[str, Any] = {
-                    "clients": requirement.conditions.clients,
-                    "duration": requirement.conditions.duration or longest,
-                }
-                first, second = (replace(line, conditions=replace(line.conditions, **own)) for line in (read, write))
-                return first, second
-    for line in (*reads, *writes):
-        if line.value == requirement.value:
-            raise NotTestable(f"it requires no more than {line.id}, whose tests cover it")
-    raise NotTestable("no read line and write line of the plan add up to it, so the shares of reads and writes are unknown")
 
 
 def _why_not(requirement: Requirement) -> str:
@@ -169,54 +176,101 @@ def _why_not(requirement: Requirement) -> str:
     return f"no tool times {operation} in {requirement.unit}: require other evidence"
 
 
-def _load(requirement: Requirement, name: str, setting: Setting) -> Load:
-    conditions = requirement.conditions
+def _data(requirement: Requirement, part: MixPart, name: str, given: Mapping[str, Num], setting: Setting) -> Load:
+    """The load of one part of a line; where the line names no queue depth, each thread has one outstanding request."""
+    share = "required_bandwidth_per_client" if setting.rehearsal else "required_bandwidth"
+    threads = int(solve("threads_of_load", given))
+    load = Load(
+        name=name,
+        operation=part.operation,
+        pattern=part.pattern,
+        io_bytes=int(solve("aligned_io_bytes", given)),
+        clients=1 if setting.rehearsal else int(given["clients_under_test"]),
+        threads=min(threads, REHEARSAL_THREADS) if setting.rehearsal else threads,
+        seconds=REHEARSAL_SECONDS if setting.rehearsal else float(given["acceptance_seconds"]),
+        dataset_bytes=REHEARSAL_BYTES if setting.rehearsal and part.operation == "read" else None,
+        handled=None,
+        files="shared" if "shared" in requirement.conditions.files else "file per process",
+        threshold=float(solve(share, given)),
+        unit="B/s",
+        depth=int(solve("depth_of_load", given)),
+        latency_99=requirement.conditions.latency_99,
+    )
+    if setting.data is None or load.operation != "read":
+        return load
+    return replace(load, dataset_bytes=round(solve("read_set_bytes", {**given, **folders_of(load, setting.data)})))
+
+
+def folders_of(load: Load, data: TestData) -> dict[str, Num]:
+    """The part of a data set that a load reads; the files that all threads share are read whole."""
+    if load.files == "shared":
+        return {"folders_read": data.clients}
+    given: dict[str, Num] = {
+        "dataset_clients": data.clients,
+        "clients_under_test": load.clients,
+        "threads_per_client": load.threads,
+        "acceptance_files_per_client": data.files,
+        "own_folder": INPUTS["own_folder"].default or 1,
+    }
+    each = int(solve("files_of_thread", given))
+    return {"files_of_thread": each, "folders_read": float(solve("folders_read", {**given, "files_of_thread": each}))}
+
+
+def _metadata(requirement: Requirement, name: str, setting: Setting) -> Load:
     given = given_for(requirement, setting)
-    data = physical(requirement.unit) == "B/s"
     operation = kind_of(requirement)
-    share = "required_bandwidth_per_client" if data else "required_file_rate_per_client"
-    whole = "required_bandwidth" if data else "required_file_rate"
-    duration = conditions.duration or USUAL_SECONDS
-    usual = "random" if operation == "read" else "sequential"
-    pattern = next((word for word in ("random", "sequential") if word in conditions.pattern.lower()), usual)
-    dataset = None
-    if operation == "read":
-        dataset = REHEARSAL_BYTES if setting.rehearsal else round(solve("acceptance_dataset_bytes", given))
+    share = "required_file_rate_per_client" if setting.rehearsal else "required_file_rate"
     return Load(
         name=name,
         operation=operation,
-        pattern=pattern if data else "",
-        io_bytes=round(solve("aligned_io_bytes", given)) if data else (SMALL_FILE if operation == "open" else None),
+        pattern="",
+        io_bytes=SMALL_FILE if operation == "open" else None,
         clients=1 if setting.rehearsal else int(given["clients_under_test"]),
         threads=int(given["threads_per_client"]),
-        seconds=REHEARSAL_SECONDS if setting.rehearsal else duration,
-        dataset_bytes=dataset,
+        seconds=REHEARSAL_SECONDS if setting.rehearsal else float(given["acceptance_seconds"]),
+        dataset_bytes=None,
         handled=None,
-        files="shared" if "shared" in conditions.files else "file per process",
-        threshold=float(solve(share if setting.rehearsal else whole, given)),
-        unit="B/s" if data else "file/s",
+        files="shared" if "shared" in requirement.conditions.files else "file per process",
+        threshold=float(solve(share, given)),
+        unit="file/s",
     )
+
+
+def given_of_part(requirement: Requirement, part: MixPart, setting: Setting) -> dict[str, Num]:
+    """Inputs for one part of a line of reads and writes: its share of the rate, in its requests."""
+    whole = given_for(requirement, replace(setting, scale="full") if setting.rehearsal else setting)
+    given = {**whole, "mix_share": part.share, "requested_io_bytes": part.io_size}
+    depth = requirement.conditions.queue_depth
+    threads = {"requests_in_flight_per_thread": 1} | whole
+    given["line_queue_depth"] = depth or solve("requests_in_flight", threads)
+    return {**given, "required_bandwidth": solve("tested_bandwidth", given)}
 
 
 def given_for(requirement: Requirement, setting: Setting) -> dict[str, Num]:
     """Inputs of the formulas in `ingest.formulas.acceptance_tests`, defaults of the formulas among them."""
     conditions = requirement.conditions
     threads = conditions.threads or USUAL_THREADS
-    given: dict[str, Num] = {
+    seconds = int(solve("whole_seconds", {"acceptance_seconds": conditions.duration or USUAL_SECONDS}))
+    given: dict[str, Num] = {name: found.default for name, found in INPUTS.items() if found.default is not None}
+    given |= {
         "clients_under_test": conditions.clients or 1,
         "threads_per_client": min(threads, REHEARSAL_THREADS) if setting.rehearsal else threads,
-        "acceptance_seconds": conditions.duration or USUAL_SECONDS,
+        "acceptance_seconds": seconds,
         "client_memory_bytes": setting.client_memory,
     }
-    given |= {name: INPUTS[name].default for name in INPUTS if INPUTS[name].default is not None}
     if physical(requirement.unit) == "B/s":
         given |= {
             "required_bandwidth": _whole_rate(requirement),
             "requested_io_bytes": conditions.io_size or USUAL_REQUEST,
         }
+        if setting.usable and setting.fill < 1:
+            left = {"acceptance_usable_bytes": setting.usable, "fill_under_test": setting.fill}
+            given["write_room_per_client"] = solve("capacity_left_per_client", {**given, **left})
     else:
         given["required_file_rate"] = _whole_rate(requirement)
         given |= {"most_metadata_files": setting.most_files} if setting.most_files else {}
+        if seconds <= PASS_SECONDS:
+            given |= {"metadata_pass_seconds": seconds, "fewest_metadata_files": 1}
     if setting.data:
         given |= {
             "acceptance_dataset_bytes_per_client": setting.data.bytes_per_client,
@@ -244,7 +298,7 @@ def assumed_for(requirement: Requirement) -> dict[str, Any]:
     conditions = requirement.conditions
     usual = {"threads": USUAL_THREADS}
     if physical(requirement.unit) == "B/s":
-        usual |= {"io_size": USUAL_REQUEST, "duration": USUAL_SECONDS}
+        usual |= {"duration": USUAL_SECONDS} | ({} if conditions.mix else {"io_size": USUAL_REQUEST})
     return {name: value for name, value in usual.items() if getattr(conditions, name) is None}
 
 
@@ -257,9 +311,11 @@ def implied_by(load: Load) -> dict[str, float]:
         "aligned_io_bytes": load.io_bytes,
         "clients_under_test": load.clients,
         "threads_per_client": load.threads,
+        "requests_in_flight_per_thread": load.depth,
     }
+    part = load.name.rpartition(".")[2] if "." in load.name else load.operation
     return {
-        f"{name}.{load.operation}": float(solve(name, given))
+        f"{name}.{part}": float(solve(name, given))
         for name in ("required_requests_per_second", "requests_in_flight", "mean_latency_allowed")
     }
 
@@ -302,33 +358,45 @@ class Task:
         return given_for(self.requirement, self.setting)
 
     def given_of(self, load: Load) -> Mapping[str, Num]:
-        """Inputs for one load: the writes of a mixed test have their own rate and I/O size."""
-        if load.operation != "write" or load.io_bytes is None:
+        """Inputs for one load: the parts of a mixed test have their own rates and I/O sizes."""
+        if load.io_bytes is None or load.operation not in DATA:
             return self.given
-        own = {"required_bandwidth": load.threshold, "aligned_io_bytes": load.io_bytes}
-        return {name: value for name, value in self.given.items() if name != "fill_request_bytes"} | own
+        own: dict[str, Num] = {"required_bandwidth": load.threshold, "aligned_io_bytes": load.io_bytes}
+        if load.operation == "write":
+            return {name: value for name, value in self.given.items() if name != "fill_request_bytes"} | own
+        return {**self.given, **own}
 
     def bytes_per_client(self, load: Load) -> Num:
-        """Bytes that a client reads from, or writes during the test."""
+        """Bytes of the files that a client fills, or writes during the test."""
         name = "acceptance_dataset_bytes_per_client" if load.operation == "read" else "written_bytes_per_client"
         return solve(name, self.given_of(load))
 
     @property
+    def reads(self) -> tuple[Load, ...]:
+        """The loads that read a data set."""
+        return tuple(load for load in self.loads if load.operation == "read")
+
+    @property
     def data_clients(self) -> int:
         """Clients that fill the files of the test."""
-        return self.setting.data.clients if self.setting.data and self.load.operation == "read" else self.load.clients
+        return self.setting.data.clients if self.setting.data and self.reads else self.load.clients
 
     @property
     def data_name(self) -> str:
         """The name of the data set that the test reads, which tests share; in a rehearsal each test has its own files."""
         if self.rehearsal:
             return self.load.name
-        return "data-shared" if self.load.files == "shared" else f"data-{self.load.threads}"
+        return "data-shared" if self.load.files == "shared" else "data"
 
     @property
     def fill_bytes(self) -> int:
-        """Bytes of a request of the fill."""
-        return int(solve("fill_request_bytes", self.given))
+        """Bytes of a request of the fill, which is a multiple of the largest request of the test."""
+        largest = max(one.io_bytes or 1 for one in self.loads)
+        return int(solve("fill_request_bytes", {**self.given, "aligned_io_bytes": largest}))
+
+    def ramp(self, load: Load) -> float:
+        """Seconds before the measurement."""
+        return float(solve("ramp_seconds", {**self.given, "acceptance_seconds": load.seconds or 0}))
 
     def benchmark(self, accelerators: Num, batch: Num, record_bytes: Num) -> Mapping[str, Num]:
         """Inputs of a benchmark with emulated accelerators that reads one sample from each file."""

@@ -75,6 +75,6 @@ def _test(row: Mapping[str, Any], where: str) -> AcceptanceTest:
         checked_id(row[name], f"{where}: {name}")
     if any(name.startswith("/") or ".." in name.split("/") for name in row["files"]):
         raise IngestError(f"{where}: files: found a path that leaves the folder, expected what `ingest accept` writes")
-    loads = tuple(Load(**{name: load[name] for name in LOAD_NAMES}) for load in row["loads"])
+    loads = tuple(Load(**{name: load[name] for name in LOAD_NAMES if name in load}) for load in row["loads"])
     read = {name: row[name] for name in NAMES}
     return AcceptanceTest(**{**read, "loads": loads, "notes": tuple(map(one_line, row["notes"]))})

@@ -8,8 +8,9 @@ from importlib.resources import files
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from ingest.acceptance.loads import Task
+from ingest.acceptance.loads import Task, TestData
 from ingest.acceptance.test_spec import AcceptanceTest, Load
+from ingest.engine.registry import INPUTS, solve
 from ingest.requirement import Requirement
 from ingest.text import markdown
 from ingest.units import display
@@ -43,7 +44,8 @@ def readme(made: Acceptance) -> Iterator[str]:
     setting, requirements = made.setting, {line.id: line for line in made.requirements}
     title = "Rehearsal of the acceptance tests" if setting.rehearsal else "Acceptance tests"
     purpose = _template("readme_rehearsal.md").rstrip() if setting.rehearsal else FULL
-    yield from (f"# {title}: {markdown(made.site)}", "", purpose, "", _template("readme_steps.md").rstrip())
+    yield from (f"# {title}: {markdown(made.site)}", "", f"{made.effort}.", "", purpose, "")
+    yield _template("readme_steps.md").rstrip()
     if not setting.rehearsal:
         yield from ("", _template("readme_clients.md").rstrip())
         yield from _data(made)
@@ -67,10 +69,26 @@ def readme(made: Acceptance) -> Iterator[str]:
 def _data(made: Acceptance) -> Iterator[str]:
     scripts = sorted({name for test in made.tests for name in test.files if PurePath(name).name.startswith("fill-")})
     if scripts:
-        yield from ("", "## Data", "", *(f"- **{markdown(line)}**" for line in made.data_cautions), "")
+        yield from ("", "## Data", "", *(f"- **{markdown(line)}**" for line in (*made.data_cautions, *_rule(made))), "")
         yield from (ONCE, "", "```", *(f"sh {name}" for name in scripts), "```")
     if made.fill:
         yield from ("", _filled(_template("readme_fill_level.md"), percent=f"{made.fill * 100:g}").rstrip())
+
+
+def _rule(made: Acceptance) -> Iterator[str]:
+    """The rule about caches, and the size that follows from it."""
+    data, cache = made.setting.data, made.cache
+    if data is None:
+        return
+    given = {name: found.default for name, found in INPUTS.items() if found.default is not None}
+    times = f"{given['server_cache_multiple']:g} times the read cache of the servers"
+    read = f"each test reads at least {times} ({display(cache.value, 'B', binary=False)}, {cache.grade}: {cache.note})"
+    yield (
+        f"{read}, {display(data.uncached, 'B', binary=False)}, where the planned system holds that much; requests bypass the"
+        " caches of clients, no client reads what it wrote, and caches are dropped before each run"
+    )
+    share = solve("share_from_cache", {"server_cache_bytes": made.cache.value, "read_set_bytes": data.uncached})
+    yield f"a server cache that has filled again can still serve {share:.0%} of random reads of so much data: --server-cache"
 
 
 def _script(test: AcceptanceTest) -> str:
@@ -84,13 +102,18 @@ def _must(load: Load, test: AcceptanceTest) -> str:
 def _conditions(test: AcceptanceTest, requirement: Requirement) -> Iterator[str]:
     for load in test.loads:
         size = f" of {display(load.io_bytes, 'B')}" if load.io_bytes else ""
-        yield f"{load.pattern} {load.operation}{size}, {load.clients:,} × {load.threads} threads, {load.files}".strip()
+        depth = f" × {load.depth} outstanding requests" if load.depth > 1 else ""
+        yield f"{load.pattern} {load.operation}{size}, {load.clients:,} × {load.threads} threads{depth}, {load.files}".strip()
         if load.seconds:
             yield f"measured over {display(load.seconds, 's')}, after the ramp"
         if load.handled:
             yield f"ends after {load.handled:,} files, which take the duration of the line at the required rate"
         if load.dataset_bytes:
             yield f"from at least {display(load.dataset_bytes, 'B')} of data"
+        if load.latency_99:
+            yield f"beside the rate: 99 % of the requests within {display(load.latency_99, 's')}; a longer time is a remark"
+    if test.tool == "fio" and test.scale == "full":
+        yield f"servers on the clients: `sh fio/servers.sh {_servers(test)}`"
     least = f"{test.allowed_deviation * 100:g} %"
     yield f"the median of {test.repeats} run(s) reaches the rate, and no run is more than {least} below it"
     for name, value in test.assumed.items():
@@ -109,10 +132,19 @@ def _conditions(test: AcceptanceTest, requirement: Requirement) -> Iterator[str]
         yield IMPLIED[name.rpartition(".")[0]].format(value)
 
 
-def helpers(fill: float) -> dict[str, str]:
+def _servers(test: AcceptanceTest) -> str:
+    reads = next((load for load in test.loads if load.operation == "read"), None)
+    if reads is None:
+        return "fill"
+    return "shared" if reads.files == "shared" else f"read {reads.clients}"
+
+
+def helpers(fill: float, data: TestData | None) -> dict[str, str]:
     """Helper scripts: path -> content; without a fill level no ballast."""
     ballast = {"ballast.sh": _filled(_template("ballast.sh"), percent=round(fill * 100))} if fill else {}
-    return {"fio/servers.sh": _template("servers.sh"), **ballast}
+    threads = " ".join(map(str, data.threads)) if data else ""
+    servers = _filled(_template("servers.sh"), clients=data.clients if data else 0, threads=threads)
+    return {"fio/servers.sh": servers, **ballast}
 
 
 #: A new folder, so that no existing file is touched.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ingest.acceptance.fio_runner import FioRun, in_memory, run_fio
+from ingest.acceptance.fio_runner import FioRun, Point, in_memory, run_fio
 from ingest.acceptance.test_spec import Observed, within
 from ingest.catalog.records import Gpu
 from ingest.catalog.store import Catalog
@@ -17,7 +18,7 @@ from ingest.engine.result import envelope
 from ingest.engine.value import Quantity
 from ingest.errors import IngestError, UsageError
 from ingest.sizing.bandwidth import Estimate, bw
-from ingest.sizing.job import names_of
+from ingest.sizing.job import names_of, parse_axis
 from ingest.units import display
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ def supported_gpus(bandwidth: float, gpus: Sequence[str], catalogs: Sequence[str
 
 
 MOST_THREADS = 256
+#: The knee is the fewest threads that reach this share of the best rate.
+KNEE = 0.9
 
 
 @dataclass(frozen=True)
@@ -67,30 +70,75 @@ class PathBenchmark:
 
     Attributes:
         path: the folder that was measured.
-        fio_run: size, duration, request size and threads.
-        read, write: results of fio.
+        points: reads and writes by number of threads and size of request.
         direct: whether direct I/O bypassed the page cache.
+        capacity: bytes of the file system.
         supported: models and GPUs, the most demanding first.
     """
 
     path: str
-    fio_run: FioRun
-    read: Observed
-    write: Observed
+    points: tuple[Point, ...]
     direct: bool
+    capacity: int
     supported: tuple[SupportedGpus, ...]
     catalog: Catalog
 
     @property
+    def knees(self) -> dict[int, Point]:
+        """The knee of each size of request: beyond it threads add latency and hardly any bandwidth."""
+        return {size: knee_of([one for one in self.points if one.run.io_bytes == size]) for size in self.sizes}
+
+    @property
+    def sizes(self) -> list[int]:
+        """The sizes of request, the smallest first."""
+        return sorted({one.run.io_bytes for one in self.points})
+
+    @property
+    def chosen(self) -> Point:
+        """The point that stands for the path: the knee of the largest requests."""
+        return self.knees[self.sizes[-1]]
+
+    @property
+    def fio_run(self) -> FioRun:
+        """Size, duration, request size and threads of the chosen point."""
+        return self.chosen.run
+
+    @property
+    def read(self) -> Observed:
+        """The reads of the chosen point."""
+        return self.chosen.read
+
+    @property
+    def write(self) -> Observed:
+        """The writes of the chosen point."""
+        return self.chosen.write
+
+    @property
     def results(self) -> Mapping[str, Quantity]:
         """Bandwidth, requests per second and mean latency of reads and writes."""
-        found: dict[str, Quantity] = {}
-        for load in (self.read, self.write):
-            found[f"{load.operation}_bandwidth"] = Quantity(load.rate, "B/s")
-            given = {"required_bandwidth": load.rate, "aligned_io_bytes": load.io_bytes or self.fio_run.io_bytes}
-            found[f"{load.operation}_requests_per_second"] = Quantity(solve("required_requests_per_second", given), "1/s")
-            if load.latency_seconds is not None:
-                found[f"{load.operation}_latency"] = Quantity(load.latency_seconds, "s")
+        found = {name: item for load in (self.read, self.write) for name, item in self._of(load, self.fio_run.io_bytes)}
+        first = min(self.points, key=lambda one: (one.run.io_bytes, one.run.threads))
+        if first.read.latency_seconds is not None:
+            found["small_read_latency"] = Quantity(first.read.latency_seconds, "s")
+        return {**found, "capacity": Quantity(self.capacity, "B")}
+
+    @staticmethod
+    def _of(load: Observed, io_bytes: int) -> Iterator[tuple[str, Quantity]]:
+        yield f"{load.operation}_bandwidth", Quantity(load.rate, "B/s")
+        given = {"required_bandwidth": load.rate, "aligned_io_bytes": load.io_bytes or io_bytes}
+        yield f"{load.operation}_requests_per_second", Quantity(solve("required_requests_per_second", given), "1/s")
+        if load.latency_seconds is not None:
+            yield f"{load.operation}_latency", Quantity(load.latency_seconds, "s")
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per size of request and number of threads, in base units."""
+        knees = self.knees
+        found = []
+        for one in sorted(self.points, key=lambda one: (one.run.io_bytes, one.run.threads)):
+            rates = {name: item.value for load in (one.read, one.write) for name, item in self._of(load, one.run.io_bytes)}
+            knee = knees[one.run.io_bytes] is one
+            found.append({"io_size": one.run.io_bytes, "threads": one.run.threads, **rates, "knee": knee})
         return found
 
     @property
@@ -115,7 +163,7 @@ class PathBenchmark:
         }
         return envelope(
             "measure-storage",
-            {"basis": "measured", "feeds": [vars(one) for one in self.supported]},
+            {"basis": "measured", "feeds": [vars(one) for one in self.supported], "points": self.rows},
             catalog=self.catalog,
             inputs=inputs,
             results=self.results,
@@ -127,6 +175,12 @@ class PathBenchmark:
         import pandas
 
         return pandas.DataFrame([vars(one) for one in self.supported])
+
+
+def knee_of(points: Sequence[Point]) -> Point:
+    """The fewest threads that reach `KNEE` of the best read rate."""
+    best = max(one.read.rate for one in points)
+    return min((one for one in points if one.read.rate >= KNEE * best), key=lambda one: one.run.threads)
 
 
 def measure_storage(
@@ -148,8 +202,8 @@ def measure_storage(
         path: an existing folder on the storage in question.
         size: size of all test files together.
         runtime: duration of each of the two measurements.
-        io_size: size of one request, rounded up to whole pages.
-        threads: threads that issue requests, one outstanding request each.
+        io_size: size of one request, rounded up to whole pages; several with commas between.
+        threads: threads that issue requests, one outstanding request each; a range such as `1..256*2` makes a sweep.
         gpu: GPUs to feed, with commas between.
         catalogs: folders with entries of your own.
 
@@ -157,17 +211,24 @@ def measure_storage(
         UsageError: a size, time or number out of range.
         IngestError: no such folder, no fio, not enough space, or fio failed.
     """
-    io_bytes = within("--io-size", io_size, "B", 512, 2**30)
-    run = FioRun(
-        bytes=int(within("--size", size, "B", 2**20, 2**50)),
-        seconds=within("--runtime", runtime, "s", 1, 3600),
-        io_bytes=round(solve("aligned_io_bytes", {"requested_io_bytes": io_bytes})),
-        threads=int(within("--threads", threads, "1", 1, MOST_THREADS)),
-    )
-    if run.bytes < run.threads * run.io_bytes:
-        needed = display(run.threads * run.io_bytes, "B")
-        raise UsageError(f"--size: found {display(run.bytes, 'B')}, expected at least {needed}: one request for each thread")
+    total, seconds = within("--size", size, "B", 2**20, 2**50), within("--runtime", runtime, "s", 1, 3600)
+    sizes = [within("--io-size", one, "B", 512, 2**30) for one in _axis(io_size, "B", "--io-size")]
+    counts = [within("--threads", one, "1", 1, MOST_THREADS) for one in _axis(threads, "1", "--threads")]
+    aligned = dict.fromkeys(round(solve("aligned_io_bytes", {"requested_io_bytes": one})) for one in sizes)
+    runs = [FioRun(int(total), seconds, each, int(count)) for count in dict.fromkeys(counts) for each in aligned]
+    most = max(run.threads * run.io_bytes for run in runs)
+    if total < most:
+        least = display(most, "B")
+        raise UsageError(f"--size: found {display(total, 'B')}, expected at least {least}: one request for each thread")
     catalog = Catalog(catalogs)
     gpus = [catalog.get(Gpu, name).id for name in names_of(gpu)]
-    read, write, direct = run_fio(Path(path), run)
-    return PathBenchmark(str(path), run, read, write, direct, supported_gpus(read.rate, gpus, catalogs), catalog)
+    points, direct = run_fio(Path(path), runs)
+    measured = PathBenchmark(str(path), points, direct, shutil.disk_usage(path).total, (), catalog)
+    return replace(measured, supported=supported_gpus(measured.read.rate, gpus, catalogs))
+
+
+def _axis(written: str | float, unit: str, option: str) -> list[str | float]:
+    """The values of a list or a range; a single one as it is written, for messages."""
+    if isinstance(written, str) and (".." in written or "," in written):
+        return [*parse_axis(written, unit, option)]
+    return [written]

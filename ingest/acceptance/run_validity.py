@@ -10,6 +10,8 @@ from ingest.units import display
 
 #: Share of the duration that a clock, ramp or stonewall may cut off.
 SHORT = 0.05
+#: Share by which the mean size of queued requests may differ: they count as they start, and their bytes as they end.
+QUEUED = 0.01
 #: Share of the data that whole requests in whole files may leave out.
 ROUNDING = 0.001
 #: settings that results of the tools in REPORTING show for reads and writes
@@ -29,7 +31,7 @@ def differences(test: AcceptanceTest, run: Run) -> list[str]:
         if load.name not in found:
             reasons.append(f"job '{load.name}' did not run")
             continue
-        reasons += _unstated(test, load, found[load.name])
+        reasons += _unstated(test, load, found[load.name], first=load is test.loads[0])
         reasons += _differences(load, found[load.name])
         if test.scale == "full":
             reasons += _memory(load, found[load.name])
@@ -60,13 +62,13 @@ def _parameters(test: AcceptanceTest, run: Run) -> Iterator[str]:
             yield f"{name}: not in the result, expected {expected}"
 
 
-def _unstated(test: AcceptanceTest, load: Load, seen: Observed) -> Iterator[str]:
+def _unstated(test: AcceptanceTest, load: Load, seen: Observed, *, first: bool) -> Iterator[str]:
     if load.handled and seen.handled is None:
         yield "files: not in the result, expected their number"
     if test.tool not in REPORTING or load.operation not in DATA:
         return
-    # fio's driver drops the options of all jobs but the first, and reads come first.
-    reads = ("pattern", "dataset_bytes") if load.operation == "read" else ()
+    # Some drivers of fio drop the options of all jobs but the first.
+    reads = ("pattern", "dataset_bytes") if load.operation == "read" and first else ()
     for name in (*STATED, *reads):
         if getattr(seen, name) is None:
             yield f"{name.replace('_', ' ')}: not in the result, expected a value"
@@ -77,15 +79,22 @@ def _differences(load: Load, seen: Observed) -> Iterator[str]:
         yield f"{seen.errors}, expected none"
     yield from _unlike("operation", seen.operation, load.operation)
     yield from _unlike("pattern", seen.pattern or load.pattern, load.pattern)
-    if seen.io_bytes is not None and load.io_bytes is not None and round(seen.io_bytes) != load.io_bytes:
+    if seen.io_bytes is not None and load.io_bytes is not None and not _same_size(seen.io_bytes, load):
         yield f"block size: found {display(seen.io_bytes, 'B')}, expected {display(load.io_bytes, 'B')}"
     yield from _unlike("clients", seen.clients, load.clients)
     yield from _unlike("threads in all", seen.threads, load.clients * load.threads)
+    yield from _unlike("queue depth of a thread", seen.depth, load.depth)
     if seen.seconds is not None and load.seconds is not None and seen.seconds < load.seconds * (1 - SHORT):
         yield f"duration: found {display(seen.seconds, 's')}, expected at least {display(load.seconds, 's')}"
     if seen.handled is not None and load.handled is not None and seen.handled < load.handled:
         yield f"files: found {seen.handled:,.0f}, expected at least {load.handled:,}"
     yield from _caches(load, seen)
+
+
+def _same_size(found: float, load: Load) -> bool:
+    if load.depth == 1:
+        return round(found) == load.io_bytes
+    return load.io_bytes is not None and abs(found / load.io_bytes - 1) <= QUEUED
 
 
 def _caches(load: Load, seen: Observed) -> Iterator[str]:

@@ -44,6 +44,8 @@ class Load:
         files: `file per process` or `shared`.
         threshold: the least rate of the whole test, in base units.
         unit: `B/s` or `file/s`.
+        depth: outstanding requests of each thread.
+        latency_99: seconds within which 99 % of the requests should be answered; none where the line states none.
     """
 
     name: str
@@ -58,6 +60,8 @@ class Load:
     files: str
     threshold: float
     unit: str
+    depth: int = 1
+    latency_99: float | None = None
 
 
 @dataclass(frozen=True)
@@ -114,6 +118,9 @@ class Observed:
         errors: their number or kind.
         memory_bytes: main memory of all clients.
         handled: files created, opened or statted.
+        depth: outstanding requests of each thread.
+        latency_seconds: mean of all requests.
+        latency_99: 99 % latency of the thread in which it is highest.
     """
 
     name: str
@@ -129,7 +136,9 @@ class Observed:
     direct: bool | None = None
     cold: bool | None = None
     errors: str = ""
+    depth: int | None = None
     latency_seconds: float | None = None
+    latency_99: float | None = None
     memory_bytes: float | None = None
     handled: float | None = None
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from ingest.acceptance.loads import NotTestable, Setting, given_for, is_binding, kind_of, lines_under_test, loads_of
+from ingest.acceptance.loads import NotTestable, Setting, given_for, is_binding, kind_of, loads_of
 from ingest.acceptance.test_spec import DATA, METADATA, Load
 from ingest.acceptance.tools.fio import VERSION
 from ingest.engine.registry import solve
@@ -23,13 +23,15 @@ class LoadRow(NamedTuple):
     Attributes:
         test: id of the test, without the name of a tool.
         requirement: id of the line under test.
-        line: the line whose value is the threshold; a mixed test has one for its reads and one for its writes.
+        line: the line whose value is the threshold.
+        share: of that value, in a test of several loads.
         load: as in the job files.
     """
 
     test: str
     requirement: str
     line: Requirement
+    share: float
     load: Load
 
 
@@ -65,8 +67,9 @@ def rows_of(lines: Sequence[Requirement]) -> list[LoadRow]:
         # The test of a higher line covers the lower ones under the same conditions.
         test = id_of_test(shown.get(line.id, line.id))
         with suppress(NotTestable):
-            parts = zip(lines_under_test(line, lines), loads_of(line, lines, test, Setting()), strict=True)
-            rows += [LoadRow(test, line.id, part, load) for part, load in parts]
+            loads = loads_of(line, test, Setting())
+            shares = [part.share for part in line.conditions.mix] or [1.0]
+            rows += [LoadRow(test, line.id, line, share, load) for share, load in zip(shares, loads, strict=True)]
     return rows
 
 
@@ -97,11 +100,12 @@ def also_shown(lines: Sequence[Requirement]) -> Mapping[str, str]:
 
 def notes_of(line: Requirement, loads: Sequence[Load]) -> tuple[str, ...]:
     """Limits of a test, in words."""
-    return tuple(note for load in loads for note in (_grown(line, load), _trivial(load)) if note)
+    sizes: list[int | None] = [part.io_size for part in line.conditions.mix] or [line.conditions.io_size]
+    notes = ((_grown(size, load), _trivial(load)) for size, load in zip(sizes, loads, strict=True))
+    return tuple(note for pair in notes for note in pair if note)
 
 
-def _grown(line: Requirement, load: Load) -> str:
-    size = line.conditions.io_size
+def _grown(size: int | None, load: Load) -> str:
     if not size or load.io_bytes is None or load.operation != "read":
         return ""
     growth = solve("request_growth", {"aligned_io_bytes": load.io_bytes, "requested_io_bytes": size})
@@ -126,4 +130,5 @@ def too_large(line: Requirement, setting: Setting) -> bool:
     if setting.data is None:
         return False
     given = given_for(line, setting)
-    return setting.data.capped or bool(solve("required_bandwidth_per_client", given) < TRIVIAL)
+    rule = solve("memory_rule_bytes", {**given, "clients_under_test": setting.data.clients})
+    return bool(rule > setting.data.room) or bool(solve("required_bandwidth_per_client", given) < TRIVIAL)

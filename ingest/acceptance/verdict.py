@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from ingest.acceptance.test_spec import AcceptanceTest, Load, Observed, Run
 from ingest.acceptance.tools import is_companion, runs_in
 from ingest.engine.registry import solve
 from ingest.engine.result import envelope
-from ingest.errors import IngestError
+from ingest.errors import IngestError, cannot_be_read
 from ingest.files import read_bytes, sha256
 from ingest.requirement import least_accepted
 from ingest.site.plan_file import read_object
@@ -42,6 +43,7 @@ class TestVerdict:
         margin: measured over required, less one.
         why: the reason of the result.
         tests: ids of the tests that ran.
+        remark: a latency above the one that stands beside the rate; it fails nothing.
     """
 
     id: str
@@ -54,6 +56,7 @@ class TestVerdict:
     margin: float | None
     why: str
     tests: tuple[str, ...] = ()
+    remark: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The verdict as JSON."""
@@ -104,8 +107,9 @@ class Verdict:
         refused = tuple(f"{name} does not count: {why}" for name, why in self.refused.items())
         names = ", ".join(self.unshown)
         unshown = (f"NOT TESTED, though mandatory: {names}, which have no valid test result",) if names else ()
+        remarks = tuple(f"{one.id}: {one.remark}" for one in self.tests if one.remark)
         rehearsal = ("these are rehearsals on one machine: they prove no requirement of the whole system",)
-        return refused + self.manifest.warnings + (rehearsal if self.manifest.scale == "1node" else ()) + unshown
+        return refused + remarks + self.manifest.warnings + (rehearsal if self.manifest.scale == "1node" else ()) + unshown
 
     def to_dict(self) -> dict[str, Any]:
         """The verdicts as JSON."""
@@ -177,7 +181,7 @@ def _gather(paths: Iterable[str | Path]) -> tuple[list[Run], dict[str, str]]:
     read: dict[str, Path] = {}
     for path, named in _result_files(paths):
         try:
-            found, content = runs_in(path), sha256(path.read_bytes())
+            found, content = runs_in(path), sha256(read_bytes(path, "a result"))
         except IngestError as error:
             if named:
                 raise
@@ -197,9 +201,14 @@ def _result_files(paths: Iterable[str | Path]) -> Iterable[tuple[Path, bool]]:
         if not given.is_dir():
             yield given, True
             continue
-        for path in sorted(item for item in given.rglob("*") if item.is_file()):
+        walked = os.walk(given, onerror=_refuse_folder)
+        for path in sorted(Path(folder, name) for folder, _, names in walked for name in names):
             if not is_companion(path.relative_to(given)):
                 yield path, False
+
+
+def _refuse_folder(error: OSError) -> None:
+    raise IngestError(cannot_be_read(error.filename, error.strerror, "a folder of results"))
 
 
 def _refusal(run: Run, tests: Mapping[str, AcceptanceTest], counting: Mapping[str, list[Run]]) -> str:
@@ -223,9 +232,51 @@ def _judge(test: AcceptanceTest, runs: Sequence[Run], reason: str) -> TestVerdic
         median = statistics.median(rates[load])
         margin = _margin(median, load.threshold)
         result, why = _result(test, runs, load, rates[load])
+        why = "; ".join((why, *_latencies(test, runs)))
     else:
         result, why = NOT_TESTED, f"invalid result: {reason}" if reason else "no result"
-    return TestVerdict(test.id, test.requirement, test.priority, result, median, load.threshold, load.unit, margin, why)
+    judged = (result, median, load.threshold, load.unit, margin, why)
+    return TestVerdict(test.id, test.requirement, test.priority, *judged, remark=_remark(test, runs))
+
+
+def _latencies(test: AcceptanceTest, runs: Sequence[Run]) -> Iterator[str]:
+    """The latencies of each load beside those that its rate implies and its line states."""
+    for load in test.loads:
+        mean, slow = (_median_of(runs, load, name) for name in ("latency_seconds", "latency_99"))
+        if load.unit != "B/s" or mean is None:
+            continue
+        part = load.name.rpartition(".")[2] if len(test.loads) > 1 else load.operation
+        allowed = test.implied.get(f"mean_latency_allowed.{part}")
+        of_mean = f" ({_milliseconds(allowed)} at the required rate)" if allowed else ""
+        stated = f" ({_milliseconds(load.latency_99)} stated)" if load.latency_99 else ""
+        of_slow = f", 99 % within {_milliseconds(slow)}{stated}" if slow is not None else ""
+        yield f"{part} latency {_milliseconds(mean)}{of_mean}{of_slow}"
+
+
+def _milliseconds(seconds: float) -> str:
+    """A latency, so that all of a line compare at a glance.
+
+    >>> _milliseconds(0.000512), _milliseconds(1.5)
+    ('0.512 ms', '1,500 ms')
+    """
+    return f"{seconds * 1e3:,.6g} ms"
+
+
+def _remark(test: AcceptanceTest, runs: Sequence[Run]) -> str:
+    """The loads whose 99 % latency exceeds the stated one, which judges no line."""
+    found = [(load, _median_of(runs, load, "latency_99")) for load in test.loads]
+    above = [
+        f"99 % of the {load.operation} requests within {_milliseconds(slow)}, beside a stated {_milliseconds(load.latency_99)}"
+        for load, slow in found
+        if slow is not None and load.latency_99 is not None and slow > load.latency_99
+    ]
+    return "; ".join(above)
+
+
+def _median_of(runs: Sequence[Run], load: Load, name: str) -> float | None:
+    known = [getattr(seen, name) for run in runs for seen in run.loads if seen.name == load.name]
+    known = [value for value in known if value is not None]
+    return statistics.median(known) if known else None
 
 
 def _result(test: AcceptanceTest, runs: Sequence[Run], load: Load, rates: Sequence[float]) -> tuple[str, str]:
@@ -234,10 +285,11 @@ def _result(test: AcceptanceTest, runs: Sequence[Run], load: Load, rates: Sequen
     lowest = solve("worst_rate_allowed", {"required_rate": least, "allowed_deviation": test.allowed_deviation})
     failed = [run for run in runs if run.judged == "fail"]
     counted = "one run" if len(runs) == 1 else f"median of {len(runs)} runs"
+    part = f" of {load.name.rpartition('.')[2]}" if len(test.loads) > 1 else ""
     if statistics.median(rates) < least:
-        return FAIL, f"{counted} below the requirement"
+        return FAIL, f"{counted}{part} below the requirement"
     if min(rates) < lowest:
-        return FAIL, f"worst run {display(min(rates), load.unit)}, more than {test.allowed_deviation:.0%} below"
+        return FAIL, f"worst run{part} {display(min(rates), load.unit)}, more than {test.allowed_deviation:.0%} below"
     if failed:
         return FAIL, f"{test.tool} reports {len(failed)} of {len(runs)} runs as failed"
     if len(runs) < test.repeats:

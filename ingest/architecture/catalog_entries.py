@@ -147,7 +147,7 @@ def _made(made: Architecture, path: Path, sequence_length: float) -> Model:
     if made.vocabulary and not towers:
         width = solve("token_id_bytes", {"vocabulary": made.vocabulary})
         where = f"a vocabulary of {made.vocabulary:,} ids"
-        encodings["tokens"] = Encoding(stored=Value(width, "B/sample", "megatron-lm", "derived", where))
+        encodings["tokens"] = Encoding(stored=Value(width, "B/sample", "megatron-lm", "derived", where), format="megatron")
     return Model(
         id=made.id,
         path=path,

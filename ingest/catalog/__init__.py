@@ -12,7 +12,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-__all__ = ["check", "list", "new", "path", "show"]
+__all__ = ["check", "compare", "list", "new", "path", "show"]
 
 
 def __getattr__(name: str) -> Any:

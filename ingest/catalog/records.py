@@ -25,6 +25,15 @@ class Value(NamedTuple):
     note: str = ""
 
 
+class Statement(NamedTuple):
+    """A property of a system in words, with its source; a user's own entry may give the words alone."""
+
+    text: str
+    source: str = ""
+    grade: str = ""
+    where: str = ""
+
+
 class Shape(NamedTuple):
     """How a field is read from YAML: its form, unit, keys of a table, default, and whether it is required."""
 
@@ -37,12 +46,14 @@ class Shape(NamedTuple):
 
 
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
-#: Fields of text, a list of text, notes on fields by their names, and encodings by their names.
+#: Fields of text, a list of text, notes on fields by their names, sourced words, encodings and tiers by their names.
 TEXT: Any = Shape("text", "")
 REQUIRED_TEXT: Any = TEXT._replace(required=True)
 TEXTS: Any = Shape("texts", ())
 NOTES: Any = Shape("notes", _EMPTY)
+STATEMENT: Any = Shape("statement", None)
 ENCODINGS: Any = Shape("encodings", _EMPTY)
+TIERS: Any = Shape("tiers", _EMPTY)
 
 
 def value(unit: str, required: bool = False, zero: bool = False) -> Any:
@@ -103,6 +114,7 @@ class Encoding(Record):
         touched: bytes read if a whole file is read for a crop.
         samples_per_file: samples in one file.
         decode_rate: samples that one CPU core decodes each second.
+        format: id of the file format, which says how the files are read.
     """
 
     stored: Value | None = value("B/sample")
@@ -110,6 +122,7 @@ class Encoding(Record):
     touched: Value | None = value("B/sample")
     samples_per_file: Value | None = value("sample/file")
     decode_rate: Value | None = value("sample/s")
+    format: str = TEXT
     note: str = TEXT
 
 
@@ -123,7 +136,8 @@ class Model(Entry):
         sequence_length: tokens over which attention looks, if a sample is not one sequence.
         family: class of models that share efficiency and scaling behaviour.
         flops_per_sample: forward and backward pass.
-        tensor_parallel, pipeline_parallel: layout of the published training run.
+        tensor_parallel, pipeline_parallel, expert_parallel: parallel sizes of published training runs, by number of GPUs.
+        optimizer, precision: what its published training run saves, as `checkpoint` takes them; AdamW and bf16 if empty.
         encodings: encodings of the data set; the first one is the default.
     """
 
@@ -139,8 +153,11 @@ class Model(Entry):
     dataset_bytes: Value | None = value("B")
     parameters: Value | None = value("parameter")
     parameters_active: Value | None = value("parameter")
-    tensor_parallel: Value | None = value("GPU")
-    pipeline_parallel: Value | None = value("1")
+    tensor_parallel: Mapping[str, Value] = values("GPU")
+    pipeline_parallel: Mapping[str, Value] = values("1")
+    expert_parallel: Mapping[str, Value] = values("GPU")
+    optimizer: str = TEXT
+    precision: str = TEXT
     encodings: Mapping[str, Encoding] = ENCODINGS
 
 
@@ -151,6 +168,7 @@ class Gpu(Entry):
         peak_flops: dense peak by precision.
         usual_node: id of the usual node of the GPU.
         guidance: id of the highest level of the vendor's reference architecture for its storage.
+        guidance_levels: ids of the levels that may be the floor of a site, the lowest first.
         gpus_per_node: if the catalog has no such node.
     """
 
@@ -166,6 +184,7 @@ class Gpu(Entry):
     measured_matmul_flops: Value | None = value("FLOP/s/GPU")
     usual_node: str = TEXT
     guidance: str = TEXT
+    guidance_levels: tuple[str, ...] = TEXTS
     gpus_per_node: Value | None = value("GPU/node")
 
 
@@ -186,38 +205,94 @@ class Node(Entry):
     nvme_write_bandwidth: Value | None = value("B/s/node", zero=True)
 
 
-#: Classes of storage entries; `fit` uses each of them differently.
-STORAGE_CLASSES = ("client", "system", "software", "drive", "protection", "guidance")
+class Tier(Record):
+    """A tier of a service: the sizes it is sold in and what each byte provisioned buys.
+
+    A size is `capacity_min` and whole steps of `capacity_step` above it. A tier whose step changes at a threshold is
+    two tiers. Rates are those that last; bursts on credit stay in the note.
+
+    Attributes:
+        read_bandwidth_per_byte, write_bandwidth_per_byte: throughput that each byte provisioned buys.
+        shared: `yes` where reads and writes draw on one limit.
+        disks: `yes` where hard disks hold the data.
+        network_bandwidth_per_byte: bound of reads that the memory of the servers holds.
+        read_bandwidth_max, write_bandwidth_max: of one file system, volume or bucket.
+        bandwidth_step: throughput bought in steps of its own, whatever the capacity.
+        client_read_bandwidth, client_write_bandwidth: the most that one client reaches.
+        metadata_per_second_max: metadata operations that one file system can be given.
+    """
+
+    capacity_min: Value | None = value("B")
+    capacity_step: Value | None = value("B")
+    capacity_max: Value | None = value("B")
+    read_bandwidth_per_byte: Value | None = value("B/s/B")
+    write_bandwidth_per_byte: Value | None = value("B/s/B")
+    shared: str = TEXT
+    disks: str = TEXT
+    network_bandwidth_per_byte: Value | None = value("B/s/B")
+    read_bandwidth_max: Value | None = value("B/s")
+    write_bandwidth_max: Value | None = value("B/s")
+    bandwidth_step: Value | None = value("B/s")
+    client_read_bandwidth: Value | None = value("B/s")
+    client_write_bandwidth: Value | None = value("B/s")
+    io_per_second_per_byte: Value | None = value("1/s/B")
+    write_io_per_second_per_byte: Value | None = value("1/s/B")
+    io_per_second_max: Value | None = value("1/s")
+    write_io_per_second_max: Value | None = value("1/s")
+    metadata_per_second_max: Value | None = value("1/s")
+    note: str = TEXT
+
+
+#: Classes of storage entries: what one can buy, rent, run on servers of one's own; the path; parts; what only exists once.
+STORAGE_CLASSES = ("system", "service", "software", "client", "drive", "protection", "guidance", "site")
 
 
 class Storage(Entry):
-    """A protocol or client, a system, software, a local drive, a protection scheme, or a vendor's guidance.
+    """A system one can buy, a service one can rent, storage software, a client, a drive, a protection scheme, a vendor's
+    guidance, or a site that exists once.
 
     Attributes:
         family: the class, one of `STORAGE_CLASSES`.
         scaling_unit: the unit in which it grows: a client, an appliance, a server, a drive.
-        consistency, failover, metadata: behaviour of the system, in words.
+        technology: id of the software that it runs and whose latency and small reads it shares.
+        consistency, failure_tolerance, failover, metadata: behaviour of the system, in words.
+        verdict: in words, where it cannot serve training data or no rate can settle it.
         protections: ids of its protection schemes; the first one is the default.
-        client_read_bandwidth: of one client node; `gpu_read_bandwidth` if each GPU has its own path,
-            `nic_efficiency` if the client reaches a known share of its NICs.
-        read_bandwidth: of one unit; `..._by_model` as measured with that model's data set.
+        client_read_bandwidth: the most that one client node reaches; `..._shown` as observed in a run with many clients,
+            `gpu_read_bandwidth` if each GPU has its own path, `nic_efficiency` if the client reaches a known share of its NICs.
+        read_bandwidth: of one unit, large sequential requests; `..._by_model` as measured with that model's data set.
+        random_read_bandwidth: of one drive, random reads of 1 MiB.
+        io_per_second, write_io_per_second: small random reads and writes of one unit.
+        request_latency: mean of a small read.
         opens_per_second_shown: observed in a run with another aim; more may be possible.
+        drives: of one unit; `drive` is the id of its kind, `drive_bytes` the size for which raw and usable bytes hold,
+            `drive_choices` the sizes on offer.
+        spare_unit: the smallest part that fails: controller, server, enclosure; `failure_domains` of one unit.
+        units_min, units_max: units of one system.
+        tiers: of a service.
         files_max: of one metadata server.
         reference_io_bytes: size of the requests at which the bandwidths were measured.
         data_units, redundancy_units: k and m of k+m; copies are 1+m.
         fixed: `yes` for a single installation that cannot be bought in units.
         gpus_per_unit: of a vendor's guidance, the GPUs of one scalable unit.
+        published_units: of a vendor's guidance, the scalable units up to which it is published.
+        level: of a vendor's guidance, its name of the level.
+        confirmed: `no` for a vendor's guidance whose figures were not confirmed: it is never the floor of a site.
     """
 
     kind: ClassVar[str] = "storage"
     family: str = REQUIRED_TEXT
     scaling_unit: str = REQUIRED_TEXT
     fixed: str = TEXT
-    consistency: str = TEXT
-    failover: str = TEXT
-    metadata: str = TEXT
+    technology: str = TEXT
+    consistency: Statement | None = STATEMENT
+    failure_tolerance: Statement | None = STATEMENT
+    failover: Statement | None = STATEMENT
+    metadata: Statement | None = STATEMENT
+    verdict: Statement | None = STATEMENT
     protections: tuple[str, ...] = TEXTS
     client_read_bandwidth: Value | None = value("B/s")
+    client_read_bandwidth_shown: Value | None = value("B/s")
     client_write_bandwidth: Value | None = value("B/s")
     client_read_bandwidth_by_model: Mapping[str, Value] = values("B/s")
     gpu_read_bandwidth: Value | None = value("B/s")
@@ -225,13 +300,25 @@ class Storage(Entry):
     read_bandwidth: Value | None = value("B/s")
     write_bandwidth: Value | None = value("B/s")
     read_bandwidth_by_model: Mapping[str, Value] = values("B/s")
+    random_read_bandwidth: Value | None = value("B/s")
     io_per_second: Value | None = value("1/s")
+    write_io_per_second: Value | None = value("1/s")
     opens_per_second: Value | None = value("1/s")
     opens_per_second_shown: Value | None = value("1/s")
     creates_per_second: Value | None = value("1/s")
+    request_latency: Value | None = value("s")
+    reference_io_bytes: Value | None = value("B")
     raw_bytes: Value | None = value("B")
     usable_bytes: Value | None = value("B")
     usable_fraction: Value | None = value("1")
+    drives: Value | None = value("1")
+    drive: str = TEXT
+    drive_bytes: Value | None = value("B")
+    drive_choices: Mapping[str, Value] = values("B")
+    units_min: Value | None = value("1")
+    units_max: Value | None = value("1")
+    spare_unit: str = TEXT
+    failure_domains: Value | None = value("1")
     filesystem_efficiency: Value | None = value("1")
     fill_limit: Value | None = value("1")
     data_units: Value | None = value("1")
@@ -241,10 +328,14 @@ class Storage(Entry):
     metadata_servers_max: Value | None = value("1")
     creates_per_metadata_server: Value | None = value("1/s")
     opens_per_metadata_server: Value | None = value("1/s")
-    request_latency: Value | None = value("s")
-    reference_io_bytes: Value | None = value("B")
     link_bandwidth: Value | None = value("B/s")
     gpus_per_unit: Value | None = value("GPU")
+    published_units: Value | None = value("1")
+    level: str = TEXT
+    confirmed: str = TEXT
+    power: Value | None = value("W")
+    rack_units: Value | None = value("1")
+    tiers: Mapping[str, Tier] = TIERS
 
 
 class Protocol(Entry):
@@ -285,12 +376,14 @@ class Optimizer(Entry):
         second_moment_share: numbers of second moment per parameter, if the weights of the model are unknown.
         adapters: `low-rank` if adapters are trained instead of the model.
         rank: of these adapters.
+        weights: of the parameters in a checkpoint, where they follow from the optimizer instead of the precision.
     """
 
     kind: ClassVar[str] = "optimizers"
     factored: str = TEXT
     adapters: str = TEXT
     rank: Value | None = value("1")
+    weights: Value | None = value("B/parameter", zero=True)
     master: Value = value("B/parameter", required=True, zero=True)
     momentum: Value = value("B/parameter", required=True, zero=True)
     variance: Value = value("B/parameter", required=True, zero=True)
@@ -310,10 +403,14 @@ class Failures(Entry):
     """Failure rate of nodes: interrupts counted on a cluster, or a rate per node.
 
     Attributes:
+        counts: what was counted; `interruptions of jobs` with `gpus` take part in the choice by the size of a job.
+        gpus: size of the jobs at which the rate was observed.
         gpus_per_node: of a node as the source counts it.
     """
 
     kind: ClassVar[str] = "failures"
+    counts: str = TEXT
+    gpus: Value | None = value("GPU")
     interrupts: Value | None = value("1")
     period: Value | None = value("s")
     nodes: Value | None = value("node")
@@ -388,14 +485,21 @@ class Pipeline(Entry):
     dedup_hash_bytes: Value | None = value("B")
 
 
+#: how the samples of a format are read
+READ_PATTERNS = ("whole files", "shards", "row groups", "random records")
+
+
 class Format(Entry):
-    """A file format and its overhead; each value sets the quantity of its name.
+    """A file format, its overhead and how it is read; each value sets the quantity of its name.
 
     Attributes:
         holds: tokens, text, samples.
         record: document, sequence or sample.
         compressed_shares: stored over written bytes, by content; 1 by default.
         ids: `packed` if token ids take as few bits as they need; else their width follows from the vocabulary.
+        read_pattern: one of `READ_PATTERNS`.
+        request_bytes: the largest read that reaches storage.
+        readers_per_gpu: concurrent reads that a loader issues for one GPU.
     """
 
     kind: ClassVar[str] = "formats"
@@ -419,6 +523,9 @@ class Format(Entry):
     shard_bytes: Value | None = value("B/file")
     records_per_shard: Value | None = value("sample/file")
     files_per_shard: Value | None = value("1")
+    read_pattern: str = TEXT
+    request_bytes: Value | None = value("B")
+    readers_per_gpu: Value | None = value("1/GPU")
 
 
 class Rate(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from ingest.catalog.records import GRADES, PRECISIONS, Encoding, Entry, Rate, Record, Shape, Value
+from ingest.catalog.records import GRADES, PRECISIONS, Encoding, Entry, Rate, Record, Shape, Statement, Tier, Value
 from ingest.catalog.yaml_reader import line_of, read_text
 from ingest.engine.messages import Message, Option
 from ingest.engine.value import Source
@@ -15,6 +15,8 @@ from ingest.errors import CatalogError, UsageError, brief, expected_one_of, near
 from ingest.units import parse
 
 Keys = tuple[str, ...]
+#: form of a field -> the record of each of its parts
+PARTS: dict[str, type[Record]] = {"encodings": Encoding, "tiers": Tier}
 
 
 class Reader:
@@ -64,12 +66,32 @@ class Reader:
             return {name: str(note) for name, note in self.mapping(item, keys).items()}
         if shape.form == "value":
             return self.value(item, shape, keys)
-        if shape.form == "encodings":
+        if shape.form == "statement":
+            return self.statement(item, keys)
+        if shape.form in PARTS:
+            record = PARTS[shape.form]
             return {
-                name: Encoding(**self.fields(Encoding, self.mapping(part, (*keys, name)), (*keys, name)))
+                name: record(**self.fields(record, self.mapping(part, (*keys, name)), (*keys, name)))
                 for name, part in self.mapping(item, keys).items()
             }
         return {name: self.value(part, shape, (*keys, name)) for name, part in self.mapping(item, keys, shape.keys).items()}
+
+    def statement(self, item: Any, keys: Keys) -> Statement:
+        """Return a property in words: the words alone, or words with source and grade."""
+        if isinstance(item, str):
+            return Statement(item)
+        parts = {name: str(part) for name, part in self.mapping(item, keys, Statement._fields).items()}
+        for key in ("text", "source", "grade"):
+            if not parts.get(key):
+                raise self.fail(keys, f"'{key}' is missing: expected text with its source and grade")
+        self.grade(parts["grade"], keys)
+        self.source(parts["source"], (*keys, "source"))
+        return Statement(**parts)
+
+    def grade(self, found: Any, keys: Keys) -> None:
+        """Check that a grade exists."""
+        if found not in GRADES:
+            raise self.fail((*keys, "grade"), f"found '{found}', {expected_one_of(found, GRADES)}")
 
     def mapping(self, item: Any, keys: Keys, known: Collection[str] = ()) -> dict[str, Any]:
         """Return the item as a mapping; raises if it is not one, or where keys are known and it has another one."""
@@ -89,8 +111,7 @@ class Reader:
                 reason = "no source, no load" if key == "source" else f"expected one of {', '.join(GRADES)}"
                 reason = reason if key in ("source", "grade") else f"expected a number in {unit}"
                 raise self.fail(keys, f"'{key}' is missing: {reason}")
-        if parts["grade"] not in GRADES:
-            raise self.fail((*keys, "grade"), f"found '{parts['grade']}', {expected_one_of(parts['grade'], GRADES)}")
+        self.grade(parts["grade"], keys)
         self.source(parts["source"], (*keys, "source"))
         written = parts["unit"]
         numbers = {

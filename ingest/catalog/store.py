@@ -71,11 +71,11 @@ class Catalog:
     """
 
     def __init__(self, overlays: str | Path | Sequence[str | Path] = ()) -> None:
-        overlays = [overlays] if isinstance(overlays, (str, Path)) else overlays
+        overlays = [overlays] if isinstance(overlays, (str, Path)) or not isinstance(overlays, Sequence) else overlays
         environment = [Path(part) for part in os.environ.get("INGEST_CATALOGS", "").split(os.pathsep) if part]
         for option, folders in (("--catalogs", overlays), ("INGEST_CATALOGS", environment)):
             for folder in folders:
-                if not Path(folder).is_dir():
+                if not isinstance(folder, (str, Path)) or not Path(folder).is_dir():
                     raise UsageError(f"{option}: '{folder}' is not a folder, expected one laid out like `ingest catalog path`")
         below = [folder for folder in (user_folder(), shipped_folder()) if folder.is_dir()]
         self.folders: list[Path] = [*map(Path, reversed(overlays)), *reversed(environment), *below]

@@ -16,7 +16,7 @@ from ingest.reports.pages.acceptance import acceptance_page
 @click.command("accept")
 @click.argument("plan", metavar="SITE.yaml|plan.json")
 @click.option("-o", "--output", "folder", required=True, metavar="DIR", help="New or empty folder for the tests.")
-@click.option("--tool", multiple=True, type=OneOf(TOOLS), help="fio, ior, mdtest, elbencho or dlio; repeatable. [default: all]")
+@click.option("--tool", multiple=True, type=OneOf(TOOLS), help="fio, ior, mdtest, elbencho or dlio; repeatable. [default: fio]")
 @click.option("--scale", default="full", type=OneOf(SCALES), help="full, or 1node: a rehearsal on one machine. [default: full]")
 @options_of(accept, "tool", "scale")
 @click.option("--format", "form", type=OneOf(FORMATS), help="Summary format: table, json, csv or markdown. [default: table]")

@@ -29,6 +29,8 @@ def command(form: str | None, output: str | None, verbose: bool, **options: Any)
     ingest bw --model cosmoflow --gpu h100 --nodes 128 -o bw.xlsx
     """
     answer = bw(**options)
+    if answer.incomplete:
+        raise IngestError(answer.incomplete)
     if isinstance(answer, Scenarios):
         several = len({one.nodes for one in answer.scenarios}) > 1
         sweep = "ingest sweep with the same options, which writes a table of all scenarios" if several else ""
@@ -37,5 +39,3 @@ def command(form: str | None, output: str | None, verbose: bool, **options: Any)
         book = partial(sizing_workbook, answer, answer.title)
         hand_over(lambda: estimate_page(answer), answer.to_dict, form, output, book)
     warn(answer.warnings, None if verbose else 3)
-    if answer.incomplete:
-        raise IngestError(answer.incomplete)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from ingest.cli.options import catalog_option, hand_over, output_options
+from ingest.cli.options import catalog_option, hand_over, options_of, output_options
+from ingest.cli.telling import tell
 from ingest.errors import IngestError
 from ingest.reports.page import as_text, terminal_width
 from ingest.reports.pages.sizing import check_page, entry_page, list_page
+from ingest.reports.pages.storage import comparison_page
 from ingest.sizing import catalog_commands
 
 
 @click.group("catalog", context_settings={"help_option_names": ["-h", "--help"]})
 def command() -> None:
-    """List, show, check and add entries: models, GPUs, nodes, storage, corpora and more.
+    """List, show, compare, check and add entries: models, GPUs, nodes, storage, corpora and more.
 
     Kinds: models, gpus, nodes, storage, protocols, families, scaling, optimizers, recipes, failures, corpora, pipelines,
     formats, architectures. Kinds may be singular or plural.
@@ -46,6 +50,21 @@ def show(words: tuple[str, ...], form: str | None, output: str | None, catalogs:
     hand_over(lambda: entry_page(found), found.to_dict, form, output)
 
 
+@command.command("compare")
+@click.argument("names", nargs=-1, required=True, metavar="ID…")
+@options_of(catalog_commands.compare)
+@output_options
+def compare(names: tuple[str, ...], form: str | None, output: str | None, **options: Any) -> None:
+    """Compare storage systems: consistency, failures, recovery, metadata, protection and rates, with sources.
+
+    \b
+    ingest catalog compare lustre ceph hdfs cockroachdb
+    ingest catalog compare nvme-gen5 lustre --latency driver=9us,block=6us,device=13us --threads 256
+    """
+    found = catalog_commands.compare(names, **options)
+    hand_over(lambda: comparison_page(found), found.to_dict, form, output)
+
+
 @command.command("check")
 @click.argument("folder", required=False)
 @catalog_option
@@ -74,4 +93,4 @@ def path(catalogs: tuple[str, ...]) -> None:
 @click.option("-o", "--output", metavar="FILE", help="Where to write it. [default: NAME.yaml here]")
 def new(kind: str, name: str, output: str | None) -> None:
     """Write a commented template for a model, GPU, node, corpus, pipeline or format of your own."""
-    click.echo(f"wrote {catalog_commands.new(kind, name, output)}", err=True)
+    tell(f"wrote {catalog_commands.new(kind, name, output)}")

@@ -19,11 +19,11 @@ from ingest.sizing.checkpoint import checkpoint
 def command(form: str | None, output: str | None, explain: str | None, **options: Any) -> None:
     """Size, files, write bandwidth and interval of checkpoints, and the read bandwidth of a restore.
 
-    Exits with 3 if a given --waste or --write-bandwidth is not met.
+    Exits with 3 if a given --waste or --write-bandwidth is not met, or if the job would make no progress.
 
     \b
-    ingest checkpoint llama3-405b --gpus 16384 --waste 5%
-    ingest checkpoint llama3-405b --gpus 16384 --mode async --interval 15min
+    ingest checkpoint llama3-405b --gpus 16384 --mode sync --waste 5%
+    ingest checkpoint llama3-405b --gpus 16384 --interval 15min
     ingest checkpoint config.json --gpus 64 --tensor-parallel 8 --layout deepspeed --zero-stage 1
     """
     answer = checkpoint(**options)

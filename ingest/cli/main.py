@@ -5,11 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
 
 import click
 
-from ingest.errors import IngestError, expected_one_of
+from ingest.cli.telling import tell
+from ingest.errors import IngestError, expected_one_of, shortened
 from ingest.version import __version__
 
 #: subcommand -> one line; the module of the same name is imported when the command runs
@@ -72,13 +74,13 @@ def command() -> None:
 
 def main() -> None:
     """Run the command line; errors become one line on standard error."""
+    _fill_closed_streams()
     try:
         code = command.main(standalone_mode=False)
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message(), err=True)
         code = 2
+        tell(error.format_message())
     except click.UsageError as error:
         code = _refuse(error.format_message(), 2)
     except click.Abort:
@@ -97,14 +99,37 @@ def main() -> None:
         code = 0
     except OSError as error:
         # Python flushes standard output at exit and would report the error again.
-        if sys.stdout is not None:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        with suppress(OSError):
+            _point_to_nowhere(sys.stdout.fileno())
         full = not isinstance(error, BrokenPipeError)
-        what = "the result cannot be written" if error.errno in (errno.ENOSPC, errno.EIO, errno.EFBIG) else "the system refused"
-        code = _refuse(f"{what}: {error.strerror}", 1) if full else 0
+        undelivered = error.filename is None and error.errno in UNDELIVERED
+        what = "the result cannot be written" if undelivered else "the system refused"
+        where = f"{error.filename}: " if error.filename is not None else ""
+        code = _refuse(f"{where}{what}: {error.strerror}", 1) if full else 0
     sys.exit(code if isinstance(code, int) else 0)
 
 
+#: what a standard output shows that is full, broken or closed
+UNDELIVERED = (errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EBADF)
+#: Longest line of a refusal.
+MOST_LETTERS = 300
+
+
 def _refuse(message: str, code: int) -> int:
-    click.echo(f"ingest: {' '.join(message.split())}", err=True)
+    tell(shortened(f"ingest: {' '.join(message.split())}", MOST_LETTERS))
     return code
+
+
+def _fill_closed_streams() -> None:
+    """Take the places of closed streams, which the next opened file would get: what is printed is an error then."""
+    for number, name, flags in ((0, "stdin", os.O_RDONLY), (1, "stdout", os.O_RDONLY), (2, "stderr", os.O_WRONLY)):
+        if getattr(sys, name) is None:
+            _point_to_nowhere(number, flags)
+            setattr(sys, name, open(number, "r" if name == "stdin" else "w", encoding="utf-8", closefd=False))  # noqa: SIM115
+
+
+def _point_to_nowhere(number: int, flags: int = os.O_WRONLY) -> None:
+    nowhere = os.open(os.devnull, flags)
+    if nowhere != number:
+        os.dup2(nowhere, number)
+        os.close(nowhere)

@@ -24,6 +24,6 @@ def command(form: str | None, output: str | None, explain: str | None, **options
     ingest memory --set parameters=7.5e9 --gpus 64 --zero-stage 2
     """
     answer = memory(**options)
-    show_answer(answer, explain, form, output)
     if "model_state_bytes_per_gpu" in answer.unknown:
         raise IngestError(answer.unknown["gpus_to_hold"])
+    show_answer(answer, explain, form, output)

@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 
 import click
 
+from ingest.cli.telling import tell
 from ingest.engine.result import Answer
-from ingest.errors import UsageError, expected_one_of
+from ingest.errors import UsageError, expected_one_of, shortened
 from ingest.files import write_whole
 from ingest.reports.page import FORMATS, Page, format_of, render, suffixes, terminal_width, wrapped
 from ingest.reports.pages.sizing import answer_page, explanation_page
@@ -67,12 +68,13 @@ METAVARS = {
     "ID": "model gpu node protocol encoding optimizer failures recipe corpus pipeline client protection",
     "ID…": "storage",
     "NAME": "layout text_field input_format",
-    "SIZE": "sample_bytes raw_bytes shard_size tier_capacity residual capacity io_size size client_memory most_data",
+    "SIZE": "sample_bytes raw_bytes shard_size tier_capacity residual capacity io_size size client_memory server_cache "
+    "most_data",
     "RATE": "achieved read_bandwidth write_bandwidth",
-    "TIME": "mtti interval restart_time duration runtime",
+    "TIME": "mtti interval restart_time duration runtime latency",
     "F": "efficiency utilization cache_hit waste drain_fraction allowed_deviation tolerance confidence",
     "FLOP": "flops_per_sample",
-    "FILE": "hosts resume",
+    "FILE": "hosts resume prices",
     "FILE.docx": "template",
     "ID|FILE": "tokenizer",
     "GLOB": "include exclude",
@@ -163,6 +165,10 @@ def hand_over(
         raise UsageError(f"--output: '{output}': this result has no workbook; expected {known}{other}")
 
 
+#: Longest warning: the facts of two sources, and no text of any length that a file holds.
+MOST_LETTERS = 800
+
+
 def warn(lines: Sequence[str], most: int | None = None) -> None:
     """Print warnings, the most severe first, on standard error.
 
@@ -171,9 +177,9 @@ def warn(lines: Sequence[str], most: int | None = None) -> None:
     """
     width = terminal_width(sys.stderr)
     for line in lines[:most]:
-        click.echo("\n".join(wrapped(f"ingest: warning: {line}", "", width)), err=True)
+        tell("\n".join(wrapped(shortened(f"ingest: warning: {line}", MOST_LETTERS), "", width)))
     if most is not None and len(lines) > most:
-        click.echo(f"ingest: warning: {len(lines) - most} more: --verbose", err=True)
+        tell(f"ingest: warning: {len(lines) - most} more: --verbose")
 
 
 def show_answer(answer: Answer, explain: str | None, form: str | None, output: str | None) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from ingest.cli.options import hand_over, options_of, output_options, site_set_option, warn
+from ingest.engine.result import envelope
 from ingest.errors import RequirementNotMet, UsageError
 from ingest.files import write_whole
 from ingest.reports.pages.plan import lines_page, plan_page, plans_page
@@ -59,7 +60,8 @@ def command(
         hand_over(lambda: plans_page(answer), answer.to_dict, form, output)
     elif explain is not None:
         lines = answer.explain(explain)
-        data = {**answer.requirement(explain).to_dict(), "derivation": lines}
+        body = {**answer.requirement(explain).to_dict(), "derivation": lines}
+        data = envelope(answer.command, body, catalog=answer.catalog)
         hand_over(lambda: lines_page(f"Derivation of {explain}", lines), lambda: data, form, output)
     else:
         hand_over(lambda: plan_page(answer), answer.to_dict, form, output, book=lambda: plan_workbook(answer))

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from ingest.engine.registry import check_value
 from ingest.engine.result import SCHEMA
 from ingest.engine.value import Input
-from ingest.errors import IngestError, UsageError, brief
+from ingest.errors import IngestError, brief
 from ingest.files import read_json_object
 from ingest.units import display, parse
 
@@ -17,8 +18,6 @@ OPTION, SIZES_OPTION = "--bytes-per-token", "--sample-bytes"
 PARTIAL = "a part of the corpus only"
 #: A result of `measure` with a hundred thousand skipped files is smaller.
 MOST_BYTES = 256 * 2**20
-#: A larger number of bytes per token is a mistake.
-MOST_RATIO = 1e6
 #: percentiles of sample sizes in the note of their mean, which is counted: they are not its range
 NOTED_PERCENTILES = ("p5", "p95")
 
@@ -91,8 +90,8 @@ class MeasurementFile:
     def percentiles(self) -> str:
         """The spread of sample sizes, for a note; nothing where the file does not have it."""
         rows = self._table("tables").get("sample_sizes")
-        sizes: dict[Any, Any]
-        sizes = {row.get("size"): row.get("bytes") for row in rows if isinstance(row, dict)} if isinstance(rows, list) else {}
+        tables = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+        sizes: dict[str, Any] = {str(row.get("size")): row.get("bytes") for row in tables}
         noted = [
             f"{name} {display(sizes[name], 'B', binary=False)}" for name in NOTED_PERCENTILES if _is_positive(sizes.get(name))
         ]
@@ -147,8 +146,7 @@ def bytes_per_token_of(written: str | float | Path) -> Input:
         ratio = read_measurement(Path(written), OPTION).needed("bytes_per_token")
     else:
         ratio = Input(float(parse(written, "B/token", OPTION)), origin="user")
-    if not 0 < ratio.value < MOST_RATIO:
-        raise UsageError(f"{OPTION}: found {ratio.value:g}, expected a number above 0 (B/token), such as 3.3, or a JSON file")
+    check_value("bytes_per_token", ratio.value, OPTION)
     return ratio
 
 

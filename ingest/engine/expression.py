@@ -57,7 +57,7 @@ class Expression:
         raise NotRecordable("a formula cannot use if, and, or, not: write where(condition, a, b)")
 
     def __float__(self) -> NoReturn:
-        raise NotRecordable("a formula cannot use math.* or float(): write minimum, maximum, ceil, where, total or **")
+        raise NotRecordable("a formula cannot use math.* or float(): write minimum, maximum, ceil, log, where, total or **")
 
     __int__ = __index__ = __floor__ = __ceil__ = __trunc__ = __round__ = __abs__ = __float__
 
@@ -67,7 +67,7 @@ class Expression:
     __mod__ = __rmod__ = __rfloordiv__ = __divmod__ = __rdivmod__ = __floordiv__
 
     def __array__(self, *_: object) -> NoReturn:
-        raise NotRecordable("a formula cannot use numpy.*: write minimum, maximum, ceil, where or total")
+        raise NotRecordable("a formula cannot use numpy.*: write minimum, maximum, ceil, log, where or total")
 
     def __iter__(self) -> NoReturn:
         raise NotRecordable("a formula cannot loop over a quantity: write total(column)")
@@ -142,6 +142,46 @@ def ceil(a: Num) -> Num:
     3
     """
     return _dispatch("ceil", (a,), math.ceil, "ceil")
+
+
+def floor(a: Num) -> Num:
+    """Rounded down to a whole number.
+
+    >>> floor(2.9)
+    2
+    """
+    return _dispatch("floor", (a,), math.floor, "floor")
+
+
+def log10(a: Num) -> Num:
+    """The logarithm to base 10.
+
+    >>> log10(1000)
+    3.0
+    """
+    return _dispatch("log10", (a,), math.log10, "log10")
+
+
+def round_up(a: Num, places: Num) -> Num:
+    """A number from 0, rounded up to so many decimal places; those below 0 count to the left of the decimal point.
+
+    >>> round_up(302.1, 0), round_up(30_210, -2), round_up(0.03021, 4)
+    (303.0, 30300.0, 0.0303)
+    """
+    if any(isinstance(argument, Expression) for argument in (a, places)):
+        return Call("round_up", (_node(a), _node(places)))
+    # One of the two powers is 1, and a power of ten that is not a fraction is exact.
+    left, right = 10.0 ** maximum(floor(0 - places), 0), 10.0 ** maximum(floor(places), 0)
+    return ceil(a / left * right) / right * left
+
+
+def log(a: Num) -> Num:
+    """The natural logarithm.
+
+    >>> log(1)
+    0.0
+    """
+    return _dispatch("log", (a,), math.log, "log")
 
 
 def where(condition: Num, a: Num, b: Num) -> Num:
@@ -222,6 +262,9 @@ PROSE = Notation(
         "minimum": "min",
         "maximum": "max",
         "ceil": "round up",
+        "round_up": "round up",
+        "floor": "round down",
+        "log": "ln",
         "where": "if",
         "total": "sum of",
         "largest": "largest of",
@@ -232,7 +275,18 @@ PROSE = Notation(
 #: A spreadsheet cell: functions that every office suite since Excel 2010 knows.
 CELL = Notation(
     operators={"**": "^"},
-    functions={"minimum": "MIN", "maximum": "MAX", "ceil": "ROUNDUP", "where": "IF", "total": "SUM", "largest": "MAX"},
+    functions={
+        "minimum": "MIN",
+        "maximum": "MAX",
+        "ceil": "ROUNDUP",
+        "round_up": "ROUNDUP",
+        "floor": "INT",
+        "log10": "LOG10",
+        "log": "LN",
+        "where": "IF",
+        "total": "SUM",
+        "largest": "MAX",
+    },
     number=lambda value: f"{value:g}" if value == float(f"{value:g}") else repr(value),
     extra={"ceil": ("0",)},
 )

@@ -22,6 +22,8 @@ FEWEST_SAMPLES = 1_000
 MOST_NUMBERS = 6_000_000
 #: Numbers held at a time.
 CHUNK_NUMBERS = 10_000_000
+#: Share of a requirement below which an input has no effect on it: the noise of differences between large numbers
+SMALLEST_EFFECT = 1e-6
 
 
 class Effect(NamedTuple):
@@ -119,6 +121,8 @@ def effects(tree: Tree, name: str) -> list[Effect]:
         if reaching:
             rows = tuple(sorted({step.owner for step in reaching if step.owner}))
             found.append(Effect(one.name, rows, one.value, one.low, one.high, low[target], high[target]))
+    least = SMALLEST_EFFECT * abs(float(target.value))
     return sorted(
-        (one for one in found if one.swing and math.isfinite(one.swing)), key=lambda one: (-one.swing, one.name, one.rows)
+        (one for one in found if one.swing > least and math.isfinite(one.swing)),
+        key=lambda one: (-one.swing, one.name, one.rows),
     )

@@ -16,6 +16,9 @@ from ingest.engine.messages import Message
 from ingest.engine.value import Input
 from ingest.errors import CyclicQuantity, MissingQuantity, UsageError, nearest
 
+#: the refusal of a quantity whose inputs are too large, or so small that they divide as zero
+OUT_OF_RANGE = "{} exceeds the range of floating-point numbers, expected inputs that are less extreme"
+
 Function = TypeVar("Function", bound=Callable[..., Num])
 
 
@@ -35,6 +38,7 @@ class Formula(NamedTuple):
         source: id in the catalogs' sources, or `definition` where the formula is one.
         where: the place within the source.
         label: its name inside a sentence, where the words of `name` do not serve.
+        low, high, above, whole: the values that it may be given instead of computed, as of an `InputQuantity`.
     """
 
     name: str
@@ -44,6 +48,10 @@ class Formula(NamedTuple):
     source: str
     where: str
     label: str = ""
+    low: float = 0
+    high: float = float("inf")
+    above: bool = True
+    whole: bool = False
 
     @property
     def meaning(self) -> str:
@@ -133,7 +141,7 @@ FORMULAS = Declared(Formula)
 INPUTS = Declared(InputQuantity)
 
 
-def formula(unit: str, source: str, where: str = "", label: str = "") -> Callable[[Function], Function]:
+def formula(unit: str, source: str, where: str = "", label: str = "", **limits: float) -> Callable[[Function], Function]:
     """Register a function as the formula for the quantity it is named after, and return it unchanged.
 
     Args:
@@ -141,6 +149,7 @@ def formula(unit: str, source: str, where: str = "", label: str = "") -> Callabl
         source: id of the source; `definition` where the formula defines its quantity.
         where: place within the source.
         label: name of the quantity inside a sentence.
+        limits: `low`, `high`, `above` and `whole` of the values that it may be given, as of an `InputQuantity`.
     """
 
     def register(function: Function) -> Function:
@@ -149,7 +158,7 @@ def formula(unit: str, source: str, where: str = "", label: str = "") -> Callabl
             raise ValueError(f"two definitions of the quantity '{name}'")
         code = function.__code__
         needs = code.co_varnames[: code.co_argcount]
-        _declared[name] = Formula(name, function, needs, unit, source, where, label)
+        _declared[name] = Formula(name, function, needs, unit, source, where, label, **limits)  # type: ignore[arg-type]
         return function
 
     return register
@@ -211,7 +220,7 @@ def check_value(name: str, value: Num, what: str = "") -> Num:
     Raises:
         UsageError: out of range or not whole, with the range.
     """
-    declared = INPUTS.get(name, InputQuantity(name, unit_of(name), ""))
+    declared = _required(name)
     many = hasattr(value, "__array_function__")
     smallest, largest = (value.min(), value.max()) if many else (value, value)
     low_ok = smallest > declared.low if declared.above else smallest >= declared.low
@@ -279,8 +288,12 @@ def derive(
     Raises:
         MissingQuantity: a quantity on the way is neither given nor computable.
         CyclicQuantity: a quantity would have to be known before it can be computed.
+        UsageError: it exceeds the range of floating-point numbers.
     """
-    return _derive(name, given, {} if known is None else known, (owner, input_owner), ())
+    try:
+        return _derive(name, given, {} if known is None else known, (owner, input_owner), ())
+    except (OverflowError, ZeroDivisionError):
+        raise UsageError(OUT_OF_RANGE.format(name)) from None
 
 
 def _derive(

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from ingest.engine.messages import message_of
 from ingest.engine.ranges import Tree
-from ingest.engine.registry import Formula, Step, derive, unchanged, unit_of
+from ingest.engine.registry import OUT_OF_RANGE, Formula, Step, derive, unchanged, unit_of
 from ingest.engine.value import Input, Quantity
 from ingest.errors import CyclicQuantity, MissingQuantity, UsageError
 
@@ -135,10 +135,10 @@ class Quantities:
         try:
             found = self._steps.get(name) or derive(name, self._given, self._steps, self.owner, self.input_owner)
             finite = math.isfinite(found.value) if isinstance(found.value, (int, float)) else True
-        except (OverflowError, ZeroDivisionError):
+        except OverflowError:
             finite = False
         if not finite:
-            raise UsageError(f"{name} exceeds the range of floating-point numbers, expected smaller inputs")
+            raise UsageError(OUT_OF_RANGE.format(name))
         return found
 
     def find(self, name: str) -> Step | None:

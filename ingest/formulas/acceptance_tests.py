@@ -10,17 +10,40 @@ input_quantity("required_write_bandwidth", "B/s", "Write bandwidth of checkpoint
 input_quantity("rate_per_client", "1/s/node", "Rate that a requirement line demands of each client.")
 input_quantity("clients_under_test", "node", "Nodes that run a test concurrently.", whole=True)
 input_quantity("threads_per_client", "1/node", "Processes or threads that issue requests on each client.", whole=True)
+input_quantity("most_threads_per_client", "1/node", "Threads of one client beyond which queues grow deeper instead: "
+    "a thread takes a core at high rates, and clients have about as many cores to spare.", default=64)  # fmt: skip
+input_quantity("fewest_threads_per_client", "1/node", "Fewest threads of one client.", default=1)
+input_quantity("queue_rounding", "1", "Tolerance of a queue depth, so that a rounding error costs no thread.", default=1.000001)
+input_quantity("mix_share", "1", "Share of one part in the bytes per second of a line of several access patterns.", high=1)
+input_quantity("all_requests_per_byte", "1/B", "Requests per byte of all parts of a line together.")
 input_quantity("requests_in_flight_per_thread", "1", "Queue depth of one thread; a blocking thread has 1.",
     whole=True, default=1, label="queue depth per thread")  # fmt: skip
 input_quantity("requested_io_bytes", "B", "I/O size of the requirement line.")
 input_quantity("direct_io_alignment", "B", "Alignment that direct I/O requires: one memory page.",
     default=4096, source="fio-docs")  # fmt: skip
 input_quantity("acceptance_seconds", "s", "Time over which a rate is measured.")
+input_quantity("longest_ramp_seconds", "s", "Ramp of a test of half an hour, before its measurement.", default=60)
+input_quantity("ramp_share", "1", "Share of its duration that the ramp of a short test takes at most.", high=1, default=0.2)
+input_quantity("test_runs", "1", "Runs of one test.", whole=True)
 
 # Rules of an acceptance test
 input_quantity("client_memory_bytes", "B/node", "Main memory of one client, which could cache what it reads.")
-input_quantity("dataset_memory_multiple", "1", "Data set over the clients' memory, so that no cache serves a read.",
+input_quantity("dataset_memory_multiple", "1", "Data set over the clients' memory, by the rule of MLPerf Storage.",
     default=5, source="mlperf-storage-v2")  # fmt: skip
+input_quantity("server_cache_bytes", "B", "Read cache of all storage servers: memory, and flash before slower media.")
+input_quantity("server_cache_seconds", "s", "Read cache of the servers over the bandwidth that they deliver: "
+    "a server with 1 TB of memory for each 40 GB/s.", default=25)  # fmt: skip
+input_quantity("server_cache_share", "1", "Read cache of the servers over the capacity behind them: 1 TB for each PB.",
+    high=1, default=0.001)  # fmt: skip
+input_quantity("server_cache_multiple", "1", "Data set of a read test over the read cache of the servers.", default=1.5)
+input_quantity("undropped_client_bytes", "B", "Page cache of the clients that tests neither bypass nor drop.",
+    above=False, default=0)  # fmt: skip
+input_quantity("own_folder", "node", "Folders of a data set that a client wrote itself, and does not read.", default=1)
+input_quantity("dataset_clients", "node", "Clients that fill a data set.", whole=True)
+input_quantity("fewest_folders_read", "node", "Folders of the data set that the test with the fewest files reads.")
+input_quantity("write_share_of_rest", "1", "Share of the capacity beyond the fill level that the files of a write test take.",
+    high=1, default=0.5)  # fmt: skip
+input_quantity("write_room_per_client", "B/node", "Capacity for the files that one client writes in a test.", default=1e30)
 input_quantity("smallest_fill_request", "B", "Requests in which test files are filled are at least this large.",
     default=1_048_576)  # fmt: skip
 input_quantity("acceptance_files_per_client", "file/node", "Files that the threads of one client read.", whole=True)
@@ -104,54 +127,272 @@ def mean_latency_allowed(requests_in_flight: Num, required_requests_per_second: 
     return requests_in_flight / required_requests_per_second
 
 
-@formula(unit="B/node", source="mlperf-storage-v2", where="data set at least five times the clients' memory")
-def acceptance_dataset_bytes_per_client(client_memory_bytes: Num, dataset_memory_multiple: Num) -> Num:
-    """Data set of one client in a read test: large enough that client memory cannot cache it.
+@formula(unit="1/node", source="definition")
+def queue_depth_per_client(line_queue_depth: Num, clients_under_test: Num) -> Num:
+    """Outstanding I/Os of one client.
 
-    >>> acceptance_dataset_bytes_per_client(2 * 2**40, 5)
-    10995116277760
+    >>> queue_depth_per_client(8192, 64)
+    128.0
     """
-    return client_memory_bytes * dataset_memory_multiple
+    return line_queue_depth / clients_under_test
+
+
+@formula(unit="1/B", source="definition")
+def tested_requests_per_byte(mix_share: Num, aligned_io_bytes: Num) -> Num:
+    """Requests of one part of a line, per byte of the whole line.
+
+    >>> tested_requests_per_byte(0.75, 131_072) * 1_048_576
+    6.0
+    """
+    return mix_share / aligned_io_bytes
+
+
+@formula(unit="1", source="definition", high=1)
+def share_of_requests(tested_requests_per_byte: Num, all_requests_per_byte: Num) -> Num:
+    """Share of one part in the requests of a line, and so in its queue depth: all parts see the same latency.
+
+    >>> share_of_requests(6 / 2**20, 8 / 2**20)
+    0.75
+    """
+    return tested_requests_per_byte / all_requests_per_byte
+
+
+@formula(unit="1/node", source="definition")
+def part_queue_depth(queue_depth_per_client: Num, share_of_requests: Num) -> Num:
+    """Outstanding I/Os of one part of a line on one client.
+
+    >>> part_queue_depth(128, 0.75)
+    96.0
+    """
+    return queue_depth_per_client * share_of_requests
+
+
+@formula(unit="1", source="definition")
+def line_depth_per_thread(queue_depth_per_client: Num, threads_per_client: Num, most_threads_per_client: Num) -> Num:
+    """Queue depth of each thread that reaches the depth of a line with no more threads than it names.
+
+    >>> line_depth_per_thread(64, 64, 64), line_depth_per_thread(65, 65, 64), line_depth_per_thread(4, 8, 64)
+    (1, 2, 1)
+    """
+    return ceil(maximum(queue_depth_per_client / minimum(threads_per_client, most_threads_per_client), 1))
+
+
+@formula(unit="1/node", source="definition", where="rounded down: a queue depth is a ceiling")
+def threads_of_load(
+    part_queue_depth: Num, line_depth_per_thread: Num, queue_rounding: Num, fewest_threads_per_client: Num
+) -> Num:
+    """Threads of one client that issue the requests of a load.
+
+    >>> [threads_of_load(depth, each, 1.000001, 1) for depth, each in ((128, 2), (9, 2), (0.1, 1), (5.9999999999, 1))]
+    [64, 4, 1, 6]
+    """
+    return maximum(-ceil(-(part_queue_depth / line_depth_per_thread * queue_rounding)), fewest_threads_per_client)
+
+
+@formula(unit="1", source="definition", where="rounded down, as the threads")
+def depth_of_load(part_queue_depth: Num, threads_of_load: Num, queue_rounding: Num) -> Num:
+    """Queue depth of each thread of a load.
+
+    >>> depth_of_load(128, 64, 1.000001), depth_of_load(9, 4, 1.000001), depth_of_load(7, 1, 1.000001)
+    (2, 2, 7)
+    """
+    return maximum(-ceil(-(part_queue_depth / threads_of_load * queue_rounding)), 1)
+
+
+@formula(unit="B/s", source="definition")
+def tested_bandwidth(required_bandwidth: Num, mix_share: Num) -> Num:
+    """Bandwidth of one part of a line.
+
+    >>> tested_bandwidth(100e9, 0.75)
+    75000000000.0
+    """
+    return required_bandwidth * mix_share
+
+
+@formula(unit="s", source="definition", where="tools take whole seconds")
+def whole_seconds(acceptance_seconds: Num) -> Num:
+    """Duration of a test.
+
+    >>> whole_seconds(681.4), whole_seconds(300.0)
+    (682, 300)
+    """
+    return ceil(acceptance_seconds)
+
+
+@formula(unit="s", source="definition")
+def ramp_seconds(acceptance_seconds: Num, longest_ramp_seconds: Num, ramp_share: Num) -> Num:
+    """Time that a test runs before it is measured.
+
+    >>> ramp_seconds(1800, 60, 0.2), ramp_seconds(300, 60, 0.2), ramp_seconds(60, 60, 0.2)
+    (60, 60, 12.0)
+    """
+    return minimum(longest_ramp_seconds, acceptance_seconds * ramp_share)
+
+
+@formula(unit="s", source="definition")
+def seconds_of_runs(test_runs: Num, acceptance_seconds: Num, ramp_seconds: Num) -> Num:
+    """Time of all runs of a test.
+
+    >>> seconds_of_runs(3, 1800, 60)
+    5580
+    """
+    return test_runs * (acceptance_seconds + ramp_seconds)
+
+
+@formula(unit="s", source="definition")
+def files_seconds(files_handled: Num, required_file_rate: Num) -> Num:
+    """Time of a test that ends after a number of files, at the required rate.
+
+    >>> files_seconds(12_800, 1280)
+    10.0
+    """
+    return files_handled / required_file_rate
 
 
 @formula(unit="B", source="definition")
-def dataset_room(acceptance_usable_bytes: Num, fill_under_test: Num, dataset_bytes_at_most: Num) -> Num:
-    """Capacity of the system under test that the data sets of one tool may occupy.
+def server_cache_assumed(
+    required_bandwidth: Num, server_cache_seconds: Num, acceptance_usable_bytes: Num, server_cache_share: Num
+) -> Num:
+    """Read cache of servers with a bandwidth and a capacity, where it is unknown.
 
-    >>> dataset_room(167e12, 0.8, 1e30), dataset_room(167e12, 0.8, 50e12)
-    (133600000000000.0, 50000000000000.0)
+    >>> server_cache_assumed(100e9, 25, 1e15, 0.001) / 1e12, server_cache_assumed(100e9, 25, 4e15, 0.001) / 1e12
+    (2.5, 4.0)
     """
-    return minimum(acceptance_usable_bytes * fill_under_test, dataset_bytes_at_most)
+    return maximum(required_bandwidth * server_cache_seconds, acceptance_usable_bytes * server_cache_share)
+
+
+@formula(unit="B", source="definition")
+def uncached_bytes(server_cache_bytes: Num, server_cache_multiple: Num, undropped_client_bytes: Num) -> Num:
+    """Least data set of a read test: more than the caches of servers and clients hold.
+
+    >>> uncached_bytes(2.5e12, 1.5, 0) / 1e12
+    3.75
+    """
+    return server_cache_bytes * server_cache_multiple + undropped_client_bytes
+
+
+@formula(unit="B", source="mlperf-storage-v2", where="data set at least five times the clients' memory")
+def memory_rule_bytes(client_memory_bytes: Num, dataset_memory_multiple: Num, clients_under_test: Num) -> Num:
+    """Data set of a test that reads through the page cache: DLIO and MLPerf Storage.
+
+    >>> memory_rule_bytes(2 * 2**40, 5, 128) / 1e15
+    1.407374883553280
+    """
+    return client_memory_bytes * dataset_memory_multiple * clients_under_test
+
+
+@formula(unit="1", source="definition")
+def folders_of_client(dataset_clients: Num, clients_under_test: Num, own_folder: Num) -> Num:
+    """Folders that each client of a test reads: an equal part of those of all clients, none of which it wrote.
+
+    >>> folders_of_client(64, 64, 1), folders_of_client(64, 20, 1), folders_of_client(64, 1, 1), folders_of_client(1, 1, 1)
+    (1, 3, 63.0, 1)
+    """
+    return maximum(minimum(-ceil(-(dataset_clients / clients_under_test)), (dataset_clients - own_folder) / own_folder), 1)
+
+
+@formula(unit="file", source="definition")
+def files_of_thread(acceptance_files_per_client: Num, folders_of_client: Num, threads_per_client: Num) -> Num:
+    """Files that one thread of a read test reads.
+
+    >>> files_of_thread(32, 1, 8), files_of_thread(32, 63, 8), files_of_thread(32, 1, 5)
+    (4, 252, 6)
+    """
+    return -ceil(-(acceptance_files_per_client * folders_of_client / threads_per_client))
+
+
+@formula(unit="node", source="definition", label="folders of the data set")
+def folders_read(
+    clients_under_test: Num, threads_per_client: Num, files_of_thread: Num, acceptance_files_per_client: Num
+) -> Num:
+    """Folders of the data set, one of each client that filled it, that a test reads.
+
+    >>> folders_read(64, 8, 4, 32), folders_read(1, 8, 252, 32)
+    (64.0, 63.0)
+    """
+    return clients_under_test * threads_per_client * files_of_thread / acceptance_files_per_client
 
 
 @formula(unit="B/node", source="definition")
-def dataset_room_per_client(dataset_room: Num, dataset_count: Num, clients_under_test: Num) -> Num:
+def uncached_bytes_per_client(uncached_bytes: Num, fewest_folders_read: Num) -> Num:
+    """Data that each client fills, so that the test that reads the fewest folders reads enough.
+
+    >>> uncached_bytes_per_client(3.78e12, 63) / 1e9
+    60.0
+    """
+    return uncached_bytes / fewest_folders_read
+
+
+@formula(unit="B", source="definition")
+def read_set_bytes(folders_read: Num, acceptance_dataset_bytes_per_client: Num) -> Num:
+    """Data set of a read test.
+
+    >>> read_set_bytes(63, 60e9) / 1e12
+    3.78
+    """
+    return folders_read * acceptance_dataset_bytes_per_client
+
+
+@formula(unit="1", source="definition", high=1)
+def share_from_cache(server_cache_bytes: Num, read_set_bytes: Num) -> Num:
+    """Share of random reads that a full cache of the servers can serve.
+
+    >>> share_from_cache(3e12, 4e12)
+    0.75
+    """
+    return minimum(server_cache_bytes / read_set_bytes, 1)
+
+
+@formula(unit="B", source="definition")
+def capacity_in_use(acceptance_usable_bytes: Num, fill_under_test: Num) -> Num:
+    """Capacity of the system under test that is in use during the tests.
+
+    >>> capacity_in_use(167e12, 0.8)
+    133600000000000.0
+    """
+    return acceptance_usable_bytes * fill_under_test
+
+
+@formula(unit="B", source="definition", label="capacity for the data of the tests")
+def dataset_room(capacity_in_use: Num, dataset_bytes_at_most: Num) -> Num:
+    """Capacity of the system under test that the data sets of one tool may occupy.
+
+    >>> dataset_room(133.6e12, 1e30), dataset_room(133.6e12, 50e12)
+    (133600000000000.0, 50000000000000.0)
+    """
+    return minimum(capacity_in_use, dataset_bytes_at_most)
+
+
+@formula(unit="B/node", source="definition")
+def dataset_room_per_client(dataset_room: Num, dataset_count: Num, dataset_clients: Num) -> Num:
     """One client's share of the capacity that the data sets of one tool may occupy, per data set.
 
     >>> dataset_room_per_client(133.6e12, 1, 128)
     1043750000000.0
     """
-    return dataset_room / dataset_count / clients_under_test
+    return dataset_room / dataset_count / dataset_clients
 
 
 @formula(unit="B/node", source="definition")
-def dataset_bytes_that_fit(acceptance_dataset_bytes_per_client: Num, dataset_room_per_client: Num) -> Num:
-    """Data set of one client, reduced to the capacity that is available.
+def acceptance_dataset_bytes_per_client(uncached_bytes_per_client: Num, dataset_room_per_client: Num) -> Num:
+    """Data of one client in a read test, within the capacity that is available.
 
-    >>> dataset_bytes_that_fit(10 * 2**40, 1e12), dataset_bytes_that_fit(10 * 2**40, 1e14)
-    (1000000000000.0, 10995116277760)
+    >>> acceptance_dataset_bytes_per_client(60e9, 1e12), acceptance_dataset_bytes_per_client(60e9, 50e9)
+    (60000000000.0, 50000000000.0)
     """
-    return minimum(acceptance_dataset_bytes_per_client, dataset_room_per_client)
+    return minimum(uncached_bytes_per_client, dataset_room_per_client)
 
 
-@formula(unit="1", source="definition")
-def data_over_memory(dataset_bytes_that_fit: Num, client_memory_bytes: Num) -> Num:
-    """Data set of one client over its memory.
+@formula(unit="B/node", source="definition")
+def capacity_left_per_client(
+    acceptance_usable_bytes: Num, fill_under_test: Num, write_share_of_rest: Num, clients_under_test: Num
+) -> Num:
+    """Capacity that one client may write in a test, beyond what is in use.
 
-    >>> data_over_memory(1e12, 2e12)
-    0.5
+    >>> round(capacity_left_per_client(160e12, 0.8, 0.5, 100) / 1e9)
+    160
     """
-    return dataset_bytes_that_fit / client_memory_bytes
+    return acceptance_usable_bytes * (1 - fill_under_test) * write_share_of_rest / clients_under_test
 
 
 @formula(unit="B", source="definition")
@@ -185,13 +426,13 @@ def request_growth(aligned_io_bytes: Num, requested_io_bytes: Num) -> Num:
 
 
 @formula(unit="B", source="definition")
-def acceptance_dataset_bytes(acceptance_dataset_bytes_per_client: Num, clients_under_test: Num) -> Num:
-    """Bytes of the whole data set of a read test.
+def acceptance_dataset_bytes(acceptance_dataset_bytes_per_client: Num, dataset_clients: Num) -> Num:
+    """Bytes of a data set.
 
-    >>> acceptance_dataset_bytes(10 * 2**40, 128) / 1e15
-    1.407374883553280
+    >>> acceptance_dataset_bytes(60e9, 64) / 1e12
+    3.84
     """
-    return acceptance_dataset_bytes_per_client * clients_under_test
+    return acceptance_dataset_bytes_per_client * dataset_clients
 
 
 @formula(unit="B", source="definition")
@@ -217,13 +458,13 @@ def acceptance_file_bytes(
 
 
 @formula(unit="B/node", source="definition")
-def written_bytes_per_client(required_bandwidth_per_client: Num, acceptance_seconds: Num) -> Num:
-    """Bytes that a client writes in a test at the required bandwidth; no file is overwritten before the test ends.
+def written_bytes_per_client(required_bandwidth_per_client: Num, acceptance_seconds: Num, write_room_per_client: Num) -> Num:
+    """Bytes of the files that a client writes in a test: the test overwrites them only where the capacity is short.
 
-    >>> written_bytes_per_client(2e9, 600)
-    1200000000000.0
+    >>> written_bytes_per_client(2e9, 600, 1e30), written_bytes_per_client(2e9, 600, 160e9)
+    (1200000000000.0, 160000000000.0)
     """
-    return required_bandwidth_per_client * acceptance_seconds
+    return minimum(required_bandwidth_per_client * acceptance_seconds, write_room_per_client)
 
 
 @formula(unit="file/node", source="definition")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ingest.engine.expression import Num
+from ingest.engine.expression import Num, minimum
 from ingest.engine.registry import formula
 
 
@@ -73,7 +73,7 @@ def ingest_bandwidth_per_node(ingest_bandwidth_per_gpu: Num, gpus_per_node: Num)
     return ingest_bandwidth_per_gpu * gpus_per_node
 
 
-@formula(unit="GPU", source="definition")
+@formula(unit="GPU", source="definition", low=1, above=False, whole=True)
 def gpus(nodes: Num, gpus_per_node: Num) -> Num:
     """GPUs of the job.
 
@@ -181,6 +181,18 @@ def dataset_memory_share(stored_dataset_bytes: Num, host_memory_per_node: Num) -
     0.01201171875
     """
     return stored_dataset_bytes / host_memory_per_node
+
+
+@formula(unit="B/s", source="definition", label="read bandwidth that fills the caches")
+def cache_filling_bandwidth(
+    ingest_bandwidth_per_job: Num, stored_dataset_bytes: Num, nodes: Num, single_node: Num, warm_up_seconds: Num
+) -> Num:
+    """Read bandwidth at which every node of a job reads a data set into its memory within the warm-up; at most the job's own.
+
+    >>> cache_filling_bandwidth(15e9, 150e9, 4, 1, 600), cache_filling_bandwidth(0.5e9, 150e9, 4, 1, 600)
+    (1000000000.0, 500000000.0)
+    """
+    return minimum(ingest_bandwidth_per_job, stored_dataset_bytes * (nodes / single_node) / warm_up_seconds)
 
 
 @formula(unit="1", source="definition", label="share of your storage client")

@@ -288,13 +288,13 @@ def checkpoint_bytes_per_node(checkpoint_bytes: Num, nodes_in_job: Num) -> Num:
 
 
 @formula(unit="B/s", source="definition")
-def device_copy_bandwidth(device_to_host_bandwidth: Num, gpus: Num) -> Num:
+def staging_bandwidth(staging_bandwidth_per_gpu: Num, gpus: Num) -> Num:
     """Aggregate rate at which all GPUs copy a checkpoint into host memory.
 
-    >>> device_copy_bandwidth(63e9, 16_384)
-    1032192000000000.0
+    >>> staging_bandwidth(1.7e9, 1_024)
+    1740800000000.0
     """
-    return device_to_host_bandwidth * gpus
+    return staging_bandwidth_per_gpu * gpus
 
 
 @formula(unit="B/s", source="definition")

@@ -1,10 +1,11 @@
 """Checkpoint interval, checkpoint overhead, and the write bandwidth that limits the overhead.
 
-M is the job's mean time to interrupt, δ the time of one dump, τ the interval (computing between two dumps), w the overhead
-(share of time lost).
+M is the job's mean time to interrupt, δ the time of one dump or drain, τ the interval (computing between two checkpoints),
+k the number of checkpoints per persistent one, b the stall for staging, s the share of training that stops while a
+checkpoint is written (1 where GPUs wait for the dump), w the overhead (share of time lost).
 """
 
-from ingest.engine.expression import Num, ceil, maximum, where
+from ingest.engine.expression import Num, ceil, maximum, minimum, where
 from ingest.engine.registry import formula
 
 MODEL = "ingest-checkpoint-model"
@@ -30,6 +31,16 @@ def failures_per_node_second(observed_interrupts: Num, observed_seconds: Num, ob
     return observed_interrupts / observed_seconds / observed_nodes
 
 
+@formula(unit="1/node", source="definition", label="failures per thousand node-days")
+def failures_per_thousand_node_days(failures_per_node_second: Num, seconds_per_day: Num) -> Num:
+    """Failures of one node in 1,000 days, as studies of failures print them.
+
+    >>> failures_per_thousand_node_days(0.0065 / 86_400, 86_400)
+    6.5
+    """
+    return failures_per_node_second * seconds_per_day * 1000
+
+
 @formula(unit="s", source="definition", label="observed mean time to interrupt")
 def observed_mean_time_to_interrupt(observed_seconds: Num, observed_interrupts: Num) -> Num:
     """Mean time to interrupt (MTTI) that the counted interrupts show.
@@ -40,7 +51,7 @@ def observed_mean_time_to_interrupt(observed_seconds: Num, observed_interrupts: 
     return observed_seconds / observed_interrupts
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", high=1)
 def interrupts_share(interrupts_of_cause: Num, observed_interrupts: Num) -> Num:
     """Share of the interrupts that one cause accounts for.
 
@@ -73,16 +84,16 @@ def observed_gpus(observed_nodes: Num, gpus_per_node: Num) -> Num:
 @formula(
     unit="s",
     source=MODEL,
-    where="nodes in series, and failures that stop all nodes: 1/(n·λ + λ0)",
+    where="nodes in series: 1/(n·λ)",
     label="mean time to interrupt",
 )
-def job_mean_time_to_interrupt(nodes_in_job: Num, failures_per_node_second: Num, common_failures_per_second: Num) -> Num:
+def job_mean_time_to_interrupt(nodes_in_job: Num, failures_per_node_second: Num) -> Num:
     """Mean time to interrupt (MTTI) of a job that stops when any of its nodes fails.
 
-    >>> job_mean_time_to_interrupt(2048, 0.0065 / 86_400, 0) / 3600
+    >>> job_mean_time_to_interrupt(2048, 0.0065 / 86_400) / 3600
     1.8028...
     """
-    return 1 / (nodes_in_job * failures_per_node_second + common_failures_per_second)
+    return 1 / (nodes_in_job * failures_per_node_second)
 
 
 @formula(unit="s", source="limelead-quartz", where="note on availability")
@@ -136,7 +147,11 @@ def daly_interval(checkpoint_dump_seconds: Num, job_mean_time_to_interrupt: Num)
 
 
 @formula(
-    unit="1", source="young1974", where="the overhead at Young's interval, without restarts", label="least checkpoint overhead"
+    unit="1",
+    source="young1974",
+    where="the overhead at Young's interval, without restarts",
+    label="least checkpoint overhead",
+    high=1,
 )
 def least_waste(checkpoint_dump_seconds: Num, job_mean_time_to_interrupt: Num) -> Num:
     """Checkpoint overhead (share of time lost) at the optimal interval: √(2δ/M).
@@ -147,81 +162,201 @@ def least_waste(checkpoint_dump_seconds: Num, job_mean_time_to_interrupt: Num) -
     return (2 * checkpoint_dump_seconds / job_mean_time_to_interrupt) ** 0.5
 
 
-@formula(unit="1", source="young1974", where="δ/τ + τ/2M", label="overhead of synchronous checkpoints")
-def synchronous_waste(checkpoint_dump_seconds: Num, checkpoint_interval: Num, job_mean_time_to_interrupt: Num) -> Num:
-    """Overhead of synchronous checkpoints: share of time lost to dumps, for which the GPUs wait, and to repeated work.
+@formula(unit="s", source=MODEL, where="min(1 h, M/10)", label="checkpoint interval as practised")
+def practised_interval(longest_interval: Num, interval_share: Num, job_mean_time_to_interrupt: Num) -> Num:
+    """Interval of asynchronous checkpoints as practised: a share of the mean time to interrupt, and at most an hour.
 
-    >>> round(synchronous_waste(11.364, 495.5, 3.093 * 3600), 4)
-    0.0452
+    >>> practised_interval(3600, 0.1, 11_134)
+    1113.4
     """
-    return checkpoint_dump_seconds / checkpoint_interval + checkpoint_interval / (2 * job_mean_time_to_interrupt)
+    return minimum(longest_interval, interval_share * job_mean_time_to_interrupt)
 
 
-@formula(unit="1", source=MODEL, where="δs/τ + (k·τ/2 + drain)/M", label="overhead of asynchronous checkpoints")
-def asynchronous_waste(
-    device_copy_seconds: Num,
-    checkpoint_interval: Num,
-    persistent_every: Num,
+@formula(unit="s", source="young1974", where="√(2(s·δ + k·b)·M)/k, at most an hour", label="interval of least overhead")
+def least_overhead_interval(
+    longest_interval: Num,
+    stopped_share: Num,
     checkpoint_dump_seconds: Num,
+    persistent_every: Num,
+    checkpoint_staging_seconds: Num,
     job_mean_time_to_interrupt: Num,
 ) -> Num:
-    """Overhead of asynchronous checkpoints: share of time lost to copies into host memory and to work since the last drain.
+    """Interval at which a given dump time loses least, and at most an hour.
 
-    >>> round(asynchronous_waste(0.01, 900, 1, 900, 3.093 * 3600), 4)
-    0.1213
+    >>> round(least_overhead_interval(3600, 1, 11.364, 1, 0, 3.093 * 3600), 1)
+    503.1
     """
-    return (
-        device_copy_seconds / checkpoint_interval
-        + (persistent_every * checkpoint_interval / 2 + checkpoint_dump_seconds) / job_mean_time_to_interrupt
+    return minimum(
+        longest_interval,
+        (
+            2
+            * (stopped_share * checkpoint_dump_seconds + persistent_every * checkpoint_staging_seconds)
+            * job_mean_time_to_interrupt
+        )
+        ** 0.5
+        / persistent_every,
     )
 
 
-@formula(unit="1", source="definition", label="goodput loss from restores")
-def restart_waste(restart_seconds: Num, job_mean_time_to_interrupt: Num) -> Num:
-    """Goodput loss from restores: share of time that the job spends reading checkpoints after interrupts.
+@formula(
+    unit="s", source=MODEL, where="the longest of the practised interval and S/(x·k·B)", label="interval that the drain allows"
+)
+def drained_interval(practised_interval: Num, checkpoint_dump_seconds: Num, drain_fraction: Num, persistent_every: Num) -> Num:
+    """Practised interval, or a longer one where a given bandwidth takes longer to drain a checkpoint.
 
-    >>> round(restart_waste(600, 3.093 * 3600), 4)
-    0.0539
+    >>> drained_interval(1113.4, 2000, 1, 1)
+    2000.0
     """
-    return restart_seconds / job_mean_time_to_interrupt
+    return maximum(practised_interval, checkpoint_dump_seconds / (drain_fraction * persistent_every))
+
+
+@formula(unit="1", source=MODEL, where="w − R/M", label="overhead left beside restores", high=1)
+def waste_left_after_restores(waste_allowed: Num, restart_waste: Num) -> Num:
+    """Allowed overhead that remains for checkpoints and repeated work.
+
+    >>> waste_left_after_restores(0.05, 0.01)
+    0.04
+    """
+    return waste_allowed - restart_waste
 
 
 @formula(
-    unit="B/s",
+    unit="s",
     source=MODEL,
-    where="B ≥ 2S/(w²M), from the overhead at Young's interval",
-    label="write bandwidth for the allowed overhead",
+    where="M·(√(s² + 2(W·s + k·b/M)) − s)/k, which takes the least bandwidth for the overhead W; at most an hour",
+    label="interval for the allowed overhead",
 )
-def bandwidth_for_waste(checkpoint_bytes: Num, waste_allowed: Num, job_mean_time_to_interrupt: Num) -> Num:
-    """Write bandwidth at which synchronous checkpoints at the optimal interval stay within the allowed overhead.
+def interval_for_waste(
+    longest_interval: Num,
+    stopped_share: Num,
+    waste_left_after_restores: Num,
+    persistent_every: Num,
+    checkpoint_staging_seconds: Num,
+    job_mean_time_to_interrupt: Num,
+) -> Num:
+    """Interval at which the allowed overhead takes the least write bandwidth, and at most an hour.
 
-    >>> round(bandwidth_for_waste(5.682e12, 0.05, 3.093 * 3600) / 1e9)
-    408
+    >>> round(interval_for_waste(3600, 1, 0.05, 1, 0, 11_134), 1)
+    543.4
     """
-    return 2 * checkpoint_bytes / (waste_allowed * waste_allowed * job_mean_time_to_interrupt)
+    return minimum(
+        longest_interval,
+        job_mean_time_to_interrupt
+        * (
+            (
+                stopped_share * stopped_share
+                + 2
+                * (
+                    waste_left_after_restores * stopped_share
+                    + persistent_every * checkpoint_staging_seconds / job_mean_time_to_interrupt
+                )
+            )
+            ** 0.5
+            - stopped_share
+        )
+        / persistent_every,
+    )
 
 
-@formula(unit="1", source=MODEL, where="w − τ/2M", label="overhead left for dumps")
-def waste_left_for_dumps(waste_allowed: Num, checkpoint_interval: Num, job_mean_time_to_interrupt: Num) -> Num:
-    """Allowed overhead that remains for dumps at a fixed interval; at zero or below no bandwidth suffices.
+@formula(unit="1", source=MODEL, where="b/τ + k·τ/2M + R/M", label="overhead without writing", high=1)
+def overhead_without_writing(
+    checkpoint_staging_seconds: Num,
+    checkpoint_interval: Num,
+    persistent_every: Num,
+    job_mean_time_to_interrupt: Num,
+    restart_waste: Num,
+) -> Num:
+    """Share of time that an interval loses at any bandwidth: staging, half an interval of repeated work, and restores.
 
-    >>> round(waste_left_for_dumps(0.05, 900, 3.093 * 3600), 4)
+    >>> round(overhead_without_writing(0, 900, 1, 3.093 * 3600, 0.01), 4)
+    0.0504
+    """
+    return (
+        checkpoint_staging_seconds / checkpoint_interval
+        + persistent_every * checkpoint_interval / (2 * job_mean_time_to_interrupt)
+        + restart_waste
+    )
+
+
+@formula(unit="1", source=MODEL, where="R/M + √(2·k·b/M), at the best interval", label="least overhead without writing", high=1)
+def least_overhead_without_writing(
+    restart_waste: Num, persistent_every: Num, checkpoint_staging_seconds: Num, job_mean_time_to_interrupt: Num
+) -> Num:
+    """Share of time that staging, repeated work and restores take at any interval.
+
+    >>> round(least_overhead_without_writing(0.01, 1, 1.8, 3600), 4)
+    0.0416
+    """
+    return restart_waste + (2 * persistent_every * checkpoint_staging_seconds / job_mean_time_to_interrupt) ** 0.5
+
+
+@formula(unit="1", source=MODEL, where="w − b/τ − k·τ/2M − R/M", label="overhead left for writing", high=1)
+def waste_left_for_dumps(waste_allowed: Num, overhead_without_writing: Num) -> Num:
+    """Allowed overhead that remains for writing at an interval; at zero or below no bandwidth suffices.
+
+    >>> round(waste_left_for_dumps(0.05, 0.0404), 4)
     0.0096
     """
-    return waste_allowed - checkpoint_interval / (2 * job_mean_time_to_interrupt)
+    return waste_allowed - overhead_without_writing
 
 
-@formula(unit="B/s", source=MODEL, where="S/(τ·(w − τ/2M))")
-def bandwidth_for_interval(checkpoint_bytes: Num, checkpoint_interval: Num, waste_left_for_dumps: Num) -> Num:
-    """Write bandwidth at which synchronous checkpoints at a fixed interval stay within the allowed overhead.
+@formula(unit="s", source=MODEL, where="2·W·M/k", label="longest interval for the allowed overhead")
+def longest_interval_for_waste(waste_left_after_restores: Num, job_mean_time_to_interrupt: Num, persistent_every: Num) -> Num:
+    """Interval whose repeated work alone takes the allowed overhead.
 
-    >>> round(bandwidth_for_interval(5.682e12, 900, 0.0096) / 1e9)
-    658
+    >>> longest_interval_for_waste(0.05, 10_000, 1)
+    1000.0
     """
-    return checkpoint_bytes / (checkpoint_interval * waste_left_for_dumps)
+    return 2 * waste_left_after_restores * job_mean_time_to_interrupt / persistent_every
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="s", source=MODEL, where="(W − b/τ − k·τ/2M)/(s/(k·τ) + 1/M)", label="time to write for the allowed overhead")
+def dump_seconds_for_waste(
+    waste_left_for_dumps: Num,
+    stopped_share: Num,
+    persistent_every: Num,
+    checkpoint_interval: Num,
+    job_mean_time_to_interrupt: Num,
+) -> Num:
+    """Time that writing a checkpoint may take within the allowed overhead.
+
+    >>> round(dump_seconds_for_waste(0.0096, 1, 1, 900, 3.093 * 3600), 2)
+    7.99
+    """
+    return waste_left_for_dumps / (stopped_share / (persistent_every * checkpoint_interval) + 1 / job_mean_time_to_interrupt)
+
+
+@formula(unit="s", source=MODEL, where="min(x·k·τ, t)", label="drain window")
+def drain_window(drain_fraction: Num, persistent_every: Num, checkpoint_interval: Num, drain_time: Num) -> Num:
+    """Time in which an asynchronous checkpoint drains: a share of its interval, and at most the time allowed.
+
+    >>> drain_window(0.1, 1, 3600, 120), drain_window(0.1, 1, 600, 120)
+    (120, 60.0)
+    """
+    return minimum(drain_fraction * persistent_every * checkpoint_interval, drain_time)
+
+
+@formula(unit="s", source=MODEL, where="x·k·τ", label="share of the interval for the drain")
+def drain_share_of_interval(drain_fraction: Num, persistent_every: Num, checkpoint_interval: Num) -> Num:
+    """Share of the interval in which an asynchronous checkpoint drains.
+
+    >>> drain_share_of_interval(0.1, 1, 3600)
+    360.0
+    """
+    return drain_fraction * persistent_every * checkpoint_interval
+
+
+@formula(unit="s", source="definition", label="drain window for the allowed overhead")
+def drain_window_for_waste(dump_seconds_for_waste: Num, drain_window: Num) -> Num:
+    """Drain window that keeps the allowed overhead and ends in time.
+
+    >>> drain_window_for_waste(300, 120)
+    120
+    """
+    return minimum(dump_seconds_for_waste, drain_window)
+
+
+@formula(unit="B/s", source="definition", label="write bandwidth of the dump or drain time allowed")
 def bandwidth_for_dump(checkpoint_bytes: Num, dump_seconds_allowed: Num) -> Num:
     """Write bandwidth that writes a checkpoint within the time allowed.
 
@@ -231,90 +366,91 @@ def bandwidth_for_dump(checkpoint_bytes: Num, dump_seconds_allowed: Num) -> Num:
     return checkpoint_bytes / dump_seconds_allowed
 
 
-@formula(
-    unit="B/s",
-    source=MODEL,
-    where="S/(x·k·τ): every k-th checkpoint, drain window x of its interval",
-    label="write bandwidth of the drain window",
-)
-def drain_bandwidth(checkpoint_bytes: Num, drain_fraction: Num, persistent_every: Num, checkpoint_interval: Num) -> Num:
-    """Write bandwidth that drains an asynchronous checkpoint within its drain window.
-
-    >>> drain_bandwidth(5.682e12, 1, 1, 900) / 1e9
-    6.3133...
-    """
-    return checkpoint_bytes / (drain_fraction * persistent_every * checkpoint_interval)
-
-
-@formula(unit="s", source=MODEL, where="S/(x·k·B)", label="shortest interval of the drain window")
-def drain_limited_interval(checkpoint_bytes: Num, drain_fraction: Num, persistent_every: Num, write_bandwidth: Num) -> Num:
-    """Shortest interval at which a given bandwidth drains each asynchronous checkpoint within its drain window.
-
-    >>> drain_limited_interval(5.682e12, 1, 1, 500e9)
-    11.364
-    """
-    return checkpoint_bytes / (drain_fraction * persistent_every * write_bandwidth)
-
-
-@formula(
-    unit="1/s",
-    source=MODEL,
-    where="k·(½ + x)/M: half an interval and its drain are lost per interrupt",
-    label="overhead per second of the interval",
-)
-def waste_per_second_of_interval(drain_fraction: Num, persistent_every: Num, job_mean_time_to_interrupt: Num) -> Num:
-    """Overhead that each second of an asynchronous checkpoint interval adds.
-
-    >>> 0.05 / waste_per_second_of_interval(1, 1, 3.093 * 3600)
-    371.16
-    """
-    return persistent_every * (0.5 + drain_fraction) / job_mean_time_to_interrupt
-
-
-@formula(
-    unit="1", source=MODEL, where="w² − 4·a·δs; below zero no interval is that cheap", label="margin of the allowed overhead"
-)
-def waste_margin(waste_allowed: Num, waste_per_second_of_interval: Num, device_copy_seconds: Num) -> Num:
-    """Allowed overhead squared, less the part for copies into host memory; below zero no interval meets it.
-
-    >>> waste_margin(0.05, 0.0001, 0.0)
-    0.0025
-    """
-    return waste_allowed * waste_allowed - 4 * waste_per_second_of_interval * device_copy_seconds
-
-
-@formula(
-    unit="s",
-    source=MODEL,
-    where="larger root of δs/τ + a·τ = w, or the interval of least overhead √(δs/a)",
-    label="interval for the allowed overhead",
-)
-def interval_for_waste(
-    waste_allowed: Num, waste_margin: Num, waste_per_second_of_interval: Num, device_copy_seconds: Num
+@formula(unit="s", source=MODEL, where="fixed part + bytes per GPU ÷ staging rate", label="time to stage a checkpoint")
+def checkpoint_staging_seconds(
+    staging_fixed_seconds: Num, checkpoint_bytes_per_rank_max: Num, staging_bandwidth_per_gpu: Num
 ) -> Num:
-    """Longest interval of asynchronous checkpoints within the allowed overhead; else the interval of least overhead.
+    """Stall per asynchronous checkpoint: time in which GPUs wait for its copy into host memory.
 
-    >>> interval_for_waste(0.05, 0.0025, 0.05 / 371.16, 0)
-    371.16
+    >>> round(checkpoint_staging_seconds(0.5, 988e9 / 1_856, 1.7e9), 2)
+    0.81
     """
-    return where(
-        waste_margin >= 0,
-        (waste_allowed + maximum(waste_margin, 0) ** 0.5) / (2 * waste_per_second_of_interval),
-        (device_copy_seconds / waste_per_second_of_interval) ** 0.5,
-    )
+    return staging_fixed_seconds + checkpoint_bytes_per_rank_max / staging_bandwidth_per_gpu
 
 
-@formula(unit="s", source=MODEL, where="bytes per GPU ÷ device-to-host rate")
-def device_copy_seconds(checkpoint_bytes_per_rank_max: Num, device_to_host_bandwidth: Num) -> Num:
-    """Stall per asynchronous checkpoint: time in which GPUs wait for the copy into host memory.
+@formula(unit="1", source="definition", label="training time lost to staging", high=1)
+def staging_overhead(checkpoint_staging_seconds: Num, checkpoint_interval: Num) -> Num:
+    """Share of time in which GPUs wait for the copy of an asynchronous checkpoint into host memory.
 
-    >>> device_copy_seconds(347e6, 50e9)
-    0.00694
+    >>> staging_overhead(0.9, 900)
+    0.001
     """
-    return checkpoint_bytes_per_rank_max / device_to_host_bandwidth
+    return checkpoint_staging_seconds / checkpoint_interval
 
 
-@formula(unit="1", source="definition", label="checkpoint stall fraction")
+@formula(unit="1", source=MODEL, where="s·δ/(k·τ)", label="training time lost while checkpoints are written", high=1)
+def writing_overhead(stopped_share: Num, checkpoint_dump_seconds: Num, persistent_every: Num, checkpoint_interval: Num) -> Num:
+    """Share of time lost while checkpoints are written: the slow-down of a drain, or all of a dump.
+
+    >>> writing_overhead(0.5, 90, 1, 900)
+    0.05
+    """
+    return stopped_share * checkpoint_dump_seconds / (persistent_every * checkpoint_interval)
+
+
+@formula(unit="1", source="young1974", where="(k·τ/2 + δ)/M", label="work repeated after interrupts", high=1)
+def lost_work_overhead(
+    persistent_every: Num, checkpoint_interval: Num, checkpoint_dump_seconds: Num, job_mean_time_to_interrupt: Num
+) -> Num:
+    """Share of time spent again on work since the last checkpoint: half an interval, and the dump or drain.
+
+    >>> round(lost_work_overhead(1, 1113.4, 111.34, 11_134), 4)
+    0.06
+    """
+    return (persistent_every * checkpoint_interval / 2 + checkpoint_dump_seconds) / job_mean_time_to_interrupt
+
+
+@formula(unit="1", source="definition", label="goodput loss from restores", high=1)
+def restart_waste(restart_seconds: Num, job_mean_time_to_interrupt: Num) -> Num:
+    """Goodput loss from restores: share of time that the job spends reading checkpoints after interrupts.
+
+    >>> round(restart_waste(600, 3.093 * 3600), 4)
+    0.0539
+    """
+    return restart_seconds / job_mean_time_to_interrupt
+
+
+@formula(unit="1", source=MODEL, where="b/τ + s·δ/(k·τ) + (k·τ/2 + δ)/M + R/M", label="checkpoint overhead", high=1)
+def checkpoint_overhead(staging_overhead: Num, writing_overhead: Num, lost_work_overhead: Num, restart_waste: Num) -> Num:
+    """Storage's part of the time lost: staging, writing, repeated work and restores.
+
+    >>> round(checkpoint_overhead(0.001, 0.05, 0.06, 0.01), 3)
+    0.121
+    """
+    return staging_overhead + writing_overhead + lost_work_overhead + restart_waste
+
+
+@formula(unit="1", source="kokolis2024", where="u0 of E[ETTR], and the restore", label="time lost to restarts", high=1)
+def restart_overhead(restart_seconds: Num, reschedule_seconds: Num, job_mean_time_to_interrupt: Num) -> Num:
+    """Share of time that restarts take: detection, new nodes and start of the job, and the restore.
+
+    >>> round(restart_overhead(120, 600, 11_134), 4)
+    0.0647
+    """
+    return (restart_seconds + reschedule_seconds) / job_mean_time_to_interrupt
+
+
+@formula(unit="1", source="kokolis2024", where="1 − E[ETTR]", label="total overhead", high=1)
+def total_overhead(checkpoint_overhead: Num, reschedule_seconds: Num, job_mean_time_to_interrupt: Num) -> Num:
+    """Share of time lost: storage's part, and detection, new nodes and start of the job after each interrupt.
+
+    >>> round(total_overhead(0.12, 600, 11_134), 4)
+    0.1739
+    """
+    return checkpoint_overhead + reschedule_seconds / job_mean_time_to_interrupt
+
+
+@formula(unit="1", source="definition", label="checkpoint stall fraction", high=1)
 def checkpoint_stall_fraction(checkpoint_stall_seconds: Num, checkpoint_interval: Num) -> Num:
     """Share of time in which GPUs wait for checkpoints.
 
@@ -325,45 +461,14 @@ def checkpoint_stall_fraction(checkpoint_stall_seconds: Num, checkpoint_interval
 
 
 @formula(
-    unit="1",
-    source="young1974",
-    where="τ/M: the overhead where this interval is optimal",
-    label="overhead of the optimal interval",
+    unit="1", source="definition", where="δ/(k·(τ + stall))", label="share of time in which a run writes checkpoints", high=1
 )
-def waste_at_interval(checkpoint_interval: Num, job_mean_time_to_interrupt: Num) -> Num:
-    """Overhead of synchronous checkpoints where this interval is the optimal one.
+def drain_duty(
+    checkpoint_dump_seconds: Num, persistent_every: Num, checkpoint_interval: Num, checkpoint_stall_seconds: Num
+) -> Num:
+    """Share of time in which a run writes checkpoints to shared storage.
 
-    >>> waste_at_interval(556.7, 11_134)
-    0.05
+    >>> round(drain_duty(111.34, 1, 1113.4, 0.704), 4)
+    0.0999
     """
-    return checkpoint_interval / job_mean_time_to_interrupt
-
-
-@formula(
-    unit="1",
-    source=MODEL,
-    where="farthest from the chord of w ↦ w⁻² over the range shown",
-    label="overhead at the knee of synchronous checkpoints",
-)
-def knee_waste_synchronous(waste_from: Num, waste_to: Num) -> Num:
-    """Overhead at the knee of bandwidth over overhead, synchronous: below it the bandwidth soars, above it little is saved.
-
-    >>> round(knee_waste_synchronous(0.01, 0.2), 4)
-    0.0336
-    """
-    return (2 * (waste_to * waste_from) ** 2 / (waste_to + waste_from)) ** (1 / 3)
-
-
-@formula(
-    unit="1",
-    source=MODEL,
-    where="farthest from the chord of w ↦ w⁻¹ over the range shown",
-    label="overhead at the knee of asynchronous checkpoints",
-)
-def knee_waste_asynchronous(waste_from: Num, waste_to: Num) -> Num:
-    """Overhead at the knee of bandwidth over overhead, asynchronous: the bandwidth falls in proportion to the overhead.
-
-    >>> round(knee_waste_asynchronous(0.01, 0.2), 4)
-    0.0447
-    """
-    return (waste_from * waste_to) ** 0.5
+    return checkpoint_dump_seconds / (persistent_every * (checkpoint_interval + checkpoint_stall_seconds))

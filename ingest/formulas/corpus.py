@@ -24,7 +24,7 @@ input_quantity("unreadable_bytes", "B", "Stored bytes that hold no readable text
 input_quantity("documents", "document", "Documents: lines, rows, members or files, by format.", above=False, whole=True)
 
 
-@formula(unit="B/token", source="definition")
+@formula(unit="B/token", source="definition", low=0.1, high=1e6, above=False)
 def bytes_per_token(corpus_bytes: Num, tokens: Num) -> Num:
     """Text bytes that one token stands for: totals over totals, never a mean of ratios.
 

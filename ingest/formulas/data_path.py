@@ -25,8 +25,20 @@ input_quantity("reference_io_bytes", "B", "Size of the requests at which a ceili
 input_quantity("request_seconds", "s", "Latency of a single small request.")
 input_quantity("requests_in_flight_per_node", "1/node", "Queue depth of one node: outstanding I/Os.",
     whole=True, label="queue depth per node")  # fmt: skip
-input_quantity("readers_per_gpu", "1/GPU", "Threads that read for one GPU.", whole=True)
+input_quantity("readers_per_gpu", "1/GPU", "Threads that read for one GPU.", whole=True, label="readers per GPU")
+input_quantity("requesting_threads", "1", "Threads of one client, one outstanding request each.", whole=True)
 input_quantity("request_bytes_max", "B/file", "Largest read request that a client sends for one open file.")
+
+# The way between nodes and storage
+input_quantity("fabric_islands", "1", "Islands of nodes, each with its own links to the storage.", whole=True)
+input_quantity("fabric_island_bandwidth", "B/s", "Bandwidth between one island and the storage.")
+input_quantity(
+    "fabric_oversubscription", "1", "Bandwidth of the nodes’ storage NICs over that of the switches’ uplinks.", low=1
+)
+input_quantity("fabric_gateways", "1", "Routers or gateways between nodes and storage.", whole=True)
+input_quantity("fabric_gateway_bandwidth", "B/s", "Bandwidth of one router or gateway.")
+input_quantity("fabric_ports", "1", "Ports on the side of the storage.", whole=True)
+input_quantity("fabric_port_bandwidth", "B/s", "Bandwidth of one port on the side of the storage.")
 
 # What comes out of it
 input_quantity("read_bandwidth_available", "B/s", "Read bandwidth of the narrowest known layer.")
@@ -79,6 +91,16 @@ def client_bandwidth_of_nics(nic_efficiency: Num, storage_nic_bandwidth_per_node
 
     >>> client_bandwidth_of_nics(0.93, 80e9)
     74400000000.0
+    """
+    return nic_efficiency * storage_nic_bandwidth_per_node
+
+
+@formula(unit="B/s/node", source="definition")
+def client_write_bandwidth_of_nics(nic_efficiency: Num, storage_nic_bandwidth_per_node: Num) -> Num:
+    """Write bandwidth of a node over a protocol that fills its storage NICs to a known share.
+
+    >>> client_write_bandwidth_of_nics(0.9, 80e9)
+    72000000000.0
     """
     return nic_efficiency * storage_nic_bandwidth_per_node
 
@@ -153,6 +175,16 @@ def units_creates_ceiling(unit_creates_per_second: Num, units: Num) -> Num:
     return unit_creates_per_second * units
 
 
+@formula(unit="file", source="definition")
+def units_files_ceiling(unit_files_max: Num, units: Num) -> Num:
+    """Files that the units can hold.
+
+    >>> units_files_ceiling(1_000_000_000, 3)
+    3000000000
+    """
+    return unit_files_max * units
+
+
 @formula(unit="1/s", source="definition")
 def units_requests_ceiling(unit_io_per_second: Num, units: Num) -> Num:
     """IOPS of the units.
@@ -161,6 +193,16 @@ def units_requests_ceiling(unit_io_per_second: Num, units: Num) -> Num:
     6000000
     """
     return unit_io_per_second * units
+
+
+@formula(unit="B/s", source="definition")
+def requests_read_ceiling(units_requests_ceiling: Num, io_bytes: Num) -> Num:
+    """Read bandwidth of the units at their IOPS.
+
+    >>> requests_read_ceiling(6_000_000, 4096)
+    24576000000
+    """
+    return units_requests_ceiling * io_bytes
 
 
 @formula(unit="B/s/node", source="definition")
@@ -213,7 +255,7 @@ def waiting_bytes(request_seconds: Num, client_bandwidth_per_node: Num, requests
     return request_seconds * client_bandwidth_per_node / requests_in_flight_per_node
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", high=1)
 def read_efficiency_at_io_size(io_bytes: Num, waiting_bytes: Num) -> Num:
     """Share of the bandwidth that requests of one size reach: size ÷ (size + bytes lost to latency).
 
@@ -223,7 +265,7 @@ def read_efficiency_at_io_size(io_bytes: Num, waiting_bytes: Num) -> Num:
     return io_bytes / (io_bytes + waiting_bytes)
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", high=1)
 def read_efficiency_at_reference(reference_io_bytes: Num, waiting_bytes: Num) -> Num:
     """Share of the bandwidth that a stream reaches at the I/O size at which the ceiling was measured.
 
@@ -361,3 +403,63 @@ def gpus_fed_by_unit(unit_read_bandwidth: Num, ingest_bandwidth_per_gpu: Num) ->
     36.31
     """
     return unit_read_bandwidth / ingest_bandwidth_per_gpu
+
+
+@formula(unit="B/s", source="definition")
+def fabric_bandwidth_needed(read_bandwidth_needed: Num, write_bandwidth_needed: Num) -> Num:
+    """Bandwidth that the network between nodes and storage needs in the busier direction.
+
+    >>> fabric_bandwidth_needed(500e9, 300e9)
+    500000000000.0
+    """
+    return maximum(read_bandwidth_needed, write_bandwidth_needed)
+
+
+@formula(unit="B/s", source="definition")
+def fabric_uplinks_ceiling(nics_read_ceiling: Num, fabric_oversubscription: Num) -> Num:
+    """Bandwidth that the uplinks of the switches leave to the storage NICs of all nodes.
+
+    >>> fabric_uplinks_ceiling(1.2e12, 3)
+    400000000000.0
+    """
+    return nics_read_ceiling / fabric_oversubscription
+
+
+@formula(unit="B/s", source="definition")
+def fabric_islands_ceiling(fabric_islands: Num, fabric_island_bandwidth: Num) -> Num:
+    """Bandwidth between all islands and the storage.
+
+    >>> fabric_islands_ceiling(4, 200e9)
+    800000000000.0
+    """
+    return fabric_islands * fabric_island_bandwidth
+
+
+@formula(unit="B/s", source="definition")
+def fabric_gateways_ceiling(fabric_gateways: Num, fabric_gateway_bandwidth: Num) -> Num:
+    """Bandwidth of all routers or gateways.
+
+    >>> fabric_gateways_ceiling(8, 25e9)
+    200000000000.0
+    """
+    return fabric_gateways * fabric_gateway_bandwidth
+
+
+@formula(unit="B/s", source="definition")
+def fabric_ports_ceiling(fabric_ports: Num, fabric_port_bandwidth: Num) -> Num:
+    """Bandwidth of all ports on the side of the storage.
+
+    >>> fabric_ports_ceiling(16, 50e9)
+    800000000000.0
+    """
+    return fabric_ports * fabric_port_bandwidth
+
+
+@formula(unit="1/s", source="little1961", label="IOPS of the threads")
+def requests_of_threads(requesting_threads: Num, request_seconds: Num) -> Num:
+    """IOPS of threads that wait for each request: Little's law.
+
+    >>> round(requests_of_threads(1, 28e-6)), round(requests_of_threads(256, 28e-6))
+    (35714, 9142857)
+    """
+    return requesting_threads / request_seconds

@@ -18,8 +18,9 @@ input_quantity("pipeline_input_tokens", "token", "Published tokens that went in.
 input_quantity("pipeline_output_tokens", "token", "Published tokens that came out.")
 input_quantity("extracted_share", "1", "Bytes of extracted text over bytes of the raw input, each as stored.")
 input_quantity("pipeline_output_share", "1", "Stored bytes of one byte of clean text where the pipeline's ratio counts it.",
+    high=1, default=1)  # fmt: skip
+input_quantity("clean_stored_share", "1", "Stored bytes of one byte of clean text where it is kept.", high=1,
     default=1)  # fmt: skip
-input_quantity("clean_stored_share", "1", "Stored bytes of one byte of clean text where it is kept.", default=1)
 input_quantity("dedup_hashes", "1/document", "Hash values that deduplication keeps for each document.",
     above=False, whole=True, default=0)  # fmt: skip
 input_quantity("documents_before_dedup", "1", "Documents that reach deduplication for each one that leaves it.",
@@ -114,7 +115,7 @@ def bytes_kept(pipeline_output_bytes: Num, pipeline_input_bytes: Num) -> Num:
     return pipeline_output_bytes / pipeline_input_bytes
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", high=1)
 def documents_kept(pipeline_output_documents: Num, pipeline_input_documents: Num) -> Num:
     """Documents that a pipeline keeps.
 
@@ -124,7 +125,7 @@ def documents_kept(pipeline_output_documents: Num, pipeline_input_documents: Num
     return pipeline_output_documents / pipeline_input_documents
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", high=1)
 def tokens_kept(pipeline_output_tokens: Num, pipeline_input_tokens: Num) -> Num:
     """Tokens that a pipeline keeps.
 

@@ -11,7 +11,8 @@ input_quantity("bits_per_byte", "1/B", "A byte.", default=8)
 
 # What a format adds
 input_quantity("encoding_factor", "1", "Bytes that the format writes for one byte of payload, before compression.", default=1)
-input_quantity("compressed_share", "1", "Stored over written bytes; 1 where the format does not compress.", default=1)
+input_quantity("compressed_share", "1", "Stored over written bytes; 1 where the format does not compress.", high=1,
+    default=1)  # fmt: skip
 input_quantity("container_bytes_per_record", "B/sample", "Bytes that the format puts around each record.",
     above=False, default=0)  # fmt: skip
 input_quantity("index_bytes_per_record", "B/sample", "Bytes that an index holds for each record.", above=False, default=0)
@@ -181,7 +182,7 @@ def dataset_bytes(content_bytes: Num, shards: Num, shard_overhead_bytes: Num) ->
     return content_bytes + shards * shard_overhead_bytes
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", low=-0.99, above=False)
 def dataset_overhead_share(dataset_bytes: Num, payload_bytes: Num) -> Num:
     """Bytes that the format adds, over the payload; below 0 where it compresses more than it adds.
 

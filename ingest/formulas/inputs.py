@@ -12,7 +12,7 @@ input_quantity("storage_nic_bandwidth_per_node", "B/s/node", "Bandwidth of the N
 # The model and its data
 input_quantity("flops_per_sample", "FLOP/sample", "Forward and backward pass of one sample.", label="FLOP per sample")
 input_quantity("sample_bytes", "B/sample", "Bytes of one sample in the chosen encoding, as stored by default.",
-    label="sample size")  # fmt: skip
+    low=1, above=False, label="sample size")  # fmt: skip
 input_quantity("samples_per_file", "sample/file", "Samples that one file holds.")
 input_quantity("dataset_samples", "sample", "Samples of one epoch.")
 input_quantity("training_tokens", "token", "Tokens of the whole training run.")
@@ -101,6 +101,8 @@ input_quantity("extra_bytes_per_rank", "B/GPU", "Buffers, random-number and data
 # How the job is laid out, and who writes
 input_quantity("tensor_parallel", "GPU", "GPUs that share each layer.", whole=True, default=1)
 input_quantity("pipeline_parallel", "1", "Stages that the layers are cut into.", whole=True, default=1)
+input_quantity("expert_parallel", "1", "Ranks that share the experts of a layer.", whole=True, default=1)
+input_quantity("expert_share", "1", "Share of the parameters that lie in experts.", above=False, high=1, default=0)
 input_quantity("ranks_writing_weights", "GPU", "Ranks that share in writing the weights.", whole=True)
 input_quantity("ranks_writing_optimizer", "GPU", "Ranks that share in writing the optimizer states.", whole=True)
 input_quantity("largest_stage_factor", "1", "Largest pipeline stage over the mean one.", low=1, above=False, default=1)
@@ -115,25 +117,32 @@ input_quantity("observed_interrupts", "1", "Interrupts counted.", whole=True)
 input_quantity("interrupts_of_cause", "1", "Interrupts that one cause has.", whole=True)
 input_quantity("observed_seconds", "s", "Observation period of the counted interrupts.", label="observation period")
 input_quantity("observed_nodes", "node", "Nodes of the observed cluster.", whole=True)
-input_quantity("common_failures_per_second", "1/s", "Rate of failures that stop all nodes.", above=False, default=0)
+input_quantity("gpus_of_failures", "GPU", "GPUs of the jobs whose failure rate was published.", whole=True,
+    label="GPUs observed")  # fmt: skip
 input_quantity("uptime_share", "1", "Uptime: share of the time in which the job makes progress.", high=1)
 input_quantity("checkpoint_interval", "s", "Checkpoint interval: computing between two checkpoints.",
     label="checkpoint interval")  # fmt: skip
 input_quantity("checkpoint_write_bandwidth", "B/s", "Write bandwidth of checkpoints.", label="checkpoint write bandwidth")
 input_quantity("write_bandwidth", "B/s", "Write bandwidth of the storage that is available for checkpoints.")
 input_quantity("checkpoint_stall_seconds", "s", "Stall per checkpoint: time in which GPUs wait.", above=False)
-input_quantity("waste_allowed", "1", "Checkpoint overhead allowed: share of time for checkpoints and lost work.",
+input_quantity("waste_allowed", "1", "Checkpoint overhead allowed: share of time for checkpoints, lost work and restores.",
     high=0.25, label="checkpoint overhead allowed")  # fmt: skip
-input_quantity("waste_from", "1", "Low end of the checkpoint overhead shown.",
-    high=0.99, default=0.01, label="lowest checkpoint overhead shown")  # fmt: skip
-input_quantity("waste_to", "1", "High end of the checkpoint overhead shown.",
-    high=0.99, default=0.2, label="highest checkpoint overhead shown")  # fmt: skip
-input_quantity("dump_seconds_allowed", "s", "Time that one dump may take.")
+input_quantity("longest_interval", "s", "Longest checkpoint interval.")
+input_quantity("interval_share", "1", "Interval of asynchronous checkpoints as a share of the mean time to interrupt.", high=1)
+input_quantity("dump_seconds_allowed", "s", "Time that one dump or drain may take.")
+input_quantity("drain_time", "s", "Longest time in which an asynchronous checkpoint drains.", label="longest drain")
+input_quantity("slow_down", "1", "Share of training that is lost while an asynchronous checkpoint drains.",
+    above=False, high=1, label="slow-down while a checkpoint drains")  # fmt: skip
+input_quantity("stopped_share", "1", "Share of training that stops while a checkpoint is written: 1 where GPUs wait for it.",
+    above=False, high=1)  # fmt: skip
+input_quantity("staging_fixed_seconds", "s", "Fixed part of the copy of a checkpoint into host memory.", above=False)
+input_quantity("staging_bandwidth_per_gpu", "B/s/GPU", "Rate at which one GPU copies a checkpoint into host memory.")
+input_quantity("reschedule_seconds", "s", "Time from an interrupt to the start of the restore.", above=False,
+    label="reschedule time")  # fmt: skip
 input_quantity("drain_fraction", "1", "Drain window: share of the interval in which a checkpoint drains to storage.",
-    high=1, default=1, label="drain window")  # fmt: skip
+    high=1, label="drain window as a share of the interval")  # fmt: skip
 input_quantity("persistent_every", "1", "Every k-th checkpoint goes to shared storage.",
     whole=True, default=1, label="checkpoints per persistent checkpoint")  # fmt: skip
-input_quantity("device_to_host_bandwidth", "B/s/GPU", "Rate at which one GPU copies into host memory.")
 input_quantity("restart_read_bytes", "B", "Bytes that a restore reads.", label="bytes read by a restore")
 input_quantity("restart_seconds", "s", "Restore time: time within which a restart reads its checkpoint.", label="restore time")
 input_quantity("keep_last", "1", "Newest checkpoints that are kept.", whole=True)
@@ -180,3 +189,7 @@ input_quantity("vocabulary", "1", "Different token ids of the model.", whole=Tru
 input_quantity("narrow_vocabulary", "1", "Largest vocabulary whose ids fit into two bytes.", whole=True, default=65_536)
 input_quantity("narrow_id_bytes", "B/token", "Width of an id that fits into two bytes.", default=2)
 input_quantity("wide_id_bytes", "B/token", "Width of any other id.", default=4)
+
+# Caches
+input_quantity("single_node", "node", "One node.", low=1, high=1, above=False, default=1)
+input_quantity("warm_up_seconds", "s", "Time within which a run has filled its caches.", label="warm-up time")

@@ -85,26 +85,40 @@ def parameters_per_gpu(parameters: Num, tensor_parallel: Num, pipeline_parallel:
     return parameters / (tensor_parallel * pipeline_parallel)
 
 
+@formula(unit="parameter/GPU", source="definition")
+def resident_parameters_per_gpu(parameters_per_gpu: Num, expert_share: Num, expert_parallel: Num) -> Num:
+    """Parameters whose replicated states one GPU holds: its shard, with its share of the experts.
+
+    >>> round(resident_parameters_per_gpu(41.9e9, 0.975, 64) / 1e9, 2)
+    1.69
+    """
+    return parameters_per_gpu * (1 - expert_share + expert_share / expert_parallel)
+
+
 @formula(unit="B/GPU", source=ZERO, where="sec. 5, figure 1")
 def model_state_bytes_per_gpu(
-    parameters_per_gpu: Num,
+    resident_parameters_per_gpu: Num,
     replicated_bytes_per_parameter: Num,
+    parameters_per_gpu: Num,
     partitioned_bytes_per_parameter: Num,
     data_parallel: Num,
 ) -> Num:
     """Model states on one GPU.
 
-    >>> model_state_bytes_per_gpu(7.5e9, 2, 14, 64)
+    >>> model_state_bytes_per_gpu(7.5e9, 2, 7.5e9, 14, 64)
     16640625000.0
     """
-    return parameters_per_gpu * (replicated_bytes_per_parameter + partitioned_bytes_per_parameter / data_parallel)
+    return (
+        resident_parameters_per_gpu * replicated_bytes_per_parameter
+        + parameters_per_gpu * partitioned_bytes_per_parameter / data_parallel
+    )
 
 
 @formula(unit="B/GPU", source="ingest-checkpoint-model", where="M·u − replicated − residual")
 def memory_left_for_partitions(
     memory_bytes_per_gpu: Num,
     memory_utilization: Num,
-    parameters_per_gpu: Num,
+    resident_parameters_per_gpu: Num,
     replicated_bytes_per_parameter: Num,
     residual_bytes_per_gpu: Num,
 ) -> Num:
@@ -114,7 +128,9 @@ def memory_left_for_partitions(
     72000000000.0
     """
     return (
-        memory_bytes_per_gpu * memory_utilization - parameters_per_gpu * replicated_bytes_per_parameter - residual_bytes_per_gpu
+        memory_bytes_per_gpu * memory_utilization
+        - resident_parameters_per_gpu * replicated_bytes_per_parameter
+        - residual_bytes_per_gpu
     )
 
 
@@ -125,10 +141,11 @@ def gpus_to_hold(
     memory_left_for_partitions: Num,
     tensor_parallel: Num,
     pipeline_parallel: Num,
+    expert_parallel: Num,
 ) -> Num:
-    """GPUs that hold the model states; whole replicas of tensor × pipeline GPUs.
+    """GPUs that hold the model states; whole replicas of tensor × pipeline GPUs, as many as share the experts.
 
-    >>> gpus_to_hold(17e9, 16, 72e9, 1, 1)
+    >>> gpus_to_hold(17e9, 16, 72e9, 1, 1, 1)
     4
     """
     return (
@@ -137,12 +154,13 @@ def gpus_to_hold(
                 parameters
                 * partitioned_bytes_per_parameter
                 / memory_left_for_partitions
-                / (tensor_parallel * pipeline_parallel)
+                / (tensor_parallel * pipeline_parallel * expert_parallel)
             ),
             1,
         )
         * tensor_parallel
         * pipeline_parallel
+        * expert_parallel
     )
 
 

@@ -158,7 +158,7 @@ def draws_planned(
     return reading_margin * (variance_per_draw / cost_per_draw) ** 0.5 * total(rooted_costs_of_groups) / variance_allowed
 
 
-@formula(unit="1", source="hanley1983", where="the exact form of three over n")
+@formula(unit="1", source="hanley1983", where="the exact form of three over n", high=1)
 def unseen_share_high(risk: Num, draws: Num) -> Num:
     """Largest share of bytes that could be of a kind that no draw has shown.
 

@@ -1,10 +1,13 @@
 """One job and one cluster of a site. Data sets are in `site_datasets`, totals in `site_totals`."""
 
-from ingest.engine.expression import Num, maximum, minimum
+from ingest.engine.expression import Num, log, maximum, minimum
 from ingest.engine.registry import formula, input_quantity
 
+MODEL = "ingest-site-model"
 #: No growth on record lasted longer; beyond it a factor outgrows every number.
 MOST_PERIODS = 25
+#: The last complete checkpoint, and the one being written.
+CHECKPOINTS_ON_NODES = 2
 
 # One job
 input_quantity("concurrent_runs", "1", "Runs of the job at the same time.", whole=True, default=1, label="concurrent runs")
@@ -13,18 +16,42 @@ input_quantity("cold_share", "1", "Share of the first epoch (cold cache) that st
     above=False, high=1, default=1)  # fmt: skip
 input_quantity("warm_share", "1", "Share of later epochs that storage serves: less where nodes cache.",
     above=False, high=1, default=1)  # fmt: skip
-input_quantity("training_epochs", "1", "Epochs of a training run.")
+input_quantity("training_epochs", "1", "Epochs of a training run.", label="epochs of a run")
 input_quantity("training_samples", "sample", "Samples of the whole training run.", label="samples of a training run")
-input_quantity("request_bytes", "B", "Largest read request of a reader.", label="read request size")
+input_quantity("request_bytes", "B", "Largest read request of a reader.", label="largest read request")
+input_quantity(
+    "readers_per_node", "1/node", "Concurrent reads that the data loaders of one node issue.", label="readers per node"
+)
 input_quantity("packed_read_bytes", "B", "Read-ahead: smallest read from a file of many samples.",
     default=131_072, label="read-ahead size")  # fmt: skip
 input_quantity("staging_nodes", "node", "Nodes of all concurrent runs of a job that stages its data.", above=False)
 input_quantity("writing_nodes", "node", "Nodes of all concurrent runs of a job that writes checkpoints.", above=False)
 input_quantity("one_sample", "sample", "A single sample.", low=1, high=1, above=False, default=1)
+input_quantity("one_file", "file", "A single file.", low=1, high=1, above=False, default=1)
+input_quantity("page_bytes", "B", "Smallest read of a memory-mapped file.", default=4096, label="page size")
+input_quantity("run_read_bandwidth", "B/s", "Read bandwidth of one run: cold, or while its caches fill.",
+    above=False, label="read bandwidth of one run")  # fmt: skip
+input_quantity("starting_runs", "1", "Runs that start together and fill their caches at the same time.", whole=True,
+    label="runs that start together")  # fmt: skip
+input_quantity(
+    "job_cache_bytes", "B/node", "Bytes of a data set that one node can cache.", above=False, label="cache of a node"
+)
+input_quantity("cached_share", "1", "Share of the data set that the caches hold.", above=False, high=1,
+    label="cached share of the data set")  # fmt: skip
+input_quantity("miss_share", "1", "Share of the reads after the warm-up that storage serves.", above=False, high=1,
+    label="share of reads that miss the caches")  # fmt: skip
+input_quantity("warm_up_bytes", "B", "Bytes that the caches of one run read from storage as they fill.", above=False,
+    label="bytes that fill the caches of a run")  # fmt: skip
 input_quantity("node_nvme_bytes", "B/node", "NVMe of one node.", above=False, label="NVMe per node")
 input_quantity("staging_seconds_allowed", "s", "Time within which a data set must be staged on the nodes.")
 input_quantity("node_local_bytes", "B/node", "Bytes that a job keeps on the NVMe of a node.", above=False)
+input_quantity("node_kept_bytes", "B/node", "Data and checkpoints that a job keeps on the NVMe of a node.",
+    above=False, label="bytes on the NVMe of a node")  # fmt: skip
+input_quantity("outage_restart_seconds", "s", "Time in which all runs have restored their checkpoints after an outage.",
+    label="restore time of all runs")  # fmt: skip
 input_quantity("node_cache_hit", "1", "Share of later reads that the nodes' NVMe serves.", above=False, high=1)
+input_quantity("staging_bandwidth_of_run", "B/s", "Read bandwidth at which storage stages the data set of one run.",
+    label="staging bandwidth of one run")  # fmt: skip
 input_quantity("job_dataset_bytes", "B", "Bytes of the data set that the job reads.", label="data set read by the job")
 
 # Growth
@@ -69,14 +96,104 @@ def samples_of_file_bytes(file_bytes: Num, sample_bytes: Num) -> Num:
     return file_bytes / sample_bytes
 
 
-@formula(unit="B/s", source="definition", label="read bandwidth of one run")
-def run_read_bandwidth(ingest_bandwidth_per_job: Num, cold_share: Num, bandwidth_growth: Num) -> Num:
-    """Read bandwidth of one run in its first epoch (cold cache).
+@formula(unit="B/s", source="definition", label="cold read bandwidth of one run")
+def run_cold_read_bandwidth(ingest_bandwidth_per_job: Num, cold_share: Num, bandwidth_growth: Num) -> Num:
+    """Read bandwidth of one run while nothing of its data set is cached.
 
-    >>> run_read_bandwidth(827e9, 1, 1)
+    >>> run_cold_read_bandwidth(827e9, 1, 1)
     827000000000.0
     """
     return ingest_bandwidth_per_job * cold_share * bandwidth_growth
+
+
+@formula(unit="B/s", source="definition", label="cold read bandwidth of concurrent runs")
+def job_cold_read_bandwidth(run_cold_read_bandwidth: Num, concurrent_runs: Num) -> Num:
+    """Read bandwidth of all concurrent runs of a job while nothing is cached.
+
+    >>> job_cold_read_bandwidth(827e9, 2)
+    1654000000000.0
+    """
+    return run_cold_read_bandwidth * concurrent_runs
+
+
+@formula(unit="B/s/node", source="definition", label="cold read bandwidth of one node of the job")
+def node_cold_read_bandwidth(run_cold_read_bandwidth: Num, nodes: Num) -> Num:
+    """Read bandwidth of one node of a job while nothing is cached.
+
+    >>> node_cold_read_bandwidth(827e9, 128)
+    6460937500.0
+    """
+    return run_cold_read_bandwidth / nodes
+
+
+@formula(
+    unit="1",
+    source="ingest-cache-model",
+    where="c is the smaller of 1 and cache ÷ data set",
+    label="share of the data set that one node caches",
+    high=1,
+)
+def share_in_one_node(job_cache_bytes: Num, single_node: Num, job_dataset_bytes: Num) -> Num:
+    """Share of a data set that each node caches on its own: under a global shuffle every node reads all of it.
+
+    >>> share_in_one_node(1e12, 1, 4e12), share_in_one_node(1e12, 1, 150e9)
+    (0.25, 1)
+    """
+    return minimum(1, job_cache_bytes * single_node / job_dataset_bytes)
+
+
+@formula(unit="1", source="definition", label="share of the data set that all nodes cache", high=1)
+def share_in_all_nodes(job_cache_bytes: Num, nodes: Num, job_dataset_bytes: Num) -> Num:
+    """Share of a data set that a partitioned cache holds: each node keeps another part and serves it to the others.
+
+    >>> share_in_all_nodes(1e12, 8, 16e12)
+    0.5
+    """
+    return minimum(1, job_cache_bytes * nodes / job_dataset_bytes)
+
+
+@formula(unit="1", source="ingest-cache-model", where="hits of LRU under fresh permutations: h = c + (1 − c)·ln(1 − c)", high=1)
+def lru_miss_share(cached_share: Num) -> Num:
+    """Share of reads that miss an LRU cache of this share of a data set that is shuffled anew in each epoch.
+
+    >>> lru_miss_share(0), round(lru_miss_share(0.5), 4), lru_miss_share(1)
+    (1.0, 0.8466, 0.0)
+    """
+    return (1 - cached_share) * (1 - log(maximum(1 - cached_share, 1e-12)))
+
+
+@formula(unit="B", source="definition")
+def warm_up_bytes_of_each(cached_share: Num, job_dataset_bytes: Num, nodes: Num, single_node: Num) -> Num:
+    """Bytes that fill the caches of a run, where each node keeps a copy of its own.
+
+    >>> warm_up_bytes_of_each(1, 150e9, 4, 1)
+    600000000000.0
+    """
+    return cached_share * job_dataset_bytes * (nodes / single_node)
+
+
+@formula(unit="B", source="definition")
+def warm_up_bytes_shared(cached_share: Num, job_dataset_bytes: Num) -> Num:
+    """Bytes that fill a partitioned cache: each byte is read from storage once.
+
+    >>> warm_up_bytes_shared(0.5, 16e12)
+    8000000000000.0
+    """
+    return cached_share * job_dataset_bytes
+
+
+@formula(
+    unit="B/s",
+    source=MODEL,
+    where="the caches fill within the warm-up, or at the cold rate where that takes longer; then only misses are read",
+)
+def run_cached_read_bandwidth(run_cold_read_bandwidth: Num, miss_share: Num, warm_up_bytes: Num, warm_up_seconds: Num) -> Num:
+    """Read bandwidth of one run whose nodes cache their data.
+
+    >>> run_cached_read_bandwidth(15e9, 0.0, 600e9, 600), run_cached_read_bandwidth(15e9, 0.9, 600e9, 600)
+    (1000000000.0, 13500000000.0)
+    """
+    return minimum(run_cold_read_bandwidth, maximum(run_cold_read_bandwidth * miss_share, warm_up_bytes / warm_up_seconds))
 
 
 @formula(unit="B/s", source="definition", label="read bandwidth of concurrent runs")
@@ -87,6 +204,20 @@ def job_read_bandwidth(run_read_bandwidth: Num, concurrent_runs: Num) -> Num:
     1654000000000.0
     """
     return run_read_bandwidth * concurrent_runs
+
+
+@formula(unit="B/s", source="definition")
+def started_read_bandwidth(
+    run_read_bandwidth: Num, run_cold_read_bandwidth: Num, warm_share: Num, starting_runs: Num, concurrent_runs: Num
+) -> Num:
+    """Read bandwidth of all concurrent runs of a job, of which only some start together: the others are warm.
+
+    >>> started_read_bandwidth(10e9, 20e9, 0.25, 1, 3)
+    20000000000.0
+    """
+    return run_read_bandwidth * minimum(starting_runs, concurrent_runs) + run_cold_read_bandwidth * warm_share * maximum(
+        concurrent_runs - starting_runs, 0
+    )
 
 
 @formula(unit="B/s/node", source="definition", label="read bandwidth of one node of the job")
@@ -131,12 +262,22 @@ def nodes_on_average(nodes_at_once: Num, share_of_time: Num) -> Num:
     return nodes_at_once * share_of_time
 
 
-input_quantity("read_request_bytes", "B", "Size of one read.")
+input_quantity("read_request_bytes", "B", "Size of one read.", label="read size")
+
+
+@formula(unit="B", source="definition")
+def request_of_file(request_bytes: Num, sample_bytes: Num, samples_per_file: Num, one_file: Num) -> Num:
+    """Read size where whole files are read in sequence: the largest read request, at most a file.
+
+    >>> request_of_file(1_048_576, 114_660, 1, 1)
+    114660
+    """
+    return minimum(request_bytes, sample_bytes * samples_per_file * one_file)
 
 
 @formula(unit="B", source="definition")
 def request_of_sample(request_bytes: Num, sample_bytes: Num, one_sample: Num) -> Num:
-    """I/O size where each sample is a file: the smaller of the sample and the largest read request.
+    """Read size where a sample is read at a time: the largest read request, at most a sample.
 
     >>> request_of_sample(131_072, 2_828_486, 1)
     131072
@@ -145,8 +286,40 @@ def request_of_sample(request_bytes: Num, sample_bytes: Num, one_sample: Num) ->
 
 
 @formula(unit="B", source="definition")
+def request_of_group(request_bytes: Num, sample_bytes: Num, records_per_group: Num) -> Num:
+    """Read size where a group of rows is read at a time: the largest read request, at most a group.
+
+    >>> request_of_group(1_048_576, 120, 1000)
+    120000
+    """
+    return minimum(request_bytes, sample_bytes * records_per_group)
+
+
+@formula(unit="B", source="definition")
+def request_of_sequence(
+    request_bytes: Num, page_bytes: Num, sample_bytes: Num, sequence_length: Num, tokens_per_sample: Num
+) -> Num:
+    """Read size of one sequence in a memory-mapped file: at least a page, at most the largest read request.
+
+    >>> request_of_sequence(1_048_576, 4096, 4, 8192, 1)
+    32768.0
+    """
+    return minimum(request_bytes, maximum(page_bytes, sample_bytes * (sequence_length / tokens_per_sample)))
+
+
+@formula(unit="B", source="definition")
+def request_of_record(request_bytes: Num, page_bytes: Num, sample_bytes: Num, one_sample: Num) -> Num:
+    """Read size of one sample in a memory-mapped file: at least a page, at most the largest read request.
+
+    >>> request_of_record(1_048_576, 4096, 32_768, 1), request_of_record(1_048_576, 4096, 912, 1)
+    (32768, 4096)
+    """
+    return minimum(request_bytes, maximum(page_bytes, sample_bytes * one_sample))
+
+
+@formula(unit="B", source="definition")
 def request_of_packed_samples(request_bytes: Num, packed_read_bytes: Num, sample_bytes: Num, one_sample: Num) -> Num:
-    """I/O size where a file holds many samples: at least the read-ahead, at most the largest read request.
+    """Read size where a file holds many samples: at least the read-ahead, at most the largest read request.
 
     >>> request_of_packed_samples(131_072, 131_072, 912, 1)
     131072
@@ -235,13 +408,13 @@ def job_sustained_write_bandwidth(job_checkpoint_bytes_per_day: Num, seconds_per
 
 
 @formula(unit="B/s", source="definition", label="restore bandwidth of concurrent runs")
-def job_restart_bandwidth(restart_read_bandwidth: Num, concurrent_runs: Num) -> Num:
+def job_restart_bandwidth(restart_read_bytes: Num, outage_restart_seconds: Num, concurrent_runs: Num) -> Num:
     """Restore bandwidth of all concurrent runs of a job, as after an outage of the whole site.
 
-    >>> job_restart_bandwidth(9.47e9, 2)
-    18940000000.0
+    >>> job_restart_bandwidth(6e12, 600, 2)
+    20000000000.0
     """
-    return restart_read_bandwidth * concurrent_runs
+    return restart_read_bytes / outage_restart_seconds * concurrent_runs
 
 
 @formula(unit="file/s", source="definition", label="file opens of concurrent runs")
@@ -254,14 +427,14 @@ def job_file_opens(file_opens_per_second_per_job: Num, cold_share: Num, concurre
     return file_opens_per_second_per_job * cold_share * concurrent_runs * bandwidth_growth
 
 
-@formula(unit="file/s", source="definition", label="file creates during a checkpoint")
-def job_file_creates(checkpoint_files: Num, checkpoint_dump_seconds: Num, concurrent_runs: Num) -> Num:
-    """Files that a job creates each second while it writes a checkpoint.
+@formula(unit="file/s", source="definition", label="file creates of a run as a checkpoint starts")
+def run_file_creates(checkpoint_files: Num, create_seconds: Num) -> Num:
+    """Files per second that a run creates as a checkpoint starts: all ranks open theirs together.
 
-    >>> job_file_creates(16_384, 32.768, 1)
-    500.0
+    >>> run_file_creates(32_771, 10)
+    3277.1
     """
-    return checkpoint_files / checkpoint_dump_seconds * concurrent_runs
+    return checkpoint_files / create_seconds
 
 
 @formula(unit="B", source="definition", label="bytes of checkpoints kept")
@@ -295,7 +468,6 @@ def staged_bytes_each(node_bytes_whole: Num, nodes: Num) -> Num:
 
 
 input_quantity("staged_bytes", "B", "Bytes read from storage to stage the data set of one run.", label="bytes staged per run")
-input_quantity("single_node", "node", "One node.", low=1, high=1, above=False, default=1)
 
 
 @formula(unit="B/node", source="definition", label="NVMe per node for the whole data set")
@@ -329,26 +501,26 @@ def job_staging_bandwidth(staged_bytes: Num, staging_seconds_allowed: Num, concu
 
 
 @formula(unit="s", source="definition", label="staging time")
-def staging_seconds(staged_bytes: Num, ingest_bandwidth_per_job: Num) -> Num:
-    """Time to stage a data set at the rate at which the run would stream it.
+def staging_seconds(staged_bytes: Num, staging_bandwidth_of_run: Num) -> Num:
+    """Time to stage a data set at the read bandwidth that storage gives one run.
 
-    >>> staging_seconds(1.5e12, 500e9)
-    3.0
+    >>> staging_seconds(1.5e12, 5e9)
+    300.0
     """
-    return staged_bytes / ingest_bandwidth_per_job
+    return staged_bytes / staging_bandwidth_of_run
 
 
-@formula(unit="1", source="definition", label="cache hit share that NVMe allows")
-def cache_hit_possible(node_nvme_bytes: Num, nodes: Num, job_dataset_bytes: Num) -> Num:
-    """Share of later reads that the NVMe of a run's nodes can serve, each node holding its share.
+@formula(unit="B/s", source="definition")
+def bandwidth_to_stage_in_time(staged_bytes: Num, staging_seconds_allowed: Num) -> Num:
+    """Read bandwidth that stages the data set of one run within the time allowed.
 
-    >>> cache_hit_possible(15e12, 128, 60e12), cache_hit_possible(1e12, 8, 16e12)
-    (1, 0.5)
+    >>> bandwidth_to_stage_in_time(1.8e12, 1800)
+    1000000000.0
     """
-    return minimum(1, node_nvme_bytes * nodes / job_dataset_bytes)
+    return staged_bytes / staging_seconds_allowed
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", high=1)
 def share_not_cached(node_cache_hit: Num) -> Num:
     """Share of later reads that storage serves because the caches of the nodes miss.
 
@@ -359,10 +531,30 @@ def share_not_cached(node_cache_hit: Num) -> Num:
 
 
 @formula(unit="B/node", source="definition")
-def node_cache_bytes(node_bytes_shared: Num, node_cache_hit: Num) -> Num:
+def node_cache_bytes(warm_up_bytes: Num, nodes: Num) -> Num:
     """NVMe capacity of a node that its read cache fills.
 
-    >>> node_cache_bytes(200e9, 0.5)
-    100000000000.0
+    >>> node_cache_bytes(1.6e12, 8)
+    200000000000.0
     """
-    return node_bytes_shared * node_cache_hit
+    return warm_up_bytes / nodes
+
+
+@formula(unit="B/node", source="definition", label="checkpoints on the NVMe of a node")
+def node_checkpoint_bytes(checkpoint_bytes: Num, nodes: Num) -> Num:
+    """NVMe of a node for its share of two checkpoints: the last complete one, and the one being written.
+
+    >>> node_checkpoint_bytes(1e12, 64)
+    31250000000.0
+    """
+    return CHECKPOINTS_ON_NODES * checkpoint_bytes / nodes
+
+
+@formula(unit="B/node", source="definition")
+def node_kept_with_checkpoints(node_local_bytes: Num, node_checkpoint_bytes: Num) -> Num:
+    """NVMe of a node for data and checkpoints.
+
+    >>> node_kept_with_checkpoints(1e12, 31_250_000_000.0)
+    1031250000000.0
+    """
+    return node_local_bytes + node_checkpoint_bytes

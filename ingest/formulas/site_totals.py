@@ -3,7 +3,7 @@
 An input `…_of_jobs`, `…_of_clusters`, `…_of_datasets` or `…_of_years` is the column of that quantity in that table.
 """
 
-from ingest.engine.expression import Num, largest, maximum, minimum, total
+from ingest.engine.expression import Num, ceil, largest, maximum, minimum, total, where
 from ingest.engine.registry import formula, input_quantity
 
 MODEL = "ingest-site-model"
@@ -13,8 +13,15 @@ input_quantity("performance_headroom", "1", "Share by which rates exceed the nee
 input_quantity("replicas", "1", "Whole copies that protect each byte.", whole=True)
 input_quantity("storage_units", "1", "Servers or enclosures that share the data.", whole=True, default=1)
 
+
 # How a requirement is tested
+input_quantity(
+    "create_seconds", "s", "Time within which a run creates all files of a checkpoint.", label="time to create files"
+)
 input_quantity("test_seconds", "s", "Time for which a rate must hold.", default=1800, label="test duration")
+input_quantity("shortest_test_seconds", "s", "Shortest valid duration of a test.", default=300, label="shortest test")
+input_quantity("stream_request_bytes", "B", "Size of one read where files are restored or copied.", default=1_048_576,
+    label="read size of restores and copies")  # fmt: skip
 input_quantity("write_request_bytes", "B", "Size of one checkpoint write.", default=1_048_576, label="write request size")
 
 input_quantity("smallest_bandwidth_asked", "B/s", "Reporting threshold of bandwidths: one drive delivers less.",
@@ -22,10 +29,8 @@ input_quantity("smallest_bandwidth_asked", "B/s", "Reporting threshold of bandwi
 input_quantity("smallest_file_rate_asked", "file/s", "Reporting threshold of file rates.",
     above=False, default=100, label="reporting threshold of file rates")  # fmt: skip
 
-input_quantity("writes_at_once", "B/s", "Write bandwidth of concurrent checkpoints: of all jobs, or of one.",
-    above=False, label="write bandwidth of concurrent checkpoints")  # fmt: skip
-input_quantity("site_grown_read_bandwidth", "B/s", "Aggregate read bandwidth of concurrent jobs in the last year of the plan.",
-    above=False, label="aggregate read bandwidth in the last year")  # fmt: skip
+input_quantity("grown_read_bandwidth", "B/s", "Aggregate read bandwidth of concurrent jobs in the last year of the plan.",
+    above=False, label="aggregate read bandwidth of the workload in the last year")  # fmt: skip
 
 
 def columns(table: str, **units: str) -> None:
@@ -39,6 +44,8 @@ columns(
     job_read_bandwidth="B/s",
     node_read_bandwidth="B/s/node",
     run_read_bandwidth="B/s",
+    job_cold_read_bandwidth="B/s",
+    node_cold_read_bandwidth="B/s/node",
     job_sustained_read_bandwidth="B/s",
     job_write_bandwidth="B/s",
     checkpoint_write_bandwidth="B/s",
@@ -46,12 +53,24 @@ columns(
     restart_read_bandwidth="B/s",
     job_restart_bandwidth="B/s",
     job_file_opens="file/s",
-    job_file_creates="file/s",
+    run_file_creates="file/s",
     job_staging_bandwidth="B/s",
-    node_local_bytes="B/node",
+    node_kept_bytes="B/node",
     job_checkpoint_bytes_held="B",
     job_checkpoint_files_held="file",
     job_checkpoint_bytes_per_day="B",
+    run_read_floor="B/s",
+    node_read_floor="B/s/node",
+    run_write_floor="B/s",
+    run_restart_floor="B/s",
+    runs_writing="1",
+    write_variance="B^2/s^2",
+    write_third_moment="B^3/s^3",
+    job_stopped_read_bandwidth="B/s",
+    job_export_bandwidth="B/s",
+    job_start_bandwidth="B/s",
+    job_start_opens="file/s",
+    job_evaluation_bandwidth="B/s",
     nodes_at_once="node",
     nodes_on_average="node",
     staging_nodes="node",
@@ -60,7 +79,14 @@ columns(
 columns(
     "clusters",
     cluster_read_bandwidth="B/s",
+    cluster_cold_read_bandwidth="B/s",
     cluster_clients="node",
+    cluster_nodes="node",
+    cluster_gpus="GPU",
+    cluster_nic_bandwidth="B/s",
+    cluster_client_nics="B/s",
+    cluster_read_floor="B/s",
+    cluster_write_floor="B/s",
 )
 columns(
     "datasets",
@@ -68,12 +94,18 @@ columns(
     dataset_files_held="file",
     dataset_bytes_written_per_day="B",
     dataset_bytes_added_per_day="B",
+    dataset_load_bandwidth="B/s",
+    dataset_refresh_bandwidth="B/s",
+    dataset_preparation_bandwidth="B/s",
 )
 columns(
     "years",
     year_bytes_written_per_day="B",
     year_usable_bytes="B",
+    year_planned_bytes="B",
     year_files="file",
+    year_load_bandwidth="B/s",
+    year_preparation_bandwidth="B/s",
 )
 
 
@@ -152,54 +184,94 @@ def site_sustained_read_bandwidth(job_sustained_read_bandwidth_of_jobs: Num, per
     return total(job_sustained_read_bandwidth_of_jobs) * (1 + performance_headroom)
 
 
-@formula(unit="B/s", source="definition", label="read bandwidth of the most demanding run")
-def site_largest_read_bandwidth(run_read_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
+@formula(unit="B/s", source="definition", label="read bandwidth of the workload's most demanding run")
+def workload_largest_read_bandwidth(run_read_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
     """Read bandwidth of the most demanding single run.
 
-    >>> site_largest_read_bandwidth([10e9, 20e9], 0.2)
+    >>> workload_largest_read_bandwidth([10e9, 20e9], 0.2)
     24000000000.0
     """
     return largest(run_read_bandwidth_of_jobs) * (1 + performance_headroom)
 
 
-@formula(unit="B/s", source="definition", label="aggregate read bandwidth of concurrent jobs")
-def site_read_bandwidth(cluster_read_bandwidth_of_clusters: Num, performance_headroom: Num) -> Num:
-    """Aggregate read bandwidth of all jobs that can run concurrently, first epoch (cold cache).
+@formula(unit="B/s", source="definition", label="read bandwidth of the most demanding run")
+def site_largest_read_bandwidth(workload_largest_read_bandwidth: Num, largest_read_floor: Num) -> Num:
+    """Read bandwidth required of a single run: that of the workload, at least that of the guidance for its GPUs.
 
-    >>> site_read_bandwidth([10e9, 20e9], 0)
+    >>> site_largest_read_bandwidth(24e9, 15e9)
+    24000000000.0
+    """
+    return maximum(workload_largest_read_bandwidth, largest_read_floor)
+
+
+@formula(unit="B/s", source="definition", label="aggregate read bandwidth of the workload")
+def workload_read_bandwidth(cluster_read_bandwidth_of_clusters: Num, performance_headroom: Num) -> Num:
+    """Aggregate read bandwidth of all jobs that can run concurrently.
+
+    >>> workload_read_bandwidth([10e9, 20e9], 0)
     30000000000.0
     """
     return total(cluster_read_bandwidth_of_clusters) * (1 + performance_headroom)
 
 
-@formula(unit="B/s/node", source="definition", label="read bandwidth of one node")
-def site_node_read_bandwidth(node_read_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
+@formula(unit="B/s", source="definition", label="aggregate read bandwidth of concurrent jobs")
+def site_read_bandwidth(workload_read_bandwidth: Num, site_read_floor: Num) -> Num:
+    """Aggregate read bandwidth required: that of the workload, at least that of the guidance for the GPUs of the site.
+
+    >>> site_read_bandwidth(48e6, 30e9)
+    30000000000.0
+    """
+    return maximum(workload_read_bandwidth, site_read_floor)
+
+
+@formula(unit="B/s/node", source="definition", label="read bandwidth of one node of the workload")
+def workload_node_read_bandwidth(node_read_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
     """Read bandwidth of one node of the most demanding job.
 
-    >>> site_node_read_bandwidth([1e9, 6.4e9], 0)
+    >>> workload_node_read_bandwidth([1e9, 6.4e9], 0)
     6400000000.0
     """
     return largest(node_read_bandwidth_of_jobs) * (1 + performance_headroom)
 
 
-@formula(unit="B/s", source="definition", label="aggregate write bandwidth of concurrent checkpoints")
-def site_write_bandwidth(job_write_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
-    """Aggregate checkpoint write bandwidth of the site, all jobs concurrently.
+@formula(unit="B/s/node", source="definition", label="read bandwidth of one node")
+def site_node_read_bandwidth(workload_node_read_bandwidth: Num, largest_node_floor: Num) -> Num:
+    """Read bandwidth required of one node: that of the workload, at least that of the guidance.
 
-    >>> site_write_bandwidth([10e9, 20e9], 0)
-    30000000000.0
+    >>> site_node_read_bandwidth(0.6e6, 4e9)
+    4000000000.0
     """
-    return total(job_write_bandwidth_of_jobs) * (1 + performance_headroom)
+    return maximum(workload_node_read_bandwidth, largest_node_floor)
 
 
-@formula(unit="B/s", source="definition", label="write bandwidth of the most demanding run")
-def site_largest_write_bandwidth(checkpoint_write_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
+@formula(unit="B/s", source="definition", label="write bandwidth of the workload's most demanding run")
+def workload_largest_write_bandwidth(checkpoint_write_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
     """Checkpoint write bandwidth of the most demanding single run.
 
-    >>> site_largest_write_bandwidth([10e9, 20e9], 0)
+    >>> workload_largest_write_bandwidth([10e9, 20e9], 0)
     20000000000.0
     """
     return largest(checkpoint_write_bandwidth_of_jobs) * (1 + performance_headroom)
+
+
+@formula(unit="B/s", source="definition", label="write bandwidth of the most demanding run")
+def site_largest_write_bandwidth(workload_largest_write_bandwidth: Num, largest_write_floor: Num) -> Num:
+    """Checkpoint write bandwidth required of a single run: that of the workload, at least that of the guidance.
+
+    >>> site_largest_write_bandwidth(2e9, 14e9)
+    14000000000.0
+    """
+    return maximum(workload_largest_write_bandwidth, largest_write_floor)
+
+
+@formula(unit="B/s", source="definition", label="aggregate write bandwidth of concurrent checkpoints")
+def site_write_bandwidth(workload_write_bandwidth: Num, site_write_floor: Num) -> Num:
+    """Aggregate write bandwidth required: that of the workload, at least that of the guidance for the GPUs of the site.
+
+    >>> site_write_bandwidth(2.2e9, 14e9)
+    14000000000.0
+    """
+    return maximum(workload_write_bandwidth, site_write_floor)
 
 
 @formula(unit="B/s", source="definition", label="sustained write bandwidth")
@@ -212,59 +284,44 @@ def site_sustained_write_bandwidth(job_sustained_write_bandwidth_of_jobs: Num, p
     return total(job_sustained_write_bandwidth_of_jobs) * (1 + performance_headroom)
 
 
-@formula(
-    unit="B/s",
-    source=MODEL,
-    where="a single run, but never less than what all of them write on average",
-    label="write bandwidth of alternating checkpoints",
-)
-def site_writes_in_turn(site_largest_write_bandwidth: Num, site_sustained_write_bandwidth: Num) -> Num:
-    """Checkpoint write bandwidth where runs alternate: asynchronous checkpoints may drain without a pause.
-
-    >>> site_writes_in_turn(19e9, 20e9)
-    20000000000.0
-    """
-    return maximum(site_largest_write_bandwidth, site_sustained_write_bandwidth)
-
-
-@formula(unit="B/s", source="definition", label="aggregate bandwidth of concurrent reads and checkpoints")
-def site_mixed_bandwidth(site_read_bandwidth: Num, writes_at_once: Num) -> Num:
-    """Aggregate bandwidth of concurrent reads and checkpoint writes.
-
-    >>> site_mixed_bandwidth(30e9, 10e9)
-    40000000000.0
-    """
-    return site_read_bandwidth + writes_at_once
-
-
-@formula(unit="B/s", source="definition", label="bandwidth of alternating reads and checkpoints")
-def site_alternating_bandwidth(site_read_bandwidth: Num, writes_at_once: Num) -> Num:
-    """Bandwidth of alternating reads and checkpoint writes: the larger of both.
-
-    >>> site_alternating_bandwidth(30e9, 10e9)
-    30000000000.0
-    """
-    return maximum(site_read_bandwidth, writes_at_once)
-
-
-@formula(unit="B/s", source="definition", label="restore bandwidth of the most demanding run")
-def site_largest_restart_bandwidth(restart_read_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
+@formula(unit="B/s", source="definition", label="restore bandwidth of the workload's most demanding run")
+def workload_largest_restart_bandwidth(restart_read_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
     """Restore bandwidth of the most demanding single run.
 
-    >>> site_largest_restart_bandwidth([1e9, 9e9], 0)
+    >>> workload_largest_restart_bandwidth([1e9, 9e9], 0)
     9000000000.0
     """
     return largest(restart_read_bandwidth_of_jobs) * (1 + performance_headroom)
 
 
-@formula(unit="B/s", source="definition", label="aggregate restore bandwidth of concurrent runs")
-def site_restart_bandwidth(job_restart_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
+@formula(unit="B/s", source="definition", label="restore bandwidth of the most demanding run")
+def site_largest_restart_bandwidth(workload_largest_restart_bandwidth: Num, largest_restart_floor: Num) -> Num:
+    """Restore bandwidth required of a single run: that of the workload, at least that of the guidance for its GPUs.
+
+    >>> site_largest_restart_bandwidth(8e9, 30e9)
+    30000000000.0
+    """
+    return maximum(workload_largest_restart_bandwidth, largest_restart_floor)
+
+
+@formula(unit="B/s", source="definition", label="aggregate restore bandwidth of the workload")
+def workload_restart_bandwidth(job_restart_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
     """Aggregate restore bandwidth of all jobs, as after an outage of the whole site.
 
-    >>> site_restart_bandwidth([1e9, 9e9], 0)
+    >>> workload_restart_bandwidth([1e9, 9e9], 0)
     10000000000.0
     """
     return total(job_restart_bandwidth_of_jobs) * (1 + performance_headroom)
+
+
+@formula(unit="B/s", source="definition", label="aggregate restore bandwidth of concurrent runs")
+def site_restart_bandwidth(workload_restart_bandwidth: Num, site_read_floor: Num) -> Num:
+    """Aggregate restore bandwidth required: at least the reads of the guidance, where any run restores a checkpoint.
+
+    >>> site_restart_bandwidth(10e9, 30e9), site_restart_bandwidth(0, 30e9)
+    (30000000000.0, 0)
+    """
+    return where(workload_restart_bandwidth > 0, maximum(workload_restart_bandwidth, site_read_floor), 0)
 
 
 @formula(unit="file/s", source="definition", label="aggregate file opens")
@@ -277,14 +334,14 @@ def site_file_opens(job_file_opens_of_jobs: Num, performance_headroom: Num) -> N
     return total(job_file_opens_of_jobs) * (1 + performance_headroom)
 
 
-@formula(unit="file/s", source="definition", label="aggregate file creates")
-def site_file_creates(job_file_creates_of_jobs: Num, performance_headroom: Num) -> Num:
-    """File creates per second of the site while all checkpoints are written.
+@formula(unit="file/s", source="definition", label="file creates as a checkpoint starts")
+def site_file_creates(run_file_creates_of_jobs: Num, performance_headroom: Num) -> Num:
+    """File creates per second as a run starts its checkpoint: of the run that creates the most.
 
-    >>> site_file_creates([100.0, 50.0], 0)
-    150.0
+    >>> site_file_creates([3277.1, 50.0], 0)
+    3277.1
     """
-    return total(job_file_creates_of_jobs) * (1 + performance_headroom)
+    return largest(run_file_creates_of_jobs) * (1 + performance_headroom)
 
 
 @formula(unit="B/s", source="definition", label="staging bandwidth")
@@ -298,128 +355,101 @@ def site_staging_bandwidth(job_staging_bandwidth_of_jobs: Num, performance_headr
 
 
 @formula(unit="B/node", source="definition", label="node-local capacity")
-def site_node_local_bytes(node_local_bytes_of_jobs: Num) -> Num:
-    """NVMe capacity of a node for staging or caching, for the most demanding job.
+def site_node_local_bytes(node_kept_bytes_of_jobs: Num) -> Num:
+    """NVMe capacity of a node for staged and cached data and checkpoints, for the most demanding job.
 
     >>> site_node_local_bytes([1e12, 2e12])
     2000000000000.0
     """
-    return largest(node_local_bytes_of_jobs)
+    return largest(node_kept_bytes_of_jobs)
 
 
-@formula(unit="B", source="definition", label="data held")
-def year_usable_bytes(dataset_bytes_held_of_datasets: Num, job_checkpoint_bytes_held_of_jobs: Num) -> Num:
-    """Data held in one year: data sets and retained checkpoints.
-
-    >>> year_usable_bytes([1e12, 2e12], [5e12])
-    8000000000000.0
-    """
-    return total(dataset_bytes_held_of_datasets) + total(job_checkpoint_bytes_held_of_jobs)
+input_quantity("site_cold_read_bandwidth", "B/s", "Aggregate read bandwidth of concurrent jobs while nothing is cached.",
+    above=False, label="aggregate cold read bandwidth")  # fmt: skip
 
 
-@formula(unit="file", source="definition", label="files held")
-def year_files(dataset_files_held_of_datasets: Num, job_checkpoint_files_held_of_jobs: Num) -> Num:
-    """Files held in one year: of data sets and of retained checkpoints.
-
-    >>> year_files([100, 200], [5])
-    305
-    """
-    return total(dataset_files_held_of_datasets) + total(job_checkpoint_files_held_of_jobs)
-
-
-@formula(unit="B", source="definition", label="data held")
-def site_usable_bytes(year_usable_bytes_of_years: Num) -> Num:
-    """Data held in the most demanding year.
-
-    >>> site_usable_bytes([8e12, 9e12])
-    9000000000000.0
-    """
-    return largest(year_usable_bytes_of_years)
-
-
-@formula(unit="file", source="definition", label="files held")
-def site_files(year_files_of_years: Num) -> Num:
-    """Files held in the most demanding year.
-
-    >>> site_files([800, 900])
-    900
-    """
-    return largest(year_files_of_years)
-
-
-@formula(unit="1", source="definition")
-def further_copies(replicas: Num) -> Num:
-    """Copies of each byte beyond the first.
-
-    >>> further_copies(3)
-    2
-    """
-    return replicas - 1
-
-
-@formula(unit="1", source="definition")
-def working_units(storage_units: Num, failed_servers: Num) -> Num:
-    """Servers or enclosures that work while some are down: at least one.
-
-    >>> working_units(20, 1)
-    19
-    """
-    return maximum(storage_units - failed_servers, 1)
-
-
-@formula(unit="B", source="definition", label="raw capacity")
-def year_raw_bytes(year_usable_bytes: Num, usable_share: Num) -> Num:
-    """Raw capacity for the data held, with protection, file system, fill limit and failed units.
-
-    >>> round(year_raw_bytes(10e15, 8 / 11 * 0.85) / 1e15, 2)
-    16.18
-    """
-    return year_usable_bytes / usable_share
-
-
-@formula(unit="B", source="definition", label="raw capacity")
-def site_raw_bytes(site_usable_bytes: Num, usable_share: Num) -> Num:
-    """Raw capacity for the most demanding year.
-
-    >>> round(site_raw_bytes(10e15, 0.85 / 3) / 1e15, 2)
-    35.29
-    """
-    return site_usable_bytes / usable_share
-
-
-@formula(unit="B", source="definition", label="writes per day")
-def year_bytes_written_per_day(
-    job_checkpoint_bytes_per_day_of_jobs: Num,
-    dataset_bytes_written_per_day_of_datasets: Num,
-    dataset_bytes_added_per_day_of_datasets: Num,
+@formula(
+    unit="B/s",
+    source=MODEL,
+    where="at most all jobs concurrently, at most all nodes with the most demanding job",
+    label="cold read bandwidth of the cluster",
+)
+def cluster_cold_read_bandwidth(
+    job_cold_read_bandwidth_of_jobs: Num, node_cold_read_bandwidth_of_jobs: Num, cluster_nodes: Num
 ) -> Num:
-    """Bytes per day that clients write in one year: checkpoints, new versions of data sets, first loads and growth.
+    """Aggregate read bandwidth of a cluster while nothing is cached.
 
-    >>> year_bytes_written_per_day([500e12], [1e12], [2e12])
-    503000000000000.0
+    >>> cluster_cold_read_bandwidth([100e9, 60e9], [2e9, 1e9], 64)
+    128000000000.0
     """
-    return (
-        total(job_checkpoint_bytes_per_day_of_jobs)
-        + total(dataset_bytes_written_per_day_of_datasets)
-        + total(dataset_bytes_added_per_day_of_datasets)
-    )
+    return minimum(total(job_cold_read_bandwidth_of_jobs), largest(node_cold_read_bandwidth_of_jobs) * cluster_nodes)
 
 
-@formula(unit="B", source="definition")
-def site_bytes_written_per_day(year_bytes_written_per_day_of_years: Num) -> Num:
-    """Bytes per day that clients write in the most demanding year.
+@formula(unit="B/s", source="definition")
+def site_cold_reads(cluster_cold_read_bandwidth_of_clusters: Num, performance_headroom: Num) -> Num:
+    """Aggregate read bandwidth of all jobs that can run concurrently while nothing is cached.
 
-    >>> site_bytes_written_per_day([500e12, 600e12])
-    600000000000000.0
+    >>> site_cold_reads([10e9, 20e9], 0)
+    30000000000.0
     """
-    return largest(year_bytes_written_per_day_of_years)
+    return total(cluster_cold_read_bandwidth_of_clusters) * (1 + performance_headroom)
 
 
-@formula(unit="B", source=MODEL, where="written bytes ÷ η: replicas and parity are written too", label="media writes per day")
-def site_media_bytes_per_day(site_bytes_written_per_day: Num, protection_efficiency: Num) -> Num:
-    """Bytes per day written to the media, replicas and parity included; amplification inside the drives is left out.
+@formula(unit="B/s", source="definition", label="storage NICs of a cluster's nodes")
+def cluster_nic_bandwidth(cluster_nodes: Num, storage_nic_bandwidth_per_node: Num) -> Num:
+    """Bandwidth of the storage NICs of all nodes of a cluster.
 
-    >>> site_media_bytes_per_day(400e12, 0.8)
-    500000000000000.0
+    >>> cluster_nic_bandwidth(64, 80e9)
+    5120000000000.0
     """
-    return site_bytes_written_per_day / protection_efficiency
+    return cluster_nodes * storage_nic_bandwidth_per_node
+
+
+@formula(unit="B/s", source="definition", label="storage NICs of a cluster's clients")
+def cluster_client_nics(cluster_clients: Num, storage_nic_bandwidth_per_node: Num) -> Num:
+    """Bandwidth of the storage NICs of those nodes of a cluster that read concurrently.
+
+    >>> cluster_client_nics(48, 80e9)
+    3840000000000.0
+    """
+    return cluster_clients * storage_nic_bandwidth_per_node
+
+
+@formula(unit="B/s", source="definition", label="storage NICs of all clients")
+def site_client_nics(cluster_client_nics_of_clusters: Num) -> Num:
+    """Bandwidth of the storage NICs of all nodes that read concurrently.
+
+    >>> site_client_nics([3.84e12])
+    3840000000000.0
+    """
+    return total(cluster_client_nics_of_clusters)
+
+
+@formula(unit="B/s", source="definition", label="storage NICs of all nodes")
+def site_nic_bandwidth(cluster_nic_bandwidth_of_clusters: Num) -> Num:
+    """Bandwidth of the storage NICs of all nodes of the site.
+
+    >>> site_nic_bandwidth([5.12e12, 1.28e12])
+    6400000000000.0
+    """
+    return total(cluster_nic_bandwidth_of_clusters)
+
+
+@formula(unit="B/s", source=MODEL, where="at most what the nodes can take", label="aggregate read bandwidth in the last year")
+def site_grown_read_bandwidth(grown_read_bandwidth: Num, site_nic_bandwidth: Num) -> Num:
+    """Read bandwidth in the last year of the plan: that of the grown workload, at most that of the nodes' storage NICs.
+
+    >>> site_grown_read_bandwidth(8.178e12, 5.12e12)
+    5120000000000.0
+    """
+    return minimum(grown_read_bandwidth, site_nic_bandwidth)
+
+
+@formula(unit="node", source="definition", label="nodes for the growth")
+def nodes_for_growth(grown_read_bandwidth: Num, site_nic_bandwidth: Num, cluster_nodes_of_clusters: Num) -> Num:
+    """Nodes of the present types whose storage NICs take the reads of the last year.
+
+    >>> nodes_for_growth(8.178e12, 5.12e12, [64])
+    103
+    """
+    return ceil(grown_read_bandwidth / site_nic_bandwidth * total(cluster_nodes_of_clusters))

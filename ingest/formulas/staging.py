@@ -5,6 +5,8 @@ from ingest.engine.registry import formula, input_quantity
 
 # Failure
 input_quantity("rebuild_share", "1", "Share of the bandwidth that a rebuild takes.", above=False, high=0.99)
+input_quantity("degraded_share", "1", "Share of the read bandwidth that is needed with one failure domain down.",
+    above=False, high=1)  # fmt: skip
 
 # Staging, caching and prefetching
 input_quantity("copies_cached", "1", "Nodes that cache the same sample: all where every node reads the whole data set.",
@@ -16,26 +18,38 @@ input_quantity("decode_samples_per_second_per_core", "sample/s", "Samples that o
 
 
 @formula(unit="B/s", source="definition")
-def degraded_read_bandwidth(unit_read_bandwidth: Num, units: Num, rebuild_share: Num) -> Num:
-    """Read bandwidth with one unit down while the others rebuild.
+def degraded_read_bandwidth(unit_read_bandwidth: Num, units: Num, failed_units: Num, rebuild_share: Num) -> Num:
+    """Read bandwidth with one failure domain down while the rest rebuilds.
 
-    >>> round(degraded_read_bandwidth(90e9, 6, 0.3) / 1e9)
-    315
+    >>> round(degraded_read_bandwidth(90e9, 6, 1, 0.3) / 1e9), round(degraded_read_bandwidth(90e9, 6, 0.5, 0.3) / 1e9)
+    (315, 346)
     """
-    return unit_read_bandwidth * maximum(units - 1, 0) * (1 - rebuild_share)
+    return unit_read_bandwidth * maximum(units - failed_units, 0) * (1 - rebuild_share)
+
+
+@formula(unit="B/s", source="definition")
+def degraded_read_bandwidth_needed(read_bandwidth_needed: Num, degraded_share: Num) -> Num:
+    """Read bandwidth that is needed with one failure domain down.
+
+    >>> degraded_read_bandwidth_needed(500e9, 0.7)
+    350000000000.0
+    """
+    return read_bandwidth_needed * degraded_share
 
 
 @formula(unit="1", source="definition")
-def units_required_degraded(read_bandwidth_needed: Num, unit_read_bandwidth: Num, rebuild_share: Num) -> Num:
-    """Units that still deliver the reads with one of them down and the others rebuilding.
+def units_for_degraded(
+    degraded_read_bandwidth_needed: Num, unit_read_bandwidth: Num, rebuild_share: Num, failed_units: Num
+) -> Num:
+    """Units that deliver the degraded reads with one failure domain down and the rest rebuilding.
 
-    >>> units_required_degraded(500e9, 90e9, 0.3)
-    9
+    >>> units_for_degraded(500e9, 90e9, 0.3, 1), units_for_degraded(350e9, 90e9, 0.3, 1)
+    (9, 7)
     """
-    return ceil(read_bandwidth_needed / (unit_read_bandwidth * (1 - rebuild_share))) + 1
+    return ceil(degraded_read_bandwidth_needed / (unit_read_bandwidth * (1 - rebuild_share)) + failed_units)
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", high=1)
 def cache_hit_needed(read_bandwidth_needed: Num, read_bandwidth_available: Num) -> Num:
     """Cache hit share on the nodes at which the available read bandwidth suffices.
 
@@ -55,7 +69,7 @@ def cache_bytes_per_node(host_memory_per_node: Num, cache_memory_share: Num) -> 
     return host_memory_per_node * cache_memory_share
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", high=1)
 def cache_hit_reachable(cache_bytes_per_node: Num, nodes: Num, dataset_bytes: Num, copies_cached: Num) -> Num:
     """Share of the data set that the caches of all nodes hold; each sample as often as it is cached.
 

@@ -39,11 +39,26 @@ input_quantity("unit_usable_bytes", "B", "Capacity of one unit after protection.
 input_quantity("unit_raw_bytes", "B", "Raw capacity of the drives of one unit.")
 input_quantity("unit_opens_per_second", "file/s", "Files that one unit opens each second.")
 input_quantity("unit_creates_per_second", "file/s", "Files that one unit creates each second.")
+input_quantity("unit_files_max", "file", "Files that one unit can hold.")
 input_quantity("unit_io_per_second", "1/s", "IOPS of one unit.", label="IOPS of one unit")
-input_quantity("spare_units", "1", "Units beyond the need, such as the 1 of N+1.", above=False, whole=True, default=0)
+input_quantity("spare_units", "1", "Share of a unit that may be down while the need is met: one failure domain or several.",
+    above=False, default=0)  # fmt: skip
+input_quantity("failed_units", "1", "Share of a unit that goes down with one failure domain.", above=False, default=1)
+input_quantity(
+    "failure_domains", "1", "Failure domains of one unit: controllers, servers or enclosures.", whole=True, default=1
+)
+input_quantity("units_min", "1", "Units of which the smallest system consists.", above=False, whole=True, default=0)
+input_quantity("units_max", "1", "Units of which one system can consist.", whole=True)
+
+# The drives of one unit bound what it can do
+input_quantity("unit_drives", "1", "Drives of one unit.", whole=True)
+input_quantity("unit_drive_read_bandwidth", "B/s", "Sequential read bandwidth of one drive of a unit.")
+input_quantity("unit_drive_write_bandwidth", "B/s", "Sequential write bandwidth of one drive of a unit.")
+input_quantity("unit_drive_random_bandwidth", "B/s", "Read bandwidth of one drive of a unit, random reads of 1 MiB.")
+input_quantity("unit_drive_io_per_second", "1/s", "Random reads per second of one drive of a unit.")
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", high=1)
 def protection_efficiency(data_units: Num, redundancy_units: Num) -> Num:
     """Share of the raw capacity that protection leaves: k ÷ (k+m); three copies are 1+2.
 
@@ -63,7 +78,7 @@ def write_amplification(data_units: Num, redundancy_units: Num) -> Num:
     return (data_units + redundancy_units) / data_units
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", high=1)
 def surviving_share(servers_left: Num, failed_servers: Num) -> Num:
     """Share of all servers that is left after the failures to be survived: (n − f) ÷ n, with n − f given.
 
@@ -73,7 +88,7 @@ def surviving_share(servers_left: Num, failed_servers: Num) -> Num:
     return servers_left / (servers_left + failed_servers)
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", high=1)
 def usable_share(protection_efficiency: Num, filesystem_efficiency: Num, fill_limit: Num, surviving_share: Num) -> Num:
     """Share of the raw capacity that data may take: protection, file system, fill limit, failures to be survived.
 
@@ -136,63 +151,63 @@ def drives_required(drives_for_capacity: Num, drives_for_read: Num, drives_for_w
 
 
 @formula(unit="1", source="definition")
-def units_for_read(read_bandwidth_needed: Num, unit_read_bandwidth: Num) -> Num:
-    """Units that reach the required read bandwidth.
+def units_for_read(read_bandwidth_needed: Num, unit_read_bandwidth: Num, spare_units: Num) -> Num:
+    """Units that reach the required read bandwidth, with the spare down.
 
-    >>> units_for_read(500e9, 90e9)
-    6
+    >>> units_for_read(500e9, 90e9, 0), units_for_read(500e9, 90e9, 1)
+    (6, 7)
     """
-    return ceil(read_bandwidth_needed / unit_read_bandwidth)
+    return ceil(read_bandwidth_needed / unit_read_bandwidth + spare_units)
 
 
 @formula(unit="1", source="definition")
-def units_for_write(write_bandwidth_needed: Num, unit_write_bandwidth: Num) -> Num:
+def units_for_write(write_bandwidth_needed: Num, unit_write_bandwidth: Num, spare_units: Num) -> Num:
     """Units that reach the required write bandwidth; the published rate of a unit already excludes redundancy.
 
-    >>> units_for_write(300e9, 65e9)
+    >>> units_for_write(300e9, 65e9, 0)
     5
     """
-    return ceil(write_bandwidth_needed / unit_write_bandwidth)
+    return ceil(write_bandwidth_needed / unit_write_bandwidth + spare_units)
 
 
 @formula(unit="1", source="definition")
-def units_for_capacity(required_usable_bytes: Num, unit_usable_bytes: Num, fill_limit: Num) -> Num:
+def units_for_capacity(required_usable_bytes: Num, unit_usable_bytes: Num, fill_limit: Num, spare_units: Num) -> Num:
     """Units that hold the data within the fill limit.
 
-    >>> units_for_capacity(1e15, 250e12, 1), units_for_capacity(1e15, 250e12, 0.85)
+    >>> units_for_capacity(1e15, 250e12, 1, 0), units_for_capacity(1e15, 250e12, 0.85, 0)
     (4, 5)
     """
-    return ceil(required_usable_bytes / (unit_usable_bytes * fill_limit))
+    return ceil(required_usable_bytes / (unit_usable_bytes * fill_limit) + spare_units)
 
 
 @formula(unit="1", source="definition")
-def units_for_opens(opens_per_second_needed: Num, unit_opens_per_second: Num) -> Num:
+def units_for_opens(opens_per_second_needed: Num, unit_opens_per_second: Num, spare_units: Num) -> Num:
     """Units that reach the required rate of file opens.
 
-    >>> units_for_opens(292_556, 100_000)
+    >>> units_for_opens(292_556, 100_000, 0)
     3
     """
-    return ceil(opens_per_second_needed / unit_opens_per_second)
+    return ceil(opens_per_second_needed / unit_opens_per_second + spare_units)
 
 
 @formula(unit="1", source="definition")
-def units_for_creates(creates_per_second_needed: Num, unit_creates_per_second: Num) -> Num:
+def units_for_creates(creates_per_second_needed: Num, unit_creates_per_second: Num, spare_units: Num) -> Num:
     """Units that reach the required rate of file creates.
 
-    >>> units_for_creates(200_000, 60_000)
+    >>> units_for_creates(200_000, 60_000, 0)
     4
     """
-    return ceil(creates_per_second_needed / unit_creates_per_second)
+    return ceil(creates_per_second_needed / unit_creates_per_second + spare_units)
 
 
 @formula(unit="1", source="definition")
-def units_for_requests(io_per_second_needed: Num, unit_io_per_second: Num) -> Num:
+def units_for_requests(io_per_second_needed: Num, unit_io_per_second: Num, spare_units: Num) -> Num:
     """Units that reach the required IOPS.
 
-    >>> units_for_requests(3_906_250, 3_000_000)
+    >>> units_for_requests(3_906_250, 3_000_000, 0)
     2
     """
-    return ceil(io_per_second_needed / unit_io_per_second)
+    return ceil(io_per_second_needed / unit_io_per_second + spare_units)
 
 
 @formula(unit="1", source="definition")
@@ -212,20 +227,116 @@ def units_required(
     units_for_capacity: Num,
     units_for_metadata: Num,
     units_for_requests: Num,
-    spare_units: Num,
+    units_for_degraded: Num,
+    units_for_degraded_requests: Num,
+    units_min: Num,
 ) -> Num:
-    """Units for all requirements: the largest of the counts, and spares.
+    """Units for all requirements: the largest of the counts, each with its spare, and no fewer than are sold.
 
-    >>> units_required(6, 5, 4, 0, 0, 0)
+    >>> units_required(6, 5, 4, 0, 0, 0, 0, 1)
     6
     """
-    return (
+    return maximum(
         maximum(
             maximum(maximum(units_for_read, units_for_write), maximum(units_for_capacity, units_for_metadata)),
-            units_for_requests,
-        )
-        + spare_units
+            maximum(units_for_requests, maximum(units_for_degraded, units_for_degraded_requests)),
+        ),
+        units_min,
     )
+
+
+@formula(unit="1/s", source="definition", label="IOPS with one failure domain down")
+def degraded_requests(unit_io_per_second: Num, units: Num, failed_units: Num, rebuild_share: Num) -> Num:
+    """IOPS with one failure domain down while the rest rebuilds.
+
+    >>> round(degraded_requests(3_000_000, 6, 1, 0.3))
+    10500000
+    """
+    return unit_io_per_second * maximum(units - failed_units, 0) * (1 - rebuild_share)
+
+
+@formula(unit="1/s", source="definition", label="IOPS needed with one failure domain down")
+def degraded_requests_needed(io_per_second_needed: Num, degraded_share: Num) -> Num:
+    """IOPS that are needed with one failure domain down.
+
+    >>> degraded_requests_needed(4_000_000, 0.5)
+    2000000.0
+    """
+    return io_per_second_needed * degraded_share
+
+
+@formula(unit="1", source="definition")
+def units_for_degraded_requests(
+    degraded_requests_needed: Num, unit_io_per_second: Num, rebuild_share: Num, failed_units: Num
+) -> Num:
+    """Units that reach the degraded IOPS with one failure domain down and the rest rebuilding.
+
+    >>> units_for_degraded_requests(9_000_000, 3_000_000, 0.25, 1)
+    5
+    """
+    return ceil(degraded_requests_needed / (unit_io_per_second * (1 - rebuild_share)) + failed_units)
+
+
+@formula(unit="1", source="definition")
+def failed_units_of_domains(failure_domains: Num) -> Num:
+    """Share of a unit that goes down with one of its failure domains.
+
+    >>> failed_units_of_domains(2)
+    0.5
+    """
+    return 1 / failure_domains
+
+
+@formula(unit="B/s", source="definition")
+def unit_read_bound(unit_drives: Num, unit_drive_read_bandwidth: Num) -> Num:
+    """Read bandwidth of the drives of one unit, which the unit cannot exceed.
+
+    >>> unit_read_bound(24, 7e9)
+    168000000000.0
+    """
+    return unit_drives * unit_drive_read_bandwidth
+
+
+@formula(unit="B/s", source="definition")
+def unit_write_bound(unit_drives: Num, unit_drive_write_bandwidth: Num) -> Num:
+    """Write bandwidth of the drives of one unit, which the unit cannot exceed.
+
+    >>> unit_write_bound(24, 4e9)
+    96000000000.0
+    """
+    return unit_drives * unit_drive_write_bandwidth
+
+
+@formula(unit="1/s", source="definition")
+def unit_requests_bound(
+    unit_drives: Num, unit_drive_io_per_second: Num, unit_drive_random_bandwidth: Num, io_bytes: Num
+) -> Num:
+    """Random reads per second of the drives of one unit, which the unit cannot exceed: large ones are bound by their bytes.
+
+    >>> unit_requests_bound(106, 170, 60e6, 4096), unit_requests_bound(106, 170, 60e6, 1e6)
+    (18020, 6360.0)
+    """
+    return unit_drives * minimum(unit_drive_io_per_second, unit_drive_random_bandwidth / io_bytes)
+
+
+@formula(unit="B", source="definition")
+def unit_usable_of_raw(unit_raw_bytes: Num, protection_efficiency: Num, filesystem_efficiency: Num) -> Num:
+    """Capacity of one unit after protection and file system.
+
+    >>> unit_usable_of_raw(368e12, 0.75, 1)
+    276000000000000.0
+    """
+    return unit_raw_bytes * protection_efficiency * filesystem_efficiency
+
+
+@formula(unit="B", source="definition")
+def unit_usable_bound(unit_raw_bytes: Num) -> Num:
+    """Raw capacity of one unit, which its usable capacity cannot exceed.
+
+    >>> unit_usable_bound(368e12)
+    368000000000000.0
+    """
+    return unit_raw_bytes * 1
 
 
 @formula(unit="B", source="definition")

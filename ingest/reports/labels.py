@@ -19,7 +19,8 @@ COLUMNS = {
     "nfs_nconnect_client_share": "share of an NFS client with nconnect",
 }
 #: words in the name of a quantity that is a share, which people read in percent
-SHARE_WORDS = {"share", "fraction", "waste", "utilization", "allocation", "hit", "efficiency", "headroom", "fill"}
+SHARE_WORDS = {"share", "fraction", "waste", "utilization", "allocation", "hit", "efficiency", "headroom", "fill", "overhead",
+               "duty"}  # fmt: skip
 #: What the columns of a site belong to, as in `job_read_bandwidth_of_jobs`.
 ROWS = ("jobs", "clusters", "datasets", "holdings", "years")
 _SPELLED = (

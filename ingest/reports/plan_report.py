@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ingest.errors import IngestError, UsageError, nearest
 from ingest.files import check_target, garbage_collection_paused, write_all
 from ingest.reports.charts.bandwidth import Bar, Ceiling, Point, demand, ladder, scaling
-from ingest.reports.charts.chart import Chart, can_render
+from ingest.reports.charts.chart import Chart, lacking
 from ingest.reports.charts.planning import Interval, Swing, YearBytes, capacity, intervals, tornado
 from ingest.reports.document.html import as_html
 from ingest.reports.document.markdown import as_markdown
@@ -58,7 +58,9 @@ def _charts(plan: Plan, storage: Sequence[str]) -> Iterator[Chart]:
     jobs.sort(key=lambda job: -job[1])
     total = plan.results.get("R-READ-03")
     if jobs and total is not None:
-        yield demand([Bar(row.name, value) for row, value in jobs], Bar("R-READ-03, headroom included", total.value))
+        needed = plan.known.value("workload_read_bandwidth")
+        why = "by guidance" if needed < plan.computed["R-READ-03"] else "headroom included"
+        yield demand([Bar(row.name, value) for row, value in jobs], Bar(f"R-READ-03, {why}", total.value))
         yield _scaling(plan, [row for row, _ in jobs[:MOST_LINES]], storage)
         yield from _evidence(plan, jobs[0][0].name)
     elif storage:
@@ -89,14 +91,14 @@ def _evidence(plan: Plan, job: str) -> Iterator[Chart]:
 
 
 def _tornado(plan: Plan) -> Iterator[Chart]:
-    """The requirement that most inputs affect; reads before capacity where they tie."""
+    """The requirement that most inputs affect, a binding one if there is any; reads before capacity where they tie."""
     moved = {name: plan.sensitivity(name) for name in TORNADO if name in plan.results}
-    name = max(moved, key=lambda one: len(moved[one]), default="")
+    binding = {name for name in moved if moved[name] and plan.requirement(name).priority != "information"}
+    name = max(binding or moved, key=lambda one: (len(moved[one]), -TORNADO.index(one)), default="")
     if name and moved[name]:
         labels = [" of ".join(filter(None, (plain(one.name), ", ".join(one.rows)))) for one in moved[name]]
         swings = [Swing(label, one.at_low, one.at_high) for label, one in zip(labels, moved[name], strict=True)]
-        typical = plan.results[name]
-        yield tornado(swings, typical.value, typical.unit, name)
+        yield tornado(swings, plan.computed[name], plan.requirement(name).unit, name)
 
 
 #: Formats that hold charts drawn here; the workbook draws its own.
@@ -104,7 +106,7 @@ DOCUMENTS = {".docx", ".md", ".html"}
 
 
 #: Note on a document that is written without the extra `charts`.
-NO_CHARTS = "the document has no charts, which need the package vl-convert-python: pip install 'ingest-sizing[charts]'"
+NO_CHARTS = "the document has no charts, {why}"
 
 
 @dataclass(frozen=True)
@@ -231,7 +233,7 @@ class ReportWriter:
 
     def notes(self, suffixes: Iterable[str]) -> tuple[str, ...]:
         """What the template omits or repeats, and that charts are missing."""
-        charts = () if DOCUMENTS.isdisjoint(suffixes) or can_render() else (NO_CHARTS,)
+        charts = () if DOCUMENTS.isdisjoint(suffixes) or not lacking() else (NO_CHARTS.format(why=lacking()),)
         omitted = () if self.template is None else template_warnings(self.document, self.template)
         return (*omitted, *charts)
 
@@ -246,7 +248,7 @@ class ReportWriter:
     @cached_property
     def document(self) -> Document:
         """The document of the plan, charts included."""
-        return RfpDocument(self.plan, charts_of(self.plan, self.storage) if can_render() else ()).document()
+        return RfpDocument(self.plan, () if lacking() else charts_of(self.plan, self.storage)).document()
 
 
 #: suffix -> how the file is made

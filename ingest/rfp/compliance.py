@@ -30,6 +30,7 @@ class RequirementLine:
         priority: `mandatory`, `target` or `information`.
         value: in `unit`, a base unit.
         clients: number of client nodes that its test takes; None where that is open.
+        rounded: whether the value is the number that its statement prints; forms of format 1 print other ones.
     """
 
     id: str
@@ -37,6 +38,12 @@ class RequirementLine:
     value: float
     unit: str
     clients: float | None = None
+    rounded: bool = True
+
+    @property
+    def least(self) -> float:
+        """The lowest offer that meets it."""
+        return self.value if self.rounded else least_accepted(self.value, self.unit)
 
 
 @dataclass(frozen=True)
@@ -106,15 +113,17 @@ def requirement_wording(sheet: Sheet) -> list[RequirementLine]:
         IngestError: a line without a priority or a value.
     """
     found: dict[str, RequirementLine] = {}
+    head = form.required_in(sheet.heads)
     for line in sheet.lines:
-        name, priority, value = str(line.stored[form.ID]), line.stored.get(form.PRIORITY), line.stored.get(form.VALUE)
+        name, priority, value = str(line.stored[form.ID]), line.stored.get(form.PRIORITY), line.stored.get(head)
         if priority not in PRIORITIES or not _is_value(value):
             expected = f"one of {', '.join(PRIORITIES)} and a number from 0"
             raise IngestError(f"{sheet.path}: sheet '{sheet.name}': {name}: found {priority} {value}, expected {expected}")
         clients = line.stored.get(form.CLIENTS)
         known = float(clients) if _is_value(clients) else None
         # Of an id that is listed twice the first line counts; the second one is reported as a difference.
-        found.setdefault(name, RequirementLine(name, str(priority), float(value), str(line.stored.get(form.UNIT)), known))
+        unit, rounded = str(line.stored.get(form.UNIT)), head == form.REQUIRED
+        found.setdefault(name, RequirementLine(name, str(priority), float(value), unit, known, rounded))
     return list(found.values())
 
 
@@ -220,7 +229,7 @@ def judge(requirement: RequirementLine, offer: OfferLine | None, optimized: bool
         return LineVerdict(requirement, verdict, None, None, found.stated, _partial_note(found) or note, reserved)
     offered, required = max(values), requirement.value
     margin = float(solve("acceptance_margin", {"measured_rate": offered, "required_rate": required})) if required else None
-    met = offered >= least_accepted(required, requirement.unit) * (1 - SAME)
+    met = offered >= requirement.least * (1 - SAME)
     note = _partial_note(found) or _contradiction(met, found.comply)
     return LineVerdict(requirement, _verdict(met, found.comply), offered, margin, found.stated, note, reserved)
 

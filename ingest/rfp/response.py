@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ingest.engine.result import envelope
 from ingest.errors import UsageError, brief, listed
 from ingest.rfp.compliance import MET, LineVerdict, judge, offer_lines, requirement_wording
-from ingest.rfp.response_form import ID, REPEATED, REQUIREMENTS_SHEET, RESPONSE_SHEET
+from ingest.rfp.response_form import ID, REQUIREMENTS_SHEET, RESPONSE_SHEET, repeated
 from ingest.rfp.workbook_reader import Sheet, read_sheets, same
 from ingest.text import visible
 
@@ -160,7 +160,8 @@ def differences(sent: Sheet, returned: Mapping[str, Sheet]) -> Iterator[Requirem
     """
     required = {str(line.stored[ID]): line.stored for line in reversed(sent.lines)}
     ids = list(dict.fromkeys(str(line.stored[ID]) for line in sent.lines))
-    headings = {REQUIREMENTS_SHEET: {head: head for head in sent.heads if head not in ("", ID)}, RESPONSE_SHEET: REPEATED}
+    own = {head: head for head in sent.heads if head not in ("", ID)}
+    headings = {REQUIREMENTS_SHEET: own, RESPONSE_SHEET: repeated(sent.heads)}
     for name, sheet in returned.items():
         present = [str(line.stored[ID]) for line in sheet.lines]
         where = f"the line of sheet '{name}'"

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import NamedTuple
 
 #: The sheet that states the requirements, and the one that the vendor fills in.
@@ -13,8 +14,12 @@ REQUIREMENTS_SHEET, RESPONSE_SHEET = "Requirements", "Vendor response"
 BUYER_SHEET = "For the buyer"
 #: Headings of the sheet of requirements.
 ID, PRIORITY, STATEMENT, VALUE, UNIT, CLIENTS = "Id", "Priority", "Statement", "Value", "Unit", "Clients"
-#: Headings of the response form that show a requirement.
-REQUIREMENT, REQUIRED = "Requirement", "Required"
+#: What is required: the value, rounded; on both sheets. Forms of format 1 have it on the response form alone, not rounded.
+REQUIRED = "Required"
+#: Heading of the response form that repeats the statement.
+REQUIREMENT = "Requirement"
+#: The property of a workbook that holds the format of its form.
+FORMAT_PROPERTY = "ingest_format"
 #: Kinds of field.
 CHOICE, NUMBER, COUNT, TEXT = "choice", "number", "count", "text"
 COMPLY, AS_IS, OPTIMIZED, REMARKS = "Comply", "As-is value", "Optimized value", "Remarks"
@@ -53,7 +58,15 @@ HEADS = {
     REQUIREMENTS_SHEET: (ID, PRIORITY, STATEMENT, VALUE, UNIT),
     RESPONSE_SHEET: (ID, PRIORITY, REQUIREMENT, REQUIRED, UNIT, *(field.head for field in FIELDS)),
 }
-#: Headings of the response form, and the heading of the sheet of requirements that each repeats.
-REPEATED = {PRIORITY: PRIORITY, REQUIREMENT: STATEMENT, REQUIRED: VALUE, UNIT: UNIT}
 #: Headings whose cells may hold a formula, which a spreadsheet program must have calculated.
-CALCULATED = {REQUIREMENTS_SHEET: (STATEMENT, VALUE), RESPONSE_SHEET: (REQUIREMENT, REQUIRED)}
+CALCULATED = {REQUIREMENTS_SHEET: (STATEMENT, VALUE, REQUIRED), RESPONSE_SHEET: (REQUIREMENT, REQUIRED)}
+
+
+def required_in(heads: Container[str]) -> str:
+    """The heading of a sheet of requirements below which an offer finds what is required of it."""
+    return REQUIRED if REQUIRED in heads else VALUE
+
+
+def repeated(heads: Container[str]) -> dict[str, str]:
+    """Headings of the response form, and the heading of the sheet of requirements that each repeats."""
+    return {PRIORITY: PRIORITY, REQUIREMENT: STATEMENT, REQUIRED: required_in(heads), UNIT: UNIT}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
+import os
 import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,8 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ingest.errors import IngestError, cannot_be_read, listed, nearest
-from ingest.rfp.response_form import CALCULATED, HEADS
+from ingest.errors import IngestError, brief, cannot_be_read, listed, nearest
+from ingest.files import open_regular
+from ingest.rfp.response_form import CALCULATED, FORMAT_PROPERTY, HEADS
+from ingest.version import newer
 
 #: Limits of a file, of the number of its parts, and of each sheet that is read.
 MOST_FILE_BYTES, MOST_PARTS, MOST_SHEET_BYTES = 50_000_000, 2_000, 5_000_000
@@ -64,13 +68,14 @@ def read_sheets(path: Path) -> dict[str, Sheet]:
     """Read the sheets of requirements and answers.
 
     Raises:
-        IngestError: no such file, no workbook, a missing sheet, a lost or repeated heading, formulas without stored
-            values, or more than a response can hold; in one line.
+        IngestError: no such file, no workbook, a format not known yet, a missing sheet, a lost or repeated heading,
+            formulas without stored values, or more than a response can hold; in one line.
     """
     try:
         _check_parts(path)
         with zipfile.ZipFile(path) as package:
             with _loaded(path, data_only=True) as book:
+                _check_format(path, book)
                 merged = {name: _merged(path, package, book, name) for name in HEADS}
                 stored = {name: _rows(path, book[name]) for name in HEADS}
             with _loaded(path, data_only=False) as book:
@@ -80,13 +85,21 @@ def read_sheets(path: Path) -> dict[str, Sheet]:
     except OSError as error:
         raise IngestError(cannot_be_read(path, error.strerror, "a workbook that `ingest report` made")) from None
     except Exception as error:  # a broken package shows in many ways
-        raise IngestError(f"{path}: not readable as .xlsx ({type(error).__name__})") from None
+        raise IngestError(f"{path}: not readable as .xlsx: a part is missing or damaged ({brief(str(error))})") from None
     return {name: _sheet(path, name, stored[name], live[name], merged[name]) for name in HEADS}
+
+
+def _check_format(path: Path, book: Any) -> None:
+    """Refuse a form of a format that is not known yet; programs that drop the property leave the columns, which decide."""
+    found = {one.name: one.value for one in book.custom_doc_props.props}
+    if why := newer(found.get(FORMAT_PROPERTY)):
+        raise IngestError(f"{path}: {why}")
 
 
 def _check_parts(path: Path) -> None:
     """Look at the table of contents before anything is unpacked."""
-    size = path.stat().st_size
+    with open_regular(path) as file:
+        size = os.fstat(file.fileno()).st_size
     if size > MOST_FILE_BYTES:
         raise IngestError(f"{path}: has {size:,} B, expected a workbook of at most {MOST_FILE_BYTES:,} B")
     with zipfile.ZipFile(path) as package:
@@ -134,12 +147,22 @@ def _merged(path: Path, package: zipfile.ZipFile, book: Any, name: str) -> tuple
 def _rows(path: Path, sheet: Any) -> Rows:
     """The rows of a sheet down to the last one that holds anything."""
     cells = sheet.iter_rows(max_row=MOST_ROWS + 1, max_col=MOST_COLUMNS, values_only=True)
-    rows = list(itertools.islice(cells, MOST_ROWS + 1))
+    rows = [tuple(map(_double, row)) for row in itertools.islice(cells, MOST_ROWS + 1)]
     while rows and all(value is None for value in rows[-1]):
         rows.pop()
     if len(rows) > MOST_ROWS:
         raise IngestError(f"{path}: sheet '{sheet.title}' has more than {MOST_ROWS:,} rows, expected one for each requirement")
     return rows
+
+
+def _double(value: Any) -> Any:
+    """A number as spreadsheet programs hold it, however many digits the file has; other values as they are."""
+    if not isinstance(value, int) or abs(value) <= 2**53:
+        return value
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
 
 
 def _sheet(path: Path, name: str, stored: Rows, live: Rows, merged: Sequence[str]) -> Sheet:

@@ -12,18 +12,31 @@ from typing import Any
 from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import QuantityRow
 from ingest.engine.messages import Message, in_site_words
-from ingest.engine.registry import Step
+from ingest.engine.registry import Step, solve, steps_below, unit_of
 from ingest.engine.solver import Quantities
 from ingest.errors import listed
+from ingest.requirement import Requirement
 from ingest.site.datasets import SIZES as DATA_SIZES
 from ingest.site.datasets import there
 from ingest.site.jobs import RATES, SIZED, Policy, family_of
 from ingest.site.site_file import Keys, Site, unknown_name
+from ingest.sizing.checkpoint_schedule import is_sized_by_waste
 from ingest.sizing.rules import Finding, Valued, applying, finding, of_each_job, place_of_largest
 from ingest.units import display
 
 #: Rules of a job that `plan` prints, each with its place below the job; `bw` and `checkpoint` print the others.
-PRINTED: Mapping[str, Keys] = {"W32": (), "W33": (), "W34": ("checkpoint", "duration")}
+PRINTED: Mapping[str, Keys] = {
+    "W32": (),
+    "W33": (),
+    "W34": ("checkpoint", "duration"),
+    "W41": (),
+    "W43": ("starts",),
+    "W53": (),
+}
+#: Rules of the whole site that `plan` prints.
+OF_SITE = frozenset({"W45", "W46", "W47", "W48", "W49", "W50", "W51", "W52"})
+#: The rule that decided the order of a job's reads, by the quantity that it compares.
+PATTERNS = {"samples_per_file": "C01", "read_request_bytes": "C16"}
 #: How a checkpoint is laid out over the GPUs: its ranks and files are counted for these, and follow no formula.
 LAID_OUT = {"tensor_parallel": "C04", "pipeline_parallel": "C05"}
 #: The size of a checkpoint, as a policy states it.
@@ -44,6 +57,8 @@ def check(site: Site) -> None:
     for word in ("checkpoints", "reads_and_checkpoints"):
         if site.section("overlap").get(word) and not any("checkpoint" in job for job in site.section("jobs").values()):
             site.refuse(("overlap", word), "found true, but no job has checkpoints")
+    if {"latency", "client"} <= site.section("storage").keys():
+        site.refuse(("storage", "client"), "the latency is already given by `latency`, expected one of them")
     protection = site.section("storage").get("protection")
     if isinstance(protection, Mapping) and set(protection) not in ({"replicas"}, {"data", "parity"}):
         site.refuse(("storage", "protection"), f"found {', '.join(protection)}, expected `replicas`, or `data` and `parity`")
@@ -68,9 +83,11 @@ def _job(site: Site, keys: Keys, job: Mapping[str, Any]) -> None:
         site.refuse((*keys, "placement"), f"mode {placed['mode']} needs the size of the data, expected `data`")
     if placed.get("mode") == "stage" and "within" not in placed:
         site.refuse((*keys, "placement"), "mode stage needs a time, expected `within`, such as `30 min`")
-    for word, mode in (("within", "stage"), ("each", "stage"), ("hit", "cache")):
+    for word, mode in (("within", "stage"), ("each", "stage"), ("hit", "cache"), ("partitioned", "cache")):
         if word in placed and placed["mode"] != mode:
             site.refuse((*keys, "placement", word), f"applies to mode {mode} only, found mode {placed['mode']}")
+    if "threads" in job and "readers" in job:
+        site.refuse((*keys, "readers"), "the reads of a node are already given by `threads`, expected one of them")
 
 
 def _dataset(site: Site, keys: Keys, described: Mapping[str, Any]) -> None:
@@ -135,8 +152,12 @@ def of_choices(jobs: Sequence[QuantityRow], policies: Mapping[str, Policy], size
         gpus, files = row.step("gpus"), row.step("checkpoint_files")
         if gpus is not None and row.name in sized:
             yield finding("C11", {"gpus": gpus, "gpus_of_rate": float(gpus.value)}, owner=row.name)
-        if row.step("read_request_bytes") is not None:
-            yield finding("C01", row.step, owner=row.name)
+        rule = PATTERNS.get(row.words.get("pattern_from", ""))
+        if rule is not None:
+            yield finding(rule, row.step, owner=row.name)
+        if row.step("job_dataset_bytes") is not None:
+            yield finding("C14", row.step, owner=row.name)
+            yield finding("C15", row.step, owner=row.name)
         if gpus is None or files is None:
             continue
         for parts in policies[row.name].divisors if row.name in policies else ():
@@ -148,17 +169,23 @@ def of_choices(jobs: Sequence[QuantityRow], policies: Mapping[str, Policy], size
 def of_policies(policies: Mapping[str, Policy]) -> Iterator[Finding | None]:
     """Interval, overhead and rate of each job's checkpoints fit together, and its files are counted as stated."""
     for name, policy in policies.items():
-        stated, words = policy.stated, {"mode": policy.mode}
+        stated, given = policy.stated, policy.known.given
         known = {**policy.steps, **stated}
-        by_rate, sync = "write_bandwidth" in stated, policy.mode == "sync"
-        if "checkpoint_interval" in stated and not by_rate:
-            yield finding("E01", known, words, name)
-        # Where the rate of a dump follows from interval and overhead, the overhead is kept as long as any is left for dumps.
-        if "waste_allowed" in stated and (not sync or by_rate or "checkpoint_interval" not in stated):
-            yield finding("E02", known, words, name)
-            yield finding("E03", known, words, name)
-        if by_rate:
-            yield finding("E04", known, words, name)
+        # What the policy takes from its size is an answer for that many GPUs.
+        gpus = policy.steps["gpus"]
+        sized: dict[str, Valued | float | None] = {"gpus": gpus, "gpus_chosen_for": float(gpus.value)}
+        if "gpus_of_failures" in given:
+            yield finding("C12", sized, owner=name)
+        if any(size in given and size not in stated for size in ("tensor_parallel", "pipeline_parallel")):
+            yield finding("C13", sized, owner=name)
+        yield finding("E08", known, owner=name)
+        if is_sized_by_waste(policy.mode, stated):
+            yield finding("E09", known, owner=name)
+            yield finding("E01", known, owner=name)
+        if "waste_allowed" in stated:
+            yield finding("E02", known, owner=name)
+        if "write_bandwidth" in stated:
+            yield finding("E04", known, {"mode": policy.mode}, name)
         files = policy.steps.get("checkpoint_files")
         for quantity, rule in {**LAID_OUT, **(STATED_SIZE if files is not None and files.formula is None else {})}.items():
             if quantity in stated:
@@ -172,34 +199,81 @@ def of_each(
     for row in jobs:
         policy = policies.get(row.name)
         words = {**row.words, "family": family_of(site.section("jobs")[row.name], catalog)}
-        if policy is not None and "job_mean_time_to_interrupt" not in policy.stated:
-            words["interrupts"] = "by the failure rate of nodes"
-        size = row.step("read_request_bytes")
-        known = _known(row, policy)
+        words["cached"] = "yes" if row.step("miss_share") is not None else "no"
+        known, facts = _known(row, policy), _facts(row)
         for rule in of_each_job():
-            if rule.id != "W32" or size is not None:
-                shown = display(size.value, "B") if size is not None else ""
-                yield finding(rule.id, known, words, row.name, size=shown)
+            if rule.id != "W32" or facts["size"]:
+                yield finding(rule.id, known, words, row.name, **facts)
+
+
+def _facts(row: QuantityRow) -> dict[str, str]:
+    """What the texts of the rules name of a job, besides the numbers compared."""
+    named = {
+        "size": "read_request_bytes",
+        "dataset": "job_dataset_bytes",
+        "cache": "job_cache_bytes",
+        "warm_up": "warm_up_seconds",
+    }
+    found = {}
+    for fact, name in named.items():
+        step = row.step(name)
+        found[fact] = "" if step is None else display(step.value, unit_of(name).removesuffix("/node"), binary=False)
+    share = row.step("cached_share")
+    partitioned = share is not None and any(part.name == "share_in_all_nodes" for part in steps_below([share]))
+    return {**found, "where": "all nodes together" if partitioned else "one node"}
 
 
 def _known(row: QuantityRow, policy: Policy | None) -> Mapping[str, Valued | None]:
     """The quantities that rules compare: of the row, and of its checkpoints."""
     of_row = {part for rule in of_each_job() for part in (rule.quantity, rule.limit) if isinstance(part, str)}
-    of_policy = {"training_seconds", "checkpoint_dump_seconds", "job_mean_time_to_interrupt", "gpus"}
+    of_policy = {"training_seconds", "checkpoint_dump_seconds", "job_mean_time_to_interrupt", "restart_overhead", "gpus"}
     saved = {**policy.steps, **({"training_seconds": policy.stated.get("training_seconds")})} if policy is not None else {}
     return {name: saved.get(name) if name in of_policy else row.step(name) for name in of_row}
 
 
 def of_drains(site: Site, jobs: Sequence[QuantityRow]) -> Iterator[Finding | None]:
-    """Asynchronous checkpoints drain while others write, whatever `overlap` says."""
+    """Asynchronous checkpoints drain while others write, even where `overlap` says that they alternate."""
     draining = [row.name for row in jobs if row.words.get("mode") == "async"]
     writers = [row for row in jobs if row.step("job_write_bandwidth") is not None]
     if not draining:
         return
-    words = {"mode": "async", "overlap": "yes" if site.section("overlap").get("checkpoints") else "no"}
+    words = {"mode": "async", "overlap": "no" if site.section("overlap").get("checkpoints") is False else "yes"}
     # A job that saves itself alone, in one run, drains next to nothing.
     runs = writers[0].known.step("concurrent_runs") if len(writers) == 1 else float(len(writers))
     yield finding("W35", {"writing_runs": runs}, words, draining[0], jobs=listed(draining))
+
+
+def of_totals(site: Site, known: Quantities, jobs: Sequence[QuantityRow]) -> Iterator[Finding | None]:
+    """What is required is feasible as a whole: for the nodes, for the tests, and beside what is not training data."""
+    reading = [row for row in jobs if row.step("node_read_bandwidth") is not None]
+    most = max(reading, key=lambda row: row.known.value("node_read_bandwidth"), default=None)
+    if most is not None:
+        reads, nics = known.step("site_node_read_bandwidth"), most.step("storage_nic_bandwidth_per_node")
+        yield finding("W46", {"site_node_read_bandwidth": reads, "storage_nic_bandwidth_per_node": nics}, owner="R-READ-04")
+    yield finding("W47", known.find, owner="R-READ-03")
+    yield finding("W49", known.find, owner="R-READ-04", client=str(site.section("storage").get("client", "")))
+    if known.find("grown_read_bandwidth") is not None:
+        more = known.find("nodes_for_growth")
+        nodes = "" if more is None else display(float(more.value), "node")
+        yield finding("W48", known.find, owner="R-GROW-01", nodes=nodes)
+    if known.value("site_planned_bytes"):
+        yield finding("W51", words={"reserve": "none" if not site.section("reserve") else "planned"}, owner="R-CAP-03")
+    if known.value("site_write_bandwidth") or known.value("site_load_bandwidth"):
+        yield finding("W50", known.find, owner="R-WRITE-01")
+
+
+def of_clients(requirements: Iterable[Requirement], clusters: Sequence[QuantityRow]) -> Iterator[Finding | None]:
+    """No line but those of reads, which have rules of their own, moves more through a client than its storage NICs take."""
+    nics = [float(step.value) for row in clusters if (step := row.step("storage_nic_bandwidth_per_node")) is not None]
+    each = {
+        one.id: float(solve("required_bandwidth_per_client", {"required_bandwidth": one.value, "clients_under_test": clients}))
+        for one in requirements
+        if one.unit == "B/s" and not one.id.startswith(("R-READ", "R-GROW")) and (clients := one.conditions.clients)
+    }
+    over = {name: rate for name, rate in each.items() if nics and rate > max(nics)}
+    if over:
+        known = {"required_bandwidth_per_client": max(over.values()), "storage_nic_bandwidth_per_node": max(nics)}
+        yield finding("W52", known, lines=listed(over))
 
 
 def of_line(name: str, value: Step, floor: Step | None, column: Step | None) -> Iterator[Finding | None]:
@@ -226,17 +300,38 @@ def warnings_of(
         IngestError: a job on data that are on storage in no year; with its line.
     """
     lines = [(one, _placed(site, one)) for one in applying(found) if one.rule.id in {*PRINTED, "W35"}]
-    lines += [(one, one.message()) for one in applying([*_left_out(jobs, data), _too_large(found)])]
+    lines += [(one, _placed(site, one)) for one in _of_threads(found)]
+    lines += [(one, one.message()) for one in applying(found) if one.rule.id in OF_SITE]
+    lines += [(one, one.message()) for one in applying([*_left_out(jobs, data), _too_large(found), _asynchronous(site)])]
     lines += _absent_data(site, years)
     return [in_site_words(line) for one, line in sorted(lines, key=lambda pair: pair[0].rule.rank)]
 
 
 def _placed(site: Site, one: Finding) -> Message:
     """The line of a finding, with its place in the file."""
-    keys: Keys = ("jobs", one.owner, *PRINTED.get(one.rule.id, ("checkpoint",)))
+    keys: Keys = ("jobs", one.owner, *{**PRINTED, "W40": ("threads",)}.get(one.rule.id, ("checkpoint",)))
     if one.rule.id == "W35" and "checkpoints" in site.section("overlap"):
         keys = ("overlap", "checkpoints")
     return Message(f"{site.place(keys)}: ", one.message())
+
+
+def _of_threads(found: Sequence[Finding]) -> list[Finding]:
+    """One line for each job whose threads imply too small a latency: that of the requirement that asks for the smallest."""
+    least: dict[str, Finding] = {}
+    for one in applying(found):
+        if one.rule.id == "W40" and (one.owner not in least or _latency(one) < _latency(least[one.owner])):
+            least[one.owner] = one
+    return list(least.values())
+
+
+def _latency(one: Finding) -> float:
+    return float(one.value.value) if one.value is not None else 0.0
+
+
+def _asynchronous(site: Site) -> Finding | None:
+    """One line for all jobs that do not state whether training stops while they save."""
+    left = [name for name, job in site.section("jobs").items() if "mode" not in job.get("checkpoint", {"mode": ""})]
+    return finding("W27", words={"mode": "not stated"}, jobs=listed(left)) if left else None
 
 
 def _too_large(found: Sequence[Finding]) -> Finding | None:

@@ -16,8 +16,9 @@ from ingest.engine.registry import Step
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import IngestError, listed
-from ingest.site.jobs import family_of
+from ingest.site.jobs import encoding_in, family_of, model_of
 from ingest.site.site_file import Keys, Site
+from ingest.site.transfers import times_of_dataset
 from ingest.sizing.dataset import dataset
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.job import encoding_of
@@ -144,6 +145,8 @@ def _add(name: str, site: Site, catalog: Catalog, rows: dict[str, QuantityRow], 
         _add(described["made_from"], site, catalog, rows, (*path, name))
     known = Quantities({quantity: described[key] for key, quantity in OWN.items() if key in described}, name)
     rows[name] = QuantityRow(name, {"of": _size(keys, described, known, site, catalog, rows)}, known)
+    if described.keys().isdisjoint(REPACKED) and "data_files" not in known.given:
+        known.give(_of_readers(name, site, catalog, known.given))
     _files(known)
     if "refresh" in described:
         known.choose("versions_held", "versions_kept")
@@ -212,6 +215,16 @@ def _of_model(
     return found
 
 
+def _of_readers(name: str, site: Site, catalog: Catalog, own: Mapping[str, Input]) -> dict[str, Input]:
+    """The samples in a file of a data set that nothing else tells: those with which the first job on it counts its opens."""
+    for job in site.section("jobs").values():
+        model = model_of(job, catalog) if job.get("data") == name and "samples_in_file" not in own else None
+        encoding = encoding_in(model, job.get("encoding")) if model is not None else None
+        if encoding is not None and encoding.samples_per_file is not None:
+            return {"samples_in_file": from_catalog(encoding.samples_per_file)}
+    return {}
+
+
 def _measured(keys: Keys, described: Mapping[str, Any], site: Site) -> dict[str, Input]:
     """The quantities of an `ingest measure` result: bytes, and where counted files, samples and tokens."""
     name: str = described["measured"]
@@ -266,6 +279,7 @@ def holdings_of(site: Site, data: Mapping[str, QuantityRow], years: int, growth:
     for year in range(years + 1):
         rows = dataset_rows_in(site, data, year, growth)
         for row, before in zip(rows, found[-1] if found else [None] * len(rows), strict=True):
+            row.known.give({"first_load": Input(float(_is_first(row, before)), note="in the year of its first load")})
             if before is None:
                 row.known.give({"dataset_bytes_held_before": EMPTY})
             elif "refresh_seconds" not in row.known.given or not before.known.value("present"):
@@ -275,24 +289,31 @@ def holdings_of(site: Site, data: Mapping[str, QuantityRow], years: int, growth:
     return found
 
 
+def _is_first(row: QuantityRow, before: QuantityRow | None) -> bool:
+    """Whether a data set is on storage in this year, and was not in the year before."""
+    return bool(row.known.value("present")) and (before is None or not before.known.value("present"))
+
+
 def dataset_rows_in(site: Site, data: Mapping[str, QuantityRow], year: int, growth: Growth) -> list[QuantityRow]:
     """The data sets in one year: grown since the start, absent before and after their time."""
     start: datetime.date | None = site.data.get("start")
-    rows = []
+    rows: dict[str, QuantityRow] = {}
     for name, row in data.items():
         described = site.section("datasets")[name]
         here = Input(float(start is None or there(described, start.year + year)), note="in the years between from and until")
         own = growth.datasets[name]
         grows = {**own, "elapsed_seconds": elapsed_until(year)} if own else {"capacity_growth": STILL}
-        known = Quantities({**row.known.given, **grows, "present": here}, name)
+        known = Quantities({**row.known.given, **grows, **times_of_dataset(described), "present": here}, name)
         known.adopt(_same(row.known))
-        rows.append(QuantityRow(name, {"year": label_of(site, year)}, known))
-    return rows
+        rows[name] = QuantityRow(name, {"year": label_of(site, year)}, known)
+        if "made_from" in described:
+            known.link("origin_growth", rows[described["made_from"]].known.step("capacity_growth"))
+    return list(rows.values())
 
 
 def _same(known: Quantities) -> dict[str, Step]:
     """The quantities that are equal in all years: one step, so that a draw is the same in all of them."""
-    names = ("data_bytes", "dataset_bytes", "data_files", "versions_held", "data_copies", "refresh_seconds")
+    names = ("data_bytes", "dataset_bytes", "data_files", "versions_held", "data_copies", "refresh_seconds", "origin_bytes")
     for name in names:
         if name in known.given:
             known.step(name)

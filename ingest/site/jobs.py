@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
-from ingest.catalog.records import Model, Node
+from ingest.catalog.records import READ_PATTERNS, Encoding, Format, Model, Node
 from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import QuantityRow, replaced
 from ingest.engine.messages import in_site_words, message_of
 from ingest.engine.registry import Step, unit_of
 from ingest.engine.solver import Quantities, linked
 from ingest.engine.value import Input, assumed
-from ingest.errors import IngestError, MissingQuantity
+from ingest.errors import CatalogError, IngestError, MissingQuantity, expected_one_of
 from ingest.site.site_file import Keys, Site
 from ingest.sizing.bandwidth import estimate
 from ingest.sizing.checkpoint import QUANTITIES, checkpoint, kept_by_policy
+from ingest.sizing.checkpoint_schedule import USUAL_MODE
 from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.job import Job
+from ingest.sizing.rules import LARGE_REQUEST, ONE_EPOCH, PAGE_CACHE, WARM_UP_SECONDS
 from ingest.units import parse
 
 #: keys of a job that are words of a question
@@ -41,21 +44,45 @@ OWN = {
     "tokens": "training_tokens",
     "tokens_per_sample": "tokens_per_sample",
     "io_size": "request_bytes",
+    "readers": "readers_per_gpu",
+    "starts": "starting_runs",
+    "warm_up": "warm_up_seconds",
+    "memory_share": "cache_memory_share",
 }
 #: quantities of a data set that the `bw` estimate of its jobs takes, and what they are called there
 OF_DATA = {"data_samples": "dataset_samples", "samples_in_file": "samples_per_file"}
 #: what the row of a job takes from the answer about its checkpoints
 SAVED = (
     "checkpoint_bytes", "checkpoint_files", "checkpoint_interval", "checkpoint_write_bandwidth", "checkpoint_dump_seconds",
-    "checkpoint_stall_fraction", "checkpoint_bytes_written_per_day", "checkpoint_retained_bytes", "checkpoints_retained",
-    "restart_read_bytes", "restart_read_bandwidth", "job_mean_time_to_interrupt",
+    "checkpoint_stall_seconds", "checkpoint_stall_fraction", "staging_overhead", "writing_overhead", "lost_work_overhead",
+    "checkpoint_overhead", "total_overhead", "drain_duty", "checkpoint_bytes_written_per_day",
+    "checkpoint_retained_bytes", "checkpoints_retained", "restart_read_bytes", "restart_read_bandwidth", "restart_seconds",
+    "job_mean_time_to_interrupt",
 )  # fmt: skip
 #: keys of a checkpoint policy that say how large a checkpoint is, and the quantity that each is
 SIZED = {"parameters": "parameters", "bytes": "checkpoint_bytes"}
 #: further quantities that rules compare
-DECIDING = ("waste_left_for_dumps", "synchronous_waste", "asynchronous_waste", "drain_bandwidth")
-REQUEST = assumed(131_072, "read requests are 128 KiB", "io_size")
+DECIDING = ("waste_left_for_dumps", "waste_left_after_restores", "restart_overhead",
+             "bandwidth_for_dump")  # fmt: skip
+#: how the request size follows from the read pattern of a format: the first that can be computed
+REQUESTS = {
+    "whole files": ("request_of_file", "request_bytes"),
+    "shards": ("request_bytes",),
+    "row groups": ("request_of_group", "request_of_sample"),
+    "random records": ("request_of_sequence", "request_of_record"),
+    "packed": ("request_of_packed_samples",),
+    "": ("request_of_sample",),
+}
+#: read patterns that are sequential whatever the request size; row groups are where a request is large
+SEQUENTIAL = ("whole files", "shards")
+#: format of files of one sample whose format is not known
+WHOLE_FILES = "file-per-sample"
+REQUEST = assumed(131_072, "the format of the data is not known: read requests are 128 KiB", "io_size", "format of its data")
 PACKED = assumed(131_072, "files of many samples are read ahead, 128 KiB at a time", "io_size")
+READERS = assumed(4, "4 loader workers per GPU", "readers", source="pytorch-examples", where="imagenet/main.py, --workers")
+PAGE = Input(4096, note="page of x86 and most Arm servers")
+MEMORY_SHARE = assumed(PAGE_CACHE, "half of the host memory of a node caches its data set", "memory_share")
+WARM_UP = assumed(WARM_UP_SECONDS, "caches fill within 10 min of the start of a run", "warm_up")
 START = Input(1, note="at the start of the plan")
 STREAMED: Mapping[str, Any] = {"mode": "stream"}
 Answered = TypeVar("Answered")
@@ -183,7 +210,7 @@ class SiteJob:
         own = {quantity: job[key] for key, quantity in OWN.items() if key in job}
         reads = self._blaming(self.keys, self._reads) if any(key in job for key in RATES) else None
         self._compare_tokens(reads)
-        inputs = {"request_bytes": REQUEST, "bandwidth_growth": START, **(reads.inputs if reads else {}), **own, **sizes}
+        inputs = {"bandwidth_growth": START, **(reads.inputs if reads else {}), **own, **sizes}
         known = Quantities(inputs, self.name)
         policy = self._policy(known.step("gpus")) if "checkpoint" in job else None
         if policy is not None:
@@ -191,9 +218,11 @@ class SiteJob:
             known.choose("writing_nodes", "nodes_at_once")
         self._place(known)
         self._length(known, reads)
-        self._request(known)
+        self._cache(known)
+        choose_reads(known)
         words = {"cluster": job["cluster"], "model": job.get("model", ""), "data": job.get("data", "")}
         words |= reads.words if reads else {}
+        words |= self._request(known, reads.basis.model if reads else None)
         words |= {"mode": policy.mode} if policy else {}
         row = QuantityRow(self.name, words, known, policy and policy.known)
         warnings = (*(reads.warnings if reads else ()), *(policy.warnings if policy else ()))
@@ -227,7 +256,7 @@ class SiteJob:
         plain = {name: item.value for name, item in numbers.items()}
         question = Job(node=self.cluster["node"], settings=settings, **words, **plain)
         kind = (self.cluster["node"], *sorted(words.items()))
-        warnings = self._once(("warnings", *kind), lambda: self._warnings(question))
+        warnings = self._once(("warnings", "data" in job, *kind), lambda: self._warnings(question))
         asked = (*kind, *sorted(plain.items()), *sorted(settings.items()))
         basis = self._once(("reads", *asked), lambda: rate_basis_of(question, self.catalog))
         # Equal questions are estimated once, yet each job keeps the inputs of its own keys.
@@ -240,7 +269,9 @@ class SiteJob:
         Raises:
             IngestError: what is missing.
         """
-        answer = estimate(question, self.catalog)
+        # What fits the caches is judged by the data set of the site, not by the one that the model is known for.
+        own = {**question.settings, "cache_hit_fraction": 0.0} if self.data is not None else question.settings
+        answer = estimate(dataclasses.replace(question, settings=own), self.catalog)
         if answer.incomplete:
             raise IngestError(answer.incomplete)
         return tuple(f"{question.model or 'job'}: {in_site_words(line)}" for line in answer.warnings)
@@ -252,7 +283,7 @@ class SiteJob:
         own, done = {**in_place_of(stated), "gpus": gpus}, dict[Step, Step]()
         steps = {name: replaced(step, own, done, self.name, SAVED) for name, step in _saved(known).items()}
         steps["gpus"] = gpus
-        return Policy(policy.get("mode", "sync"), stated, steps, self._divisors(policy, known.given), known, warnings)
+        return Policy(policy.get("mode", USUAL_MODE), stated, steps, self._divisors(policy, known.given), known, warnings)
 
     def _saves(self, policy: Mapping[str, Any], gpus: int) -> tuple[Quantities, tuple[str, ...]]:
         """The quantities and the warnings of `checkpoint`.
@@ -277,17 +308,11 @@ class SiteJob:
         return self._once(("checkpoint", model, *machine, *sorted(options.items()), *sorted(settings.items())), answer)
 
     def _divisors(self, policy: Mapping[str, Any], given: Mapping[str, Input]) -> tuple[int, ...]:
-        """The GPUs that share one copy of the model, published or given, and those that share its experts."""
-        shards = _product(given.get("tensor_parallel"), given.get("pipeline_parallel")) or self._published(policy)
+        """The GPUs that share one copy of the model, as stated, and those that share its experts."""
+        sizes = (given.get(name) for name in ("tensor_parallel", "pipeline_parallel"))
+        shards = math.prod(int(size.value) for size in sizes if size is not None and size.origin == "user")
         experts = int(parse(policy.get("expert_parallel", 1), "1", "expert_parallel"))
         return tuple(parts for parts in (shards, shards * experts if experts > 1 else 1) if parts > 1)
-
-    def _published(self, policy: Mapping[str, Any]) -> int:
-        """The GPUs that share one copy of the model in its published training; 1 where that is not known."""
-        entry = model_of({**self.described, **policy}, self.catalog)
-        if entry is None or "parameters" in policy:
-            return 1
-        return _product(*(part and from_catalog(part) for part in (entry.tensor_parallel, entry.pipeline_parallel))) or 1
 
     def _place(self, known: Quantities) -> None:
         """Where the job reads from: storage, or the NVMe of its nodes."""
@@ -305,12 +330,53 @@ class SiteJob:
             known.give({"cold_share": local, "warm_share": local, "staging_seconds_allowed": placed["within"]})
             known.choose("staging_nodes", "nodes_at_once")
             known.choose("node_local_bytes", "node_bytes_whole" if placed.get("each") else "node_bytes_shared")
-        if placed["mode"] == "cache":
-            if "hit" in placed:
-                known.give({"node_cache_hit": placed["hit"]})
-            known.choose("node_cache_hit", "cache_hit_possible")
-            known.choose("warm_share", "share_not_cached")
+            known.choose("staging_bandwidth_of_run", "bandwidth_to_stage_in_time")
+
+    def _cache(self, known: Quantities) -> None:
+        """What the nodes cache of a data set that they read again: host memory, or their NVMe where `placement` says so."""
+        placed, data = self.described.get("placement", STREAMED), self.data
+        memory, on_drives = self.node.host_memory_bytes, placed["mode"] == "cache"
+        given = "cache_hit" in self.described or "cache_hit_fraction" in self.described.get("set", {})
+        if given or placed["mode"] == "stage" or data is None or not self._reads_again(known) or not (on_drives or memory):
+            return
+        if memory is not None and not on_drives:
+            known.give({"host_memory_per_node": from_catalog(memory)})
+            known.give_default("cache_memory_share", MEMORY_SHARE)
+        shared = placed.get("partitioned", False)
+        if "hit" in placed:
+            known.give({"node_cache_hit": placed["hit"]})
+            known.choose("cached_share", "node_cache_hit")
+            known.choose("miss_share", "share_not_cached")
+        else:
+            known.choose("job_cache_bytes", "node_nvme_bytes" if on_drives else "cache_bytes_per_node")
+            known.choose("cached_share", "share_in_all_nodes" if shared else "share_in_one_node")
+            known.choose("miss_share", "lru_miss_share")
+        known.choose("warm_up_bytes", "warm_up_bytes_shared" if shared else "warm_up_bytes_of_each")
+        known.choose("warm_share", "miss_share")
+        known.give_default("warm_up_seconds", WARM_UP)
+        if on_drives:
             known.choose("node_local_bytes", "node_cache_bytes")
+
+    def _reads_again(self, known: Quantities) -> bool:
+        """Whether a run reads its data set more than once: by its epochs or tokens, else by the family of its model."""
+        job, placed = self.described, self.described.get("placement", STREAMED)
+        if "hit" in placed:
+            return True
+        if "epochs" in job:
+            return known.value("training_epochs") > 1
+        if "tokens" in job:
+            counted = self._tokens_counted()
+            if counted is not None and "data_tokens" not in known.steps:
+                known.link("data_tokens", counted)
+            return counted is not None and known.value("training_tokens") > float(counted.value)
+        family = family_of(job, self.catalog)
+        return placed["mode"] == "cache" or bool(family and family not in ONE_EPOCH)
+
+    def _tokens_counted(self) -> Step | None:
+        """The tokens of the data set, where they are known."""
+        data = self.data
+        name = next((name for name in ("data_tokens", "tokens") if data is not None and name in data.given), None)
+        return data.step(name) if data is not None and name is not None else None
 
     def _compare_tokens(self, reads: Reads | None) -> None:
         """Refuse tokens per sample that contradict the model: they would give the length of another run."""
@@ -348,40 +414,100 @@ class SiteJob:
         if data is None or "dataset_samples" in self.described.get("set", {}) or "data_samples" in data.given:
             return
         known.withdraw("dataset_samples")
-        counted = next((name for name in ("data_tokens", "tokens") if name in data.given), None)
+        counted = self._tokens_counted()
         if counted is not None:
-            known.link("data_tokens", data.step(counted))
+            known.link("data_tokens", counted)
             known.choose("dataset_samples", "samples_of_data_tokens")
         elif "dataset_samples" in data.given:
             known.adopt({"dataset_samples": data.step("dataset_samples")})
 
-    def _request(self, known: Quantities) -> None:
-        """The size of one read: of a sample, of a read-ahead, or of all outstanding requests of a reader."""
+    def _request(self, known: Quantities, model: Model | None) -> dict[str, str]:
+        """Choose the size of one read and the readers of a node; returns the pattern of the reads and its origin in words."""
         file_bytes = self.data.given.get("file_bytes") if self.data is not None else None
         if file_bytes is not None and "samples_per_file" not in known.given and "sample_bytes" in known.given:
             known.give({"file_bytes": file_bytes})
             known.choose("samples_per_file", "samples_of_file_bytes")
         if known.find("sample_bytes") is None:
-            return
-        packed = known.find("samples_per_file")
-        if packed is None or packed.value <= 1:
-            known.choose("read_request_bytes", "request_of_sample")
-        elif self.described.get("pattern") == "sequential":
-            known.choose("read_request_bytes", "request_bytes")
+            return {}
+        form, how, pattern_from = self._how_read(known, model)
+        self._give_reading(known, form, model)
+        sizes = REQUESTS[how] if "io_size" not in self.described or how == "whole files" else ("request_bytes",)
+        known.choose_first("read_request_bytes", *sizes)
+        if "threads" in self.described:
+            stated = Input(self.described["threads"], origin="user", where=".".join((*self.keys, "threads")))
+            known.give({"readers_per_node": stated})
+        known.choose("readers_per_node", "requests_in_flight_of_readers")
+        if how == "row groups":
+            pattern_from, large = "read_request_bytes", known.value("read_request_bytes") >= LARGE_REQUEST
         else:
+            large = how in SEQUENTIAL
+        words = {"pattern": "sequential" if large else "random", "pattern_from": pattern_from}
+        if "pattern" in self.described:
+            words = {"pattern": str(self.described["pattern"]), "pattern_from": "pattern"}
+        return {**words, "format": form.id} if form is not None else words
+
+    def _how_read(self, known: Quantities, model: Model | None) -> tuple[Format | None, str, str]:
+        """The format of the data, the key of `REQUESTS`, and which of `format` and `samples_per_file` decided that."""
+        form = self._format(model)
+        if form is not None and form.read_pattern:
+            if form.read_pattern not in READ_PATTERNS:
+                expected = expected_one_of(form.read_pattern, READ_PATTERNS)
+                raise CatalogError(f"{form.path}: read_pattern: found '{form.read_pattern}', {expected}")
+            return form, form.read_pattern, "format"
+        packed = known.find("samples_per_file")
+        if packed is None:
+            return None, "", ""
+        if packed.value > 1:
+            return None, "packed", "samples_per_file"
+        whole = self.catalog.get(Format, WHOLE_FILES)
+        return whole, whole.read_pattern, "samples_per_file"
+
+    def _give_reading(self, known: Quantities, form: Format | None, model: Model | None) -> None:
+        """What a format says of the reads of its files, and what is usual where it is unknown."""
+        fields = {"request_bytes": REQUEST, "readers_per_gpu": READERS}
+        known.give_default("page_bytes", PAGE)
+        if form is None:
             known.give_default("packed_read_bytes", PACKED)
-            known.choose("read_request_bytes", "request_of_packed_samples")
+        for name, usual in fields.items():
+            value = getattr(form, name, None)
+            known.give_default(name, usual if value is None else from_catalog(value)._replace(origin="default"))
+        if form is not None and form.records_per_shard is not None and known.find("samples_per_file") is None:
+            known.give({"samples_per_file": from_catalog(form.records_per_shard)})
+        if form is not None and form.records_per_group is not None:
+            known.give_default("records_per_group", from_catalog(form.records_per_group))
+        if model is not None and model.sequence_length is not None:
+            known.give_default("sequence_length", from_catalog(model.sequence_length))
+
+    def _format(self, model: Model | None) -> Format | None:
+        """The format of the data: of the data set that the job names, else of the encoding of its model."""
+        described = self.site.section("datasets").get(self.described.get("data", ""), {})
+        if "format" in described:
+            return self.catalog.get(Format, described["format"])
+        if "model" in described:
+            return format_of(self.catalog.get(Model, described["model"]), described.get("encoding"), self.catalog)
+        return format_of(model, self.described.get("encoding"), self.catalog) if model is not None else None
+
+
+def encoding_in(model: Model, asked: str | None) -> Encoding | None:
+    """The encoding of a model's data set that a job or a data set names, by default the first; None where none is known."""
+    return model.encodings.get((asked or "").partition("/")[0], next(iter(model.encodings.values()), None))
+
+
+def format_of(model: Model, asked: str | None, catalog: Catalog) -> Format | None:
+    """The format of an encoding of a model's data set; None where it is not known."""
+    encoding = encoding_in(model, asked)
+    return catalog.referred(Format, encoding.format, by=model.path) if encoding is not None and encoding.format else None
+
+
+def choose_reads(known: Quantities) -> None:
+    """Choose what the mandatory read bandwidth of a run and of a job follow from: cold reads, or those that fill caches."""
+    known.choose_first("run_read_bandwidth", "run_cached_read_bandwidth", "run_cold_read_bandwidth")
+    known.choose_first("job_read_bandwidth", "started_read_bandwidth")
 
 
 def _settings(described: Mapping[str, Any]) -> dict[str, float]:
     """The quantities that `set` of a job or a policy gives, in base units."""
     return {name: parse(written, unit_of(name), f"set {name}") for name, written in described.get("set", {}).items()}
-
-
-def _product(*parts: Input | None) -> int:
-    """Of what is given; 0 where nothing is."""
-    found = [int(part.value) for part in parts if part is not None]
-    return math.prod(found) if found else 0
 
 
 def _saved(known: Quantities) -> dict[str, Step]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,8 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity, UsageError, nearest
 from ingest.requirement import Requirement
-from ingest.site.requirement_writer import THREADS, THREADS_ASSUMED, WrittenRequirement
+from ingest.site.guidance import ClusterGuidance, guidance_rows
+from ingest.site.requirement_writer import WrittenRequirement
 from ingest.site.scenarios import Expectation
 from ingest.site.site_file import Site
 from ingest.sizing.bandwidth import estimate
@@ -28,6 +29,7 @@ from ingest.sizing.checkpoint_schedule import Point, interval_course
 from ingest.sizing.derivation_text import DerivationWriter
 from ingest.sizing.job import Job
 from ingest.sizing.rules import Finding
+from ingest.version import FORMAT
 
 if TYPE_CHECKING:
     import pandas
@@ -51,6 +53,7 @@ class Plan:
         expectations: the assertions of the file, held against the requirements.
         questions: the `bw` question of each job, by its name.
         findings: the rules held against the site; where an outcome turns, the site is to be planned again.
+        guidance: what the reference architecture says about the GPUs of each cluster.
     """
 
     site: Site
@@ -66,6 +69,7 @@ class Plan:
     expectations: tuple[Expectation, ...]
     questions: Mapping[str, Job]
     findings: tuple[Finding, ...] = ()
+    guidance: Mapping[str, ClusterGuidance] = field(default_factory=dict)
 
     command = "plan"
 
@@ -81,8 +85,13 @@ class Plan:
 
     @cached_property
     def results(self) -> dict[str, Quantity]:
-        """The requirements' values by id."""
+        """The requirements' values by id; their ranges are of what was computed, before rounding."""
         return {one.id: Quantity(one.value, one.unit, one.low, one.high) for one in self.requirements}
+
+    @property
+    def computed(self) -> dict[str, float]:
+        """The requirements' values by id, before rounding."""
+        return {name: float(step.value) for name, step in self.steps.items()}
 
     @cached_property
     def missing(self) -> dict[str, str]:
@@ -102,10 +111,20 @@ class Plan:
         missing = f": {self.missing[name]}" if name in self.missing else nearest(name, known)
         raise UsageError(f"unknown requirement '{name}', expected one of {', '.join(known)}{missing}")
 
+    def rounded(self, value: float) -> float:
+        """A value beside those of the requirements, rounded as they are."""
+        digits = self.known.value("significant_digits")
+        return float(solve("rounded_requirement", {"computed_requirement": value, "significant_digits": digits}))
+
     @property
     def floors(self) -> dict[str, Step]:
         """The rate below which each line of information only stays, by id."""
         return {one.requirement.id: one.floor for one in self.lines if one.floor is not None}
+
+    @property
+    def limits(self) -> dict[str, Step]:
+        """The most that each line may demand, by id, where something limits it."""
+        return {one.requirement.id: one.most for one in self.lines if one.most is not None}
 
     @property
     def unmet(self) -> str:
@@ -122,7 +141,7 @@ class Plan:
         """The given quantities that the requirements rest on."""
         # The I/O of every job: an input may change which job sets the conditions, without changing any I/O.
         sizes = [step for row in self.rows["jobs"] if (step := row.step("read_request_bytes")) is not None]
-        tested = [*sizes, *(step for one in self.lines for step in one.tested)]
+        tested = [*sizes, *(step for one in self.lines for step in one.tested), self.known.step("significant_digits")]
         return [part for part in steps_below([*self.steps.values(), *tested]) if part.formula is None]
 
     @cached_property
@@ -134,7 +153,7 @@ class Plan:
             if item is not None:
                 spread = {"low": item.low, "high": item.high} if item.low is not None else {}
                 found[self._called(step, item)] = {
-                    "value": item.value, **spread, "unit": unit_of(step.name), "from": item.origin,
+                    "value": item.value, **spread, "unit": unit_of(step.name), "from": item.origin, **_key(item),
                 }  # fmt: skip
         return dict(sorted(found.items()))
 
@@ -170,9 +189,6 @@ class Plan:
             if item is not None and why is not None:
                 entry = assumption(step.name, item.value, unit_of(step.name), why)
                 found.setdefault((step.name, item.value), entry)
-        if any(THREADS_ASSUMED in one.assumptions for one in self.requirements):
-            why = Message(f"{THREADS} reading threads on each client", supply=("threads",))
-            found[THREADS_ASSUMED, THREADS] = assumption(THREADS_ASSUMED, THREADS, "1", why)
         return list(found.values())
 
     def _recalled(self, item: Input) -> str:
@@ -216,6 +232,7 @@ class Plan:
     def to_dict(self) -> dict[str, Any]:
         """The plan as JSON."""
         body = {
+            "format": FORMAT,
             "site": self.site.name,
             "input_hash": self.input_hash,
             "years": self.years,
@@ -236,12 +253,19 @@ class Plan:
         )
 
     def to_frame(self) -> pandas.DataFrame:
-        """One row per requirement: id, priority, metric, value, low, high, unit."""
+        """One row per requirement: id, priority, metric, value, computed, low, high, unit."""
         import pandas
 
-        names = ["id", "priority", "metric", "value", "low", "high", "unit"]
+        names = ["id", "priority", "metric", "value", "computed", "low", "high", "unit"]
         rows = [[getattr(one, name) for name in names] for one in self.requirements]
         return pandas.DataFrame(rows, columns=names).set_index("id")
+
+
+def _key(item: Input) -> dict[str, str]:
+    """The key of the site file that replaces a default, as an entry of `inputs`."""
+    note = item.note
+    ways = note.supply if item.origin == "default" and isinstance(note, Message) else ()
+    return {"key": ways[0].in_site_file} if ways else {}
 
 
 def _flattened(written: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -304,18 +328,20 @@ TABLES = {
     "checkpoints": (
         "jobs",
         ("checkpoint_bytes", "checkpoint_files", "job_mean_time_to_interrupt", "checkpoint_interval",
-         "checkpoint_dump_seconds", "checkpoint_stall_fraction", "checkpoint_write_bandwidth", "job_write_bandwidth",
+         "checkpoint_dump_seconds", "staging_overhead", "writing_overhead", "lost_work_overhead", "checkpoint_overhead",
+         "total_overhead", "checkpoint_write_bandwidth", "job_write_bandwidth",
          "job_sustained_write_bandwidth", "restart_read_bandwidth", "checkpoints_retained", "job_checkpoint_bytes_held"),
     ),
     "datasets": ("datasets", ("data_bytes", "data_files", "data_copies", "versions_held")),
     "holdings": ("holdings", ("dataset_bytes_held", "dataset_files_held", "dataset_bytes_written_per_day",
                                "dataset_bytes_added_per_day")),
-    "capacity": ("years", ("year_usable_bytes", "year_raw_bytes", "year_files", "year_bytes_written_per_day")),
-    "metadata": ("jobs", ("job_file_opens", "job_file_creates", "job_checkpoint_files_held")),
+    "capacity": ("years", ("year_usable_bytes", "year_reserve_bytes", "year_planned_bytes", "year_capacity_to_buy",
+                           "year_raw_bytes", "year_files", "year_bytes_written_per_day")),
+    "metadata": ("jobs", ("job_file_opens", "run_file_creates", "job_checkpoint_files_held")),
     "placement": (
         "jobs",
         ("job_dataset_bytes", "ingest_bandwidth_per_job", "staged_bytes", "staging_seconds", "node_bytes_shared",
-         "node_bytes_whole", "node_nvme_bytes", "cache_hit_possible"),
+         "node_bytes_whole", "node_nvme_bytes", "cached_share", "miss_share"),
     ),
 }  # fmt: skip
 #: the requirements whose tornado every plan carries, and its bars
@@ -334,6 +360,8 @@ def tables_of(plan: Plan) -> dict[str, list[dict[str, Any]]]:
         rows = [row for row in plan.rows[whose] if needed is None or row.step(needed) is not None]
         if rows:
             found[table] = [row.values(columns) for row in rows]
+    if plan.guidance:
+        found["guidance"] = guidance_rows(plan.guidance, plan.rows["clusters"], plan.known)
     moved = [_bar(name, one) for name in TORNADO if name in plan.steps for one in plan.sensitivity(name)[:MOST_BARS]]
     return {**found, "sensitivity": moved} if moved else found
 

@@ -11,6 +11,8 @@ from ingest.engine.registry import solve
 from ingest.engine.result import envelope
 from ingest.errors import IngestError
 from ingest.site.plan_file import lines_of, read_object
+from ingest.text import one_line
+from ingest.units import display
 
 if TYPE_CHECKING:
     import pandas
@@ -20,6 +22,8 @@ SAME = 1e-12
 #: A value with its unit, and the one of a name that only the other plan has.
 Valued = tuple[Any, str]
 NOT_THERE: Valued = (None, "")
+#: What two plans may be made with, by its key in a plan; a plan without a format has format 1.
+STATES = {"format": "two formats of plans", "version": "two versions of ingest", "catalog_hash": "two states of the catalogs"}
 
 
 class Change(NamedTuple):
@@ -55,7 +59,7 @@ class PlanDiff:
         requirements: lines that changed, came or went.
         written: changed values of the site files, by path.
         inputs: quantities that went in with other values, by name: the catalogs' included.
-        notes: other catalogs or versions.
+        notes: other catalogs, versions or formats, and the defaults that changed with them.
     """
 
     requirements: tuple[Change, ...]
@@ -106,12 +110,26 @@ def diff(before: str | Path | Mapping[str, Any], after: str | Path | Mapping[str
     inputs = tuple(_changes(_values(old["inputs"]), _values(new["inputs"])))
     written = tuple(_changes(*({name: (value, "") for name, value in one["written"].items()} for one in plans)))
     requirements = tuple(_lines(plans, {one.name for one in inputs}))
-    notes = [
-        f"{what}: found {old[key]} and {new[key]}"
-        for key, what in (("version", "two versions of ingest"), ("catalog_hash", "two states of the catalogs"))
-        if old[key] != new[key]
-    ]
+    differing = {what: [one.get(key, 1) for one in plans] for key, what in STATES.items()}
+    notes = [f"{what}: found {one} and {other}" for what, (one, other) in differing.items() if one != other]
+    if 1 in (formats := differing[STATES["format"]]) and formats != [1, 1]:
+        notes.append("plans of format 1 state values that are not rounded: a small change may be the rounding alone")
+    if any(one != other for what, (one, other) in differing.items() if what != STATES["catalog_hash"]):
+        notes += _changed_defaults(old["inputs"], new["inputs"])
     return PlanDiff(requirements, written, inputs, tuple(notes))
+
+
+def _changed_defaults(old: Mapping[str, Mapping[str, Any]], new: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """The defaults whose values differ, each once however many rows use it, with the key that sets another value."""
+    lines: dict[str, None] = {}
+    for name in sorted(old.keys() & new.keys()):
+        before, after = old[name], new[name]
+        origins = {before.get("from"), after.get("from")}
+        if "default" in origins and "user" not in origins and not _same(before["value"], after["value"]):
+            was, now = (display(one["value"], one["unit"], binary=False) for one in (before, after))
+            key = f" ({one_line(after['key'])})" if isinstance(after.get("key"), str) else ""
+            lines[f"default changed: {one_line(name.rpartition(': ')[2])} {was} → {now}{key}"] = None
+    yield from lines
 
 
 def _plan(source: str | Path | Mapping[str, Any], what: str) -> Mapping[str, Any]:

@@ -9,11 +9,12 @@ from typing import Any
 from ingest.catalog.store import Catalog
 from ingest.errors import IngestError
 from ingest.files import read_json_object
-from ingest.requirement import Conditions, Requirement
+from ingest.requirement import Conditions, MixPart, Requirement
 from ingest.site.plan import Plan
 from ingest.site.planner import plan
 from ingest.site.schema import problems, schema_in
 from ingest.text import checked_id, one_line
+from ingest.version import newer
 
 #: Folders with entries of the user's own, or a catalog that is open already.
 Folders = Catalog | str | Path | Sequence[str | Path]
@@ -21,7 +22,7 @@ Folders = Catalog | str | Path | Sequence[str | Path]
 MOST_BYTES = 64 * 2**20
 PLAN_SCHEMA_FILE = Path(__file__).parent / "plan.schema.json"
 SITE_SUFFIXES = (".yaml", ".yml")
-COUNTS = {"clients", "threads", "io_size"}
+COUNTS = {"clients", "threads", "queue_depth", "io_size"}
 
 
 def plan_data(path: str | Path, catalogs: Folders = ()) -> Mapping[str, Any]:
@@ -42,10 +43,12 @@ def lines_of(path: str | Path, data: Mapping[str, Any]) -> list[Requirement]:
     """The requirement lines of a plan as data.
 
     Raises:
-        IngestError: not the plan of one site, as `ingest plan` writes it; with the key.
+        IngestError: not the plan of one site, as `ingest plan` writes it, with the key; or a format not known yet.
     """
     if "scenarios" in data:
         raise IngestError(f"{path}: found several scenarios, expected the plan of one")
+    if why := newer(data.get("format")):
+        raise IngestError(f"{path}: {why}")
     check_object(data, PLAN_SCHEMA_FILE, path)
     lines = [_line(f"{path}: requirement {number}: id", item) for number, item in enumerate(data["requirements"], start=1)]
     seen: set[str] = set()
@@ -64,10 +67,12 @@ def _line(place: str, line: Mapping[str, Any]) -> Requirement:
     given = {name: item for name, item in line["conditions"].items() if item is not None}
     words = {name: one_line(item) for name, item in given.items() if isinstance(item, str)}
     counts = {name: int(given[name]) for name in COUNTS & given.keys()}
-    conditions = Conditions(**{**given, **words, **counts})
+    mix = tuple(MixPart(**part) for part in given.pop("mix", ()))
+    conditions = Conditions(**{**given, **words, **counts}, mix=mix)
     # A buyer may leave a value open: then nothing is required.
     value = line.get("value") or 0
-    return Requirement(ident, priority, statement, metric, value, unit, conditions, low=line.get("low"), high=line.get("high"))
+    ends: dict[str, Any] = {name: line.get(name) for name in ("low", "high", "computed")}
+    return Requirement(ident, priority, statement, metric, value, unit, conditions, **ends)
 
 
 def site_name(path: str | Path, data: Mapping[str, Any]) -> str:

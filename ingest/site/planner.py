@@ -17,14 +17,29 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed
 from ingest.errors import IngestError, MissingQuantity
 from ingest.files import garbage_collection_paused
-from ingest.site.checks import check, of_choices, of_clusters, of_drains, of_each, of_policies, of_storage, refuse, warnings_of
+from ingest.site.checks import (
+    check,
+    of_choices,
+    of_clients,
+    of_clusters,
+    of_drains,
+    of_each,
+    of_policies,
+    of_storage,
+    of_totals,
+    refuse,
+    warnings_of,
+)
 from ingest.site.datasets import USUAL_YEARS, Growth, dataset_rows, elapsed_until, growth_of, holdings_of, year_rows
-from ingest.site.jobs import plan_jobs
+from ingest.site.guidance import NO_GUIDANCE, ClusterGuidance, guidance_of, names_of, place_floors, unguided
+from ingest.site.jobs import JobPlan, choose_reads, plan_jobs
 from ingest.site.plan import TABLES, Plan, PlanScenarios
+from ingest.site.requirement_value import RequirementValue
 from ingest.site.requirement_wording import LINES
-from ingest.site.requirement_writer import RequirementValue, RequirementWriter
+from ingest.site.requirement_writer import RequirementWriter
 from ingest.site.scenarios import expectations, scenarios_of
 from ingest.site.site_file import Site, read_site
+from ingest.site.transfers import place_transfers
 from ingest.sizing.derivation_text import DerivationWriter
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.units import parse_whole
@@ -36,37 +51,79 @@ STORAGE = {
     "units": "storage_units",
     "failed": "failed_servers",
     "headroom": "performance_headroom",
+    "latency": "client_latency",
+    "warranty": "warranty_seconds",
 }
+#: keys of `reserve` and `outage`, and the quantity that each is
+RESERVE = {
+    "snapshots": "snapshot_share",
+    "rebuild": "rebuild_spare_share",
+    "replica": "replica_share",
+    "homes": "home_bytes",
+    "containers": "container_bytes",
+    "logs": "log_bytes",
+}
+#: quantities of the storage whose defaults are those of every year
+SAME_IN_ALL_YEARS = ("filesystem_efficiency", "servers_left", "failed_servers")
+OUTAGE = {"restart_time": "outage_restart_seconds"}
 TEST = {
+    "create_time": "create_seconds",
+    "guidance_size": "guidance_request_bytes",
     "duration": "test_seconds",
     "write_size": "write_request_bytes",
     "smallest_bandwidth": "smallest_bandwidth_asked",
     "smallest_file_rate": "smallest_file_rate_asked",
+    "shortest": "shortest_test_seconds",
+    "latency_tail": "latency_tail",
+    "read_size": "stream_request_bytes",
 }
 USUAL = {
+    "client_latency": assumed(0.0005, "one read takes 0.5 ms at a client of the storage", "storage.latency", "storage.client"),
+    "medium_and_network_seconds": assumed(
+        0.0003,
+        "flash and a network round trip take 0.3 ms",
+        "storage.latency",
+        source="micron-9200",
+        where="latency to media at queue depth 1, 92 µs, and the software of client and server",
+    ),
+    "latency_tail": assumed(5, "99 % of the reads are answered within 5 times the mean", "test.latency_tail"),
+    "shortest_test_seconds": assumed(
+        300, "a test lasts at least 300 s", "test.shortest", source="io500-rules", where="each write phase lasts at least 300 s"
+    ),
+    "stream_request_bytes": assumed(1_048_576, "files are restored and copied 1 MiB at a time", "test.read_size"),
     "fill_limit": assumed(0.85, "up to 85 % may be in use", "storage.fill_limit", source="ceph-docs", where="nearfull ratio"),
     "test_seconds": assumed(1800, "rates hold for 30 min", "test.duration"),
     "write_request_bytes": assumed(1_048_576, "checkpoints are written 1 MiB at a time", "test.write_size"),
+    "outage_restart_seconds": assumed(600, "after an outage, all runs have restored within 10 min", "outage.restart_time"),
+    "create_seconds": assumed(10, "all files of a checkpoint are created within 10 s", "test.create_time"),
+    "warranty_seconds": assumed(157_788_000, "the media endure the writes of 5 years", "storage.warranty"),
+    "guidance_request_bytes": assumed(1_048_576, "the guidance gives no request size: 1 MiB, sequential", "test.guidance_size"),
     "smallest_bandwidth_asked": assumed(
         1e8, "rates below 100 MB/s are for information: a single solid-state drive delivers that", "test.smallest_bandwidth"
     ),
+    "significant_digits": assumed(3, "requirements are rounded up to three significant digits", "round"),
     "smallest_file_rate_asked": assumed(
         100, "rates below 100 files/s are for information: a single drive delivers that", "test.smallest_file_rate"
     ),
 }
 UNPROTECTED = Message("the protection scheme of the storage is not known", supply=("storage.protection",))
+UNOPENED = Message("the samples in a file are not known", supply=("samples_per_file of its data", "file_bytes of its data"))
 #: the keys of a site file that supply a missing quantity
 MISSING = {
     "protection_efficiency": UNPROTECTED,
     "data_units": UNPROTECTED,
     "redundancy_units": UNPROTECTED,
-    "site_grown_read_bandwidth": Message("no growth of bandwidth is planned", supply=("growth",)),
+    "site_cold_read_bandwidth": Message("no job caches its data set: R-READ-03 is its cold rate"),
+    "grown_read_bandwidth": Message("no growth of bandwidth is planned", supply=("growth",)),
 }
 MOST_YEARS, MOST_SAMPLES = 30, 1_000_000
+#: the checkpoints that write together, by `overlap.checkpoints`
+WRITES = {None: "overlapping_write_bandwidth", True: "simultaneous_write_bandwidth", False: "alternating_write_bandwidth"}
 #: clients in tests of the whole site
 SITE_CLIENTS = ("site_clients", "staging_clients", "writing_clients", "single_node")
 #: quantities of a job that are the same in every year
-SAME_EVERY_YEAR = ("ingest_bandwidth_per_job", "cold_share", "concurrent_runs", "nodes")
+SAME_EVERY_YEAR = ("ingest_bandwidth_per_job", "cold_share", "warm_share", "concurrent_runs", "nodes", "miss_share",
+                   "warm_up_bytes", "warm_up_seconds", "starting_runs")  # fmt: skip
 
 
 def plan(
@@ -81,7 +138,8 @@ def plan(
     """Plan a site: the storage requirements of all its jobs and data sets.
 
     Args:
-        site: a YAML file as `ingest plan --new` writes it, or its content as keys and values.
+        site: a YAML file as `ingest plan --new` writes it, or its content as keys and values. In a file a time needs its unit;
+            from Python, as from `set`, bare numbers are in base units.
         years: years to plan for after the start, 0 to 30. [default: of the file, else 5]
         set: values by path, such as `{"clusters.main.count": 256}`; a list or range gives several scenarios.
         samples: draws behind low and high, up to 1,000,000; 0 for none. [default: 10,000, fewer for hundreds of jobs]
@@ -93,8 +151,8 @@ def plan(
 
     >>> site = {"clusters": {"main": {"node": "dgx-h100", "count": 128}},
     ...         "jobs": {"cosmology": {"model": "cosmoflow", "cluster": "main", "nodes": 128}}}
-    >>> plan(site).results["R-READ-03"].display
-    '827.5 GB/s (770.7 GiB/s)'
+    >>> plan(site).requirement("R-READ-03").display
+    '828 GB/s (771 GiB/s)'
 
     Raises:
         UsageError: a path or a value that cannot be set, or a number out of range.
@@ -126,29 +184,41 @@ def plan_once(
     jobs = [one.row for one in planned]
     policies = {one.row.name: one.policy for one in planned if one.policy is not None}
     sized = {one.row.name for one in planned if one.is_sized}
-    clusters = _clusters(site, jobs)
-    horizon = int(site.data.get("years", USUAL_YEARS)) if years is None else years
+    guidance = guidance_of(site, catalog)
     storage = _storage(site, catalog)
+    place_floors(guidance, jobs)
+    place_transfers(site, jobs)
+    _place_saves(planned, storage)
+    clusters = _clusters(site, jobs, guidance)
+    horizon = int(site.data.get("years", USUAL_YEARS)) if years is None else years
     sizes, units = [*of_clusters(clusters, jobs)], [*of_storage(storage)]
     refuse(site, [*sizes, *units])
     holdings = holdings_of(site, data, horizon, growth)
     by_year = year_rows(site, jobs, holdings, storage)
     known = storage.with_inputs({})
-    for table, rows in (("jobs", jobs), ("clusters", clusters), ("datasets", holdings[0]), ("years", by_year)):
+    for table, rows in (("jobs", jobs), ("clusters", clusters), ("years", by_year)):
         known.adopt(columns_of(table, rows))
-    known.choose("writes_at_once", "site_write_bandwidth" if site.section("overlap").get("checkpoints") else
-                 "site_writes_in_turn")  # fmt: skip
+    known.choose("workload_write_bandwidth", WRITES[site.section("overlap").get("checkpoints")])
+    if any(row.step("miss_share") is not None for row in jobs):
+        known.choose("site_cold_read_bandwidth", "site_cold_reads")
     grown = _grown(site, jobs, horizon, growth, storage)
     if grown is not None:
-        known.link("site_grown_read_bandwidth", grown)
+        known.link("grown_read_bandwidth", grown)
+        if any(row.step("cluster_nic_bandwidth") is None for row in clusters):
+            known.choose("site_grown_read_bandwidth", "grown_read_bandwidth")
     tables = {"jobs": jobs, "clusters": clusters, "datasets": list(data.values()), "years": by_year}
     tables["holdings"] = [row for rows in holdings for row in rows]
-    found, absent = _found(known)
+    found, absent = _found(known, _left_out(site, bool(policies)))
+    unopened = any(row.step("job_read_bandwidth") is not None and row.step("job_file_opens") is None for row in jobs)
+    absent |= {"R-META-01": UNOPENED} if unopened and "R-META-01" in absent else {}
     for row in jobs:
-        row.step("read_request_bytes")
-        row.step("samples_per_file")
+        for name in ("read_request_bytes", "samples_per_file", "readers_per_node", "read_phase_seconds", "cold_phase_seconds"):
+            row.step(name)
+        if row.known.find("staging_bandwidth_of_run") is None:
+            row.known.link("staging_bandwidth_of_run", known.step("site_read_bandwidth"))
     for name in SITE_CLIENTS:
         known.step(name)
+    totals = [*of_totals(site, known, jobs), unguided(guidance, site)]
     for whose, quantities in TABLES.values():
         for row in tables[whose]:
             row.values(quantities)  # derived now, so that what they rest on is known by where it was given
@@ -156,7 +226,9 @@ def plan_once(
         one.freeze()
     tree = Tree({name: one.step for name, one in found.items()})
     ends = spread(tree, samples_for(tree, samples), seed)
-    writer = RequirementWriter(site, known, {row.name: row for row in jobs}, DerivationWriter(catalog), ends)
+    known.step("workload_node_read_bandwidth")
+    named = names_of(guidance.values())
+    writer = RequirementWriter(site, known, {row.name: row for row in jobs}, DerivationWriter(catalog), ends, named)
     lines = tuple(writer.write(one) for one in found.values())
     held = [
         *sizes,
@@ -164,11 +236,14 @@ def plan_once(
         *of_policies(policies),
         *of_each(jobs, policies, site, catalog),
         *of_drains(site, jobs),
+        *totals,
         *units,
     ]
     findings = [one for one in held if one is not None]
+    of_lines = [one for line in lines for one in line.findings]
+    of_lines += [one for one in of_clients([line.requirement for line in lines], clusters) if one is not None]
     told = dict.fromkeys(line for one in planned for line in one.warnings)
-    warnings = (*told, *growth.warnings, *warnings_of(site, findings, jobs, data, horizon))
+    warnings = (*told, *growth.warnings, *warnings_of(site, [*findings, *of_lines], jobs, data, horizon))
     return Plan(
         site=site,
         catalog=catalog,
@@ -182,15 +257,36 @@ def plan_once(
         tree=tree,
         expectations=expectations(site, [one.requirement for one in lines]),
         questions={one.row.name: one.question for one in planned if one.question is not None},
-        findings=(*findings, *(one for line in lines for one in line.findings)),
+        findings=(*findings, *of_lines),
+        guidance=guidance,
     )
 
 
-def _clusters(site: Site, jobs: list[QuantityRow], *, later: bool = False) -> list[QuantityRow]:
+def _left_out(site: Site, saves: bool) -> dict[str, str]:
+    """The lines that the overlap of the site leaves without a meaning, with the reason."""
+    if not saves:
+        return {"R-MIX-01": "no job saves checkpoints beside the reads"}
+    if site.section("overlap").get("reads_and_checkpoints") is False:
+        return {"R-MIX-01": "`overlap.reads_and_checkpoints` is false: reads and checkpoints alternate"}
+    return {}
+
+
+def _place_saves(planned: Sequence[JobPlan], storage: Quantities) -> None:
+    """Give each job that saves checkpoints the times of the site, and those that save synchronously the reads they stop."""
+    for row, policy in ((one.row, one.policy) for one in planned if one.policy is not None):
+        row.known.adopt({name: storage.step(name) for name in ("create_seconds", "outage_restart_seconds")})
+        if policy.mode == "sync" and row.step("job_read_bandwidth") is not None:
+            row.known.choose("job_stopped_read_bandwidth", "job_read_bandwidth")
+
+
+def _clusters(
+    site: Site, jobs: list[QuantityRow], guidance: Mapping[str, ClusterGuidance], *, later: bool = False
+) -> list[QuantityRow]:
     """One row per cluster, with the columns of its jobs; `later` for those of the last year, whose inputs are the site's."""
     rows = []
     for name, described in site.section("clusters").items():
         known = Quantities({"cluster_nodes": described["count"]}, name, shared_inputs=later)
+        known.adopt(guidance[name].shared)
         known.adopt(columns_of("jobs", [row for row in jobs if row.words["cluster"] == name], name))
         rows.append(QuantityRow(name, {"node": described["node"]}, known))
     return rows
@@ -198,9 +294,14 @@ def _clusters(site: Site, jobs: list[QuantityRow], *, later: bool = False) -> li
 
 def _storage(site: Site, catalog: Catalog) -> Quantities:
     """The quantities of the storage to be bought and of its tests."""
-    described, test = site.section("storage"), site.section("test")
+    described = site.section("storage")
     given = USUAL | {quantity: described[key] for key, quantity in STORAGE.items() if key in described}
-    given |= {quantity: test[key] for key, quantity in TEST.items() if key in test}
+    for section, keys in (("test", TEST), ("reserve", RESERVE), ("outage", OUTAGE)):
+        given |= {quantity: site.section(section)[key] for key, quantity in keys.items() if key in site.section(section)}
+    if "round" in site.data:
+        given["significant_digits"] = Input(site.data["round"], origin="user", where="round")
+    if "client" in described:
+        given |= _client(site, described["client"], catalog)
     known, scheme = Quantities(given), described.get("protection")
     if isinstance(scheme, str):
         known = Quantities({**given, **_protection(site, scheme, catalog)})
@@ -212,9 +313,22 @@ def _storage(site: Site, catalog: Catalog) -> Quantities:
             known.choose("redundancy_units", "further_copies")
     if "storage_units" in known.given:
         known.choose("servers_left", "working_units")
-    for name in known.given:
+    for name in (*known.given, *RESERVE.values(), *SAME_IN_ALL_YEARS):
         known.step(name)  # one step for all years: one cell, one draw
     return known
+
+
+def _client(site: Site, name: str, catalog: Catalog) -> dict[str, Input]:
+    """What the catalogs know of a storage client: the latency of a read, and the bandwidth of one node."""
+    keys = ("storage", "client")
+    try:
+        found = catalog.get(Storage, name)
+    except IngestError as error:
+        site.refuse(keys, str(error))
+    known = {"client_latency": found.request_latency, "client_bandwidth_per_node": found.client_read_bandwidth}
+    if not any(known.values()):
+        site.refuse(keys, f"neither latency nor bandwidth of a client is known of {found.id}, expected `latency`")
+    return {quantity: from_catalog(value) for quantity, value in known.items() if value is not None}
 
 
 def _protection(site: Site, name: str, catalog: Catalog) -> dict[str, Input]:
@@ -241,17 +355,22 @@ def _grown(site: Site, jobs: list[QuantityRow], years: int, growth: Growth, stor
         kept = {name: item for name, item in row.known.given.items() if name != "bandwidth_growth" or not grows}
         known = Quantities({**kept, **grows, "elapsed_seconds": elapsed_until(years)}, row.name, shared_inputs=True)
         known.adopt({name: step for name in SAME_EVERY_YEAR if (step := row.step(name)) is not None})
+        choose_reads(known)
         later.append(QuantityRow(row.name, row.words, known))
     total = Quantities(storage.given)
-    total.adopt(columns_of("clusters", _clusters(site, later, later=True)))
-    return total.step("site_read_bandwidth")
+    total.adopt(
+        columns_of("clusters", _clusters(site, later, dict.fromkeys(site.section("clusters"), NO_GUIDANCE), later=True))
+    )
+    return total.step("workload_read_bandwidth")
 
 
-def _found(known: Quantities) -> tuple[dict[str, RequirementValue], dict[str, str]]:
+def _found(known: Quantities, left_out: Mapping[str, str]) -> tuple[dict[str, RequirementValue], dict[str, str]]:
     """The value of each requirement, and for each line without one the reason."""
     steps: dict[str, Step] = {}
-    absent: dict[str, str] = {}
+    absent = dict(left_out)
     for line in LINES:
+        if line.id in left_out:
+            continue
         try:
             steps[line.id] = known.step(line.metric)
         except MissingQuantity as error:
@@ -264,8 +383,8 @@ def _found(known: Quantities) -> tuple[dict[str, RequirementValue], dict[str, st
 
 
 def _is_required(value: RequirementValue) -> bool:
-    """Whether the value is above zero, or a job has an entry in its column."""
-    return float(value.step.value) != 0 or bool(value.line.clients and value.entries)
+    """Whether the value is above zero, or the line is one that a tender of any size has."""
+    return float(value.step.value) != 0 or bool(value.line.at_any_size and value.entries)
 
 
 def plain_name(metric: str) -> str:

@@ -5,21 +5,51 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
+class Floor(NamedTuple):
+    """What the guidance holds a line up to.
+
+    Attributes:
+        workload: the quantity that the workload needs.
+        guidance: the quantity of the guidance.
+        column: for a single run, the column of the guidance for each run; its largest entry names the run.
+    """
+
+    workload: str
+    guidance: str
+    column: str = ""
+
+
+class Beside(NamedTuple):
+    """A second column of a line, where it has the largest entry.
+
+    Attributes:
+        column: its name.
+        within: the time that its jobs allow, by its quantity; the load lasts as long.
+    """
+
+    column: str
+    within: str
+
+
 class RequirementTemplate(NamedTuple):
     """The id, the quantity and the wording of one requirement line.
 
     Attributes:
         id: stable.
         metric: the quantity, by name.
-        priority: unless the jobs behind it or the file's `overlap` say otherwise.
+        priority: unless the jobs behind it say otherwise.
         operation: of `Conditions`.
         says: the sentence after *shall* or *should*; `{…}` are the value and its conditions.
         column: the column whose largest entry names the job that sets the conditions; empty for none.
         clients: who takes part, a key of `CLIENTS`; empty where the conditions of a rate do not apply.
         streams: whether it is read in large blocks, whatever the samples.
-        raised_by: the key of `overlap` that makes the line mandatory.
         within: the time that a job allows, by its quantity; empty where no time is behind the value.
+        limit: the quantity above which the line demands nothing, whatever is computed; empty for none.
+        phase: how long the load of a job lasts, by its quantity; empty for a load without an end.
+        floor: what the guidance holds the line up to; None where the workload alone counts.
+        at_any_size: whether it stays a requirement below the reporting threshold.
         inspected: what shows at acceptance that it is met, where no performance test does.
+        beside: a second column, whose largest entry may name the job instead; None for none.
     """
 
     id: str
@@ -30,9 +60,13 @@ class RequirementTemplate(NamedTuple):
     column: str = ""
     clients: str = ""
     streams: bool = False
-    raised_by: str = ""
     within: str = ""
+    limit: str = ""
+    phase: str = ""
+    floor: Floor | None = None
+    at_any_size: bool = False
     inspected: str = "the vendor's documents"
+    beside: Beside | None = None
 
 
 #: who takes part in a test -> the quantity that says how many: of the site, or of the job that sets the conditions
@@ -40,71 +74,103 @@ CLIENTS = {
     "site": "site_clients",
     "staging": "staging_clients",
     "writing": "writing_clients",
+    "job": "nodes_at_once",
     "run": "nodes",
     "one": "single_node",
 }
-_READS = "of uncached {pattern} {io} reads from {clients} with {threads} each for {duration} at {fill} fill"
+_READS = "of uncached {reads} from {clients} {depth} for {duration} at {fill} fill"
 _WRITES = "of sequential {io} checkpoint writes, one file per process, from {clients} for {duration} at {fill} fill"
 _SUSTAIN = "sustain at least {value} "
-_RESTARTS = "of uncached sequential checkpoint reads from {clients}, so that "
+_RESTARTS = "of uncached sequential {io} checkpoint reads ({readers}) from {clients} {depth} so that "
 
 LINES = (
     RequirementTemplate("R-READ-01", "site_sustained_read_bandwidth", "mandatory", "read",
-         _SUSTAIN + _READS + " (aggregate of all jobs, averaged over time{whose})", "job_sustained_read_bandwidth_of_jobs",
+         _SUSTAIN + _READS + " (aggregate of all jobs, averaged over time)", "job_sustained_read_bandwidth_of_jobs",
          "site"),
     RequirementTemplate("R-READ-02", "site_largest_read_bandwidth", "mandatory", "read",
-         _SUSTAIN + _READS + " (the single run with the highest read rate, first epoch, cold cache)",
-         "run_read_bandwidth_of_jobs", "run"),
+         _SUSTAIN + _READS + " (the single run with the highest read rate{filling})",
+         "run_read_bandwidth_of_jobs", "run", phase="read_phase_seconds",
+         floor=Floor("workload_largest_read_bandwidth", "largest_read_floor", "run_read_floor_of_jobs")),
     RequirementTemplate("R-READ-03", "site_read_bandwidth", "mandatory", "read",
-         _SUSTAIN + _READS + " (aggregate of all jobs that can run concurrently, first epoch, cold cache{whose})",
-         "job_read_bandwidth_of_jobs", "site"),
+         _SUSTAIN + _READS + " (aggregate of all jobs that can run concurrently{filling})",
+         "job_read_bandwidth_of_jobs", "site", phase="read_phase_seconds",
+         floor=Floor("workload_read_bandwidth", "site_read_floor"), at_any_size=True),
     RequirementTemplate("R-READ-04", "site_node_read_bandwidth", "mandatory", "read",
-         "deliver at least {value} of uncached {pattern} {io} reads to any one client that reads alone, "
-         "with {threads} for {duration}",
-         "node_read_bandwidth_of_jobs", "one"),
-    RequirementTemplate("R-WRITE-01", "site_write_bandwidth", "target", "write",
-         _SUSTAIN + _WRITES + " (aggregate of all jobs that write concurrently)", "job_write_bandwidth_of_jobs", "writing",
-         raised_by="checkpoints"),
+         "deliver at least {value} of uncached {reads} to any one client that reads alone, {depth} for {duration}{filling}",
+         "node_read_bandwidth_of_jobs", "one", phase="read_phase_seconds",
+         floor=Floor("workload_node_read_bandwidth", "largest_node_floor")),
+    RequirementTemplate("R-READ-05", "site_cold_read_bandwidth", "target", "read",
+         _SUSTAIN + _READS + " (aggregate of all jobs that can run concurrently, first epoch, nothing cached)",
+         "job_cold_read_bandwidth_of_jobs", "site", phase="cold_phase_seconds"),
+    RequirementTemplate("R-WRITE-01", "site_write_bandwidth", "mandatory", "write",
+         _SUSTAIN + _WRITES + " ({overlap})", "job_write_bandwidth_of_jobs", "writing", phase="checkpoint_dump_seconds",
+         floor=Floor("workload_write_bandwidth", "site_write_floor"), at_any_size=True),
     RequirementTemplate("R-WRITE-02", "site_largest_write_bandwidth", "mandatory", "write",
-         _SUSTAIN + _WRITES + " (the single run with the highest write rate)", "checkpoint_write_bandwidth_of_jobs", "run"),
-    RequirementTemplate("R-WRITE-03", "site_sustained_write_bandwidth", "mandatory", "write",
+         _SUSTAIN + _WRITES + " (the single run with the highest write rate)", "checkpoint_write_bandwidth_of_jobs", "run",
+         phase="checkpoint_dump_seconds",
+         floor=Floor("workload_largest_write_bandwidth", "largest_write_floor", "run_write_floor_of_jobs")),
+    RequirementTemplate("R-WRITE-03", "site_sustained_write_bandwidth", "information", "write",
          _SUSTAIN + _WRITES + " (aggregate of all jobs, averaged over time)", "job_sustained_write_bandwidth_of_jobs",
          "writing"),
-    RequirementTemplate("R-MIX-01", "site_mixed_bandwidth", "information", "read and write",
-         "sustain concurrent reads and checkpoint writes, {value} in total, under the conditions of R-READ-03 and {writes}",
-         "job_read_bandwidth_of_jobs", "site", raised_by="reads_and_checkpoints"),
-    RequirementTemplate("R-MIX-02", "site_alternating_bandwidth", "information", "read or write",
-         "sustain reads and checkpoint writes alternately, at the larger of the two rates, {value}, under the conditions of "
-         "R-READ-03 and {writes}", "job_read_bandwidth_of_jobs", "site"),
+    RequirementTemplate("R-MIX-01", "site_mixed_bandwidth", "mandatory", "read and write",
+         "sustain concurrent reads and checkpoint writes, {value} in total, of which {written} are checkpoint writes and the "
+         "rest reads ({mixed}), from {clients} {depth} for {duration} at {fill} fill",
+         "job_read_bandwidth_of_jobs", "site", phase="checkpoint_dump_seconds"),
     RequirementTemplate("R-RESTART-01", "site_largest_restart_bandwidth", "mandatory", "read",
          _SUSTAIN + _RESTARTS + "a single run has read its checkpoint {within}",
-         "restart_read_bandwidth_of_jobs", "run", streams=True, within="restart_seconds"),
-    RequirementTemplate("R-RESTART-02", "site_restart_bandwidth", "target", "read",
-         _SUSTAIN + _RESTARTS + "all runs finish restoring concurrently, {within}",
-         "job_restart_bandwidth_of_jobs", "writing", streams=True, within="restart_seconds"),
+         "restart_read_bandwidth_of_jobs", "run", streams=True, within="restart_seconds",
+         phase="restart_seconds",
+         floor=Floor("workload_largest_restart_bandwidth", "largest_restart_floor", "run_restart_floor_of_jobs")),
+    RequirementTemplate("R-RESTART-02", "site_restart_bandwidth", "mandatory", "read",
+         _SUSTAIN + _RESTARTS + "all runs finish restoring concurrently, {within} after an outage",
+         "job_restart_bandwidth_of_jobs", "writing", streams=True, within="outage_restart_seconds",
+         phase="outage_restart_seconds", floor=Floor("workload_restart_bandwidth", "site_read_floor"), at_any_size=True),
+    RequirementTemplate("R-LOAD-01", "site_load_bandwidth", "mandatory", "write",
+         _SUSTAIN + "of sequential {io} writes from {clients} for {duration} at {fill} fill (first load of the data sets, "
+         "their new versions and exported models)", "dataset_load_bandwidth_of_datasets", "site"),
+    RequirementTemplate("R-PREP-01", "site_preparation_bandwidth", "mandatory", "read",
+         _SUSTAIN + "of uncached sequential {io} reads from {clients} {depth} so that data sets are made from their origins "
+         "{within}", "dataset_preparation_bandwidth_of_datasets", "site", streams=True, within="preparation_seconds"),
+    RequirementTemplate("R-START-01", "site_start_bandwidth", "mandatory", "read",
+         _SUSTAIN + "of uncached sequential {io} reads from {clients} {depth} so that all runs of a job start, or evaluate, "
+         "{within}", "job_start_bandwidth_of_jobs", "job", streams=True, within="start_seconds", phase="start_seconds",
+         beside=Beside("job_evaluation_bandwidth_of_jobs", "evaluation_seconds")),
+    RequirementTemplate("R-START-02", "site_start_opens", "mandatory", "open",
+         "open at least {value} for reading from {clients} with {threads} each, so that all runs of a job start {within}",
+         "job_start_opens_of_jobs", "job", within="start_seconds", phase="start_seconds"),
     RequirementTemplate("R-STAGE-01", "site_staging_bandwidth", "mandatory", "read",
-         _SUSTAIN + "of sequential reads from {clients}, so that all staged data sets are on their nodes {within}",
-         "job_staging_bandwidth_of_jobs", "staging", streams=True, within="staging_seconds_allowed"),
+         _SUSTAIN + "of uncached sequential {io} reads from {clients} {depth} so that all staged data sets are on their nodes "
+         "{within}", "job_staging_bandwidth_of_jobs", "staging", streams=True, within="staging_seconds_allowed",
+         phase="staging_seconds_allowed"),
     RequirementTemplate("R-STAGE-02", "site_node_local_bytes", "mandatory", "hold",
-         "leave at least {value} on the NVMe of each node for staged and cached data", "node_local_bytes_of_jobs",
+         "leave at least {value} on the NVMe of each node for staged and cached data and checkpoints",
+         "node_kept_bytes_of_jobs",
          inspected="the free space on the NVMe that the operating system of a node reports"),
     RequirementTemplate("R-META-01", "site_file_opens", "mandatory", "open",
          "open at least {value} for reading from {clients} with {threads} each for {duration}", "job_file_opens_of_jobs",
          "site"),
-    RequirementTemplate("R-META-02", "site_file_creates", "target", "create",
-         "create at least {value} from {clients} while checkpoints are written", "job_file_creates_of_jobs", "writing"),
+    RequirementTemplate("R-META-02", "site_file_creates", "mandatory", "create",
+         "create at least {value} from {clients}, so that a run has created all files of its checkpoint {within}",
+         "run_file_creates_of_jobs", "run", within="create_seconds", phase="create_seconds"),
     RequirementTemplate("R-META-03", "site_files", "mandatory", "hold", "hold at least {value} in the peak year",
          inspected="the largest number of files that the file system itself reports"),
     RequirementTemplate("R-CAP-01", "site_usable_bytes", "mandatory", "hold",
-         "hold at least {value} of data while no more than {fill} of its usable capacity is in use, in the peak year",
-         inspected="the usable capacity that the file system itself reports, times the fill limit of the requirement"),
+         "hold at least {value} of data, without data reduction, while no more than {fill} of its usable capacity is in use, "
+         "in the peak year",
+         inspected="the usable capacity that the file system itself reports, times the fill limit of the requirement, without "
+         "data reduction"),
     RequirementTemplate("R-CAP-02", "site_raw_bytes", "information", "hold",
-         "have about {value} of raw capacity, with the protection and fill limit of its derivation; R-CAP-01 is binding"),
+         "have about {value} of raw capacity, without data reduction, with the protection and fill limit of its derivation; "
+         "R-CAP-03 is binding"),
+    RequirementTemplate("R-CAP-03", "site_capacity_to_buy", "mandatory", "hold",
+         "provide at least {value} of usable capacity, without data reduction, of which the data of R-CAP-01{reserve} take "
+         "{fill}, in the peak year",
+         inspected="the usable capacity that the file system itself reports, without data reduction"),
     RequirementTemplate("R-END-01", "site_media_bytes_per_day", "mandatory", "write",
-         "endure {value} written to its media on each day of the warranty, replicas and parity included: checkpoints, the "
-         "first load of the data sets, their growth and new versions, in the year with the most writes",
-         inspected="the rated endurance of all media together (drive writes per day × capacity) over the warranty"),
+         "endure {value} written to its media on each day of {warranty}, replicas and parity included{drive_writes}: "
+         "checkpoints, the first load of the data sets, their growth and new versions, in the year with the most writes",
+         inspected="the rated endurance of all media together (drive writes per day × capacity) over that period"),
     RequirementTemplate("R-GROW-01", "site_grown_read_bandwidth", "target", "read",
          "be expandable to {value} " + _READS + " (aggregate of all jobs that can run concurrently, in the last year of "
-         "the plan{whose})", "job_read_bandwidth_of_jobs", "site"),
+         "the plan{nodes})", "job_read_bandwidth_of_jobs", "site", limit="site_nic_bandwidth"),
 )  # fmt: skip

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from ingest.engine.derivation_graph import QuantityRow
-from ingest.engine.registry import Step, steps_below, unit_of
+from ingest.engine.registry import Step, solve, steps_below, unit_of
 from ingest.engine.result import why_assumed
 from ingest.engine.solver import Quantities
 from ingest.requirement import PRIORITIES, Conditions, Requirement
 from ingest.site.checks import of_line
-from ingest.site.requirement_wording import CLIENTS, RequirementTemplate
+from ingest.site.load_conditions import OF_ONE_JOB, LoadConditions
+from ingest.site.requirement_value import RequirementValue
+from ingest.site.requirement_wording import RequirementTemplate
 from ingest.site.site_file import Site
 from ingest.sizing.derivation_text import DerivationWriter
 from ingest.sizing.rules import Finding, finding
-from ingest.units import display, request_size
+from ingest.units import display, stated
 
-THREADS = 8
-#: what an assumption of the tests is called, so that a requirement can name it
-THREADS_ASSUMED = "threads_per_client"
-UNCACHED = "uncached: the data read are at least five times the memory of the clients, and other clients have written them"
-#: operations whose requests are those of a read line and of a write line
-MIXED = ("read and write", "read or write")
 #: unit of a rate -> the reporting threshold, below which it is not a requirement
 FLOORS = {
     "B/s": "smallest_bandwidth_asked",
@@ -37,50 +33,21 @@ VERBS = {
     "target": "The system should {}.",
     "information": "For information: the system would {}.",
 }
-#: why a line is for information only
+#: what the writes of R-WRITE-01 are, by `overlap.checkpoints`
+OVERLAPS = {
+    None: "99th percentile of the checkpoints that coincide",
+    True: "aggregate of all jobs, which write at the same time",
+    False: "checkpoints one after the other: of the run with the highest rate, at least the average of all",
+}
+#: what a restore reads, by `checkpoint.readers`
+READERS = {
+    "unique": "each byte read once, then shared between the GPUs",
+    "replicated": "the weights read by every replica",
+    "all": "everything read by every replica",
+}
+#: what a statement says of a value that the guidance decides, and why a line is for information only
+BY_GUIDANCE = " By guidance ({guidance}), not by this workload, which needs {needed}."
 TOO_SMALL = " Below the reporting threshold of {floor}, therefore not a requirement."
-
-
-@dataclass(frozen=True)
-class RequirementValue:
-    """The value of a requirement line, and the quantities behind it.
-
-    Attributes:
-        line: the line.
-        step: the value.
-        below: the given quantities and the columns that it rests on.
-    """
-
-    line: RequirementTemplate
-    step: Step
-    below: list[Step]
-
-    @cached_property
-    def column(self) -> Step | None:
-        """The column that holds the entry of each job."""
-        columns = (part for part in self.below if part.name == self.line.column)
-        return max(columns, key=lambda part: len(part.inputs), default=None)
-
-    @property
-    def entries(self) -> Sequence[Step]:
-        """The entries of the jobs."""
-        return () if self.column is None else self.column.inputs
-
-    @cached_property
-    def largest(self) -> Step | None:
-        """The largest entry of a job."""
-        return max(self.entries, key=lambda entry: float(entry.value), default=None)
-
-    @property
-    def job(self) -> str:
-        """The job with the largest entry: its I/O sets the conditions; empty where there is none."""
-        return "" if self.largest is None else self.largest.owner
-
-    @cached_property
-    def jobs(self) -> set[str]:
-        """All jobs with an entry in a column below the value."""
-        columns = (part for part in self.below if part.name.endswith("_of_jobs"))
-        return {entry.owner for part in columns for entry in part.inputs if entry.owner}
 
 
 @dataclass(frozen=True)
@@ -93,6 +60,7 @@ class WrittenRequirement:
         tested: the quantities that its conditions name.
         floor: the rate below which it is for information only; None where its value is above.
         findings: the rules that decided its priority and conditions.
+        most: the most that the line may demand; None where nothing limits it.
     """
 
     requirement: Requirement
@@ -100,6 +68,7 @@ class WrittenRequirement:
     tested: tuple[Step, ...]
     floor: Step | None
     findings: tuple[Finding, ...]
+    most: Step | None = None
 
 
 @dataclass(frozen=True)
@@ -112,6 +81,7 @@ class RequirementWriter:
         jobs: the rows of the jobs, by name.
         derivations: writes how a value follows from its inputs.
         spread: low and high end of each line, where known.
+        guidance: the names of the levels that are the floor of the site.
     """
 
     site: Site
@@ -119,144 +89,148 @@ class RequirementWriter:
     jobs: Mapping[str, QuantityRow]
     derivations: DerivationWriter
     spread: Mapping[str, tuple[float, float]]
+    guidance: str = ""
+
+    @cached_property
+    def loads(self) -> LoadConditions:
+        """Composes the conditions."""
+        return LoadConditions(self.site, self.known, self.jobs)
 
     def write(self, value: RequirementValue) -> WrittenRequirement:
         """One requirement with its wording and conditions."""
         line, step = value.line, value.step
         limit = self._limit(line)
         floor = limit if limit is not None and float(step.value) < float(limit.value) else None
-        conditions = self._conditions(value)
+        conditions = self.loads.conditions(value, self._required(value))
         tested = self._tested(value, floor)
         allowed = self._allowed_priority(value)
         given = [part for part in (*value.below, *steps_below(tested)) if part.formula is None]
         assumed = {part.name for part in given if part.source is not None and why_assumed(part.source) is not None}
-        if conditions.threads is not None and "threads" not in self._job(value.job):
-            assumed.add(THREADS_ASSUMED)
         low, high = self.spread.get(line.id, (None, None))
         requirement = Requirement(
             line.id,
             allowed if floor is None else "information",
             self._statement(value, conditions, allowed, floor),
             line.metric,
-            float(step.value),
+            self._required(value),
             unit_of(line.metric),
             conditions,
             tuple(self.derivations.lines(step)),
             tuple(sorted(assumed)),
             low,
             high,
+            float(step.value),
+            self._digits,
         )
-        return WrittenRequirement(requirement, step, tested, floor, tuple(self._findings(value, limit)))
+        most = self._most(line)
+        return WrittenRequirement(requirement, step, tested, floor, tuple(self._findings(value, conditions, limit)), most)
 
-    def _findings(self, value: RequirementValue, limit: Step | None) -> Iterator[Finding]:
+    @property
+    def _digits(self) -> int:
+        """Significant digits of the values that requirements state."""
+        return int(self.known.value("significant_digits"))
+
+    def _most(self, line: RequirementTemplate) -> Step | None:
+        """The most that a line may demand; None where nothing limits it."""
+        return self.known.find(line.limit) if line.limit else None
+
+    def _required(self, value: RequirementValue) -> float:
+        """The value that a line states: rounded towards the stricter side, then held to the most that it may demand."""
+        most = self._most(value.line)
+        given = {"computed_requirement": float(value.step.value), "significant_digits": self._digits}
+        if most is None:
+            return float(solve("rounded_requirement", given))
+        return float(solve("limited_requirement", {**given, "requirement_limit": float(most.value)}))
+
+    def _rounded(self, step: Step) -> str:
+        """A value beside that of a line, rounded as the line."""
+        given = {"computed_requirement": float(step.value), "significant_digits": self._digits}
+        return stated(float(solve("rounded_requirement", given)), unit_of(step.name), self._digits)
+
+    def _findings(self, value: RequirementValue, conditions: Conditions, limit: Step | None) -> Iterator[Finding]:
         """The choices that the wording of a line follows."""
         line = value.line
-        column = value.column if line.clients and value.job else None
-        if column is not None and len({self._conditions_of(line, entry.owner) for entry in column.inputs}) == 1:
-            column = None
-        choices = [*of_line(line.id, value.step, limit, column)]
-        if "{writes}" in line.says and not self._checkpoints_overlap:
-            choices.append(finding("C10", self.known.step, owner=line.id))
+        column = value.column if line.clients in OF_ONE_JOB and value.job else None
+        choices = [*of_line(line.id, value.step, limit, column), *self.loads.findings(value, conditions)]
+        if value.compared is not None:
+            workload, guidance = value.compared
+            choices.append(finding("C17", {"workload_rate": workload, "guidance_rate": guidance}, owner=line.id))
+        if "{nodes}" in line.says:
+            choices.append(finding("C18", self.known.find, owner=line.id))
         yield from (one for one in choices if one is not None)
-
-    def _conditions_of(self, line: RequirementTemplate, name: str) -> tuple[object, ...]:
-        """The conditions that a line takes from the job with the largest entry: where all jobs agree, no choice is made."""
-        own = line.clients == "run" or "{whose}" in line.says or ("{io}" in line.says and line.operation == "read")
-        threads = self._job(name).get("threads", THREADS) if "{threads}" in line.says else None
-        return name if own else "", threads
 
     def _statement(self, value: RequirementValue, conditions: Conditions, allowed: str, floor: Step | None) -> str:
         """The sentence of a line, with its numbers as people read them."""
-        line, size, threads = value.line, conditions.io_size, conditions.threads or 0
-        units = {"clients": "client", "duration": "s", "fill": "%"}
-        known = {name: getattr(conditions, name) for name in units}
+        line = value.line
         fields = {
-            "value": display(float(value.step.value), unit_of(line.metric)),
-            "pattern": conditions.pattern,
-            "threads": f"{threads} thread{'' if threads == 1 else 's'}",
-            "io": "sequential" if size is None else request_size(size),
-            "whose": f"; I/O size as in job {value.job}" if len(value.jobs) > 1 else "",
-            "writes": self._writes(line),
+            "value": stated(self._required(value), unit_of(line.metric), self._digits),
+            **self._of_line(line),
+            "readers": self._readers(value),
             "within": self._within(value),
-            **{name: display(number, units[name]) for name, number in known.items() if number is not None},
+            **self.loads.fields(value, conditions),
             **({} if floor is None else {"floor": display(float(floor.value), unit_of(floor.name))}),
         }
         template = VERBS[allowed if floor is None else "information"].format(line.says)
         written = template + (TOO_SMALL if floor is not None and allowed != "information" else "")
+        if value.by_guidance and value.compared is not None:
+            written += BY_GUIDANCE
+            fields |= {"guidance": self.guidance, "needed": self._rounded(value.compared[0])}
         return re.sub(r"\s+", " ", written.format(**fields)).strip()
 
     def _tested(self, value: RequirementValue, floor: Step | None) -> tuple[Step, ...]:
-        line = value.line
-        names = ["fill_limit"] if "{fill}" in line.says else []
-        if value.job and line.clients:
-            names += ["test_seconds", *(["write_request_bytes"] if line.operation == "write" else [])]
-        tested: list[Step | None] = [self.known.step(name) for name in names]
-        if "{io}" in line.says and line.operation == "read" and value.job:
-            tested.append(self.jobs[value.job].step("read_request_bytes"))
-        return tuple(part for part in (*tested, floor) if part is not None)
+        filled = [self.known.step("fill_limit")] if "{fill}" in value.line.says else []
+        return tuple(part for part in (*filled, *self.loads.tested(value), floor) if part is not None)
 
     def _limit(self, line: RequirementTemplate) -> Step | None:
         """The rate below which a line of this unit is for information only."""
-        name = FLOORS.get(unit_of(line.metric))
+        name = None if line.at_any_size else FLOORS.get(unit_of(line.metric))
         return None if name is None else self.known.step(name)
 
     def _within(self, value: RequirementValue) -> str:
         """The time that the jobs behind a line allow: of the job with the largest entry, or of all that take part."""
-        line = value.line
-        if not line.within:
+        if not value.within:
             return ""
-        counted = [value.largest] if line.clients == "run" and value.largest is not None else value.entries
-        times = [float(part.value) for part in steps_below(counted) if part.name == line.within]
+        own = value.line.clients in ("job", "run") and value.job
+        counted = [entry for entry in value.timed if not own or entry.owner == value.job]
+        times = [float(part.value) for part in steps_below(counted) if part.name == value.within]
         if not times:
             return "in time"
         least, most = (display(end(times), "s") for end in (min, max))
         return f"within {least}" if min(times) == max(times) else f"each within its own time, from {least} to {most}"
 
+    def _readers(self, value: RequirementValue) -> str:
+        """What the jobs behind a line read of a checkpoint."""
+        policies = [self._job(entry.owner).get("checkpoint", {}) for entry in self.loads.entries(value)]
+        return "; or ".join(dict.fromkeys(READERS[policy.get("readers", "unique")] for policy in policies))
+
     def _job(self, name: str) -> Mapping[str, Any]:
         described: Mapping[str, Any] = self.site.section("jobs").get(name, {})
         return described
 
-    @property
-    def _checkpoints_overlap(self) -> bool:
-        return bool(self.site.section("overlap").get("checkpoints"))
-
-    def _conditions(self, value: RequirementValue) -> Conditions:
-        line, fill = value.line, self.known.value("fill_limit")
-        if not line.clients or not value.job:
-            return Conditions(line.operation, fill=fill if line.operation == "hold" else None)
-        job, row = self._job(value.job), self.jobs[value.job]
-        counted = row.known if line.clients == "run" else self.known
-        clients = int(counted.value(CLIENTS[line.clients]))
-        shared: dict[str, Any] = {"clients": clients, "duration": self.known.value("test_seconds"), "fill": fill}
-        if line.operation == "write":
-            size = int(self.known.value("write_request_bytes"))
-            return Conditions("write", io_size=size, pattern="sequential", files="file per process", **shared)
-        if line.operation == "create":
-            return Conditions("create", **shared)
-        if line.operation in MIXED:
-            return Conditions(line.operation, cache=UNCACHED, **shared)
-        threads = int(job.get("threads", THREADS))
-        if line.operation == "open":
-            return Conditions("open", threads=threads, **shared)
-        if line.streams:
-            return Conditions("read", pattern="sequential", cache=UNCACHED, **shared)
-        request = row.step("read_request_bytes")
-        io_size = int(request.value) if request is not None else None
-        pattern = str(job.get("pattern", "random"))
-        return Conditions("read", threads=threads, io_size=io_size, pattern=pattern, cache=UNCACHED, **shared)
-
     def _allowed_priority(self, value: RequirementValue) -> str:
-        """The line's own priority, as `overlap` raises it, and no higher than that of the jobs behind the line."""
-        line = value.line
-        own = "mandatory" if self.site.section("overlap").get(line.raised_by) else line.priority
+        """The line's own priority, and no higher than that of the jobs behind the line."""
+        own = value.line.priority
         of_jobs = [str(self._job(name).get("priority", "mandatory")) for name in value.jobs] or [own]
         return max(own, min(of_jobs, key=PRIORITIES.index), key=PRIORITIES.index)
 
-    def _writes(self, line: RequirementTemplate) -> str:
-        """The id of the line that states the concurrent writes."""
-        if "{writes}" not in line.says:
-            return ""
-        if self._checkpoints_overlap:
-            return "R-WRITE-01"
-        within = finding("C10", self.known.step)
-        return "R-WRITE-02" if within is not None and within.true else "R-WRITE-03"
+    def _of_line(self, line: RequirementTemplate) -> dict[str, str]:
+        """The numbers that single lines name besides their value."""
+        found: dict[str, str] = {}
+        if "{overlap}" in line.says:
+            found["overlap"] = OVERLAPS[self.site.section("overlap").get("checkpoints")]
+        if "{written}" in line.says:
+            found["written"] = self._rounded(self.known.step("workload_write_bandwidth"))
+        if "{reserve}" in line.says:
+            found["reserve"] = " and the reserve of its derivation" if self.site.section("reserve") else ""
+        if "{warranty}" in line.says:
+            found["warranty"] = f"{self.known.value('warranty_years'):.3g} years"
+            writes = self.known.find("site_drive_writes_per_day")
+            shown = (
+                "" if writes is None else f" ({float(writes.value):.2g} drive writes per day over the raw capacity of R-CAP-02)"
+            )
+            found["drive_writes"] = shown
+        if "{nodes}" in line.says:
+            more = finding("C18", self.known.find)
+            nodes = display(self.known.value("nodes_for_growth"), "node") if more is not None and more.true else ""
+            found["nodes"] = f"; at the storage NICs of the nodes: the growth needs {nodes} of their type" if nodes else ""
+        return found

@@ -16,7 +16,7 @@ from ingest.site.requirement_wording import LINES
 from ingest.site.schema import node_at
 from ingest.site.site_file import Site
 from ingest.sizing.job import parse_axis
-from ingest.units import display, parse
+from ingest.units import parse
 
 #: Each is a whole plan.
 MOST_SCENARIOS = 1000
@@ -142,4 +142,4 @@ def _held(text: str, by_id: Mapping[str, Requirement]) -> Expectation:
     one = by_id.get(line.id)
     if one is None:
         return Expectation(text, line.id, False, "no such requirement")
-    return Expectation(text, line.id, _HOLDS[sign](one.value, limit), display(one.value, one.unit))
+    return Expectation(text, line.id, _HOLDS[sign](one.value, limit), one.display)

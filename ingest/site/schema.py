@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,8 @@ WORDS = ("typical", "low", "high")
 #: A number in text, without a sign: no quantity of a site is below zero.
 _DIGITS = r"^\s*\+?(?=\.?\d)[\d_,]*(\.\d*)?([eE][+-]?\d+)?\s*"
 _PREFIX = "[kKMGTPEZ]?"
+#: A number without a unit; a prefix is none.
+BARE = _DIGITS + _PREFIX + r"\s*"
 #: What may stand behind the number, by the physical part of the base unit.
 _SUFFIXES = {
     "s": rf"({_PREFIX}|[muµn]s|[muµn]sec|s|secs?|mins?|h|hours?|d|days?|weeks?|years?)",
@@ -42,6 +45,20 @@ def number(value: object, name: str, word: str = "typical") -> float:
     """
     what = name if word == "typical" else f"{word} of {name}"
     return float(check_value(name, parse(value, unit_of(name), what), what))
+
+
+def is_bare_time(value: object, name: str) -> bool:
+    """Whether a value is the number of a time without its unit; 0 needs none.
+
+    >>> is_bare_time(30, "checkpoint_interval"), is_bare_time("1,800", "checkpoint_interval")
+    (True, True)
+    >>> [is_bare_time(value, "checkpoint_interval") for value in ("30 min", 0)], is_bare_time(30, "nodes")
+    ([False, False], False)
+    """
+    if unit_of(name) != "s" or isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return False
+    bare = re.fullmatch(BARE, value) is not None if isinstance(value, str) else True
+    return bare and parse(value, "s", name) != 0
 
 
 def with_limits(node: Mapping[str, Any]) -> dict[str, Any]:
@@ -202,5 +219,18 @@ def starter() -> str:
 
 
 def schema_text() -> str:
-    """The JSON Schema of a site file, for editors."""
-    return json.dumps(schema(), indent=2) + "\n"
+    """The JSON Schema of a site file, for editors: it marks a time without its unit too, which `--set` may give."""
+    return json.dumps(_without_bare_times(schema()), indent=2) + "\n"
+
+
+def _without_bare_times(node: Any) -> Any:
+    """The schema of a file: a quantity that is a time is text with a unit, or 0."""
+    if isinstance(node, list):
+        return [_without_bare_times(one) for one in node]
+    if not isinstance(node, dict):
+        return node
+    found = {key: _without_bare_times(one) for key, one in node.items()}
+    if "x-quantity" in node and unit_of(node["x-quantity"]) == "s":
+        bare = [{"type": "number", "exclusiveMinimum": 0}, {"type": "string", "pattern": BARE + "$"}]
+        found["not"] = {"anyOf": bare}
+    return found

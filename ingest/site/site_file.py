@@ -14,6 +14,7 @@ from ingest.errors import IngestError, UsageError, brief, expected_one_of
 from ingest.site import schema
 from ingest.site.schema import number
 from ingest.text import visible
+from ingest.version import newer
 
 Keys = tuple[str, ...]
 SITE_FILE = Kind("a site file", "ingest plan --new")
@@ -56,6 +57,10 @@ class Site:
         kind = UsageError if keys in self.changed else IngestError
         raise kind(" ".join(f"{self.place(keys)}: {message}".split()))
 
+    def is_set(self, keys: Keys) -> bool:
+        """Whether `--set` gave the value of a key, by itself or with all around it."""
+        return any(keys[: len(path)] == path for path in self.changed)
+
     def section(self, name: str) -> Mapping[str, Any]:
         """A table of the file; empty where it is left out."""
         found: Mapping[str, Any] = self.data.get(name) or {}
@@ -90,6 +95,8 @@ def read_site(source: str | Path | Mapping[str, Any], settings: Mapping[str, str
         _named(raw, keys)
         raw = _with(raw, keys, _typed(keys, value), ".".join(keys))
     site = Site(path, {}, raw, changed)
+    if isinstance(raw, Mapping) and (why := newer(raw.get("format"))):
+        site.refuse(("format",), why)
     found = schema.problems(raw)
     if found:
         site.refuse(*(found[0] if path is None else min(found, key=lambda one: line_of(path, one[0]))))
@@ -134,6 +141,8 @@ def _in_base_units(site: Site, raw: Any, node: Mapping[str, Any], keys: Keys) ->
     """Data in base units: the schema's node says what each value is."""
     try:
         if "x-quantity" in node:
+            if site.path is not None and not site.is_set(keys):
+                refuse_bare_times(raw, node["x-quantity"])
             return _quantity(raw, node["x-quantity"], keys)
         if node.get("x-date"):
             return _date(raw)
@@ -142,6 +151,19 @@ def _in_base_units(site: Site, raw: Any, node: Mapping[str, Any], keys: Keys) ->
     if not isinstance(raw, Mapping):
         return raw
     return {key: _in_base_units(site, value, schema.below(node, key) or {}, (*keys, key)) for key, value in raw.items()}
+
+
+def refuse_bare_times(raw: object, name: str) -> None:
+    """Refuse the number of a time without its unit: 30 may be meant as minutes, and base units are seconds.
+
+    Python and `--set` keep numbers in base units, for whoever computes them.
+
+    Raises:
+        UsageError: a time that is a number other than 0.
+    """
+    for value in raw.values() if isinstance(raw, Mapping) else (raw,):
+        if schema.is_bare_time(value, name):
+            raise UsageError(f"found {brief(value)}, expected a time with its unit, such as '30 min'")
 
 
 def _quantity(raw: Any, name: str, keys: Keys) -> Input:

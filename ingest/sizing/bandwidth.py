@@ -24,7 +24,7 @@ from ingest.sizing.evidence_choice import OUTCOMES, RateBasis, rate_basis_of
 from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, family_of, from_fields
 from ingest.sizing.job import CLIENTS, MOST_GPUS, Job, Written, job_of, names_of, number_of, parse_axis
 from ingest.sizing.published_rates import published
-from ingest.sizing.rules import Finding, Valued, applying, finding, unused
+from ingest.sizing.rules import ONE_EPOCH, WARM_UP_SECONDS, Finding, Valued, applying, finding, unused
 from ingest.sizing.transfer import transferred
 from ingest.units import display
 
@@ -281,14 +281,29 @@ def _of_dataset(basis: RateBasis, results: Results) -> Iterator[Finding | None]:
     yield finding("W14", {**known, **results})
     yield finding("W16", results)
     memory = basis.node.host_memory_bytes if basis.node is not None else None
-    if memory is None or not {"dataset_samples", "sample_bytes"} <= known.keys() or "cache_hit_fraction" in basis.job.settings:
+    family = basis.model.family if basis.model is not None else ""
+    if (
+        memory is None
+        or family in ONE_EPOCH
+        or not {"dataset_samples", "sample_bytes"} <= known.keys()
+        or "cache_hit_fraction" in basis.job.settings
+    ):
         return
     given = {name: known[name].value for name in ("dataset_samples", "sample_bytes")}
     stored = float(solve("stored_dataset_bytes", given))
     share = float(solve("dataset_memory_share", {**given, "host_memory_per_node": memory.value}))
-    if basis.job.cache_hit is None:
-        sizes = [display(size, "B", binary=False) for size in (stored, memory.value)]
-        yield finding("W15", {"dataset_memory_share": share}, dataset=sizes[0], memory=sizes[1])
+    cold = results.get("ingest_bandwidth_per_job")
+    if basis.job.cache_hit is None and cold is not None:
+        load = {"stored_dataset_bytes": stored, "nodes": known["nodes"].value, "warm_up_seconds": WARM_UP_SECONDS}
+        filling = float(solve("cache_filling_bandwidth", {**load, "ingest_bandwidth_per_job": cold.value}))
+        sizes = {
+            "dataset": (stored, "B"),
+            "memory": (memory.value, "B"),
+            "warm_up": (WARM_UP_SECONDS, "s"),
+            "filling": (filling, "B/s"),
+        }
+        facts: dict[str, Any] = {name: display(*size, binary=False) for name, size in sizes.items()}
+        yield finding("W15", {"dataset_memory_share": share}, **facts)
 
 
 def _of_guidance(basis: RateBasis, results: Results, catalog: Catalog) -> Iterator[Finding | None]:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.architecture.catalog_entries import Structure, structure
-from ingest.catalog.records import KINDS, STORAGE_CLASSES, Encoding, Entry, Model, Storage, Value
+from ingest.catalog.records import KINDS, STORAGE_CLASSES, Encoding, Entry, Model, Statement, Storage, Tier, Value
 from ingest.catalog.schema import read_sources
 from ingest.catalog.store import Catalog
 from ingest.catalog.yaml_reader import read_yaml
+from ingest.engine.registry import check_value, solve
 from ingest.engine.result import envelope
 from ingest.errors import IngestError, UsageError, expected_one_of, nearest
 from ingest.files import write_whole
 from ingest.sizing.rates_at_size import check_rates
+from ingest.units import display, parse
 
 if TYPE_CHECKING:
     import pandas
@@ -84,15 +86,24 @@ class CatalogEntry:
         """The text fields by name."""
         named = {name: getattr(self.entry, name) for name in self.entry.shapes if name != "name"}
         listed = {"protections": ", ".join(self.entry.protections)} if isinstance(self.entry, Storage) else {}
-        return {name: item for name, item in {**named, **listed}.items() if isinstance(item, str) and item}
+        told = {name: item.text if isinstance(item, Statement) else item for name, item in {**named, **listed}.items()}
+        return {name: item for name, item in told.items() if isinstance(item, str) and item}
+
+    @property
+    def statements(self) -> dict[str, Statement]:
+        """The properties in words that have a source, by name."""
+        named = {name: getattr(self.entry, name) for name in self.entry.shapes}
+        return {name: item for name, item in named.items() if isinstance(item, Statement) and item.source}
 
     def to_dict(self) -> dict[str, Any]:
         """The entry as JSON, values in base units."""
         values = {name: value._asdict() for name, value in self.results.items()}
         rates = [rate._asdict() for rate in self.catalog.rates(self.entry)] if isinstance(self.entry, Model) else []
         head = {"kind": self.entry.kind, "id": self.id, "name": self.entry.name}
+        stated = {name: item._asdict() for name, item in self.statements.items()}
+        sourced = {"statements": stated} if stated else {}
         tail = {"rates": rates, "missing": {**self.entry.missing}, "notes": [*self.entry.notes]}
-        return envelope("catalog show", {**head, **self.words, "values": values, **tail}, versioned=False)
+        return envelope("catalog show", {**head, **self.words, "values": values, **sourced, **tail}, versioned=False)
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per value."""
@@ -104,7 +115,7 @@ class CatalogEntry:
 def _flat(name: str, item: Any) -> dict[str, Value]:
     if isinstance(item, Value):
         return {name: item}
-    if isinstance(item, Encoding):
+    if isinstance(item, (Encoding, Tier)):
         item = {part: getattr(item, part) for part in item.shapes}
     if isinstance(item, dict):
         return {inner: value for key, part in item.items() for inner, value in _flat(f"{name}.{key}", part).items()}
@@ -162,6 +173,185 @@ def show(name: str, *, kind: str | None = None, catalogs: Folders = ()) -> Catal
             return CatalogEntry(_entry(catalog, one, name), catalog)
     known = [item for one in LISTED for item in (*catalog.ids(one), *catalog.aliases.get(one, {}))]
     raise UsageError(f"unknown entry '{name}', expected an id from the catalogs{nearest(name, known)}")
+
+
+#: attribute of a storage entry as it is compared -> its fields
+COMPARED = {
+    "consistency": ("consistency",),
+    "failures survived": ("failure_tolerance", "tolerated_failures"),
+    "recovery": ("failover",),
+    "metadata": ("metadata", "files_max", "metadata_servers_max", "creates_per_metadata_server", "opens_per_metadata_server"),
+    "reads": ("read_bandwidth", "client_read_bandwidth", "nic_efficiency"),
+    "writes": ("write_bandwidth", "client_write_bandwidth"),
+    "small requests": ("io_per_second", "write_io_per_second", "opens_per_second", "creates_per_second"),
+    "verdict": ("verdict",),
+}
+
+
+class Fact(NamedTuple):
+    """What the catalog says of one system under one attribute, with its source."""
+
+    attribute: str
+    id: str
+    text: str
+    grade: str = ""
+    source: str = ""
+
+
+class Budget(NamedTuple):
+    """Small reads at a latency: what threads reach that wait for each read.
+
+    Attributes:
+        id: an entry, or the user's own budget.
+        shares: parts of the latency by name, where it was given by parts.
+    """
+
+    id: str
+    latency: float
+    per_thread: float
+    threads: int
+    of_threads: float
+    source: str = ""
+    shares: Mapping[str, float] = {}
+
+
+@dataclass(frozen=True)
+class CatalogComparison:
+    """Storage systems side by side.
+
+    Attributes:
+        entries: in the order in which they were named.
+        facts: by attribute; a system without one is left out there.
+        budgets: latency of small reads, and the IOPS that follow from it.
+    """
+
+    entries: tuple[Storage, ...]
+    facts: tuple[Fact, ...]
+    budgets: tuple[Budget, ...]
+    catalog: Catalog
+
+    @property
+    def results(self) -> dict[str, dict[str, tuple[str, ...]]]:
+        """What is known, by system and attribute."""
+        found: dict[str, dict[str, tuple[str, ...]]] = {entry.id: {} for entry in self.entries}
+        for fact in self.facts:
+            own = found[fact.id]
+            own[fact.attribute] = (*own.get(fact.attribute, ()), fact.text)
+        return found
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The sources cited, each once."""
+        named = (*(one.source for one in self.facts), *(one.source for one in self.budgets))
+        cited = dict.fromkeys(filter(None, named))
+        listed = (self.catalog.source(name) for name in cited)
+        return tuple(f"{source.id}: {source.title}" for source in listed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        body = {
+            "systems": {entry.id: entry.name for entry in self.entries},
+            "facts": [fact._asdict() for fact in self.facts],
+            "latency": [{**one._asdict(), "shares": {**one.shares}} for one in self.budgets],
+        }
+        return envelope("catalog compare", body, versioned=False)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per fact."""
+        import pandas
+
+        return pandas.DataFrame([fact._asdict() for fact in self.facts])
+
+
+def compare(
+    names: Sequence[str], *, latency: str | None = None, threads: int | str = 256, catalogs: Folders = ()
+) -> CatalogComparison:
+    """Compare storage systems: consistency, failures, recovery, metadata, protection and rates, with sources.
+
+    Args:
+        names: ids of storage entries or YAML files.
+        latency: a latency budget of your own, as one time or by parts: `driver=9us,block=6us,device=13us`.
+        threads: threads that wait for each small read.
+
+    >>> compare(["hdfs", "ceph"]).results["hdfs"]["consistency"]
+    ('one writer per file, append only; readers see what was flushed',)
+    >>> round(compare(["hdfs"], latency="28 us").budgets[0].of_threads)
+    9142857
+
+    Raises:
+        UsageError: no name, an unknown entry, or a latency that is no time.
+    """
+    if not names:
+        raise UsageError("no system is named, expected ids such as lustre ceph hdfs")
+    catalog = Catalog(catalogs)
+    entries = tuple(catalog.get(Storage, name) for name in names)
+    facts = tuple(fact for attribute in COMPARED for entry in entries for fact in _facts(attribute, entry))
+    protections = tuple(fact for entry in entries for fact in _protection(entry, catalog))
+    found = parse(threads, "1", "--threads")
+    if not (found >= 1 and found == int(found)):
+        raise UsageError(f"--threads: found {threads}, expected a whole number above 0")
+    budgets = [_budget(entry, catalog, int(found)) for entry in entries]
+    own = [] if latency is None else [_own_budget(latency, int(found))]
+    return CatalogComparison(entries, (*facts, *protections), (*own, *(one for one in budgets if one is not None)), catalog)
+
+
+def _facts(attribute: str, entry: Storage) -> Iterator[Fact]:
+    """The facts of an entry under an attribute, or why one is missing."""
+    for field in COMPARED[attribute]:
+        item = getattr(entry, field)
+        if isinstance(item, Statement):
+            yield Fact(attribute, entry.id, item.text, item.grade, item.source)
+        elif isinstance(item, Value):
+            of = f" of one {entry.scaling_unit}" if field in ("read_bandwidth", "write_bandwidth", "io_per_second") else ""
+            shown = f"{display(item.value, item.unit, binary=False)}{of}"
+            text = shown if of else f"{field.replace('_', ' ')}: {shown}"
+            yield Fact(attribute, entry.id, text, item.grade, item.source)
+        elif field in entry.missing:
+            yield Fact(attribute, entry.id, f"unknown: {entry.missing[field]}")
+
+
+def _protection(entry: Storage, catalog: Catalog) -> Iterator[Fact]:
+    """The share of raw capacity that each protection scheme of an entry leaves."""
+    for name in entry.protections:
+        scheme = catalog.referred(Storage, name, by=entry.path)
+        if scheme.usable_fraction is not None:
+            share = scheme.usable_fraction
+            lost = f", survives {scheme.tolerated_failures.value:g}" if scheme.tolerated_failures is not None else ""
+            text = f"{scheme.name}: {share.value * 100:.3g} % of raw capacity usable{lost}"
+            yield Fact("protection", entry.id, text, share.grade, share.source)
+    if entry.usable_fraction is not None:
+        share = entry.usable_fraction
+        yield Fact("protection", entry.id, f"{share.value * 100:.3g} % of raw capacity usable", share.grade, share.source)
+
+
+def _budget(entry: Storage, catalog: Catalog, threads: int) -> Budget | None:
+    """The small reads of an entry, or of the software that it runs; None where no latency is known."""
+    software = catalog.referred(Storage, entry.technology, by=entry.path) if entry.technology else entry
+    item = entry.request_latency or software.request_latency
+    if item is None:
+        return None
+    found = _of_latency(entry.id, item.value, threads, item.source)
+    drive = entry.io_per_second if entry.family == "drive" else None
+    return found if drive is None else found._replace(of_threads=min(found.of_threads, drive.value))
+
+
+def _own_budget(written: str, threads: int) -> Budget:
+    parts = {}
+    for part in written.split(","):
+        name, sign, amount = part.rpartition("=")
+        if (name in parts) or (sign and not name):
+            raise UsageError(f"--latency: found '{part}', expected parts such as driver=9us,device=13us")
+        parts[name] = check_value("request_seconds", parse(amount, "s", "--latency"), "--latency")
+    total = sum(parts.values())
+    shares = {name: amount / total for name, amount in parts.items()} if len(parts) > 1 else {}
+    return _of_latency("your budget", total, threads)._replace(shares=shares)
+
+
+def _of_latency(name: str, seconds: float, threads: int, source: str = "") -> Budget:
+    each, all_ = (
+        float(solve("requests_of_threads", {"requesting_threads": count, "request_seconds": seconds})) for count in (1, threads)
+    )
+    return Budget(name, seconds, each, threads, all_, source)
 
 
 @dataclass(frozen=True)
@@ -239,8 +429,11 @@ def _check_references(catalog: Catalog, entry: Entry) -> None:
     elif isinstance(entry, Storage):
         if entry.family not in STORAGE_CLASSES:
             raise IngestError(f"{entry.path}: family: found '{entry.family}', {expected_one_of(entry.family, STORAGE_CLASSES)}")
-        for name in entry.protections:
-            catalog.referred(Storage, name, by=entry.path)
+        named = {"protection": entry.protections, "software": (entry.technology,), "drive": (entry.drive,)}
+        for family, names in named.items():
+            for name in filter(None, names):
+                if (found := catalog.referred(Storage, name, by=entry.path).family) != family:
+                    raise IngestError(f"{entry.path}: {name} is of the class {found}, expected {family}")
 
 
 def path(*, catalogs: Folders = ()) -> tuple[Path, ...]:

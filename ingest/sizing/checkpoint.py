@@ -5,74 +5,86 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from ingest.catalog.records import Failures, Gpu
+from ingest.catalog.records import Gpu, Node
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.registry import solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, Quantity
+from ingest.engine.value import Input, Quantity, assumed
 from ingest.errors import one_of
+from ingest.sizing.checkpoint_failures import failure_rate, failure_table, usual_failures
 from ingest.sizing.checkpoint_files import (
     LAYOUTS,
     CheckpointContent,
     CheckpointFiles,
     RankLayout,
-    check_division,
     expert_spread,
     largest_stage_factor,
 )
-from ingest.sizing.checkpoint_schedule import interval_table, plan_interval, tier_table
-from ingest.sizing.evidence_ladder import from_catalog, from_fields
+from ingest.sizing.checkpoint_ranks import Machine, ranks_of
+from ingest.sizing.checkpoint_schedule import MODES, USUAL_MODE, interval_table, plan_interval, tier_table
 from ingest.sizing.job import Written, by_user, counts_of, gpus_in_node, machine_of, quantities_of, settings_of
-from ingest.sizing.optimizer_states import ModelSize, kept_by, optimizer_of, size_of, width_of, zero_stage_of
+from ingest.sizing.optimizer_states import ModelSize, kept_by, optimizer_of, size_of
 from ingest.sizing.rules import applying, finding, unused
-from ingest.units import parse
 
-#: The GPU whose host link is the default.
+#: The GPU whose memory is the default.
 USUAL_GPU = "h100-sxm"
 
 
-#: Quantity, value, note and option of each default.
+class Default(NamedTuple):
+    """A figure that holds until the user sets it: its option, and where it comes from."""
+
+    quantity: str
+    option: str
+    note: str
+    item: Input
+
+
+def _practised(
+    value: float, source: str, where: str, grade: str = "published", low: float | None = None, high: float | None = None
+) -> Input:
+    return Input(value, low, high, source=source, where=where, grade=grade)
+
+
 DEFAULTS = (
-    ("waste_allowed", 0.05, "5 % of the time for dumps and lost work", "waste"),
-    ("drain_fraction", 1, "the whole interval drains", "drain_fraction"),
-    ("persistent_every", 1, "every checkpoint reaches shared storage", "persistent_every"),
-    ("restart_seconds", 600, "a restore takes 10 min", "restart_time"),
-    ("keep_last", 3, "the newest three are kept", "keep"),
-)
+    Default("waste_allowed", "waste", "5 % of the time for checkpoints, lost work and restores", assumed(0.05, "")),
+    Default("longest_interval", "interval", "an interval of at most 1 h",
+            _practised(3600, "kokolis2024", "typical interval of larger jobs")),
+    Default("interval_share", "interval", "an interval of a tenth of the mean time to interrupt", assumed(0.1, "")),
+    Default("drain_fraction", "drain_fraction", "a tenth of the interval drains", assumed(0.1, "")),
+    Default("drain_time", "drain_time", "a drain within 2 min",
+            _practised(120, "pytorch-async-2025", "67 s for 70B on 1,856 GPUs; 51 s for 405B (ByteCheckpoint, table 8)",
+                       "assumed", low=51, high=200)),
+    Default("slow_down", "slow_down", "training loses half of its rate while a checkpoint drains",
+            _practised(0.5, "pytorch-async-2025", "700 tokens/s per GPU fall to 315 to 372", "derived", low=0.47, high=0.55)),
+    Default("staging_fixed_seconds", "set.staging_fixed_seconds", "half a second for each copy into host memory",
+            _practised(0.5, "bytecheckpoint2024", "fitted to 0.59 s (405B, 8,960 GPUs), 0.78 s (70B, 1,856)",
+                       "derived", low=0.2, high=0.8)),
+    Default("staging_bandwidth_per_gpu", "set.staging_bandwidth_per_gpu", "each GPU copies 1.7 GB/s into host memory",
+            _practised(1.7e9, "pytorch-async-2024", "fitted to 6.3 s for 7B, 0.78 s for 70B on 1,856 GPUs",
+                       "derived", low=1.4e9, high=7e9)),
+    Default("persistent_every", "persistent_every", "every checkpoint reaches shared storage", assumed(1, "")),
+    Default("restart_seconds", "restart_time", "a restore takes 2 min",
+            _practised(120, "bytecheckpoint2024", "table 8: 129 s for 405B on 8,960 GPUs", "derived", low=60, high=300)),
+    Default("reschedule_seconds", "reschedule_time", "10 min from an interrupt to the restore",
+            _practised(600, "kokolis2024", "restart overhead u0 of 5 to 20 min", low=300, high=1200)),
+    Default("keep_last", "keep", "the newest three are kept; BLOOM kept 15 to 20 on scratch beside an archive",
+            assumed(3, "", source="bigscience-bloom", where="README.md, lines 773 to 775")),
+)  # fmt: skip
 
 
-def of_machine(gpu: str | None, failures: str | None, catalog: Catalog) -> dict[str, Input]:
-    """Return the inputs from the machine: host link and node of the GPU, failure rate of a node."""
-    named, node = machine_of(gpu, None, catalog)
-    card = named or catalog.get(Gpu, USUAL_GPU)
-    given = from_fields({"device_to_host_bandwidth": card.host_link_bandwidth})
-    if named is None:
-        given = {name: item.by_default(f"the host link of {card.name}", "gpu") for name, item in given.items()}
-    given |= gpus_in_node(None, node)
-    if failures is not None:
-        given |= _failure_rate(catalog.get(Failures, failures))
-    return given
-
-
-def _failure_rate(entry: Failures) -> dict[str, Input]:
-    counted = {"observed_interrupts": entry.interrupts, "observed_seconds": entry.period, "observed_nodes": entry.nodes}
-    named = from_fields({"failures_per_node_second": entry.rate} if entry.rate is not None else counted)
-    note, ways = f"failure rate of {entry.name}", ("checkpoint.mtti", "checkpoint.failures")
-    given = {name: item.by_default(note, *ways) for name, item in named.items()}
-    # The failure rate is per node as its source counts nodes, so the job is counted in these nodes.
-    return {**given, "gpus_per_node": from_catalog(entry.gpus_per_node)}
+def of_machine(gpu: str | None, node: Node | None) -> dict[str, Input]:
+    """Return the GPUs of a node, where the user names the GPU."""
+    return gpus_in_node(None, node) if gpu is not None else {}
 
 
 def of_policy(options: Mapping[str, float], keep: str | float | None) -> dict[str, Input]:
     """Return the checkpoint policy and its defaults: overhead, drain window, restore time, retention."""
-    default = {name: Input(number).by_default(note, f"checkpoint.{option}") for name, number, note, option in DEFAULTS}
+    default = {one.quantity: one.item.by_default(one.note, f"checkpoint.{one.option}") for one in DEFAULTS}
     default["checkpoints_kept_forever"] = Input(0, note="none is kept permanently")
-    if "checkpoint_interval" in options and "write_bandwidth" in options:
-        del default["waste_allowed"]
     kept = kept_by_policy(keep)
     if "keep_every" in kept:
         if not {"training_seconds", "checkpoints_written"} & options.keys():
@@ -91,8 +103,13 @@ def kept_by_policy(keep: str | float | None) -> dict[str, Input]:
     return by_user(counts_of("keep", keep, names, usual="last", expected="N, or last=N,every=M,final=1"))
 
 
-MODES = ("sync", "async")
-READERS = ("unique", "replicated", "all")
+#: Who reads a checkpoint in a restore, and where that is practised.
+READERS = {
+    "unique": "one rank of a group reads, then distributes: MegaScale, ByteCheckpoint",
+    "replicated": "every replica reads the weights: Megatron by default, parallel load off",
+    "all": "every replica reads everything: the worst case",
+}
+USUAL_READERS = "unique"
 #: option -> the quantity that it sets
 QUANTITIES = {
     "gpus": "gpus",
@@ -102,8 +119,11 @@ QUANTITIES = {
     "interval": "checkpoint_interval",
     "waste": "waste_allowed",
     "drain_fraction": "drain_fraction",
+    "drain_time": "drain_time",
+    "slow_down": "slow_down",
     "persistent_every": "persistent_every",
     "restart_time": "restart_seconds",
+    "reschedule_time": "reschedule_seconds",
     "write_bandwidth": "write_bandwidth",
     "duration": "training_seconds",
     "tier_capacity": "checkpoint_tier_bytes",
@@ -118,18 +138,31 @@ RESULTS = (
     "checkpoint_interval",
     "checkpoint_write_bandwidth",
     "checkpoint_dump_seconds",
+    "checkpoint_stall_seconds",
     "checkpoint_stall_fraction",
+    "writing_overhead",
+    "lost_work_overhead",
+    "restart_waste",
+    "checkpoint_overhead",
+    "total_overhead",
+    "drain_duty",
     "restart_read_bytes",
     "restart_read_bandwidth",
-    "restart_waste",
     "checkpoints_retained",
     "checkpoint_retained_bytes",
     "checkpoint_bytes_written_per_day",
 )
 #: printed if their inputs are given; not reported as unknown
 OPTIONAL = {
-    "sync": ("data_parallel", "checkpoint_extra_bytes", "young_interval", "daly_interval", "drive_writes_per_day"),
-    "async": ("data_parallel", "checkpoint_extra_bytes", "device_copy_seconds", "drive_writes_per_day"),
+    "sync": (
+        "data_parallel",
+        "checkpoint_extra_bytes",
+        "young_interval",
+        "daly_interval",
+        "least_waste",
+        "drive_writes_per_day",
+    ),
+    "async": ("data_parallel", "checkpoint_extra_bytes", "staging_overhead", "drive_writes_per_day"),
 }
 
 
@@ -139,20 +172,23 @@ def checkpoint(
     gpus: Written | None = None,
     tensor_parallel: Written | None = None,
     pipeline_parallel: Written | None = None,
-    expert_parallel: int | str = 1,
-    zero_stage: int | str = 1,
+    expert_parallel: int | str | None = None,
+    zero_stage: int | str | None = None,
     layout: str | None = None,
-    optimizer: str = "adamw",
-    precision: str = "bf16",
-    failures: str = "llama3",
+    optimizer: str | None = None,
+    precision: str | None = None,
+    failures: str | None = None,
     mtti: Written | None = None,
     interval: Written | None = None,
     waste: Written | None = None,
-    mode: str = "sync",
+    mode: str = USUAL_MODE,
     drain_fraction: Written | None = None,
+    drain_time: Written | None = None,
+    slow_down: Written | None = None,
     persistent_every: Written | None = None,
     restart_time: Written | None = None,
-    readers: str = "unique",
+    reschedule_time: Written | None = None,
+    readers: str = USUAL_READERS,
     keep: str | float | None = None,
     duration: Written | None = None,
     write_bandwidth: Written | None = None,
@@ -166,32 +202,38 @@ def checkpoint(
     Args:
         model: catalog id, `config.json` or YAML file; may be left out with `set={"parameters": N}`.
         gpus: GPUs of the job.
-        tensor_parallel: GPUs that share a layer; by default as in the published training run, else 1.
-        pipeline_parallel: pipeline stages; by default as in the published training run, else 1.
-        expert_parallel: ranks that share the experts.
-        zero_stage: ZeRO stage.
+        tensor_parallel: GPUs that share a layer; as published for the model, else the smallest that fits the memory.
+        pipeline_parallel: pipeline stages; as published for the model, else the fewest that fit the memory.
+        expert_parallel: ranks that share the experts; as published for the model, else 1.
+        zero_stage: ZeRO stage; 1 by default, 3 for recommenders.
         layout: `megatron`, `deepspeed`, `dcp` or `safetensors`; megatron with tensor or pipeline parallelism, else dcp.
-        optimizer: optimizer: `adamw`, `adam8bit`, `adafactor`, `muon`, `sgd` or `lora`.
-        precision: precision of the weights: `bf16`, `fp16`, `fp32` or `fp8`.
-        failures: failure rate to use without `mtti`: `llama3`, `rsc-1`, …
+        optimizer: `adamw`, `adamw-bf16`, `adamw-fp32`, `adam8bit`, `adafactor`, `muon`, `sgd`, `lora`, …; that of the
+            published training run, else adamw.
+        precision: precision of the weights: `bf16`, `fp16`, `fp32` or `fp8`; bf16 by default.
+        failures: failure rate to use without `mtti`: `llama3`, `rsc-1`, …; that of jobs of the nearest size by default.
         mtti: mean time to interrupt of the job; from the failure rate by default.
-        interval: compute time between two checkpoints; that of the least overhead by default.
-        waste: share of time allowed for checkpoints and lost work; 5% by default.
+        interval: compute time between two checkpoints; async: a tenth of the mean time to interrupt, sync: that of the
+            least overhead, and at most 1 h.
+        waste: share of time allowed for checkpoints, lost work and restores; 5% by default.
         mode: `sync` (GPUs wait for the dump) or `async` (for the copy into host memory only).
-        drain_fraction: share of the interval in which an asynchronous checkpoint drains; 1 by default.
+        drain_fraction: share of the interval in which an asynchronous checkpoint drains; 0.1 by default.
+        drain_time: longest time in which an asynchronous checkpoint drains; 2 min by default.
+        slow_down: share of training that is lost while an asynchronous checkpoint drains; 0.5 by default.
         persistent_every: every k-th checkpoint goes to shared storage; every one by default.
-        restart_time: time allowed for a restart to read its checkpoint; 10 min by default.
-        readers: `unique`, `replicated` (each replica reads the weights) or `all` (each reads everything).
+        restart_time: time allowed for a restart to read its checkpoint; 2 min by default.
+        reschedule_time: time from an interrupt to the start of the restore; 10 min by default.
+        readers: `unique` (each byte is read once), `replicated` (each replica reads the weights, as Megatron does by
+            default) or `all` (each reads everything).
         keep: newest checkpoints kept, or `last=3,every=10,final=1`; 3 by default.
         duration: duration of the job; required by `every`.
         write_bandwidth: write rate of the storage.
         tier_capacity: capacity of the checkpoint tier, for its endurance.
-        gpu: id or YAML file of the GPU, for its host link; an H100 by default.
+        gpu: id or YAML file of the GPU, for its memory and its node; an H100 by default.
         set: values of quantities, by name.
         catalogs: folders with entries of your own, or an open catalog.
 
     >>> checkpoint("llama3-405b", gpus=16384, mode="async", interval="15 min").results["checkpoint_write_bandwidth"].display
-    '6.313 GB/s (5.88 GiB/s)'
+    '63.13 GB/s (58.8 GiB/s)'
 
     Raises:
         UsageError: an option is out of range, unknown or contradicts another one.
@@ -209,44 +251,56 @@ def checkpoint(
         "interval": interval,
         "waste": waste,
         "drain_fraction": drain_fraction,
+        "drain_time": drain_time,
+        "slow_down": slow_down,
         "persistent_every": persistent_every,
         "restart_time": restart_time,
+        "reschedule_time": reschedule_time,
         "write_bandwidth": write_bandwidth,
         "duration": duration,
         "tier_capacity": tier_capacity,
     }
     options = quantities_of(QUANTITIES, numbers)
     sized = size_of(model, catalog, settings)
-    given = {**sized.given, **kept_by(optimizer_of(optimizer, catalog), precision, sized, settings)}
-    given["weight_bytes_per_parameter"] = Input(width_of(precision), note=f"a weight at {precision}")
-    given |= of_machine(gpu, failures if "job_mean_time_to_interrupt" not in options else None, catalog)
-    given |= of_policy({**options, **settings}, keep)
+    saved = sized.entry
+    usual = {"optimizer": (saved and saved.optimizer) or "adamw", "precision": (saved and saved.precision) or "bf16"}
+    kind, width = optimizer_of(optimizer or usual["optimizer"], catalog), precision or usual["precision"]
+    named, node = machine_of(gpu, None, catalog)
+    machine = Machine(named or catalog.get(Gpu, USUAL_GPU), node)
+    given = {**sized.given, **kept_by(kind, width, sized, settings), **of_machine(gpu, node)}
     given |= by_user({**options, **settings})
-    ranks = _rank_layout(given, sized, expert_parallel, zero_stage)
-    chosen = layout or ("megatron" if ranks is not None and ranks.shards > 1 else "dcp")
+    rated = None if "job_mean_time_to_interrupt" in given else failures or usual_failures(options.get("gpus"), catalog)
+    if rated is not None:
+        given = {**failure_rate(rated, catalog, by_size=failures is None), **given}
+    given = {**of_policy({**options, **settings}, keep), **given}
+    ranks = ranks_of(given, sized, kind, machine, expert_parallel, zero_stage, catalog)
+    given |= ranks.given if ranks is not None else {}
+    groups = ranks.layout if ranks is not None else None
+    chosen = layout or ("megatron" if groups is not None and groups.shards > 1 else "dcp")
     one_of("--layout", chosen, LAYOUTS)
     known = Quantities(given)
-    files = _lay_out(known, chosen, ranks, sized)
-    unmet, warnings = plan_interval(known, mode, options)
+    files = _lay_out(known, chosen, groups, sized)
+    unmet, warnings = plan_interval(known, mode)
     known.choose_first("restart_read_bytes", f"restart_bytes_{readers}")
-    results, unknown = _results(known, mode, ranks)
-    words = {"model": model, "optimizer": optimizer, "precision": precision, "mode": mode, "readers": readers, "layout": chosen}
-    defaults = {**_DEFAULTS, **({"layout": chosen} if layout is None else {})}
+    results, unknown = _results(known, mode, readers, groups)
+    words = {"model": model, "optimizer": kind.id, "precision": width, "mode": mode, "readers": readers, "layout": chosen}
+    defaults = {**usual, "mode": USUAL_MODE, "readers": USUAL_READERS, **({"layout": chosen} if layout is None else {})}
     inputs: dict[str, dict[str, Any]] = {
         name: {"value": word, "from": "default" if word == defaults.get(name) else "user"} for name, word in words.items()
     }
-    if ranks is not None:
-        inputs["zero_stage"] = {"value": ranks.zero_stage, "from": "user" if ranks.zero_stage else "default"}
-    on_gpus = f" on {ranks.ranks:,} GPUs" if ranks is not None else ""
+    if groups is not None:
+        inputs["zero_stage"] = {"value": groups.zero_stage, "from": "user" if zero_stage is not None else "default"}
+        inputs["expert_parallel"] = {"value": groups.expert, "from": "user" if expert_parallel is not None else "default"}
+    on_gpus = f" on {groups.ranks:,} GPUs" if groups is not None else ""
     answer = Answer(
         "checkpoint",
-        f"Checkpoints of {sized.name}{on_gpus}: {optimizer}, {precision}, {chosen}, {mode}",
+        f"Checkpoints of {sized.name}{on_gpus}: {kind.id}, {width}, {chosen}, {mode}",
         inputs,
         known,
         results,
         unknown,
-        _tables(known, files, mode),
-        (*warnings, *_warnings(chosen, ranks, "job_mean_time_to_interrupt" not in given)),
+        {**_tables(known, files, mode), **failure_table(options.get("gpus"), rated, catalog)},
+        (*warnings, *(ranks.warnings if ranks is not None else ()), *_warnings(chosen, groups)),
         catalog,
         unmet,
         tuple((row.source, row.where, row.assumed) for row in files),
@@ -254,13 +308,16 @@ def checkpoint(
     return replace(answer, warnings=(*answer.warnings, *_unused(answer, options, settings)))
 
 
-def _results(known: Quantities, mode: str, ranks: RankLayout | None) -> tuple[dict[str, Quantity], dict[str, str]]:
+def _results(
+    known: Quantities, mode: str, readers: str, ranks: RankLayout | None
+) -> tuple[dict[str, Quantity], dict[str, str]]:
     results, unknown = known.results(RESULTS)
     if ranks is None:
         unknown = dict.fromkeys(unknown, Message("files, ranks and failures follow from the number of GPUs", supply=("gpus",)))
-    lost = known.results(["synchronous_waste" if mode == "sync" else "asynchronous_waste"])[0]
-    further = {name: item for name, item in known.results(OPTIONAL[mode])[0].items() if item.value}
-    return {**results, **lost, **further}, unknown
+    # Megatron's default is named beside the readers that the field uses at scale.
+    beside = ("restart_bytes_replicated",) if readers == "unique" else ()
+    further = {name: item for name, item in known.results((*OPTIONAL[mode], *beside))[0].items() if item.value}
+    return {**results, **further}, unknown
 
 
 def _tables(known: Quantities, files: Sequence[CheckpointFiles], mode: str) -> dict[str, list[dict[str, Any]]]:
@@ -271,45 +328,6 @@ def _tables(known: Quantities, files: Sequence[CheckpointFiles], mode: str) -> d
         "readers": _readers(known),
     }
     return {name: table for name, table in tables.items() if table}
-
-
-_DEFAULTS = {"optimizer": "adamw", "precision": "bf16", "mode": "sync", "readers": "unique"}
-
-
-def _rank_layout(
-    given: dict[str, Input], sized: ModelSize, expert_parallel: int | str, zero_stage: int | str
-) -> RankLayout | None:
-    """The parallel groups; None if the number of GPUs is unknown."""
-    stage, expert = zero_stage_of(zero_stage), parse(expert_parallel, "1", "--expert-parallel")
-    if expert < 1 or expert % 1:
-        raise option_error("expert_parallel", f": found {expert_parallel}, expected a whole number above 0")
-    gpus = int(given["gpus"].value) if "gpus" in given else None
-    if sized.entry is not None and gpus is not None:
-        given |= _as_published(given, sized, gpus)
-    tensor, pipeline = (int(given[name].value) if name in given else 1 for name in ("tensor_parallel", "pipeline_parallel"))
-    if gpus is None:
-        return None
-    if gpus % (tensor * pipeline):
-        raise option_error("gpus", f": found {gpus:,}, expected a multiple of tensor × pipeline = {tensor} × {pipeline}")
-    if sized.architecture is not None:
-        check_division(sized.architecture, tensor, pipeline, int(expert))
-    data = gpus // (tensor * pipeline)
-    if data % expert:
-        raise option_error("expert_parallel", f": found {expert:g}, expected a divisor of the {data} replicas")
-    return RankLayout(tensor, pipeline, data, int(expert), stage)
-
-
-def _as_published(given: Mapping[str, Input], sized: ModelSize, gpus: int) -> dict[str, Input]:
-    """The published layout of a model, unless the user sets one or it does not divide the GPUs."""
-    entry = sized.entry
-    if entry is None or entry.tensor_parallel is None or entry.pipeline_parallel is None:
-        return {}
-    shards = entry.tensor_parallel.value * entry.pipeline_parallel.value
-    if {"tensor_parallel", "pipeline_parallel"} & given.keys() or gpus % shards:
-        return {}
-    note, ways = "as in the published training run", ("checkpoint.tensor_parallel", "checkpoint.pipeline_parallel")
-    named = from_fields({"tensor_parallel": entry.tensor_parallel, "pipeline_parallel": entry.pipeline_parallel})
-    return {name: item.by_default(note, *ways) for name, item in named.items()}
 
 
 def _lay_out(known: Quantities, layout: str, ranks: RankLayout | None, sized: ModelSize) -> list[CheckpointFiles]:
@@ -374,12 +392,12 @@ def _files(known: Quantities, layout: str, ranks: RankLayout, sized: ModelSize) 
 
 def _readers(known: Quantities) -> list[dict[str, Any]]:
     rows = []
-    for readers in READERS:
+    for readers, who in READERS.items():
         found, _ = known.results([f"restart_bytes_{readers}"])
         for item in found.values():
             asked = {"restart_read_bytes": item.value, "restart_seconds": known.value("restart_seconds")}
             rate = float(solve("restart_read_bandwidth", asked))
-            rows.append({"readers": readers, "restart_read_bytes": item.value, "restart_read_bandwidth": rate})
+            rows.append({"readers": readers, "restart_read_bytes": item.value, "restart_read_bandwidth": rate, "note": who})
     return rows
 
 
@@ -392,8 +410,6 @@ def _unused(answer: Answer, options: Mapping[str, float], settings: Mapping[str,
     return [unused(option) for name, option in shown.items() if name not in used]
 
 
-def _warnings(layout: str, ranks: RankLayout | None, by_rate: bool) -> list[Message]:
+def _warnings(layout: str, ranks: RankLayout | None) -> list[Message]:
     words = {"layout": layout, "zero_stage": str(ranks.zero_stage) if ranks is not None else ""}
-    words |= {"interrupts": "by the failure rate of nodes"} if by_rate else {}
-    gpus = {"gpus": ranks.ranks if ranks is not None else None}
-    return [one.message() for one in applying(finding(rule, gpus, words) for rule in ("W21", "W22", "W23"))]
+    return [one.message() for one in applying(finding(rule, {}, words) for rule in ("W22", "W23"))]

@@ -146,7 +146,7 @@ def _deepspeed_weights(ranks: RankLayout, content: CheckpointContent, model: Arc
     rows: list[CheckpointFiles] = []
     experts = _experts(ranks, model)
     if experts and model is not None:
-        of_experts = sum(row.parameters for row in model.weights if row.kind == "expert") / model.parameters * weights
+        of_experts = expert_share(model) * weights
         count, name = experts * ranks.tensor, "layer_L_expert_E_mp_rank_M_model_states.pt"
         rows.append(CheckpointFiles(name, count, of_experts / count, "weights of experts", "deepspeed", where))
         whole -= of_experts
@@ -202,8 +202,13 @@ def expert_spread(model: Architecture, experts_shared_by: int) -> float:
 
     The first replica holds all weights but the experts, and its own share of the experts.
     """
-    share = sum(row.parameters for row in model.weights if row.kind == "expert") / model.parameters
+    share = expert_share(model)
     return 1 - share + share / experts_shared_by
+
+
+def expert_share(model: Architecture) -> float:
+    """Return the share of the weights that lie in experts."""
+    return sum(row.parameters for row in model.weights if row.kind == "expert") / model.parameters
 
 
 LAYOUTS = {

@@ -2,122 +2,199 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterator
 from typing import Any
 
-from ingest.engine.registry import solve
+from ingest.engine.messages import Message, Option
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import MissingQuantity, UsageError
-from ingest.sizing.rules import applying, finding, refusal
+from ingest.sizing.rules import Finding, applying, finding, refusal
 from ingest.units import display
 
-#: Overheads in the table, to which the knee is added.
-WASTES = (0.01, 0.02, 0.03, 0.05, 0.07, 0.10, 0.15, 0.20)
+#: Modes of a checkpoint: GPUs wait for the dump, or for the copy into host memory only.
+MODES = ("sync", "async")
+#: Training runs published since 2024 save asynchronously.
+USUAL_MODE = "async"
+#: Intervals in the table, to which the chosen one is added.
+MINUTES = (5, 10, 15, 30, 60, 120)
 #: Intervals in a chart, as multiples of the chosen one.
 AROUND = tuple(2 ** (step / 4) for step in range(-12, 13))
-SYNCHRONOUS, ASYNCHRONOUS = {"mode": "sync"}, {"mode": "async"}
+#: What every interval of one job shares.
+SHARED = ("checkpoint_bytes", "checkpoint_staging_seconds", "job_mean_time_to_interrupt")
 #: Interval, share of the time lost, write bandwidth.
 Point = tuple[float, float, float]
 
 
-def plan_interval(known: Quantities, mode: str, options: Mapping[str, float]) -> tuple[str, list[str]]:
+def plan_interval(known: Quantities, mode: str) -> tuple[str, list[Message]]:
     """Choose the formulas of interval, bandwidth and stall.
 
     Returns:
         The given requirement that is not met, or an empty text; and warnings.
 
     Raises:
-        UsageError: the interval alone exceeds the overhead allowed.
+        UsageError: the interval or the restores alone exceed the overhead allowed.
     """
     try:
-        return _synchronous(known, options) if mode == "sync" else _asynchronous(known, options)
+        _schedule(known, mode)
     except MissingQuantity:
         # Without GPUs or a mean time to interrupt only sizes are known.
         return "", []
+    mtti, restart = _shown(known, "job_mean_time_to_interrupt"), _shown(known, "restart_seconds", "reschedule_seconds")
+    stopped = refusal(finding("E08", known.step, mtti=mtti, restart=restart))
+    slow = refusal(finding("E04", known.step, {"mode": mode})) if _by_rate(known) else ""
+    lost = refusal(finding("E02", known.step)) if _stated(known, "waste_allowed") else ""
+    return stopped or slow or lost, list(_warnings(known, mode))
 
 
-def _synchronous(known: Quantities, options: Mapping[str, float]) -> tuple[str, list[str]]:
-    if "write_bandwidth" in known.given:
-        known.give_default("checkpoint_write_bandwidth", known.given["write_bandwidth"])
-    elif "checkpoint_interval" in known.given:
-        for refused in applying([finding("E01", known.step, SYNCHRONOUS)]):
-            interval, mtti, allowed = map(known.value, ("checkpoint_interval", "job_mean_time_to_interrupt", "waste_allowed"))
-            times = {"interval": interval, "longest": 2 * allowed * mtti, "mtti": mtti}
-            shown: dict[str, Any] = {name: display(seconds, "s") for name, seconds in times.items()}
-            raise UsageError(refused.message(**shown, allowed=allowed * 100))
-        known.choose("checkpoint_write_bandwidth", "bandwidth_for_interval")
+def _schedule(known: Quantities, mode: str) -> None:
+    """Choose where the quantities of a schedule come from."""
+    asynchronous = mode == "async"
+    if asynchronous:
+        known.choose("stopped_share", "slow_down")
+        if known.find("checkpoint_staging_seconds") is None:
+            why = "the copy into host memory is left out: it depends on the number of GPUs"
+            known.give({"checkpoint_staging_seconds": Input(0).by_default(why, "gpus")})
     else:
-        known.choose("checkpoint_write_bandwidth", "bandwidth_for_waste")
-    known.choose("checkpoint_stall_seconds", "checkpoint_dump_seconds")
-    known.choose("checkpoint_interval", "daly_interval")
-    slow = applying([finding("W20", known.step, SYNCHRONOUS)])
-    return _too_wasteful("E02", known, SYNCHRONOUS, options), [one.message() for one in slow]
+        stop = "synchronous: GPUs wait for the dump, and nothing is staged"
+        known.give({"stopped_share": Input(1, note=stop), "checkpoint_staging_seconds": Input(0, note=stop)})
+    if _by_rate(known):
+        known.choose("checkpoint_write_bandwidth", "write_bandwidth")
+        by_need = not asynchronous or _stated(known, "waste_allowed")
+        if asynchronous:
+            _widen_drain(known)
+        known.choose("checkpoint_interval", "least_overhead_interval" if by_need else "drained_interval")
+        if asynchronous:
+            _choose_window(known, capped=_stated(known, "drain_time"))
+            known.choose("dump_seconds_allowed", "drain_window")
+    elif _by_waste(known, mode):
+        _keep_waste(known, asynchronous=asynchronous)
+    else:
+        known.choose("checkpoint_interval", "practised_interval")
+        _choose_window(known, capped=_stated(known, "drain_time") or not _stated(known, "drain_fraction"))
+        known.choose("dump_seconds_allowed", "drain_window")
+    if not _by_rate(known):
+        known.choose("checkpoint_write_bandwidth", "bandwidth_for_dump")
+    known.choose("checkpoint_stall_seconds", "checkpoint_staging_seconds" if asynchronous else "checkpoint_dump_seconds")
 
 
-def _asynchronous(known: Quantities, options: Mapping[str, float]) -> tuple[str, list[str]]:
-    given = known.given
-    _copy(known)
-    if "checkpoint_interval" not in given:
-        by_waste = "waste_allowed" in options or "write_bandwidth" not in given
-        known.choose("checkpoint_interval", "interval_for_waste" if by_waste else "drain_limited_interval")
-    known.choose("checkpoint_write_bandwidth", "drain_bandwidth")
-    slow = refusal(finding("E04", known.step, ASYNCHRONOUS)) if "write_bandwidth" in given else ""
-    known.choose("checkpoint_stall_seconds", "device_copy_seconds")
-    return slow or _too_wasteful("E03", known, ASYNCHRONOUS, options), []
+def _keep_waste(known: Quantities, *, asynchronous: bool) -> None:
+    """The interval and the bandwidth that keep the overhead allowed.
+
+    Raises:
+        UsageError: none does.
+    """
+    allowed, mtti = known.value("waste_allowed") * 100, _shown(known, "job_mean_time_to_interrupt")
+    for refused in applying([finding("E09", known.step)]):
+        restores = known.value("restart_waste") * 100
+        raise UsageError(
+            refused.message(allowed=allowed, mtti=mtti, restart=_shown(known, "restart_seconds"), restores=restores)
+        )
+    known.choose("checkpoint_interval", "interval_for_waste")
+    for refused in applying([finding("E01", known.step)]):
+        raise UsageError(_without_room(refused, known, allowed, mtti))
+    if asynchronous:
+        _widen_drain(known)
+        _choose_window(known, capped=_stated(known, "drain_time"))
+    known.choose("dump_seconds_allowed", "drain_window_for_waste" if asynchronous else "dump_seconds_for_waste")
 
 
-def _copy(known: Quantities) -> None:
-    """The wait for the copy into host memory; unknown without ranks."""
-    if known.find("device_copy_seconds") is None:
-        why = "the copy into host memory is left out: it depends on the number of GPUs"
-        known.give({"device_copy_seconds": Input(0).by_default(why, "gpus")})
+def _without_room(refused: Finding, known: Quantities, allowed: float, mtti: str) -> Message:
+    """The refusal of an interval that is too long, or of an overhead that staging and lost work take at any interval."""
+    interval, longest = known.value("checkpoint_interval"), known.value("longest_interval_for_waste")
+    found = _shown(known, "checkpoint_interval")
+    if interval >= longest:
+        why = f"a longer interval loses more than the allowed {allowed:.3g} % of the time"
+        expected = f"less than {display(longest, 's', binary=False)}"
+        return refused.message(Option("interval"), found=found, expected=expected, mtti=mtti, why=why)
+    stated = _stated(known, "checkpoint_interval")
+    least = known.value("overhead_without_writing" if stated else "least_overhead_without_writing") * 100
+    why = f"staging, lost work and restores take that much at {f'an interval of {found}' if stated else 'any interval'}"
+    expected = f"more than {least:.3g} %"
+    return refused.message(Option("waste"), found=f"{allowed:.3g} %", expected=expected, mtti=mtti, why=why)
 
 
-def _too_wasteful(rule: str, known: Quantities, words: Mapping[str, str], options: Mapping[str, float]) -> str:
-    """The refusal if the time lost exceeds the share that the user set; empty otherwise."""
-    if "waste_allowed" not in options:
-        return ""
-    lost = "synchronous_waste" if words == SYNCHRONOUS else "asynchronous_waste"
-    return refusal(finding(rule, {lost: known.step(lost), "waste_allowed": options["waste_allowed"]}, words))
+def _widen_drain(known: Quantities) -> None:
+    """Let a checkpoint drain until the next one begins, unless the user sets a window: a stated figure decides instead."""
+    if not _stated(known, "drain_fraction"):
+        whole = "a drain ends before the next persistent checkpoint"
+        known.give({"drain_fraction": Input(1).by_default(whole, "checkpoint.drain_fraction")})
+
+
+def _choose_window(known: Quantities, *, capped: bool) -> None:
+    if not capped:
+        known.choose("drain_window", "drain_share_of_interval")
+
+
+def _stated(known: Quantities, name: str) -> bool:
+    return name in known.given and known.given[name].origin == "user"
+
+
+def _by_rate(known: Quantities) -> bool:
+    return "write_bandwidth" in known.given
+
+
+def _by_waste(known: Quantities, mode: str) -> bool:
+    """Whether the overhead allowed sizes the bandwidth: of dumps, and of drains where the user sets it."""
+    return is_sized_by_waste(mode, {name for name in known.given if _stated(known, name)})
+
+
+def _shown(known: Quantities, *names: str) -> str:
+    """Durations as people read them."""
+    return " + ".join(display(known.value(name), "s", binary=False) for name in names)
+
+
+def _warnings(known: Quantities, mode: str) -> Iterator[Message]:
+    sized = "" if _by_rate(known) or _by_waste(known, mode) else "as practised"
+    for found in applying([finding("W20", known.step, {"mode": mode}), finding("W25", known.step)]):
+        yield found.message()
+    for found in applying([finding("W24", known.step, {"sized": sized})]):
+        yield found.message(cure=_cure(known, mode))
+
+
+def _cure(known: Quantities, mode: str) -> str:
+    """The schedule that would keep the overhead allowed."""
+    try:
+        kept = replanned(known, mode, waste_allowed=known.value("waste_allowed"))
+    except UsageError:
+        return "no write bandwidth meets it"
+    rate = display(kept.value("checkpoint_write_bandwidth"), "B/s", binary=False)
+    return f"{rate} and an interval of {_shown(kept, 'checkpoint_interval')} meet it"
+
+
+def replanned(known: Quantities, mode: str, *without: str, **stated: float) -> Quantities:
+    """The schedule of the same job with other numbers stated.
+
+    Raises:
+        UsageError: no schedule keeps the overhead allowed.
+    """
+    given = {name: item for name, item in known.given.items() if name not in without}
+    found = Quantities({**given, **{name: Input(value, origin="user") for name, value in stated.items()}})
+    found.adopt({name: step for name in SHARED if name not in found.given and (step := known.find(name)) is not None})
+    _schedule(found, mode)
+    return found
 
 
 def interval_table(known: Quantities, mode: str) -> dict[str, list[dict[str, Any]]]:
-    """Return intervals with their overhead and bandwidth; marks the knee and the requested point."""
-    names = ["checkpoint_bytes", "job_mean_time_to_interrupt", "drain_fraction", "persistent_every"]
+    """Return intervals with their bandwidth and overhead; each row is what `--interval` would answer."""
     try:
-        shared = {name: known.value(name) for name in [*names, *(["device_copy_seconds"] if mode == "async" else [])]}
+        chosen = _row(known, "asked" if _stated(known, "checkpoint_interval") else "chosen")
     except MissingQuantity:
         return {}
-    marks: dict[float, str] = dict.fromkeys(WASTES, "")
-    marks[known.value("knee_waste_synchronous" if mode == "sync" else "knee_waste_asynchronous")] = "knee"
-    interval = known.given["checkpoint_interval"].value if "checkpoint_interval" in known.given else None
-    if interval is None and "waste_allowed" in known.given:
-        marks[known.given["waste_allowed"].value] = "asked"
-    elif interval is not None and mode == "sync":
-        marks[float(solve("waste_at_interval", {**shared, "checkpoint_interval": interval}))] = "asked"
-    rows = [_row({**shared, "waste_allowed": waste}, mark, mode) for waste, mark in sorted(marks.items())]
-    if interval is not None and mode == "async":
-        rows.append(_at_interval({**shared, "checkpoint_interval": interval}, "asked"))
-    return {"intervals": sorted(rows, key=lambda row: float(row["checkpoint_interval"]))}
+    rows = {float(chosen["checkpoint_interval"]): chosen}
+    for minutes in MINUTES:
+        try:
+            row = _row(replanned(known, mode, checkpoint_interval=minutes * 60.0), "")
+        except UsageError:
+            # No bandwidth keeps the overhead at this interval.
+            continue
+        rows.setdefault(float(row["checkpoint_interval"]), row)
+    return {"intervals": [row for _, row in sorted(rows.items())]}
 
 
-def _row(given: Mapping[str, float], mark: str, mode: str) -> dict[str, Any]:
-    """The longest interval for an overhead, and the bandwidth that it takes."""
-    if mode == "async":
-        return _at_interval({**given, "checkpoint_interval": float(solve("interval_for_waste", given))}, mark)
-    rate = solve("bandwidth_for_waste", given)
-    interval = solve("daly_interval", {**given, "checkpoint_write_bandwidth": rate})
-    waste = given["waste_allowed"]
-    return {"checkpoint_interval": interval, "waste": waste, "checkpoint_write_bandwidth": rate, "mark": mark}
-
-
-def _at_interval(given: Mapping[str, float], mark: str) -> dict[str, Any]:
-    """An asynchronous interval: its overhead with copies, and the bandwidth that drains it in time."""
-    rate = solve("drain_bandwidth", given)
-    waste = solve("asynchronous_waste", {**given, "checkpoint_write_bandwidth": rate})
-    found = {"checkpoint_interval": given["checkpoint_interval"], "waste": waste}
-    return {**found, "checkpoint_write_bandwidth": rate, "mark": mark}
+def _row(known: Quantities, mark: str) -> dict[str, Any]:
+    names = ("checkpoint_interval", "checkpoint_write_bandwidth", "checkpoint_overhead", "total_overhead")
+    return {**{name: known.value(name) for name in names}, "mark": mark}
 
 
 def interval_course(known: Quantities, mode: str) -> tuple[Point, list[Point], str]:
@@ -129,30 +206,37 @@ def interval_course(known: Quantities, mode: str) -> tuple[Point, list[Point], s
     Raises:
         MissingQuantity: GPUs and mean time to interrupt are unknown.
     """
-    names = ("checkpoint_bytes", "job_mean_time_to_interrupt", "drain_fraction", "persistent_every")
-    shared = {name: known.value(name) for name in names}
-    at, rate = known.value("checkpoint_interval"), known.value("checkpoint_write_bandwidth")
-    waste = known.value("synchronous_waste" if mode == "sync" else "asynchronous_waste")
+    at, rate, lost = map(known.value, ("checkpoint_interval", "checkpoint_write_bandwidth", "checkpoint_overhead"))
     around = [at * factor for factor in AROUND]
     if mode == "async":
-        shared["device_copy_seconds"] = known.value("device_copy_seconds")
-        rows = [_at_interval({**shared, "checkpoint_interval": interval}, "") for interval in around]
-        points = [(row["checkpoint_interval"], row["waste"], row["checkpoint_write_bandwidth"]) for row in rows]
-        return (at, waste, rate), points, "each interval at the bandwidth that drains a checkpoint before the next one"
-    fixed = {**shared, "checkpoint_write_bandwidth": rate, "waste_allowed": waste}
-    found = [_around({**fixed, "checkpoint_interval": interval}) for interval in around]
-    how = (
-        f"upper line: at {display(rate, 'B/s', binary=False)}; lower line: to lose no more than {waste * 100:.3g} % of the time"
-    )
-    return (at, waste, rate), [point for point in found if point is not None], how
+        found = [_asynchronous_point(known, interval) for interval in around]
+        kept = "keeps the overhead allowed" if _by_waste(known, mode) else "drains a checkpoint within its window"
+        how = f"each interval at the bandwidth that {kept}"
+    else:
+        found = [_synchronous_point(known, interval, rate, lost) for interval in around]
+        how = (
+            f"upper line: at {display(rate, 'B/s', binary=False)}; lower line: to lose no more than {lost * 100:.3g} % "
+            "of the time"
+        )
+    return (at, lost, rate), [point for point in found if point is not None], how
 
 
-def _around(given: Mapping[str, float]) -> Point | None:
-    """The share lost at the bandwidth given, and the bandwidth for the share given; None if no bandwidth suffices."""
-    if solve("waste_left_for_dumps", given) <= 0:
+def _asynchronous_point(known: Quantities, interval: float) -> Point | None:
+    try:
+        one = replanned(known, "async", checkpoint_interval=interval)
+    except UsageError:
         return None
-    lost = float(solve("synchronous_waste", given))
-    return given["checkpoint_interval"], lost, float(solve("bandwidth_for_interval", given))
+    return interval, one.value("checkpoint_overhead"), one.value("checkpoint_write_bandwidth")
+
+
+def _synchronous_point(known: Quantities, interval: float, rate: float, lost: float) -> Point | None:
+    """The share lost at the bandwidth given, and the bandwidth for the share given; None if no bandwidth suffices."""
+    by_rate = replanned(known, "sync", checkpoint_interval=interval, write_bandwidth=rate)
+    try:
+        by_share = replanned(known, "sync", "write_bandwidth", checkpoint_interval=interval, waste_allowed=lost)
+    except UsageError:
+        return None
+    return interval, by_rate.value("checkpoint_overhead"), by_share.value("checkpoint_write_bandwidth")
 
 
 def tier_table(known: Quantities, mode: str) -> dict[str, list[dict[str, Any]]]:
@@ -160,10 +244,11 @@ def tier_table(known: Quantities, mode: str) -> dict[str, list[dict[str, Any]]]:
     if mode != "async":
         return {}
     names = ("tier", "persistent_every", "bytes_per_node", "checkpoint_write_bandwidth", "note")
+    size, every, rate = "checkpoint_bytes_per_node_max", "persistent_every", "checkpoint_write_bandwidth"
     rows = (
-        ("host memory", "", "checkpoint_bytes_per_node_max", "device_copy_bandwidth", "the GPUs wait for this copy"),
-        ("NVMe of the nodes", "", "checkpoint_bytes_per_node_max", "node_tier_bandwidth", "survives a process failure only"),
-        ("shared storage", "persistent_every", "checkpoint_bytes_per_node", "drain_bandwidth", "survives everything"),
+        ("host memory", "", size, "staging_bandwidth", "the GPUs wait for this copy"),
+        ("NVMe of the nodes", "", size, "node_tier_bandwidth", "survives a process failure only"),
+        ("shared storage", every, "checkpoint_bytes_per_node", rate, "survives everything"),
     )
     try:
         found = [
@@ -173,3 +258,12 @@ def tier_table(known: Quantities, mode: str) -> dict[str, list[dict[str, Any]]]:
     except MissingQuantity:
         return {}
     return {"tiers": [dict(zip(names, row, strict=True)) for row in found]}
+
+
+def is_sized_by_waste(mode: str, stated: Container[str]) -> bool:
+    """Whether the overhead allowed sizes the bandwidth, from what a policy states.
+
+    >>> is_sized_by_waste("sync", {}), is_sized_by_waste("async", {}), is_sized_by_waste("sync", {"write_bandwidth": 1})
+    (True, False, False)
+    """
+    return "write_bandwidth" not in stated and (mode == "sync" or "waste_allowed" in stated)

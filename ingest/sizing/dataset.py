@@ -111,9 +111,13 @@ def footprint(given: Mapping[str, Input], form: Format, holds: str, sizes: str =
     return Footprint(known, rows, holds, form, sizes)
 
 
+#: fields of a format that say how it is read
+READING = ("request_bytes", "readers_per_gpu")
+
+
 def of_format(form: Format, holds: str) -> dict[str, Input]:
-    """Return the inputs from a format."""
-    named = {name: getattr(form, name) for name in form.shapes}
+    """Return the inputs from a format: those of its bytes, not of how it is read."""
+    named = {name: getattr(form, name) for name in form.shapes if name not in READING}
     named["compressed_share"] = form.compressed_shares.get(holds)
     return from_fields(named)
 
@@ -437,6 +441,10 @@ def dataset(
     complete(given, contents, form)
     made = footprint(given, form, contents, sizes)
     results, missing = made.known.results((*OPTIONAL, *RESULTS), ranged=True)
+    if "dataset_overhead_share" in results:
+        # Any two of payload, data set and their ratio may be given: no format makes a hundredth of its payload.
+        share = results["dataset_overhead_share"].value
+        check_value("dataset_overhead_share", share, "dataset_bytes over payload_bytes, less 1 (dataset_overhead_share)")
     left_out = {*OPTIONAL, *(TEXT_ALONE if contents == "samples" else ())}
     unknown = {name: NOT_KNOWN.get(name, why) for name, why in missing.items() if name not in left_out}
     words = {"corpus": corpus, "pipeline": made_by, "format": form.id, "holds": contents, "sizes": sizes}

@@ -399,10 +399,11 @@ def parse_axis(written: str, unit: str, what: str) -> list[float]:
 
 
 def _geometric(first: float, last: float, factor: float, what: str) -> list[float]:
-    if not (first > 0 and last >= first and factor > 1):
-        raise UsageError(f"{what}: expected from..to*k with from > 0, to ≥ from, and k > 1")
-    steps = math.floor(math.log(last / first) / math.log(factor) + 1e-9)
-    points = [first * factor**step for step in range(steps + 1)]
+    rising = first > 0 and last >= first and factor > 1 and last / first < math.inf
+    steps = math.log(last / first) / math.log(factor) if rising else MAX_POINTS
+    if steps >= MAX_POINTS:
+        raise UsageError(f"{what}: expected from..to*k with from > 0, to ≥ from, k > 1, and fewer than {MAX_POINTS:,} points")
+    points = [first * factor**step for step in range(math.floor(steps + 1e-9) + 1)]
     return [round(point) if point == round(point) else point for point in points]
 
 

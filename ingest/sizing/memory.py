@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ingest.catalog.records import Node, Recipe
+from ingest.catalog.records import Node, Optimizer, Recipe
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import UsageError, one_of
-from ingest.sizing.checkpoint_files import check_division
+from ingest.sizing.checkpoint_files import check_division, expert_share
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import Written, by_user, gpus_in_node, machine_of, quantities_of, settings_of
 from ingest.sizing.optimizer_states import ModelSize, kept_by, optimizer_of, size_of, zero_stage_of
@@ -63,8 +63,8 @@ OFFLOADED_GRADIENT = Input(
     note="32-bit gradients are offloaded with the optimizer states",
 )  # fmt: skip
 
-#: The default ZeRO stage.
-USUAL_STAGE = 3
+#: The default recipe and ZeRO stage.
+USUAL_RECIPE, USUAL_STAGE = "zero-16", 3
 
 
 def memory(
@@ -75,9 +75,10 @@ def memory(
     gpus: Written | None = None,
     tensor_parallel: Written | None = None,
     pipeline_parallel: Written | None = None,
+    expert_parallel: Written | None = None,
     zero_stage: int | str = 3,
     offload: str = "none",
-    recipe: str = "zero-16",
+    recipe: str = USUAL_RECIPE,
     optimizer: str | None = None,
     utilization: Written | None = None,
     residual: Written | None = None,
@@ -93,6 +94,7 @@ def memory(
         gpus: GPUs of the job; by default the fewest that hold the model.
         tensor_parallel: GPUs that share a layer; 1 by default.
         pipeline_parallel: pipeline stages; 1 by default.
+        expert_parallel: replicas that share the experts; 1 by default.
         zero_stage: ZeRO stage; 0 is plain data parallelism.
         offload: `none`, `cpu` or `nvme`.
         recipe: id in the catalogs, or its bytes per parameter: 2, 12, 14, 16, 18 or 20.
@@ -115,6 +117,7 @@ def memory(
         "gpus": gpus,
         "tensor_parallel": tensor_parallel,
         "pipeline_parallel": pipeline_parallel,
+        "expert_parallel": expert_parallel,
         "utilization": utilization,
         "residual": residual,
     }
@@ -122,6 +125,11 @@ def memory(
     shards = int(options.get("tensor_parallel", 1) * options.get("pipeline_parallel", 1))
     if options.get("gpus", 0) % shards:
         raise UsageError(f"--gpus: found {options['gpus']:g}, expected a multiple of tensor × pipeline = {shards}")
+    experts = int(options.get("expert_parallel", 1))
+    if options.get("gpus", 0) // shards % experts:
+        raise UsageError(
+            f"--expert-parallel: found {experts}, expected a divisor of the {options['gpus'] // shards:g} replicas"
+        )
     places = _places(zero_stage, offload)
     chosen = _recipe(recipe, catalog)
     size = size_of(model, catalog, settings)
@@ -132,10 +140,11 @@ def memory(
         memory_of = {name: item.by_default(f"of {card.name}", "gpu") for name, item in memory_of.items()}
     given = {
         **size.given,
-        **_kept(chosen, optimizer, catalog, size, settings),
+        **_kept(chosen, optimizer_of(optimizer or chosen.optimizer, catalog), size, settings),
         **memory_of,
         **gpus_in_node(card, inside, *(["node"] if node is None else [])),
         **_flags(places),
+        **_experts(size, experts),
         **DEFAULTS,
         **by_user({**options, **settings}),
     }
@@ -144,10 +153,12 @@ def memory(
     results, missing = known.results([name for name in RESULTS if name not in unknown])
     results |= _offloaded(known, places, unknown)
     if size.architecture is not None:
-        check_division(size.architecture, *(int(options.get(f"{kind}_parallel", 1)) for kind in ("tensor", "pipeline")))
+        check_division(
+            size.architecture, *(int(options.get(f"{kind}_parallel", 1)) for kind in ("tensor", "pipeline", "expert"))
+        )
     words = {
         "model": (model, True),
-        "recipe": (chosen.id, recipe != "zero-16"),
+        "recipe": (chosen.id, recipe != USUAL_RECIPE),
         "optimizer": (optimizer or chosen.optimizer, optimizer is not None),
         "offload": (offload, offload != "none"),
         "zero_stage": (int(zero_stage), int(zero_stage) != USUAL_STAGE),
@@ -164,6 +175,46 @@ def memory(
         tuple(_warnings(known, results, unknown, inside, offload)),
         catalog,
     )
+
+
+def holds_states(
+    given: Mapping[str, Input],
+    size: ModelSize,
+    optimizer: Optimizer,
+    tensor: int,
+    pipeline: int,
+    expert: int,
+    stage: int,
+    catalog: Catalog,
+) -> bool:
+    """Whether GPUs hold the model states at parallel sizes, as this command answers it.
+
+    Args:
+        given: `gpus`, `parameters` and `memory_bytes_per_gpu`.
+        size: the model.
+        optimizer: of the states.
+        tensor, pipeline, expert: parallel sizes.
+        stage: ZeRO stage, without offload.
+        catalog: where the recipe comes from.
+    """
+    counted = {name: item.value for name, item in given.items()}
+    states = _kept(_recipe(USUAL_RECIPE, catalog), optimizer, size, counted)
+    sizes = {"tensor_parallel": Input(tensor), "pipeline_parallel": Input(pipeline), **_experts(size, expert)}
+    return _holds(Quantities({**size.given, **states, **_flags(PLACES[stage, "none"]), **DEFAULTS, **given, **sizes}))
+
+
+def _holds(known: Quantities) -> bool:
+    """Whether the GPUs given hold the model states."""
+    return known.value("memory_left_for_partitions") > 0 and known.value("gpus_to_hold") <= known.value("gpus")
+
+
+def _experts(size: ModelSize, shared_by: int) -> dict[str, Input]:
+    """The share of the parameters in experts, where replicas share them."""
+    if shared_by == 1 or size.architecture is None:
+        return {}
+    where = f"counted over the weights of {size.architecture.id}"
+    share = Input(expert_share(size.architecture), source="arithmetic", where=where, grade="derived")
+    return {"expert_share": share, "expert_parallel": Input(shared_by)}
 
 
 def _places(zero_stage: int | str, offload: str) -> tuple[MemoryPart, MemoryPart, MemoryPart]:
@@ -185,11 +236,11 @@ def _recipe(name: str, catalog: Catalog) -> Recipe:
     return catalog.get(Recipe, name)
 
 
-def _kept(
-    recipe: Recipe, optimizer: str | None, catalog: Catalog, size: ModelSize, settings: Mapping[str, float]
-) -> dict[str, Input]:
-    chosen = optimizer_of(optimizer or recipe.optimizer, catalog)
-    of_recipe = {"weight_bytes_per_parameter": recipe.weights, "gradient_bytes_per_parameter": recipe.gradients}
+def _kept(recipe: Recipe, chosen: Optimizer, size: ModelSize, settings: Mapping[str, float]) -> dict[str, Input]:
+    of_recipe = {
+        "weight_bytes_per_parameter": chosen.weights or recipe.weights,
+        "gradient_bytes_per_parameter": recipe.gradients,
+    }
     kept = {**kept_by(chosen, "bf16", size, settings), **from_fields(of_recipe)}
     if not chosen.adapters:
         return kept
@@ -228,7 +279,7 @@ def _fill(known: Quantities, asked: bool) -> dict[str, str]:
     left = known.value("memory_left_for_partitions")
     if left <= 0:
         size, room = known.value("memory_bytes_per_gpu"), known.value("memory_utilization")
-        held = known.value("parameters_per_gpu") * known.value("replicated_bytes_per_parameter")
+        held = known.value("resident_parameters_per_gpu") * known.value("replicated_bytes_per_parameter")
         need = held + known.value("residual_bytes_per_gpu")
         why = (
             f"the bytes on each GPU ({display(need, 'B', binary=False)}) exceed {room * 100:.3g} % of its memory "
@@ -276,7 +327,8 @@ def _warnings(
         gpus, each = known.value("gpus"), display(known.value("model_state_bytes_per_gpu"), "B", binary=False)
         if "gpus_to_hold" in unknown:
             yield unknown["gpus_to_hold"]
-        elif (least := results["gpus_to_hold"].value) > gpus:
+        elif not _holds(known):
+            least = results["gpus_to_hold"].value
             yield f"{gpus:,.0f} GPUs do not hold the model states ({each} on each): at least {least:,.0f} GPUs are needed"
     need = results.get("offloaded_bytes_per_node")
     if node is None or need is None:

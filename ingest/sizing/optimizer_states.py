@@ -124,13 +124,15 @@ def width_of(precision: str) -> float:
 
 
 def kept_by(optimizer: Optimizer, precision: str, size: ModelSize, settings: Mapping[str, float]) -> dict[str, Input]:
-    """Return the bytes per parameter that an optimizer keeps; exact if the weights of the model are known.
+    """Return the bytes per parameter of weights and optimizer states; exact if the weights of the model are known.
 
     Raises:
         UsageError: adapters of a model whose weights are unknown.
     """
     states = {f"{name}_bytes_per_parameter": getattr(optimizer, name) for name in ("master", "momentum", "variance")}
     known = from_fields({**states, "second_moment_share": optimizer.second_moment_share})
+    saved = {"weight_bytes_per_parameter": Input(width_of(precision), note=f"a weight at {precision}")}
+    known |= saved | from_fields({"weight_bytes_per_parameter": optimizer.weights})
     if precision in FULL_PRECISION:
         known["master_bytes_per_parameter"] = Input(0, note=f"at {precision} the weights are their own master copy")
     if optimizer.adapters and "trainable_parameters" not in settings and "trainable_share" not in settings:

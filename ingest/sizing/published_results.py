@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ingest.catalog.records import Gpu, Rate
+from ingest.catalog.records import Gpu, Rate, Storage, Tier
 from ingest.catalog.store import Catalog, opened, shipped_folder
 from ingest.catalog.yaml_reader import read_yaml
-from ingest.engine.registry import solve, unit_of
+from ingest.engine.registry import is_quantity, solve, unit_of
 from ingest.engine.result import envelope
 from ingest.errors import CatalogError, UsageError, expected_one_of, nearest
 from ingest.sizing import evidence_ladder
@@ -41,6 +41,7 @@ CASE_KEYS = {
     "where",
     "quantity",
     "given",
+    "tier",
     "published",
     "expected",
     "tolerance",
@@ -253,12 +254,24 @@ def _case(path: Path, data: Mapping[str, Any], case: Mapping[str, Any], catalog:
     if command is not None:
         ours = _answered(command, name, case[command], catalog)
     else:
-        ours = float(solve(name, {key: parse(item, unit_of(key), place) for key, item in case["given"].items()}))
+        given = {key: parse(item, unit_of(key), place) for key, item in case.get("given", {}).items()}
+        ours = float(solve(name, {**_of_tier(case.get("tier", ""), catalog), **given}))
     source, where = case.get("source", data.get("source", "")), case.get("where", "")
     if source not in catalog.sources:
         raise CatalogError(f"{path}: case {case['id']}: unknown source '{source}'{nearest(source, catalog.sources)}")
     remark = " ".join(filter(None, (case.get("statement", ""), case.get("remark", ""))))
     return Case(str(case["id"]), unit, published, ours, expected, case["tolerance"], source, where, remark)
+
+
+def _of_tier(words: str, catalog: Catalog) -> dict[str, float]:
+    """The limits of a tier, named by its service and itself, as inputs."""
+    if not words:
+        return {}
+    service, name = words.split()
+    tier = catalog.get(Storage, service).tiers[name]
+    limits = {field: getattr(tier, field) for field in Tier.shapes}
+    limits["client_bandwidth"] = tier.client_read_bandwidth
+    return {f"tier_{field}": item.value for field, item in limits.items() if item and is_quantity(f"tier_{field}")}
 
 
 def _answered(command: str, name: str, options: Mapping[str, Any], catalog: Catalog) -> float:
@@ -269,14 +282,15 @@ def _answered(command: str, name: str, options: Mapping[str, Any], catalog: Cata
 
 
 def _runs(path: Path, data: Mapping[str, Any]) -> Iterator[Case]:
-    """One case per row of the CSV: `runs` maps quantities to columns."""
+    """One case per row of the CSV that has a published figure: `runs` maps quantities to columns."""
     quantity, columns = data["runs"]["quantity"], data["runs"]["given"]
     unit = unit_of(quantity)
     with path.open(encoding="utf-8", newline="") as lines:
-        for row in csv.DictReader(lines):
+        for row in filter(lambda row: row["published"], csv.DictReader(lines)):
             given = {name: parse(row[column], unit_of(name), f"{path.name} {column}") for name, column in columns.items()}
             ours, published = float(solve(quantity, given)), float(row["published"])
-            yield Case(row["id"], unit, published, ours, published, data["bar"]["p95"], data["source"], row["where"])
+            source = row.get("source", data["source"])
+            yield Case(row["id"], unit, published, ours, published, data["bar"]["p95"], source, row["where"])
 
 
 def _transfers(catalog: Catalog) -> Iterator[Case]:

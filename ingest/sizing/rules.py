@@ -20,6 +20,10 @@ from ingest.units import display
 NEGLIGIBLE_SHARE = 0.01
 #: The page cache holds a data set up to this share of a node's memory; processes, pinned buffers and the rest need theirs.
 PAGE_CACHE = 0.5
+#: The caches of a run fill within this time, in which its GPUs may wait for storage.
+WARM_UP_SECONDS = 600.0
+#: Model families that see each sample once, unless a job says otherwise: what they have read they do not read again.
+ONE_EPOCH = ("llm", "recsys")
 #: An epoch shorter than this starts and ends all the time: its first reads and its shuffling count, not the mean rate.
 SHORT_EPOCH = 60.0
 #: A rate at another precision is worth a warning where it exceeds the rate of the answer this many times.
@@ -28,12 +32,20 @@ FASTER = 1.1
 MOST_READS = 1_000_000
 #: Training runs of language models are published up to this share of the dense peak.
 MOST_UTILIZATION = 0.6
+#: Requests from this size on are as good as sequential: the read-ahead of a parallel file system asks for no more.
+LARGE_REQUEST = 1_048_576
 #: Two durations that differ by more than this share of the longer one contradict each other.
 SAME_TIME = 0.2
-#: Up to here a job is interrupted by more than its nodes (RSC-1, 1,024 GPUs: see `ingest validate failures`).
-SMALL_JOB = 1024
+#: Restarts that take more of the time than this deserve a look at spares, detection and the restore.
+MUCH_RESTARTING = 0.1
 #: How far a rate may exceed its limit by rounding, and a checkpoint overhead its limit by the approximations.
 ROUNDED, APPROXIMATE = 1.000001, 1.005
+#: Tests fill a system before they start: a week of filling delays acceptance.
+MOST_FILL = 604_800.0
+#: A warm-up beyond this share of a run delays the run itself.
+LONGEST_WARM_UP = 0.1
+#: Times that people read as equal.
+NEARLY = 1.01
 #: A rounding error of shares such as 1/3 is no overlap.
 ROUNDING = 1e-9
 #: A warning gets a check where its quantity lies within this many times of the limit: only there a small change turns it.
@@ -139,17 +151,21 @@ _UNUSED = " changes nothing here: the results do not depend on it"
 
 ROWS = (
     # Refusals: a requirement that was stated is not met, or a site cannot be.
-    Rule("E01", 1, "waste_left_for_dumps", "<=", 0.0, subject="interval", words={"mode": ("sync",)},
-         what="checkpoint overhead that the interval leaves for writing",
-         text=": found {interval}, expected less than {longest}; at a mean time to interrupt of {mtti}, a longer interval "
-              "loses more than the allowed {allowed:.3g} % of the time", supply=("checkpoint.waste",)),
-    Rule("E02", 2, "synchronous_waste", ">", "waste_allowed", factor=APPROXIMATE, subject="waste",
-         words={"mode": ("sync",)}, what="checkpoint overhead and lost work against the share allowed",
+    Rule("E01", 1, "waste_left_for_dumps", "<=", 0.0, what="checkpoint overhead that the interval leaves for writing",
+         text=": found {found}, expected {expected}; at a mean time to interrupt of {mtti}, {why}",
+         supply=("checkpoint.waste",)),
+    Rule("E02", 2, "checkpoint_overhead", ">", "waste_allowed", factor=APPROXIMATE, subject="waste",
+         what="checkpoint overhead against the share allowed",
          text=": {percent:.3g} % of the time is lost, expected at most {most_percent:.3g} %"),
-    Rule("E03", 2, "asynchronous_waste", ">", "waste_allowed", factor=APPROXIMATE, subject="waste",
-         words={"mode": ("async",)}, what="checkpoint overhead and lost work against the share allowed",
-         text=": {percent:.3g} % of the time is lost, expected at most {most_percent:.3g} %"),
-    Rule("E04", 3, "drain_bandwidth", ">", "write_bandwidth", factor=ROUNDED, subject="write_bandwidth",
+    Rule("E08", 1, "total_overhead", ">=", 1.0, what="progress of the job: time lost to checkpoints and restarts",
+         text="no progress: checkpoints and restarts would take {percent:.3g} % of the time; the mean time to interrupt is "
+              "{mtti}, and a restart takes {restart}", supply=("checkpoint.restart_time", "checkpoint.reschedule_time",
+                                                              "checkpoint.mtti", "checkpoint.interval")),
+    Rule("E09", 1, "waste_left_after_restores", "<=", 0.0, subject="waste",
+         what="checkpoint overhead that restores leave for checkpoints",
+         text=": found {allowed:.3g} %, expected more: at a mean time to interrupt of {mtti}, restores of {restart} alone take "
+              "{restores:.3g} % of the time", supply=("checkpoint.restart_time", Option("checkpoint.mode", "async"))),
+    Rule("E04", 3, "bandwidth_for_dump", ">", "write_bandwidth", factor=ROUNDED, subject="write_bandwidth",
          words={"mode": ("async",)}, what="drain rate of checkpoints, against the write bandwidth",
          text=": checkpoints need {shown} to drain in time, found {at_most}"),
     Rule("E05", 4, "cluster_allocation", ">", 1.0, factor=1 + ROUNDING,
@@ -159,6 +175,7 @@ ROWS = (
          text="found {value:,.0f}, expected at most the {limit:,.0f} nodes of {cluster}"),
     Rule("E07", 6, "failed_servers", ">=", "storage_units", what="failed units, against all units",
          text="found {value:g}, expected fewer than `units`"),
+    Rule("E10", 6, **_said("found {level}, expected one of {known} for the guidance on {gpus}", level="unknown")),
     # Warnings: the answer would mislead.
     Rule("W01", 10, **_said("the peak rate is an upper bound, of which measured training runs reach between 1/80 and 1/2: "
                             "do not size storage for it", basis="peak")),
@@ -186,8 +203,9 @@ ROWS = (
          text="the data set has {value:,.0f} samples for {limit:,.0f} GPUs: GPUs without a sample read nothing, so the "
               "job never reads at the bandwidth shown", supply=("nodes", "set.dataset_samples")),
     Rule("W15", 13, "dataset_memory_share", "<=", PAGE_CACHE,
-         text="the data set ({dataset}) fits in the memory of one node ({memory}): after its first epoch a job reads little "
-              "from storage; size for the first epoch, or for a given share of cache hits", supply=("cache_hit",)),
+         text="the data set ({dataset}) fits in the memory of one node ({memory}): nothing is read after the warm-up; the "
+              "bandwidth shown is that of the first epoch, and {filling} fills the caches of all nodes within {warm_up}",
+         supply=("cache_hit",)),
     Rule("W16", 14, "epoch_seconds", "<", SHORT_EPOCH,
          text="an epoch takes {shown}: GPUs pause between epochs, so the bandwidth shown is a peak of less than a minute"),
     Rule("W17", 15, "guidance_share", ">", 1.0,
@@ -202,22 +220,29 @@ ROWS = (
     Rule("W20", 20, "checkpoint_dump_seconds", ">=", "job_mean_time_to_interrupt", factor=0.5, words={"mode": ("sync",)},
          what="duration of a dump, against half the mean time to interrupt", of_job=True,
          text="a dump takes half the mean time to interrupt or longer: the job makes almost no progress"),
-    Rule("W21", 21, "gpus", "<=", SMALL_JOB, words={"interrupts": ("by the failure rate of nodes",)}, of_job=True,
-         what="size of a job up to which the failure rate of nodes is optimistic, by its GPUs",
-         text="failure rates of nodes are optimistic for small jobs: Meta measured a mean time to interrupt of 7.9 h on 1,024 "
-              "GPUs where the rate predicts 28.8 h", supply=("checkpoint.mtti",)),
     Rule("W22", 22, **_said("DeepSpeed at ZeRO-3 does not save 16-bit weights, but restores them from the master copy; "
                             "stage3_gather_16bit_weights_on_model_save and MLPerf Storage write another 2 B per parameter",
                             layout="deepspeed", zero_stage="3")),
     Rule("W23", 23, **_said("safetensors holds only weights: a training run cannot be resumed from it", layout="safetensors")),
+    Rule("W24", 24, "checkpoint_overhead", ">", "waste_allowed", factor=APPROXIMATE, words={"sized": ("as practised",)},
+         text="checkpoints, lost work and restores take {percent:.3g} % of the time, above the target of {most_percent:.3g} %; "
+              "{cure}", supply=("checkpoint.waste",)),
+    Rule("W25", 25, "restart_overhead", ">", MUCH_RESTARTING, of_job=True, what="share of time that restarts take",
+         text="restarts (detection, new nodes and the restore) take {percent:.3g} % of the mean time to interrupt",
+         supply=("checkpoint.restart_time", "checkpoint.reschedule_time")),
+    Rule("W26", 26, **_said("the model states do not fit the memory of {gpus:,} × {gpu} at ZeRO stage {stage}: parallel sizes "
+                            "are the largest that divide the job", sizes="too small"),
+         supply=("checkpoint.tensor_parallel", "checkpoint.pipeline_parallel")),
+    Rule("W27", 27, **_said("checkpoints of {jobs} are planned as asynchronous, as large training runs save; where training "
+                            "stops for the write, more bandwidth is needed", mode="not stated"), supply=("checkpoint.mode",)),
     # Sites.
-    Rule("W30", 30, "node_local_bytes", ">", "node_nvme_bytes", of_job=True,
+    Rule("W30", 30, "node_kept_bytes", ">", "node_nvme_bytes", of_job=True,
          what="data on the NVMe of a node, against its capacity",
          text="R-STAGE-02: the NVMe of a node cannot hold what {jobs} keep there; choose another placement or node type"),
     Rule("W31", 31, **_said("{data} is not on storage in {years}; the job is planned for every year", data="absent")),
     Rule("W32", 32, "node_reads_per_second", ">", MOST_READS, of_job=True, what="read requests per second of a node",
          text="each node would have to issue {value:,.0f} reads of {size} per second, more than a node can",
-         supply=("samples_per_file of its data", Option("io_size with pattern", "sequential"))),
+         supply=("format of its data", "io_size")),
     Rule("W33", 33, "implied_flops_utilization", ">", MOST_UTILIZATION, words={"basis": _NOT_MEASURED}, of_job=True,
          what="share of its GPUs' peak",
          text="its rate is {percent:.3g} % of the peak of the GPU; published training runs reach up to {most_percent:.0f} %",
@@ -226,17 +251,58 @@ ROWS = (
          what="duration of a run at its rate, and as given",
          text="found {at_most}, but at its rate a run takes {shown}; expected both to agree"),
     Rule("W35", 35, "writing_runs", ">", 1.0, words={"mode": ("async",), "overlap": ("no",)},
-         what="runs that write concurrently", supply=(Option("overlap.checkpoints", "true"),),
-         text="asynchronous checkpoints ({jobs}) drain while other runs write, so their writes overlap: R-WRITE-03 requires "
-              "their average, and R-WRITE-01, their sum, is not mandatory"),
+         what="runs that write concurrently", supply=("overlap.checkpoints",),
+         text="asynchronous checkpoints ({jobs}) drain while other runs write, so their writes overlap: R-WRITE-01 counts them "
+              "one after the other"),
+    Rule("W45", 45, **_said("no storage guidance is confirmed for {gpus}: these GPUs add nothing to the floor",
+                            guidance="unconfirmed")),
+    Rule("W46", 24, "site_node_read_bandwidth", ">", "storage_nic_bandwidth_per_node",
+         what="reads of one node, against its storage NICs",
+         text="R-READ-04: one node is to read {shown}, more than the {at_most} of its storage NICs; use more nodes for the "
+              "job or another node type"),
+    Rule("W47", 25, "site_read_bandwidth", ">", "site_client_nics", what="reads of all clients, against their storage NICs",
+         text="R-READ-03: all clients are to read {shown}, more than the {at_most} of their storage NICs"),
+    Rule("W48", 26, "grown_read_bandwidth", ">", "site_nic_bandwidth", what="growth against the storage NICs of all nodes",
+         text="R-GROW-01: in the last year the jobs need {shown}, more than the {at_most} of the storage NICs: {nodes} of the "
+              "present type would take that", supply=("growth", "clusters.*.count")),
+    Rule("W52", 25, "required_bandwidth_per_client", ">", "storage_nic_bandwidth_per_node", factor=ROUNDED,
+         text="{lines}: one client would move {shown}, more than the {at_most} of its storage NICs; allow more time or use "
+              "more nodes"),
+    Rule("W53", 42, "warm_up_seconds", ">", "run_seconds", factor=LONGEST_WARM_UP, of_job=True, words={"cached": ("yes",)},
+         what="warm-up of the caches, against the duration of a run",
+         text="its caches fill in {shown}, but a run takes only {at_most}: it waits for its first epoch; size for R-READ-05, "
+              "or set a shorter warm_up", supply=("warm_up",)),
+    Rule("W49", 26, "site_node_read_bandwidth", ">", "client_bandwidth_per_node", what="reads of one node, against its client",
+         text="R-READ-04: one client is to read {shown}; {client} is known to read {at_most}", supply=("storage.client",)),
+    Rule("W50", 47, "site_fill_seconds", ">", MOST_FILL, factor=NEARLY, what="time to fill the storage at its write bandwidth",
+         text="writing all that the storage holds takes {shown} at the required write bandwidth; expected at most {at_most}",
+         supply=("datasets.*.load_within", "floor")),
+    Rule("W51", 48, **_said("R-CAP-03 has no reserve for what is not training data: usual are 10 to 20 % for snapshots, 5 % "
+                            "for rebuilds, and bytes for homes, containers and logs", reserve="none"), supply=("reserve",)),
     Rule("W36", 36, **_said("R-META-01 leaves out {jobs}: the samples in a file are not known", opens="unknown"),
          supply=("samples_per_file of its data", "file_bytes of its data")),
     Rule("W37", 37, **_said("R-META-03 leaves out {datasets}: the number of files is not known", files="unknown"),
          supply=("files", "file_bytes", "samples_per_file")),
     Rule("W38", 38, **_said("growth: the published factors apply to recommenders only; jobs without growth: {jobs}",
                             growth="published")),
+    # Acceptance tests.
+    Rule("W55", 55, "all_dataset_bytes", ">", "dataset_room", factor=ROUNDED,
+         text="tests that no cache serves need {shown} of data, but the planned system has room for {at_most}: they read that, "
+              "and rely on direct I/O, on other clients than wrote the data, and on DROP_CACHES before each run",
+         supply=("server_cache",)),
+    Rule("W40", 39, "implied_latency", "<", "least_latency", words={"threads": ("stated",)},
+         text="{line}: the threads of {jobs} imply a mean latency of {shown}; flash and a network take {at_most}",
+         supply=("threads", "storage.latency")),
+    Rule("W41", 40, "cached_share", ">=", 1.0, of_job=True, what="share of the data set that the caches of a run hold",
+         text="its data set ({dataset}) fits the cache of {where} ({cache}): nothing is read after the warm-up of {warm_up}",
+         supply=("memory_share", "warm_up")),
+    Rule("W43", 41, "starting_runs", ">", "concurrent_runs", of_job=True, what="runs that start together, against all runs",
+         text="found {value:g} runs that start together, expected at most the {limit:g} runs of the job", supply=("starts",)),
     # Choices: the words, conditions and priorities of a plan follow them.
     Rule("C01", 80, "samples_per_file", "<=", 1.0, what="how samples are read, by their number in a file"),
+    Rule("C14", 80, "training_epochs", ">", 1.0, what="whether a run reads its data again, by its epochs"),
+    Rule("C15", 80, "training_tokens", ">", "data_tokens", what="whether a run reads its data again, by its tokens"),
+    Rule("C16", 80, "read_request_bytes", ">=", LARGE_REQUEST, what="order of the reads, by their size"),
     Rule("C02", 81, "gpus", "multiple", "equal_parts", what="checkpoint layout, by the GPUs of a run"),
     Rule("C03", 82, "gpus", "=", "gpus_counted", what="files of a checkpoint, counted for so many GPUs"),
     Rule("C11", 82, "gpus", "=", "gpus_of_rate", what="rate per GPU, published for so many GPUs"),
@@ -244,10 +310,13 @@ ROWS = (
     Rule("C05", 83, "pipeline_parallel", "=", "as_counted", what="checkpoint layout, by pipeline parallel"),
     Rule("C06", 83, "parameters", "=", "as_counted", what="checkpoint layout, by parameters"),
     Rule("C07", 83, "checkpoint_bytes", "=", "as_counted", what="checkpoint layout, by checkpoint bytes"),
+    Rule("C12", 82, "gpus", "=", "gpus_chosen_for", what="failure rate, chosen for so many GPUs"),
+    Rule("C13", 82, "gpus", "=", "gpus_chosen_for", what="parallel sizes, chosen for so many GPUs"),
     Rule("C08", 84, "required_rate", "<", "smallest_rate", what="priority against the reporting threshold"),
     Rule("C09", 85, "entries_of_jobs", "largest", "deciding_entry",
          what="the job whose I/O and clients are those of the line"),
-    Rule("C10", 86, "site_sustained_write_bandwidth", "<=", "site_largest_write_bandwidth", what="the writes that it names"),
+    Rule("C17", 86, "workload_rate", "<", "guidance_rate", what="what decides it, the workload or the guidance"),
+    Rule("C18", 87, "grown_read_bandwidth", ">", "site_nic_bandwidth", what="growth against the storage NICs of all nodes"),
 )  # fmt: skip
 #: The rules by id.
 RULES: Mapping[str, Rule] = {rule.id: rule for rule in ROWS}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from ingest.catalog.store import Catalog
-from ingest.engine.registry import check_value, solve, unit_of
+from ingest.engine.registry import OUT_OF_RANGE, check_value, solve, unit_of
 from ingest.engine.result import envelope
 from ingest.errors import IngestError, MissingQuantity, UsageError
 from ingest.files import write_whole
@@ -144,7 +144,7 @@ def _grid(job: Job, axes: Mapping[str, Array], catalog: Catalog) -> ScenarioGrid
     first = {name: float(values[0]) for name, values in axes.items()}
     base = estimate(_at(job, first), catalog)
     shaped = dict(zip(axes, numpy.ix_(*axes.values()), strict=True))
-    known: dict[str, Any] = {name: item.value for name, item in base.given.items()} | shaped
+    known: dict[str, Any] = {name: float(item.value) for name, item in base.given.items()} | shaped
     if job.scaling in ("weak", "strong"):
         known["scaling_efficiency"] = _scaling(catalog, solve("gpus", known), job.scaling)
     if base.levels[0][0].is_sized and {"nodes", "gpus_per_node"} & axes.keys():
@@ -158,7 +158,7 @@ def _grid(job: Job, axes: Mapping[str, Array], catalog: Catalog) -> ScenarioGrid
                 raise IngestError(str(error)) from None
             continue
         if not numpy.isfinite(results[name]).all():
-            raise UsageError(f"{name} exceeds the range of floating-point numbers, expected smaller inputs")
+            raise UsageError(OUT_OF_RANGE.format(name))
     return ScenarioGrid(base, shaped, {name: array for name, array in results.items() if name not in shaped})
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ingest.catalog.records import STORAGE_CLASSES, Storage
 from ingest.catalog.store import Catalog
@@ -12,22 +13,34 @@ from ingest.engine.messages import Message
 from ingest.engine.registry import check_value, unit_of
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Quantity
+from ingest.engine.value import Input, Quantity
 from ingest.errors import CatalogError, UsageError, brief, expected_one_of
 from ingest.sizing.job import job_of
 from ingest.storage import data_path
 from ingest.storage.data_path import LayerVerdict, layers_of, shown_only
+from ingest.storage.existing import measured_entry, stock_of, without
 from ingest.storage.fit_options import need_of
 from ingest.storage.fit_result import RESULTS, VERDICTS, Fit, Fits
 from ingest.storage.need import REQUIRABLE, Need, from_numbers
-from ingest.storage.system_quantities import known_of, protection_of
-from ingest.storage.units_required import DEGRADED, FURTHER, alternatives, count_units
+from ingest.storage.services import Prices, check_prices, in_order, in_tier, of_tier, provision, read_prices
+from ingest.storage.system_quantities import (
+    System,
+    changed,
+    known_of,
+    protection_of,
+    reads_at_random,
+    with_drives,
+    with_technology,
+)
+from ingest.storage.units_required import DEGRADED, FURTHER, Spare, alternatives, count_units, decides
 from ingest.units import display, parse
 
-#: Every system of the catalogs.
+#: Every system of the catalogs that one can buy, rent or run.
 ALL = "all"
 #: Classes that `all` compares; entries of other classes are given by id.
-COMPARED = ("client", "system", "software", "drive")
+COMPARED = ("system", "service", "software")
+#: Classes of what is installed, which can lose a failure domain; that of a service is its operator's affair.
+OWNED = ("system", "software")
 #: result -> the need without which it does not exist, and the options that set that need
 REQUIRED_BY: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "required_usable_bytes": ("required_usable_bytes", ("capacity",)),
@@ -37,62 +50,96 @@ REQUIRED_BY: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 
 
-def fit_need(
-    need: Need,
-    storage: Sequence[str],
-    catalog: Catalog,
-    client: str | None = None,
-    protection: str | None = None,
-    units: float | None = None,
-    degraded: bool = False,
-) -> Fits:
+class Terms(NamedTuple):
+    """The terms of a comparison.
+
+    Attributes:
+        client: id of the client, where an entry has none.
+        protection: id of the protection scheme, where an entry has none or several.
+        units: number of units; the number required by default.
+        degraded: whether all reads must hold with one failure domain down and the rest rebuilding.
+        spare: whether one failure domain is bought beyond the need, and 70 % of the reads must hold without it.
+        sites: whether `all` includes installations that exist once.
+        prices: a dated list of prices, by which the cheapest tier of a service is chosen.
+    """
+
+    client: str | None = None
+    protection: str | None = None
+    units: float | None = None
+    degraded: bool = False
+    spare: bool = True
+    sites: bool = False
+    prices: Prices | None = None
+
+
+#: One failure domain spare, and no more.
+PLAIN = Terms()
+
+
+def fit_need(need: Need, storage: Sequence[str], catalog: Catalog, terms: Terms = PLAIN) -> Fits:
     """Compare systems with a need.
 
     Args:
         need: bandwidth, capacity and metadata rates required.
-        storage: ids or YAML files, or `all` for every client, system, software and local drive of the catalogs.
+        storage: ids or YAML files, or `all` for every system, service and software of the catalogs.
         catalog: with the entries.
-        client: id of the client, where an entry has none.
-        protection: id of the protection scheme, where an entry has none or several.
-        units: number of units; the number required by default.
-        degraded: whether reads must hold with one unit down and the others rebuilding.
+        terms: client, protection, units and spares.
 
     Raises:
         UsageError: an empty need, or an unknown id.
     """
     if not any(need.requires(name) for name in REQUIRABLE):
         raise UsageError("no need is given, expected --model and --gpu, --read-bandwidth, --capacity or a plan")
-    entries = _entries(storage, catalog, need.shared)
-    other = _client(client, catalog) if client is not None else None
-    found = [_fit(entry, other, protection_of(entry, protection, catalog), need, units, degraded, catalog) for entry in entries]
-    found.sort(key=lambda one: (VERDICTS.index(one.verdict), one.headroom is None, -(one.headroom or 0), one.entry.id))
-    return Fits(need, tuple(found), catalog, compared=ALL in storage)
+    stock = stock_of(need, catalog)
+    wanted = without(need, stock)
+    entries = _entries(storage, catalog, terms.sites)
+    found = [_best(entry, wanted, terms, catalog) for entry in entries]
+    wanted = replace(wanted, notes=(*wanted.notes, *_not_used(wanted, terms, [] if ALL in storage else entries)))
+    return Fits(wanted, tuple(sorted(found, key=rank)), catalog, ALL in storage, stock)
 
 
-def _entries(storage: Sequence[str], catalog: Catalog, shared: bool) -> list[Storage]:
-    """The systems to compare; of `all`, local drives only where the nodes do not share what is stored."""
+def _not_used(need: Need, terms: Terms, entries: Sequence[Storage]) -> list[str]:
+    """Options that change nothing."""
+    found = []
+    fixed = [one.id for one in entries if one.family in ("client", "drive") or one.tiers or one.usable_fraction is not None]
+    if terms.protection is not None and fixed:
+        found.append(f"--protection is not used: {', '.join(fixed)} sets its own usable capacity or has none to protect")
+    if terms.client is not None and "nodes" not in need.given:
+        found.append("--client is not used: the number of nodes is not known; set --nodes")
+    return found
+
+
+def rank(one: Fit) -> tuple[Any, ...]:
+    """What fits first; then by the share of ceilings that is known, published before recalled, then by headroom."""
+    verdict = VERDICTS.index(one.verdict)
+    known = (0, 0) if one.fits is False else (-one.share_known, one.recalled)
+    return (verdict, *known, one.headroom is None, -(one.headroom or 0), one.entry.id)
+
+
+def _entries(storage: Sequence[str], catalog: Catalog, sites: bool) -> list[Storage]:
+    """The systems to compare."""
     named = {entry.id: entry for entry in (_storage_entry(name, catalog) for name in storage if name != ALL)}
     if ALL in storage:
-        classes = [family for family in COMPARED if not (shared and family == "drive")]
-        named |= {entry.id: entry for entry in catalog.all(Storage) if entry.family in classes}
+        classes = (*COMPARED, *(("site",) if sites else ()))
+        named |= {entry.id: with_technology(entry, catalog) for entry in catalog.all(Storage) if entry.family in classes}
     return list(named.values())
 
 
 def _storage_entry(name: str, catalog: Catalog) -> Storage:
-    """An entry of a class that has ceilings."""
-    found = catalog.get(Storage, name)
+    """An entry of a class that has ceilings, or the result of `measure-storage`."""
+    found = measured_entry(name) if str(name).endswith(".json") else catalog.get(Storage, name)
     if found.family not in STORAGE_CLASSES:
         raise CatalogError(f"{found.path}: family: found '{found.family}', {expected_one_of(found.family, STORAGE_CLASSES)}")
-    return found
+    return with_technology(found, catalog)
 
 
 def _client(name: str, catalog: Catalog) -> Storage:
     """An entry with the rates of a client: no protection scheme and no drive."""
     found = catalog.get(Storage, name)
-    if found.family in ("protection", "drive"):
+    if found.family not in ("client", "software"):
         known = ", ".join(entry.id for entry in catalog.all(Storage) if entry.family == "client")
         raise UsageError(f"--client: {found.id} is of the class {found.family}, expected a client: one of {known}")
-    return found
+    return with_technology(found, catalog)
 
 
 def ids_in(storage: str | Path | Sequence[str]) -> list[str]:
@@ -101,32 +148,89 @@ def ids_in(storage: str | Path | Sequence[str]) -> list[str]:
     return [part for name in names for part in str(name).split(",") if part]
 
 
-def _fit(
-    entry: Storage,
-    client: Storage | None,
-    protection: Storage | None,
-    need: Need,
-    units: float | None,
-    degraded: bool,
-    catalog: Catalog,
-) -> Fit:
-    known = known_of(entry, client, protection, need)
+def _best(entry: Storage, need: Need, terms: Terms, catalog: Catalog) -> Fit:
+    """The verdict on an entry with the size of drive or the tier that suits the need."""
+    tried = [_fit(system, need, terms, catalog) for system in _systems(entry, terms, catalog)]
+    if len(tried) == 1:
+        return tried[0]
+    if entry.tiers:
+        best = min(tried, key=_expense)
+        rows = tuple(one.tier_row for one in tried if one.fits is not False)
+        return replace(best, tiers=rows)
+    return min(tried, key=_size)
+
+
+def _expense(one: Fit) -> tuple[bool | float, ...]:
+    """Order of the tiers of a service: the cheapest where prices are known, else the lowest that suffices for the data.
+
+    Where capacity is bought for bandwidth, the tier with the least capacity comes first; of misfits the nearest.
+    """
+    if one.fits is False:
+        return (True, -(one.headroom if one.headroom is not None else float("-inf")))
+    known = one.answer.known
+    capacity = known.value("tier_capacity")
+    # Sizes on sale are rounded to bytes, each on its own.
+    bought = capacity > known.value("tier_capacity_of_data") * (1 + data_path.ROUNDING)
+    return (False, one.cost is None, one.cost or 0, bought, capacity if bought else 0)
+
+
+def _size(one: Fit) -> tuple[bool, float, float]:
+    """Order of the sizes of drive: fewest units, then the least raw capacity."""
+    known = one.answer.known
+    units, raw = known.find("units_required"), known.find("unit_raw_bytes")
+    return (one.fits is False, units.value if units else 0, raw.value if raw else 0)
+
+
+def _systems(entry: Storage, terms: Terms, catalog: Catalog) -> list[System]:
+    """The forms in which an entry is sold: its tiers, its sizes of drive, or as it is."""
+    client = _client(terms.client, catalog) if terms.client is not None else None
+    protection = protection_of(entry, terms.protection, catalog)
+    drive = catalog.referred(Storage, entry.drive, by=entry.path) if entry.drive else None
+    made = System(entry, client, protection, drive)
+    if entry.tiers:
+        return [
+            made._replace(entry=changed(entry, **in_tier(tier)), chosen=of_tier(tier), label=name)
+            for name in in_order(entry.tiers)
+            for tier in (entry.tiers[name],)
+        ]
+    sizes = entry.drive_choices if entry.drive_bytes is not None else {}
+    return [
+        made._replace(entry=with_drives(entry, size), label=f"{display(size.value, 'B', binary=False)} drives")
+        for size in sizes.values()
+    ] or [made]
+
+
+def _fit(system: System, need: Need, terms: Terms, catalog: Catalog) -> Fit:
+    entry = system.entry
+    known = known_of(system, need)
+    tier = entry.tiers.get(system.label)
+    if tier is not None:
+        provision(known, tier)
     loses = _can_lose_a_unit(entry, known, need)
-    if degraded and loses:
-        known.choose("units_for_read", "units_required_degraded")
-    left_out = count_units(known, need, entry, units)
-    path = (*layers_of(entry, known), *((data_path.DEGRADED,) if degraded and loses else ()))
-    layers = tuple(data_path.judge(known, path, shown_only(entry, client, known)))
+    owned = entry.family in OWNED and not entry.fixed
+    judged = loses and (terms.spare or terms.degraded)
+    spare = Spare(terms.spare and owned, judged, 1 if terms.degraded and loses else None)
+    left_out = count_units(known, need, entry, terms.units, spare)
+    _with_zeros(known)
+    path = layers_of(entry, known)
+    if spare.judged:
+        path += (data_path.DEGRADED, *([data_path.DEGRADED_REQUESTS] if data_path.REQUESTS in path else []))
+    path += (data_path.READS_AND_WRITES,) if tier is not None and tier.shared == "yes" else ()
+    layers = tuple(data_path.judge(known, path, shown_only(entry, system.client, known)))
+    if tier is not None and "tier_capacity_max" not in known.given:
+        layers = data_path.without_largest_size(layers)
+    if tier is not None and tier.disks == "yes" and reads_at_random(known, need):
+        layers = data_path.of_disks(layers)
     narrow = data_path.bottleneck(layers)
     if narrow is not None and narrow.headroom is not None:
         known.adopt({"headroom_fraction": data_path.headroom_of(known, narrow.layer)})
-    results, unknown = _results(known, need, layers)
-    fits = data_path.verdict(layers)
+    results, unknown = _results(known, need, layers, entry.family)
+    fits = False if entry.verdict is not None else data_path.verdict(layers)
     if entry.family == "drive" and fits and data_path.NVME_CAPACITY not in [one.layer for one in layers]:
         fits, left_out = None, Message("the bytes held on local drives are not known", supply=("capacity",))
     ceilings = known.results([one.layer.ceiling for one in layers if one.ceiling is not None])[0]
-    units_fixed = (units is not None and entry.family != "client") or bool(entry.fixed) or entry.family == "drive"
-    of_degraded = DEGRADED if loses and known.value("units") > 1 else ()
+    units_fixed = (terms.units is not None and entry.family != "client") or bool(entry.fixed) or entry.family == "drive"
+    of_degraded = DEGRADED if loses else ()
     more = known.results([*FURTHER, *of_degraded, *(["units"] if units_fixed else [])])[0]
     ways = alternatives(known, fits)
     beyond = _at_high_end(need, layers)
@@ -141,14 +245,39 @@ def _fit(
         (*beyond, *([left_out] if left_out else [])),
         catalog,
     )
-    one_down = known.value("read_bandwidth_needed") <= known.value("degraded_read_bandwidth") if loses else None
-    return Fit(entry, fits, narrow, layers, {**results, **more}, answer, beyond, one_down)
+    one_down = _one_down(known, path) if loses else None
+    decided = decides(known) if owned and not terms.units else ""
+    spared = spare.kept and terms.units is None
+    found = Fit(entry, fits, narrow, layers, {**results, **more}, answer, beyond, one_down, system.label, decided, spared)
+    if tier is None or terms.prices is None:
+        return found
+    cost = terms.prices.cost(entry.id, system.label, known.value("tier_capacity"))
+    return replace(found, cost=cost, priced=f"{terms.prices.currency}, prices of {terms.prices.date}")
+
+
+def _one_down(known: Quantities, path: Sequence[data_path.Layer]) -> bool | None:
+    """Whether all reads hold with one failure domain down, by bandwidth and by requests; None where that is unknown."""
+    if known.value("read_bandwidth_needed") > known.value("degraded_read_bandwidth"):
+        return False
+    if data_path.REQUESTS not in path or known.find("io_per_second_needed") is None:
+        return True
+    left = known.find("degraded_requests")
+    return None if left is None else bool(known.value("io_per_second_needed") <= left.value)
+
+
+def _with_zeros(known: Quantities) -> None:
+    """A network between nodes and storage carries reads and writes, also where only one of them is needed."""
+    if not any(name in known.given for name in data_path.FABRIC.values()):
+        return
+    for name in ("read_bandwidth_needed", "write_bandwidth_needed"):
+        if known.find(name) is None:
+            known.give({name: Input(0, grade="zero", note=f"no {name} is given")})
 
 
 def _can_lose_a_unit(entry: Storage, known: Quantities, need: Need) -> bool:
-    """Whether reads with one unit down are judged: of a system of several units with a read need."""
-    several = entry.family in ("system", "software") and not entry.fixed
-    return several and need.requires("read_bandwidth_needed") and "unit_read_bandwidth" in known.given
+    """Whether reads with one failure domain down are judged: of a system with a known rate and a read need."""
+    owned = entry.family in OWNED and not entry.fixed
+    return owned and need.requires("read_bandwidth_needed") and "unit_read_bandwidth" in known.given
 
 
 def _at_high_end(need: Need, layers: Sequence[LayerVerdict]) -> tuple[str, ...]:
@@ -161,12 +290,25 @@ def _at_high_end(need: Need, layers: Sequence[LayerVerdict]) -> tuple[str, ...]:
     )
 
 
-def _results(known: Quantities, need: Need, layers: Sequence[LayerVerdict]) -> tuple[dict[str, Quantity], dict[str, str]]:
+def _results(
+    known: Quantities, need: Need, layers: Sequence[LayerVerdict], family: str
+) -> tuple[dict[str, Quantity], dict[str, str]]:
     """The results of one system by their public names, and why others are missing."""
+    of_nodes: dict[str, str] = {}
     for name, path in data_path.AVAILABLE.items():
-        rated = [one for one in layers if one.layer in path and one.ceiling is not None and not one.at_least]
-        if rated:
-            known.choose(name, min(rated, key=lambda one: one.ceiling or 0.0).layer.ceiling)
+        rated = [one for one in layers if one.layer in path and one.ceiling is not None and not (one.at_least or one.at_most)]
+        # The NICs of the clients are no rate of the storage.
+        if any(one.layer in data_path.RATES_OF.get(family, data_path.SYSTEM) for one in rated):
+            ceilings = [one.layer.ceiling for one in rated]
+            if name == "read_bandwidth_available":
+                # Requests of the size needed carry no more than this, also where their rate is a bound.
+                counted = [one for one in layers if one.layer is data_path.REQUESTS and one.ceiling and not one.at_least]
+                ceilings += ["requests_read_ceiling"] * len(counted)
+            narrowest = min(ceilings, key=known.value)
+            if narrowest in {one.ceiling for one in data_path.OF_HARDWARE}:
+                of_nodes[name] = f"the links of the nodes are narrower: {display(known.value(narrowest), 'B/s', binary=False)}"
+            else:
+                known.choose(name, narrowest)
     found: dict[str, Quantity] = {}
     unknown: dict[str, str] = {}
     for name, quantity in RESULTS.items():
@@ -174,6 +316,8 @@ def _results(known: Quantities, need: Need, layers: Sequence[LayerVerdict]) -> t
         required_by, options = REQUIRED_BY.get(quantity, ("", ()))
         if required_by and not need.requires(required_by):
             unknown[name] = Message("not required", supply=options)
+        elif quantity in of_nodes:
+            unknown[name] = of_nodes[quantity]
         elif computed is None or (name == "units_required" and not computed.value):
             unknown[name] = f"the inputs of {quantity.replace('_', ' ')} are not known"
         else:
@@ -197,6 +341,9 @@ def fit(
     io_size: str | float | None = None,
     priority: str = "mandatory",
     degraded: bool = False,
+    no_spare: bool = False,
+    sites: bool = False,
+    prices: str | Path | None = None,
     catalogs: str | Path | Sequence[str | Path] = (),
     **question: Any,
 ) -> Fits:
@@ -204,7 +351,7 @@ def fit(
 
     Args:
         plan: a site file, or the JSON that `ingest plan` wrote of it.
-        storage: systems: `all`, or ids and YAML files with commas between.
+        storage: systems: `all`, or ids, YAML files and results of `measure-storage` with commas between.
         client: client that reaches the systems: `nfs-nconnect`, `lustre-e1000-1c`, …
         protection: protection scheme: `prot-rep3`, `prot-ec-8-3`, …; that of the system by default.
         units: units available; the number required by default.
@@ -216,13 +363,16 @@ def fit(
         files: files to hold.
         io_size: bytes of one read request; by default the file, at most 1 MiB.
         priority: the lowest priority of a plan's lines that counts: `mandatory`, `target` or `information`.
-        degraded: require the read rate with one unit down and the others rebuilding.
+        degraded: require the whole read rate with one failure domain down and the rest rebuilding.
+        no_spare: count units without a spare failure domain.
+        sites: compare installations that exist once as well.
+        prices: YAML file with `date`, `currency` and `prices` of a TiB for a month, by service and tier.
         catalogs: folders with entries of your own.
         question: options of `bw`.
 
     >>> found = fit(read_bandwidth="500 GB/s", write_bandwidth="300 GB/s", capacity="1 PB", storage="ddn-ai400x2")
     >>> found.results["ddn-ai400x2"].results["units_required"].value
-    6
+    7
 
     Raises:
         UsageError: an invalid option or combination of options.
@@ -243,4 +393,8 @@ def fit(
     if not listed:
         raise UsageError(f"--storage: found {brief(str(storage))}, expected ids with commas between, or all")
     counted = None if units is None else check_value("units", parse(units, unit_of("units"), "--units"), "--units")
-    return fit_need(need, listed, catalog, client, protection, counted, degraded)
+    listed_prices = None if prices is None else read_prices(prices)
+    if listed_prices is not None:
+        check_prices(listed_prices, {entry.id: entry.tiers for entry in catalog.all(Storage) if entry.tiers})
+    terms = Terms(client, protection, counted, degraded, not no_spare, sites, listed_prices)
+    return fit_need(need, listed, catalog, terms)

@@ -106,6 +106,8 @@ def need_of(
     if plan is not None and question.model is not None:
         raise UsageError("--model: the plan sets the reads already; expected one of the two")
     if plan is not None:
+        if not isinstance(plan, Plan) and Path(plan).suffix.lower() in SITE_SUFFIXES:
+            plan = plan_of_site(plan, catalog)
         need = _of_site(plan, question, catalog, priority)
     elif _names_job(question):
         need = from_estimate(estimate(question, catalog))
@@ -119,6 +121,8 @@ def _of_site(plan: str | Path | Plan, question: Job, catalog: Catalog, priority:
     """The lines of a plan on the nodes of the site, or on those that the user names."""
     lines, clusters = lines_and_clusters(plan, catalog)
     need = from_requirements(lines, f"plan {plan.site.name if isinstance(plan, Plan) else plan}", priority)
+    fabric, existing = _in_place(plan)
+    need = replace(need, given={**need.given, **fabric}, existing=existing)
     clients = need.given["nodes"].value if "nodes" in need.given else 0
     named = question.node is not None or question.gpu is not None
     cluster = None if named else _most_demanding(clusters, clients)
@@ -129,6 +133,14 @@ def _of_site(plan: str | Path | Plan, question: Job, catalog: Catalog, priority:
     given = {**_machine(Job(node=cluster.node), catalog), **local, **machine, **need.given}
     others = _other_node_types(clusters, cluster, catalog.get(Node, cluster.node))
     return replace(need, given=given, notes=(*need.notes, *others))
+
+
+def _in_place(plan: str | Path | Plan) -> tuple[dict[str, Input], tuple[Any, ...]]:
+    """The network and the storage that the site file describes: neither is part of a plan."""
+    if not isinstance(plan, Plan):
+        return {}, ()
+    fabric = {f"fabric_{key}": item for key, item in plan.site.section("fabric").items()}
+    return fabric, tuple(plan.site.section("storage").get("existing", ()))
 
 
 def _names_job(question: Job) -> bool:

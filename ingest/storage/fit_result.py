@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from ingest.catalog.records import Storage
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message, Option
-from ingest.engine.registry import steps_below
 from ingest.engine.result import Answer, envelope, inputs_of, values
 from ingest.engine.value import Quantity
-from ingest.storage.data_path import OF_HARDWARE, LayerVerdict
+from ingest.storage.data_path import ASKED_FIRST, CAPACITY, OF_NO_RATE, OF_ONE_UNIT, LayerVerdict, question_of
+from ingest.storage.existing import LineStock, Stock, lines_of_stock
 from ingest.storage.need import REQUIRABLE, Need
 from ingest.units import display
 
@@ -51,7 +51,13 @@ class Fit:
         results: quantities by their public names.
         answer: the results and the ceiling of each layer, with derivations, assumptions and sources.
         beyond: warnings on layers that hold at the typical need and not at the high end of its range.
-        one_down: whether reads hold with one unit down; None where that does not apply or is unknown.
+        one_down: whether all reads hold with one failure domain down; None where that does not apply or is unknown.
+        label: the size of drive or the tier that was chosen.
+        decided: what the number of units is bought for.
+        spared: whether the units hold a spare, so that little headroom of what they are counted for is no doubt.
+        cost: price of a month by the user's prices.
+        priced: currency and date of that price.
+        tiers: the tiers that suffice, each with its capacity.
     """
 
     entry: Storage
@@ -62,6 +68,12 @@ class Fit:
     answer: Answer
     beyond: tuple[str, ...] = ()
     one_down: bool | None = None
+    label: str = ""
+    decided: str = ""
+    spared: bool = False
+    cost: float | None = None
+    priced: str = ""
+    tiers: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def verdict(self) -> str:
@@ -69,8 +81,10 @@ class Fit:
         if self.fits is False:
             return MISFIT
         if self.fits:
-            return BARELY if self.beyond or any(one.tight for one in self.layers) else FITS
-        of_storage = (one for one in self.layers if one.layer not in OF_HARDWARE)
+            # The fill limit leaves room in a capacity that is provisioned to the byte.
+            counted = OF_ONE_UNIT if self.spared else (CAPACITY,) if self.entry.tiers else ()
+            return BARELY if self.beyond or any(one.tight for one in self.layers if one.layer not in counted) else FITS
+        of_storage = (one for one in self.layers if one.layer not in OF_NO_RATE)
         return SO_FAR if any(one.holds for one in of_storage) else UNKNOWN
 
     @property
@@ -79,15 +93,45 @@ class Fit:
         return tuple(one.layer.name for one in self.layers if one.holds is None)
 
     @property
-    def waits(self) -> bool:
-        """Whether an assumed latency of small requests lowers the ceiling of the bottleneck."""
-        if self.narrow is None:
-            return False
-        factor = self.answer.derivation("small_read_factor")
-        below = {step.name for step in steps_below([self.answer.derivation(self.narrow.layer.ceiling)])}
-        wait = self.answer.given.get("request_seconds")
-        assumed = wait is not None and (wait.origin == "default" or (wait.grade == "assumed" and wait.origin != "user"))
-        return assumed and "request_seconds" in below and float(factor.value) < 1
+    def share_known(self) -> float:
+        """Share of the ceilings of the storage that is known."""
+        own = [one.holds is not None for one in self.layers if one.layer not in OF_NO_RATE]
+        return sum(own) / len(own) if own else 0
+
+    @property
+    def recalled(self) -> int:
+        """How many known ceilings rest on a rate or capacity of one unit that is only recalled."""
+        given = self.answer.given
+        named = (OF_ONE_UNIT.get(one.layer, "") for one in self.layers if one.holds is not None)
+        return sum(name in given and given[name].grade == "assumed" for name in named)
+
+    @property
+    def ruled_out(self) -> str:
+        """Why no rate makes the system fit, where it cannot serve the need."""
+        if self.entry.verdict is None:
+            return ""
+        consistency = self.entry.consistency
+        return self.entry.verdict.text + (f" (consistency: {consistency.text})" if consistency is not None else "")
+
+    @property
+    def question(self) -> str:
+        """The one question to ask: the unknown ceiling that matters most; empty where none is unknown."""
+        if self.fits is False:
+            return ""
+        asked = self.asked
+        return "" if asked is None else question_of(asked, self.entry, self.answer.known)
+
+    @property
+    def asked(self) -> LayerVerdict | None:
+        """The unknown ceiling that matters most."""
+        unknown = {one.layer: one for one in self.layers if one.holds is None}
+        return next((unknown[layer] for layer in ASKED_FIRST if layer in unknown), None)
+
+    @property
+    def tier_row(self) -> dict[str, Any]:
+        """The tier as a row of a table."""
+        row = {"tier": self.label, "capacity": self.answer.known.value("tier_capacity"), "fits": self.fits}
+        return row if self.cost is None else {**row, "cost": self.cost}
 
     @property
     def bottleneck(self) -> str:
@@ -105,6 +149,12 @@ class Fit:
         return RESULTS.get(name, name)
 
     @property
+    def _chosen(self) -> dict[str, Any]:
+        tiers = {"tier": self.label} if self.entry.tiers else {"drives": self.label}
+        cost = {} if self.cost is None else {"monthly_cost": self.cost, "priced": self.priced}
+        return {**tiers, "decided_by": self.decided, **cost, "tiers": [*self.tiers], "ruled_out": self.ruled_out}
+
+    @property
     def headroom(self) -> float | None:
         """Headroom of the bottleneck."""
         return self.narrow.headroom if self.narrow is not None else None
@@ -118,7 +168,10 @@ class Fit:
             "fits": self.fits,
             "verdict": self.verdict,
             "not_known": list(self.not_known),
+            "share_known": self.share_known,
+            "question": self.question,
             "one_unit_down": self.one_down,
+            **{name: item for name, item in self._chosen.items() if item},
             "bottleneck": self.bottleneck,
             **values(self.results),
             "layers": [one.to_dict() for one in self.layers],
@@ -138,12 +191,14 @@ class Fits:
         need: bandwidth, capacity and metadata rates required.
         systems: in order.
         compared: all systems of the catalogs were compared, so that one that fits meets `--require`.
+        stock: what the storage in place delivers; the need is what it leaves missing.
     """
 
     need: Need
     systems: tuple[Fit, ...]
     catalog: Catalog
     compared: bool = False
+    stock: tuple[Stock, ...] = ()
 
     command = "fit"
     RESULTS = tuple(RESULTS)
@@ -163,19 +218,32 @@ class Fits:
     def warnings(self) -> tuple[str, ...]:
         """The warnings of the need, and those of a single system."""
         own = self.systems[0].answer.warnings if len(self.systems) == 1 else ()
-        drives = "local drives are left out: the nodes of a site share their data; name drives in --storage to include them"
-        left_out = (drives,) if self.compared and self.need.shared else ()
-        return (*self.need.notes, *left_out, *self._waiting, *own)
+        priced = dict.fromkeys(f"costs of a month in {one.priced}" for one in self.systems if one.cost is not None)
+        return (*self.need.notes, *self._in_place, *self._waiting, *priced, *own)
+
+    @property
+    def lines(self) -> tuple[LineStock, ...]:
+        """Need, have and missing of every requirement line, where storage is in place."""
+        return lines_of_stock(self.need, self.stock) if self.stock else ()
+
+    @property
+    def _in_place(self) -> tuple[str, ...]:
+        if not self.stock:
+            return ()
+        if not any(one.missing for one in self.stock):
+            unknown = [one.name.replace("_", " ") for one in self.stock if one.missing is None]
+            also = f", as far as known: {', '.join(unknown)} unknown" if unknown else ""
+            return (f"nothing is to be added to the storage in place{also}; systems are compared with the whole need",)
+        return ("the need is what the storage in place leaves missing; its rates and capacities are added up",)
 
     @property
     def _waiting(self) -> tuple[str, ...]:
-        """Systems that do not fit because of an assumed request latency."""
-        found = [one.entry.id for one in self.systems if one.fits is False and one.waits]
+        """Systems whose verdict is open because of an assumed request latency."""
+        found = [one.entry.id for one in self.systems if any(layer.waits for layer in one.layers)]
         if not found:
             return ()
         which = ", ".join(found) if len(found) <= FEW else f"{len(found)} of the systems"
-        seconds = display(self.results[found[0]].answer.given["request_seconds"].value, "s")
-        text = f"{which}: too narrow for requests of this size at an assumed latency of {seconds} per request"
+        text = f"{which}: the latency of small reads is assumed, so that their clients may be too slow"
         return (Message(text, supply=(Option("set.request_seconds", "T"),)),)
 
     @property
@@ -188,10 +256,11 @@ class Fits:
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON: results by id of the system."""
-        body = {
+        body: dict[str, Any] = {
             "inputs": {**self.need.words, **inputs_of(self.need.given)},
             "need": values(self.needed),
             "results": {one.entry.id: one.to_dict() for one in self.systems},
+            **({"existing": [one.to_dict() for one in self.lines]} if self.lines else {}),
         }
         sources = list({source["id"]: source for one in self.systems for source in one.answer.sources}.values())
         return envelope(self.command, body, catalog=self.catalog, sources=sources, warnings=self.warnings)
@@ -209,6 +278,8 @@ class Fits:
 
 
 def _reason(one: Fit) -> str:
+    if one.ruled_out:
+        return f"{one.entry.id} does not fit: {one.ruled_out}"
     if one.fits is False and one.narrow is not None:
         need = display(one.narrow.need, one.narrow.unit, binary=False)
         return f"{one.entry.id} does not fit: {one.bottleneck} provides {one.narrow.shown}, but {need} is needed"

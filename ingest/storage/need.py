@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ingest.engine.messages import Message
-from ingest.engine.registry import check_value, unit_of
+from ingest.engine.registry import check_value, solve, unit_of
 from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, one_of
-from ingest.requirement import PRIORITIES, Requirement
+from ingest.requirement import PRIORITIES, Conditions, Requirement
 from ingest.sizing.bandwidth import Estimate
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.units import display, parse
@@ -51,7 +52,9 @@ class Need:
         model: id of the model whose data set is read as published, for ceilings measured with it.
         words: options that are words, for the answer's inputs.
         notes: what was left out or combined.
-        shared: the need of a whole site, whose nodes share what is stored.
+        pattern: `random` or `sequential` reads; empty where nothing says so.
+        lines: the requirement lines that the need was read from.
+        existing: storage that is in place, as the site file lists it.
     """
 
     title: str
@@ -61,7 +64,9 @@ class Need:
     model: str = ""
     words: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    shared: bool = False
+    pattern: str = ""
+    lines: tuple[Requirement, ...] = ()
+    existing: tuple[Any, ...] = ()
 
     def requires(self, name: str) -> bool:
         """Whether the need includes a quantity."""
@@ -117,7 +122,8 @@ def from_estimate(answer: Estimate) -> Need:
     machine = from_fields({"host_link_bandwidth_per_gpu": answer.gpu.host_link_bandwidth if answer.gpu else None})
     given = {**machine, **_decoded(answer), **answer.given}
     words = {name: item for name, item in answer.inputs.items() if "unit" not in item}
-    return Need(title, given, computed, high, _data_set(answer), words, answer.warnings)
+    # A training job reads its samples in random order.
+    return Need(title, given, computed, high, _data_set(answer), words, answer.warnings, "random")
 
 
 def _data_set(answer: Estimate) -> str:
@@ -153,12 +159,13 @@ BY_OPERATION = {
     ("create", "file/s"): "creates_per_second_needed",
     ("hold", "file"): "files_needed",
 }
+#: Metric of the line that holds the capacity to buy: data and reserve ÷ fill limit.
+TO_BUY = "site_capacity_to_buy"
 #: Why a line of `plan` sets no need of the current system.
 NOT_A_NEED = {
     "site_raw_bytes": "raw capacity follows from usable capacity",
     "site_grown_read_bandwidth": "growth is a later need",
     "site_mixed_bandwidth": "reads and writes are evaluated separately",
-    "site_alternating_bandwidth": "reads and writes are evaluated separately",
     "site_node_local_bytes": "local drives are evaluated by the bytes staged on them",
     "site_media_bytes_per_day": "endurance is not evaluated",
 }
@@ -187,7 +194,7 @@ def from_requirements(lines: Iterable[Requirement], title: str = "requirement li
     largest: dict[str, Requirement] = {}
     for line in counting:
         name = need_in(line)
-        if name and (name not in largest or line.value > largest[name].value):
+        if name and (name not in largest or _outranks(line, largest[name])):
             largest[name] = line
     if not largest:
         known = ", ".join(f"{operation} in {unit}" for operation, unit in BY_OPERATION)
@@ -197,8 +204,18 @@ def from_requirements(lines: Iterable[Requirement], title: str = "requirement li
         for name, line in largest.items()
     }
     high = {name: line.high for name, line in largest.items() if line.high is not None}
+    if largest.get("required_usable_bytes", counting[0]).metric == TO_BUY:
+        given["fill_limit"] = Input(1, origin="user", note=f"{largest['required_usable_bytes'].id} includes the fill limit")
     notes = (*_not_judged(counting), *_too_low(too_low, priority))
-    return Need(title, {**_conditions(counting), **given}, high=high, notes=notes, shared=True)
+    conditions, pattern = _conditions(counting)
+    return Need(title, {**conditions, **given}, high=high, notes=notes, pattern=pattern, lines=tuple(counting))
+
+
+def _outranks(line: Requirement, other: Requirement) -> bool:
+    """Whether a line sets the need instead of another one: the capacity to buy before the data held, else the larger."""
+    if TO_BUY in (line.metric, other.metric) and line.metric != other.metric:
+        return line.metric == TO_BUY
+    return line.value > other.value
 
 
 def need_in(line: Requirement) -> str:
@@ -226,22 +243,51 @@ def _too_low(lines: Sequence[Requirement], priority: str) -> tuple[str, ...]:
     return (Message(f"lines below the priority {priority} do not count: {', '.join(left_out)}", supply=("priority",)),)
 
 
-def _conditions(counting: Sequence[Requirement]) -> dict[str, Input]:
-    """Clients, I/O size and threads of the largest read line with clients, else of the largest write line."""
+def _conditions(counting: Sequence[Requirement]) -> tuple[dict[str, Input], str]:
+    """Clients, I/O size and threads of the largest read line with clients, else of the largest write line; its pattern."""
     for name in ("read_bandwidth_needed", "write_bandwidth_needed"):
         lines = [line for line in counting if need_in(line) == name and line.conditions.clients]
         if not lines:
             continue
         line = max(lines, key=lambda line: line.value)
+        reads = name == "read_bandwidth_needed"
         found = {
             "nodes": line.conditions.clients,
             # The size of writes says nothing about reads.
-            "io_bytes": line.conditions.io_size if name == "read_bandwidth_needed" else None,
-            "requests_in_flight_per_node": line.conditions.threads,
+            "io_bytes": _io_size(line.conditions) if reads else None,
+            "requests_in_flight_per_node": _in_flight(line.conditions),
         }
-        return {
+        given = {
             name: Input(check_value(name, value, f"{line.id}: {name}"), origin="user", note=f"a condition of {line.id}")
             for name, value in found.items()
             if value is not None
         }
-    return {}
+        return given, _pattern(line.conditions) if reads else ""
+    return {}, ""
+
+
+def _io_size(conditions: Conditions) -> float | None:
+    """Bytes of one read; of several patterns the mean over their requests."""
+    reads = [part for part in conditions.mix if part.operation == "read"]
+    if not reads:
+        return conditions.io_size
+    shares = [part.share for part in reads]
+    parts = [
+        solve("requests_of_part", {"part_share": solve("share_of_load", given), "read_request_bytes": one.io_size})
+        for one in reads
+        for given in [{"part_bandwidth": one.share, "parts_bandwidth": shares}]
+    ]
+    return float(solve("request_bytes_of_mix", {"requests_per_byte": parts}))
+
+
+def _in_flight(conditions: Conditions) -> float | None:
+    """Queue depth of one client: its threads, each with the outstanding I/Os that the line allows."""
+    if conditions.queue_depth is None or not conditions.clients:
+        return conditions.threads
+    return math.ceil(conditions.queue_depth / conditions.clients)
+
+
+def _pattern(conditions: Conditions) -> str:
+    """`random` where any part of the reads is."""
+    parts = [part.pattern for part in conditions.mix if part.operation == "read"] or [conditions.pattern]
+    return "random" if "random" in parts else parts[0]

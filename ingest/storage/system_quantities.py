@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
 
-from ingest.catalog.records import Storage
+from ingest.catalog.records import Storage, Value
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Option
 from ingest.engine.solver import Quantities
@@ -12,6 +14,7 @@ from ingest.engine.value import Input, assumed
 from ingest.errors import UsageError, expected_one_of
 from ingest.sizing.evidence_ladder import from_catalog, from_fields
 from ingest.storage.need import Need
+from ingest.units import display
 
 _DEFAULTS = {
     "fill_limit": (0.85, "no limit of this system is known: 15 % stay free for rebuilds and because full systems slow down"),
@@ -19,6 +22,7 @@ _DEFAULTS = {
     "request_bytes_max": (1_048_576, "requests are at most 1 MiB, the size to which most clients split reads"),
     "reference_io_bytes": (1_048_576, "rates are published for requests of 1 MiB or more"),
     "request_seconds": (0.0005, "latency of a small read: tenths of a millisecond each for network, server and flash"),
+    "degraded_share": (0.7, "at least 70 % of the reads are required with one failure domain down"),
     "cache_memory_share": (0.5, "training processes, data loaders and the system use the other half of the memory"),
     "stall_bridged_seconds": (1, "prefetching bridges a stall of 1 s"),
 }
@@ -44,8 +48,13 @@ OF_UNIT = {
     "creates_per_second": "unit_creates_per_second",
     "usable_bytes": "unit_usable_bytes",
     "raw_bytes": "unit_raw_bytes",
+    "drives": "unit_drives",
+    "failure_domains": "failure_domains",
+    "units_min": "units_min",
+    "units_max": "units_max",
 }
 OF_CLIENT = {
+    "client_read_bandwidth_shown": "client_bandwidth_per_node",
     "client_read_bandwidth": "client_bandwidth_per_node",
     "client_write_bandwidth": "client_write_bandwidth_per_node",
     "gpu_read_bandwidth": "client_bandwidth_per_gpu",
@@ -54,6 +63,13 @@ OF_CLIENT = {
     "reference_io_bytes": "reference_io_bytes",
 }
 OF_DRIVE = {"read_bandwidth": "nvme_drive_read_bandwidth", "write_bandwidth": "nvme_drive_write_bandwidth"}
+#: field of the drives in a unit -> quantity
+OF_UNIT_DRIVE = {
+    "read_bandwidth": "unit_drive_read_bandwidth",
+    "write_bandwidth": "unit_drive_write_bandwidth",
+    "random_read_bandwidth": "unit_drive_random_bandwidth",
+    "io_per_second": "unit_drive_io_per_second",
+}
 OF_PROTECTION = {"data_units": "data_units", "redundancy_units": "redundancy_units"}
 OF_SYSTEM = {
     "usable_fraction": "protection_efficiency",
@@ -68,9 +84,21 @@ OF_SYSTEM = {
 FOLLOWS = {
     "nvme_read_bandwidth_per_node": ("nvme_bandwidth_of_drives",),
     "client_bandwidth_per_node": ("client_bandwidth_of_gpus", "client_bandwidth_of_nics"),
+    "client_write_bandwidth_per_node": ("client_write_bandwidth_of_nics",),
     "io_bytes": ("request_bytes_of_open",),
     "requests_in_flight_per_node": ("requests_in_flight_of_readers",),
 }
+#: What the user's own servers or drives are: the capacity that protection leaves of the raw one.
+OF_RAW = {"unit_usable_bytes": "unit_usable_of_raw"}
+#: rate or capacity of a unit -> what its drives bound it by, where nothing is published of the unit
+BOUNDS = {
+    "unit_usable_bytes": "unit_usable_bound",
+    "unit_read_bandwidth": "unit_read_bound",
+    "unit_write_bandwidth": "unit_write_bound",
+    "unit_io_per_second": "unit_requests_bound",
+}
+#: Fields that an appliance shares with the software it runs.
+SHARED = ("client_read_bandwidth", "client_write_bandwidth", "nic_efficiency", "request_latency", "reference_io_bytes")
 #: Local drives are their own client and serve the data staged on them.
 FOLLOWS_LOCALLY = {
     "client_bandwidth_per_node": ("nvme_bandwidth_of_drives",),
@@ -83,23 +111,77 @@ NEUTRAL = {
 }
 
 
-def known_of(entry: Storage, client: Storage | None, protection: Storage | None, need: Need) -> Quantities:
-    """Quantities of need and system; values that the user sets by name override the catalog.
+def with_drives(entry: Storage, size: Value) -> Storage:
+    """The entry with drives of another size: raw and usable capacity grow with it."""
+    assert entry.drive_bytes is not None
+    share = size.value / entry.drive_bytes.value
+    note = f"with drives of {display(size.value, 'B', binary=False)}"
 
-    Args:
+    def scaled(item: Value | None) -> Value | None:
+        return None if item is None else item._replace(value=item.value * share, low=None, high=None, note=note)
+
+    raw = scaled(entry.raw_bytes)
+    if raw is None and entry.drives is not None:
+        raw = size._replace(value=size.value * entry.drives.value, note=note)
+    return changed(entry, drive_bytes=size, raw_bytes=raw, usable_bytes=scaled(entry.usable_bytes))
+
+
+class System(NamedTuple):
+    """A storage system as it is judged.
+
+    Attributes:
         entry: the system.
         client: another entry whose client is used, or None for its own.
         protection: the protection scheme, or None where the entry states a usable share.
+        drive: the kind of its drives, where it is known.
+        chosen: inputs of the size of drive or the tier of a service that is considered, and what it is called.
+    """
+
+    entry: Storage
+    client: Storage | None = None
+    protection: Storage | None = None
+    drive: Storage | None = None
+    chosen: Mapping[str, Input] = MappingProxyType({})
+    label: str = ""
+
+
+def with_technology(entry: Storage, catalog: Catalog) -> Storage:
+    """The entry with the latency and the client rates of the software that it runs, where it has none of its own."""
+    if not entry.technology:
+        return entry
+    software = catalog.referred(Storage, entry.technology, by=entry.path)
+    own = {name: getattr(entry, name) for name in SHARED}
+    shared = {name: getattr(software, name) for name, value in own.items() if value is None}
+    # What one client of many showed is no ceiling where the software has one.
+    if entry.gpu_read_bandwidth is None and (shared.get("nic_efficiency") or shared.get("client_read_bandwidth")):
+        shared["client_read_bandwidth_shown"] = None
+    return changed(entry, **shared)
+
+
+def changed(entry: Storage, **fields: object) -> Storage:
+    """The entry with other values in some fields."""
+    return Storage(entry.id, entry.path, **{**{name: getattr(entry, name) for name in entry.shapes}, **fields})
+
+
+def known_of(system: System, need: Need) -> Quantities:
+    """Quantities of need and system; values that the user sets by name override the catalog.
+
+    Args:
+        system: the system, its client and its protection.
         need: bandwidth, capacity and metadata rates required.
     """
+    entry, client = system.entry, system.client
     local = entry.family == "drive"
     supplied = {
         **DEFAULTS,
         **(LOCAL if local else {}),
         **_fields(entry, OF_DRIVE if local else OF_UNIT),
+        **(_fields(system.drive, OF_UNIT_DRIVE) if system.drive else {}),
+        **_fields(entry, {"request_latency": "request_seconds"}),
         **_fields(client or entry, OF_CLIENT),
-        **_protected(entry, protection),
+        **_protected(entry, system.protection),
         **_measured_with(entry, client, need.model),
+        **system.chosen,
     }
     known = Quantities({**supplied, **(_without_usual_drives(need.given) if local else need.given)})
     # Another encoding or size of the samples makes another data set.
@@ -111,7 +193,41 @@ def known_of(entry: Storage, client: Storage | None, protection: Storage | None,
     for name, note in NEUTRAL.items():
         if known.find(name) is None:
             known.give({name: Input(1).by_default(note)})
+    if entry.family in ("system", "software", "site"):
+        _bound(known, need)
     return known
+
+
+def _bound(known: Quantities, need: Need) -> None:
+    """What nobody has published of a unit, from its drives: usable of raw capacity, and bounds."""
+    for name, formula in OF_RAW.items():
+        known.choose_first(name, formula)
+    # Drives of which no rate at random is known read at random no faster than in sequence.
+    known.choose_first("unit_drive_random_bandwidth", "unit_drive_read_bandwidth")
+    for name, formula in BOUNDS.items():
+        if name == "unit_io_per_second" and not reads_at_random(known, need):
+            continue
+        if known.find(name) is None:
+            known.choose_first(name, formula)
+
+
+def reads_at_random(known: Quantities, need: Need) -> bool:
+    """Whether the reads move the heads of disks: random ones, and small ones of which nothing is known."""
+    return need.pattern == "random" or (not need.pattern and reads_small(known))
+
+
+def opens_only_shown(entry: Storage, known: Quantities) -> bool:
+    """Whether the rate of opens was demonstrated in one run: neither a rate of the entry or its tier nor one of the user."""
+    shown, rate = entry.opens_per_second_shown, known.given.get("unit_opens_per_second")
+    if shown is None or rate is None or entry.opens_per_second is not None:
+        return False
+    return rate.origin != "user" and rate == from_catalog(shown)
+
+
+def reads_small(known: Quantities) -> bool:
+    """Whether requests are smaller than those at which rates are published."""
+    size = known.find("io_bytes")
+    return size is not None and size.value < known.value("reference_io_bytes")
 
 
 def _without_usual_drives(given: Mapping[str, Input]) -> Mapping[str, Input]:
@@ -126,7 +242,7 @@ def _protected(entry: Storage, protection: Storage | None) -> dict[str, Input]:
     if protection is None:
         return own
     scheme = _fields(protection, OF_PROTECTION)
-    if entry.family == "system":
+    if entry.family in ("system", "service", "site"):
         # The published share of a whole system includes spares.
         return {**own, **scheme}
     # Elsewhere the share is k / (k + m), unrounded.

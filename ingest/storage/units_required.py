@@ -10,6 +10,7 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import MissingQuantity
 from ingest.storage.need import Need
+from ingest.storage.system_quantities import opens_only_shown, reads_small
 
 #: count of units -> the need that decides it
 PARTS = {
@@ -19,6 +20,19 @@ PARTS = {
     "units_for_opens": "opens_per_second_needed",
     "units_for_creates": "creates_per_second_needed",
     "units_for_requests": "io_per_second_needed",
+    "units_for_degraded": "read_bandwidth_needed",
+    "units_for_degraded_requests": "io_per_second_needed",
+}
+#: count of units -> what decides where it is the largest
+DECIDES = {
+    "units_for_read": "reads",
+    "units_for_write": "writes",
+    "units_for_capacity": "capacity",
+    "units_for_opens": "file opens",
+    "units_for_creates": "file creates",
+    "units_for_requests": "requests",
+    "units_for_degraded": "reads with one failure domain down",
+    "units_for_degraded_requests": "requests with one failure domain down",
 }
 #: count of metadata servers -> the need that decides it, for a system with separate ones
 METADATA_PARTS = {
@@ -38,10 +52,10 @@ CLIENT_PARTS = {"clients_for_read": "read_bandwidth_needed", "clients_for_write"
 OF_A_DRIVE = ("drive_bytes", "drive_read_bandwidth", "drive_write_bandwidth")
 
 
-def count_units(known: Quantities, need: Need, entry: Storage, units: float | None) -> str:
+def count_units(known: Quantities, need: Need, entry: Storage, units: float | None, spare: Spare) -> str:
     """Set the number of units and the number required; return what the latter leaves out, or nothing."""
     if entry.family not in ("client", "drive"):
-        return _size_units(known, need, entry, units)
+        return _size_units(known, need, entry, units, spare)
     if entry.family == "client":
         # Rates that the user sets for the system behind a client are those of this many units.
         one = Input(1).by_default("one unit behind the client", "units")
@@ -56,12 +70,16 @@ def count_units(known: Quantities, need: Need, entry: Storage, units: float | No
     return ""
 
 
-def _size_units(known: Quantities, need: Need, entry: Storage, units: float | None) -> str:
+def _size_units(known: Quantities, need: Need, entry: Storage, units: float | None, spare: Spare) -> str:
     """Count units of a system; a part of the need whose rate per unit is unknown does not count, its layer stays unjudged."""
+    _plan_spare(known, entry, spare)
     separate = has_metadata_servers(entry)
     if separate:
         _settle(known, need, METADATA_PARTS)
     excluded = _not_counted(entry, known, separate)
+    if not spare.judged:
+        why = "reads with one failure domain down are not required"
+        excluded |= dict.fromkeys(("units_for_degraded", "units_for_degraded_requests"), why)
     for part, why in excluded.items():
         known.give_default(part, Input(0, grade="zero", note=why))
     unknown = _settle(known, need, {part: name for part, name in PARTS.items() if part not in excluded})
@@ -71,18 +89,45 @@ def _size_units(known: Quantities, need: Need, entry: Storage, units: float | No
     return f"units_required leaves out {' and '.join(unknown)}: the rate of one unit is not known" if unknown else ""
 
 
+class Spare(NamedTuple):
+    """What may be down.
+
+    Attributes:
+        kept: whether one failure domain is bought beyond the need.
+        judged: whether the reads are judged with one failure domain down.
+        share: share of the reads that is required then, where the user says so.
+    """
+
+    kept: bool
+    judged: bool
+    share: float | None = None
+
+
+def _plan_spare(known: Quantities, entry: Storage, spare: Spare) -> None:
+    if entry.failure_domains is None:
+        known.give_default("failure_domains", Input(1).by_default("one unit is one failure domain", "set.failure_domains"))
+    known.choose("failed_units", "failed_units_of_domains")
+    if spare.kept:
+        known.choose("spare_units", "failed_units")
+    else:
+        known.give_default("spare_units", Input(0, grade="zero", note="no spare is asked for"))
+    if spare.share is not None:
+        known.give({"degraded_share": Input(spare.share, origin="user")})
+
+
 def _not_counted(entry: Storage, known: Quantities, separate: bool) -> dict[str, str]:
     """Needs that do not decide the number of units, and why."""
     if separate:
         return dict.fromkeys(("units_for_opens", "units_for_creates"), "metadata servers open and create files")
-    rate = known.given.get("unit_opens_per_second")
-    shown = rate is not None and rate.origin != "user" and entry.opens_per_second is None
+    shown = opens_only_shown(entry, known)
     return {"units_for_opens": "a rate demonstrated in one run is not a limit to size by"} if shown else {}
 
 
 def _choose_units(known: Quantities, entry: Storage, units: float | None) -> None:
     if entry.fixed:
         known.give({"units": Input(1, note="one installed site")})
+    elif entry.tiers:
+        known.give({"units": Input(1, note="one file system"), "units_required": Input(1, note="one file system")})
     elif units is not None:
         known.give({"units": Input(units, origin="user")})
     elif known.value("units_required") >= 1:
@@ -102,7 +147,7 @@ def _settle(known: Quantities, need: Need, parts: Mapping[str, str]) -> list[str
     unknown = [part for part in parts if known.find(part) is None]
     not_counted = Input(0, grade="zero", note="not counted: the rate of one unit is not known")
     known.give(dict.fromkeys(unknown, not_counted))
-    return [part.removeprefix("units_for_") for part in unknown]
+    return [part.removeprefix("units_for_").replace("_", " ") for part in unknown]
 
 
 def _give_zeros(known: Quantities, need: Need, parts: Mapping[str, str]) -> None:
@@ -114,8 +159,8 @@ def _give_zeros(known: Quantities, need: Need, parts: Mapping[str, str]) -> None
 
 def _requires(known: Quantities, need: Need, name: str) -> bool:
     if name == "io_per_second_needed":
-        # Few systems publish IOPS; where one does, they count.
-        return known.find(name) is not None and "unit_io_per_second" in known.given
+        # Bandwidth implies the IOPS of large requests; where IOPS are published, they count too.
+        return known.find(name) is not None and (known.find("unit_io_per_second") is not None or reads_small(known))
     return need.requires(name)
 
 
@@ -133,13 +178,31 @@ FURTHER = (
     "drives_required",
     "units_usable_bytes",
     "units_raw_bytes",
+    "spare_units",
+    "tier_capacity",
     "cache_hit_needed",
     "bytes_in_flight_per_node",
     "prefetch_bytes_per_node",
     "decode_cores_per_node",
 )
-#: Results for systems of more than one unit.
-DEGRADED = ("degraded_read_bandwidth", "units_required_degraded")
+#: Results for systems that can lose a failure domain.
+DEGRADED = ("degraded_read_bandwidth",)
+
+
+def decides(known: Quantities) -> str:
+    """What the number of units is bought for; empty where no single need decides."""
+    counts = {what: float(step.value) for part, what in DECIDES.items() if (step := known.find(part)) is not None}
+    most = max(counts.values(), default=0)
+    if not most:
+        return ""
+    largest = [what for what, count in counts.items() if count == most]
+    if "reads" in largest:
+        largest = [what for what in largest if what != DECIDES["units_for_degraded"]]
+    held = counts.get("capacity", 0)
+    if "capacity" in largest:
+        return "capacity decides" if len(largest) == 1 else "capacity and throughput alike"
+    text = f"{' and '.join(largest)} decide"
+    return f"{text}: capacity is bought for bandwidth" if held else text
 
 
 class Alternative(NamedTuple):

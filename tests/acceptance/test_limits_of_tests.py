@@ -9,7 +9,7 @@ from plans import line, plan
 import ingest
 from ingest.acceptance.accept import check_bounds
 from ingest.errors import IngestError, UsageError
-from ingest.requirement import Conditions, Requirement
+from ingest.requirement import Conditions, MixPart, Requirement
 
 MIB = 2**20
 
@@ -80,7 +80,7 @@ def test_less_than_a_megabyte_per_second_and_client_is_called_trivial(tmp_path, 
 
 
 ASKED = Requirement("R-READ-01", "mandatory", "", "job_read_bandwidth", 1e9, "B/s", Conditions("read"))
-MOST = {"clients": 1_000_000, "threads": 4096, "io_size": 2**30, "duration": 30 * 86_400, "fill": 1}
+MOST = {"clients": 1_000_000, "threads": 4096, "queue_depth": 1e9, "io_size": 2**30, "duration": 30 * 86_400, "fill": 1}
 
 
 @pytest.mark.parametrize("name", MOST)
@@ -88,6 +88,24 @@ def test_the_most_that_a_condition_may_be(name):
     check_bounds(replace(ASKED, conditions=Conditions("read", **{name: MOST[name]})), "plan.json")
     with pytest.raises(IngestError, match=f"plan.json: R-READ-01: {name}: found"):
         check_bounds(replace(ASKED, conditions=Conditions("read", **{name: MOST[name] * 1.001})), "plan.json")
+
+
+def mixed(share, io_size=2**20):
+    parts = (MixPart(0.5, "read", 2**20, "random"), MixPart(share, "write", io_size, "sequential"))
+    return replace(ASKED, conditions=Conditions("read and write", mix=parts))
+
+
+@pytest.mark.parametrize(("taken", "refused"), [(0.5049, 0.5051), (0.4951, 0.4949)])
+def test_the_shares_of_a_mix_are_all_of_the_rate(taken, refused):
+    check_bounds(mixed(taken), "plan.json")
+    with pytest.raises(IngestError, match=r"mix: found shares of .* in all, expected 1"):
+        check_bounds(mixed(refused), "plan.json")
+
+
+def test_the_requests_of_a_mix_have_the_limit_of_all_requests():
+    check_bounds(mixed(0.5, 2**30), "plan.json")
+    with pytest.raises(IngestError, match="mix: io_size: found 1073741825"):
+        check_bounds(mixed(0.5, 2**30 + 1), "plan.json")
 
 
 @pytest.mark.parametrize(("unit", "most"), [("B/s", 1e18), ("file/s", 1e18), ("B", 1e30)])

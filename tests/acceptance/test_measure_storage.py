@@ -10,8 +10,9 @@ import pytest
 from conftest import COMMAND, clean_environment, default_signals
 
 import ingest
-from ingest.acceptance.fio_runner import SIGNALS, _own_folder, _takes_direct
-from ingest.acceptance.path_benchmark import supported_gpus
+from ingest.acceptance.fio_runner import SIGNALS, FioRun, Point, _own_folder, _takes_direct
+from ingest.acceptance.path_benchmark import knee_of, supported_gpus
+from ingest.acceptance.test_spec import Observed
 from ingest.errors import IngestError, UsageError
 
 needs_fio = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
@@ -90,6 +91,53 @@ def test_a_measurement_is_printed_in_every_format(run, monkeypatch, measured, fo
     assert ran.code == 0
     assert "cosmoflow" in ran.out
     assert "one machine, 1 s" in ran.err
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory):
+    """A sweep over two sizes of request and three numbers of threads."""
+    folder = tmp_path_factory.mktemp("swept")
+    return ingest.measure_storage(folder, size="8 MiB", runtime="1 s", threads="1..4*2", io_size="4KiB,1MiB")
+
+
+@needs_fio
+def test_a_sweep_measures_every_size_with_every_number_of_threads(swept):
+    points = [(row["io_size"], row["threads"]) for row in swept.rows]
+    assert points == [(size, threads) for size in (4096, 2**20) for threads in (1, 2, 4)]
+    assert [row["knee"] for row in swept.rows].count(True) == 2
+    for size, knee in swept.knees.items():
+        best = max(row["read_bandwidth"] for row in swept.rows if row["io_size"] == size)
+        assert knee.read.rate >= 0.9 * best
+        fewer = [row for row in swept.rows if row["io_size"] == size and row["threads"] < knee.run.threads]
+        assert all(row["read_bandwidth"] < 0.9 * best for row in fewer)
+    assert swept.results["read_bandwidth"].value == swept.knees[2**20].read.rate
+    small = next(row for row in swept.rows if (row["io_size"], row["threads"]) == (4096, 1))
+    assert swept.results["small_read_latency"].value == small["read_latency"]
+
+
+@needs_fio
+def test_a_sweep_is_a_picture_and_its_result_an_entry(run, monkeypatch, swept, tmp_path):
+    monkeypatch.setattr("ingest.cli.measure_storage.measure_storage", lambda *_, **__: swept)
+    out = run("measure-storage", ".").out
+    assert out.count("knee") == 2 + 1
+    bars = [line.split()[1] for line in out.splitlines() if "█" in line]
+    assert len(bars) == 6
+    assert max(len(bar) for bar in bars) == 24
+    written = tmp_path / "result.json"
+    assert run("measure-storage", ".", "-o", written).code == 0
+    found = ingest.fit(read_bandwidth=swept.read.rate / 2, nodes=1, storage=str(written)).systems[0]
+    client = next(one for one in found.layers if one.layer.name == "protocol client")
+    assert client.ceiling == pytest.approx(swept.read.rate)
+    assert client.holds is True
+
+
+def test_one_point_is_its_own_knee_and_the_fewest_threads_win():
+    def point(threads, rate):
+        load = Observed("read", "read", rate, "B/s", io_bytes=4096)
+        return Point(FioRun(2**20, 1, 4096, threads), load, load)
+
+    assert knee_of([point(4, 10.0)]).run.threads == 4
+    assert knee_of([point(1, 5.0), point(2, 9.1), point(4, 10.0), point(8, 9.9)]).run.threads == 2
 
 
 def _measuring(storage):
@@ -209,6 +257,9 @@ def test_a_path_that_is_no_folder_is_refused(tmp_path, storage, path, message):
         ({"runtime": "2 days"}, "--runtime: found 2 days"),
         ({"threads": "2.5"}, "--threads: found 2.5"),
         ({"threads": 1000}, "--threads: found 1000"),
+        ({"threads": "1..1024*2"}, "--threads: found 512"),
+        ({"threads": "4..1*2"}, "--threads: expected from..to*k"),
+        ({"size": "1 MiB", "threads": "1..8*2", "io_size": "4KiB,1MiB"}, "one request for each thread"),
         ({"io_size": "1 B"}, "--io-size: found 1 B"),
         ({"gpu": "h1000"}, "h1000"),
     ],

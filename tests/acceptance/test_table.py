@@ -8,11 +8,13 @@ from pathlib import Path
 import docx
 import openpyxl
 import pytest
+from plans import plan
 
 import ingest
 from ingest.acceptance.test_table import id_of_test, rows_of, shown_by
 from ingest.reports.plan_report import report
-from ingest.units import display, request_size
+from ingest.site.plan_file import lines_of, plan_data
+from ingest.units import display, request_size, stated
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SITES = ("hpc-128-nodes", *(pytest.param(name, marks=pytest.mark.slow) for name in ("llm-16384-gpus", "enterprise-64-nodes")))
@@ -32,7 +34,7 @@ def written(request, tmp_path_factory):
 
 
 def expected(package):
-    """What the job files ask for: test, requirement, operation, pattern, clients, threads, request, seconds, threshold."""
+    """What the job files ask for: test, line, operation, pattern, clients, threads, depth, request, seconds, threshold."""
     for line in package.requirements:
         for test in package.tests:
             if line.id == test.requirement or line.id in test.also:
@@ -40,7 +42,7 @@ def expected(package):
                     threshold = test.also.get(line.id, load.threshold)
                     # fio's creates are over with a number of files, which lasts as long as the requirement asks.
                     seconds = load.seconds or line.conditions.duration
-                    shown = (load.operation, load.pattern, load.clients, load.threads, load.io_bytes, seconds)
+                    shown = (load.operation, load.pattern, load.clients, load.threads, load.depth, load.io_bytes, seconds)
                     yield (test.id.removesuffix(f"-{TOOL}"), line.id, *shown, threshold, load.unit)
 
 
@@ -48,11 +50,11 @@ def test_the_workbook_asks_for_the_loads_of_accept(written):
     _, package, folder = written
     sheet = openpyxl.load_workbook(folder / "rfp.xlsx", data_only=True)["Acceptance"]
     heads, *rows = sheet.iter_rows(values_only=True)
-    names = ("Test", "Requirement", "Operation", "Pattern", "Clients", "Threads", "I/O size (B)", "Duration (s)",
-             "Pass threshold", "Unit")  # fmt: skip
+    names = ("Test", "Requirement", "Operation", "Pattern", "Clients", "Threads", "Queue depth of a thread", "I/O size (B)",
+             "Duration (s)", "Pass threshold", "Unit")  # fmt: skip
     found = [tuple(row[heads.index(name)] for name in names) for row in rows if row[0]]
     wanted = [tuple(item or None for item in row) for row in expected(package)]
-    assert len(found) == len(wanted) > 5
+    assert len(found) == len(wanted) > 4
     for ours, theirs in zip(found, wanted, strict=True):
         assert ours[:-2] == theirs[:-2]
         assert ours[-2:] == (pytest.approx(theirs[-2], rel=1e-9), theirs[-1])
@@ -80,28 +82,25 @@ def test_the_document_asks_for_the_loads_of_accept(written):
     found = [cells for table in tables for row in table.rows if ID.fullmatch((cells := [c.text for c in row.cells])[0])]
     found = [[*cells[:6], cells[-1]] for cells in found]
     wanted = [
-        [test, line, f"{pattern} {operation}".strip(), f"{clients:,} × {threads:,}", request_size(size) if size else "",
-         f"{RUNS} × {display(seconds, 's')}", display(threshold, unit)]
-        for test, line, operation, pattern, clients, threads, size, seconds, threshold, unit in expected(package)
+        [test, line, f"{pattern} {operation}".strip(), f"{clients:,} × {threads:,} × {depth:,}",
+         request_size(size) if size else "",
+         f"{RUNS} × {display(seconds, 's')}", stated(threshold, unit)]
+        for test, line, operation, pattern, clients, threads, depth, size, seconds, threshold, unit
+        in expected(package)
     ]  # fmt: skip
     assert found == wanted
 
 
-def test_a_mixed_requirement_has_a_threshold_for_its_reads_and_one_for_its_writes(written):
-    plan, _, _ = written
-    mixed = plan.requirement("R-MIX-01")
-    rows = [row for row in rows_of(plan.requirements) if row.requirement == "R-MIX-01"]
-    if mixed.priority == "information":
-        assert not rows
-        return
-    reads, writes = rows
-    assert (reads.line.id, reads.load.operation, reads.load.pattern) == ("R-READ-03", "read", "random")
-    assert (writes.load.operation, writes.load.io_bytes) == ("write", 2**20)
-    assert f"under the conditions of R-READ-03 and {writes.line.id}" in mixed.statement
-    assert reads.load.io_bytes == plan.requirement("R-READ-03").conditions.io_size
-    assert reads.load.threshold + writes.load.threshold == pytest.approx(mixed.value)
-    assert "io_size" not in mixed.to_dict()["conditions"]
-    assert mixed.conditions.operation == "read and write"
+def test_a_mixed_requirement_has_a_threshold_for_each_part(tmp_path):
+    path = plan(tmp_path)
+    lines = lines_of(path, plan_data(path))
+    rows = [row for row in rows_of(lines) if row.requirement == "R-MIX-01"]
+    assert [(row.line.id, row.share, row.load.threshold) for row in rows] == [
+        ("R-MIX-01", 0.5, 96e6),
+        ("R-MIX-01", 0.25, 48e6),
+        ("R-MIX-01", 0.25, 48e6),
+    ]
+    assert [row.load.io_bytes for row in rows] == [131072, 262144, 262144]
 
 
 def test_only_what_binds_is_tested_or_said_to_be(written):

@@ -1,9 +1,13 @@
 """Files that are no results, or not whole, are one line each."""
 
+import errno
+import os
+
 import pytest
 from plans import plan
 
 import ingest
+from ingest.acceptance.test_spec import TOOLS
 from ingest.errors import IngestError
 
 FIO = '{\n  "fio version" : "fio-3.33",\n'
@@ -12,7 +16,7 @@ FIO = '{\n  "fio version" : "fio-3.33",\n'
 @pytest.fixture(scope="module")
 def tests(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bad")
-    ingest.accept(plan(folder), folder / "tests")
+    ingest.accept(plan(folder), folder / "tests", tool=TOOLS)
     return folder / "tests"
 
 
@@ -64,6 +68,27 @@ def test_what_else_lies_in_a_folder_is_named_and_does_not_stop(tests, tmp_path):
     answer = ingest.verdict(tests, tmp_path)
     assert {path.rpartition("/")[2] for path in answer.refused} == {*BROKEN, "binary"}
     assert {one.result for one in answer.requirements} == {"not tested"}
+
+
+def test_a_pipe_in_a_folder_is_named_and_not_waited_for(tests, tmp_path):
+    os.mkfifo(tmp_path / "pipe.json")
+    (reason,) = ingest.verdict(tests, tmp_path).refused.values()
+    assert "not a regular file" in reason
+
+
+def test_a_folder_that_cannot_be_read_is_refused_with_its_name(tests, tmp_path, monkeypatch):
+    (tmp_path / "closed").mkdir()
+    listed = os.scandir
+
+    def closed(path):
+        if str(path).endswith("closed"):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return listed(path)
+
+    monkeypatch.setattr("os.scandir", closed)
+    for folder in (tmp_path, tmp_path / "closed"):
+        with pytest.raises(IngestError, match=r"/closed: cannot be read: Permission denied, expected a folder of results$"):
+            ingest.verdict(tests, folder)
 
 
 def test_a_missing_result_is_one_line(tests, tmp_path):

@@ -6,6 +6,7 @@ from outputs import mdtest as mdtest_text
 from plans import line, plan
 
 import ingest
+from ingest.acceptance.test_spec import TOOLS
 from ingest.acceptance.tools import dlio, elbencho, ior, mdtest
 from ingest.reports.pages.acceptance import verdict_page
 
@@ -16,7 +17,7 @@ MIB = 2**20
 def made(tmp_path_factory):
     """Tests at full scale, one run each: 128 clients of 2 threads, reads of 128 MB/s."""
     folder = tmp_path_factory.mktemp("full")
-    return ingest.accept(plan(folder), folder / "tests", repeats=1)
+    return ingest.accept(plan(folder), folder / "tests", tool=TOOLS, repeats=1)
 
 
 @pytest.fixture
@@ -65,7 +66,7 @@ def test_the_number_that_is_printed_passes_and_so_does_the_exact_one(tmp_path, r
     def change(found):
         line(found, "R-READ-01")["value"] = required
 
-    folder = ingest.accept(plan(tmp_path, change), tmp_path / "tests", repeats=1).folder
+    folder = ingest.accept(plan(tmp_path, change), tmp_path / "tests", tool=TOOLS, repeats=1).folder
     (tmp_path / "result.json").write_text(elbencho_json("T-READ-01-elbencho", 128, 2, rate))
     answer = ingest.verdict(folder, tmp_path / "result.json")
     assert result(answer) == (expected, "")

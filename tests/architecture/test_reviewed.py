@@ -241,7 +241,7 @@ def test_another_network_in_bert_is_refused(made, refusal, value):
 
 def test_a_number_without_end_is_one_clean_line(refusal):
     message = refusal('{"model_type": "llama", "hidden_size": ' + "9" * 5000 + "}")
-    assert "4300 digits" in message
+    assert "a number of 5,000 digits" in message
     assert "sys." not in message
 
 

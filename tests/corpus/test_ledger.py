@@ -137,6 +137,8 @@ def test_a_ledger_of_something_else_is_refused(tmp_path, name, reason):
     [
         (b"a letter\n", "line 1 is damaged"),
         (b'{"ledger":"other/9"}\n', "is not a ledger of ingest measure"),
+        (b'{"ledger":"ingest-ledger/1"}\n', "has the format 'ingest-ledger/1', expected ingest-ledger/3: another version"),
+        (b'{"ledger":"ingest-ledger/4"}\n', "has the format 'ingest-ledger/4', expected ingest-ledger/3: another version"),
         (b"[1]\n", "line 1 is damaged"),
     ],
 )
@@ -159,6 +161,28 @@ def test_a_damaged_shard_is_refused(tmp_path, total):
     path.write_bytes(b"\n".join(lines) + b"\n")
     with pytest.raises(IngestError, match=f"line {len(lines)} is damaged"):
         Ledger(path, IDENTITY)
+
+
+def test_a_changed_digit_anywhere_is_refused(small, tmp_path):
+    corpus, path = small_files(tmp_path / "corpus", 10), tmp_path / "ledger"
+    measure(corpus, tokenizer=small, resume=path)
+    written = path.read_bytes()
+    digits = [place for place, mark in enumerate(written) if chr(mark).isdigit()]
+    for place in digits:
+        other = b"%d" % ((written[place] - ord("0") + 3) % 10)
+        path.write_bytes(written[:place] + other + written[place + 1 :])
+        with pytest.raises(IngestError, match=r"damaged|has the format"):
+            measure(corpus, tokenizer=small, resume=path)
+
+
+def test_a_total_that_is_not_the_sum_of_its_parts_is_refused(tmp_path):
+    for changed in (SHARD._replace(total=SHARD.total._replace(tokens=2900)), SHARD._replace(extensions={})):
+        path = tmp_path / f"{changed.total.tokens}-{len(changed.extensions)}"
+        ledger = Ledger(path, IDENTITY)
+        ledger.finished(changed)
+        ledger.close()
+        with pytest.raises(IngestError, match="line 2 is damaged"):
+            Ledger(path, IDENTITY)
 
 
 def test_two_runs_do_not_share_a_ledger(tmp_path):

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tarfile
+from random import Random
 
 import pyarrow
 import pyarrow.parquet
@@ -203,3 +204,46 @@ def test_starting_is_light():
     code = f"import sys, ingest.corpus.formats.documents, ingest.corpus.files.listing; print({heavy} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+COLUMNS = {
+    "string": pyarrow.array,
+    "large": lambda texts: pyarrow.array(texts, pyarrow.large_string()),
+    "view": lambda texts: pyarrow.array(texts, pyarrow.string_view()),
+    "bytes": lambda texts: pyarrow.array([text and text.encode() for text in texts], pyarrow.binary()),
+    "dictionary": lambda texts: pyarrow.array(texts).dictionary_encode(),
+}
+
+
+@pytest.mark.parametrize("form", [pyarrow.ipc.new_file, pyarrow.ipc.new_stream])
+@pytest.mark.parametrize("column", COLUMNS)
+def test_damaged_arrow_files_are_skipped_and_crash_nothing(tmp_path, column, form):
+    texts = [f"text {number}" * (number % 7) if number % 5 else None for number in range(200)]
+    table = pyarrow.table({"text": COLUMNS[column](texts)})
+    sink = pyarrow.BufferOutputStream()
+    with form(sink, table.schema) as writer:
+        writer.write_table(table, max_chunksize=64)
+    whole = sink.getvalue().to_pybytes()
+    random = Random(1)
+    for number in range(80):
+        damaged = bytearray(whole)
+        damaged[random.randrange(len(whole))] ^= 1 << random.randrange(8)
+        (tmp_path / f"{number}.arrow").write_bytes(damaged)
+    (tmp_path / "whole.txt").write_text("read to its end")
+    script = READ_ALL.format(folder=str(tmp_path))
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "broken or truncated Arrow" in done.stdout
+    assert "whole.txt" in done.stdout
+
+
+READ_ALL = """
+from ingest.corpus.files.listing import list_inputs
+from ingest.corpus.formats.documents import Unreadable, read
+for found in list_inputs([{folder!r}]):
+    try:
+        print(found.path, sum(len(piece.text) for piece in read(found, "", lambda note: None)))
+    except Unreadable as error:
+        assert len(str(error)) < 500 and "\\n" not in str(error)
+        print(error)
+"""

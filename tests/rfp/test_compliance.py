@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,9 @@ def form(*rows: dict[str, object], name: str = RESPONSE_SHEET, merged: tuple[str
     lines = [
         SheetLine(number, dict.fromkeys(heads) | row, dict.fromkeys(heads) | row) for number, row in enumerate(rows, start=2)
     ]
-    return Sheet(Path("offer.xlsx"), name, heads, lines, merged)
+    return Sheet(
+        Path("offer.xlsx"), name, tuple(dict.fromkeys((*heads, *(head for row in rows for head in row)))), lines, merged
+    )
 
 
 def required(value: float, priority: str = "mandatory", unit: str = "B/s", clients: float | None = 64) -> RequirementLine:
@@ -98,7 +101,13 @@ def test_the_lower_of_the_exact_and_the_printed_value_meets_a_line_within_what_a
     """Just above and just below the tolerance of 1e-9."""
     least = min(value, as_printed(value, "B/s"))
     for share, expected in ((1, "met"), (1 - 0.9e-9, "met"), (1 - 1.1e-9, "missed"), (1 - 1e-6, "missed")):
-        assert verdict(required(value), **{"As-is_value": least * share}).verdict == expected, share
+        assert verdict(replace(required(value), rounded=False), **{"As-is_value": least * share}).verdict == expected, share
+
+
+@pytest.mark.parametrize("value", [PRINTED_LESS, PRINTED_MORE, 302e9])
+def test_a_rounded_value_is_met_by_nothing_below_it(value):
+    for share, expected in ((1, "met"), (1 - 0.9e-9, "met"), (1 - 1.1e-9, "missed")):
+        assert verdict(required(value), **{"As-is_value": value * share}).verdict == expected, share
 
 
 def test_the_printed_value_is_lower_in_one_case_and_higher_in_the_other():
@@ -199,7 +208,9 @@ def test_words_are_read_however_they_are_spelled():
 def test_requirements_are_read_once_each_and_refused_without_a_value():
     row = {"Id": "R-READ-01", "Priority": "mandatory", "Value": 100, "Unit": "B/s", "Clients": 64}
     read = requirement_wording(form(row, {**row, "Value": 1}, name=REQUIREMENTS_SHEET))
-    assert read == [required(100)]
+    assert read == [replace(required(100), rounded=False)]
+    with_required = form({**row, "Required": 110}, name=REQUIREMENTS_SHEET)
+    assert requirement_wording(with_required) == [required(110)]
     for bad in ({"Value": None}, {"Value": "#REF!"}, {"Value": -1}, {"Value": True}, {"Priority": "optional"}):
         with pytest.raises(IngestError, match=r"sheet 'Requirements': R-READ-01: found .*, expected one of mandatory, target"):
             requirement_wording(form({**row, **bad}, name=REQUIREMENTS_SHEET))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import zipfile
@@ -108,10 +109,10 @@ def test_foreign_and_broken_files(tmp_path):
     archive(tmp_path / "zip.xlsx", {"readme": b"no workbook"})
     for name, message in {
         "foreign": "there is no sheet 'Requirements'",
-        "short": "not readable as .xlsx (BadZipFile)",
-        "text": "not readable as .xlsx (BadZipFile)",
-        "empty": "not readable as .xlsx (BadZipFile)",
-        "zip": "not readable as .xlsx (KeyError)",
+        "short": "not readable as .xlsx: a part is missing or damaged ('File is not a zip file')",
+        "text": "not readable as .xlsx: a part is missing or damaged ('File is not a zip file')",
+        "empty": "not readable as .xlsx: a part is missing or damaged ('File is not a zip file')",
+        "zip": "not readable as .xlsx: a part is missing or damaged",
         "absent": "cannot be read: No such file or directory, expected a workbook",
     }.items():
         assert message in refusal(tmp_path / f"{name}.xlsx"), name
@@ -210,3 +211,22 @@ except SystemExit as done:
     assert code == "1", done
     assert len(done.stderr.splitlines()) == 1
     return done.stderr, int(peak)
+
+
+def test_a_number_of_any_length_is_one_line_in_every_cell(tmp_path):
+    sent = small(tmp_path / "sent.xlsx")
+    parts = parts_of(sent)
+    cells = [
+        (part, cell)
+        for part in parts
+        if part.startswith("xl/worksheets/")
+        for cell in re.finditer(rb"<v>([0-9.]+)</v>", parts[part])
+    ]
+    assert cells
+    for part, cell in cells:
+        for number in (b"9" * 400, b"-" + b"9" * 400, b"9" * 30):
+            text = parts[part]
+            path = archive(tmp_path / "offer.xlsx", {**parts, part: text[: cell.start(1)] + number + text[cell.end(1) :]})
+            for more in ((), ("--sent", sent)):
+                done = told("response", path, *more)
+                assert done.code in (0, 1, 3)

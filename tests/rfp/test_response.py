@@ -12,9 +12,10 @@ from pathlib import Path
 import openpyxl
 import pytest
 from offers import ONE_JOB, columns, edited, everything_met, filled, told, uncalculated
+from openpyxl.packaging.custom import IntProperty
 
 import ingest
-from ingest.errors import UsageError
+from ingest.errors import IngestError, UsageError
 from ingest.reports.workbook.plan_workbook import plan_workbook
 from ingest.rfp.compliance import RequirementLine, judge
 from ingest.rfp.response import Response, differences
@@ -25,6 +26,8 @@ from ingest.units import as_printed
 sys.path.insert(0, str(Path(__file__).parents[1] / "workbook"))
 from office import converted
 
+#: A form that was issued before `Required` was a column of its requirements, filled in.
+ISSUED = Path(__file__).parent / "issued-1.xlsx"
 STATEMENT = "The system shall sustain at least 984.5 GB/s of reads."
 
 
@@ -102,10 +105,43 @@ def test_a_missed_mandatory_requirement_ends_with_three(plan, offer, sent):
 
 def test_the_number_that_the_document_prints_meets_every_line(plan, offer, sent):
     printed = {one.id: as_printed(one.value, one.unit) for one in plan.requirements}
-    assert printed["R-META-01"] < plan.results["R-META-01"].value * (1 - 1e-8)
+    assert printed == {one.id: one.value for one in plan.requirements}
     done = told("response", offer(**{name: {"As-is value": value} for name, value in printed.items()}), "--sent", sent)
     assert done.code == 0
     assert re.search(r"R-META-01 .* 0\.0 % +met", done.out)
+    below = {name: {"As-is value": value * (1 - 2e-9)} for name, value in printed.items()}
+    assert set(ingest.response(offer(**below), sent=sent).results.values()) == {"missed"}
+
+
+def test_an_offer_on_a_form_of_format_1_is_judged_as_it_was():
+    """The form has no column `Required`: 22,405,833,113.1 B/s, printed as 22.41 GB/s, and 7,921.49 files/s, printed as 7,921.
+
+    The vendor offers those two numbers on R-READ-03 and R-META-01, which a value rounded to three digits would not accept
+    (22.5 GB/s and 7,930 files/s), and 2e-9 less than the first on R-READ-01.
+    """
+    found = ingest.response(ISSUED)
+    assert found.results == {**dict.fromkeys(found.results, "met"), "R-READ-01": "missed"}
+    offered = {one.requirement.id: (one.requirement.value, one.offered) for one in found.lines}
+    assert offered["R-READ-03"] == pytest.approx((22_405_833_113.108738, 22_405_833_113.108738), rel=1e-15)
+    assert offered["R-META-01"] == (7_921.493376, 7_921)
+    assert not found.differences
+    assert ingest.response(ISSUED, sent=ISSUED).results == found.results
+
+
+@pytest.mark.parametrize(("number", "refused"), [(None, False), (1, False), (2, False), (3, True)])
+def test_a_form_of_a_format_that_is_not_known_yet_is_refused(offer, tmp_path, number, refused):
+    """A program that drops the property leaves the columns: the offer is judged by `Required` still."""
+    content = offer().read_bytes()
+
+    def change(book) -> None:
+        book.custom_doc_props.props[:] = [] if number is None else [IntProperty(name="ingest_format", value=number)]
+
+    path = edited(content, change, tmp_path / "changed.xlsx")
+    if refused:
+        with pytest.raises(IngestError, match=r"changed\.xlsx: found format 3, expected at most 2: a newer version of ingest"):
+            ingest.response(path)
+    else:
+        assert all(one.requirement.rounded for one in ingest.response(path).lines)
 
 
 def test_reservations_are_shown_in_every_format_and_change_no_verdict(offer, sent):
@@ -113,7 +149,7 @@ def test_reservations_are_shown_in_every_format_and_change_no_verdict(offer, sen
     note = "tested with 4 of 8 clients; remark: cached | only"
     table, markdown, flat = (told("response", path, "--sent", sent, "--format", form) for form in ("table", "markdown", "csv"))
     assert [one.code for one in (table, markdown, flat)] == [0, 0, 0]
-    assert "complies; values as delivered count; 1 of 9 answers carries reservations" in table.out.splitlines()[0]
+    assert "complies; values as delivered count; 1 of 10 answers carries reservations" in table.out.splitlines()[0]
     assert note in table.out
     assert note.replace("|", r"\|") in markdown.out
     notes = {row["id"]: row["note"] for row in csv.DictReader(io.StringIO(flat.out))}
@@ -126,7 +162,7 @@ def test_other_requirements_than_were_sent_are_one_warning_and_end_with_three(of
 
     def lower(book) -> None:
         stated, shown = book[REQUIREMENTS_SHEET], book[RESPONSE_SHEET]
-        stated.cell(2, columns(stated)["Value"]).value = 1e9
+        stated.cell(2, columns(stated)["Required"]).value = 1e9
         shown.cell(2, columns(shown)["Required"]).value = 1e9
         shown.cell(3, columns(shown)["Unit"]).value = "GB/s"
 
@@ -135,7 +171,7 @@ def test_other_requirements_than_were_sent_are_one_warning_and_end_with_three(of
     assert done.code == 3
     said = f"{path}: requirements differ from {sent}: R-READ-01, R-READ-02"
     assert done.err.splitlines() == [f"ingest: warning: {said}", f"ingest: {said}"]
-    assert "R-READ-01: 'Value' of sheet 'Requirements' is 1000000000, was " in done.out
+    assert "R-READ-01: 'Required' of sheet 'Requirements' is 1000000000, was " in done.out
     assert "R-READ-02: 'Unit' of sheet 'Vendor response' is 'GB/s', was 'B/s'" in done.out
     assert ingest.response(path, sent=sent).lines[0].requirement.value > 1e10
     assert [one.id for one in ingest.response(path).differences] == ["R-READ-02"]
@@ -188,7 +224,7 @@ def test_only_what_is_meant_for_editing_is_open(workbook):
         assert sheet.sheet_state == "visible", sheet.title
         free = {cell.column_letter for row in sheet.iter_rows(min_row=2) for cell in row if not cell.protection.locked}
         opened |= {sheet.title: free} if free else {}
-    assert opened == {"Inputs": {"D"}, RESPONSE_SHEET: set("FGHIJKLMN"), "Acceptance": set("OP")}
+    assert opened == {"Inputs": {"D"}, RESPONSE_SHEET: set("FGHIJKLMN"), "Acceptance": set("QR")}
 
 
 def sheets(**changes: object) -> tuple[Sheet, dict[str, Sheet]]:

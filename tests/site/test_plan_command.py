@@ -13,7 +13,7 @@ from ingest.engine.registry import INPUTS, unit_of
 from ingest.errors import IngestError
 from ingest.requirement import PRIORITIES
 from ingest.site.requirement_wording import LINES
-from ingest.site.schema import node_at, schema, starter
+from ingest.site.schema import node_at, schema, schema_text, starter
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 HPC = str(EXAMPLES / "hpc-128-nodes.yaml")
@@ -81,7 +81,7 @@ def test_the_starter_plans_without_error_and_meets_what_it_expects(tmp_path, run
 
 def test_the_starter_and_the_schema_on_standard_output(run):
     assert run("plan", "--new").out == starter()
-    assert json.loads(run("plan", "--schema").out) == schema()
+    assert run("plan", "--schema").out == schema_text()
 
 
 def test_json_is_the_form_of_the_contract(run):
@@ -90,7 +90,8 @@ def test_json_is_the_form_of_the_contract(run):
     assert (data["schema"], data["command"]) == ("ingest/1", "plan")
     assert data["input_hash"].startswith("sha256:")
     first = data["requirements"][0]
-    assert {"id", "priority", "statement", "metric", "value", "unit", "conditions", "derivation", "assumptions"} <= first.keys()
+    names = ("id", "priority", "statement", "metric", "value", "computed", "unit", "conditions", "derivation", "assumptions")
+    assert first.keys() >= set(names)
     assert first["id"] == "R-READ-01"
     assert first["conditions"]["clients"] == 128
     assert first["conditions"]["cache"].startswith("uncached")
@@ -106,14 +107,14 @@ def test_statements_read_like_a_tender():
         assert one.statement.startswith(verb[one.priority])
         assert one.statement.endswith(".")
         assert not any(mark in one.statement for mark in "{}_")
-    found = plan.requirement("R-READ-03").statement
-    for words in ("919.8 GB/s (856.7 GiB/s)", "uncached random", "128 KiB", "128 clients", "8 threads", "30 min", "80 % fill"):
-        assert words in found
+    line = plan.requirement("R-READ-03")
+    for words in (line.display, "% sequential 1 MiB", "128 clients", "outstanding reads in all", "30 min", "80 % fill"):
+        assert words in line.statement
 
 
 def test_nothing_is_said_of_what_was_not_derived():
     text = json.dumps([one.to_dict() for one in ingest.plan(HPC, samples=0).requirements]).lower()
-    assert not any(word in text for word in ("availability", "durability", "latency"))
+    assert not any(word in text for word in ("availability", "durability"))
 
 
 @pytest.mark.parametrize("form", ["table", "markdown", "csv"])
@@ -125,11 +126,12 @@ def test_every_form_carries_every_requirement(form, run):
 
 def test_check_exits_with_three_where_an_assertion_fails(tmp_path, run):
     path = tmp_path / "site.yaml"
-    text = Path(HPC).read_text(encoding="utf-8").replace("read_bandwidth <= 2.5 TB/s", "read_bandwidth <= 500 GB/s")
+    text = Path(HPC).read_text(encoding="utf-8").replace("read_bandwidth <= 1 TB/s", "read_bandwidth <= 400 GB/s")
     path.write_text(text, encoding="utf-8")
     done = run("plan", str(path), "--check")
     assert done.code == 3
-    assert done.refusal == "expected read_bandwidth <= 500 GB/s, found 919.8 GB/s (856.7 GiB/s)"
+    shown = ingest.plan(HPC, samples=0).requirement("R-READ-03").display
+    assert done.refusal == f"expected read_bandwidth <= 400 GB/s, found {shown}"
     assert "NOT MET" in done.out
     assert run("plan", str(path)).code == 0
 
@@ -142,10 +144,12 @@ def test_explain_goes_down_to_the_catalog(run):
 
 
 def test_settings_replace_values_and_lists_ask_for_scenarios(run):
-    done = run("plan", HPC, "--set", "jobs.climate.runs=1,2,4", "--set", "storage.headroom=0%", "--format", "json")
+    settings = ("--set", "jobs.simulation.nodes=1", "--set", "jobs.cosmology.nodes=32", "--set", "storage.headroom=0%")
+    done = run("plan", HPC, "--set", "jobs.climate.runs=1,2,4", *settings, "--format", "json")
     scenarios = done.data["scenarios"]
-    assert [one["set"] for one in scenarios] == [{"jobs.climate.runs": n, "storage.headroom": "0%"} for n in (1, 2, 4)]
-    reads = [next(line["value"] for line in one["requirements"] if line["id"] == "R-READ-01") for one in scenarios]
+    fixed = {"jobs.simulation.nodes": "1", "jobs.cosmology.nodes": "32", "storage.headroom": "0%"}
+    assert [one["set"] for one in scenarios] == [{"jobs.climate.runs": n, **fixed} for n in (1, 2, 4)]
+    reads = [next(line["computed"] for line in one["requirements"] if line["id"] == "R-READ-01") for one in scenarios]
     assert reads[2] - reads[1] == pytest.approx(2 * (reads[1] - reads[0]))
 
 
@@ -162,7 +166,7 @@ def test_no_file_is_bad_usage(run):
 def test_a_difference_names_what_changed_and_why(tmp_path, run):
     before, after = tmp_path / "a.json", tmp_path / "b.json"
     run("plan", HPC, "--format", "json", "-o", str(before))
-    run("plan", HPC, "--set", "jobs.climate.runs=2", "--format", "json", "-o", str(after))
+    run("plan", HPC, "--set", "jobs.climate.runs=1", "--format", "json", "-o", str(after))
     data = run("diff", str(before), str(after), "--format", "json").data
     assert [one["name"] for one in data["written"]] == ["jobs.climate.runs"]
     read = next(one for one in data["requirements"] if one["name"] == "R-READ-01")
@@ -212,7 +216,7 @@ def test_another_job_that_decides_is_no_changed_input():
         (_broken_plan(value='"abc"'), 1, "R-1: value: found 'abc', expected a number"),
         (_broken_plan(value="NaN"), 1, "no whole JSON ('NaN is not a number')"),
         (_broken_plan(value="1e999"), 1, "R-1: value: found inf, expected a number"),
-        (_broken_plan(value="9" * 400), 1, "R-1: value: found 999"),
+        (_broken_plan(value="9" * 400), 1, "a number of 400 digits"),
         (_broken_plan(value="true"), 1, "R-1: value: found True, expected a number"),
         (_broken_plan(unit="3"), 1, "R-1: unit: found 3, expected text"),
         (_broken_plan(id="[1]"), 1, "requirement 1: id: found [1], expected text"),
@@ -232,7 +236,7 @@ def test_a_difference_refuses_what_is_no_plan(content, code, words, tmp_path, ru
 
 
 def test_a_removed_job_is_shown_as_gone():
-    site = {"clusters": {"a": {"node": "dgx-h100", "count": 4}}, "jobs": {
+    site = {"floor": "none", "clusters": {"a": {"node": "dgx-h100", "count": 4}}, "jobs": {
         "x": {"cluster": "a", "model": "resnet50", "nodes": 1, "checkpoint": {"parameters": 1e8, "waste": 0.05}},
         "y": {"cluster": "a", "model": "resnet50", "nodes": 1}}}  # fmt: skip
     less = {**site, "jobs": {"y": site["jobs"]["y"]}}
@@ -264,7 +268,8 @@ def test_jobs_that_share_nodes_in_turn_cannot_all_read_at_once():
 
 
 def test_staging_and_caching_take_reads_off_storage():
-    site = {"clusters": {"a": {"node": "dgx-h100", "count": 10}}, "datasets": {"d": {"bytes": "6 TB"}}, "jobs": {
+    site = {"floor": "none", "clusters": {"a": {"node": "dgx-h100", "count": 10}},
+        "datasets": {"d": {"bytes": "6 TB"}}, "jobs": {
         "x": {"cluster": "a", "nodes": 10, "samples_per_second": 100, "sample_bytes": 1e6, "data": "d"}}}  # fmt: skip
     streamed = 100 * 1e6 * 80
     site["jobs"]["x"]["placement"] = {"mode": "stage", "within": "10 min"}
@@ -276,8 +281,14 @@ def test_staging_and_caching_take_reads_off_storage():
     assert ingest.plan(site, samples=0).results["R-STAGE-01"].value == 10 * 6e12 / 600
     site["jobs"]["x"]["placement"] = {"mode": "cache", "hit": "75%"}
     cached = ingest.plan(site, samples=0).results
-    assert (cached["R-READ-01"].value, cached["R-READ-03"].value) == (pytest.approx(streamed / 4), streamed)
-    assert cached["R-STAGE-02"].value == pytest.approx(6e12 / 10 * 0.75)
+    assert cached["R-READ-01"].value == pytest.approx(streamed / 4)
+    # the caches of 10 nodes, each with 75 % of 6 TB, would take 75 GB/s to fill within 10 min
+    assert (cached["R-READ-03"].value, cached["R-READ-05"].value) == (streamed, streamed)
+    assert cached["R-STAGE-02"].value == pytest.approx(6e12 * 0.75)
+    site["jobs"]["x"]["placement"]["partitioned"] = True
+    shared = ingest.plan(site, samples=0).results
+    assert shared["R-READ-03"].value == pytest.approx(6e12 * 0.75 / 600)
+    assert shared["R-STAGE-02"].value == pytest.approx(6e12 / 10 * 0.75)
 
 
 def test_a_corpus_in_a_format_is_what_dataset_says():

@@ -115,9 +115,9 @@ def test_a_setting_that_cannot_be(setting, words):
 
 def test_a_range_may_be_set():
     settings = ["jobs.a.share={low: 20%, typical: 50%, high: 70%}", "jobs.a.runs=1"]
-    found = ingest.plan(SITE, set=settings, samples=2000).results["R-READ-01"]
-    whole = ingest.plan(SITE, samples=0).results["R-READ-01"].value
-    assert found.value == whole / 2
+    found = ingest.plan(SITE, set=settings, samples=2000).requirement("R-READ-01")
+    whole = ingest.plan(SITE, samples=0).computed["R-READ-01"]
+    assert found.computed == whole / 2
     assert found.low < whole / 2 < found.high
 
 

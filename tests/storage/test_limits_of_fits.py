@@ -9,7 +9,8 @@ from ingest.storage.data_path import NIC, READS, WRITES, LayerVerdict, bottlenec
 
 def verdict_at(rate):
     """The verdict on a system of 100 GB/s."""
-    asked = {"read_bandwidth": rate, "storage": "ddn-ai400x2t", "units": 1, "set": {"unit_read_bandwidth": "100 GB/s"}}
+    asked = {"read_bandwidth": rate, "storage": "ddn-ai400x2t", "units": 1, "no_spare": True}
+    asked["set"] = {"unit_read_bandwidth": "100 GB/s"}
     return ingest.fit(**asked).systems[0].verdict
 
 
@@ -55,3 +56,20 @@ def test_a_layer_holds_what_is_exactly_its_ceiling(headroom, holds):
 
 def test_without_layers_nothing_is_known_to_hold():
     assert data_path.verdict([]) is None
+
+
+@pytest.mark.parametrize("storage", ["ddn-ai400x2t", "fsx-lustre", "ceph", "nvme-gen4", "gpfs-client"])
+def test_files_to_hold_are_never_left_out_of_a_fit(storage):
+    asked = {"read_bandwidth": "5 GB/s", "capacity": "10 TB", "nodes": 4, "node": "dgx-h100", "storage": storage}
+    (found,) = ingest.fit(**asked, files="10e9").systems
+    assert found.fits is not True
+    assert "files" in found.not_known
+    (known,) = ingest.fit(**asked, files="10e9", set={"unit_files_max": "1e9", "units": 9}).systems
+    assert next(one.holds for one in known.layers if one.layer.name == "files") is False
+    assert "files" not in [one.layer.name for one in ingest.fit(**asked).systems[0].layers]
+
+
+def test_metadata_servers_are_counted_for_the_files_that_one_of_them_holds():
+    (found,) = ingest.fit(capacity="10 TB", files="10e9", storage="lustre").systems
+    assert [one.holds for one in found.layers if one.layer.name == "metadata servers"] == [True]
+    assert "files" not in [one.layer.name for one in found.layers]

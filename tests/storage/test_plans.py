@@ -7,7 +7,7 @@ import pytest
 
 import ingest
 from ingest.errors import IngestError, UsageError
-from ingest.requirement import Conditions, Requirement
+from ingest.requirement import Conditions, MixPart, Requirement
 from ingest.site.plan_file import lines_of, plan_data
 from ingest.storage.need import from_requirements
 
@@ -82,7 +82,7 @@ def test_what_never_ends_or_is_too_large_is_refused(tmp_path, monkeypatch):
     large.write_bytes(b" " * 1001)
     with pytest.raises(IngestError, match=r"larger than 1,000 bytes"):
         ingest.fit(large, storage="lustre")
-    for found, message in (("/dev/zero", "larger than 1,000 bytes"), (tmp_path, "cannot be read: Is a directory")):
+    for found, message in (("/dev/zero", "not a regular file"), (tmp_path, "cannot be read: Is a directory")):
         with pytest.raises(IngestError, match=message):
             ingest.fit(found, storage="lustre")
 
@@ -103,8 +103,10 @@ def test_lines_become_one_need_and_the_largest_counts():
 
 
 def test_the_units_of_the_plan_are_those_of_the_same_plain_numbers():
-    planned = ingest.fit(PLANS / "whole.json", storage="ddn-ai400x2").results["ddn-ai400x2"]
-    plain = ingest.fit(read_bandwidth="500GB/s", write_bandwidth="300GB/s", capacity="1PB", storage="ddn-ai400x2")
+    planned = ingest.fit(PLANS / "whole.json", storage="ddn-ai400x2", no_spare=True).results["ddn-ai400x2"]
+    plain = ingest.fit(
+        read_bandwidth="500GB/s", write_bandwidth="300GB/s", capacity="1PB", storage="ddn-ai400x2", no_spare=True
+    )
     assert planned.results["units_required"].value == plain.results["ddn-ai400x2"].results["units_required"].value == 6
     assert planned.results["io_per_second_needed"].value == pytest.approx(3.81e6, rel=0.01)
     assert planned.results["request_seconds_allowed"].value == pytest.approx(8 * 128 / (500e9 / 131072))
@@ -126,9 +128,12 @@ def test_every_kind_of_line_has_its_place():
 def test_a_site_asks_for_its_usable_bytes_and_not_for_its_raw_bytes():
     site = Path(__file__).parents[2] / "examples" / "hpc-128-nodes.yaml"
     lines = {found.id: found for found in lines_of(site, plan_data(site))}
+    # 8 + 2 strips, 97 % for data, 80 % full, one of 20 units down: 59 % of the raw capacity
     assert lines["R-CAP-02"].value > 1.5 * lines["R-CAP-01"].value
     need = from_requirements(lines.values())
-    assert need.given["required_usable_bytes"].value == lines["R-CAP-01"].value
+    # Capacity to buy includes the fill limit already: `fit` keeps nothing else free.
+    assert need.given["required_usable_bytes"].value == lines["R-CAP-03"].value
+    assert need.given["fill_limit"].value == 1
 
 
 def test_a_plan_beside_a_model_is_refused():
@@ -141,3 +146,32 @@ def test_a_plan_on_a_node_judges_the_node_too():
     named = {one.layer.name: one for one in found.layers}
     assert named["storage NIC"].ceiling == 128 * 80e9
     assert named["protocol client"].ceiling < 128 * 36.25e9
+
+
+def test_the_capacity_to_buy_sets_the_need_without_a_further_fill_limit():
+    held = Requirement("R-CAP-01", "mandatory", "s", "site_usable_bytes", 10e15, "B", Conditions("hold"))
+    bought = Requirement("R-CAP-03", "mandatory", "s", "site_capacity_to_buy", 13e15, "B", Conditions("hold"))
+    for lines in ([held, bought], [bought, held]):
+        given = from_requirements(lines).given
+        assert (given["required_usable_bytes"].value, given["fill_limit"].value) == (13e15, 1)
+    alone = from_requirements([held]).given
+    assert alone["required_usable_bytes"].value == 10e15
+    assert "fill_limit" not in alone
+
+
+def test_a_mix_of_reads_counts_by_its_requests():
+    parts = (MixPart(0.5, "read", 4096, "random"), MixPart(0.5, "read", 1_048_576, "sequential"))
+    mixed = Conditions("read", clients=8, queue_depth=100, mix=parts)
+    need = from_requirements([Requirement("A", "mandatory", "s", "m", 8e9, "B/s", mixed)])
+    requests = 4e9 / 4096 + 4e9 / 1_048_576
+    assert 8e9 / need.given["io_bytes"].value == pytest.approx(requests)
+    assert need.given["requests_in_flight_per_node"].value == 13
+    assert need.pattern == "random"
+
+
+def test_one_pattern_is_that_of_the_line():
+    lines = [line("A", 8e9, "B/s", "read", clients=8, threads=4, io_size=65536, pattern="sequential")]
+    need = from_requirements(lines)
+    assert (need.pattern, need.given["io_bytes"].value, need.given["requests_in_flight_per_node"].value) == (
+        "sequential", 65536, 4,
+    )  # fmt: skip

@@ -110,5 +110,5 @@ def test_a_comparison_of_systems_follows_its_need(books, fresh):
     shown, more = (
         [fresh[name]["Results"][f"{holds}{row}"] for row in range(2, len(judged) + 2)] for name in ("fit", "fit moved")
     )
-    assert shown == [{True: "yes", False: "NO", None: "not known"}[one] for one in judged]
+    assert shown == [{True: "yes", False: "NO", None: "unknown"}[one] for one in judged]
     assert more.count("NO") > shown.count("NO")

@@ -133,3 +133,24 @@ def test_ceilings_are_those_that_fit_gives_and_the_caption_says_from_where():
 def test_a_ceiling_that_cannot_be_drawn_is_refused(storage, message):
     with pytest.raises(IngestError, match=message):
         charts_of(ingest.plan(SITE, samples=0), [storage])
+
+
+#: Tokens of a language model: guidance decides its reads, and its checkpoints what is uncertain.
+LANGUAGE = {
+    "clusters": {"main": {"node": "dgx-h100", "count": 64}},
+    "jobs": {"language": {"model": "llama3-70b", "cluster": "main", "nodes": 64, "checkpoint": {"keep": 3}}},
+}
+
+
+@pytest.mark.parametrize(("floor", "label"), [("good", "R-READ-03, by guidance"), ("none", "R-READ-03, headroom included")])
+def test_the_aggregate_says_what_decides_it(floor, label):
+    shown = {one.name: one for one in charts_of(ingest.plan({**LANGUAGE, "floor": floor}, samples=0))}["demand"]
+    assert label in shown.title
+
+
+def test_sensitivity_is_shown_of_a_requirement_that_binds_where_there_is_one():
+    plan = ingest.plan(LANGUAGE, samples=200)
+    assert plan.requirement("R-READ-01").priority == "information"
+    assert plan.sensitivity("R-READ-01")
+    shown = {one.name: one for one in charts_of(plan)}["tornado"]
+    assert "R-WRITE-01" in shown.title

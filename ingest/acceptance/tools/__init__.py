@@ -41,11 +41,11 @@ class LoadGenerator(NamedTuple):
 #: By the suffix of their tests' ids. MLPerf Storage (`mlpstorage`) runs DLIO, whose results it leaves.
 GENERATORS = {
     "fio": LoadGenerator(fio.VERSION, fio.job_files, fio.loads),
-    "ior": LoadGenerator(ior.VERSION, ior.job_files),
+    "ior": LoadGenerator(ior.VERSION, ior.job_files, ior.loads),
     "mdtest": LoadGenerator(mdtest.VERSION, mdtest.job_files, mdtest.loads),
-    "elbencho": LoadGenerator(elbencho.VERSION, elbencho.job_files),
-    "dlio": LoadGenerator(dlio.VERSION, dlio.job_files, parameters=dlio.parameters),
-    mlpstorage.SUFFIX: LoadGenerator(mlpstorage.VERSION, mlpstorage.job_files, parameters=mlpstorage.parameters),
+    "elbencho": LoadGenerator(elbencho.VERSION, elbencho.job_files, elbencho.loads),
+    "dlio": LoadGenerator(dlio.VERSION, dlio.job_files, dlio.loads, dlio.parameters),
+    mlpstorage.SUFFIX: LoadGenerator(mlpstorage.VERSION, mlpstorage.job_files, dlio.loads, mlpstorage.parameters),
 }
 READERS = (fio.read, ior.read, mdtest.read, elbencho.read, dlio.read)
 

@@ -6,11 +6,12 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ingest.acceptance.loads import SHARED_FILES, USUAL_THREADS, Task, file_bytes
 from ingest.acceptance.pack import repeated, script
-from ingest.acceptance.test_spec import Observed, Run
+from ingest.acceptance.test_spec import Load, Observed, Run
 from ingest.acceptance.tools.parsing import group, number, parsed, table
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
@@ -21,6 +22,17 @@ VERSION = "3.0.37"
 ROTATED = """{ tail -n +2 "$HOSTS"; head -n 1 "$HOSTS"; } > "$HOSTS.rotated"
 HOSTS=$HOSTS.rotated"""
 FOLDER = "elbencho-data"
+#: New random contents for each write, so that no system reduces them.
+RANDOM = " --blockvarpct 100"
+
+
+def loads(task: Task) -> tuple[Load, ...]:
+    """The load as elbencho runs it: all clients read the whole data set."""
+    data = task.setting.data
+    if data is None or task.load.operation != "read":
+        return task.loads
+    whole = solve("read_set_bytes", {**task.given, "folders_read": data.clients})
+    return (replace(task.load, dataset_bytes=round(whole)),)
 
 
 def job_files(task: Task) -> dict[str, str]:
@@ -29,16 +41,17 @@ def job_files(task: Task) -> dict[str, str]:
     each = file_bytes(task.given_of(load), SHARED_FILES, task.bytes_per_client(load) * clients)
     paths = f'"$TARGET/file[0-{SHARED_FILES - 1}]"'
     hosts = "" if task.rehearsal else '--hostsfile "$HOSTS" '
-    common = f"elbencho {hosts}-t {load.threads} -s {each} --direct"
+    common = f"elbencho {hosts}-t {load.threads} -s {each} --direct" + (f" --iodepth {load.depth}" if load.depth > 1 else "")
     # Threads repeat their files until the time limit.
     order = "--rand --infloop " if load.pattern == "random" else "--infloop "
     result = f'--label {ident} --lat --jsonfile "$RESULTS/{ident}.run$run.json"'
     letter = {"read": "-r", "write": "-w"}[load.operation]
     run = f"{common} {letter} -b {load.io_bytes} {order}--timelimit {load.seconds:.0f} {result} {paths}"
     if load.operation == "write":
+        run += RANDOM
         lines = [*repeated(task, ".json", [run]), f"elbencho {hosts}-t 1 -F {paths}"]
         return {f"elbencho/{ident}.sh": script(ident, load.clients, task.rehearsal, lines, folder=ident)}
-    fill = f"elbencho {hosts}-t {USUAL_THREADS} -s {each} --direct -w -b {task.fill_bytes} --label fill.fill {paths}"
+    fill = f"elbencho {hosts}-t {USUAL_THREADS} -s {each} --direct -w -b {task.fill_bytes} --label fill.fill{RANDOM} {paths}"
     runs = repeated(task, ".json", [run], drops=True)
     if task.rehearsal:
         return {f"elbencho/{ident}.sh": script(ident, load.clients, True, [fill, *runs])}

@@ -1,7 +1,9 @@
 """fio: job files, start lines and results.
 
 Job files name no directory: fio would resolve it on the driver, and all servers of a shared file system would use the
-same files. Files are in the folder where fio, or its server on a client, was started.
+same files. Files are in the folder where fio, or its server on a client, was started. `servers.sh` starts the servers of a
+test of reads in a folder of links to the files that other clients filled, named for each number of threads: any number of
+clients and threads reads all of one data set.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ingest.acceptance.loads import FILES_PER_THREAD, SHARED_FILES, SMALL_FILE, Task, file_bytes
+from ingest.acceptance.loads import FILES_PER_THREAD, SHARED_FILES, SMALL_FILE, Task, file_bytes, folders_of
 from ingest.acceptance.pack import repeated, script
 from ingest.acceptance.test_spec import METADATA, Load, Observed, Run
 from ingest.acceptance.tools.parsing import named_test, number, parsed, rows, table
@@ -20,7 +22,6 @@ from ingest.errors import IngestError
 from ingest.text import comment
 
 VERSION = "3.27"
-RAMP = {"full": 60, "1node": 1}
 #: filecreate and filestat look up names; an open is a read of a one-page file, opened for it alone.
 JOB_ENGINES = {"create": "filecreate", "stat": "filestat", "open": "psync"}
 
@@ -39,7 +40,7 @@ def job_files(task: Task) -> dict[str, str]:
     """
     ident, load = task.ident, task.load
     files = {f"fio/{ident}.fio": f"{comment(f'{ident}: {task.requirement.statement}')}\n{_job(task)}"}
-    name = task.data_name if load.operation == "read" and not task.rehearsal else ident
+    name = task.data_name if task.reads and not task.rehearsal else ident
     fill, filling = _fill(task), _fill_line(name, task)
     if fill:
         files[f"fio/{name}.fill.fio"] = fill
@@ -59,10 +60,9 @@ def _job(task: Task) -> str:
         return _section("global", _shared()) + _section(task.load.name, _metadata(task, timed=True))
     common = {
         **_shared(),
-        "ioengine": "psync",
         "time_based": 1,
-        "ramp_time": RAMP[task.setting.scale],
-        "runtime": f"{task.load.seconds:g}",
+        "ramp_time": f"{task.ramp(task.load) * 1000:.0f}ms",
+        "runtime": f"{task.load.seconds:.0f}",
         "norandommap": 1,
         "randrepeat": 0,
     }
@@ -71,25 +71,41 @@ def _job(task: Task) -> str:
 
 def _shared() -> dict[str, object]:
     # fallocate would reserve files without writing them; threads of one process keep the memory of many jobs small.
-    return {"direct": 1, "thread": 1, "fallocate": "none", "unique_filename": 0}
+    # New random contents for each write, so that no system reduces them.
+    random = {"refill_buffers": 1, "buffer_compress_percentage": 0, "dedupe_percentage": 0}
+    return {"direct": 1, "thread": 1, "fallocate": "none", "unique_filename": 0, **random}
 
 
 def _data(load: Load, task: Task) -> dict[str, object]:
     rw = {"random": f"rand{load.operation}", "sequential": load.operation}[load.pattern]
-    options = {"rw": rw, "bs": load.io_bytes, "numjobs": load.threads, **_placed(load, task)}
+    engine = {"ioengine": "libaio", "iodepth": load.depth} if load.depth > 1 else {"ioengine": "psync"}
+    options = {"rw": rw, "bs": load.io_bytes, **engine, "numjobs": load.threads, **_placed(load, task)}
     return options | ({"end_fsync": 1, "unlink": 1} if load.operation == "write" else {})
 
 
 def _placed(load: Load, task: Task) -> dict[str, object]:
     """Names and sizes of the files; without `size` the threads of shared files end with EINVAL."""
-    own, dataset = task.given_of(load), task.bytes_per_client(load)
+    own, data = task.given_of(load), task.setting.data
     if load.operation == "write":
-        return _files(load.name, load, "$jobnum.$filenum", 1, file_bytes(own, load.threads, dataset))
+        return _files(load.name, load, "$jobnum.$filenum", 1, file_bytes(own, load.threads, task.bytes_per_client(load)))
+    if load.files == "shared" or data is None:
+        return _filled(load, task)
+    count = int(folders_of(load, data)["files_of_thread"])
+    each = file_bytes(own, data.files, task.bytes_per_client(load))
+    more = {"openfiles": FILES_PER_THREAD} if count > FILES_PER_THREAD else {}
+    return _files(f"{task.data_name}-{load.threads}", load, "$jobnum.$filenum", count, each) | more
+
+
+def _filled(load: Load, task: Task) -> dict[str, object]:
+    """Names and sizes of the files as they are filled."""
+    own, data = task.given_of(load), task.setting.data
     if load.files == "shared":
-        each = file_bytes(own, SHARED_FILES, dataset * task.data_clients)
-        return _files(task.data_name, load, "$filenum", SHARED_FILES, each)
-    each = file_bytes(own, FILES_PER_THREAD * load.threads, dataset)
-    return _files(task.data_name, load, "$jobnum.$filenum", FILES_PER_THREAD, each)
+        whole = task.bytes_per_client(load) * task.data_clients
+        name = load.name if task.rehearsal else task.data_name
+        return _files(name, load, "$filenum", SHARED_FILES, file_bytes(own, SHARED_FILES, whole))
+    name, count = (load.name, FILES_PER_THREAD * load.threads) if data is None else (task.data_name, data.files)
+    each = file_bytes(own, count, task.bytes_per_client(load))
+    return _files(name, load, "$jobnum.$filenum", FILES_PER_THREAD, each)
 
 
 def _files(name: str, load: Load, numbers: str, count: int, each: int) -> dict[str, object]:
@@ -110,7 +126,7 @@ def _metadata(task: Task, *, timed: bool) -> dict[str, object]:
     if load.operation != "open":
         return options
     options |= {"rw": "read", "bs": SMALL_FILE, "openfiles": 1, "size": SMALL_FILE * count}
-    return options | ({"time_based": 1, "runtime": f"{load.seconds:g}"} if timed else {})
+    return options | ({"time_based": 1, "runtime": f"{load.seconds:.0f}"} if timed else {})
 
 
 def path_job(name: str, total: int, seconds: float, io_bytes: int, threads: int, direct: bool) -> str:
@@ -135,14 +151,20 @@ def path_job(name: str, total: int, seconds: float, io_bytes: int, threads: int,
 
 def _fill(task: Task) -> str:
     """The job that writes the files of a test of reads, opens or stats; empty for other tests."""
-    load = task.load
+    load, data = task.load, task.setting.data
     if load.operation == "stat":
         how: dict[str, object] = {**_metadata(task, timed=False), "ioengine": "filecreate"}
     elif load.operation == "open":
         how = {**_metadata(task, timed=False), "rw": "write"}
-    elif load.operation == "read":
-        jobs = 1 if load.files == "shared" else load.threads
-        how = {**_placed(load, task), "ioengine": "psync", "rw": "write", "bs": task.fill_bytes, "numjobs": jobs}
+    elif task.reads:
+        # In a rehearsal each load has its own files; otherwise all loads read those of one data set.
+        common = {"ioengine": "psync", "rw": "write", "bs": task.fill_bytes, "file_service_type": "sequential"}
+        jobs = [(one, one.threads if data is None else data.files // FILES_PER_THREAD) for one in task.reads]
+        sections = [
+            _section("fill", {**_filled(one, task), **common, "numjobs": 1 if one.files == "shared" else number})
+            for one, number in (jobs if data is None else jobs[:1])
+        ]
+        return _section("global", _shared()) + "".join(sections)
     else:
         return ""
     return _section("global", _shared()) + _section("fill", {**how, "file_service_type": "sequential"})
@@ -154,7 +176,7 @@ def _section(name: str, options: Mapping[str, object]) -> str:
 
 def _fill_line(name: str, task: Task) -> str:
     """The first client writes shared files; each client writes the files in its own folder."""
-    once = task.load.operation == "read" and task.load.files == "shared"
+    once = bool(task.reads) and task.load.files == "shared"
     client = "" if task.rehearsal else ('--client="$(head -n 1 "$HOSTS")" ' if once else '--client="$HOSTS" ')
     return f'fio {client}--output=/dev/null "$here/{name}.fill.fio"'
 
@@ -202,6 +224,7 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
     requests, moved = sum(values(direction, "total_ios")), sum(values(direction, "io_bytes"))
     seconds = max(values(direction, "runtime")) / 1000
     metadata = engine or ("open" if str(options.get("openfiles")) == "1" else "")
+    depth = int(number(options.get("iodepth", 1), f"{where}: iodepth"))
     means = {"transferred_bytes": moved, "transferred_requests": requests}
     files = {"files_handled": requests, "measured_seconds": seconds or 1e-3}
     rate = solve("measured_file_rate", files) if metadata else total([_bandwidth(part, where) for part in parts[direction]])
@@ -222,7 +245,9 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
         dataset_bytes=_dataset(jobs, options, where),
         direct=str(options.get("direct", "0")) == "1",
         errors=_errors(jobs, where),
+        depth=depth if rw else None,
         latency_seconds=_latency(parts[direction], where),
+        latency_99=_latency_99(parts[direction], where),
     )
 
 
@@ -260,6 +285,13 @@ def _latency(parts: Sequence[Mapping[str, Any]], where: str) -> float | None:
     means = [table(part.get("clat_ns", {}), f"{where}: clat_ns").get("mean") for part in parts]
     known = [number(mean, f"{where}: clat_ns.mean") for mean in means if mean is not None]
     return sum(known) / len(known) / 1e9 if known else None
+
+
+def _latency_99(parts: Sequence[Mapping[str, Any]], where: str) -> float | None:
+    """Of the thread in which it is highest: 99 % of all requests are at least as fast."""
+    spreads = [table(table(part.get("clat_ns", {}), where).get("percentile") or {}, f"{where}: percentile") for part in parts]
+    known = [number(found["99.000000"], f"{where}: percentile") for found in spreads if "99.000000" in found]
+    return max(known) / 1e9 if known else None
 
 
 def _clients(jobs: Sequence[Mapping[str, Any]]) -> set[tuple[str, str]]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import zlib
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from operator import add
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from ingest.corpus.types import CorpusFile, LeftOut, SkippedFile, Tally
-from ingest.errors import IngestError, UsageError
+from ingest.errors import IngestError, UsageError, brief
 
 #: of a shard: small enough to keep all cores busy to the end, large enough to keep a ledger short
 SHARD_BYTES = 16 * 2**20
@@ -132,7 +134,9 @@ class Totals:
         self.parts.note(*counted.parts)
 
 
-FORM = "ingest-ledger/2"
+FORM = "ingest-ledger/3"
+#: How every ledger begins, whatever its format.
+KIND = FORM.rpartition("/")[0]
 #: keys of the header and what a difference means
 IDENTITY = {
     "manifest": "another corpus, or its files have changed",
@@ -186,8 +190,12 @@ class Ledger:
         try:
             entry = json.loads(line)
             if number == 1:
-                self._check(entry, identity)
-            elif "shard" in entry:
+                self._check_form(entry)
+            if entry.pop("crc32") != _crc(entry):
+                raise ValueError(line)
+            if number == 1:
+                self._check_identity(entry, identity)
+            else:
                 counted = _counted(entry)
                 self.done[counted.number] = counted
         except (ValueError, KeyError, TypeError, AttributeError):
@@ -196,9 +204,15 @@ class Ledger:
                 f"--resume: '{self.path}' line {number} is damaged, expected {expected}; set a new file"
             ) from None
 
-    def _check(self, entry: dict[str, Any], identity: dict[str, Any]) -> None:
-        if entry.get("ledger") != FORM:
+    def _check_form(self, entry: dict[str, Any]) -> None:
+        form = entry.get("ledger")
+        if form != FORM and isinstance(form, str) and form.startswith(f"{KIND}/"):
+            expected = f"expected {FORM}: another version of ingest has written it; set a new file"
+            raise IngestError(f"--resume: '{self.path}' has the format {brief(form)}, {expected}")
+        if form != FORM:
             raise IngestError(f"--resume: '{self.path}' is not a ledger of ingest measure, expected one or a new file")
+
+    def _check_identity(self, entry: dict[str, Any], identity: dict[str, Any]) -> None:
         for name, reason in IDENTITY.items():
             if entry.get(name) != identity[name]:
                 found = f"(found {entry.get(name)}, expected {identity[name]})"
@@ -212,7 +226,7 @@ class Ledger:
 
     def _append(self, entry: Mapping[str, Any]) -> None:
         try:
-            self.file.write(json.dumps(entry, separators=(",", ":")).encode("ascii") + b"\n")
+            self.file.write(_line({**entry, "crc32": _crc(entry)}) + b"\n")
             self.file.flush()
             os.fsync(self.file.fileno())
         except OSError as error:
@@ -223,10 +237,22 @@ class Ledger:
         self.file.close()
 
 
+def _line(entry: Mapping[str, Any]) -> bytes:
+    return json.dumps(entry, separators=(",", ":")).encode("ascii")
+
+
+def _crc(entry: Mapping[str, Any]) -> str:
+    """The check sum of an entry, which its line carries: one digit that a disk has changed would be another corpus."""
+    return f"{zlib.crc32(_line(entry)):08x}"
+
+
 def _counted(entry: dict[str, Any]) -> ShardCount:
     folders, extensions = ({name: _tally(row) for name, row in entry[key].items()} for key in ("folders", "extensions"))
     skipped, parts = (tuple(map(_left_out, entry[key])) for key in ("skipped", "parts"))
-    return ShardCount(int(entry["shard"]), _tally(entry["total"]), folders, extensions, skipped, parts)
+    total = _tally(entry["total"])
+    if any(reduce(Tally.plus, groups.values(), Tally()) != total for groups in (folders, extensions)):
+        raise ValueError(entry)
+    return ShardCount(int(entry["shard"]), total, folders, extensions, skipped, parts)
 
 
 def _left_out(row: list[Any]) -> SkippedFile:

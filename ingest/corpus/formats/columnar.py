@@ -57,6 +57,32 @@ def nested_column(batch: Any, steps: list[str]) -> Any:
     return pyarrow.compute.struct_field(array, steps[1:]) if steps[1:] else array
 
 
+def check_places(array: Any) -> None:
+    """Refuse an array whose offsets or indices lead outside of its buffers: Arrow would follow them, and crash.
+
+    Whether the texts are UTF-8 is not checked.
+
+    Raises:
+        pyarrow.ArrowInvalid: a file that is damaged.
+    """
+    import pyarrow
+    from pyarrow import types
+
+    array.validate()
+    if types.is_dictionary(array.type):
+        array.indices.validate(full=True)
+        check_places(array.dictionary)
+        pyarrow.DictionaryArray.from_arrays(array.indices, array.dictionary)
+    else:
+        binary = {
+            types.is_string: pyarrow.binary,
+            types.is_large_string: pyarrow.large_binary,
+            types.is_string_view: pyarrow.binary_view,
+        }
+        as_bytes = next((made() for test, made in binary.items() if test(array.type)), array.type)
+        array.view(as_bytes).validate(full=True)
+
+
 def row_texts(array: Any, first_row: int, left_out: SkippedRows) -> Iterator[bytes]:
     """Yield the texts of an array of strings, bytes or a dictionary of these; null rows are skipped."""
     import pyarrow
@@ -238,7 +264,10 @@ def arrow_texts(source: Source, text_field: str, parts: Sequence[int] | None, le
     with _refusals_of(source.path, "Arrow"):
         row = 1
         for batch, steps in _batches(source, text_field, parts):
-            yield from row_texts(nested_column(batch, steps), row, left_out)
+            batch.column(steps[0]).validate()
+            array = nested_column(batch, steps)
+            check_places(array)
+            yield from row_texts(array, row, left_out)
             row += batch.num_rows
 
 

@@ -42,6 +42,18 @@ def members(step: dict[str, Any] | None, name: str) -> list[dict[str, Any]]:
     return [inner for outer in step.get(name) or [] for inner in members(outer, name)]
 
 
+def are_steps(step: Any, name: str) -> bool:
+    """Whether `members` can read a step; the reference also loads lists in their place.
+
+    >>> are_steps({"type": "NFC"}, "normalizers"), are_steps(["NFC"], "normalizers")
+    (True, False)
+    """
+    if not step:
+        return True
+    inner = step.get(name) or [] if isinstance(step, dict) else None
+    return isinstance(inner, list) and all(are_steps(one, name) for one in inner)
+
+
 def kind(step: dict[str, Any]) -> str:
     """The type of a normalizer or pre-tokenizer."""
     return str(step.get("type"))
@@ -139,6 +151,10 @@ def convert(content: bytes, source: str) -> Converted:
         raise IngestError(f"--tokenizer: '{source}' is not valid JSON: {error}") from None
     if not isinstance(described, dict) or not isinstance(described.get("model"), dict):
         raise IngestError(f"--tokenizer: '{source}' is not a tokenizer.json: expected an object with 'model'")
+    for part, inner in (("normalizer", "normalizers"), ("pre_tokenizer", "pretokenizers")):
+        if not are_steps(described.get(part), inner):
+            expected = f"{part}: expected an object with 'type', or null"
+            raise IngestError(f"--tokenizer: '{source}' is not a tokenizer.json: {expected}")
     # The reference renumbers added tokens, other engines keep their ids: check those first.
     checked_size(largest_added_id(described, source) + 1, source, least=0)
     plain = json.dumps(without_extras(described), ensure_ascii=False).encode("utf-8", "surrogatepass")

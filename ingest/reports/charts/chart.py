@@ -54,9 +54,24 @@ class Chart(NamedTuple):
         return bytes(_converter().vegalite_to_png(dict(self.spec), scale=scale))
 
 
-def can_render() -> bool:
-    """Whether charts can be rendered: the extra `charts` is installed."""
-    return find_spec("vl_convert") is not None
+NOT_INSTALLED = "which need the package vl-convert-python: pip install 'ingest-sizing[charts]'"
+NO_ADDRESSES = "whose renderer reserves more addresses than `ulimit -v` allows"
+
+
+def lacking() -> str:
+    """Why charts cannot be rendered; empty where they can."""
+    if find_spec("vl_convert") is None:
+        return NOT_INSTALLED
+    return NO_ADDRESSES if _has_limited_addresses() else ""
+
+
+def _has_limited_addresses() -> bool:
+    """Whether the address space is limited: the renderer reserves tens of gigabytes of it, and aborts the process."""
+    try:
+        import resource
+    except ModuleNotFoundError:  # Windows has no such limit
+        return False
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 
 def _converter() -> Any:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ingest.acceptance.loads import Setting
 from ingest.acceptance.test_table import shown_by
 from ingest.engine.messages import fact_of
+from ingest.errors import listed
 from ingest.reports.charts.chart import Chart
 from ingest.reports.document.model import Block, Bullets, DerivationListing, Document, DocumentSection, Figure, Paragraph, Table
 from ingest.reports.document.tables import (
@@ -24,6 +25,7 @@ from ingest.reports.document.tables import (
 )
 from ingest.reports.labels import capitalised, label, plain, span
 from ingest.reports.texts import texts
+from ingest.sizing.checkpoint import USUAL_READERS
 from ingest.sizing.derivation_text import DerivationWriter
 from ingest.units import display
 from ingest.version import __version__
@@ -112,7 +114,8 @@ class RfpDocument:
         own: Mapping[str, Iterable[Block]] = {
             "scope": self._scope(),
             "resilience": [form("set_by_buyer", ((one, "to be set by buyer") for one in clauses()["set_by_buyer_quantities"]))],
-            "growth": [growth_table(plan.tables.get("capacity", []), {one.id: one for one in plan.requirements})],
+            "checkpoints": self._restores(),
+            "growth": [growth_table(plan.tables.get("capacity", []), {one.id: one for one in plan.requirements}, plan.rounded)],
             "acceptance": self._acceptance(),
             "response": response_tables(plan.requirements),
             "assumptions": self._assumptions(),
@@ -126,7 +129,7 @@ class RfpDocument:
             ("version", __version__),
             ("catalogs", plan.catalog.content_hash()),
             ("input", plan.input_hash),
-            *((one.id, display(one.value, one.unit)) for one in plan.requirements),
+            *((one.id, one.display) for one in plan.requirements),
         )
         reference = "-".join(_short(one) for one in (plan.input_hash, plan.catalog.content_hash()))
         subtitle = f"Requirements and response form. Made by ingest {__version__}, reference {reference} (section 12)"
@@ -175,10 +178,17 @@ class RfpDocument:
         yield form("keywords", clauses()["keywords"].items())
         yield form("terms", clauses()["terms"].items())
         yield clause("units")._replace(lead="Units.")
-        shown = [
-            (one.id, one.priority, label(one.metric), display(one.value, one.unit), spread(one)) for one in plan.requirements
-        ]
+        shown = [(one.id, one.priority, label(one.metric), one.display, spread(one)) for one in plan.requirements]
         yield form("glance", shown)
+
+    def _restores(self) -> Iterator[Block]:
+        """Who reads a checkpoint in a restore, by the jobs."""
+        jobs: dict[str, list[str]] = {}
+        for name, described in self.plan.site.section("jobs").items():
+            if "checkpoint" in described:
+                jobs.setdefault(described["checkpoint"].get("readers", USUAL_READERS), []).append(name)
+        for readers, names in jobs.items():
+            yield Paragraph(clauses()["restore"][readers].format(jobs=listed(names)), "Restore.")
 
     def _acceptance(self) -> list[Block]:
         rule = clause("tests", deviation=f"{Setting().allowed_deviation * 100:.3g} %")
@@ -228,7 +238,7 @@ class RfpDocument:
         for name in names:
             rows, looks = self.plan.tables.get(name, []), texts("document")["tables"][name]
             columns, main = looks["text_columns"], looks.get("main_columns", ())
-            yield from tables_for(looks["caption"], rows, columns, looks.get("headings", {}), main)
+            yield from tables_for(looks["caption"], rows, columns, looks.get("headings", {}), main, looks.get("widths", {}))
 
 
 def requirement(one: Requirement, test: str | None) -> list[Block]:

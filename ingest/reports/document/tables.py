@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from ingest.acceptance.accept import KINDS_OF_TOOL
-from ingest.acceptance.loads import Setting
+from ingest.acceptance.loads import Setting, kind_of
 from ingest.acceptance.test_table import LoadRow, rows_of
 from ingest.engine.registry import is_quantity, unit_of
 from ingest.reports.document.model import Block, DocumentSection, Figure, Table
@@ -15,7 +16,7 @@ from ingest.reports.labels import is_share, label
 from ingest.reports.texts import texts
 from ingest.requirement import Requirement
 from ingest.site.requirement_wording import LINES
-from ingest.units import display, request_size
+from ingest.units import display, request_size, stated
 
 #: Columns that fit a page, and rows per table where a wider table is turned.
 MOST_COLUMNS, BESIDE = 8, 5
@@ -45,6 +46,7 @@ def tables_for(
     words: Sequence[str],
     heads: Mapping[str, str],
     main: Sequence[str] = (),
+    widths: Mapping[str, float] = MappingProxyType({}),
 ) -> list[Table]:
     """Rows of plain values as text, with the columns that any row has.
 
@@ -57,6 +59,7 @@ def tables_for(
         words: the columns of text to show; others of text would repeat what another table says.
         heads: headings that differ from the usual ones.
         main: the columns of a list of many rows.
+        widths: of columns, relative to the others.
     """
     columns = tuple(dict.fromkeys(column for row in rows for column in row if _is_shown(column, rows, words)))
     if all(column in words for column in columns):
@@ -67,7 +70,8 @@ def tables_for(
     named = {column: heads.get(column) or label(column) for column in columns}
     if len(columns) <= MOST_COLUMNS:
         shown = tuple(tuple(_cell(column, row.get(column)) for column in columns) for row in rows)
-        return [Table(caption, tuple(named.values()), shown)]
+        shares = tuple(widths.get(column, 1.0) for column in columns) if widths else ()
+        return [Table(caption, tuple(named.values()), shown, shares)]
     groups = [rows[start : start + BESIDE] for start in range(0, len(rows), BESIDE)]
     return [_turned(caption if place == 0 else f"{caption} (continued)", group, named) for place, group in enumerate(groups)]
 
@@ -97,11 +101,15 @@ def quantity_text(name: str, value: float, unit: str) -> str:
     ('80 %', '2')
     >>> quantity_text("failures_per_node_second", 7.523148148e-08, "1/s/node")
     'one in 153.8 days'
+    >>> quantity_text("readers_per_gpu", 2, "1/GPU")
+    '2 per GPU'
     """
     if is_share(name, unit):
         return f"{value * 100:.3g} %"
     if unit.startswith("1/s") and 0 < value < RARE:
         return f"one in {display(1 / value, 's')}"
+    if unit.startswith("1/") and not unit.startswith("1/s"):
+        return f"{value:,.4g} per {unit.removeprefix('1/')}"
     return display(value, unit, binary=False)
 
 
@@ -124,19 +132,16 @@ def required(one: Requirement) -> str:
 
 def acceptance_table(requirements: Sequence[Requirement]) -> Table:
     """Load, repetitions and tools of each test."""
-    rows = rows_of(requirements)
-    parts = Counter((one.test, one.requirement) for one in rows)
-    return form("acceptance", (_test_row(one, mixed=parts[one.test, one.requirement] > 1) for one in rows))
+    return form("acceptance", map(_test_row, rows_of(requirements)))
 
 
-def _test_row(row: LoadRow, mixed: bool) -> tuple[str, ...]:
+def _test_row(row: LoadRow) -> tuple[str, ...]:
     load = row.load
     size = request_size(load.io_bytes) if load.io_bytes else ""
     runs = " × ".join(filter(None, (str(Setting().repeats), display(load.seconds, "s") if load.seconds else "")))
-    kind = "mixed" if mixed else load.operation
-    tools = ", ".join(tool for tool, kinds in KINDS_OF_TOOL.items() if kind in kinds)
-    least = display(load.threshold, load.unit)
-    counts = f"{load.clients:,} × {load.threads:,}"
+    tools = ", ".join(tool for tool, kinds in KINDS_OF_TOOL.items() if kind_of(row.line) in kinds)
+    least = stated(load.threshold, load.unit)
+    counts = f"{load.clients:,} × {load.threads:,} × {load.depth:,}"
     how = (f"{load.pattern} {load.operation}".strip(), counts, size, runs, tools)
     return (row.test, row.requirement, *how, least)
 
@@ -157,21 +162,32 @@ def response_tables(requirements: Sequence[Requirement]) -> Iterator[Table]:
     yield form("evidence", ((one.id, one.priority, "", "", "", "", "") for one in requirements))
 
 
-def growth_table(years: Sequence[Mapping[str, Any]], requirements: Mapping[str, Requirement]) -> Table:
+def growth_table(
+    years: Sequence[Mapping[str, Any]], requirements: Mapping[str, Requirement], rounded: Callable[[float], float]
+) -> Table:
     """Required capacity and bandwidth by year, the trigger of each step, and a column for its price.
 
     Args:
-        years: the data held by year, in base units.
+        years: the data held and the usable capacity by year, in base units.
         requirements: by id; the bandwidth of the first year, and of the last one where it grows.
+        rounded: rounds a value as the requirements are rounded.
     """
     rates = {one.id: required(one) for one in requirements.values()}
     first, grown = rates.get("R-READ-03", ""), rates.get("R-GROW-01")
     reads = [first, *(first if grown is None else NO_LESS for _ in years[1:])]
     if grown is not None:
         reads[-1] = grown
-    held = [display(year["year_usable_bytes"], "B", binary=False) for year in years]
+    columns = ("year_usable_bytes", "year_capacity_to_buy")
     rows = (
-        (str(step), str(year["name"]), held[step], reads[step], _trigger(step, years), "") for step, year in enumerate(years)
+        (
+            str(step),
+            str(year["name"]),
+            *(display(rounded(year[column]), "B", binary=False) for column in columns),
+            reads[step],
+            _trigger(step, years),
+            "",
+        )
+        for step, year in enumerate(years)
     )
     return form("growth", rows)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ingest.acceptance.verdict import PASS
 from ingest.reports.labels import plain
@@ -41,7 +41,7 @@ def acceptance_page(made: Acceptance) -> Page:
         (*test, *load) for one in made.tests for test in attributes(of_test, [one]) for load in attributes(of_load, one.loads)
     ]
     header = ("test", *of_test[1:], "load", *of_load[1:])
-    title = f"{len(made.tests)} tests for {made.site}" + (", one machine" if made.setting.rehearsal else "")
+    title = made.site + (", one machine" if made.setting.rehearsal else "") + f": {made.effort}"
     return page_of(title, sections, (header, *flat))
 
 
@@ -98,8 +98,9 @@ def measured_page(answer: PathBenchmark) -> Page:
     """The page of `ingest measure-storage`: measured rates, and the GPUs that they support."""
     rows = tuple((plain(name), _rate(item.value, item.unit)) for name, item in answer.results.items())
     trial = answer.fio_run
+    threads = f"{trial.threads} threads, {display(trial.io_bytes, 'B')} each, {display(trial.bytes, 'B')} of files"
     how = (
-        f"{trial.threads} threads, {display(trial.io_bytes, 'B')} each, {display(trial.bytes, 'B')} of files",
+        threads if len(answer.points) == 1 else f"at the knee of the largest requests: {threads}",
         "random reads, sequential writes" + (", direct I/O" if answer.direct else ", through the page cache"),
     )
     fed = tuple(
@@ -110,7 +111,36 @@ def measured_page(answer: PathBenchmark) -> Page:
     header = ("kind", "name", "gpu", "value", "unit")
     flat: list[tuple[object, ...]] = [("result", name, "", item.value, item.unit) for name, item in answer.results.items()]
     flat += [("feeds", one.model, one.gpu, one.gpus, "GPU") for one in answer.supported]
-    return Page(f"{answer.path}, measured from one machine", (Section("", ("", ""), rows, how), feeds), (header, *flat))
+    swept = _sweeps(answer) if len(answer.points) > 1 else ()
+    sections = (*swept, Section("", ("", ""), rows, how), feeds)
+    return Page(f"{answer.path}, measured from one machine", sections, (header, *flat))
+
+
+#: Length of the longest bar.
+BAR = 24
+
+
+def _sweeps(answer: PathBenchmark) -> tuple[Section, ...]:
+    """A picture of the reads for each size of request: a bar per number of threads, and the knee."""
+    return tuple(_sweep(size, [row for row in answer.rows if row["io_size"] == size]) for size in answer.sizes)
+
+
+def _sweep(size: int, rows: Sequence[Mapping[str, Any]]) -> Section:
+    best = max(row["read_bandwidth"] for row in rows)
+    shown = tuple(
+        (
+            f"{row['threads']}",
+            "█" * max(round(row["read_bandwidth"] / best * BAR), 1),
+            display(row["read_bandwidth"], "B/s", binary=False),
+            display(row["read_requests_per_second"], "1"),
+            display(row["read_latency"], "s") if "read_latency" in row else "",
+            display(row["write_bandwidth"], "B/s", binary=False),
+            "knee" if row["knee"] else "",
+        )
+        for row in rows
+    )
+    heads = ("threads", "reads", "", "IOPS", "latency", "writes", "")
+    return Section(f"Requests of {display(size, 'B')}", heads, shown)
 
 
 #: Margins above this share are shown as "over".

@@ -30,6 +30,7 @@ TITLES = {
     "datasets": "Data sets",
     "capacity": "Capacity by year",
     "metadata": "Metadata",
+    "guidance": "Guidance, workload and practice",
     "placement": "Streaming, staging, caching",
     "growth": "Bandwidth by year",
     "sensitivity": "Sensitivity",
@@ -42,10 +43,11 @@ MOST = 25
 SHOWN = {
     "jobs": ("name", "cluster", "model", "basis", "nodes", "concurrent_runs", "share_of_time", "job_read_bandwidth",
              "run_seconds"),
-    "checkpoints": ("name", "mode", "checkpoint_bytes", "checkpoint_interval", "checkpoint_stall_fraction",
+    "checkpoints": ("name", "mode", "checkpoint_bytes", "checkpoint_interval", "total_overhead",
                     "job_write_bandwidth", "job_checkpoint_bytes_held"),
-    "metadata": ("name", "job_file_opens", "job_file_creates", "job_checkpoint_files_held"),
-    "placement": ("name", "job_dataset_bytes", "staging_seconds", "node_bytes_shared", "node_nvme_bytes", "cache_hit_possible"),
+    "guidance": ("name", "cluster", "floor", "cluster_gpus", "compared_reads", "compared_writes", "compared_node_reads"),
+    "metadata": ("name", "job_file_opens", "run_file_creates", "job_checkpoint_files_held"),
+    "placement": ("name", "job_dataset_bytes", "staging_seconds", "node_bytes_shared", "node_nvme_bytes", "cached_share"),
 }  # fmt: skip
 
 
@@ -139,10 +141,12 @@ def _cell(column: str, value: Any) -> str:
 
 def requirement_wording(plan: Plan) -> tuple[tuple[object, ...], ...]:
     """One row per requirement in base units: its sentence, its value, and the conditions of its test."""
-    line = ("id", "priority", "statement", "metric", "value", "low", "high", "unit")
-    conditions = ("operation", "pattern", "clients", "threads", "io_size", "duration", "fill", "files", "cache")
-    units = {"io_size": "B", "duration": "s"}
-    heads = (f"{name} ({units[name]})" if name in units else name for name in conditions)
+    line = ("id", "priority", "statement", "metric", "value", "computed", "low", "high", "unit")
+    conditions = ("operation", "pattern", "clients", "threads", "queue_depth", "implied_latency", "latency_99", "io_size",
+                  "mix_in_words", "duration", "fill", "files", "cache")  # fmt: skip
+    units = {"implied_latency": "s", "latency_99": "s", "io_size": "B", "duration": "s"}
+    named = (name.removesuffix("_in_words") for name in conditions)
+    heads = (f"{name} ({units[name]})" if name in units else name for name in named)
     tests = attributes(conditions, (one.conditions for one in plan.requirements))
     rows = zip(attributes(line, plan.requirements), tests, plan.requirements, strict=True)
     return ((*line, *heads, "assumptions"), *((*own, *test, "; ".join(one.assumptions)) for own, test, one in rows))

@@ -176,6 +176,7 @@ TITLES = {
     "files": "Files of one checkpoint",
     "intervals": "Checkpoint overhead and write bandwidth by interval",
     "readers": "Restore, by readers",
+    "failures": "Mean time to interrupt, by published failure rate",
     "tiers": "Tiers",
     "stages": "Model states, by ZeRO stage",
     "weights": "Weights",
@@ -252,6 +253,9 @@ def entry_page(found: CatalogEntry) -> Page:
         for name, item in values.items()
         if item.where or item.note
     )
+    places += tuple(
+        f"{name}: {item.grade}, {item.source}, {item.where}".rstrip(", ") for name, item in found.statements.items()
+    )
     sections = [
         Section("", lines=tuple(f"{name}: {text}" for name, text in found.words.items())),
         Section("Values", ("name", "value", "grade", "source"), rows),
@@ -279,6 +283,8 @@ def _rates(found: CatalogEntry) -> Section:
 
 
 def _sources(found: CatalogEntry) -> tuple[str, ...]:
-    cited = dict.fromkeys(item.source for item in found.results.values())
+    cited = dict.fromkeys(
+        [*(item.source for item in found.results.values()), *(item.source for item in found.statements.values())]
+    )
     listed = (found.catalog.source(name) for name in cited)
     return tuple(f"{source.id}: {source.title}" + (f" <{source.url}>" if source.url else "") for source in listed)

@@ -8,7 +8,7 @@ from ingest.reports.workbook.styles import layouts
 
 #: The defined name of the cell that counts the inputs that differ from those of the plan.
 CHANGED = "inputs_changed"
-BANNER = "texts and rounded values are those of the plan; run `ingest plan` again"
+BANNER = "statements and conditions are those of the plan; run `ingest plan` again"
 
 
 def changed_inputs(last: int) -> CellFormula:

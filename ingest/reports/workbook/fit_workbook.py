@@ -65,16 +65,17 @@ class FitWorkbook(SizingWorkbook):
         assert shown is not None
         yield from (shown.cell(self.cells.place(row.need), judged.need), shown.unit)
         if row.ceiling is None or row.headroom is None or judged.ceiling is None:
-            yield from ("", "", "", "NO" if judged.holds is False else "not known")
+            yield from ("unknown", "", "", "NO" if judged.holds is False else "unknown")
             return
         carried = display_unit(judged.layer.ceiling, judged.ceiling, judged.unit)
         assert carried is not None
-        missed = "not known" if judged.at_least else "NO"
+        missed = "unknown" if judged.at_least or judged.unsure else "NO"
+        held = "unknown" if judged.at_most or judged.unsure else "yes"
         yield from (carried.cell(self.cells.place(row.ceiling), judged.ceiling, strong=True), carried.unit)
         headroom = self.cells.place(row.headroom)
         yield CellFormula(f"={headroom}", judged.headroom, "share")
-        holds = "yes" if judged.headroom is not None and judged.headroom >= 0 else missed
-        yield CellFormula(f'=IF({headroom} >= 0, "yes", "{missed}")', holds, "text")
+        holds = held if judged.headroom is not None and judged.headroom >= 0 else missed
+        yield CellFormula(f'=IF({headroom} >= 0, "{held}", "{missed}")', holds, "text")
 
 
 def _row(one: Fit, judged: LayerVerdict) -> LayerRow:

@@ -29,7 +29,7 @@ def shared_label(owners: Sequence[str]) -> str:
 #: Whose cells those are that concern several rows.
 SITE = "site"
 #: Groups of the site file whose values belong to no row.
-SHARED = ("storage", "test", "overlap")
+SHARED = ("storage", "reserve", "outage", "test")
 
 
 class PlanCells(Cells):

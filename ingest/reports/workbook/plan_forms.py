@@ -15,7 +15,7 @@ from ingest.reports.charts.planning import course
 from ingest.reports.labels import label, plain
 from ingest.reports.workbook.change_banner import add_banner, strike_columns
 from ingest.reports.workbook.plan_cells import PlanCells
-from ingest.reports.workbook.sheet import CellFormula, EntryCell, NumberCell, SheetWriter, result_cells, seen
+from ingest.reports.workbook.sheet import CellContent, CellFormula, EntryCell, NumberCell, SheetWriter, result_cells, seen
 from ingest.reports.workbook.styles import column_of
 from ingest.reports.workbook.table_sheets import TableSheet
 from ingest.reports.workbook.workbook_writer import WorkbookWriter
@@ -25,6 +25,7 @@ from ingest.units import display, scale_of
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
 
+    from ingest.acceptance.test_table import LoadRow
     from ingest.requirement import Requirement
     from ingest.site.plan import Plan
 
@@ -35,22 +36,23 @@ DECIMALS = "#,##0.0"
 PREFIXES = " kMGTPE"
 #: Bars of a chart; more are no longer read.
 MOST_BARS = 30
-#: Columns of a chart that have their values written above them.
-MOST_LABELS = 8
+#: Columns of a chart, of all series, that have their values written above them.
+MOST_LABELS = 12
 #: Heights in pixels: of a row of a sheet, of a chart without its bars, of one bar, of a chart of columns.
 ROW, FRAME, BAR, COLUMNS = 20, 130, 28, 320
 #: Width of a chart, and from the edge of one to that of the next, in pixels; two fill the width of a page.
 WIDTH, NEXT = 600, 620
-#: Rows of a page; charts that would be cut start a new page.
+#: Lines of a page; charts that would be cut start a new page.
 ROWS_OF_PAGE = 44
 #: Fills that differ in grey print and for colour-blind readers: dark, and light stripes.
 SOLID = {"fill": {"color": COLOURS[0]}}
+PALE = {"fill": {"color": "#FFFFFF"}, "border": {"color": COLOURS[0]}}
 STRIPED = {
     "pattern": {"pattern": "wide_upward_diagonal", "fg_color": COLOURS[1], "bg_color": "#FFFFFF"},
     "border": {"color": "#B37B00"},
 }
 TITLE = {"name_font": {"size": 12}, "overlay": False}
-READS, USABLE, RAW = "job_read_bandwidth", "year_usable_bytes", "year_raw_bytes"
+READS, CAPACITIES = "job_read_bandwidth", ("year_usable_bytes", "year_capacity_to_buy", "year_raw_bytes")
 
 
 class ChartColumn:
@@ -95,9 +97,9 @@ def add_charts(tables: Mapping[str, TableSheet], workbook: Workbook, grid: Sheet
     for place, drawn in enumerate(charts):
         drawn.chart.set_title({"name": drawn.title, **TITLE})
         drawn.chart.set_size({"width": WIDTH, "height": drawn.height})
-        grid.sheet.insert_chart(top, 0, drawn.chart, {"description": drawn.alt, "x_offset": NEXT * place})
+        grid.sheet.insert_chart(top, 0, drawn.chart, {"description": drawn.alt, "x_offset": NEXT * place, "y_offset": 4})
     further = 2 + math.ceil(max((drawn.height for drawn in charts), default=0) / ROW)
-    if last + further > ROWS_OF_PAGE:
+    if grid.lines + further > ROWS_OF_PAGE:
         grid.sheet.set_h_pagebreaks([top])
     return further
 
@@ -127,14 +129,14 @@ def _demand(table: TableSheet, workbook: Workbook) -> SheetChart:
 
 def _capacity(table: TableSheet, workbook: Workbook) -> SheetChart:
     chart = workbook.add_chart({"type": "column"})
-    columns = [ChartColumn(table, quantity) for quantity in (USABLE, RAW)]
-    for column, look in zip(columns, (SOLID, STRIPED), strict=True):
-        chart.add_series(_series(column, look, MOST_LABELS))
+    columns = [ChartColumn(table, quantity) for quantity in CAPACITIES]
+    for column, look in zip(columns, (SOLID, PALE, STRIPED), strict=True):
+        chart.add_series(_series(column, look, MOST_LABELS // len(columns)))
     chart.set_x_axis({"name": "Year", "name_font": PLAIN})
     chart.set_y_axis(_axis("Capacity", columns))
     chart.set_legend({"position": "bottom"})
     title = course(dict(zip(columns[0].names, columns[0].values, strict=True)), columns[0].unit)
-    alt = f"Column chart of usable and raw capacity by year. As planned: {title}."
+    alt = f"Column chart of the data held and of usable and raw capacity by year. As planned: {title}."
     return SheetChart(chart, title, alt, COLUMNS)
 
 
@@ -183,7 +185,9 @@ def number_format(largest: float, unit: str) -> str:
 
 
 #: The conditions on the sheet Requirements, in the order of their columns.
-CONDITIONS = ("operation", "clients", "threads", "io_size", "pattern", "files", "duration", "fill", "cache")
+CONDITIONS = ("operation", "clients", "threads", "queue_depth", "implied_latency", "latency_99", "io_size", "pattern",
+              "mix_in_words", "files", "duration", "fill", "cache")  # fmt: skip
+CONDITION_STYLES = {"fill": "share", "implied_latency": "fraction", "latency_99": "fraction"}
 #: The ends of a value, on several sheets.
 LOW, HIGH = "Low (P10)", "High (P90)"
 IN_UNIT, WHOLE = "a number in the unit of this line", "a whole number"
@@ -195,6 +199,8 @@ RULES: Mapping[str, Mapping[str, Any] | None] = {
 }
 #: The share by which a value of the response sheet is above what is required, and what it needs.
 MARGIN = "acceptance_margin"
+#: What a line requires, and what it requires where something limits it.
+ROUNDED, LIMITED = "rounded_requirement", "limited_requirement"
 #: Aggregate rate of all clients where a rate per client is required.
 OF_ALL = "rate_of_all_clients"
 
@@ -202,17 +208,17 @@ OF_ALL = "rate_of_all_clients"
 def requirements(plan: Plan, cells: PlanCells, book: WorkbookWriter) -> dict[str, int]:
     """The sheet Requirements; returns the row of each id."""
     sheet = book.sheet(form.REQUIREMENTS_SHEET)
+    letter = sheet.layout.letter(form.VALUE)
     rows: dict[str, int] = {}
     tests = shown_by(plan.requirements)
     for one in plan.requirements:
         place = cells.place(plan.steps[one.id])
-        value = CellFormula(f"={place}", one.value, "strong")
-        conditions = (
-            NumberCell(one.conditions.fill, "share") if name == "fill" else getattr(one.conditions, name) for name in CONDITIONS
-        )
+        value = CellFormula(f"={place}", float(plan.steps[one.id].value))
+        required = CellFormula(_rounded(plan, cells, one, f"{letter}{sheet.next + 1}"), one.value, "strong")
+        conditions = (_condition(one, name) for name in CONDITIONS)
         assumed = ", ".join(plain(name) for name in one.assumptions)
         shown = (one.low, one.high, tests.get(one.id, ""), assumed)
-        rows[one.id] = sheet.row(one.id, one.priority, one.statement, value, one.unit, *shown, *conditions)
+        rows[one.id] = sheet.row(one.id, one.priority, one.statement, value, one.unit, required, *shown, *conditions)
     strike_columns(sheet, "Priority", "Statement")
     strike_columns(sheet, LOW, HIGH)
     strike_columns(sheet, "Operation", "Cache rule")
@@ -221,11 +227,30 @@ def requirements(plan: Plan, cells: PlanCells, book: WorkbookWriter) -> dict[str
     return rows
 
 
+def _condition(one: Requirement, name: str) -> CellContent:
+    """One condition of a line: shares in percent, latencies with their decimals."""
+    value: CellContent = getattr(one.conditions, name)
+    if name == "cache":
+        return one.conditions.cache.partition(":")[0]  # the first page defines it
+    style = CONDITION_STYLES.get(name)
+    return value if style is None else NumberCell(value if isinstance(value, float) else None, style)
+
+
+def _rounded(plan: Plan, cells: PlanCells, one: Requirement, computed: str) -> str:
+    """The formula of what a line requires: the cell of its value, rounded up, then held to the most that it may demand."""
+    digits = cells.place(plan.known.step("significant_digits"))
+    written = cell(FORMULAS[ROUNDED].tree(), {"computed_requirement": computed, "significant_digits": digits}.__getitem__)
+    if one.id not in plan.limits:
+        return written
+    places = {ROUNDED: written.removeprefix("="), "requirement_limit": cells.place(plan.limits[one.id])}
+    return cell(FORMULAS[LIMITED].tree(), places.__getitem__)
+
+
 def results(plan: Plan, tables: Mapping[str, TableSheet], book: WorkbookWriter, lines: Mapping[str, int]) -> None:
     """The sheet Results, in units that people read, with its charts below."""
     sheet = book.sheet("Results")
     letter = sheet.layout.letter("Base value")
-    value, *ends = (column_of("plan", form.REQUIREMENTS_SHEET, head) for head in (form.VALUE, LOW, HIGH))
+    value, *ends = (column_of("plan", form.REQUIREMENTS_SHEET, head) for head in (form.REQUIRED, LOW, HIGH))
     for one in plan.requirements:
         line, known = lines[one.id], zip(ends, (one.low, one.high), strict=True)
         spread = (None if end is None else (f"{column}{line}", end) for column, end in known)
@@ -240,7 +265,7 @@ def results(plan: Plan, tables: Mapping[str, TableSheet], book: WorkbookWriter, 
 def response(plan: Plan, book: WorkbookWriter, lines: Mapping[str, int]) -> None:
     """The sheet Vendor response: only its yellow cells can be edited."""
     sheet = book.sheet(form.RESPONSE_SHEET)
-    value = column_of("plan", form.REQUIREMENTS_SHEET, form.VALUE)
+    value = column_of("plan", form.REQUIREMENTS_SHEET, form.REQUIRED)
     fields = [
         EntryCell(None, rule_of(field), "input" if field.kind in (form.NUMBER, form.COUNT) else "entry")
         for field in form.FIELDS
@@ -271,12 +296,13 @@ def margin(offered: str, required: str) -> CellFormula:
 def acceptance(plan: Plan, book: WorkbookWriter, lines: Mapping[str, int]) -> None:
     """The sheet Acceptance: load and threshold of each test, result to be filled in."""
     sheet, usual = book.sheet("Acceptance"), Setting()
-    value = column_of("plan", form.REQUIREMENTS_SHEET, form.VALUE)
+    value = column_of("plan", form.REQUIREMENTS_SHEET, form.REQUIRED)
     runs = (usual.repeats, NumberCell(usual.allowed_deviation, "share"))
     for one in rows_of(plan.requirements):
         load, clients = one.load, f"{sheet.layout.letter(form.CLIENTS)}{sheet.next + 1}"
-        threshold = CellFormula(_threshold(one.line, f"{value}{lines[one.line.id]}", clients), load.threshold)
-        request = (load.clients, load.threads, load.io_bytes)
+        threshold = CellFormula(_threshold(one, f"{value}{lines[one.line.id]}", clients), load.threshold)
+        latency = NumberCell(load.latency_99, "fraction")
+        request = (load.clients, load.threads, load.depth, latency, load.io_bytes)
         how = (load.operation, load.pattern, *request, threshold, load.unit, load.seconds)
         job = (f"{TOOL} {TOOL_VERSION}", job_file_of(one.test))
         sheet.row(one.test, one.requirement, *how, *job, *runs, EntryCell(None), EntryCell(None))
@@ -285,7 +311,8 @@ def acceptance(plan: Plan, book: WorkbookWriter, lines: Mapping[str, int]) -> No
     sheet.close()
 
 
-def _threshold(line: Requirement, value: str, clients: str) -> str:
-    """The formula of the rate that all clients of a test must reach together; a line may require it of each client."""
+def _threshold(row: LoadRow, value: str, clients: str) -> str:
+    """The formula of the rate that all clients of a load must reach together; a line may require it of each client."""
     places = {"rate_per_client": value, "clients_under_test": clients}
-    return cell(FORMULAS[OF_ALL].tree(), places.__getitem__) if line.unit.endswith("/node") else f"={value}"
+    whole = cell(FORMULAS[OF_ALL].tree(), places.__getitem__) if row.line.unit.endswith("/node") else f"={value}"
+    return whole if row.share == 1 else f"{whole} * {row.share!r}"

@@ -9,13 +9,14 @@ from ingest.engine.messages import in_site_words
 from ingest.engine.registry import Step, unit_of
 from ingest.files import garbage_collection_paused
 from ingest.reports.labels import unit_word
+from ingest.reports.texts import texts
 from ingest.reports.workbook.change_banner import CHANGED, banner, changed_inputs, strike_columns, strike_rows
 from ingest.reports.workbook.derivation_cells import FIRST, limits_of, meaning_of, size_of
 from ingest.reports.workbook.plan_cells import MOST_ALONE, SITE, PlanCells
 from ingest.reports.workbook.plan_forms import acceptance, requirements, response, results
 from ingest.reports.workbook.sheet import CellContent, CellFormula, NumberCell, SheetWriter, style_of
 from ingest.reports.workbook.styles import column_of, layouts, number_check, range_check
-from ingest.reports.workbook.table_sheets import TABLE_SHEETS, TableSheet, table_sheets, write_table
+from ingest.reports.workbook.table_sheets import TABLE_SHEETS, TableSheet, table_sheets, write_guidance, write_table
 from ingest.reports.workbook.workbook_writer import (
     WorkbookWriter,
     text_sections,
@@ -23,9 +24,9 @@ from ingest.reports.workbook.workbook_writer import (
     write_inputs,
     write_sections,
 )
-from ingest.rfp.response_form import BUYER_SHEET
+from ingest.rfp.response_form import BUYER_SHEET, FORMAT_PROPERTY
 from ingest.units import exact
-from ingest.version import __version__
+from ingest.version import FORMAT, __version__
 
 if TYPE_CHECKING:
     from ingest.engine.value import Input
@@ -67,26 +68,33 @@ class PlanWorkbook:
         self.plan = plan
         self.tables = table_sheets(plan)
         shown = [step for table in self.tables.values() for steps in table.steps for step in steps if step is not None]
-        self.cells = PlanCells([*plan.steps.values(), *shown, *behind_findings(plan), *plan.floors.values()])
+        self.cells = PlanCells([*plan.steps.values(), *shown, *behind_findings(plan), *of_rounding(plan)])
 
     def content(self) -> bytes:
         """The workbook as bytes."""
         title, plan, cells = f"Storage requirements of {self.plan.site.name}", self.plan, self.cells
         sheets = {name: one for name, one in layouts("plan").items() if name in self.tables or name not in TABLE_SHEETS}
         book = WorkbookWriter(title, sheets)
+        book.book.set_custom_property(FORMAT_PROPERTY, FORMAT)
         book.name_cells(cells)
         write_inputs(book.sheet("Inputs"), cells, self._identity, _ends, self._origin, True)
         self._calculation(book)
         self._columns(book.sheet("Columns"))
         for table in self.tables.values():
             write_table(table, cells, book)
+        write_guidance(plan, book)
         lines = requirements(plan, cells, book)
         results(plan, self.tables, book, lines)
         self._sensitivity(book.sheet("Sensitivity"))
         response(plan, book, lines)
         acceptance(plan, book, lines)
         book.evidence(plan.assumptions, plan.sources)
-        made = {"version": __version__, "catalogs": plan.catalog.content_hash(), "site_file": plan.input_hash}
+        made = {
+            "uncached": texts("document")["clauses"]["terms"]["uncached"],
+            "version": __version__,
+            "catalogs": plan.catalog.content_hash(),
+            "site_file": plan.input_hash,
+        }
         about = text_sections("plan", **made, assumed=len(plan.assumptions))
         book.read_me(title, about, book.checks(checks_of(plan, cells, self.tables, lines)), banner())
         for_buyer(plan, book)
@@ -151,6 +159,11 @@ def _ends(step: Step, _: int) -> tuple[CellContent, CellContent]:
     return low, high
 
 
+def of_rounding(plan: Plan) -> Iterator[Step]:
+    """The quantities that turn computed values into required ones, and the thresholds below which none is required."""
+    yield from (plan.known.step("significant_digits"), *plan.limits.values(), *plan.floors.values())
+
+
 def behind_findings(plan: Plan) -> Iterator[Step]:
     """The quantities that checks compare."""
     for one in plan.findings:
@@ -179,13 +192,13 @@ def checks_of(plan: Plan, cells: PlanCells, tables: Mapping[str, TableSheet], li
     yield from _ranges(cells)
     yield from _sums(cells, tables)
     yield from _findings(plan.findings, cells)
-    value, unit = (column_of("plan", "Requirements", head) for head in ("Value", "Unit"))
+    value, unit, asked = (column_of("plan", "Requirements", head) for head in ("Value", "Unit", "Required"))
     required, base = column_of("plan", "Vendor response", "Required"), column_of("plan", "Results", "Base value")
     for one in plan.requirements:
         row = lines[one.id]
         yield (one.id, *number_check(f"{value}{row}"))
         yield f"{one.id}: unit", one.unit, f'=IF(EXACT({unit}{row}, "{one.unit}"), "ok", "fails")'
-        places = ", ".join(f"{column}{row}" for column in (value, required, base))
+        places = ", ".join(f"{column}{row}" for column in (asked, required, base))
         yield (
             f"{one.id}: forms",
             "Results and Vendor response repeat the requirement",

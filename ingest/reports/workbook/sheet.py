@@ -83,6 +83,8 @@ class SheetWriter:
         self.sheet, self.styles, self.layout = sheet, styles, layout
         self._rooms = [room_of(width) for width in layout.widths]
         self.next = 1
+        #: lines of text that the rows take
+        self.lines = 0
         #: columns that hold numbers: their headings are aligned at the right
         self._numbers: set[int] = set()
         self._set_height(0, max(map(lines_of, layout.heads, layout.widths), default=1))
@@ -139,8 +141,10 @@ class SheetWriter:
             self.sheet.data_validation(row, column, row, column, dict(item.rule))
 
     def _set_height(self, row: int, lines: int) -> None:
-        if lines > 1:
-            self.sheet.set_row(row, LINE * min(lines, MOST_LINES))
+        high = min(lines, MOST_LINES)
+        self.lines += high
+        if high > 1:
+            self.sheet.set_row(row, LINE * high)
 
 
 def seen(text: str) -> str:

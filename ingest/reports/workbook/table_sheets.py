@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ingest.engine.registry import Step, unit_of
 from ingest.reports.labels import label
+from ingest.reports.workbook.change_banner import strike_columns
 from ingest.reports.workbook.plan_cells import PlanCells
 from ingest.reports.workbook.sheet import CellFormula, style_of, width_of, width_of_words
 from ingest.reports.workbook.workbook_writer import WorkbookWriter
@@ -92,6 +93,20 @@ def write_table(table: TableSheet, cells: PlanCells, book: WorkbookWriter) -> No
             for step, style in zip(steps, styles, strict=True)
         )
         sheet.row(row.name, *(str(row.words.get(word, "")) for word in words), *live)
+    sheet.close()
+
+
+#: Columns of the sheet Guidance.
+GUIDANCE = ("name", "cluster", "floor", "cluster_gpus", "compared_reads", "compared_writes", "compared_node_reads",
+            "compared_node_writes")  # fmt: skip
+
+
+def write_guidance(plan: Plan, book: WorkbookWriter) -> None:
+    """Write the sheet that compares the workload, as planned, with the guidance and with practice."""
+    sheet = book.sheet("Guidance")
+    for row in plan.tables["guidance"]:
+        sheet.row(*(row.get(column) for column in GUIDANCE))
+    strike_columns(sheet, "Level", "Writes of one node (B/s/node)")
     sheet.close()
 
 

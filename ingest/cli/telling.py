@@ -1,0 +1,21 @@
+"""Lines for the user on standard error."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+
+import click
+
+
+def tell(line: str) -> None:
+    """Print a line on standard error; what it cannot take changes neither the result nor the exit code."""
+    try:
+        click.echo(line, err=True)
+    except OSError:
+        # Python would flush the line again at exit.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        with suppress(OSError):
+            os.dup2(nowhere, sys.stderr.fileno())
+        os.close(nowhere)

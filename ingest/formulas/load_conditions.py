@@ -1,0 +1,216 @@
+"""Under which load a requirement holds: its mix, its outstanding reads, their latency, and how long it lasts."""
+
+from ingest.engine.expression import Num, ceil, maximum, minimum, total, where
+from ingest.engine.registry import formula, input_quantity
+
+#: A rounding error makes no further reader.
+ROUNDED_DOWN = 1 - 1e-9
+
+# Concurrency of a requirement line
+input_quantity("client_latency", "s", "Mean latency of one read at a client.", label="read latency at a client")
+input_quantity("medium_and_network_seconds", "s", "Latency that flash and a network round trip take together.",
+    label="latency of medium and network")  # fmt: skip
+input_quantity("latency_tail", "1", "Latency that 99 % of the reads keep, over the mean.", low=1, above=False,
+    label="99 % latency over the mean")  # fmt: skip
+input_quantity("line_bandwidth", "B/s", "Value of a requirement line.", above=False)
+input_quantity("line_clients", "node", "Clients of a requirement line.")
+input_quantity("line_request_bytes", "B", "Mean size of the requests of a requirement line.")
+input_quantity("line_queue_depth", "1", "Outstanding requests of all clients of a requirement line.")
+input_quantity("line_readers", "1", "Concurrent reads of each job of a requirement line.", above=False)
+input_quantity("part_readers", "1", "Concurrent reads of one job of a requirement line.")
+input_quantity("line_nodes", "node", "Nodes of each job of a requirement line.", above=False)
+input_quantity("part_bandwidth", "B/s", "Bandwidth of one part of a load.", above=False)
+input_quantity("parts_bandwidth", "B/s", "Bandwidths of all parts of a load.", above=False)
+input_quantity("part_share", "1", "Share of one part in the bytes of a load.", above=False)
+input_quantity("requests_per_byte", "1/B", "Requests per byte of each part of a load, times its share.", above=False)
+input_quantity("endless_seconds", "s", "Duration of a load without an end.", default=1e12)
+input_quantity("phase_seconds", "s", "Time for which the load of a requirement line lasts.", above=False)
+
+
+@formula(unit="B/s", source="definition")
+def load_bandwidth(parts_bandwidth: Num) -> Num:
+    """Bandwidth of all parts of a load.
+
+    >>> load_bandwidth([1e9, 3e9])
+    4000000000.0
+    """
+    return total(parts_bandwidth)
+
+
+@formula(unit="1", source="definition", high=1)
+def share_of_load(part_bandwidth: Num, load_bandwidth: Num) -> Num:
+    """Share of one part in the bytes of a load.
+
+    >>> share_of_load(1e9, 4e9)
+    0.25
+    """
+    return part_bandwidth / load_bandwidth
+
+
+@formula(unit="B/s", source="definition")
+def bandwidth_of_the_rest(line_bandwidth: Num, part_bandwidth: Num) -> Num:
+    """The bandwidth of a line less that of one part of its load.
+
+    >>> bandwidth_of_the_rest(30e9, 27e9)
+    3000000000.0
+    """
+    return line_bandwidth - part_bandwidth
+
+
+@formula(unit="1/B", source="definition")
+def requests_of_part(part_share: Num, read_request_bytes: Num) -> Num:
+    """Requests that one part of a load adds for each byte of the load.
+
+    >>> requests_of_part(0.5, 1000)
+    0.0005
+    """
+    return part_share / read_request_bytes
+
+
+@formula(unit="B", source="definition", label="mean request size")
+def request_bytes_of_mix(requests_per_byte: Num) -> Num:
+    """Mean size of the requests of a load of several patterns: bytes over requests.
+
+    >>> request_bytes_of_mix([0.5 / 1000, 0.5 / 1000])
+    1000.0
+    """
+    return 1 / total(requests_per_byte)
+
+
+@formula(unit="1", source="little1961", where="requests in flight are their rate times their latency")
+def readers_of_part(
+    readers_per_node: Num, nodes: Num, part_share: Num, line_bandwidth: Num, client_latency: Num, read_request_bytes: Num
+) -> Num:
+    """Concurrent reads of one job: those of its data loaders, or more where its rate needs more at the latency of a client.
+
+    >>> readers_of_part(32, 4, 1, 1e9, 0.0005, 1_000_000), readers_of_part(1, 4, 1, 100e9, 0.0005, 1_000_000)
+    (128, 52)
+    """
+    needed = part_share * line_bandwidth * client_latency / (read_request_bytes * nodes)
+    return ceil(maximum(readers_per_node, needed)) * nodes
+
+
+@formula(unit="node", source="definition")
+def load_nodes(line_nodes: Num) -> Num:
+    """Nodes of all jobs of a line, those that alternate on the same nodes counted each.
+
+    >>> load_nodes([40, 40])
+    80
+    """
+    return total(line_nodes)
+
+
+@formula(unit="node", source="definition")
+def nodes_taking_part(nodes: Num, load_nodes: Num, line_clients: Num) -> Num:
+    """Nodes of one job that take part in a line: fewer where jobs alternate on the same nodes.
+
+    >>> nodes_taking_part(40, 80, 64), nodes_taking_part(8, 24, 64)
+    (32.0, 8)
+    """
+    return nodes * minimum(1, line_clients / load_nodes)
+
+
+@formula(unit="s", source="little1961", where="latency is requests in flight over their rate")
+def latency_of_part(part_readers: Num, read_request_bytes: Num, part_share: Num, line_bandwidth: Num) -> Num:
+    """Mean latency at which the concurrent reads of one job yield its part of a bandwidth.
+
+    >>> latency_of_part(128, 1_000_000, 0.5, 64e9)
+    0.004
+    """
+    return part_readers * read_request_bytes / (part_share * line_bandwidth)
+
+
+@formula(unit="1/node", source="little1961", where="requests in flight are their rate times their latency")
+def readers_of_client(mean_latency: Num, line_bandwidth: Num, line_request_bytes: Num, line_clients: Num) -> Num:
+    """Concurrent reads of one client, the same for all clients of a line, that yield its bandwidth at a mean latency.
+
+    >>> readers_of_client(0.004, 64e9, 1_000_000, 16)
+    16
+    """
+    return ceil(mean_latency * line_bandwidth / (line_request_bytes * line_clients) * ROUNDED_DOWN)
+
+
+@formula(unit="1/node", source="definition")
+def loaders_of_client(line_readers: Num, line_clients: Num) -> Num:
+    """Concurrent operations of one client, the same for all clients of a line: those of the data loaders of all jobs.
+
+    >>> loaders_of_client([128, 64], 12)
+    16
+    """
+    return ceil(total(line_readers) / line_clients)
+
+
+@formula(unit="1", source="definition", label="outstanding reads of all clients")
+def queue_depth(readers_per_node: Num, line_clients: Num) -> Num:
+    """Outstanding reads of all clients of a line.
+
+    >>> queue_depth(16, 64)
+    1024
+    """
+    return readers_per_node * line_clients
+
+
+@formula(unit="s", source="little1961", where="latency is requests in flight over their rate", label="implied mean latency")
+def implied_latency(line_queue_depth: Num, line_request_bytes: Num, line_bandwidth: Num) -> Num:
+    """Mean latency at which so many outstanding requests yield a bandwidth.
+
+    >>> implied_latency(1024, 1_048_576, 268_435_456_000)
+    0.004
+    """
+    return line_queue_depth * line_request_bytes / line_bandwidth
+
+
+@formula(unit="s", source="definition")
+def latency_99(latency_tail: Num, mean_latency: Num) -> Num:
+    """Latency that 99 % of the requests are to keep.
+
+    >>> latency_99(5, 0.004)
+    0.02
+    """
+    return latency_tail * mean_latency
+
+
+input_quantity("mean_latency", "s", "Mean latency of the requests of a line.")
+
+
+@formula(unit="s", source="definition", label="least plausible latency")
+def least_latency(client_latency: Num, medium_and_network_seconds: Num) -> Num:
+    """Latency below which no client is known to read: of medium and network, or of a client that does better.
+
+    >>> least_latency(0.0005, 0.0003), least_latency(0.0001, 0.0003)
+    (0.0003, 0.0001)
+    """
+    return minimum(client_latency, medium_and_network_seconds)
+
+
+@formula(unit="s", source="definition", label="time for which a run reads at its bandwidth")
+def read_phase_seconds(
+    warm_up_bytes: Num, run_read_bandwidth: Num, run_cold_read_bandwidth: Num, miss_share: Num, endless_seconds: Num
+) -> Num:
+    """Time for which a run reads at its bandwidth: until its caches are full, or without an end where misses need as much.
+
+    >>> read_phase_seconds(600e9, 1e9, 15e9, 0.0, 1e12), read_phase_seconds(600e9, 14e9, 15e9, 14 / 15, 1e12)
+    (600.0, 1000000000000.0)
+    """
+    misses = run_cold_read_bandwidth * miss_share
+    return where(misses < run_read_bandwidth, warm_up_bytes / run_read_bandwidth, endless_seconds)
+
+
+@formula(unit="s", source="definition", label="time in which cold caches fill")
+def cold_phase_seconds(warm_up_bytes: Num, run_cold_read_bandwidth: Num) -> Num:
+    """Time for which a run reads at its cold bandwidth: until its caches are full.
+
+    >>> cold_phase_seconds(600e9, 15e9)
+    40.0
+    """
+    return warm_up_bytes / run_cold_read_bandwidth
+
+
+@formula(unit="s", source="io500-rules", where="each write phase lasts at least 300 s", label="duration of a test")
+def line_seconds(test_seconds: Num, shortest_test_seconds: Num, phase_seconds: Num) -> Num:
+    """Whole seconds of the test of a line: as long as its load lasts, at least a valid test, at most the time that is required.
+
+    >>> line_seconds(1800, 300, 9), line_seconds(1800, 300, 600), line_seconds(1800, 300, 86_400)
+    (300, 600, 1800)
+    """
+    return ceil(minimum(test_seconds, maximum(shortest_test_seconds, phase_seconds)) * ROUNDED_DOWN)

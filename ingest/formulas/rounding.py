@@ -1,0 +1,34 @@
+"""Numbers that people write: the value of a requirement line, rounded towards the stricter side."""
+
+from ingest.engine.expression import Num, floor, log10, maximum, minimum, round_up
+from ingest.engine.registry import formula, input_quantity
+
+input_quantity(
+    "computed_requirement", "1", "Value of a requirement line before rounding, in the unit of the line.", above=False
+)
+input_quantity("significant_digits", "1", "Significant digits of the values that requirements state.", low=2, high=3,
+    above=False, whole=True, default=3, label="significant digits of requirements")  # fmt: skip
+input_quantity("requirement_limit", "1", "Most that a requirement line may demand, in the unit of the line.", above=False)
+
+
+@formula(unit="1", source="definition", label="rounded value of a requirement")
+def rounded_requirement(computed_requirement: Num, significant_digits: Num) -> Num:
+    """Value of a requirement line, rounded up to significant digits; an excess of 1e-9, the noise of binary numbers, is none.
+
+    >>> rounded_requirement(301.2e9, 3), rounded_requirement(302_000_000_000.0001, 3), rounded_requirement(1_835_501, 2)
+    (302000000000.0, 302000000000.0, 1900000.0)
+    """
+    return round_up(
+        computed_requirement * (1 - 1e-9),
+        minimum(significant_digits, 15) - 1 - floor(log10(maximum(computed_requirement * (1 - 1e-9), 1e-9))),
+    )
+
+
+@formula(unit="1", source="definition", label="limited value of a requirement")
+def limited_requirement(rounded_requirement: Num, requirement_limit: Num) -> Num:
+    """Value of a requirement line, rounded up and then held to the most that the line may demand.
+
+    >>> limited_requirement(6.46e12, 6.45e12), limited_requirement(6.44e12, 6.45e12)
+    (6450000000000.0, 6440000000000.0)
+    """
+    return minimum(rounded_requirement, requirement_limit)

@@ -1,0 +1,157 @@
+"""The floor of a site: the level of the vendor's reference architecture that holds for the GPUs of each cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ingest.catalog.records import Gpu, Node, Storage
+from ingest.catalog.store import Catalog
+from ingest.engine.derivation_graph import QuantityRow
+from ingest.engine.registry import Step, solve
+from ingest.engine.solver import Quantities
+from ingest.errors import IngestError, listed
+from ingest.site.site_file import Site
+from ingest.sizing.evidence_ladder import from_catalog
+from ingest.sizing.rules import Finding, finding
+
+NO_FLOOR = "none"
+#: Levels that hold unless the site file names another, by preference.
+USUAL_LEVELS = ("good", "standard")
+#: What a level gives, and the field of its entry.
+FIELDS = {
+    "guidance_read_bandwidth": "read_bandwidth",
+    "guidance_write_bandwidth": "write_bandwidth",
+    "guidance_gpus": "gpus_per_unit",
+    "guidance_units": "published_units",
+    "guidance_client_read_bandwidth": "client_read_bandwidth",
+    "guidance_client_write_bandwidth": "client_write_bandwidth",
+}
+#: Observed writes of checkpoints to shared storage.
+PRACTICE = {
+    "practice_least_writes": ("practice_least_per_gpu", 5e6, "practice: least written (1 to 12 MB/s per GPU in torchtitan, "
+                              "ByteCheckpoint and Ant's GLM-65B, asynchronous)"),
+    "practice_most_writes": ("practice_most_per_gpu", 160e6, "practice: most written (BLOOM 176B on 384 GPUs, synchronous)"),
+}  # fmt: skip
+
+
+class ClusterGuidance(NamedTuple):
+    """What the reference architecture says about the GPUs of one cluster.
+
+    Attributes:
+        gpu: of the cluster.
+        levels: those that may be the floor, the lowest first.
+        floor: the one that is; None for no floor.
+        known: the quantities of the floor and of a node, which the cluster and its jobs share.
+    """
+
+    gpu: str
+    levels: tuple[Storage, ...]
+    floor: Storage | None
+    known: Quantities
+
+    @property
+    def shared(self) -> Mapping[str, Step]:
+        """The quantities as steps: one cell and one draw each."""
+        return {name: self.known.step(name) for name in self.known.given}
+
+
+NO_GUIDANCE = ClusterGuidance("", (), None, Quantities({}))
+
+
+def guidance_of(site: Site, catalog: Catalog) -> dict[str, ClusterGuidance]:
+    """The guidance for each cluster.
+
+    Raises:
+        IngestError: a level that no GPU of the site has; with its line.
+    """
+    word = site.data.get("floor")
+    found = {name: _of_cluster(name, one, site, catalog) for name, one in site.section("clusters").items()}
+    known = dict.fromkeys(level.level for one in found.values() for level in one.levels)
+    if word not in (None, NO_FLOOR, *known):
+        gpus = listed(dict.fromkeys(one.gpu for one in found.values()))
+        refused = finding("E10", words={"level": "unknown"}, level=word, gpus=gpus, known=", ".join((NO_FLOOR, *known)))
+        assert refused is not None
+        site.refuse(("floor",), refused.message())
+    return found
+
+
+def _of_cluster(name: str, described: Mapping[str, Any], site: Site, catalog: Catalog) -> ClusterGuidance:
+    try:
+        node = catalog.get(Node, described["node"])
+        gpu = catalog.get(Gpu, node.gpu)
+    except IngestError as error:
+        site.refuse(("clusters", name, "node"), str(error))
+    named = (catalog.referred(Storage, level, by=gpu.path) for level in gpu.guidance_levels)
+    levels = tuple(level for level in named if level.confirmed != "no")
+    word = site.data.get("floor")
+    by_word = {level.level: level for level in levels}
+    wanted = () if word == NO_FLOOR else ((word,) if word is not None else ()) + USUAL_LEVELS
+    floor = next((by_word[one] for one in wanted if one in by_word), None)
+    fields = {} if floor is None else {quantity: getattr(floor, field) for quantity, field in FIELDS.items()}
+    fields["storage_nic_bandwidth_per_node"] = node.storage_nic_bandwidth
+    fields["gpus_per_node"] = node.gpus_per_node
+    inputs = {quantity: from_catalog(value) for quantity, value in fields.items() if value is not None}
+    return ClusterGuidance(gpu.name, levels, floor, Quantities(inputs, name))
+
+
+def place_floors(guidance: Mapping[str, ClusterGuidance], jobs: Sequence[QuantityRow]) -> None:
+    """Give each job the guidance for its GPUs: for its reads, and where it saves checkpoints for writes and restores."""
+    for row in jobs:
+        one, known = guidance[str(row.words["cluster"])], row.known
+        known.withdraw("guidance_read_bandwidth")  # of the highest level, which `bw` compares with
+        known.adopt({name: step for name, step in one.shared.items() if name in FIELDS or name not in known.given})
+        if one.floor is not None and "restart_read_bandwidth" in known.steps:
+            known.choose("run_write_floor", "run_guidance_writes")
+            known.choose("run_restart_floor", "run_read_floor")
+
+
+def unguided(guidance: Mapping[str, ClusterGuidance], site: Site) -> Finding | None:
+    """Clusters for whose GPUs no guidance is confirmed, so that nothing holds a line above the need of the workload."""
+    without = dict.fromkeys(one.gpu for one in guidance.values() if not one.levels)
+    told = without and site.data.get("floor") != NO_FLOOR
+    return finding("W45", words={"guidance": "unconfirmed"}, gpus=listed(without)) if told else None
+
+
+def names_of(guidance: Iterable[ClusterGuidance]) -> str:
+    """The names of the levels that are the floor.
+
+    >>> names_of([])
+    ''
+    """
+    return listed(dict.fromkeys(one.floor.name for one in guidance if one.floor is not None))
+
+
+def guidance_rows(
+    guidance: Mapping[str, ClusterGuidance], clusters: Sequence[QuantityRow], site: Quantities
+) -> list[dict[str, Any]]:
+    """Every level for the GPUs of each cluster, the workload, and what large runs were seen to write."""
+    rows: list[dict[str, Any]] = []
+    gpus = 0.0
+    for row in clusters:
+        own = row.known.value("cluster_gpus")
+        gpus += own
+        for level in guidance[row.name].levels:
+            rows.append({"name": level.name, "cluster": row.name, "level": level.level, "cluster_gpus": own,
+                         "floor": "yes" if level is guidance[row.name].floor else "no", **_compared(level, own)})  # fmt: skip
+    needs = {"compared_reads": "workload_read_bandwidth", "compared_writes": "workload_write_bandwidth",
+             "compared_node_reads": "workload_node_read_bandwidth"}  # fmt: skip
+    rows.append({"name": "this workload", **{column: site.value(name) for column, name in needs.items()}})
+    for name, (quantity, value, text) in PRACTICE.items():
+        rows.append({"name": text, "compared_writes": float(solve(name, {"cluster_gpus": gpus, quantity: value}))})
+    return rows
+
+
+def _compared(level: Storage, gpus: float) -> dict[str, float]:
+    """The rates of a level for so many GPUs."""
+    given = {quantity: value.value for quantity, field in FIELDS.items() if (value := getattr(level, field)) is not None}
+    given["cluster_gpus"] = gpus
+    found = {
+        "compared_reads": float(solve("cluster_read_floor", given)),
+        "compared_writes": float(solve("cluster_write_floor", given)),
+    }
+    clients = {
+        "compared_node_reads": "guidance_client_read_bandwidth",
+        "compared_node_writes": "guidance_client_write_bandwidth",
+    }
+    return found | {column: float(given[name]) for column, name in clients.items() if name in given}

@@ -1,0 +1,393 @@
+"""The load of a requirement line: who reads what in which pattern, with how many outstanding requests, and for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ingest.engine.derivation_graph import QuantityRow
+from ingest.engine.registry import Step, solve, steps_below
+from ingest.engine.solver import Quantities
+from ingest.errors import listed
+from ingest.requirement import Conditions, MixPart
+from ingest.site.requirement_value import RequirementValue
+from ingest.site.requirement_wording import CLIENTS, RequirementTemplate
+from ingest.site.site_file import Site
+from ingest.sizing.rules import Finding, finding
+from ingest.units import display, request_size
+
+UNCACHED = (
+    "uncached: the data read are at least 1.5 times the read cache of the servers, as far as the system holds them; requests "
+    "bypass the caches of the clients, no client reads what it wrote, and caches are dropped before each run"
+)
+#: the operation whose requests are reads and writes at the same time
+MIXED = "read and write"
+#: the column of writes that end a load of reads and writes
+SAVING = "job_write_bandwidth_of_jobs"
+#: operations that a phase of a job makes as one burst, which ends with its files
+BURSTS = ("create", "open")
+#: lines whose load is that of a single job: the one with the largest entry
+OF_ONE_JOB = ("job", "run", "one")
+#: a part of a mix below this share of the bytes is counted with the largest part
+SMALLEST_SHARE = 0.01
+#: digits of a share in a mix
+SHARE_DIGITS = 3
+
+
+class LoadPart(NamedTuple):
+    """What one job adds to a load.
+
+    Attributes:
+        job: its name.
+        bandwidth: of the job, in any unit that all parts share.
+        io_size: bytes of one request.
+        pattern: `random` or `sequential`.
+        nodes: that take part.
+        readers: concurrent reads of one node: of its loaders, or as stated.
+        stated: whether the site file states the threads of a node, so that no more are counted.
+        operation: `read` or `write`.
+    """
+
+    job: str
+    bandwidth: float
+    io_size: float
+    pattern: str
+    nodes: float = 0
+    readers: float = 0
+    stated: bool = False
+    operation: str = "read"
+
+
+@dataclass(frozen=True)
+class LoadConditions:
+    """Composes the conditions of requirement lines.
+
+    Attributes:
+        site: the site.
+        known: the quantities of the whole site.
+        jobs: the rows of the jobs, by name.
+    """
+
+    site: Site
+    known: Quantities
+    jobs: Mapping[str, QuantityRow]
+
+    def conditions(self, value: RequirementValue, number: float) -> Conditions:
+        """The conditions of a line.
+
+        Args:
+            value: the line and the quantities behind it.
+            number: the value that the statement names: the outstanding requests follow from it.
+        """
+        line, fill = value.line, self.known.value("fill_limit")
+        if not line.clients:
+            return Conditions(line.operation, fill=fill if line.operation == "hold" else None)
+        entries = self.entries(value)
+        shared: dict[str, Any] = {
+            "clients": self.clients(value),
+            "duration": self.duration(value, entries),
+            "fill": fill,
+        }
+        if line.operation == "write":
+            size = int(self.known.value("write_request_bytes"))
+            return Conditions("write", io_size=size, pattern="sequential", files="file per process", **shared)
+        if line.operation == "create":
+            return Conditions("create", **shared)
+        parts = self.parts(value, entries, shared["clients"])
+        if line.operation == MIXED:
+            parts = self.mixed(parts, number, shared["clients"])
+            mix = mix_of(parts)
+            return Conditions(
+                line.operation, mix=mix, cache=UNCACHED, **self._depth(parts, mix, number, shared["clients"]), **shared
+            )
+        if line.operation == "open":
+            readers = [
+                float(solve("queue_depth", {"readers_per_node": one.readers, "line_clients": one.nodes})) for one in parts
+            ]
+            threads = solve("loaders_of_client", {"line_readers": readers, "line_clients": shared["clients"]})
+            return Conditions("open", threads=int(threads), **shared)
+        return self._reads(parts, number, shared)
+
+    def _reads(self, parts: Sequence[LoadPart], number: float, shared: Mapping[str, Any]) -> Conditions:
+        """The conditions of reads: one pattern or a mix, its outstanding requests and the latency that they imply."""
+        mix = mix_of(parts)
+        pattern: dict[str, Any] = {"mix": mix}
+        if len(mix) <= 1:
+            one = mix[0] if mix else MixPart(1, "read", int(parts[0].io_size), parts[0].pattern)
+            pattern = {"io_size": one.io_size, "pattern": one.pattern}
+        depth = self._depth(parts, mix, number, shared["clients"]) if mix and number else {}
+        return Conditions("read", cache=UNCACHED, **pattern, **depth, **shared)
+
+    def entries(self, value: RequirementValue) -> list[Step]:
+        """The entries of the jobs that take part: of all, or of the one with the largest."""
+        if value.line.clients in OF_ONE_JOB:
+            return [value.largest] if value.largest is not None else []
+        columns = (part for part in value.below if part.name == value.line.column)
+        found = {entry.owner: entry for part in columns for entry in part.inputs}
+        return list(found.values())
+
+    def clients(self, value: RequirementValue) -> int:
+        """The nodes that take part."""
+        known = self.jobs[value.job].known if value.line.clients in ("job", "run") else self.known
+        # Where the guidance alone asks for writes, all clients write.
+        return int(known.value(CLIENTS[value.line.clients]) or self.known.value("site_clients"))
+
+    def parts(self, value: RequirementValue, entries: Iterable[Step], clients: int) -> list[LoadPart]:
+        """What each job adds to a load of reads; jobs that alternate on the same nodes share these."""
+        found = [self._part(value.line, entry, clients) for entry in entries]
+        taking = [one for one in found if one.bandwidth] or found or [self._copied("", 1, clients)]
+        everyone = solve("load_nodes", {"line_nodes": [one.nodes for one in taking]})
+        shared = {"load_nodes": everyone, "line_clients": clients}
+        placed = [one._replace(nodes=float(solve("nodes_taking_part", {"nodes": one.nodes, **shared}))) for one in taking]
+        if not value.by_guidance:
+            return placed
+        if value.line.streams:
+            # The guidance asks as much for each node, whatever its job restores.
+            return [one._replace(bandwidth=one.nodes) for one in placed]
+        return self._with_guidance(value, placed, clients)
+
+    def _with_guidance(self, value: RequirementValue, parts: Sequence[LoadPart], clients: int) -> list[LoadPart]:
+        """The reads of the workload, each in its own pattern, and what the guidance adds to them, in sequence."""
+        assert value.compared is not None
+        workload, guidance = (float(one.value) for one in value.compared)
+        size = self.known.value("guidance_request_bytes")
+        taking = [one for one in parts if one.bandwidth and one.job]
+        more = float(solve("bandwidth_of_the_rest", {"line_bandwidth": guidance, "part_bandwidth": workload}))
+        added = LoadPart("", more, size, "sequential", clients, max((one.readers for one in parts), default=1))
+        return [*(scaled(taking, workload) if workload else ()), added]
+
+    def _copied(self, name: str, bandwidth: float, clients: int) -> LoadPart:
+        """Reads that belong to no loader of a job: each client copies in sequence, with as many streams as it has GPUs."""
+        streams = max(row.known.value("gpus_per_node") for row in self.jobs.values())
+        return LoadPart(name, bandwidth, self.known.value("stream_request_bytes"), "sequential", clients, streams)
+
+    def _part(self, line: RequirementTemplate, entry: Step, clients: int) -> LoadPart:
+        row = self._row(line, entry)
+        if row is None:
+            return self._copied(entry.owner, float(entry.value), clients)
+        nodes = float(clients) if line.clients in OF_ONE_JOB else row.known.value("nodes_at_once")
+        readers = None if _is_restore(line) else row.step("readers_per_node")
+        if line.streams or readers is None:
+            size, pattern = self.known.value("stream_request_bytes"), "sequential"
+            each = float(readers.value) if readers is not None else row.known.value("gpus_per_node")
+            return LoadPart(row.name, float(entry.value), size, pattern, nodes, each)
+        request = row.known.value("read_request_bytes")
+        stated = "threads" in self._job(row.name)
+        return LoadPart(row.name, float(entry.value), request, str(row.words["pattern"]), nodes, float(readers.value), stated)
+
+    def _row(self, line: RequirementTemplate, entry: Step) -> QuantityRow | None:
+        """The job of an entry; None where the entries are of data sets, which may have the names of jobs."""
+        return self.jobs.get(entry.owner) if line.column.endswith("_of_jobs") else None
+
+    def _depth(self, parts: Sequence[LoadPart], mix: Sequence[MixPart], number: float, clients: int) -> dict[str, Any]:
+        """Outstanding reads and latency of a line: no job of it has to wait longer for a read than its own readers allow."""
+        load = {"line_bandwidth": number, "line_request_bytes": mean_request(mix)}
+        shortest = min(self._latency(one, share, number) for one, share in zip(parts, shares_of(parts), strict=True))
+        given = {**load, "mean_latency": shortest, "line_clients": clients}
+        threads = max(int(solve("readers_of_client", given)), 1)
+        total = int(solve("queue_depth", {"readers_per_node": threads, "line_clients": clients}))
+        mean = float(solve("implied_latency", {**load, "line_queue_depth": total}))
+        tail = float(solve("latency_99", {"latency_tail": self.known.value("latency_tail"), "mean_latency": mean}))
+        return {"threads": threads, "queue_depth": total, "implied_latency": mean, "latency_99": tail}
+
+    def _latency(self, one: LoadPart, share: float, number: float) -> float:
+        """The mean latency that the readers of one job imply: of its loaders, or as many as its rate needs at a client."""
+        load = {
+            "readers_per_node": one.readers,
+            "nodes": one.nodes,
+            "part_share": share,
+            "line_bandwidth": number,
+            "client_latency": 0 if one.stated else self.known.value("client_latency"),
+            "read_request_bytes": one.io_size,
+        }
+        return float(solve("latency_of_part", {**load, "part_readers": float(solve("readers_of_part", load))}))
+
+    def duration(self, value: RequirementValue, entries: Sequence[Step]) -> float:
+        """The duration of a test: as long as the load of the most demanding job lasts, within the limits of `test`."""
+        line = value.line
+        limits = {name: self.known.value(name) for name in ("test_seconds", "shortest_test_seconds")}
+        if value.by_guidance and not line.streams:
+            return limits["test_seconds"]
+        if line.operation == MIXED:
+            entries = [entry for part in value.below if part.name == SAVING for entry in part.inputs]
+        largest = max(entries, key=lambda entry: float(entry.value), default=None)
+        phase = None if largest is None or not value.phase else self._phase(value.phase, largest)
+        if phase is None:
+            return limits["test_seconds"]
+        if line.operation in BURSTS:
+            return float(phase.value)
+        return float(solve("line_seconds", {**limits, "phase_seconds": float(phase.value)}))
+
+    def _phase(self, name: str, entry: Step) -> Step | None:
+        below = (part for part in steps_below([entry]) if part.name == name)
+        return next(below, None) or self.jobs[entry.owner].step(name) or self.known.find(name)
+
+    def mixed(self, parts: Sequence[LoadPart], number: float, clients: int) -> list[LoadPart]:
+        """The reads and checkpoint writes whose total is the value of a line."""
+        of_writes = {"required_bandwidth": number, "mix_share": self.known.value("mixed_write_share")}
+        written = float(solve("tested_bandwidth", of_writes))
+        reads = float(solve("bandwidth_of_the_rest", {"line_bandwidth": number, "part_bandwidth": written}))
+        size = self.known.value("write_request_bytes")
+        of_checkpoints = LoadPart("", written, size, "sequential", clients, 1, operation="write")
+        return [one for one in (*scaled(parts, reads), of_checkpoints) if one.bandwidth]
+
+    def tested(self, value: RequirementValue) -> Iterator[Step | None]:
+        """The quantities that the conditions rest on."""
+        line = value.line
+        if not line.clients:
+            return
+        if line.phase and line.operation in BURSTS:
+            return
+        yield self.known.step("test_seconds")
+        if line.phase:
+            yield self.known.step("shortest_test_seconds")
+        if line.operation == "write":
+            yield self.known.step("write_request_bytes")
+        if line.operation not in ("read", MIXED):
+            return
+        yield from map(self.known.step, ("client_latency", "latency_tail"))
+        if line.streams:
+            yield self.known.step("stream_request_bytes")
+        elif value.by_guidance:
+            yield self.known.step("guidance_request_bytes")
+        for entry in self.entries(value):
+            row = self._row(line, entry)
+            if row is None:
+                continue
+            if not line.streams and not value.by_guidance:
+                yield row.step("read_request_bytes")
+            if not _is_restore(line):
+                yield row.step("readers_per_node")
+
+    def findings(self, value: RequirementValue, conditions: Conditions) -> Iterator[Finding | None]:
+        """Whether threads that the site file states imply a latency that no client reaches."""
+        if conditions.implied_latency is None or value.line.streams:
+            return
+        stated = [entry.owner for entry in self.entries(value) if "threads" in self._job(entry.owner)]
+        if stated:
+            known = {name: self.known.value(name) for name in ("client_latency", "medium_and_network_seconds")}
+            sides = {"implied_latency": conditions.implied_latency, "least_latency": float(solve("least_latency", known))}
+            yield finding("W40", sides, {"threads": "stated"}, stated[0], line=value.line.id, jobs=listed(stated))
+
+    def fields(self, value: RequirementValue, conditions: Conditions) -> dict[str, str]:
+        """The words of a statement about its load."""
+        names = {"clients": "client", "duration": "s", "fill": "%"}
+        known = {name: getattr(conditions, name) for name in names}
+        size, threads = conditions.io_size, conditions.threads or 0
+        return {
+            "reads": _reads_in_words(conditions),
+            "mixed": "by bytes " + ", ".join(part.words for part in conditions.mix),
+            "io": "" if size is None else request_size(size),
+            "threads": f"{threads} thread{'' if threads == 1 else 's'}",
+            "depth": _depth_in_words(conditions),
+            "filling": self._filling(value),
+            **{name: display(number, names[name]) for name, number in known.items() if number is not None},
+        }
+
+    def _filling(self, value: RequirementValue) -> str:
+        """What the jobs with caches read in the load of a line: what fills their caches, what misses them, or all."""
+        if value.line.phase != "read_phase_seconds" or value.by_guidance:
+            return ""
+        named: dict[str, list[str]] = {}
+        for entry in self.entries(value):
+            phase = self.jobs[entry.owner].step("read_phase_seconds")
+            if phase is not None:
+                named.setdefault(self._read_while(self.jobs[entry.owner].known, float(phase.value)), []).append(entry.owner)
+        return "".join(f"; {words.format(listed(jobs))}" for words, jobs in named.items())
+
+    def _read_while(self, known: Quantities, phase: float) -> str:
+        if phase >= self.known.value("endless_seconds"):
+            return "reads of {} that miss the caches"
+        if known.value("run_read_bandwidth") < known.value("run_cold_read_bandwidth"):
+            return "caches of {} fill within " + display(known.value("warm_up_seconds"), "s")
+        return "first epoch of {}, cold caches"
+
+    def _job(self, name: str) -> Mapping[str, Any]:
+        described: Mapping[str, Any] = self.site.section("jobs").get(name, {})
+        return described
+
+
+def _is_restore(line: RequirementTemplate) -> bool:
+    """Whether checkpoints are read: one reader for each GPU, instead of those of the data loaders."""
+    return line.streams and line.clients != "staging"
+
+
+def shares_of(parts: Sequence[LoadPart]) -> list[float]:
+    """The share of each part in the bytes of a load."""
+    return _shares([one.bandwidth for one in parts])
+
+
+def scaled(parts: Sequence[LoadPart], bandwidth: float) -> list[LoadPart]:
+    """The parts of a load that have a bandwidth, in the same proportion, with another total.
+
+    >>> [one.bandwidth for one in scaled([LoadPart("a", 3, 1, "random"), LoadPart("b", 1, 1, "random")], 8e9)]
+    [6000000000.0, 2000000000.0]
+    """
+    taking = [one for one in parts if one.bandwidth]
+    shares = shares_of(taking) if taking else []
+    given = [{"required_bandwidth": bandwidth, "mix_share": share} for share in shares]
+    return [one._replace(bandwidth=float(solve("tested_bandwidth", of))) for one, of in zip(taking, given, strict=True)]
+
+
+def _shares(bandwidths: Sequence[float]) -> list[float]:
+    whole = solve("load_bandwidth", {"parts_bandwidth": list(bandwidths)})
+    return [float(solve("share_of_load", {"part_bandwidth": one, "load_bandwidth": whole})) for one in bandwidths]
+
+
+def mean_request(mix: Sequence[MixPart]) -> float:
+    """The mean request size of a load as it is stated: bytes over requests."""
+    requests = [solve("requests_of_part", {"part_share": one.share, "read_request_bytes": one.io_size}) for one in mix]
+    return float(solve("request_bytes_of_mix", {"requests_per_byte": requests}))
+
+
+def mix_of(parts: Sequence[LoadPart]) -> tuple[MixPart, ...]:
+    """The mix of a load by bytes: equal patterns merged, the smallest counted with the largest, shares that add up to 1.
+
+    >>> large, small = LoadPart("a", 3e9, 1_048_576, "sequential"), LoadPart("b", 1e9, 4096, "random")
+    >>> [(part.share, part.io_size) for part in mix_of([large, small, LoadPart("c", 1, 512, "random")])]
+    [(0.75, 1048576), (0.25, 4096)]
+    """
+    sums: dict[tuple[str, int, str], float] = {}
+    for one in parts:
+        kind = (one.operation, int(one.io_size), one.pattern)
+        sums[kind] = sums.get(kind, 0) + one.bandwidth
+    if not any(sums.values()):
+        return ()
+    shares = {kind: round(share, SHARE_DIGITS) for kind, share in zip(sums, _shares([*sums.values()]), strict=True)}
+    first, *others = sorted(shares, key=shares.__getitem__, reverse=True)
+    kept = [kind for kind in others if shares[kind] >= SMALLEST_SHARE]
+    rest = round(1 - sum(shares[kind] for kind in kept), SHARE_DIGITS)
+    return tuple(MixPart(share, *kind) for share, kind in [(rest, first), *((shares[kind], kind) for kind in kept)])
+
+
+def _reads_in_words(conditions: Conditions) -> str:
+    """The requests of a line.
+
+    >>> _reads_in_words(Conditions("read", io_size=1_048_576, pattern="sequential"))
+    'sequential 1 MiB reads'
+    """
+    if not conditions.mix:
+        return f"{conditions.pattern} {request_size(conditions.io_size)} reads" if conditions.io_size else "reads"
+    several = len({part.operation for part in conditions.mix}) > 1
+    named = [part.words if several else part.requests for part in conditions.mix]
+    return f"reads (by bytes {', '.join(named)})"
+
+
+def _depth_in_words(conditions: Conditions) -> str:
+    """The outstanding reads of a line and the latency that they imply."""
+    if not conditions.queue_depth or conditions.implied_latency is None or conditions.latency_99 is None:
+        return ""
+    each = f" in all ({conditions.threads:,} per client)" if conditions.clients != 1 else ""
+    what = "reads" if conditions.operation == "read" else "requests"
+    mean, tail = (_latency_in_words(one) for one in (conditions.implied_latency, conditions.latency_99))
+    return f"with at most {conditions.queue_depth:,} outstanding {what}{each}, mean latency at most {mean}, 99 % within {tail},"
+
+
+def _latency_in_words(seconds: float) -> str:
+    """A latency with three digits.
+
+    >>> _latency_in_words(0.025864), _latency_in_words(0.0005), _latency_in_words(32.7)
+    ('25.9 ms', '0.5 ms', '32.7 s')
+    """
+    return f"{seconds * 1000:.3g} ms" if seconds < 1 else display(float(f"{seconds:.3g}"), "s")

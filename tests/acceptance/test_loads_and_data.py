@@ -1,0 +1,299 @@
+"""What a test issues and reads: queue depths, ramps, bursts, and data that no cache serves, each limit from both sides."""
+
+import json
+import os
+import re
+import subprocess
+
+import pytest
+from plans import line, plan
+
+import ingest
+from ingest.acceptance.loads import Setting, loads_of
+from ingest.acceptance.test_spec import TOOLS
+from ingest.requirement import Conditions, Requirement
+
+TB = 10**12
+
+
+def requirement(value=1e9, unit="B/s", ident="R-READ-01", priority="mandatory", metric="rate", **conditions):
+    conditions = {"operation": "read", "clients": 4, "io_size": 2**20} | conditions
+    return Requirement(ident, priority, "s", metric, value, unit, Conditions(**conditions))
+
+
+def depths(**conditions):
+    (load,) = loads_of(requirement(**conditions), "T", Setting())
+    return load.threads, load.depth
+
+
+@pytest.mark.parametrize(
+    ("threads", "depth", "expected"),
+    [
+        # Four clients: without a queue depth, each thread has one request.
+        (8, None, (8, 1)),
+        (64, None, (64, 1)),
+        # 65 threads are more than 64: queues of two, in as many threads as stay within 65.
+        (65, None, (32, 2)),
+        (8, 32, (8, 1)),
+        # 33 / 4 = 8.25: a ceiling, so 8 and not 16; 36 / 4 = 9 in at most 8 threads: 4 x 2.
+        (8, 33, (4, 2)),
+        (8, 36, (4, 2)),
+        (8, 64, (8, 2)),
+        (200, 800, (50, 4)),
+        (8, 4, (1, 1)),
+        (8, 3, (1, 1)),
+    ],
+)
+def test_threads_and_queues_reach_the_depth_of_a_line_and_stay_below_it(threads, depth, expected):
+    assert depths(threads=threads, queue_depth=depth) == expected
+
+
+def made_of(folder, lines, **options):
+    rows = [json.loads(json.dumps(one.to_dict())) for one in lines]
+    path = folder / "p.json"
+    path.write_text(json.dumps({"schema": "ingest/1", "requirements": rows}))
+    return ingest.accept(path, folder / "tests", force=True, **options)
+
+
+def job(test, name=None):
+    text = test.files[name or f"fio/{test.id}.fio"]
+    return dict(pair.split("=", 1) for pair in text.splitlines() if "=" in pair)
+
+
+def test_a_queue_takes_the_asynchronous_engine(tmp_path):
+    made = made_of(tmp_path, [requirement(threads=8, queue_depth=64)], tool=["fio", "ior", "elbencho"])
+    found = job(made.results["T-READ-01-fio"])
+    assert (found["ioengine"], found["iodepth"], found["numjobs"]) == ("libaio", "2", "8")
+    assert "-t 8 -s" in made.results["T-READ-01-elbencho"].files["elbencho/T-READ-01-elbencho.sh"]
+    assert "--iodepth 2 " in made.results["T-READ-01-elbencho"].files["elbencho/T-READ-01-elbencho.sh"]
+    # IOR has processes alone: sixteen on each of four clients.
+    assert "mpirun -np 64 -N 16 " in made.results["T-READ-01-ior"].files["ior/T-READ-01-ior.sh"]
+    assert made.results["T-READ-01-fio"].implied["requests_in_flight.read"] == 64
+
+
+def test_threads_that_suffice_need_no_asynchronous_engine(tmp_path):
+    found = job(made_of(tmp_path, [requirement(threads=8, queue_depth=32)]).results["T-READ-01-fio"])
+    assert found["ioengine"] == "psync"
+    assert "iodepth" not in found
+
+
+# At most a fifth of the duration, and at most a minute.
+@pytest.mark.parametrize(("duration", "ramp"), [(1800, "60000ms"), (300, "60000ms"), (299, "59800ms"), (10, "2000ms")])
+def test_the_ramp_of_a_short_test_is_a_fifth(tmp_path, duration, ramp):
+    found = job(made_of(tmp_path, [requirement(duration=duration)]).results["T-READ-01-fio"])
+    assert (found["ramp_time"], found["runtime"]) == (ramp, f"{duration}")
+
+
+@pytest.mark.parametrize(("duration", "seconds"), [(300, "300"), (300.0001, "301"), (681.38, "682"), (2_000_000, "2000000")])
+def test_tools_get_whole_seconds_and_never_fewer(tmp_path, duration, seconds):
+    made = made_of(tmp_path, [requirement(duration=duration)], tool=["fio", "ior"])
+    assert job(made.results["T-READ-01-fio"])["runtime"] == seconds
+    assert f"-D {seconds} -O minTimeDuration={seconds} " in made.results["T-READ-01-ior"].files["ior/T-READ-01-ior.sh"]
+
+
+# 4,000 files within 10 s by four clients: 1,000 of each in eight threads.
+@pytest.mark.parametrize(
+    ("rate", "duration", "each"),
+    [(400, 10, 125), (4, 10, 2), (4, 60, 8), (4, 61, 125), (400, 61, 763)],
+)
+def test_creates_within_a_minute_are_a_burst_of_just_the_files_of_the_line(tmp_path, rate, duration, each):
+    made = made_of(tmp_path, [requirement(rate, "file/s", "R-META-02", operation="create", duration=duration, io_size=None)])
+    test = made.results["T-META-02-fio"]
+    assert job(test)["nrfiles"] == f"{each}"
+    assert test.loads[0].handled == each * 8 * 4 >= rate * duration
+
+
+def test_mdtest_creates_a_burst_in_one_pass(tmp_path):
+    lines = [requirement(400, "file/s", "R-META-02", operation="create", duration=10, io_size=None)]
+    made = made_of(tmp_path, lines, tool="mdtest")
+    assert " -n 125 -i 1 " in made.results["T-META-02-mdtest"].files["mdtest/T-META-02-mdtest.sh"]
+
+
+def capacity(value, metric, fill=None):
+    ident = "R-CAP-03" if "buy" in metric else "R-CAP-01"
+    return requirement(value, "B", ident, metric=metric, operation="hold", fill=fill, clients=None, io_size=None)
+
+
+# 1.5 times 100 TB of cache are 150 TB of data: of 187.5 TB to buy, at 80 % in use, or of 150 TB of data held.
+@pytest.mark.parametrize(
+    ("metric", "value", "short"),
+    [
+        ("site_capacity_to_buy", 187.5 * TB, False),
+        ("site_capacity_to_buy", 187.0 * TB, True),
+        ("site_usable_bytes", 150 * TB, False),
+        ("site_usable_bytes", 149 * TB, True),
+    ],
+)
+def test_data_never_exceed_what_the_planned_system_holds(tmp_path, metric, value, short):
+    lines = [requirement(fill=0.8), requirement(10e9, ident="R-WRITE-01", operation="write"), capacity(value, metric)]
+    made = made_of(tmp_path, lines, server_cache=f"{100 * TB} B")
+    data = made.setting.data
+    room = value * (0.8 if "buy" in metric else 1)
+    assert data.all_bytes == pytest.approx(min(150 * TB, room))
+    assert data.all_bytes <= room * (1 + 1e-9)
+    assert any("tests that no cache serves need 150 TB" in text for text in made.warnings) == short
+    # 10 GB/s fill 150 TB in 15,000 s.
+    assert data.fill_seconds == pytest.approx(data.all_bytes / 10e9)
+
+
+def test_capacity_to_buy_comes_before_data_held(tmp_path):
+    lines = [requirement(fill=0.5), capacity(100 * TB, "site_usable_bytes"), capacity(300 * TB, "site_capacity_to_buy")]
+    assert made_of(tmp_path, lines).setting.data.room == 150 * TB
+
+
+@pytest.mark.parametrize(
+    ("read", "held", "cache"),
+    [
+        # 25 s of 1 GB/s, or a thousandth of the capacity where that is more.
+        (1e9, 24 * TB, 25e9),
+        (1e9, 26 * TB, 26e9),
+    ],
+)
+def test_an_unknown_server_cache_is_assumed_and_listed(tmp_path, read, held, cache):
+    growth = requirement(1e12, ident="R-GROW-01", priority="target")
+    made = made_of(tmp_path, [requirement(read), growth, capacity(held, "site_usable_bytes")])
+    assert made.setting.server_cache == pytest.approx(cache)
+    assert made.setting.data.all_bytes == pytest.approx(1.5 * cache)
+    (row,) = [one for one in made.to_dict()["assumptions"] if one["name"] == "server_cache_bytes"]
+    assert (row["value"], row["grade"]) == (pytest.approx(cache), "assumed")
+    assert "set --server-cache" in row["why"]
+
+
+def test_a_test_on_fewer_clients_reads_as_much_as_one_on_all(tmp_path):
+    lines = [requirement(clients=64), requirement(clients=20, ident="R-READ-02"), requirement(clients=1, ident="R-READ-04")]
+    made = made_of(tmp_path, lines, server_cache=f"{40 * TB} B")
+    sizes = {test.requirement: test.loads[0].dataset_bytes for test in made.tests}
+    # 20 clients read three folders each, 60 of 64; one client reads 63, without its own.
+    each = made.setting.data.bytes_per_client
+    assert each == pytest.approx(60 * TB / 60)
+    assert sizes["R-READ-01"] == pytest.approx(64 * each)
+    assert sizes["R-READ-02"] == pytest.approx(60 * each)
+    assert sizes["R-READ-04"] == pytest.approx(63 * each)
+    assert "`sh fio/servers.sh read 20`" in (tmp_path / "tests/README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("fill", "written"),
+    [
+        # 1 GB/s of four clients for 1,800 s are 450 GB each; half of a tenth of 40 TB is 0.5 TB each, of 5 % is 0.25 TB.
+        (0.9, 450e9),
+        (0.95, 250e9),
+    ],
+)
+def test_written_files_leave_room(tmp_path, fill, written):
+    lines = [requirement(operation="write", ident="R-WRITE-01", fill=fill), capacity(40 * TB, "site_capacity_to_buy", fill)]
+    found = job(made_of(tmp_path, lines).results["T-WRITE-01-fio"])
+    assert int(found["size"]) * int(found["numjobs"]) == pytest.approx(written, rel=1e-3)
+
+
+def test_nothing_that_is_written_can_be_reduced(tmp_path):
+    made = ingest.accept(plan(tmp_path), tmp_path / "tests", tool=["fio", "ior", "elbencho"])
+    jobs = [text for test in made.tests for name, text in test.files.items() if name.endswith(".fio")]
+    assert len(jobs) > 9
+    for text in jobs:
+        for option in ("refill_buffers=1", "buffer_compress_percentage=0", "dedupe_percentage=0"):
+            assert f"\n{option}\n" in text
+    scripts = [text for test in made.tests for name, text in test.files.items() if re.search("(ior|elbencho)/.*sh$", name)]
+    writes = [row for text in scripts for row in text.splitlines() if re.search(r"(ior|elbencho) .* -w ", row)]
+    assert len(writes) >= 4
+    assert all("-l random " in row or "--blockvarpct 100" in row for row in writes)
+
+
+@pytest.mark.parametrize(
+    ("ident", "operation", "unit"),
+    [
+        ("R-LOAD-01", "write", "B/s"),
+        ("R-PREP-01", "read", "B/s"),
+        ("R-START-01", "read", "B/s"),
+        ("R-START-02", "open", "file/s"),
+        ("R-READ-05", "read", "B/s"),
+    ],
+)
+def test_new_lines_have_tests(tmp_path, ident, operation, unit):
+    size = {} if unit == "B/s" else {"io_size": None}
+    made = made_of(tmp_path, [requirement(1e9, unit, ident, operation=operation, duration=60, **size)])
+    assert [(test.requirement, test.loads[0].operation, test.loads[0].seconds) for test in made.tests] == [
+        (ident, operation, 60)
+    ]
+
+
+def test_capacity_to_buy_has_no_performance_test(tmp_path):
+    made = made_of(tmp_path, [requirement(), capacity(TB, "site_capacity_to_buy")])
+    assert "capacity is not timed" in made.untested["R-CAP-03"]
+
+
+def test_the_first_lines_state_the_whole_effort(tmp_path):
+    lines = [requirement(duration=300), requirement(ident="R-WRITE-01", operation="write", duration=600)]
+    made = made_of(tmp_path, lines, server_cache="24 GB")
+    # 3 x (300 + 60) + 3 x (600 + 60) s = 3,060 s; 36 GB at 1 GB/s.
+    assert made.run_seconds == 3060
+    assert "fio fills 36 GB in 36 s at the required write rate" in made.effort
+    assert (tmp_path / "tests/README.md").read_text().splitlines()[2] == f"{made.effort}."
+
+
+def test_fio_alone_is_the_default_and_times_every_line(tmp_path):
+    made = ingest.accept(plan(tmp_path), tmp_path / "tests")
+    assert {test.tool for test in made.tests} == {"fio"}
+    every = ingest.accept(plan(tmp_path), tmp_path / "every", tool=TOOLS)
+    assert {test.requirement for test in made.tests} == {test.requirement for test in every.tests}
+
+
+def test_dlio_keeps_the_rule_of_its_benchmark(tmp_path):
+    # Five times 1 GiB of four clients: 21.5 GB of data held, or no test.
+    options = {"tool": ["fio", "dlio"], "client_memory": "1 GiB", "server_cache": "1 GB"}
+    lines = [requirement(1e9, pattern="random"), capacity(20 * 2**30, "site_usable_bytes")]
+    made = made_of(tmp_path, lines, **options)
+    sizes = {test.id: test.loads[0].dataset_bytes for test in made.tests}
+    assert sizes == {
+        "T-READ-01-fio": pytest.approx(1.5e9),
+        "T-READ-01-dlio": 20 * 2**30,
+        "T-READ-01-mlperf": 20 * 2**30,
+    }
+    lines[1] = capacity(20 * 2**30 - 1, "site_usable_bytes")
+    assert {test.tool for test in made_of(tmp_path, lines, **options).tests} == {"fio"}
+
+
+def test_conditions_of_a_mix_come_back_as_planned(tmp_path):
+    made = ingest.accept(plan(tmp_path), tmp_path / "tests")
+    listed = json.loads((tmp_path / "tests/tests.json").read_text())
+    loads = next(test["loads"] for test in listed["tests"] if test["id"] == "T-MIX-01-fio")
+    assert [load["latency_99"] for load in loads] == [0.01] * 3
+    assert line(listed, "R-MIX-01")["conditions"]["mix"][1]["share"] == 0.25
+    assert made.results["T-MIX-01-fio"].notes
+
+
+@pytest.mark.parametrize(
+    ("clients", "readers", "folders"),
+    [(5, 5, 1), (5, 2, 2), (6, 2, 3), (6, 4, 1), (5, 1, 4), (1, 1, 1)],
+)
+def test_no_two_clients_link_a_folder_and_none_its_own(tmp_path, clients, readers, folders):
+    """`servers.sh`, with a fio that does nothing: each link is one of the files that the job file names."""
+    lines = [requirement(clients=clients, threads=2), requirement(clients=readers, threads=3, ident="R-READ-02")]
+    made = made_of(tmp_path, lines, server_cache="1 GB")
+    (tmp_path / "fio").write_text("#!/bin/sh\n")
+    (tmp_path / "fio").chmod(0o755)
+    names = [f"n{number}" for number in range(1, clients + 1)]
+    (tmp_path / "tests/hosts.txt").write_text("\n".join(names))
+    # Three threads with four files each are filled in three jobs.
+    for number in range(1, clients + 1):
+        folder = tmp_path / f"storage/fio/{number}"
+        folder.mkdir(parents=True)
+        for place in range(made.setting.data.files):
+            (folder / f"data.{place // 4}.{place % 4}").touch()
+    found = {}
+    for name in names[:readers]:
+        own = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "TARGET": str(tmp_path / "storage"), "CLIENT": name}
+        # A second start replaces the links of the first.
+        for _ in range(2):
+            subprocess.run(["sh", "fio/servers.sh", "read", str(readers)], cwd=tmp_path / "tests", env=own, check=True)
+        number = name.removeprefix("n")
+        found[number] = tmp_path / f"storage/fio/read-{readers}-{number}"
+    read = {number: {link.resolve().parent.name for link in view.iterdir()} for number, view in found.items()}
+    every = [folder for parts in read.values() for folder in parts]
+    assert len(every) == len(set(every)) == readers * folders
+    assert clients == 1 or all(number not in parts for number, parts in read.items())
+    options = job(made.results.get("T-READ-02-fio") or made.results["T-READ-01-fio"])
+    for view in found.values():
+        for thread in range(int(options["numjobs"])):
+            for place in range(int(options["nrfiles"])):
+                assert (view / f"data-{options['numjobs']}.{thread}.{place}").exists()

@@ -1,0 +1,102 @@
+"""The contract that every outcome is held against: one place, one list of rules."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+from collections.abc import Iterator
+from itertools import pairwise
+
+from fuzz.cases import Case, Finding, Outcome
+
+MOST_SECONDS = 10
+MOST_BYTES = 1_500_000_000
+#: of a refusal, and of a warning, which may name the facts of two sources
+MOST_LETTERS, MOST_OF_A_WARNING = 300, 800
+EXIT_CODES = (0, 1, 2, 3)
+WARNING = "ingest: warning: "
+
+
+def judge(case: Case, outcome: Outcome) -> Finding | None:
+    """The gravest breach of the contract in an outcome; None if there is none."""
+    return next(_breaches(case, outcome), None)
+
+
+def _breaches(case: Case, outcome: Outcome) -> Iterator[Finding]:
+    command = case.words[0] if case.words else ""
+    if outcome.memory > MOST_BYTES:
+        yield Finding("memory", command, f"{outcome.memory / 1e9:.1f} GB")
+    if outcome.stopped or outcome.seconds > MOST_SECONDS:
+        yield Finding("hang", command, f"{outcome.seconds:.1f} s")
+    elif outcome.code < 0:
+        name = signal.Signals(-outcome.code).name
+        yield Finding("crash", f"{name} in {command} ({case.kind})", outcome.err[-600:])
+    raised = outcome.raised or (outcome.err if "Traceback (most recent call last)" in outcome.err else "")
+    if raised:
+        yield Finding("traceback", _place(raised), raised[-1500:])
+    if outcome.code >= 0 and outcome.code not in EXIT_CODES:
+        yield Finding("code", f"{outcome.code} from {command}", outcome.err[-300:])
+    yield from _messages(command, outcome)
+    yield from _json(case, outcome)
+
+
+def _place(raised: str) -> str:
+    """Exception and innermost place in this product, such as `ValueError in units.number`; lines of code move, names stay."""
+    frames = re.findall(r'File ".*?/(ingest/[^"]+)\.py", line \d+, in (\S+)', raised)
+    last = next((line for line in reversed(raised.strip().splitlines()) if re.match(r"[\w.]+(:|$)", line)), "")
+    return f"{last.partition(':')[0]} in {'.'.join(frames[-1]).replace('/', '.') if frames else 'a library'}"
+
+
+def _messages(command: str, outcome: Outcome) -> Iterator[Finding]:
+    lines = outcome.err.splitlines()
+    for line in lines:
+        if len(line) > (MOST_OF_A_WARNING if line.startswith(WARNING) else MOST_LETTERS):
+            yield Finding("message", f"too long: {_form(line)}", f"{len(line)} letters from {command}: {line[:600]}")
+    if outcome.code not in (1, 2) or outcome.raised:
+        return
+    errors = [line for line in lines if not line.startswith(WARNING)]
+    told_on_output = command == "catalog" or any(line.startswith("Usage:") for line in lines)
+    if not told_on_output and not (errors and errors[-1].startswith("ingest: ")):
+        yield Finding("message", f"none with code {outcome.code} from {command}", outcome.err[-300:])
+
+
+def _form(line: str) -> str:
+    """What a message says, without its place and without what the input put into it."""
+    line = re.sub(r"'.*?'|\".*?\"|\d[\d.,]*", "…", line.removeprefix(WARNING).removeprefix("ingest: "))
+    said = re.split(r"expected|[(;[]", line)[0].rstrip(": ").rpartition(": ")[2]
+    return re.sub(r"\S{20,}", "…", said)[:50].strip(" ,")
+
+
+def _json(case: Case, outcome: Outcome) -> Iterator[Finding]:
+    command = case.words[0] if case.words else ""
+    if outcome.code not in (0, 3):
+        return
+    texts = {name: content.decode("utf-8", "replace") for name, content in outcome.written.items()}
+    if expects_json(case):
+        texts["standard output"] = outcome.out
+    for name, text in texts.items():
+        try:
+            found = json.loads(text, parse_constant=_refuse)
+        except (ValueError, RecursionError) as error:
+            yield Finding("json", f"{command}: {str(error).partition(':')[0]}", f"{name}: {error}: {text[:300]}")
+        else:
+            if not isinstance(found, dict) or found.get("schema") != "ingest/1":
+                yield Finding("json", f"{command}: no schema", f"{name}: {text[:300]}")
+
+
+def expects_json(case: Case) -> bool:
+    """Whether standard output holds JSON."""
+    words = case.words
+    forms = [after for word, after in pairwise(words) if word == "--format"]
+    other = {"-o", "--output", "--new", "--schema", "--help", "-h", "--version", "new"}
+    return (
+        bool(forms)
+        and forms[-1] == "json"
+        and not other & set(words)
+        and not any(word.startswith("--output=") for word in words)
+    )
+
+
+def _refuse(word: str) -> None:
+    raise ValueError(f"{word} is no JSON number")

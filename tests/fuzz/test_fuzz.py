@@ -1,0 +1,147 @@
+"""Fifteen seconds of the fuzzer, every input that it has ever found, and a judge that sees what it must see."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fuzz.cases import Case, Finding, Outcome, from_json, to_json
+from fuzz.judge import MOST_BYTES, MOST_LETTERS, MOST_OF_A_WARNING, MOST_SECONDS, WARNING, judge
+from fuzz.kinds import KINDS, case_of
+from fuzz.seeds import Seeds
+
+TESTS = Path(__file__).parents[1]
+FOUND = sorted((TESTS / "fuzz/found").glob("*.json"))
+BW = Case("options", ("bw", "--format", "json"))
+GOOD = Outcome(0, out='{"schema": "ingest/1", "low": 1}')
+
+
+def fuzz(*words):
+    """Run the fuzzer as `make fuzz` does."""
+    return subprocess.run(
+        [sys.executable, "-m", "fuzz", *map(str, words)],
+        env={**os.environ, "PYTHONPATH": str(TESTS)},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+        check=False,
+    )
+
+
+def test_fifteen_seconds_find_nothing_new(tmp_path):
+    done = fuzz("--seconds", 15, "--workers", 1, "--trials", 30, "--found", tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("path", FOUND, ids=[path.stem for path in FOUND])
+def test_what_was_found_stays_mended(path):
+    done = fuzz(path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("outcome", "what"),
+    [
+        (GOOD, None),
+        (Outcome(3, out=GOOD.out), None),
+        (Outcome(2, err="ingest: --nodes: found 0\n"), None),
+        (Outcome(2, err="ingest: warning: x\n"), "message"),
+        (Outcome(1), "message"),
+        (Outcome(1, err="ingest: " + "x" * (MOST_LETTERS - len("ingest: "))), None),
+        (Outcome(1, err="ingest: " + "x" * (MOST_LETTERS + 1 - len("ingest: "))), "message"),
+        (Outcome(0, out=GOOD.out, err=f"{WARNING}{'x' * (MOST_OF_A_WARNING - len(WARNING))}"), None),
+        (Outcome(0, out=GOOD.out, err=f"{WARNING}{'x' * (MOST_OF_A_WARNING + 1 - len(WARNING))}"), "message"),
+        (Outcome(1, raised="Traceback (most recent call last):\nValueError: x"), "traceback"),
+        (Outcome(1, err="Traceback (most recent call last):\nValueError: x"), "traceback"),
+        (Outcome(-6), "crash"),
+        (Outcome(-9, stopped=True), "hang"),
+        (Outcome(0, out=GOOD.out, seconds=MOST_SECONDS - 0.1), None),
+        (Outcome(0, out=GOOD.out, seconds=MOST_SECONDS + 0.1), "hang"),
+        (Outcome(0, out=GOOD.out, memory=MOST_BYTES), None),
+        (Outcome(0, out=GOOD.out, memory=MOST_BYTES + 1), "memory"),
+        (Outcome(4, err="ingest: x"), "code"),
+        (Outcome(139, err="ingest: x"), "code"),
+        (Outcome(0, out=GOOD.out.replace("1}", "NaN}")), "json"),
+        (Outcome(0, out=GOOD.out.replace("1}", "-Infinity}")), "json"),
+        (Outcome(0, out=GOOD.out[:-1]), "json"),
+        (Outcome(0, out="{}"), "json"),
+        (Outcome(0, out=""), "json"),
+        (Outcome(0, out=GOOD.out, written={"out.json": b"{"}), "json"),
+    ],
+)
+def test_the_judge_sees_each_breach(outcome, what):
+    finding = judge(BW, outcome)
+    assert (finding and finding.what) == what
+
+
+def test_a_traceback_is_named_by_its_place_and_not_by_its_line():
+    raised = 'File "/x/ingest/units.py", line {}, in parse\n  float(x)\nValueError: could not convert {}\n'
+    names = {judge(BW, Outcome(1, raised=raised.format(line, line))).name for line in (1, 2)}
+    assert names == {"traceback: ValueError in ingest.units.parse"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_seed_makes_the_same_cases(kind, held):
+    first, second = ([case_of(held, seed, index, [kind]) for index in range(20)] for seed in (1, 1))
+    assert first == second
+    assert {case.kind for case in first} == {kind}
+    assert len({(case.words, tuple(case.files.items())) for case in first}) > 10
+    assert first != [case_of(held, 2, index, [kind]) for index in range(20)]
+
+
+@pytest.fixture(scope="module")
+def held():
+    """Seeds, made in a process of their own as the fuzzer makes them."""
+    code = "import pickle, sys; from fuzz import seeds; sys.stdout.buffer.write(pickle.dumps(seeds.make()))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(TESTS)}, capture_output=True, check=True
+    )
+    import pickle
+
+    made = pickle.loads(done.stdout)  # noqa: S301  our own process wrote it
+    assert isinstance(made, Seeds)
+    return made
+
+
+def test_a_fixture_holds_the_whole_case():
+    case = Case("corpus", ("measure", "c"), {"c/a.txt": "é".encode(), "c/b": b"\xff\x00"})
+    text = to_json(case, Finding("crash", "SIGABRT"), "a mend")
+    assert from_json(text) == (case, "crash: SIGABRT", "a mend")
+    assert json.loads(text)["files"]["c/a.txt"] == "é"
+
+
+STUBBED = """
+import os, sys, time
+from fuzz import judge, kinds, runner, worker
+import ingest.cli.main as entry
+
+def main():
+    word = sys.argv[1]
+    if word == "crash": os.abort()
+    if word == "hang": time.sleep(60)
+    if word == "eat": held = bytearray(os.urandom(1)) * 1_000_000_000; time.sleep(60)
+    if word == "raise": raise ValueError(word)
+    print("fine")
+
+entry.main = main
+runner.MOST_SECONDS = judge.MOST_SECONDS = 1.5
+runner.MOST_BYTES = judge.MOST_BYTES = 600_000_000
+words = ["fine", "crash", "fine", "hang", "raise", "eat", "fine"] * 2
+kinds.case_of = worker.case_of = lambda held, seed, index, only=(): kinds.Case("options", (words[index],))
+report = runner.run(None, 0, len(words), 60, 2)
+print(sum(report.inputs.values()), sorted(report.found), set(report.times.values()))
+"""
+
+
+def test_workers_that_crash_hang_or_eat_are_replaced():
+    done = subprocess.run(
+        [sys.executable, "-c", STUBBED],
+        env={**os.environ, "PYTHONPATH": str(TESTS)},
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    found = ["crash: SIGABRT in crash (options)", "hang: hang", "memory: eat", "traceback: ValueError in a library"]
+    assert done.stdout.strip() == f"14 {found} {{2}}"

@@ -1,0 +1,317 @@
+"""Overlap, the floor, what moves beside training, feasibility and capacity; expected values are worked out by hand."""
+
+import numpy
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ingest
+from ingest.engine.registry import solve
+from ingest.errors import IngestError
+
+SYNC = {"mode": "sync", "parameters": 1e9, "bytes": "1 TB", "interval": "1000 s", "waste": "5%", "keep": 1, "mtti": "1 year"}
+SLOW = {"samples_per_second": 100, "sample_bytes": 1_000_000}
+
+
+def site(node="dgx-h100", count=64, **jobs):
+    return {
+        "clusters": {"main": {"node": node, "count": count}},
+        "jobs": {name: {"cluster": "main", "nodes": 8, **job} for name, job in jobs.items()},
+    }
+
+
+def planned(data):
+    return ingest.plan(data, samples=0)
+
+
+def exact(plan, name):
+    """The value of a line before it is rounded."""
+    return float(plan.steps[name].value)
+
+
+LLAMA = {"model": "llama3-70b", "nodes": 64, "checkpoint": {"mode": "async", "keep": 3}}
+FLOORED = ("R-READ-02", "R-READ-03", "R-READ-04", "R-WRITE-01", "R-WRITE-02", "R-RESTART-01", "R-RESTART-02")
+
+
+def test_a_site_of_one_line_has_mandatory_reads_writes_and_restores():
+    plan = planned(site(a=LLAMA))
+    found = {name: exact(plan, name) for name in FLOORED}
+    assert found == {
+        "R-READ-02": 30e9, "R-READ-03": 30e9, "R-READ-04": 4e9, "R-WRITE-01": 14e9, "R-WRITE-02": 14e9, "R-RESTART-01": 30e9,
+        "R-RESTART-02": 30e9,
+    }  # fmt: skip
+    for name in FLOORED:
+        line = plan.requirement(name)
+        assert line.priority == "mandatory"
+        assert 'By guidance (DGX SuperPOD H100 "good"), not by this workload, which needs' in line.statement
+        assert line.conditions.pattern == "sequential"
+
+
+@pytest.mark.parametrize(
+    ("level", "reads", "writes", "node"), [("better", 80e9, 40e9, 8e9), ("best", 250e9, 124e9, 40e9), ("none", 0, 0, 0)]
+)
+def test_another_level_is_one_line_of_the_file(level, reads, writes, node):
+    plan = planned(site(a=LLAMA) | {"floor": level})
+    bare = planned(site(a=LLAMA) | {"floor": "none"})
+    for name, floor in (("R-READ-03", reads), ("R-WRITE-01", writes), ("R-READ-04", node)):
+        assert exact(plan, name) == max(floor, exact(bare, name))
+        assert ("By guidance" in plan.requirement(name).statement) is bool(floor)
+
+
+@pytest.mark.parametrize(("count", "reads"), [(32, 15e9), (127, 127 * 15e9 / 32), (128, 60e9), (129, 60e9), (2048, 60e9)])
+def test_the_guidance_ends_at_its_published_scale(count, reads):
+    assert exact(planned(site(count=count, a={**LLAMA, "nodes": 8})), "R-READ-03") == pytest.approx(reads, rel=1e-12)
+
+
+def test_a_single_run_is_held_up_by_its_own_gpus():
+    plan = planned(site(a={**LLAMA, "nodes": 32}, b={**SLOW, "nodes": 8}))
+    assert (exact(plan, "R-READ-02"), exact(plan, "R-READ-03"), exact(plan, "R-RESTART-01")) == (15e9, 30e9, 15e9)
+    assert plan.requirement("R-READ-02").conditions.clients == 32
+
+
+@pytest.mark.parametrize(("node", "level"), [("dgx-b200", "standard"), ("dgx-b300", "standard")])
+def test_standard_holds_where_no_level_is_good(node, level):
+    plan = planned(site(node, 64, a=SLOW))
+    assert [row["level"] for row in plan.tables["guidance"] if row.get("floor") == "yes"] == [level]
+    assert exact(plan, "R-READ-03") == pytest.approx(80e9, rel=1e-12)
+    assert exact(plan, "R-READ-04") == 8 * 100 * 1e6  # no figure for a single node is published
+
+
+@pytest.mark.parametrize("node", ["dgx-a100", "gb200-nvl72-tray"])
+def test_unconfirmed_guidance_never_binds(node):
+    plan = planned(site(node, 64, a=SLOW))
+    assert not [line for line in plan.requirements if "By guidance" in line.statement]
+    assert [line for line in plan.warnings if "no storage guidance is confirmed" in line]
+    assert not [row for row in plan.tables["guidance"] if row.get("floor") == "yes"]
+    assert not any("guidance is confirmed" in line for line in planned(site(node, 64, a=SLOW) | {"floor": "none"}).warnings)
+
+
+def test_a_level_that_no_gpu_has_is_refused():
+    with pytest.raises(IngestError, match=r"floor: found best, expected one of none, standard, enhanced"):
+        planned(site("dgx-b200", 64, a=SLOW) | {"floor": "best"})
+
+
+def test_the_floors_of_clusters_add_up():
+    data = site(a=LLAMA)
+    data["clusters"]["other"] = {"node": "dgx-b200", "count": 32}
+    assert exact(planned(data), "R-READ-03") == 30e9 + 40e9
+    assert exact(planned(data), "R-WRITE-01") == 14e9 + 20e9
+
+
+@pytest.mark.parametrize(("rate", "guided"), [(58_593, True), (58_594, False)])
+def test_a_workload_above_the_guidance_decides(rate, guided):
+    # 64 nodes of 8 GPUs at 1 kB per sample: 30 GB/s are 58,593.75 samples/s per GPU.
+    line = planned(site(a={"samples_per_second": rate, "sample_bytes": 1000, "nodes": 64})).requirement("R-READ-03")
+    assert ("By guidance" in line.statement) is guided
+
+
+def test_a_site_without_checkpoints_still_writes():
+    plan = planned(site(a=SLOW))
+    line = plan.requirement("R-WRITE-01")
+    assert (exact(plan, "R-WRITE-01"), line.priority, line.conditions.clients) == (14e9, "mandatory", 8)
+    assert not {"R-RESTART-01", "R-RESTART-02", "R-WRITE-02", "R-MIX-01"} & {one.id for one in plan.requirements}
+
+
+def test_practice_and_every_level_are_beside_the_workload():
+    rows = planned(site(a=LLAMA)).tables["guidance"]
+    assert [row.get("level") for row in rows] == ["good", "better", "best", None, None, None]
+    assert [row["compared_writes"] for row in rows[-2:]] == [512 * 5e6, 512 * 160e6]
+
+
+# Overlap
+
+
+def percentile(runs):
+    """The 99th percentile of the sum of independent on-off loads, by exact convolution."""
+    chances = numpy.ones(1)
+    for count, duty, rate in runs:
+        for _ in range(count):
+            wider = numpy.zeros(len(chances) + rate)
+            wider[: len(chances)] += chances * (1 - duty)
+            wider[rate:] += chances * duty
+            chances = wider
+    return int(numpy.searchsorted(numpy.cumsum(chances), 0.99 - 1e-12))
+
+
+@given(st.lists(st.tuples(st.integers(1, 20), st.floats(0.001, 0.999), st.integers(3, 200)), min_size=1, max_size=8))
+def test_simultaneous_writes_are_close_to_the_exact_percentile(runs):
+    given_ = {
+        "checkpoint_write_bandwidth_of_jobs": [rate for _, _, rate in runs],
+        "job_write_bandwidth_of_jobs": [count * rate for count, _, rate in runs],
+        "job_sustained_write_bandwidth_of_jobs": [count * duty * rate for count, duty, rate in runs],
+        "runs_writing_of_jobs": [count * duty for count, duty, _ in runs],
+        "write_variance_of_jobs": [count * duty * (1 - duty) * rate**2 for count, duty, rate in runs],
+        "write_third_moment_of_jobs": [count * duty * (1 - duty) * (1 - 2 * duty) * rate**3 for count, duty, rate in runs],
+        "least_bandwidth": 1,
+        "performance_headroom": 0,
+    }
+    found, wanted = solve("overlapping_write_bandwidth", given_), max(percentile(runs), *(rate for _, _, rate in runs))
+    assert found >= 0.93 * wanted
+    assert found <= min(sum(count * rate for count, _, rate in runs), 2.5 * wanted)
+
+
+def test_runs_that_rarely_write_together_need_the_bandwidth_of_one():
+    # λ²/2 = 1 % at λ = 0.1414 runs that write at a moment.
+    below, above = (
+        {"checkpoint_write_bandwidth_of_jobs": [10e9], "job_write_bandwidth_of_jobs": [20e9], "runs_writing_of_jobs": [writing],
+         "job_sustained_write_bandwidth_of_jobs": [writing * 10e9], "write_variance_of_jobs": [writing * 1e20],
+         "write_third_moment_of_jobs": [writing * 1e30], "least_bandwidth": 1, "performance_headroom": 0}
+        for writing in (0.1414, 0.1415)
+    )  # fmt: skip
+    assert solve("overlapping_write_bandwidth", below) == 10e9
+    assert solve("overlapping_write_bandwidth", above) > 15e9
+
+
+def test_runs_that_always_write_are_added():
+    always = {**SYNC, "mode": "async", "drain_fraction": 1}
+    del always["waste"]
+    plan = planned(site(a={"runs": 3, "checkpoint": always}) | {"floor": "none"})
+    assert exact(plan, "R-WRITE-01") == pytest.approx(3 * exact(plan, "R-WRITE-02"))
+
+
+# What moves beside training
+
+
+def test_data_sets_are_loaded_and_prepared_in_time():
+    data = site(a=SLOW) | {"storage": {"headroom": 0.5}}
+    data["datasets"] = {
+        "crawl": {"bytes": "604.8 TB", "copies": 2},
+        "text": {"made_from": "crawl", "ratio": 0.1, "refresh": "30 days"},
+    }
+    plan = planned(data)
+    assert exact(plan, "R-LOAD-01") == pytest.approx(1.5 * (2 * 604.8e12 + 60.48e12) / 604_800)
+    assert exact(plan, "R-PREP-01") == pytest.approx(1.5 * 604.8e12 / 604_800)
+    assert plan.requirement("R-LOAD-01").conditions.operation == "write"
+    assert plan.requirement("R-PREP-01").statement.endswith("within 7 days.")
+    data["datasets"]["crawl"]["load_within"], data["datasets"]["text"]["prepare_within"] = "14 days", "1 day"
+    plan = planned(data)
+    assert exact(plan, "R-LOAD-01") == pytest.approx(1.5 * (604.8e12 + 60.48e12) / 604_800)
+    assert exact(plan, "R-PREP-01") == pytest.approx(1.5 * 604.8e12 / 86_400)
+
+
+def test_exports_add_to_refreshes():
+    data = site(a={**SLOW, "runs": 2, "export": {"bytes": "600 GB"}})
+    data["datasets"] = {"d": {"bytes": "60.48 TB", "refresh": "30 days", "growth": {"capacity": 2, "every": "1 year"}}}
+    assert exact(planned(data), "R-LOAD-01") == pytest.approx(2 * 600e9 / 600 + 32 * 60.48e12 / 604_800)
+    del data["jobs"]["a"]["export"]
+    assert exact(planned(data), "R-LOAD-01") == pytest.approx(32 * 60.48e12 / 604_800)  # five years later
+
+
+def test_a_data_set_is_loaded_in_the_year_in_which_it_comes():
+    data = site(a=SLOW) | {"start": 2026, "years": 4}
+    data["datasets"] = {
+        "crawl": {"bytes": "60.48 TB", "from": 2028, "growth": {"capacity": 2, "every": "1 year"}, "refresh": "60 days"},
+        "text": {"made_from": "crawl", "ratio": 0.1, "from": 2028},
+    }
+    plan = planned(data)
+    # 2028 is year 2: four times the bytes, and a tenth of them as text; the last version, in year 4, has 16 times.
+    assert exact(plan, "R-LOAD-01") == pytest.approx(max(4 * 60.48e12 + 6.048e12, 16 * 60.48e12) / 604_800)
+    assert exact(plan, "R-PREP-01") == pytest.approx(16 * 60.48e12 / 604_800)
+
+
+def test_jobs_start_and_evaluate_in_time():
+    plan = planned(site(a={**SLOW, "runs": 2, "start": {"bytes": "6 GB", "files": 30_000}}))
+    assert exact(plan, "R-START-01") == 6e9 * 16 / 60
+    assert exact(plan, "R-START-02") == 30_000 * 16 / 60
+    plan = planned(site(a={**SLOW, "runs": 2, "evaluation": {"bytes": "120 GB", "within": "30 s"}}))
+    assert exact(plan, "R-START-01") == 2 * 120e9 / 30
+    assert "R-START-02" not in plan.results
+
+
+def test_all_files_of_a_checkpoint_are_created_together():
+    plan = planned(site(a={"checkpoint": SYNC}, b={"runs": 4, "checkpoint": SYNC}))
+    files = plan.tables["checkpoints"][0]["checkpoint_files"]
+    assert exact(plan, "R-META-02") == files / 10
+    assert plan.requirement("R-META-02").conditions.clients == 8
+    quick = planned(site(a={"checkpoint": SYNC}) | {"test": {"create_time": "5 s"}})
+    assert exact(quick, "R-META-02") == files / 5
+
+
+def test_checkpoints_on_the_nodes_take_their_nvme():
+    job = {"checkpoint": {**SYNC, "tier": "nodes"}}
+    assert exact(planned(site(a=job)), "R-STAGE-02") == 2 * 1e12 / 8
+    staged = {**SLOW, "data": "d", "placement": {"mode": "stage", "within": "10 min"}}
+    both = site(a={**job, **staged}) | {"datasets": {"d": {"bytes": "6 TB"}}}
+    assert exact(planned(both), "R-STAGE-02") == 6e12 / 8 + 2 * 1e12 / 8
+    del both["jobs"]["a"]["checkpoint"]["tier"]
+    assert exact(planned(both), "R-STAGE-02") == 6e12 / 8
+
+
+# Capacity
+
+
+def test_capacity_in_three_lines():
+    data = site(a=SLOW) | {"datasets": {"d": {"bytes": "100 TB"}}, "storage": {"protection": {"data": 4, "parity": 1}}}
+    data["reserve"] = {
+        "snapshots": "10%",
+        "rebuild": "5%",
+        "replica": "25%",
+        "homes": "5 TB",
+        "containers": "3 TB",
+        "logs": "2 TB",
+    }
+    plan = planned(data)
+    assert exact(plan, "R-CAP-01") == 100e12
+    assert exact(plan, "R-CAP-03") == pytest.approx(150e12 / 0.85)
+    assert exact(plan, "R-CAP-02") == pytest.approx(150e12 / 0.85 * 5 / 4)
+    for name in ("R-CAP-01", "R-CAP-02", "R-CAP-03"):
+        assert "without data reduction" in plan.requirement(name).statement
+    assert not any("reserve" in line for line in plan.warnings)
+    del data["reserve"]
+    assert exact(planned(data), "R-CAP-03") == pytest.approx(100e12 / 0.85)
+    assert any("10 to 20 % for snapshots" in line for line in planned(data).warnings)
+
+
+def test_endurance_has_its_period_and_drive_writes():
+    data = site(a=SLOW) | {
+        "datasets": {"d": {"bytes": "100 TB", "refresh": "10 days"}},
+        "storage": {"protection": {"replicas": 2}},
+    }
+    written = planned(data).requirement("R-END-01").statement
+    # 2 × (10 TB + 100 TB ÷ 365.25 in the first year) each day, over 2 × 100 TB ÷ 0.85
+    assert "on each day of 5 years" in written
+    assert "(0.087 drive writes per day" in written
+    data["storage"]["warranty"] = "3 years"
+    assert "on each day of 3 years" in planned(data).requirement("R-END-01").statement
+
+
+# Feasibility
+
+
+def warned(data, text):
+    return any(text in line for line in planned(data).warnings)
+
+
+@pytest.mark.parametrize(("rate", "told"), [(9_999, False), (10_001, True)])
+def test_a_node_reads_no_more_than_its_nics(rate, told):
+    # 8 GPUs × 10,000 samples/s × 1 MB = 80 GB/s, the storage NICs of a DGX H100
+    data = site(a={"samples_per_second": rate, "sample_bytes": 1_000_000})
+    assert warned(data, "R-READ-04: one node is to read") is told
+    assert warned(data, "R-READ-03: all clients are to read") is told
+
+
+@pytest.mark.parametrize(("factor", "nodes"), [(99, 0), (101, 8.08)])
+def test_growth_stays_within_the_nics_of_the_nodes(factor, nodes):
+    # 8 nodes at 0.8 GB/s grow by the factor in a year: 79.2 and 80.8 GB/s per node, of 80 GB/s
+    data = site(count=8, a={**SLOW, "growth": {"bandwidth": factor, "every": "1 year"}}) | {"years": 1, "floor": "none"}
+    plan = planned(data)
+    assert exact(plan, "R-GROW-01") == pytest.approx(8 * min(0.8e9 * factor, 80e9))
+    assert ("the growth needs 9 nodes" in plan.requirement("R-GROW-01").statement) is bool(nodes)
+    assert warned(data, "9 nodes of the present type would take that") is bool(nodes)
+    (choice,) = [one for line in plan.lines for one in line.findings if one.rule.id == "C18"]
+    assert choice.true is bool(nodes)
+
+
+@pytest.mark.parametrize(("days", "told"), [("6.9 days", False), ("7.1 days", True)])
+def test_a_storage_is_filled_within_a_week(days, told):
+    data = site(a=SLOW) | {"floor": "none", "datasets": {"d": {"bytes": "100 TB", "load_within": days}}}
+    assert warned(data, "writing all that the storage holds takes") is told
+
+
+@pytest.mark.parametrize(("rate", "warned"), [(11, False), (12, True)])
+def test_a_line_beyond_the_known_client_is_named(rate, warned):
+    # One client over NFS with nconnect reads 10 GB/s: 8 GPUs × rate × 108 MB is 9.5 and 10.4 GB/s.
+    job = {"samples_per_second": rate, "sample_bytes": "108 MB"}
+    plan = planned(site(a=job) | {"storage": {"client": "nfs-nconnect"}})
+    told = [line for line in plan.warnings if "nfs-nconnect is known to read 10 GB/s" in line]
+    assert bool(told) is warned

@@ -1,0 +1,73 @@
+"""`ingest catalog compare`: systems side by side with sources, and small reads by latency."""
+
+import re
+
+import pytest
+
+from ingest import catalog
+from ingest.errors import UsageError
+
+SURVEYED = ["lustre", "ceph", "hdfs", "cockroachdb"]
+
+
+def test_the_surveyed_systems_answer_every_question_of_behaviour():
+    found = catalog.compare(SURVEYED)
+    for attribute in ("consistency", "failures survived", "recovery", "metadata", "protection"):
+        assert all(found.results[name].get(attribute) for name in SURVEYED), attribute
+    assert "append only" in found.results["hdfs"]["consistency"][0]
+    assert "database" in found.results["cockroachdb"]["verdict"][0]
+    assert any("33.3 % of raw capacity usable" in text for text in found.results["ceph"]["protection"])
+
+
+def test_every_fact_has_a_source_or_says_that_it_is_unknown():
+    for fact in catalog.compare(SURVEYED).facts:
+        assert (fact.source and fact.grade) or fact.text.startswith("unknown: ")
+
+
+def test_a_latency_budget_gives_the_reads_of_one_thread_and_of_all():
+    found = catalog.compare(["lustre"], latency="driver=9us,block=6us,device=13us")
+    own = found.budgets[0]
+    assert own.latency == pytest.approx(28e-6)
+    assert round(own.per_thread) == 35_714
+    assert own.of_threads == pytest.approx(9.14e6, rel=1e-3)
+    assert own.shares["driver"] + own.shares["block"] == pytest.approx(0.536, abs=1e-3)
+    remote = next(one for one in found.budgets if one.id == "lustre")
+    assert remote.of_threads == pytest.approx(256 / 0.5e-3)
+
+
+def test_a_drive_is_not_faster_than_its_own_random_reads():
+    (found,) = catalog.compare(["hdd-7200"]).budgets
+    assert found.of_threads <= 200
+
+
+def test_an_appliance_shares_the_latency_of_its_software():
+    lustre, appliance = catalog.compare(["lustre", "ddn-ai400x2"]).budgets
+    assert lustre.latency == appliance.latency
+
+
+@pytest.mark.parametrize("form", ["table", "json", "csv", "markdown"])
+def test_the_command_prints_it_in_every_form(run, form):
+    ran = run("catalog", "compare", *SURVEYED, "--format", form)
+    assert ran.code == 0
+    assert all(name in ran.out for name in SURVEYED)
+
+
+def test_the_table_names_the_sources(run):
+    out = run("catalog", "compare", *SURVEYED, "--latency", "28us").out
+    assert re.search(r"^  hdfs-design: ", out, re.MULTILINE)
+    assert "9,142,857" in out
+
+
+@pytest.mark.parametrize(
+    ("names", "options", "message"),
+    [
+        ([], {}, "no system is named"),
+        (["lustr"], {}, "did you mean 'lustre'"),
+        (["lustre"], {"latency": "fast"}, "--latency"),
+        (["lustre"], {"latency": "a=1us,a=2us"}, "expected parts"),
+        (["lustre"], {"threads": 0}, "--threads: found 0"),
+    ],
+)
+def test_a_comparison_that_cannot_be_made_is_refused(names, options, message):
+    with pytest.raises(UsageError, match=message):
+        catalog.compare(names, **options)

@@ -1,0 +1,169 @@
+"""Storage in place and the network between: need, have and missing of every line, and the fabric as a layer."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import ingest
+from ingest.errors import IngestError
+
+SITE = (Path(__file__).parents[2] / "examples" / "hpc-128-nodes.yaml").read_text(encoding="utf-8")
+MEASURED = {
+    "schema": "ingest/1",
+    "command": "measure-storage",
+    "inputs": {"path": {"value": "/mnt/data"}, "io_size": {"value": 1048576, "unit": "B"}},
+    "results": {
+        "read_bandwidth": {"value": 12e9, "unit": "B/s"},
+        "write_bandwidth": {"value": 5e9, "unit": "B/s"},
+        "small_read_latency": {"value": 2e-4, "unit": "s"},
+        "capacity": {"value": 1e15, "unit": "B"},
+    },
+}
+
+
+@pytest.fixture
+def site(tmp_path):
+    """The HPC example with further lines under `storage:` and before it."""
+
+    def write(storage="", above=""):
+        path = tmp_path / "site.yaml"
+        path.write_text(SITE.replace("storage:\n", f"{above}storage:\n{storage}", 1), encoding="utf-8")
+        return path
+
+    return write
+
+
+def layer(found, name):
+    return next(judged for judged in found.layers if judged.layer.name == name)
+
+
+def test_every_line_gets_need_have_and_missing(site):
+    found = ingest.fit(site("  existing: [{system: ddn-ai400x2, units: 4}]\n"), storage="ddn-ai400x2t")
+    plan = ingest.plan(site(), samples=0)
+    lines = {one.id: one for one in found.lines}
+    assert set(lines) == {line.id for line in plan.requirements if line.priority == "mandatory"}
+    reads = lines["R-READ-03"]
+    assert (reads.need, reads.have) == (plan.requirement("R-READ-03").value, 4 * 90e9)
+    assert reads.missing == reads.need - reads.have
+    assert lines["R-READ-02"].missing == 0
+    assert lines["R-META-01"].have is None
+    assert lines["R-META-01"].missing is None
+    assert found.needed["read_bandwidth_needed"].value == reads.missing
+    assert found.to_dict()["existing"][0]["id"] == plan.requirements[0].id
+
+
+def test_fit_proposes_what_to_add_and_not_the_whole(site):
+    whole = ingest.fit(site(), storage="ddn-ai400x2t").systems[0].results["units_required"].value
+    added = ingest.fit(site("  existing: [{system: ddn-ai400x2, units: 4}]\n"), storage="ddn-ai400x2t").systems[0]
+    assert 0 < added.results["units_required"].value < whole
+
+
+def test_what_is_enough_says_so(site):
+    found = ingest.fit(site("  existing: [{system: ddn-ai400x2, units: 40}]\n"), storage="ddn-ai400x2t")
+    assert any("nothing is to be added" in line for line in found.warnings)
+    assert all(one.missing in (0, None) for one in found.lines)
+
+
+def test_several_systems_add_up_and_what_is_unknown_leaves_at_least(site):
+    found = ingest.fit(site("  existing: [{system: ddn-ai400x2, units: 4}, gpfs-client]\n"), storage="ddn-ai400x2t")
+    reads = next(one for one in found.lines if one.id == "R-READ-03")
+    assert (reads.have, reads.at_least) == (4 * 90e9, True)
+
+
+def test_a_measured_path_is_storage_in_place_and_a_system(site, tmp_path):
+    result = tmp_path / "result.json"
+    result.write_text(json.dumps(MEASURED))
+    found = ingest.fit(site(f"  existing: [{{measured: {result}}}]\n"), storage="ddn-ai400x2t")
+    lines = {one.id: one for one in found.lines}
+    assert (lines["R-READ-03"].have, lines["R-READ-03"].at_least) == (12e9, True)
+    assert lines["R-CAP-01"].missing == 0
+    path = ingest.fit(read_bandwidth="20 GB/s", nodes=2, node="dgx-h100", capacity="500 TB", storage=str(result)).systems[0]
+    assert layer(path, "protocol client").ceiling == 24e9
+    assert layer(path, "system reads").at_least
+    assert path.fits is None
+    assert ingest.fit(read_bandwidth="30 GB/s", nodes=2, storage=str(result)).systems[0].fits is False
+
+
+@pytest.mark.parametrize(
+    ("existing", "message"),
+    [
+        ("[{units: 4}]", "storage.existing: expected `system`"),
+        ("[{system: ddn-ai400x2, units: 0}]", "units: found 0"),
+        ("[{sistem: ddn-ai400x2}]", "unknown key 'sistem'"),
+        ("[ddn-ai400]", "unknown storage 'ddn-ai400'"),
+        ("[nothing.json]", "nothing.json"),
+        ("ddn-ai400x2", "expected a list"),
+    ],
+)
+def test_storage_in_place_that_cannot_be_read_is_refused(site, existing, message):
+    with pytest.raises(IngestError, match=message):
+        ingest.fit(site(f"  existing: {existing}\n"), storage="lustre")
+
+
+def test_another_json_is_no_measured_path(tmp_path):
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps({**MEASURED, "command": "bw"}))
+    with pytest.raises(IngestError, match="found the result of 'bw', expected measure-storage"):
+        ingest.fit(read_bandwidth="1 GB/s", storage=str(other))
+
+
+@pytest.mark.parametrize(
+    ("fabric", "name", "ceiling"),
+    [
+        ("oversubscription: 4", "fabric, uplinks of the switches", 128 * 50e9 / 4),
+        ("gateways: 8, gateway_bandwidth: 50 GB/s", "fabric, gateways", 400e9),
+        ("islands: 2, island_bandwidth: 200 GB/s", "fabric, links of the islands", 400e9),
+        ("ports: 16, port_bandwidth: 25 GB/s", "fabric, storage ports", 400e9),
+    ],
+)
+def test_the_network_between_is_a_layer_of_its_own(site, fabric, name, ceiling):
+    (found,) = ingest.fit(site(above=f"fabric: {{{fabric}}}\n"), storage="ddn-ai400x2t").systems
+    judged = layer(found, name)
+    assert judged.ceiling == ceiling
+    assert judged.holds is (ceiling >= judged.need)
+    if ceiling < judged.need:
+        assert (found.fits, found.bottleneck) == (False, name)
+
+
+def test_a_network_of_which_a_part_is_unknown_is_asked_for(site):
+    (found,) = ingest.fit(site(above="fabric: {gateways: 8}\n"), storage="ddn-ai400x2t").systems
+    judged = layer(found, "fabric, gateways")
+    assert judged.holds is None
+    assert "fabric_gateway_bandwidth" in judged.why
+
+
+def test_a_fabric_is_no_part_of_the_plan(site):
+    with_fabric, plain = site(above="fabric: {gateways: 8}\n"), SITE
+    assert plain
+    assert ingest.plan(with_fabric, samples=0).requirements == ingest.plan(site(), samples=0).requirements
+
+
+def test_what_is_in_place_is_printed(run, site):
+    ran = run("fit", site("  existing: [{system: ddn-ai400x2, units: 4}]\n"), "--storage", "ddn-ai400x2t")
+    assert ran.code == 0
+    assert "Storage in place" in ran.out
+    assert "nothing" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"inputs": []}, r"inputs: found \[\], expected keys and values"),
+        ({"inputs": None}, "inputs: found None, expected keys and values"),
+        ({"inputs": {**MEASURED["inputs"], "path": []}}, r"inputs: path: found \[\], expected keys and values"),
+        ({"inputs": {"path": {"value": "/mnt/data"}}}, "io_size: found None, expected a number above 0"),
+        ({"results": {}}, "results: found {}, expected one of read_bandwidth"),
+        ({"results": {"read_bandwidth": {"value": 12, "unit": "GB/s"}}}, "unit: found 'GB/s', expected 'B/s'"),
+        ({"results": {"read_bandwidth": {"value": 12e9}}}, "unit: found None, expected 'B/s'"),
+        ({"results": {"capacity": {"value": 1, "unit": "PB"}}}, "unit: found 'PB', expected 'B'"),
+        ({"inputs": {"io_size": {"value": 1, "unit": "MiB"}}}, "io_size: unit: found 'MiB', expected 'B'"),
+    ],
+)
+def test_a_result_that_was_changed_is_refused_in_one_line(run, tmp_path, change, message):
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps({**MEASURED, **change}))
+    with pytest.raises(IngestError, match=message) as refused:
+        ingest.fit(read_bandwidth="1 GB/s", storage=str(path))
+    assert "\n" not in str(refused.value)
+    assert run("fit", "--read-bandwidth", "1 GB/s", "--storage", path).code != 0

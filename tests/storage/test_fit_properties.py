@@ -1,0 +1,143 @@
+"""What must hold of every system of the catalog: more of it is never worse, less known of it never better."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ingest
+from ingest.catalog.store import Catalog
+from ingest.sizing.job import job_of
+from ingest.storage.fit import COMPARED, Terms, _best, _entries
+from ingest.storage.fit_options import need_of
+from ingest.storage.need import from_numbers
+from ingest.storage.system_quantities import changed
+
+CATALOG = Catalog()
+SYSTEMS = {entry.id: entry for entry in _entries(["all"], CATALOG, sites=False)}
+#: facts of an entry that carry a ceiling
+FACTS = (
+    "read_bandwidth", "write_bandwidth", "client_read_bandwidth", "client_write_bandwidth", "nic_efficiency", "io_per_second",
+    "request_latency", "usable_bytes", "raw_bytes", "usable_fraction", "opens_per_second", "creates_per_second", "files_max",
+    "metadata_servers_max", "opens_per_metadata_server", "drives",
+)  # fmt: skip
+#: facts of a tier
+TIER_FACTS = (
+    "capacity_max", "read_bandwidth_per_byte", "write_bandwidth_per_byte", "read_bandwidth_max", "write_bandwidth_max",
+    "io_per_second_max", "io_per_second_per_byte", "client_read_bandwidth",
+)  # fmt: skip
+NEEDS = st.fixed_dictionaries(
+    {
+        "read_bandwidth": st.floats(8, 13).map(lambda x: 10**x),
+        "write_bandwidth": st.one_of(st.just(None), st.floats(8, 12).map(lambda x: 10**x)),
+        "capacity": st.one_of(st.just(None), st.floats(12, 17).map(lambda x: 10**x)),
+        "opens": st.one_of(st.just(None), st.floats(1, 6).map(lambda x: 10**x)),
+        "io_size": st.sampled_from([None, 4096, 131072, 2**20]),
+    }
+)
+
+
+def need_from(written):
+    return need_of(None, from_numbers(**written), job_of(nodes=64, node="dgx-h100"), CATALOG)
+
+
+def judged(entry, written):
+    return _best(entry, need_from(written), Terms(), CATALOG)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    name=st.sampled_from(sorted(SYSTEMS)),
+    written=NEEDS,
+    more=st.floats(1, 1e3),
+    part=st.sampled_from(["read_bandwidth", "capacity"]),
+)
+def test_units_of_one_size_never_fall_when_the_need_rises(name, written, more, part):
+    if SYSTEMS[name].tiers or written[part] is None:
+        return
+    before, after = (judged(SYSTEMS[name], one) for one in (written, {**written, part: written[part] * more}))
+    counts = [one.results.get("units_required") for one in (before, after)]
+    if None not in counts:
+        assert counts[1].value >= counts[0].value
+
+
+@settings(max_examples=300, deadline=None)
+@given(name=st.sampled_from(sorted(SYSTEMS)), written=NEEDS, fact=st.sampled_from(FACTS))
+def test_a_fact_removed_never_makes_a_fit(name, written, fact):
+    entry = SYSTEMS[name]
+    before, after = judged(entry, written), judged(changed(entry, **{fact: None}), written)
+    assert not (before.fits is None and after.fits is True), fact
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    name=st.sampled_from([name for name, one in SYSTEMS.items() if one.tiers]), written=NEEDS, fact=st.sampled_from(TIER_FACTS)
+)
+def test_a_limit_of_a_tier_removed_never_makes_a_fit(name, written, fact):
+    entry = SYSTEMS[name]
+    tiers = {key: _without(tier, fact) for key, tier in entry.tiers.items()}
+    before, after = judged(entry, written), judged(changed(entry, tiers=tiers), written)
+    assert not (before.fits is not True and after.fits is True), fact
+
+
+def _without(tier, fact):
+    return type(tier)(**{name: None if name == fact else getattr(tier, name) for name in tier.shapes})
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    name=st.sampled_from(sorted(SYSTEMS)),
+    written=NEEDS,
+    fact=st.sampled_from(["read_bandwidth", "write_bandwidth", "usable_bytes", "opens_per_second", "client_read_bandwidth"]),
+    more=st.floats(1, 100),
+)
+def test_more_of_a_system_never_makes_a_misfit(name, written, fact, more):
+    entry = SYSTEMS[name]
+    item = getattr(entry, fact)
+    if item is None:
+        return
+    before, after = judged(entry, written), judged(changed(entry, **{fact: item._replace(value=item.value * more)}), written)
+    order = {False: 0, None: 1, True: 2}
+    assert order[after.fits] >= order[before.fits]
+
+
+@settings(max_examples=300, deadline=None)
+@given(name=st.sampled_from(sorted(SYSTEMS)), written=NEEDS)
+def test_no_fit_leaves_anything_unknown_and_no_rate_is_that_of_the_clients(name, written):
+    found = judged(SYSTEMS[name], written)
+    assert found.fits is not True or not found.not_known
+    for result, layer in (("read_bandwidth_available", "system reads"), ("write_bandwidth_available", "system writes")):
+        known = any(one.layer.name == layer and one.ceiling is not None and not one.at_most for one in found.layers)
+        assert known or result not in found.results
+    if found.fits and written["capacity"]:
+        assert any(one.layer.name == "capacity" and one.holds for one in found.layers)
+
+
+@pytest.mark.parametrize("name", sorted(SYSTEMS))
+def test_only_what_one_can_buy_rent_or_run_is_there(name):
+    assert SYSTEMS[name].family in COMPARED
+
+
+EXAMPLES = ["hpc-128-nodes", "llm-16384-gpus", "enterprise-64-nodes"]
+
+
+@pytest.mark.parametrize("site", EXAMPLES)
+def test_every_number_of_the_top_five_has_a_source(site):
+    found = ingest.fit(f"examples/{site}.yaml")
+    for one in found.systems[:5]:
+        assert one.entry.family in COMPARED
+        assert one.fits is not False
+        given = one.answer.given
+        for layer in one.layers:
+            if layer.ceiling is None:
+                continue
+            leaves = _leaves(one.answer.derivation(layer.layer.ceiling))
+            assert leaves
+            # What is not given is a default that its definition declares.
+            known = [given[name] for name in leaves if name in given]
+            assert all(item.source or item.note or item.origin == "user" for item in known)
+
+
+def _leaves(step):
+    if not step.inputs:
+        return {step.name}
+    return {name for inner in step.inputs for name in _leaves(inner)}

@@ -1,0 +1,195 @@
+"""The storage on the market: what one buys, rents or runs, how much of it is known, and the public runs behind it."""
+
+import csv
+from collections import defaultdict
+
+import pytest
+
+import ingest
+from ingest.catalog.records import Storage, Value
+from ingest.catalog.store import opened, shipped_folder
+
+CATALOG = opened(())
+ENTRIES = {entry.id: entry for entry in CATALOG.all(Storage)}
+SERVICES = [entry for entry in ENTRIES.values() if entry.tiers]
+TIERS = [pytest.param(entry, name, id=f"{entry.id} {name}") for entry in SERVICES for name in entry.tiers]
+with (shipped_folder() / "published/mlperf-storage-systems.csv").open(encoding="utf-8", newline="") as lines:
+    ROWS = list(csv.DictReader(lines))
+
+
+def of_class(*families):
+    return [entry for entry in ENTRIES.values() if entry.family in families]
+
+
+def values(entry):
+    """All values of an entry, those of its tiers included."""
+    found = [item for item in vars(entry).values() if isinstance(item, Value)]
+    for table in (entry.read_bandwidth_by_model, entry.client_read_bandwidth_by_model, entry.drive_choices):
+        found += table.values()
+    return found + [item for tier in entry.tiers.values() for item in vars(tier).values() if isinstance(item, Value)]
+
+
+@pytest.mark.parametrize(
+    ("family", "names"),
+    [
+        ("system", ("ddn-ai400x2", "ddn-ai400x3", "ddn-infinia", "ibm-ess3500", "ibm-sss6000", "wekapod-nitro", "vast-ebox")),
+        ("system", ("flashblade-s500", "flashblade-exa", "dell-powerscale-f710", "dell-powerscale-f910", "netapp-aff-a900")),
+        (
+            "system",
+            ("netapp-beegfs-ef600", "hpe-alletra-x10000", "clusterstor-e1000-flash", "clusterstor-e2000", "qumulo-nvme"),
+        ),
+        ("software", ("lustre", "gpfs", "daos", "weka", "vast", "beegfs", "minio", "ceph", "ceph-rgw", "hdfs", "cockroachdb")),
+        ("software", ("hammerspace",)),
+        ("service", ("fsx-lustre", "google-managed-lustre", "azure-managed-lustre", "filestore", "anf-volume", "s3-prefix")),
+        ("service", ("s3-express", "efs", "parallelstore", "alibaba-cpfs", "oci-lustre", "huawei-sfs-turbo")),
+        ("drive", ("hdd-7200", "hdd-dual-actuator", "tlc-ps1010", "tlc-6550ion-61", "qlc-p5336-122", "qlc-lc9-245")),
+        ("site", ("aurora-daos", "alcf-eagle", "frontier-orion-flash", "frontier-orion-hdd")),
+    ],
+)
+def test_what_is_on_the_market_is_there_in_its_class(family, names):
+    assert {ENTRIES[name].family for name in names} == {family}
+
+
+def test_a_site_exists_once_and_a_system_does_not():
+    assert all(entry.fixed == "yes" for entry in of_class("site"))
+    assert not any(entry.fixed for entry in of_class("system", "software"))
+
+
+@pytest.mark.parametrize(("entry", "name"), TIERS)
+def test_a_tier_says_what_it_delivers_and_its_sizes_fit_each_other(entry, name):
+    tier = entry.tiers[name]
+    assert any((tier.read_bandwidth_per_byte, tier.read_bandwidth_max, tier.io_per_second_max))
+    low, step, high = (
+        None if item is None else item.value for item in (tier.capacity_min, tier.capacity_step, tier.capacity_max)
+    )
+    assert step is None or low is not None
+    if high is not None and step is not None:
+        assert low < high
+        if entry.id not in ("alibaba-cpfs", "huawei-sfs-turbo"):  # their largest size is a round figure
+            assert (high - low) / step == pytest.approx(round((high - low) / step), abs=1e-6)
+    if tier.write_bandwidth_per_byte is not None:
+        assert tier.write_bandwidth_per_byte.value <= tier.read_bandwidth_per_byte.value
+
+
+def test_a_dearer_tier_gives_more_for_each_byte():
+    for service, order in {
+        "fsx-lustre": ("hdd-12", "hdd-40", "persistent-2-125", "persistent-2-250", "persistent-2-500", "persistent-2-1000"),
+        "google-managed-lustre": ("dynamic", "mbps-125", "mbps-250", "mbps-500", "mbps-1000"),
+        "azure-managed-lustre": ("premium-20", "premium-40", "premium-125", "premium-250", "premium-500"),
+        "anf-volume": ("standard", "premium", "ultra", "flexible"),
+    }.items():
+        rates = [ENTRIES[service].tiers[name].read_bandwidth_per_byte.value for name in order]
+        assert rates == sorted(set(rates)), service
+
+
+def test_lustre_that_is_rented_or_boxed_names_its_technology():
+    of_lustre = {entry.id for entry in ENTRIES.values() if entry.technology == "lustre"}
+    assert {"fsx-lustre", "google-managed-lustre", "azure-managed-lustre", "oci-lustre"} <= of_lustre
+    assert {"clusterstor-e2000", "clusterstor-e1000-flash", "ddn-ai400x2", "ddn-ai400x2t", "exascaler-client"} <= of_lustre
+    assert all(ENTRIES[entry.technology].family == "software" for entry in ENTRIES.values() if entry.technology)
+
+
+@pytest.mark.parametrize(
+    "entry", [one for one in of_class("system", "site") if one.raw_bytes and one.drives], ids=lambda one: one.id
+)
+def test_raw_bytes_are_drives_times_their_size(entry):
+    if entry.drive_bytes is not None:
+        assert entry.raw_bytes.value == pytest.approx(entry.drives.value * entry.drive_bytes.value, rel=0.01)
+    if entry.usable_bytes is not None and entry.usable_fraction is not None and entry.fixed != "yes":
+        assert entry.usable_bytes.value == pytest.approx(entry.raw_bytes.value * entry.usable_fraction.value, rel=0.01)
+
+
+@pytest.mark.parametrize("entry", of_class("drive"), ids=lambda entry: entry.id)
+def test_a_drive_of_the_market_has_sequential_and_random_rates(entry):
+    if not entry.id.startswith(("nvme-", "micron-9")):
+        assert all(
+            (entry.read_bandwidth, entry.write_bandwidth, entry.io_per_second, entry.write_io_per_second, entry.raw_bytes)
+        )
+
+
+def test_the_random_rate_of_a_disk_is_that_of_its_heads():
+    disk, flash = ENTRIES["hdd-7200"], ENTRIES["qlc-p5336-122"]
+    assert disk.io_per_second.value * 1000 < flash.io_per_second.value
+    assert ENTRIES["hdd-dual-actuator"].io_per_second.value > 1.5 * disk.io_per_second.value
+
+
+@pytest.mark.parametrize("entry", of_class("system", "software", "service"), ids=lambda entry: entry.id)
+def test_what_is_not_known_of_reads_has_a_reason(entry):
+    known = entry.read_bandwidth is not None or entry.tiers
+    assert known or len(entry.missing.get("read_bandwidth", "")) > 10
+
+
+@pytest.mark.parametrize("name", ["hdfs", "cockroachdb"])
+def test_the_named_systems_have_a_verdict_with_a_reason(name):
+    entry = ENTRIES[name]
+    assert len(entry.verdict.text) > 40
+    assert all((entry.consistency, entry.failure_tolerance, entry.failover, entry.metadata))
+
+
+def test_statements_name_their_sources():
+    for entry in ENTRIES.values():
+        for name in ("consistency", "failure_tolerance", "failover", "metadata", "verdict"):
+            words = getattr(entry, name)
+            assert words is None or not words.source or words.source in CATALOG.sources, (entry.id, name)
+
+
+def test_most_of_what_the_market_entries_say_is_not_assumed():
+    found = [item for entry in of_class("system", "software", "service", "drive") for item in values(entry)]
+    assert sum(item.grade == "assumed" for item in found) / len(found) < 0.15
+
+
+# The public runs
+
+
+def test_the_evidence_is_in_bytes_and_of_a_known_round():
+    assert len(ROWS) >= 160
+    assert {row["round"] for row in ROWS} == {"v0.5", "v1.0", "v2.0", "v3.0"}
+    assert all(row["source"] in CATALOG.sources and row["where"] for row in ROWS)
+    assert all(row["read_bandwidth"] or row["write_bandwidth"] for row in ROWS)
+    assert {row["storage"] for row in ROWS} - {""} <= set(ENTRIES)
+
+
+def test_rows_that_were_withdrawn_are_not_there():
+    gone = ("ANL", "Nutanix", "OpenLake")
+    assert not [row["id"] for row in ROWS if row["round"] == "v3.0" and row["submitter"] in gone]
+
+
+def test_an_entry_that_cites_a_run_agrees_with_its_row():
+    shares, agree = defaultdict(list), defaultdict(set)
+    for row in ROWS:
+        if row["storage"] and row["read_bandwidth_per_unit"]:
+            shares[row["storage"], row["source"]].append(float(row["read_bandwidth_per_unit"]))
+        if row["storage"] and row["write_bandwidth_per_unit"]:
+            shares[row["storage"], row["source"]].append(float(row["write_bandwidth_per_unit"]))
+    for entry in of_class("system", "software", "client", "drive", "service"):
+        for rate in (entry.read_bandwidth, entry.write_bandwidth, entry.client_read_bandwidth):
+            if rate is not None and rate.source.startswith("mlperf-storage") and (entry.id, rate.source) in shares:
+                near = min(abs(rate.value / one - 1) for one in shares[entry.id, rate.source])
+                agree[near < 0.005].add(entry.id)
+    assert agree[False] <= {"flashblade-exa"}  # its read rate is a size over a time
+    assert len(agree[True]) >= 18
+
+
+def test_the_service_limits_are_checked_against_the_entries():
+    (found,) = ingest.validate("service-limits").sets
+    assert found.cases >= 50
+    assert found.within_tolerance == found.cases
+    assert len({case.source for case in found.results}) >= 12
+
+
+def test_a_wrong_limit_of_a_tier_is_found(tmp_path):
+    (tmp_path / "storage").mkdir()
+    text = (shipped_folder() / "storage/filestore.yaml").read_text(encoding="utf-8")
+    assert "value: 260," in text
+    (tmp_path / "storage/filestore.yaml").write_text(text.replace("value: 260,", "value: 280,"), encoding="utf-8")
+    (found,) = ingest.validate("service-limits", catalogs=[tmp_path]).sets
+    assert [case.id for case in found.results if not case.within] == ["filestore-read"]
+
+
+def test_the_links_of_the_nodes_are_no_rate_of_the_storage():
+    asked = {"read_bandwidth": "1 TB/s", "node": "dgx-h100", "storage": "gcs-rapid"}
+    nodes = ingest.fit(**asked, nodes=64).systems[0]
+    assert "read_bandwidth_available" not in nodes.results
+    assert "links of the nodes are narrower" in nodes.unknown["read_bandwidth_available"]
+    many = ingest.fit(**asked, nodes=1024).systems[0]
+    assert many.results["read_bandwidth_available"].value == 15e12

@@ -1,0 +1,260 @@
+"""Services by tier: the choice equals that of every size on sale tried one by one, with prices and without."""
+
+import itertools
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ingest
+from ingest.catalog.records import Storage
+from ingest.catalog.store import Catalog
+from ingest.errors import IngestError
+from ingest.sizing.job import job_of
+from ingest.storage.fit import Terms, fit_need
+from ingest.storage.fit_options import need_of
+from ingest.storage.need import from_numbers
+from ingest.storage.services import in_order, of_tier, read_prices
+from ingest.storage.system_quantities import System, changed
+
+CATALOG = Catalog()
+TIB = 2**40
+FILL = 0.85
+#: services whose tiers say all that a choice takes
+WHOLE = [
+    entry.id
+    for entry in CATALOG.all(Storage)
+    if entry.tiers
+    and all(
+        tier.capacity_min and tier.capacity_step and tier.read_bandwidth_per_byte and not tier.bandwidth_step
+        for tier in entry.tiers.values()
+    )
+]
+
+
+@pytest.fixture
+def prices(tmp_path):
+    """A list of prices: the higher the tier of Google Managed Lustre, the dearer a TiB."""
+
+    def write(text=None):
+        path = tmp_path / "prices.yaml"
+        tiers = "\n".join(f"    {name}: {100 + 50 * number}" for number, name in enumerate(ORDER))
+        path.write_text(text or f"date: 2026-11-01\ncurrency: USD\nprices:\n  google-managed-lustre:\n{tiers}\n")
+        return path
+
+    return write
+
+
+ORDER = in_order(CATALOG.get(Storage, "google-managed-lustre").tiers)
+
+
+def sizes_of(tier):
+    """Every size on sale, the smallest first."""
+    least, step = tier.capacity_min.value, tier.capacity_step.value
+    if tier.capacity_max is None:
+        yield from (least + number * step for number in itertools.count())
+    most = tier.capacity_max.value
+    yield from (least + count * step for count in range(math.floor((most - least) / step + 1e-9) + 1))
+    if (most - least) % step:
+        yield most
+
+
+def suffices(tier, size, need):
+    """Whether one file system of this size meets the need."""
+
+    def rate(per_byte, most):
+        found = size * per_byte.value if per_byte else None
+        return most.value if found is None else min(found, most.value) if most else found
+
+    reads = rate(tier.read_bandwidth_per_byte, tier.read_bandwidth_max)
+    shared = tier.shared == "yes"
+    per_write = tier.write_bandwidth_per_byte or (tier.read_bandwidth_per_byte if shared else None)
+    known = per_write or tier.write_bandwidth_max
+    writes = rate(per_write, tier.write_bandwidth_max) if known else math.inf
+    wanted = need["read"] + need["write"] if shared else need["read"]
+    slack = 1 + 1e-12
+    return size * FILL * slack >= need["capacity"] and reads * slack >= wanted and writes * slack >= need["write"]
+
+
+def by_brute_force(entry, need):
+    """Tier and size by the rule of the guide, from all sizes on sale."""
+    found = []
+    for order, name in enumerate(in_order(entry.tiers)):
+        tier = entry.tiers[name]
+        step = tier.capacity_step.value
+        of_data = math.ceil(need["capacity"] / FILL / step - 1e-12) * step
+        size = next((size for size in sizes_of(tier) if suffices(tier, size, need)), None)
+        if size is not None:
+            bought = size > of_data * (1 + 1e-12)
+            found.append(((bought, size if bought else 0, order), name, size))
+    return min(found)[1:] if found else None
+
+
+def asked_of(name, need, **terms):
+    written = {"read_bandwidth": need["read"], "write_bandwidth": need["write"], "capacity": need["capacity"]}
+    made = need_of(None, from_numbers(**written), job_of(), CATALOG)
+    return fit_need(made, [name], CATALOG, Terms(**terms)).systems[0]
+
+
+NEEDS = st.fixed_dictionaries(
+    {
+        "read": st.floats(6, 13).map(lambda x: 10**x),
+        "write": st.one_of(st.just(0.0), st.floats(6, 12).map(lambda x: 10**x)),
+        "capacity": st.floats(10, 17).map(lambda x: 10**x),
+    }
+)
+
+
+@settings(max_examples=1000, deadline=None)
+@given(name=st.sampled_from(WHOLE), need=NEEDS)
+def test_the_choice_is_that_of_brute_force(name, need):
+    found, best = asked_of(name, need), by_brute_force(CATALOG.get(Storage, name), need)
+    if best is None:
+        assert found.fits is False
+    else:
+        assert found.fits is not False
+        assert found.label == best[0]
+        assert found.results["tier_capacity"].value == pytest.approx(best[1], rel=1e-9)
+
+
+@pytest.mark.parametrize("name", WHOLE)
+@pytest.mark.parametrize("beside", [-2, -1, 0, 1, 2])
+def test_the_choice_is_that_of_brute_force_at_the_sizes_on_sale(name, beside):
+    entry = CATALOG.get(Storage, name)
+    for tier in entry.tiers.values():
+        for size in itertools.islice(sizes_of(tier), 12):
+            need = {"read": 1e6, "write": 0.0, "capacity": size * FILL + beside}
+            found, best = asked_of(name, need), by_brute_force(entry, need)
+            if best is None:
+                assert found.fits is False
+            else:
+                assert (found.label, found.fits is not False) == (best[0], True), (size, need)
+
+
+def test_there_are_services_to_choose_from():
+    assert len(WHOLE) >= 4
+    assert "oci-lustre" in WHOLE
+
+
+@settings(max_examples=200, deadline=None)
+@given(need=NEEDS, more=st.floats(1, 100), part=st.sampled_from(["read", "write", "capacity"]))
+def test_the_capacity_of_one_tier_never_falls_when_the_need_rises(need, more, part):
+    entry = CATALOG.get(Storage, "azure-managed-lustre")
+    before, after = (_tiers(entry, one) for one in (need, {**need, part: need[part] * more}))
+    assert all(after[name] >= before[name] for name in after if name in before)
+    assert set(after) <= set(before)
+
+
+def _tiers(entry, need):
+    return {row["tier"]: row["capacity"] for row in asked_of(entry.id, need).tiers}
+
+
+def test_the_lowest_tier_that_suffices_for_the_data_comes_first():
+    slow = ingest.fit(read_bandwidth="10 GB/s", capacity="1 PB", storage="oci-lustre").systems[0]
+    fast = ingest.fit(read_bandwidth="500 GB/s", capacity="1 PB", storage="oci-lustre").systems[0]
+    assert slow.label.startswith("mbps-125")
+    assert fast.label.startswith("mbps-500")
+    assert len(fast.tiers) > 1
+
+
+def test_with_prices_the_cheapest_tier_is_chosen(prices):
+    asked = {"read_bandwidth": "500 GB/s", "capacity": "1 PB", "storage": "google-managed-lustre"}
+    found = ingest.fit(**asked, prices=prices()).systems[0]
+    costs = {row["tier"]: row["cost"] for row in found.tiers}
+    assert found.cost == min(costs.values()) == costs[found.label]
+    assert found.cost == pytest.approx(found.results["tier_capacity"].value / TIB * (100 + 50 * ORDER.index(found.label)))
+    assert found.to_dict()["monthly_cost"] == found.cost
+
+
+@settings(max_examples=100, deadline=None)
+@given(need=NEEDS, each=st.lists(st.floats(1, 1e4), min_size=len(ORDER), max_size=len(ORDER)))
+def test_no_tier_that_suffices_is_cheaper(need, each):
+    text = "\n".join(f"    {name}: {price}" for name, price in zip(ORDER, each, strict=True))
+    listed = _read(f"date: 2026-11-01\ncurrency: EUR\nprices:\n  google-managed-lustre:\n{text}\n")
+    found = asked_of("google-managed-lustre", need, prices=listed)
+    assert found.fits is False or found.cost == min(row["cost"] for row in found.tiers)
+
+
+def _read(text):
+    import tempfile
+    from pathlib import Path
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "prices.yaml"
+        path.write_text(text)
+        return read_prices(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("currency: USD\nprices: {}\n", "expected the keys date, currency, prices"),
+        ("date: soon\ncurrency: USD\nprices: {}\n", "date: found 'soon', expected a date such as"),
+        ("date: 2026-11-01\ncurrency: 3\nprices: {}\n", "currency: found 3, expected text such as USD"),
+        ("date: 2026-11-01\ncurrency: USD\nprices: 3\n", "prices: found 3, expected keys and values"),
+        ("date: 2026-11-01\ncurrency: USD\nprices: {efs: {elastic: free}}\n", "found 'free', expected a price above 0"),
+        ("date: 2026-11-01\ncurrency: USD\nprices: {efs: {elastic: -1}}\n", "found -1, expected a price above 0"),
+    ],
+)
+def test_prices_that_cannot_be_read_are_refused(prices, text, message):
+    with pytest.raises(IngestError, match=message):
+        read_prices(prices(text))
+
+
+def test_a_service_whose_largest_size_is_unknown_is_never_said_to_hold_the_data():
+    found = ingest.fit(read_bandwidth="1 GB/s", capacity="1 EB", storage="fsx-lustre").systems[0]
+    assert found.fits is not True
+    assert "largest size" in next(one.why for one in found.layers if one.layer.name == "capacity")
+
+
+def test_throughput_sold_in_steps_serves_reads_and_writes():
+    asked = {"read_bandwidth": "9 GB/s", "write_bandwidth": "13 GB/s", "capacity": "1 TB", "storage": "fsx-lustre"}
+    found = ingest.fit(**asked).systems[0]
+    assert found.label == "intelligent-tiering"
+    assert found.results["write_bandwidth_available"].value == found.results["read_bandwidth_available"].value == 16e9
+
+
+def test_one_volume_holds_what_one_volume_can_have_and_not_what_its_pool_can():
+    large = ingest.fit(capacity="150 TB", storage="anf-volume").systems[0]
+    assert large.fits is False
+    assert large.bottleneck == "capacity"
+    assert ingest.fit(capacity="90 TB", storage="anf-volume").systems[0].fits is not False
+
+
+@pytest.mark.parametrize(("opens", "holds"), [(12_000, True), (12_001, False), (77_300, False)])
+def test_the_published_most_of_metadata_operations_is_a_ceiling(opens, holds):
+    entry = CATALOG.get(Storage, "fsx-lustre")
+    only = {"intelligent-tiering": entry.tiers["intelligent-tiering"]}
+    need = need_of(None, from_numbers(read_bandwidth="8 GB/s", capacity="1 TB", opens=opens), job_of(), CATALOG)
+    found = _fit(
+        System(changed(entry, tiers=only), chosen=of_tier(only["intelligent-tiering"]), label="intelligent-tiering"), need
+    )
+    judged = next(one for one in found.layers if one.layer.name == "metadata, opens")
+    assert (judged.ceiling, judged.at_least, judged.holds) == (12_000, False, holds)
+
+
+def test_another_tier_is_chosen_where_the_opens_exceed_the_most_of_one():
+    asked = {"read_bandwidth": "9 GB/s", "write_bandwidth": "13 GB/s", "capacity": "1 TB", "storage": "fsx-lustre"}
+    assert ingest.fit(**asked, opens=12_000).systems[0].label == "intelligent-tiering"
+    assert ingest.fit(**asked, opens=77_300).systems[0].label != "intelligent-tiering"
+
+
+def _fit(system, need):
+    from ingest.storage.fit import PLAIN, _fit
+
+    return _fit(system, need, PLAIN, CATALOG)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("{oci-lustr: {mbps-125: 3}}", "unknown service 'oci-lustr', .*did you mean 'oci-lustre'"),
+        ("{oci-lustre: {mbps-126: 3}}", "oci-lustre: unknown tier 'mbps-126', expected one of"),
+        ("{oci-lustre: {mbps-250-larg: 3}}", "did you mean 'mbps-250-large'"),
+    ],
+)
+def test_prices_of_what_is_not_sold_are_refused(prices, rows, message):
+    listed = prices(f"date: 2026-11-01\ncurrency: USD\nprices: {rows}\n")
+    with pytest.raises(IngestError, match=message):
+        ingest.fit(capacity="1 PB", storage="oci-lustre", prices=listed)

@@ -1,0 +1,88 @@
+"""Closed, full and crowded streams: exit codes and lines stay what they are."""
+
+import subprocess
+import sys
+
+import pytest
+
+from ingest.errors import shortened
+
+INGEST = f"{sys.executable} -m ingest"
+JOB = "bw --model cosmoflow --gpu h100"
+
+
+def shell(line):
+    return subprocess.run(["sh", "-c", line], capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (f"{JOB} >&-", 1),
+        (f"{JOB} >&- 2>&-", 1),
+        (f"{JOB} <&- >&-", 1),
+        (f"{JOB} -o /dev/null >&-", 2),
+        (f"{JOB} --format json -o /dev/null >&-", 0),
+        (f"{JOB} 2>&-", 0),
+        (f"{JOB} 2>/dev/full", 0),
+        ("bw --nope 2>/dev/full", 2),
+        ("bw --nope 2>&-", 2),
+        (f"{JOB} >/dev/full", 1),
+        (f"{JOB} >/dev/full 2>/dev/full", 1),
+    ],
+)
+def test_a_closed_or_full_stream_shows_in_the_exit_code(words, code):
+    done = shell(f"{INGEST} {words}")
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    if ">&-" in words and code == 1 and "2>&-" not in words:
+        assert "ingest: the result cannot be written: Bad file descriptor" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        f"bw --gpu h100 --model {'x' * 5000}",
+        f"{JOB} --format {'x' * 5000}",
+        f"{JOB} --sample-bytes '5 {'x' * 5000}'",
+        f"{JOB} --scaling {'x' * 5000}",
+        f"{JOB} --encoding {'x ' * 2500}",
+        f"{JOB} --set {'x' * 5000}=1",
+        f"checkpoint llama3-8b --gpus 64 --mode {'x' * 5000}",
+        f"memory llama3-8b --offload {'x' * 5000}",
+        f"measure . --seed {'x' * 5000}",
+        f"response {'x' * 5000}",
+        f"{'x' * 5000}",
+        f"bw --{'x' * 5000}",
+        f"plan {'x' * 5000}.yaml",
+    ],
+)
+def test_a_refusal_is_one_line_of_at_most_300_letters(words):
+    done = shell(f"{INGEST} {words}")
+    assert done.returncode in (1, 2)
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("ingest: ")
+    assert len(line) <= 300
+
+
+def test_what_is_expected_stays_in_a_shortened_line():
+    line = f"ingest: --x: found '{'x' * 5000}', expected a finite number, for example 16 MiB"
+    assert shortened(line, 300).endswith("', expected a finite number, for example 16 MiB")
+    assert len(shortened("word " * 100, 300)) == 300
+    assert shortened("short", 300) == "short"
+
+
+@pytest.mark.parametrize("words", ["bw --samples-per-second 300 --gpus-per-node 4", "memory llama3-8b --zero-stage 0"])
+def test_a_missing_result_leaves_standard_output_empty(words):
+    done = shell(f"{INGEST} {words}")
+    assert done.returncode == 1
+    assert done.stdout == ""
+
+
+def test_what_the_system_refuses_names_the_file():
+    code = (
+        "from ingest.cli import main\ndef refused(**_): raise PermissionError(13, 'Permission denied', 'a/b')\n"
+        "main.command.main = refused\nmain.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "ingest: a/b: the system refused: Permission denied\n")

@@ -1,0 +1,228 @@
+"""Every key of a site that is an input of its workbook: after a change it shows a fresh plan, or a check says to plan again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from office import Values, heading, recalculated, values
+
+import ingest
+from ingest.engine.ranges import Tree
+from ingest.engine.registry import INPUTS, Step
+from ingest.errors import IngestError
+from ingest.reports.workbook.plan_workbook import PlanWorkbook, behind_findings, of_rounding, plan_workbook
+
+SITE = yaml.safe_load("""
+format: 2
+name: Every key
+start: 2026
+years: 3
+round: 2
+clusters:
+  main: {node: dgx-h100, count: 64, nvme: 30 TB}
+  other: {node: dgx-a100, count: 16}
+jobs:
+  vision:
+    {cluster: main, model: resnet50, nodes: 4, runs: 2, share: 80%, data: images, epochs: 90, warm_up: 8 min, memory_share: 40%,
+     starts: 2, readers: 6, start: {bytes: 6 GB, files: 30000, within: 60 s},
+     checkpoint: {parameters: 25.6M, interval: 1 h, waste: 5%, keep: 3, mode: sync}}
+  scans:
+    {cluster: main, model: unet3d, scaling: linear, nodes: 8, data: scans, epochs: 30,
+     placement: {mode: stage, within: 15 min}}
+  language:
+    {cluster: main, model: llama3-8b, scaling: linear, nodes: 16, data: text, tokens: 1T,
+     growth: {bandwidth: 1.3, every: 1 year}, export: {bytes: 16 GB, within: 10 min},
+     evaluation: {bytes: 100 GB, within: 60 s},
+     checkpoint: {mode: async, interval: 30 min, keep: "last=3,every=10,final=1", duration: 30 days, restart_time: 4 min,
+                  drain_time: 100 s, slow_down: 40%, mtti: 2 days, reschedule_time: 10 min, persistent_every: 1,
+                  drain_fraction: 8%}}
+  own:
+    {cluster: other, nodes: 8, samples_per_second: 500, sample_bytes: 200 kB, data: large, epochs: 5, io_size: 256 KiB,
+     utilization: 90%, memory_share: 45%, warm_up: 20 min,
+     checkpoint: {mode: async, bytes: 50 GB, parameters: 3G, keep: 2, failures: llama3}}
+datasets:
+  images: {model: resnet50, copies: 2}
+  large: {samples: 10M, sample_bytes: 200 kB, samples_per_file: 1000, load_within: 2 days}
+  scans: {samples: 42000, sample_bytes: 146 MB, samples_per_file: 1}
+  crawl: {bytes: 200 TB, file_bytes: 1 GB, growth: {capacity: 1.4, every: 1 year}, load_within: 5 days}
+  text: {made_from: crawl, ratio: 5%, file_bytes: 500 MB, refresh: 90 days, retention: 1 year, prepare_within: 6 days}
+storage:
+  {protection: {data: 8, parity: 2}, fill_limit: 85%, headroom: 20%, latency: 0.6 ms, units: 20, failed: 1, warranty: 4 years}
+reserve: {snapshots: 15%, rebuild: 5%, replica: 10%, homes: 20 TB, containers: 5 TB, logs: 4 TB}
+outage: {restart_time: 8 min}
+test:
+  {duration: 20 min, write_size: 4 MiB, smallest_bandwidth: 90 MB/s, smallest_file_rate: 90, shortest: 200 s, latency_tail: 4,
+   read_size: 2 MiB, create_time: 12 s, guidance_size: 2 MiB}
+""")
+#: Other values of the keys that came with lines that can be signed, in base units.
+OTHERS = {
+    "round": 3,
+    "jobs.vision.warm_up": 300,
+    "jobs.vision.memory_share": 0.3,
+    "jobs.vision.starts": 1,
+    "jobs.vision.start.within": 45,
+    "jobs.vision.start.files": 40_000,
+    "jobs.own.warm_up": 900,
+    "jobs.own.memory_share": 0.6,
+    "jobs.language.export.within": 300,
+    "jobs.language.evaluation.within": 30,
+    "jobs.language.checkpoint.drain_time": 80,
+    "jobs.language.checkpoint.slow_down": 0.5,
+    "jobs.language.checkpoint.restart_time": 120,
+    "outage.restart_time": 300,
+    "reserve.snapshots": 0.2,
+    "reserve.rebuild": 0.1,
+    "reserve.replica": 0.5,
+    "reserve.homes": 30e12,
+    "reserve.containers": 6e12,
+    "reserve.logs": 5e12,
+    "datasets.large.load_within": 86_400,
+    "datasets.text.prepare_within": 259_200,
+    "test.create_time": 6,
+}
+#: Whole numbers that are changed by one.
+COUNTS = ("count", "nodes", "runs", "starts", "readers", "keep", "copies", "epochs", "units", "failed", "data", "parity",
+          "samples_per_file", "persistent_every", "last", "every", "final")  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def plan() -> ingest.Plan:
+    return ingest.plan(SITE, samples=0)
+
+
+@pytest.fixture(scope="module")
+def tree(plan) -> Tree:
+    """All that the workbook computes of the requirements, and all that its checks compare."""
+    behind = [*behind_findings(plan), *of_rounding(plan)]
+    return Tree({**plan.steps, **{f"behind {place}": step for place, step in enumerate(behind)}})
+
+
+@pytest.fixture(scope="module")
+def keyed(plan, tree) -> dict[str, list[Step]]:
+    """The inputs that stand for a key of the site file."""
+    cells, found = PlanWorkbook(plan).cells, dict[str, list[Step]]()
+    for step in tree.order:
+        if step.formula is None and cells.key(step):
+            found.setdefault(cells.key(step), []).append(step)
+    return found
+
+
+def outcome(plan: ingest.Plan, tree: Tree, steps: list[Step], value: float) -> tuple[dict[str, float], list[str]]:
+    """The live values of the requirements, and the checks that say to plan again, with another value of an input."""
+    live = tree.again(dict.fromkeys(steps, value), tree.above(steps))
+
+    def of(side: Any) -> Any:
+        return live.get(side, side.value) if isinstance(side, Step) else side
+
+    checked = [one for one in plan.findings if one.is_checked]
+    turned = [one.what for one in checked if one.rule.compares(of(one.value), float(of(one.limit))) != one.true]
+    return {name: float(of(step)) for name, step in plan.steps.items()}, turned
+
+
+def misleading(plan: ingest.Plan, tree: Tree, steps: list[Step], key: str, value: float) -> dict[str, object]:
+    """What the workbook shows and a fresh plan does not, where no check says to plan again."""
+    live, turned = outcome(plan, tree, steps, value)
+    if turned:
+        return {}
+    try:
+        fresh = ingest.plan(SITE, samples=0, set={key: value})
+    except IngestError as error:
+        return {"refused": str(error)}
+    planned = fresh.computed
+    wrong = {
+        name: (live.get(name), planned.get(name))
+        for name in {*live, *planned}
+        if name not in live or name not in planned or not math.isclose(live[name], planned[name], rel_tol=1e-9)
+    }
+    priorities = {one.id: one.priority for one in fresh.requirements}
+    return wrong | {one.id: one.priority for one in plan.requirements if one.priority != priorities[one.id]}
+
+
+@pytest.mark.parametrize("key", OTHERS)
+def test_a_key_changed_alone_leads_to_a_fresh_plan_or_a_check_says_so(plan, tree, keyed, key):
+    assert key in keyed
+    assert keyed[key][0].value != OTHERS[key]
+    assert not misleading(plan, tree, keyed[key], key, OTHERS[key])
+
+
+def others(keyed: dict[str, list[Step]]) -> Iterator[tuple[str, float]]:
+    """Another value for every further key: a count larger by one, else a quarter less, unless the input takes no less."""
+    for key, steps in keyed.items():
+        value, word = float(steps[0].value), key.rpartition(".")[2]
+        least = INPUTS[steps[0].name].low if steps[0].name in INPUTS else 0
+        if key not in OTHERS:
+            yield key, value + 1 if word in COUNTS else max(value * 0.75, least)
+
+
+@pytest.mark.slow
+def test_every_other_key_changed_alone_leads_to_a_fresh_plan_or_a_check_says_so(plan, tree, keyed):
+    changed = dict(others(keyed))
+    assert len(changed) > 40
+    found = {key: misleading(plan, tree, keyed[key], key, value) for key, value in changed.items()}
+    assert not {key: wrong for key, wrong in found.items() if wrong}
+
+
+def test_a_spreadsheet_program_follows_all_new_keys_changed_together(plan, tmp_path: Path):
+    path = tmp_path / "site.xlsx"
+    path.write_bytes(plan_workbook(plan))
+    inputs = {f"in_{key.replace('.', '_')}": value for key, value in OTHERS.items()}
+    cells = recalculated({"others": (path, inputs)}, tmp_path)["others"]["Requirements"]
+    fresh = ingest.plan(SITE, samples=0, set=OTHERS)
+    found = {cells[f"A{row}"]: (cells[f"D{row}"], cells[f"F{row}"]) for row in range(2, len(fresh.requirements) + 2)}
+    assert found == {one.id: pytest.approx((one.computed, one.value), rel=1e-9) for one in fresh.requirements}
+    assert sum(one.value != plan.requirement(one.id).value for one in fresh.requirements) > 10
+
+
+@pytest.fixture(scope="module")
+def stored(plan, tmp_path_factory: pytest.TempPathFactory) -> Values:
+    path = tmp_path_factory.mktemp("stored") / "site.xlsx"
+    path.write_bytes(plan_workbook(plan))
+    return values(path)
+
+
+CONDITIONS = {
+    "Queue depth (at most)": "queue_depth",
+    "Implied latency (s)": "implied_latency",
+    "99 % latency (s)": "latency_99",
+}
+
+
+def test_requirements_show_queue_depth_latencies_mix_and_the_word_for_the_cache_rule(plan, stored):
+    cells = stored["Requirements"]
+    for row, one in enumerate(plan.requirements, start=2):
+        for head, name in CONDITIONS.items():
+            shown, known = cells.get(f"{heading(cells, head)}{row}"), getattr(one.conditions, name)
+            assert shown == (None if known is None else pytest.approx(known, rel=1e-12)), (one.id, head)
+        assert cells.get(f"{heading(cells, 'Mix (by bytes)')}{row}", "") == one.conditions.mix_in_words, one.id
+        assert cells.get(f"{heading(cells, 'Cache rule')}{row}", "") == ("uncached" if one.conditions.cache else ""), one.id
+    assert sum(bool(one.conditions.mix) for one in plan.requirements) > 1
+    assert any(str(text).startswith("Uncached: the data read are at least 1.5 times") for text in stored["Read-me"].values())
+
+
+def test_a_test_of_a_mix_has_a_line_for_each_part_whose_thresholds_add_up(plan, stored):
+    cells, one = stored["Acceptance"], plan.requirement("R-MIX-01")
+    rows = [place[1:] for place, shown in cells.items() if place.startswith("B") and shown == one.id]
+    assert len(rows) == len(one.conditions.mix) > 1
+    threshold, operation = (heading(cells, head) for head in ("Pass threshold", "Operation"))
+    assert sum(cells[f"{threshold}{row}"] for row in rows) == pytest.approx(one.value, rel=1e-9)
+    assert {cells[f"{operation}{row}"] for row in rows} == {"read", "write"}
+
+
+def test_the_sheet_guidance_compares_the_workload_with_levels_and_practice(plan, stored):
+    cells, rows = stored["Guidance"], plan.tables["guidance"]
+    assert [cells[f"A{row}"] for row in range(2, len(rows) + 2)] == [row["name"] for row in rows]
+    reads = heading(cells, "Reads (B/s)")
+    assert [cells.get(f"{reads}{row}") for row in range(2, len(rows) + 2)] == [row.get("compared_reads") for row in rows]
+
+
+def test_defaults_of_the_storage_are_one_input_for_all_years():
+    site = {**SITE, "reserve": {}, "storage": {"protection": {"data": 8, "parity": 2}}}
+    placed = [PlanWorkbook(ingest.plan(site, samples=0)).cells]
+    names = [step.name for cells in placed for step in cells.inputs]
+    for name in ("snapshot_share", "home_bytes", "filesystem_efficiency", "failed_servers"):
+        assert names.count(name) == 1, name
