@@ -62,9 +62,10 @@ def test_a_wrong_formula_does_not_pass(units, wrong):
     assert not right_dimension(units, type(right)(right.name, wrong, right.needs, right.unit, right.source, right.where))
 
 
-def most(name):
-    """The largest value to try; what remains of a whole share is nothing, and nothing divides by that."""
-    return 0.99 if name in INPUTS and INPUTS[name].high <= 1 else 1e12
+def ends(name):
+    """The values to try between; what remains of a whole share is nothing, and nothing divides by that."""
+    low, high = (INPUTS[name].low, INPUTS[name].high) if name in INPUTS else (0, math.inf)
+    return max(low, 1e-2), 0.99 if high <= 1 else min(high, 1e12)
 
 
 @given(seed=st.integers(0, 2**32))
@@ -72,7 +73,7 @@ def test_number_array_and_recorder_agree(seed):
     """Each formula on values of its own, spread over the orders of magnitude."""
     random = Random(seed)
     for name, made in FORMULAS.items():
-        values = {need: math.exp(random.uniform(math.log(1e-2), math.log(most(need)))) for need in made.needs}
+        values = {need: math.exp(random.uniform(*map(math.log, ends(need)))) for need in made.needs}
         number = made.function(*values.values())
         array = made.function(*(numpy.array([item]) for item in values.values()))
         assert evaluate(made.tree(), values) == number, (name, values)
