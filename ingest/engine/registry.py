@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from importlib import import_module
 from typing import NamedTuple, TypeVar
 
@@ -314,11 +315,15 @@ def _derive(
     elif found.default is not None:
         step = Step(name, found.default, None, (), None, owners[1])
     else:
-        needed = f" (needed for {path[0]})" if path else ""
-        message = Message(f"{name} is not known{needed}, expected in {found.unit}", supply=(f"set.{name}",))
-        raise MissingQuantity(name, message)
+        raise MissingQuantity(name, _missing(name, path[0] if path else "", found.unit))
     known[name] = step
     return step
+
+
+@lru_cache(maxsize=1024)
+def _missing(name: str, wanted: str, unit: str) -> Message:
+    needed = f" (needed for {wanted})" if wanted else ""
+    return Message(f"{name} is not known{needed}, expected in {unit}", supply=(f"set.{name}",))
 
 
 def in_order(roots: Iterable[Step]) -> list[Step]:

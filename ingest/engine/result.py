@@ -156,6 +156,33 @@ def sources_of(places: Mapping[str, Iterable[str]], source: Callable[[str], Sour
     return [{"id": one.id, "title": one.title, "where": "; ".join(filter(None, cited)), "url": one.url} for one, cited in named]
 
 
+Table = Sequence[Mapping[str, Any]]
+
+
+class DeferredTables(Mapping[str, Table]):
+    """Tables that are computed when the first of them is read: a site asks for thousands of answers and shows no table.
+
+    >>> DeferredTables(lambda: {"tiers": [{"tier": "host memory"}]})["tiers"]
+    [{'tier': 'host memory'}]
+    """
+
+    def __init__(self, compute: Callable[[], Mapping[str, Table]]) -> None:
+        self._compute = compute
+
+    @cached_property
+    def _tables(self) -> Mapping[str, Table]:
+        return self._compute()
+
+    def __getitem__(self, name: str) -> Table:
+        return self._tables[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tables)
+
+    def __len__(self) -> int:
+        return len(self._tables)
+
+
 @dataclass(frozen=True)
 class Answer:
     """The results of one command for one job, data set or model, with the inputs that they follow from.
@@ -180,7 +207,7 @@ class Answer:
     known: Quantities
     results: Mapping[str, Quantity]
     unknown: Mapping[str, str]
-    tables: Mapping[str, Sequence[Mapping[str, Any]]]
+    tables: Mapping[str, Table]
     warnings: tuple[str, ...]
     catalog: Sources
     unmet: str = ""

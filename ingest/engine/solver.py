@@ -31,16 +31,10 @@ class Quantities:
         self._given = dict(inputs)
         self._steps: dict[str, Step] = {}
         self._frozen = False
-
-    @property
-    def given(self) -> Mapping[str, Input]:
-        """The inputs by name, to be read only."""
-        return MappingProxyType(self._given)
-
-    @property
-    def steps(self) -> Mapping[str, Step]:
-        """The quantities computed or adopted so far, to be read only."""
-        return MappingProxyType(self._steps)
+        #: The inputs by name, to be read only.
+        self.given: Mapping[str, Input] = MappingProxyType(self._given)
+        #: The quantities computed or adopted so far, to be read only.
+        self.steps: Mapping[str, Step] = MappingProxyType(self._steps)
 
     def freeze(self) -> None:
         """End the building: from here on quantities are only read."""
@@ -121,7 +115,7 @@ class Quantities:
             ValueError: a quantity that has been computed already.
         """
         found = Quantities(self._given, self.owner, shared_inputs=self.owner != self.input_owner)
-        found._steps = dict(self._steps)
+        found._steps.update(self._steps)
         found.give(inputs)
         return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ from ingest.catalog.records import Gpu, Node
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.registry import solve
-from ingest.engine.result import Answer
+from ingest.engine.result import Answer, DeferredTables
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity, assumed
 from ingest.errors import one_of
@@ -83,14 +84,19 @@ def of_machine(gpu: str | None, node: Node | None) -> dict[str, Input]:
 
 def of_policy(options: Mapping[str, float], keep: str | float | None) -> dict[str, Input]:
     """Return the checkpoint policy and its defaults: overhead, drain window, restore time, retention."""
-    default = {one.quantity: one.item.by_default(one.note, f"checkpoint.{one.option}") for one in DEFAULTS}
-    default["checkpoints_kept_forever"] = Input(0, note="none is kept permanently")
+    default = dict(_defaults())
     kept = kept_by_policy(keep)
     if "keep_every" in kept:
         if not {"training_seconds", "checkpoints_written"} & options.keys():
             raise option_error("keep", ": found every=M without an end of the job, expected --duration, such as 60d")
         del default["checkpoints_kept_forever"]
     return {**default, **kept}
+
+
+@cache
+def _defaults() -> Mapping[str, Input]:
+    default = {one.quantity: one.item.by_default(one.note, f"checkpoint.{one.option}") for one in DEFAULTS}
+    return {**default, "checkpoints_kept_forever": Input(0, note="none is kept permanently")}
 
 
 def kept_by_policy(keep: str | float | None) -> dict[str, Input]:
@@ -299,7 +305,7 @@ def checkpoint(
         known,
         results,
         unknown,
-        {**_tables(known, files, mode), **failure_table(options.get("gpus"), rated, catalog)},
+        DeferredTables(lambda: {**_tables(known, files, mode), **failure_table(options.get("gpus"), rated, catalog)}),
         (*warnings, *(ranks.warnings if ranks is not None else ()), *_warnings(chosen, groups)),
         catalog,
         unmet,
