@@ -12,7 +12,7 @@ from typing import Any
 
 from ingest.engine.registry import INPUTS, InputQuantity, check_value, unit_of
 from ingest.errors import UsageError, brief, expected_one_of, listed, nearest
-from ingest.site.service import service_schema
+from ingest.site.service_records import service_schema
 from ingest.units import parse, physical
 
 WORDS = ("typical", "low", "high")
