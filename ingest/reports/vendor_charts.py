@@ -31,7 +31,8 @@ def _charts(plan: Plan) -> Iterator[Chart]:
     shares = [Share(one.load, *one.part) for one in load.request_shares(plan.requirements)]
     if shares:
         yield request_sizes(shares)
-    yield tender_capacity(plan)
+    if "R-CAP-03" in plan.results:
+        yield tender_capacity(plan)
     rates = [YearRates(*one) for one in planner.bandwidth_by_year(plan)]
     if any(one.reads or one.writes for one in rates):
         yield bandwidth_by_year(rates)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: Seconds of a step of the day, and the steps of a day: the drain of a large checkpoint takes several.
 STEP, STEPS = 15.0, 5760
+#: Runs of one job that are drawn one by one; of more, each stands for several.
+MOST_RUNS = 200
 #: Checkpoints that follow each other faster are taken as one load.
 SHORTEST_INTERVAL = 60.0
 #: The interrupt in the middle of the day: the run with the fastest restore fails and starts again.
@@ -92,12 +94,14 @@ class Run(NamedTuple):
         row: its job.
         end: seconds since the start of the day.
         shift: share of a checkpoint interval by which its checkpoints are late.
+        weight: the runs that it stands for.
         pause: when it is interrupted and when it trains again; empty for no interrupt.
     """
 
     row: QuantityRow
     end: float
     shift: float
+    weight: float = 1.0
     pause: tuple[float, float] | tuple[()] = ()
 
     def alive(self) -> Iterator[tuple[float, float]]:
@@ -159,10 +163,14 @@ def training_day(plan: Plan) -> TrainingDay:
 def _runs(rows: Sequence[QuantityRow], restored: QuantityRow | None, together: bool) -> Iterator[Run]:
     number = 0
     for row in rows:
-        for each in range(int(row.known.value("concurrent_runs"))):
+        count = int(row.known.value("concurrent_runs"))
+        drawn = min(count, MOST_RUNS)
+        for each in range(drawn):
             shift = 0.0 if together else number * GOLDEN % 1
             pause = _pause(row) if row is restored and not each else ()
-            yield Run(row, row.known.value("share_of_time") * STEPS * STEP, shift, pause)
+            # The first one alone may be interrupted.
+            weight = (count - 1) / (drawn - 1) if each else 1.0
+            yield Run(row, row.known.value("share_of_time") * STEPS * STEP, shift, weight, pause)
             number += 1
 
 
@@ -173,16 +181,15 @@ def _pause(row: QuantityRow) -> tuple[float, float]:
 def _save(run: Run, writes: DayLoad) -> None:
     """The checkpoints of a run that reach the storage, each at its bandwidth until it is there."""
     for start, end in run.saves():
-        writes.add(start, end, _value(run.row, "checkpoint_write_bandwidth"))
+        writes.add(start, end, _value(run.row, "checkpoint_write_bandwidth") * run.weight)
 
 
 def _cluster_reads(cluster: QuantityRow, runs: Sequence[Run]) -> list[float]:
     """Reads of the jobs of a cluster, no more than its nodes can read."""
     loads: dict[str, DayLoad] = {}
     rows = {run.row.name: run.row for run in runs if run.row.words["cluster"] == cluster.name}
-    for run in runs:
-        if run.row.name in rows:
-            _read(run, loads.setdefault(run.row.name, DayLoad()))
+    for run in _alike([one for one in runs if one.row.name in rows]):
+        _read(run, loads.setdefault(run.row.name, DayLoad()))
     if not loads:
         return [0.0] * STEPS
     each = [_value(rows[name], "node_read_bandwidth") for name in loads]
@@ -196,6 +203,16 @@ def _cluster_reads(cluster: QuantityRow, runs: Sequence[Run]) -> list[float]:
     return [limited(*step) for step in zip(*(one.load for one in loads.values()), strict=True)]
 
 
+def _alike(runs: Sequence[Run]) -> Iterator[Run]:
+    """Runs of one job that read at the same times as one: the shift matters where a checkpoint stops the reads."""
+    found: dict[object, Run] = {}
+    for run in runs:
+        key = (run.row.name, run.pause, run.shift if run.row.words.get("mode") == "sync" else 0)
+        before = found.get(key)
+        found[key] = run if before is None else before._replace(weight=before.weight + run.weight)
+    yield from found.values()
+
+
 def _read(run: Run, reads: DayLoad) -> None:
     """Reads of a run: while its caches fill, and then its steady rate."""
     row = run.row
@@ -205,8 +222,8 @@ def _read(run: Run, reads: DayLoad) -> None:
     for start, end, trained in run.reading():
         # A run that starts again finds its caches empty.
         filled = min(max(start + phase - trained, start), end)
-        reads.add(start, filled, filling)
-        reads.add(filled, end, steady)
+        reads.add(start, filled, filling * run.weight)
+        reads.add(filled, end, steady * run.weight)
 
 
 def _stage(run: Run, copies: DayLoad) -> None:
@@ -214,7 +231,7 @@ def _stage(run: Run, copies: DayLoad) -> None:
     staged, allowed = _value(run.row, "staged_bytes"), _value(run.row, "staging_seconds_allowed")
     if staged and allowed:
         given = {"staged_bytes": staged, "staging_seconds_allowed": allowed, "concurrent_runs": 1}
-        copies.add(0, allowed, float(solve("job_staging_bandwidth", given)))
+        copies.add(0, allowed, float(solve("job_staging_bandwidth", given)) * run.weight)
 
 
 def _value(row: QuantityRow, name: str) -> float:

@@ -78,3 +78,14 @@ def test_bandwidth_by_year_begins_and_ends_at_the_requirements():
     assert years[0].reads == plan.results["R-READ-03"].value
     assert years[-1].reads == plan.results["R-GROW-01"].value
     assert {one.writes for one in years} == {plan.results["R-WRITE-01"].value}
+
+
+def test_many_runs_load_as_much_as_their_number(monkeypatch):
+    monkeypatch.setattr("ingest.site.training_day.MOST_RUNS", 8)
+    few, many = (site(bytes=6e10) for _ in range(2))
+    few["clusters"]["main"]["count"] = many["clusters"]["main"]["count"] = 160
+    few["jobs"]["train"]["runs"], many["jobs"]["train"]["runs"] = 8, 40
+    days = [training_day(ingest.plan(one, samples=0)) for one in (few, many)]
+    for place, what in enumerate(("reads", "copies", "writes")):
+        loads = [sum(day[place]) for day in days]
+        assert loads[1] == pytest.approx(loads[0] * (1 if what == "copies" else 5), rel=0.01), what
