@@ -12,8 +12,7 @@ from fuzz.cases import Case, Finding, Outcome
 
 MOST_SECONDS = 10
 MOST_BYTES = 1_500_000_000
-#: of a refusal, and of a warning, which may name the facts of two sources
-MOST_LETTERS, MOST_OF_A_WARNING = 300, 800
+MOST_LETTERS = 300
 EXIT_CODES = (0, 1, 2, 3)
 WARNING = "ingest: warning: "
 
@@ -51,7 +50,7 @@ def _place(raised: str) -> str:
 def _messages(command: str, outcome: Outcome) -> Iterator[Finding]:
     lines = outcome.err.splitlines()
     for line in lines:
-        if len(line) > (MOST_OF_A_WARNING if line.startswith(WARNING) else MOST_LETTERS):
+        if len(line) > MOST_LETTERS:
             yield Finding("message", f"too long: {_form(line)}", f"{len(line)} letters from {command}: {line[:600]}")
     if outcome.code not in (1, 2) or outcome.raised:
         return
