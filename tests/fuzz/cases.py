@@ -72,7 +72,7 @@ class Finding:
     """A breach of the contract.
 
     Attributes:
-        what: traceback, crash, hang, memory, message, code or json.
+        what: traceback, crash, hang, memory, message, code, json or silent (an impossible number).
         where: what tells this finding from others of the same sort; equal wheres are one finding.
         detail: for the reader.
     """

@@ -7,8 +7,11 @@ import re
 import signal
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 from fuzz.cases import Case, Finding, Outcome
+
+from ingest.engine.registry import FORMULAS, INPUTS
 
 MOST_SECONDS = 10
 MOST_BYTES = 1_500_000_000
@@ -80,8 +83,34 @@ def _json(case: Case, outcome: Outcome) -> Iterator[Finding]:
         except (ValueError, RecursionError) as error:
             yield Finding("json", f"{command}: {str(error).partition(':')[0]}", f"{name}: {error}: {text[:300]}")
         else:
+            if "--schema" in case.words:
+                continue
             if not isinstance(found, dict) or found.get("schema") != "ingest/1":
                 yield Finding("json", f"{command}: no schema", f"{name}: {text[:300]}")
+            else:
+                yield from _impossible(command, found, refused=outcome.code == 3)
+
+
+def _impossible(command: str, found: Any, refused: bool) -> Iterator[Finding]:
+    """Values outside their own range, and results that their quantity may not have, unless they are why it refuses."""
+    waiting = [("", found)]
+    while waiting:
+        key, one = waiting.pop()
+        if isinstance(one, list):
+            waiting += [(key, each) for each in one]
+        if not isinstance(one, dict):
+            continue
+        waiting += one.items()
+        value = one.get("computed", one.get("value"))
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            continue
+        low, high = (one.get(end) if isinstance(one.get(end), (int, float)) else value for end in ("low", "high"))
+        slack = 1e-9 * max(map(abs, (low, value, high)))
+        if not low - slack <= value <= high + slack:
+            yield Finding("silent", f"{command}: {key} outside its range", str(one)[:300])
+        declared = FORMULAS.get(key) or INPUTS.get(key)
+        if declared is not None and not refused and not declared.low - slack <= value <= declared.high + slack:
+            yield Finding("silent", f"{command}: {key} outside what it may be", str(one)[:300])
 
 
 def expects_json(case: Case) -> bool:

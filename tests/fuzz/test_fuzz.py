@@ -18,6 +18,12 @@ BW = Case("options", ("bw", "--format", "json"))
 GOOD = Outcome(0, out='{"schema": "ingest/1", "low": 1}')
 
 
+def result(name, value, low, high, **more):
+    """The JSON of one result."""
+    found = {"value": value, "low": low, "high": high, **more}
+    return Outcome(0, out=json.dumps({"schema": "ingest/1", "results": {name: found}}))
+
+
 def fuzz(*words):
     """Run the fuzzer as `make fuzz` does."""
     return subprocess.run(
@@ -69,6 +75,12 @@ def test_what_was_found_stays_mended(path):
         (Outcome(0, out="{}"), "json"),
         (Outcome(0, out=""), "json"),
         (Outcome(0, out=GOOD.out, written={"out.json": b"{"}), "json"),
+        (result("gpus", 8, 8, 8), None),
+        (result("gpus", 8, 8.1, 9), "silent"),
+        (result("gpus", 8, 7, 7.9), "silent"),
+        (result("accelerator_utilization", 1, 1, 1), None),
+        (result("accelerator_utilization", 1.1, 1, 2), "silent"),
+        (result("gpus", 8, 8, 9, computed=7.9), "silent"),
     ],
 )
 def test_the_judge_sees_each_breach(outcome, what):
