@@ -88,10 +88,10 @@ def _json(case: Case, outcome: Outcome) -> Iterator[Finding]:
             if not isinstance(found, dict) or found.get("schema") != "ingest/1":
                 yield Finding("json", f"{command}: no schema", f"{name}: {text[:300]}")
             else:
-                yield from _impossible(command, found, refused=outcome.code == 3)
+                yield from impossible_numbers(command, found, refused=outcome.code == 3)
 
 
-def _impossible(command: str, found: Any, refused: bool) -> Iterator[Finding]:
+def impossible_numbers(command: str, found: Any, refused: bool) -> Iterator[Finding]:
     """Values outside their own range, and results that their quantity may not have, unless they are why it refuses."""
     waiting = [("", found)]
     while waiting:
