@@ -5,7 +5,7 @@ EXTRAS := corpus,vocabularies,formats,s3,cluster,charts,test,lint,docs
 SEED := 18
 COUNT := 20000
 
-.PHONY: demo setup test test-slow fuzz lint docs bench bench-exact corpus clean
+.PHONY: demo setup test test-slow fuzz audit lint docs bench bench-exact corpus clean
 
 demo: $(VENV)/.core                 ## set up .venv and run the main job
 	$(BIN)/ingest bw --model cosmoflow --gpu h100 --nodes 128
@@ -20,6 +20,10 @@ test-slow: $(VENV)/.all             ## the slow tests: before an issue is closed
 
 fuzz: $(VENV)/.all                  ## mutated inputs held against the contract: make fuzz SEED=7 COUNT=20000
 	PYTHONPATH=tests $(BIN)/python -m fuzz --seed $(SEED) --count $(COUNT)
+
+audit: $(VENV)/.all                 ## known vulnerabilities of the installed packages; needs the network
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'pip-audit>=2.7,<3'
+	$(BIN)/python tests/audit.py
 
 lint: $(VENV)/.all                  ## style, types, layers, dependencies, catalogs
 	$(BIN)/ruff check .

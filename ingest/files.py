@@ -25,6 +25,8 @@ NEW = 0o666
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
+#: How the folders begin in which a call of `accept` builds.
+BUILDING = ".ingest-accept-"
 #: A float holds no number of more digits.
 MOST_DIGITS = 300
 #: A larger file is none of those that are read whole.
@@ -236,6 +238,8 @@ def sha256(content: bytes) -> str:
 def write_folder(target: str | Path, files: Mapping[str, str], force: bool) -> None:
     """Write files into a new or empty folder: built beside their places under a temporary name, then moved.
 
+    What a call that was killed left in the folder is taken over.
+
     Args:
         target: the folder; it stays the same folder where there is one, with its mode, and may be a link to one.
         files: path inside it -> content; scripts (`.sh`) are made executable.
@@ -248,25 +252,33 @@ def write_folder(target: str | Path, files: Mapping[str, str], force: bool) -> N
     if not str(target):
         raise UsageError("-o: found '', expected a folder")  # Path would make the current one of it
     target = Path(os.path.abspath(target))
+    cut_off = _cut_off(target)
+    ours = {Path(name).parts[0] for folder in cut_off for name in (folder.name, *_listed(folder))}
     present = _present(target)
+    if not {"tests.json", "SHA256SUMS"} <= set(present):
+        present = [name for name in present if name not in ours]
     if present and not force:
         raise UsageError(f"-o: '{target}' holds {len(present)} entries, expected an empty or new folder; --force replaces them")
     if present and not {"tests.json", "SHA256SUMS"} <= set(present):
         lacking = "tests.json" if "tests.json" not in present else "SHA256SUMS"
         raise UsageError(f"-o: '{target}' was not written by `ingest accept` (no {lacking}), expected another folder")
     building: Path | None = None
+    lock: int | None = None
     try:
         above = target if target.is_dir() else target.parent
         if not above.is_dir():
             raise IngestError(f"-o: folder '{above}' not found, expected one that can hold '{target.name}'")
-        building = Path(tempfile.mkdtemp(prefix=".ingest-accept-", dir=above))
+        building = Path(tempfile.mkdtemp(prefix=BUILDING, dir=above))
+        lock = _locked(building)
         for name, content in files.items():
             path = building / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(content, encoding="utf-8")
             path.chmod(0o755 if path.suffix == ".sh" else 0o644)
         if above == target:
-            _move_in(target, building, files, _listed(target) if present else set())
+            _move_in(target, building, files, set().union(*map(_listed, [target, *cut_off])))
+            for folder in cut_off:
+                shutil.rmtree(folder, ignore_errors=True)
         else:
             building.chmod(0o755)
             os.replace(building, target)
@@ -275,6 +287,35 @@ def write_folder(target: str | Path, files: Mapping[str, str], force: bool) -> N
     finally:
         if building is not None:
             shutil.rmtree(building, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
+
+
+def _locked(folder: Path) -> int | None:
+    """The descriptor that holds the lock of a folder; None where another call holds it, or the file system has none."""
+    try:
+        import fcntl
+
+        descriptor = os.open(folder, os.O_RDONLY)
+    except (ImportError, OSError):
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def _cut_off(target: Path) -> list[Path]:
+    """The folders in which calls that no longer run have built."""
+    found = []
+    for folder in sorted(target.glob(f"{BUILDING}*")):
+        lock = _locked(folder)
+        if lock is not None:
+            os.close(lock)
+            found.append(folder)
+    return found
 
 
 def _present(target: Path) -> list[str]:
@@ -289,7 +330,9 @@ def _present(target: Path) -> list[str]:
 
 
 def _listed(target: Path) -> set[str]:
-    """The files that the earlier call wrote, by its own sums: nothing else is replaced or removed."""
+    """The files that an earlier call wrote, by its own sums: nothing else is replaced or removed."""
+    if not (target / "SHA256SUMS").is_file():
+        return set()
     lines = (target / "SHA256SUMS").read_text(encoding="utf-8", errors="replace").splitlines()
     names = {line.split("  ", 1)[-1] for line in lines}
     return {name for name in names if name and not name.startswith("/") and ".." not in name.split("/")} | {"SHA256SUMS"}
@@ -300,12 +343,14 @@ def _move_in(target: Path, building: Path, files: Mapping[str, str], old: set[st
     foreign = [name for name in files if name not in old and os.path.lexists(target / name) and name != "hosts.txt"]
     if foreign:
         raise IngestError(f"-o: '{target / foreign[0]}' was not written by `ingest accept`, expected no file of that name")
-    for name in sorted(files, key=lambda name: name == "SHA256SUMS"):
+    for name in sorted(files.keys() - {"SHA256SUMS"}):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         os.replace(building / name, target / name)
     for name in old - set(files) - {"hosts.txt"}:
         (target / name).unlink(missing_ok=True)
         _remove_empty(target / name, target)
+    if "SHA256SUMS" in files:
+        os.replace(building / "SHA256SUMS", target / "SHA256SUMS")
 
 
 def _remove_empty(path: Path, target: Path) -> None:

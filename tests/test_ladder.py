@@ -143,10 +143,11 @@ def test_the_scaling_loss_goes_into_the_lower_end_only(toy):
 
 def test_protocols_that_disagree_are_named_with_advice(toy):
     catalog = toy(("small", 100, 1, 1, "lambda-v1"), ("small", 300, 8, 1, "mlperf-training"))
-    (warning,) = rung(catalog, "small", "measured").warnings
+    found = rung(catalog, "small", "measured")
+    (warning,) = found.warnings
     assert "protocols disagree 3.0×" in warning
     assert "mlperf-training 300; lambda-v1 100" in warning
-    assert "Demand" in warning
+    assert "Demand" in found.given[RATE].parts[1].advice
 
 
 def test_protocols_that_nearly_agree_are_not_worth_a_warning(toy):

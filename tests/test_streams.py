@@ -2,10 +2,14 @@
 
 import subprocess
 import sys
+from contextlib import suppress
 
 import pytest
 
-from ingest.errors import shortened
+import ingest
+from ingest.catalog.store import Catalog
+from ingest.cli.telling import MOST_LETTERS
+from ingest.errors import IngestError, shortened
 
 INGEST = f"{sys.executable} -m ingest"
 JOB = "bw --model cosmoflow --gpu h100"
@@ -86,3 +90,20 @@ def test_what_the_system_refuses_names_the_file():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, "ingest: a/b: the system refused: Permission denied\n")
+
+
+@pytest.mark.slow
+def test_no_warning_about_a_shipped_model_must_be_cut():
+    """A warning that exceeds the limit would lose its middle; notes of the catalogs belong to `explain`."""
+    catalog, long = Catalog(), []
+    for model in catalog.ids("models"):
+        for gpu in ("a100", "h100", "b200"):
+            with suppress(IngestError):
+                long += [line for line in ingest.bw(model=model, gpu=gpu, nodes=1).warnings if len(line) > MOST_LETTERS - 17]
+    assert long == []
+
+
+def test_the_advice_of_protocols_that_disagree_is_in_the_derivation():
+    job = "--model resnet50 --gpu h100"
+    assert "fastest protocol that your code will run, and name it in the tender\n" in shell(f"{INGEST} bw {job}").stderr
+    assert "  advice: Tuned by the submitter" in shell(f"{INGEST} explain samples_per_second_per_gpu {job}").stdout

@@ -10,7 +10,7 @@ from importlib import import_module
 
 import click
 
-from ingest.cli.telling import tell
+from ingest.cli.telling import MOST_LETTERS, tell
 from ingest.errors import IngestError, expected_one_of, shortened
 from ingest.version import __version__
 
@@ -111,8 +111,6 @@ def main() -> None:
 
 #: what a standard output shows that is full, broken or closed
 UNDELIVERED = (errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EBADF)
-#: Longest line of a refusal.
-MOST_LETTERS = 300
 
 
 def _refuse(message: str, code: int) -> int:

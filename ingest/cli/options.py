@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ingest.cli.telling import tell
+from ingest.cli.telling import MOST_LETTERS, tell
 from ingest.engine.result import Answer
 from ingest.errors import UsageError, expected_one_of, shortened
 from ingest.files import write_whole
@@ -163,10 +163,6 @@ def hand_over(
         known = ", ".join(suffixes(book=False))
         other = alternative and f", or {alternative}"
         raise UsageError(f"--output: '{output}': this result has no workbook; expected {known}{other}")
-
-
-#: Longest warning: the facts of two sources, and no text of any length that a file holds.
-MOST_LETTERS = 800
 
 
 def warn(lines: Sequence[str], most: int | None = None) -> None:

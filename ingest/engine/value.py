@@ -20,7 +20,12 @@ class Source(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """One piece of evidence behind a value; `runs` are the single figures where it is their median."""
+    """One piece of evidence behind a value.
+
+    Attributes:
+        runs: the single figures where `value` is their median.
+        advice: for a buyer who requires it.
+    """
 
     what: str
     value: float
@@ -28,6 +33,7 @@ class Evidence(NamedTuple):
     where: str
     grade: str
     runs: tuple[float, ...] = ()
+    advice: str = ""
 
 
 class Input(NamedTuple):

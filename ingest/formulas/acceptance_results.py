@@ -175,7 +175,7 @@ input_quantity("amount_needed", "1", "Load on a layer, in the unit of its ceilin
 input_quantity("amount_available", "1", "Ceiling of a layer, in the unit of its load.")
 
 
-@formula(unit="1", source="definition", high=1)
+@formula(unit="1", source="definition", low=-float("inf"), high=1)
 def headroom_fraction(amount_needed: Num, amount_available: Num) -> Num:
     """Share of a layer's ceiling that stays free.
 

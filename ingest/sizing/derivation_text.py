@@ -124,6 +124,8 @@ class ExplanationWriter(DerivationWriter):
             if part.runs:
                 yield f"  median of {len(part.runs)} runs: {'; '.join(exact(run) for run in part.runs)}"
             yield f"  {self.cited(part.source, part.where)}"
+            if part.advice and len(item.parts) > 1:
+                yield f"  advice: {part.advice}"
 
 
 def shown(step: Step) -> str:

@@ -88,7 +88,8 @@ def part_of(catalog: Catalog, model: Model, rate: ProtocolRate) -> Evidence:
     first = rate.rows[0]
     grade = "assumed" if any(row.grade == "assumed" for row in rate.rows) else first.grade
     runs = tuple(sorted(samples_of(model, row) or 0 for row in rate.rows)) if len(rate.rows) > 1 else ()
-    return Evidence(_named(catalog, model, rate), rate.value, first.source, first.where, grade, runs)
+    advice = catalog.get(Protocol, rate.protocol).advice
+    return Evidence(_named(catalog, model, rate), rate.value, first.source, first.where, grade, runs, advice)
 
 
 def _named(catalog: Catalog, model: Model, rate: ProtocolRate) -> str:
@@ -125,11 +126,9 @@ def _warnings(catalog: Catalog, basis: str, found: Sequence[ProtocolRate]) -> tu
         return (f"the rate is emulated: no GPU computes ({protocol.name}). {protocol.advice}",)
     if spread > DISAGREE:
         words = "; ".join(f"{rate.protocol} {display(rate.value, '1')}" for rate in reversed(found))
-        first, last = (catalog.get(Protocol, rate.protocol) for rate in (fastest, slowest))
-        ends = f"{first.name}: {first.advice}" + (f" {last.name}: {last.advice}" if last.advice != first.advice else "")
         warnings.append(
             f"protocols disagree {spread:.1f}× (samples/s per GPU: {words}). Size storage for the fastest protocol that your "
-            f"code will run, and name it in the tender. {ends}"
+            f"code will run, and name it in the tender"
         )
     smallest = min(row.gpus for rate in found for row in rate.rows)
     gpus = found[0].gpus

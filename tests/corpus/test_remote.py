@@ -4,6 +4,11 @@ import gzip
 import io
 import subprocess
 import sys
+import threading
+import urllib.request
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.error import HTTPError
 
 import boto3
 import fsspec
@@ -16,6 +21,7 @@ from moto.server import ThreadedMotoServer
 from ingest.corpus.files.listing import list_inputs
 from ingest.corpus.formats.documents import Meter, Unreadable, parts_of, read, read_block
 from ingest.corpus.formats.plain_text import CHUNK_BYTES
+from ingest.corpus.measure import measure
 from ingest.errors import IngestError, UsageError
 
 
@@ -195,3 +201,87 @@ def test_a_package_that_is_missing_is_named(url, message):
     code += f"try: list_inputs([{url!r}])\nexcept IngestError as error: print(error)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == message
+
+
+@pytest.fixture
+def faulty(server, monkeypatch):
+    """A server in front of the other one, that treats some objects badly: key -> how many answers still fail, and how."""
+    faults = {}
+
+    class Between(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self):
+            left, how = faults.get(self.path.rpartition("/")[2].partition("?")[0], (0, ""))
+            if left:
+                faults[self.path.rpartition("/")[2].partition("?")[0]] = (left - 1, how)
+            if left and how == "503":
+                return self._answer(503, {}, b"<Error><Code>SlowDown</Code></Error>")
+            asked = {name: value for name, value in self.headers.items() if name.lower() not in ("host", "accept-encoding")}
+            try:
+                with urllib.request.urlopen(urllib.request.Request(f"{server}{self.path}", headers=asked)) as found:
+                    code, head, body = found.status, dict(found.headers), found.read()
+            except HTTPError as refused:
+                code, head, body = refused.code, dict(refused.headers), refused.read()
+            return self._answer(code, head, body, len(body) // 2 if left and how == "cut" else None)
+
+        do_HEAD = do_GET  # noqa: N815  the name that the library calls
+
+        def _answer(self, code, head, body, sent=None):
+            self.send_response(code)
+            for name, value in head.items():
+                if name.lower() not in ("connection", "content-length", "date", "server", "transfer-encoding"):
+                    self.send_header(name, value)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            if self.command != "HEAD":
+                with suppress(OSError):
+                    self.wfile.write(body[:sent])
+            self.close_connection = sent is not None
+
+        def log_message(self, *_):
+            pass
+
+    between = ThreadingHTTPServer(("127.0.0.1", 0), Between)
+    threading.Thread(target=between.serve_forever, daemon=True).start()
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{between.server_port}")
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "2")
+    monkeypatch.setattr(s3fs.S3FileSystem, "retries", 2)
+    s3fs.S3FileSystem.clear_instance_cache()
+    yield faults
+    between.shutdown()
+    between.server_close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["503", "cut"])
+@pytest.mark.parametrize("size", [40, 3_000_000])
+def test_a_server_that_fails_for_a_while_costs_nothing(how, size, bucket, faulty, small):
+    text = b"a line of text that is counted\n"
+    for key in ("a.txt", "b.txt"):
+        bucket(key, text * (size // len(text)))
+    straight = measure("s3://corpus/", tokenizer=small, exact=True)
+    faulty["a.txt"] = (1, how)
+    again = measure("s3://corpus/", tokenizer=small, exact=True)
+    assert not faulty["a.txt"][0]
+    assert {name: item.value for name, item in again.results.items()} == {
+        name: item.value for name, item in straight.results.items()
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("how", "said"), [("503", "the storage answers: "), ("cut", "the storage answers: ")])
+@pytest.mark.parametrize("size", [40, 3_000_000])
+def test_a_server_that_keeps_failing_loses_the_object_by_name_and_counts_no_part_of_it(how, said, size, bucket, faulty, small):
+    text = b"a line of text that is counted\n"
+    bucket("bad/a.txt", text * (size // len(text)))
+    bucket("good/b.txt", text)
+    alone = measure("s3://corpus/good", tokenizer=small, exact=True)
+    faulty["a.txt"] = (1000, how)
+    found = measure("s3://corpus/", tokenizer=small, exact=True)
+    for name in ("tokens", "corpus_bytes", "files", "documents"):
+        assert found.results[name].value == alone.results[name].value, name
+    assert found.results["files_skipped"].value == 1
+    (skipped,) = found.tables["files_skipped"]
+    assert skipped["path"] == "s3://corpus/bad/a.txt"
+    assert said in skipped["reason"]

@@ -338,3 +338,70 @@ def test_every_field_that_is_told_of_exists_and_every_one_that_exists_is_told_of
     found = docx.Document(str(tmp_path / "rfp.docx"))
     assert not [line for line in lines_of(found) if "{{" in line]
     assert [line for line in lines_of(found) if line.endswith(SECTIONS["scope"])]
+
+
+REMOTE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"
+
+
+def with_field(word: Any, *pieces: str, simple: bool = False, nested: str = "") -> None:
+    paragraph = word.add_paragraph()
+    if simple:
+        paragraph._p.append(parse_xml(f'<w:fldSimple {nsdecls("w")} w:instr="{pieces[0]}"/>'))
+        return
+    marks = [("fldChar", "begin"), *(("instrText", piece) for piece in pieces), ("fldChar", "separate"), ("fldChar", "end")]
+    if nested:
+        marks[1:1] = [("fldChar", "begin"), ("instrText", nested), ("fldChar", "end")]
+    for tag, value in marks:
+        element = OxmlElement(f"w:{tag}")
+        if tag == "fldChar":
+            element.set(f"{WORD}fldCharType", value)
+        else:
+            element.text = value
+        paragraph.add_run()._r.append(element)
+
+
+def linked(word: Any, kind: str, target: str) -> None:
+    word.part.relate_to(target, REMOTE + kind, is_external=True)
+
+
+ACTIVE: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "DDE": (lambda word: with_field(word, r'DDEAUTO c:\\windows\\cmd.exe "/k calc"'), "has the field 'DDEAUTO"),
+    "DDE in two runs": (lambda word: with_field(word, " DD", "E excel x"), "has the field 'DDE excel x' in word/document.xml"),
+    "DDE made by a field": (lambda word: with_field(word, "AUTO x", nested="QUOTE 68 68 69"), "has the field ''"),
+    "DDE as a simple field": (lambda word: with_field(word, "dde excel x", simple=True), "has the field 'dde excel x'"),
+    "remote text": (lambda word: with_field(word, 'INCLUDETEXT "http://example.org/x"'), "has the field 'INCLUDETEXT"),
+    "remote picture": (
+        lambda word: linked(word, "image", "http://example.org/x.png"),
+        "loads image 'http://example.org/x.png'",
+    ),
+    "remote object": (lambda word: linked(word, "oleObject", "file:///x"), "loads oleObject 'file:///x' when it is opened"),
+}
+
+
+@pytest.mark.parametrize("case", ACTIVE)
+def test_a_template_that_loads_something_on_the_machine_of_a_reader_is_refused(tmp_path, case):
+    made, message = with_lines("{{all}}"), ACTIVE[case][1]
+    ACTIVE[case][0](made)
+    with pytest.raises(IngestError, match=re.escape(message)) as refusal:
+        filled(tmp_path, made)
+    assert len(str(refusal.value)) < 300
+
+
+def test_a_template_is_detached_from_its_own_and_harmless_fields_and_links_stay(tmp_path):
+    made = with_lines("{{all}}")
+    with_field(made, " PAGE ")
+    with_field(made, r' TOC \\o "1-3" ')
+    linked(made, "hyperlink", "https://example.org/")
+    settings = made.part._settings_part
+    rid = settings.relate_to("http://example.org/evil.dotm", REMOTE + "attachedTemplate", is_external=True)
+    attached = OxmlElement("w:attachedTemplate")
+    attached.set("{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id", rid)
+    settings.element.append(attached)
+    word = filled(tmp_path, made)
+    word.save(tmp_path / "again.docx")
+    with zipfile.ZipFile(tmp_path / "again.docx") as package:
+        found = b"".join(package.read(name) for name in package.namelist())
+    assert b"evil.dotm" not in found
+    assert b"attachedTemplate" not in found
+    assert b"https://example.org/" in found
+    assert {" PAGE ", r' TOC \\o "1-3" '} <= {one.text for one in word.element.body.iter(f"{WORD}instrText")}

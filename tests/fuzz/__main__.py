@@ -3,7 +3,7 @@
     PYTHONPATH=tests python -m fuzz --seed 7 --count 20000
     PYTHONPATH=tests python -m fuzz tests/fuzz/found/NAME.json
 
-The exit code is 1 if something was found that no fixture already waits for.
+The exit code is 1 if something was found.
 """
 
 from __future__ import annotations
@@ -37,12 +37,10 @@ def main() -> int:
         return _replay(chosen.fixture)
     held, only = runner.make_seeds(), tuple(chosen.kind)
     report = runner.run(held, chosen.seed, chosen.count, chosen.seconds, chosen.workers, only, runner.to_standard_error)
-    known = runner.waiting(FOUND)
-    _print(report, known)
-    new = {name: found for name, found in report.found.items() if name not in known}
+    _print(report)
     one = runner.Worker(held, chosen.seed, only)
     try:
-        for name, (index, case, finding) in new.items():
+        for name, (index, case, finding) in report.found.items():
             trials = chosen.trials if finding.what not in ("hang", "memory") else 12
             small = runner.smaller(one, case, finding, trials)
             path = chosen.found / f"{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-')[:70]}.json"
@@ -54,20 +52,20 @@ def main() -> int:
             )
     finally:
         one.close()
-    return 1 if new else 0
+    return 1 if report.found else 0
 
 
-def _print(report: runner.Report, known: dict[str, str]) -> None:
+def _print(report: runner.Report) -> None:
     total = sum(report.inputs.values())
     print(f"seed {report.seed}: {total:,} inputs in {report.seconds:.0f} s, {total / max(report.seconds, 1e-9):.0f} per second")
     print("  kinds: " + ", ".join(f"{kind} {number:,}" for kind, number in sorted(report.inputs.items())))
     print("  exit codes: " + ", ".join(f"{code}: {number:,}" for code, number in sorted(report.codes.items())))
     print("  slowest: " + ", ".join(f"{seconds:.1f} s (index {index})" for seconds, index in report.slowest))
     for name, number in sorted(report.times.items()):
-        print(f"  {number:5} {name}" + (f" [waits for {known[name]}]" if name in known else ""))
+        print(f"  {number:5} {name}")
     for index, finding in report.unconfirmed:
         print(f"  not again when run alone: {finding.name} (index {index})")
-    print(f"  findings: {len(report.found)}, of which {sum(name in known for name in report.found)} known", flush=True)
+    print(f"  findings: {len(report.found)}", flush=True)
 
 
 def _replay(paths: list[Path]) -> int:
@@ -75,7 +73,7 @@ def _replay(paths: list[Path]) -> int:
     one = runner.Worker(runner.seeds.Seeds(), 0, ())
     try:
         for path in paths:
-            case, _, _ = from_json(path.read_text(encoding="utf-8"))
+            case = from_json(path.read_text(encoding="utf-8"))
             finding = runner.again_alone(one, case)
             bad += finding is not None
             print(f"{path}: {finding.name + ': ' + finding.detail[-1500:] if finding else 'fine'}")

@@ -72,7 +72,7 @@ class Finding:
     """A breach of the contract.
 
     Attributes:
-        what: traceback, crash, hang, memory, message, code or json.
+        what: traceback, crash, hang, memory, message, code, json or silent (an impossible number).
         where: what tells this finding from others of the same sort; equal wheres are one finding.
         detail: for the reader.
     """
@@ -87,19 +87,19 @@ class Finding:
         return f"{self.what}: {self.where}"
 
 
-def to_json(case: Case, finding: Finding, waits_for: str = "") -> str:
-    """A fixture: the case, what was found, and what it waits for until it is mended."""
+def to_json(case: Case, finding: Finding) -> str:
+    """A fixture: the case, and what was found."""
     files = {name: _text_or_base64(content) for name, content in case.files.items()}
-    found = {"found": finding.name, "waits_for": waits_for, "kind": case.kind, "words": list(case.words), "files": files}
+    found = {"found": finding.name, "kind": case.kind, "words": list(case.words), "files": files}
     return json.dumps(found, indent=1) + "\n"
 
 
-def from_json(text: str) -> tuple[Case, str, str]:
-    """The case of a fixture, what was found, and what it waits for."""
+def from_json(text: str) -> Case:
+    """The case of a fixture."""
     held = json.loads(text)
     files = {name: content.encode() if isinstance(content, str) else base64.b64decode(content["base64"])
              for name, content in held["files"].items()}  # fmt: skip
-    return Case(held["kind"], tuple(held["words"]), files), held["found"], held["waits_for"]
+    return Case(held["kind"], tuple(held["words"]), files)
 
 
 def _text_or_base64(content: bytes) -> str | dict[str, str]:

@@ -7,13 +7,15 @@ import re
 import signal
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 from fuzz.cases import Case, Finding, Outcome
 
+from ingest.engine.registry import FORMULAS, INPUTS
+
 MOST_SECONDS = 10
 MOST_BYTES = 1_500_000_000
-#: of a refusal, and of a warning, which may name the facts of two sources
-MOST_LETTERS, MOST_OF_A_WARNING = 300, 800
+MOST_LETTERS = 300
 EXIT_CODES = (0, 1, 2, 3)
 WARNING = "ingest: warning: "
 
@@ -51,7 +53,7 @@ def _place(raised: str) -> str:
 def _messages(command: str, outcome: Outcome) -> Iterator[Finding]:
     lines = outcome.err.splitlines()
     for line in lines:
-        if len(line) > (MOST_OF_A_WARNING if line.startswith(WARNING) else MOST_LETTERS):
+        if len(line) > MOST_LETTERS:
             yield Finding("message", f"too long: {_form(line)}", f"{len(line)} letters from {command}: {line[:600]}")
     if outcome.code not in (1, 2) or outcome.raised:
         return
@@ -81,8 +83,34 @@ def _json(case: Case, outcome: Outcome) -> Iterator[Finding]:
         except (ValueError, RecursionError) as error:
             yield Finding("json", f"{command}: {str(error).partition(':')[0]}", f"{name}: {error}: {text[:300]}")
         else:
+            if "--schema" in case.words:
+                continue
             if not isinstance(found, dict) or found.get("schema") != "ingest/1":
                 yield Finding("json", f"{command}: no schema", f"{name}: {text[:300]}")
+            else:
+                yield from impossible_numbers(command, found, refused=outcome.code == 3)
+
+
+def impossible_numbers(command: str, found: Any, refused: bool) -> Iterator[Finding]:
+    """Values outside their own range, and results that their quantity may not have, unless they are why it refuses."""
+    waiting = [("", found)]
+    while waiting:
+        key, one = waiting.pop()
+        if isinstance(one, list):
+            waiting += [(key, each) for each in one]
+        if not isinstance(one, dict):
+            continue
+        waiting += one.items()
+        value = one.get("computed", one.get("value"))
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            continue
+        low, high = (one.get(end) if isinstance(one.get(end), (int, float)) else value for end in ("low", "high"))
+        slack = 1e-9 * max(map(abs, (low, value, high)))
+        if not low - slack <= value <= high + slack:
+            yield Finding("silent", f"{command}: {key} outside its range", str(one)[:300])
+        declared = FORMULAS.get(key) or INPUTS.get(key)
+        if declared is not None and not refused and not declared.low - slack <= value <= declared.high + slack:
+            yield Finding("silent", f"{command}: {key} outside what it may be", str(one)[:300])
 
 
 def expects_json(case: Case) -> bool:

@@ -18,6 +18,7 @@ import click
 import yaml
 from fuzz.cases import PIPE, Case
 from fuzz.mutations import TEXTS, encoded, mutated_bytes, mutated_text, mutated_tree, number, scalar
+from fuzz.pairs import PAIRS
 from fuzz.seeds import Seeds
 
 from ingest.cli.main import COMMANDS, command
@@ -59,7 +60,10 @@ def _tree(text: str) -> Any:
 
 def _dumped(chance: random.Random, tree: Any) -> str:
     style = chance.choice([None, False])
-    return yaml.safe_dump(tree, sort_keys=False, allow_unicode=True, default_flow_style=style, width=10**6)
+    try:
+        return yaml.safe_dump(tree, sort_keys=False, allow_unicode=True, default_flow_style=style, width=10**6)
+    except RecursionError:  # deeper than its writer goes; the reader has to refuse it all the same
+        return "name: " + "[" * 2000 + "]" * 2000
 
 
 def site(chance: random.Random, seeds: Seeds) -> tuple[list[str], dict[str, bytes]]:
@@ -219,6 +223,14 @@ def options(chance: random.Random, seeds: Seeds) -> tuple[list[str], dict[str, b
         del words[chance.randrange(len(words))]
     if "json" not in words and chance.random() < 0.5:
         words += ["--format", "json"]
+    return words, _files_for(words, seeds)
+
+
+def pairs(chance: random.Random, seeds: Seeds) -> tuple[list[str], dict[str, bytes]]:
+    """Options that exclude, repeat or contradict each other."""
+    base = chance.choice(sorted(PAIRS))
+    chosen = chance.sample(PAIRS[base].split(";"), chance.choice([2, 2, 2, 3, 4]))
+    words = [*base.split(), *(word for option in chosen for word in option.split()), *_form(chance)]
     return words, _files_for(words, seeds)
 
 
@@ -551,6 +563,9 @@ def book(chance: random.Random, seeds: Seeds) -> tuple[list[str], dict[str, byte
     if chance.random() < 0.1:
         files["sent.xlsx"] = seeds.books[0] if chance.random() < 0.5 else mutated_archive(chance, seeds.books[0], "sheet")
         words += ["--sent", "sent.xlsx"]
+    if chance.random() < 0.1:
+        files["other.xlsx"] = seeds.books[1]
+        words.insert(chance.choice([1, 2]), "other.xlsx")
     return words, files
 
 
@@ -583,7 +598,8 @@ def text_value(chance: random.Random, seeds: Seeds) -> tuple[list[str], dict[str
 #: kind -> its weight, its generator
 KINDS: dict[str, tuple[float, Generator]] = {
     "site": (20, site),
-    "options": (28, options),
+    "options": (26, options),
+    "pairs": (6, pairs),
     "config": (8, config),
     "plan": (9, plan),
     "verdict": (6, verdict),

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzz import kinds, seeds, worker
-from fuzz.cases import Case, Finding, Outcome, from_json
+from fuzz.cases import Case, Finding, Outcome
 from fuzz.judge import MOST_BYTES, MOST_SECONDS, judge
 
 from ingest.cli.main import COMMANDS
@@ -241,12 +241,6 @@ def again_alone(one: Worker, case: Case) -> Finding | None:
     """The finding of a case in a worker that has run nothing else."""
     one.renew()
     return again_warm(one, case)
-
-
-def waiting(folder: Path) -> dict[str, str]:
-    """Findings that are known and wait to be mended -> what they wait for."""
-    held = (from_json(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json")))
-    return {found: waits_for for _, found, waits_for in held if waits_for}
 
 
 def smaller(one: Worker, case: Case, finding: Finding, trials: int) -> Case:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from fuzz.cases import Case, Finding, Outcome, from_json, to_json
-from fuzz.judge import MOST_BYTES, MOST_LETTERS, MOST_OF_A_WARNING, MOST_SECONDS, WARNING, judge
+from fuzz.judge import MOST_BYTES, MOST_LETTERS, MOST_SECONDS, WARNING, judge
 from fuzz.kinds import KINDS, case_of
 from fuzz.seeds import Seeds
 
@@ -16,6 +16,12 @@ TESTS = Path(__file__).parents[1]
 FOUND = sorted((TESTS / "fuzz/found").glob("*.json"))
 BW = Case("options", ("bw", "--format", "json"))
 GOOD = Outcome(0, out='{"schema": "ingest/1", "low": 1}')
+
+
+def result(name, value, low, high, **more):
+    """The JSON of one result."""
+    found = {"value": value, "low": low, "high": high, **more}
+    return Outcome(0, out=json.dumps({"schema": "ingest/1", "results": {name: found}}))
 
 
 def fuzz(*words):
@@ -51,8 +57,8 @@ def test_what_was_found_stays_mended(path):
         (Outcome(1), "message"),
         (Outcome(1, err="ingest: " + "x" * (MOST_LETTERS - len("ingest: "))), None),
         (Outcome(1, err="ingest: " + "x" * (MOST_LETTERS + 1 - len("ingest: "))), "message"),
-        (Outcome(0, out=GOOD.out, err=f"{WARNING}{'x' * (MOST_OF_A_WARNING - len(WARNING))}"), None),
-        (Outcome(0, out=GOOD.out, err=f"{WARNING}{'x' * (MOST_OF_A_WARNING + 1 - len(WARNING))}"), "message"),
+        (Outcome(0, out=GOOD.out, err=f"{WARNING}{'x' * (MOST_LETTERS - len(WARNING))}"), None),
+        (Outcome(0, out=GOOD.out, err=f"{WARNING}{'x' * (MOST_LETTERS + 1 - len(WARNING))}"), "message"),
         (Outcome(1, raised="Traceback (most recent call last):\nValueError: x"), "traceback"),
         (Outcome(1, err="Traceback (most recent call last):\nValueError: x"), "traceback"),
         (Outcome(-6), "crash"),
@@ -69,6 +75,12 @@ def test_what_was_found_stays_mended(path):
         (Outcome(0, out="{}"), "json"),
         (Outcome(0, out=""), "json"),
         (Outcome(0, out=GOOD.out, written={"out.json": b"{"}), "json"),
+        (result("gpus", 8, 8, 8), None),
+        (result("gpus", 8, 8.1, 9), "silent"),
+        (result("gpus", 8, 7, 7.9), "silent"),
+        (result("accelerator_utilization", 1, 1, 1), None),
+        (result("accelerator_utilization", 1.1, 1, 2), "silent"),
+        (result("gpus", 8, 8, 9, computed=7.9), "silent"),
     ],
 )
 def test_the_judge_sees_each_breach(outcome, what):
@@ -107,8 +119,9 @@ def held():
 
 def test_a_fixture_holds_the_whole_case():
     case = Case("corpus", ("measure", "c"), {"c/a.txt": "é".encode(), "c/b": b"\xff\x00"})
-    text = to_json(case, Finding("crash", "SIGABRT"), "a mend")
-    assert from_json(text) == (case, "crash: SIGABRT", "a mend")
+    text = to_json(case, Finding("crash", "SIGABRT"))
+    assert from_json(text) == case
+    assert json.loads(text)["found"] == "crash: SIGABRT"
     assert json.loads(text)["files"]["c/a.txt"] == "é"
 
 

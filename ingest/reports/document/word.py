@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from ingest.errors import IngestError
+from ingest.errors import IngestError, brief
 from ingest.reports.document.model import Document, DocumentSection, Paragraph
 from ingest.reports.document.template_fields import WHOLE, listed
 from ingest.reports.document.word_blocks import PAGE, WordWriter
@@ -63,9 +63,67 @@ def opened(template: str | Path | None) -> Any:
         return docx.Document()
     _check_size(Path(template))
     try:
-        return docx.Document(str(template))
+        word = docx.Document(str(template))
     except Exception:  # the library reports a broken package in many ways
         raise IngestError(f"--template: '{template}' is not readable as .docx") from None
+    _check_inert(word, template)
+    return word
+
+
+def _check_inert(word: Any, template: str | Path) -> None:
+    """Refuse a template whose documents would fetch a file or start a program on a reader's machine; detach its own template.
+
+    Raises:
+        IngestError: an object, a picture or a text that is loaded from elsewhere, macros, or a field that loads one.
+    """
+    from docx.oxml import parse_xml
+
+    for part in word.part.package.iter_parts():
+        if "macro" in part.content_type.lower() or "vbaProject" in part.content_type:
+            raise IngestError(f"--template: '{template}' holds macros, expected a .docx without them")
+        for link in [link for link in part.rels.values() if link.is_external]:
+            kind = link.reltype.rpartition("/")[2]
+            if kind == "attachedTemplate":
+                tags = part.element.findall(_WORD + "attachedTemplate") if hasattr(part, "element") else ()
+                for tag in tags:
+                    part.element.remove(tag)
+                del part.rels[link.rId]
+            elif kind != "hyperlink":
+                found = f"loads {kind} {brief(link.target_ref)} when it is opened"
+                raise IngestError(f"--template: '{template}' {found}, expected everything inside the file")
+        if part.partname.endswith(".xml"):
+            try:
+                tree = parse_xml(part.blob)
+            except SyntaxError:  # no XML: refused where fields are filled
+                continue
+            for code, has_made_name in _field_codes(tree):
+                if _LOADING.match(code) or (has_made_name and not code.strip()):
+                    found = f"has the field {brief(' '.join(code.split()))} in {part.partname.lstrip('/')}"
+                    raise IngestError(f"--template: '{template}' {found}, expected none that loads other files or programs")
+
+
+_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+#: Fields that load a file or call a program.
+_LOADING = re.compile(r"\s*(DDE|DDEAUTO|INCLUDE|INCLUDETEXT|INCLUDEPICTURE|IMPORT|LINK|DATABASE|RD)(?![A-Z])", re.IGNORECASE)
+
+
+def _field_codes(tree: Any) -> Iterator[tuple[str, bool]]:
+    """The instructions of Word's fields, up to a field inside them, and whether one is."""
+    for simple in tree.iter(_WORD + "fldSimple"):
+        yield simple.get(_WORD + "instr", ""), False
+    waiting: list[str] = []
+    for one in tree.iter(_WORD + "fldChar", _WORD + "instrText"):
+        kind = one.get(_WORD + "fldCharType")
+        if kind == "begin":
+            if waiting:
+                yield waiting[-1], True
+            waiting.append("")
+        elif waiting and kind is None:
+            waiting[-1] += one.text or ""
+        elif waiting:  # "separate" or "end"
+            yield waiting[-1], False
+            if kind == "end":
+                waiting.pop()
 
 
 def _check_size(template: Path) -> None:

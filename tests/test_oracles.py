@@ -1,0 +1,197 @@
+"""What must hold between answers, whatever their values are: units, proportions, ranges, and the same number by every way."""
+
+import csv
+import io
+import json
+from contextlib import suppress
+from functools import partial
+
+import openpyxl
+import pytest
+from fuzz.judge import impossible_numbers
+
+import ingest
+from ingest.engine.registry import FORMULAS, INPUTS, unit_of
+from ingest.errors import IngestError
+from ingest.reports.workbook.plan_workbook import plan_workbook
+from ingest.units import display, parse
+
+RATE = {"model": "cosmoflow", "gpu": "a100", "nodes": 8, "samples_per_second": 300, "sample_bytes": "2.83 MB"}
+SITE = {
+    "name": "One job",
+    "clusters": {"main": {"node": "dgx-a100", "count": 64}},
+    "jobs": {
+        "universe": {"cluster": "main", "model": "cosmoflow", "samples_per_second": 300, "nodes": 8, "data": "volumes"},
+        "text": {
+            "cluster": "main",
+            "model": "llama3-8b",
+            "nodes": 8,
+            "data": "volumes",
+            "samples_per_second": 3,
+            "checkpoint": {"interval": "30 min", "keep": 2, "drain_time": "60 s"},
+        },
+    },
+    "datasets": {"volumes": {"samples": "1e9", "sample_bytes": "2.83 MB", "format": "webdataset"}},
+}
+
+
+def values(answer):
+    """The results of a command as plain numbers."""
+    return {name: item.value for name, item in answer.results.items()}
+
+
+def site(**changes):
+    """The requirements of the site before rounding, with some values of its jobs changed."""
+    jobs = {name: {**job, **changes.get(name, {})} for name, job in SITE["jobs"].items()}
+    data = {"volumes": {**SITE["datasets"]["volumes"], **changes.get("volumes", {})}}
+    found = ingest.plan({**SITE, "jobs": jobs, "datasets": data}, samples=0).to_dict()["requirements"]
+    return {line["id"]: line["computed"] for line in found}
+
+
+def each(factor, *names):
+    return dict.fromkeys(names, factor)
+
+
+BYTES = ("ingest_bandwidth_per_gpu", "ingest_bandwidth_per_node", "ingest_bandwidth_per_job", "storage_nic_share",
+         "nfs_tcp_client_share", "nfs_nconnect_client_share")  # fmt: skip
+#: a question, a change of one input, and by which factor each result changes; those that are not named stay as they are
+PROPORTIONS = [
+    ("nodes", lambda n: values(ingest.bw(**{**RATE, "nodes": 4 * n})), {
+        **each(2, "ingest_bandwidth_per_job", "file_opens_per_second_per_job", "gpus"), "epoch_seconds": 0.5}),
+    ("rate", lambda n: values(ingest.bw(**{**RATE, "samples_per_second": 30 * n})), {
+        **each(2, *BYTES, "samples_per_second_per_gpu", "file_opens_per_second_per_job", "implied_flops_utilization"),
+        "epoch_seconds": 0.5}),
+    ("bytes", lambda n: values(ingest.bw(**{**RATE, "sample_bytes": n * 1e6})), each(2, *BYTES, "bytes_per_file_open")),
+    ("misses", lambda n: values(ingest.bw(**RATE, cache_hit=1 - n / 4)), each(2, *BYTES, "file_opens_per_second_per_job")),
+    ("text", lambda n: values(ingest.dataset(tokens=n * 1e12, bytes_per_token=4, set=["dataset_overhead_share=0"])), each(
+        2, "tokens", "documents", "clean_bytes", "tokenized_bytes", "dataset_bytes", "usable_bytes", "index_bytes",
+        "payload_bytes")),
+    ("kept", lambda n: values(ingest.checkpoint("llama3-8b", gpus=64, interval="30 min", keep=n)), each(
+        2, "checkpoints_retained", "checkpoint_retained_bytes")),
+    ("partitions", lambda n: values(ingest.memory("llama3-8b", gpus=64 * n, zero_stage=3)), each(
+        0.5, "model_state_bytes_per_gpu")),
+]  # fmt: skip
+#: whole numbers, and results that follow from them
+ROUNDED = {"documents", "index_bytes", "dataset_files", "inodes", "file_creates", "file_opens_per_epoch", "file_opens",
+           "mdt_bytes", "mdts", "gpus_to_hold", "nodes_to_hold"}  # fmt: skip
+
+
+@pytest.mark.parametrize(("ask", "factors"), [case[1:] for case in PROPORTIONS], ids=[case[0] for case in PROPORTIONS])
+def test_twice_the_input_changes_what_it_must_and_nothing_else(ask, factors):
+    before, after = ask(1), ask(2)
+    assert before.keys() == after.keys()
+    found = {name: after[name] / before[name] for name in before.keys() - ROUNDED if before[name]}
+    assert found == pytest.approx({name: factors.get(name, 1) for name in found}, rel=1e-6)
+
+
+def test_twice_the_nodes_of_all_jobs_read_twice_as_much():
+    before, after = site(), site(universe={"nodes": 16}, text={"nodes": 16})
+    for line in ("R-READ-05", "R-META-01"):
+        assert after[line] == pytest.approx(2 * before[line]), line
+    assert all(after[line] >= before[line] * (1 - 1e-9) for line in before.keys() - {"R-READ-04"})
+    assert after["R-CAP-01"] == pytest.approx(before["R-CAP-01"])  # neither data nor checkpoints grow with the nodes
+
+
+def test_twice_the_samples_are_twice_the_data():
+    before, after = site(), site(volumes={"samples": "2e9"})
+    assert after["R-META-03"] == pytest.approx(2 * before["R-META-03"], rel=1e-4)
+    kept = values(ingest.checkpoint("llama3-8b", gpus=64, keep=2, interval="30 min"))["checkpoint_retained_bytes"]
+    assert after["R-CAP-01"] - kept == pytest.approx(2 * (before["R-CAP-01"] - kept), rel=1e-6)
+
+
+def test_twice_the_corpus_is_twice_the_counts_and_the_same_means(tmp_path, small):
+    for name in ("one/a.txt", "two/a.txt", "two/b.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("a line of text that is counted\n" * 50)
+    one, two = (values(ingest.measure(tmp_path / name, tokenizer=small, threads=1)) for name in ("one", "two"))
+    means = {name for name in one if "_per_" in name or name.endswith("_share")}
+    for name in one.keys() - {"files_skipped"}:
+        assert two[name] == pytest.approx(one[name] * (1 if name in means else 2)), name
+
+
+def test_a_larger_need_never_takes_fewer_units():
+    needs = ({"read_bandwidth": 2**n * 1e11, "capacity": 2**n * 1e15} for n in range(4))
+    found = [ingest.fit(storage="all", **need).to_dict()["results"] for need in needs]
+    systems = [name for name, one in found[0].items() if "units_required" in one]
+    assert len(systems) > 3
+    for name in systems:
+        units = [one[name]["units_required"]["value"] for one in found if "units_required" in one[name]]
+        assert units == sorted(units), name
+
+
+@pytest.mark.parametrize("written", ["2830 kB", "2830000", 2_830_000, "2.83e6 B", "0.00283 GB", "2830000 bytes"])
+def test_a_size_is_one_size_in_every_unit(written):
+    assert values(ingest.bw(**{**RATE, "sample_bytes": written})) == values(ingest.bw(**RATE))
+
+
+def test_what_is_displayed_reads_back():
+    units = {unit_of(name) for name in (*FORMULAS, *INPUTS)} & {"B", "B/s", "s", "FLOP", "FLOP/s"}
+    assert len(units) == 5
+    for unit in units:
+        for power in range(1, 17):
+            text = display(1.2345 * 10**power, unit, binary=False)
+            if unit != "s":  # a time may be shown in two units
+                assert parse(text, unit, "--x") == pytest.approx(1.2345 * 10**power, rel=1e-3), text
+
+
+def test_one_job_has_one_rate_by_every_way(tmp_path):
+    alone = values(ingest.bw(**RATE))
+    swept = ingest.sweep(axes=["nodes=8..16*2"], **{**RATE, "nodes": None}).to_frame().iloc[0]
+    assert {name: swept[name] for name in alone if name in swept} == pytest.approx(
+        {name: value for name, value in alone.items() if name in swept}
+    )
+    plan = ingest.plan({**SITE, "jobs": {"universe": SITE["jobs"]["universe"]}}, samples=0)
+    lines = {line["id"]: line for line in plan.to_dict()["requirements"]}
+    assert lines["R-READ-05"]["computed"] == pytest.approx(alone["ingest_bandwidth_per_job"], rel=1e-12)
+    assert lines["R-META-01"]["computed"] == pytest.approx(alone["file_opens_per_second_per_job"], rel=1e-12)
+    need = ingest.fit(storage="nfs-tcp", **RATE).to_dict()["need"]
+    assert need["read_bandwidth_needed"]["value"] == pytest.approx(alone["ingest_bandwidth_per_job"])
+    (tmp_path / "site.json").write_text(json.dumps({**SITE, "jobs": {"universe": SITE["jobs"]["universe"]}}))
+    written = [tmp_path / f"rfp.{suffix}" for suffix in ("csv", "json")]
+    ingest.report(tmp_path / "site.json", output=written)
+    table = {row["id"]: row for row in csv.DictReader(io.StringIO(written[0].read_text(encoding="utf-8")))}
+    data = {line["id"]: line for line in json.loads(written[1].read_text(encoding="utf-8"))["requirements"]}
+    sheet = openpyxl.load_workbook(io.BytesIO(plan_workbook(plan)), data_only=True)["Requirements"]
+    rows = [[cell.value for cell in row] for row in sheet.iter_rows()]
+    head = next(row for row in rows if "Id" in row)
+    book = {row[head.index("Id")]: row[head.index("Value")] for row in rows[rows.index(head) + 1 :]}
+    for ident, line in lines.items():
+        assert float(table[ident]["value"]) == data[ident]["value"] == line["value"]
+        assert data[ident]["computed"] == pytest.approx(line["computed"], rel=1e-12)
+        assert book[ident] == pytest.approx(line["computed"], rel=1e-12)
+
+
+RANGES = {
+    "bw": lambda catalog: [
+        partial(ingest.bw, model=model, gpu=gpu, nodes=16) for model in catalog.ids("models")[::6] for gpu in ("h100", "b200")
+    ],
+    "checkpoint": lambda catalog: [partial(ingest.checkpoint, model, gpus=64) for model in catalog.ids("architectures")[::4]],
+    "memory": lambda catalog: [partial(ingest.memory, model) for model in catalog.ids("architectures")[::4]],
+    "dataset": lambda catalog: [partial(ingest.dataset, corpus=corpus) for corpus in catalog.ids("corpora")],
+    "fit": lambda _: [partial(ingest.fit, storage="all", read_bandwidth=rate, capacity="1PB") for rate in ("1GB/s", "1TB/s")],
+    "sweep": lambda _: [partial(ingest.sweep, axes=["nodes=1..64*2"], model="resnet50", gpu="h100")],
+    "plan": lambda _: [partial(ingest.plan, SITE, samples=100)],
+}
+
+
+@pytest.mark.parametrize("command", RANGES)
+def test_every_value_lies_in_its_range(command, shipped):
+    answers, wrong = 0, []
+    for ask in RANGES[command](shipped):
+        with suppress(IngestError):  # not every model runs on every GPU
+            wrong += [found.detail for found in impossible_numbers(command, ask().to_dict(), refused=False)]
+            answers += 1
+    assert wrong == []
+    assert answers >= len(RANGES[command](shipped)) / 3
+
+
+def test_the_difference_of_two_plans_is_that_of_the_two_the_other_way_round():
+    plans = [ingest.plan({**SITE, "jobs": {"universe": {**SITE["jobs"]["universe"], "nodes": n}}}, samples=0) for n in (8, 16)]
+    first, second = (plan.to_dict() for plan in plans)
+    assert not ingest.diff(first, first).to_dict()["requirements"]
+    there, back = (ingest.diff(*pair).to_dict()["requirements"] for pair in ((first, second), (second, first)))
+    assert there
+    assert len(there) == len(back)
+    for one, other in zip(there, back, strict=True):
+        assert (one["name"], one["before"], one["after"]) == (other["name"], other["after"], other["before"])
+        assert one["ratio"] * other["ratio"] == pytest.approx(1)
