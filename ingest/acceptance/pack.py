@@ -9,6 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from ingest.acceptance.loads import Task, TestData
+from ingest.acceptance.run_interval import FEWEST_RUNS, MOST_RUNS
 from ingest.acceptance.test_spec import AcceptanceTest, Load
 from ingest.engine.registry import INPUTS, solve
 from ingest.requirement import Requirement
@@ -114,8 +115,7 @@ def _conditions(test: AcceptanceTest, requirement: Requirement) -> Iterator[str]
             yield f"beside the rate: 99 % of the requests within {display(load.latency_99, 's')}; a longer time is a remark"
     if test.tool == "fio" and test.scale == "full":
         yield f"servers on the clients: `sh fio/servers.sh {_servers(test)}`"
-    least = f"{test.allowed_deviation * 100:g} %"
-    yield f"the median of {test.repeats} run(s) reaches the rate, and no run is more than {least} below it"
+    yield _rule_of_runs(test)
     for name, value in test.assumed.items():
         yield f"{name.replace('_', ' ')}: {value:,}, not set by the requirement"
     if test.parameters:
@@ -130,6 +130,17 @@ def _conditions(test: AcceptanceTest, requirement: Requirement) -> Iterator[str]
         yield f"**{markdown(note)}**"
     for name, value in test.implied.items():
         yield IMPLIED[name.rpartition(".")[0]].format(value)
+
+
+def _rule_of_runs(test: AcceptanceTest) -> str:
+    share = f"{(1 - test.allowed_deviation) * 100:g} %"
+    if test.repeats < FEWEST_RUNS:
+        return "the rate of one run reaches it" if test.repeats == 1 else "the median of two runs reaches it"
+    return (
+        f"at first {test.repeats} runs: passed where the one-sided 95 % lower bound of their median reaches {share} of the"
+        " rate, failed where its upper bound is below the rate; else the verdict tells how many more to run, "
+        f"{MOST_RUNS} in all"
+    )
 
 
 def _servers(test: AcceptanceTest) -> str:

@@ -77,8 +77,8 @@ class AcceptanceTest:
         version: least version of the tool.
         scale: one of `SCALES`.
         loads: that run concurrently.
-        repeats: least number of runs.
-        allowed_deviation: share by which the worst run may stay below the threshold.
+        repeats: least number of runs; fewer than three give no interval.
+        allowed_deviation: share by which the lower bound of the runs' median may stay below the threshold.
         parameters: further settings that the tool's results must show.
         implied: requests per second, and mean latency at the queue depth.
         also: requirement id -> its threshold, of lower lines under the same conditions.
