@@ -8,6 +8,7 @@ from importlib.resources import files
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from ingest.acceptance.datasets import data_cost
 from ingest.acceptance.loads import Task, TestData
 from ingest.acceptance.run_interval import FEWEST_RUNS, MOST_RUNS
 from ingest.acceptance.test_spec import AcceptanceTest, Load
@@ -45,7 +46,7 @@ def readme(made: Acceptance) -> Iterator[str]:
     setting, requirements = made.setting, {line.id: line for line in made.requirements}
     title = "Rehearsal of the acceptance tests" if setting.rehearsal else "Acceptance tests"
     purpose = _template("readme_rehearsal.md").rstrip() if setting.rehearsal else FULL
-    yield from (f"# {title}: {markdown(made.site)}", "", f"{made.effort}.", "", purpose, "")
+    yield from (f"# {title}: {markdown(made.site)}", "", f"{made.effort.words}.", "", *_effort(made), purpose, "")
     yield _template("readme_steps.md").rstrip()
     if not setting.rehearsal:
         yield from ("", _template("readme_clients.md").rstrip())
@@ -67,10 +68,21 @@ def readme(made: Acceptance) -> Iterator[str]:
         )
 
 
+def _effort(made: Acceptance) -> Iterator[str]:
+    lines = [f"- {line}" for line in (made.effort.filled, made.effort.most) if line]
+    yield from (*lines, *([""] if lines else []))
+
+
 def _data(made: Acceptance) -> Iterator[str]:
     scripts = sorted({name for test in made.tests for name in test.files if PurePath(name).name.startswith("fill-")})
     if scripts:
-        yield from ("", "## Data", "", *(f"- **{markdown(line)}**" for line in (*made.data_cautions, *_rule(made))), "")
+        yield from (
+            "",
+            "## Data",
+            "",
+            *(f"- **{markdown(line)}**" for line in (*made.data_cautions, data_cost(made.setting), *_rule(made))),
+            "",
+        )
         yield from (ONCE, "", "```", *(f"sh {name}" for name in scripts), "```")
     if made.fill:
         yield from ("", _filled(_template("readme_fill_level.md"), percent=f"{made.fill * 100:g}").rstrip())

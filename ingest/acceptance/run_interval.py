@@ -3,11 +3,12 @@
 The runs are a sequence: each look at them may end it, and three to ten looks at one 95 % bound would err more often than
 in 5 % of the cases. So each bound before the last run has a level of 99.5 %, and the one at the last run 97 %: together
 they exceed the true median in about 5 % of the sequences. The bounds are Student's for a trimmed mean (Tukey and
-McLaughlin 1963): a single slow run decides nothing.
+McLaughlin 1963) of the logarithms of the rates: a single slow run decides nothing, and no bound is below zero.
 """
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
 from functools import lru_cache
@@ -23,6 +24,8 @@ FEWEST_RUNS, MOST_RUNS = 3, 10
 LEVEL, LAST_LEVEL = 0.995, 0.97
 #: Share of the runs that a trimmed mean leaves out at each end.
 TRIMMED = 0.2
+#: Share of the fastest run that counts for a run of less, whose logarithm would be no number.
+LEAST_SHARE = 1e-9
 
 
 class RunInterval(NamedTuple):
@@ -93,7 +96,7 @@ def limit_decision_of(times: Sequence[float], limit: float, allowed_deviation: f
     """
     found = decision_of([1 / seconds for seconds in times], 1 / limit, allowed_deviation)
     low, high = found.interval
-    return found._replace(interval=RunInterval(1 / high, 1 / low if low > 0 else float("inf")))
+    return found._replace(interval=RunInterval(1 / high, 1 / low))
 
 
 def _result(found: RunInterval, required: float, allowed_deviation: float, runs: int) -> str:
@@ -104,13 +107,14 @@ def _result(found: RunInterval, required: float, allowed_deviation: float, runs:
 
 
 def _interval(rates: Sequence[float], runs: int) -> RunInterval:
-    """The interval that a number of runs with the mean and the spread of these has."""
-    ordered, cut = sorted(rates), int(TRIMMED * len(rates))
+    """The interval that a number of runs with the center and the spread of these has; spreads are shares, so of logarithms."""
+    least = max(rates) * LEAST_SHARE or LEAST_SHARE
+    ordered, cut = sorted(math.log(max(rate, least)) for rate in rates), int(TRIMMED * len(rates))
     kept = ordered[cut : len(ordered) - cut]
     winsorized = [kept[0]] * cut + kept + [kept[-1]] * cut
     trimmed = int(TRIMMED * runs)
     given = {
-        "trimmed_mean_rate": statistics.fmean(kept),
+        "trimmed_mean_rate": math.exp(statistics.fmean(kept)),
         "winsorized_deviation": statistics.stdev(winsorized),
         "judged_runs": runs,
         "trimmed_runs": trimmed,

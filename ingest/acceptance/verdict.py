@@ -119,7 +119,7 @@ class Verdict:
     @property
     def counted(self) -> str:
         """How many of the lines that a test can pass do pass, in words."""
-        tested = [one for one in self.requirements if one.id in self._testable]
+        tested = [one for one in self.requirements if one.id in self.testable]
         passed = [one.priority for one in tested if one.result == PASS]
         mandatory = sum(one.priority == "mandatory" for one in tested)
         return (
@@ -141,7 +141,7 @@ class Verdict:
     @property
     def unshown(self) -> tuple[str, ...]:
         """The mandatory requirements with a test that neither passed nor failed."""
-        return tuple(one for one in self._mandatory(NOT_TESTED, UNDECIDED) if one in self._testable)
+        return tuple(one for one in self._mandatory(NOT_TESTED, UNDECIDED) if one in self.testable)
 
     @property
     def incomplete(self) -> str:
@@ -151,10 +151,11 @@ class Verdict:
     @property
     def inspected(self) -> Mapping[str, str]:
         """The mandatory requirements that no performance test shows, with the reason."""
-        return {ident: self.manifest.untested.get(ident, "") for ident in self._mandatory() if ident not in self._testable}
+        return {ident: self.manifest.untested.get(ident, "") for ident in self._mandatory() if ident not in self.testable}
 
     @property
-    def _testable(self) -> set[str]:
+    def testable(self) -> set[str]:
+        """The requirements that a test can show."""
         return {ident for test in self.manifest.tests for ident in (test.requirement, *test.also)}
 
     def _mandatory(self, *results: str) -> list[str]:

@@ -8,10 +8,11 @@ from ingest.engine.registry import formula, input_quantity
 # What was measured
 input_quantity("measured_rate", "1", "Rate that a test measured, in the unit of the requirement line.", above=False)
 input_quantity("required_rate", "1", "Rate that the requirement line demands, in the unit of the line.")
-input_quantity("trimmed_mean_rate", "1", "Mean rate of several runs, without the fastest and the slowest fifth of them.",
-    above=False)  # fmt: skip
-input_quantity("winsorized_deviation", "1", "Standard deviation of the rates of several runs, the fastest and the slowest "
-    "fifth of them replaced by their nearest neighbours.", above=False)  # fmt: skip
+input_quantity("trimmed_mean_rate", "1", "Geometric mean of the rates of several runs, without the fastest and the slowest "
+    "fifth of them.", above=False)  # fmt: skip
+input_quantity("winsorized_deviation", "1", "Standard deviation of the logarithms of the rates of several runs, the fastest "
+    "and the slowest fifth of them replaced by their nearest neighbours.", above=False)  # fmt: skip
+input_quantity("base_of_logarithms", "1", "Base of natural logarithms.", default=2.718281828459045)
 input_quantity("judged_runs", "1", "Runs of a test that count.", whole=True)
 input_quantity("trimmed_runs", "1", "Runs that a trimmed mean leaves out at each end.", above=False)
 input_quantity("student_factor", "1", "Quantile of Student's distribution at the level of a bound.")
@@ -60,32 +61,32 @@ def accepted_rate(required_rate: Num, allowed_deviation: Num) -> Num:
 
 @formula(unit="1", source="tukey-mclaughlin1963", where="the standard error of a trimmed mean")
 def median_standard_error(winsorized_deviation: Num, judged_runs: Num, trimmed_runs: Num) -> Num:
-    """Standard error of the trimmed mean of several runs, in the unit of the requirement line.
+    """Standard error of the trimmed mean of several runs, as a share of their rate.
 
-    >>> median_standard_error(0.3, 9, 0), round(median_standard_error(0.3, 10, 2), 4)
-    (0.09999999999999999, 0.1581)
+    >>> round(median_standard_error(0.03, 9, 0), 4), round(median_standard_error(0.03, 10, 2), 4)
+    (0.01, 0.0158)
     """
     return winsorized_deviation / ((1 - 2 * trimmed_runs / judged_runs) * judged_runs**0.5)
 
 
 @formula(unit="1", source="tukey-mclaughlin1963", where="Student's t with the degrees of freedom of the runs left")
-def median_lower_bound(trimmed_mean_rate: Num, student_factor: Num, median_standard_error: Num) -> Num:
+def median_lower_bound(trimmed_mean_rate: Num, student_factor: Num, median_standard_error: Num, base_of_logarithms: Num) -> Num:
     """Lower bound of the median of several runs, in the unit of the requirement line.
 
-    >>> median_lower_bound(4.0, 2.0, 0.1)
-    3.8
+    >>> round(median_lower_bound(4.0, 2.0, 0.01, 2.718281828459045), 4)
+    3.9208
     """
-    return trimmed_mean_rate - student_factor * median_standard_error
+    return trimmed_mean_rate * base_of_logarithms ** -(student_factor * median_standard_error)
 
 
 @formula(unit="1", source="tukey-mclaughlin1963", where="Student's t with the degrees of freedom of the runs left")
-def median_upper_bound(trimmed_mean_rate: Num, student_factor: Num, median_standard_error: Num) -> Num:
+def median_upper_bound(trimmed_mean_rate: Num, student_factor: Num, median_standard_error: Num, base_of_logarithms: Num) -> Num:
     """Upper bound of the median of several runs, in the unit of the requirement line.
 
-    >>> median_upper_bound(4.0, 2.0, 0.1)
-    4.2
+    >>> round(median_upper_bound(4.0, 2.0, 0.01, 2.718281828459045), 4)
+    4.0808
     """
-    return trimmed_mean_rate + student_factor * median_standard_error
+    return trimmed_mean_rate * base_of_logarithms ** (student_factor * median_standard_error)
 
 
 @formula(unit="B", source="definition")

@@ -263,7 +263,7 @@ def test_the_data_of_every_example_fit_the_system_that_is_bought(tmp_path, name)
     assert made.setting.data.all_bytes < capacity.value / 2
     fills = {name for test in made.tests for name in test.files if name.startswith("fio/fill-data")}
     assert fills == {"fio/fill-data.sh"}
-    assert made.warnings[0].startswith("each tool fills")
+    assert made.effort.tools == ("fio",)
     assert "Data\n" in (tmp_path / "tests" / "README.md").read_text()
     assert any("25 s of the highest mandatory bandwidth" in one["why"] for one in made.to_dict()["assumptions"])
 

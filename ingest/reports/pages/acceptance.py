@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ingest.acceptance.run_interval import PASS
+from ingest.acceptance.test_spec import TOOLS
 from ingest.reports.labels import plain
 from ingest.reports.page import Page, Section, attributes, page_of
 from ingest.rfp.compliance import MET, PARTLY, LineVerdict
@@ -26,9 +27,12 @@ def acceptance_page(made: Acceptance) -> Page:
         for load in test.loads
     )
     columns = ("test", "requirement", "priority", "must reach")
+    others = [name for name in TOOLS if name not in {test.tool for test in made.tests}]
     following = (
         f"follow {made.folder}/README.md, then: ingest verdict {made.folder} RESULTS",
+        *filter(None, (made.effort.filled, made.effort.most)),
         f"tests.json has sha256 {made.manifest_hash}; the verdict prints it too",
+        *([f"tests of other tools: --tool {', '.join(others)}; each fills its own data"] if others else []),
     )
     sections = [
         Section("", columns, rows),
@@ -41,7 +45,7 @@ def acceptance_page(made: Acceptance) -> Page:
         (*test, *load) for one in made.tests for test in attributes(of_test, [one]) for load in attributes(of_load, one.loads)
     ]
     header = ("test", *of_test[1:], "load", *of_load[1:])
-    title = made.site + (", one machine" if made.setting.rehearsal else "") + f": {made.effort}"
+    title = f"{made.effort.words}; " + ("rehearsal on one machine for " if made.setting.rehearsal else "") + made.site
     return page_of(title, sections, (header, *flat))
 
 
@@ -51,7 +55,7 @@ JUDGED = ("id", "result", "measured", "required", "margin")
 
 def verdict_page(answer: Verdict) -> Page:
     """The page of `ingest verdict`: the word, requirements, the tests behind them, excluded results."""
-    tested = [one for one in answer.requirements if one.id not in answer.inspected]
+    tested = [one for one in answer.requirements if one.id in answer.testable]
     sections = [
         Section("Requirements", JUDGED, judged_rows(tested)),
         Section("Why", lines=tuple(f"{one.id} ({one.priority}): {one.why}" for one in tested if one.why)),
