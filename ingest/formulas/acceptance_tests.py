@@ -24,9 +24,6 @@ input_quantity("direct_io_alignment", "B", "Alignment that direct I/O requires: 
 input_quantity("acceptance_seconds", "s", "Time over which a rate is measured.")
 input_quantity("longest_ramp_seconds", "s", "Ramp of a test of half an hour, before its measurement.", default=60)
 input_quantity("ramp_share", "1", "Share of its duration that the ramp of a short test takes at most.", high=1, default=0.2)
-input_quantity("filling_tools", "1", "Load generators that fill data sets of their own.", whole=True)
-input_quantity("ballast_level_bytes", "B", "Capacity that the requirement lines want in use during the tests.", above=False)
-input_quantity("all_run_seconds", "s", "Time of all runs of all tests.")
 input_quantity("test_runs", "1", "Runs of one test.", whole=True)
 
 # Rules of an acceptance test
@@ -416,36 +413,6 @@ def fill_seconds(all_dataset_bytes: Num, required_write_bandwidth: Num) -> Num:
     1.77
     """
     return all_dataset_bytes / required_write_bandwidth
-
-
-@formula(unit="B", source="definition", where="one tool's data sets are removed before the next tool fills its own")
-def acceptance_fill_bytes(all_dataset_bytes: Num, filling_tools: Num, ballast_level_bytes: Num) -> Num:
-    """Bytes that are written before the tests: the data sets of each tool, and ballast up to the fill level once.
-
-    >>> acceptance_fill_bytes(21e12, 1, 237e12) / 1e12, acceptance_fill_bytes(21e12, 2, 0) / 1e12
-    (237.0, 42.0)
-    """
-    return maximum(all_dataset_bytes, ballast_level_bytes) + all_dataset_bytes * (filling_tools - 1)
-
-
-@formula(unit="s", source="definition")
-def acceptance_fill_seconds(acceptance_fill_bytes: Num, required_write_bandwidth: Num) -> Num:
-    """Time to write all data before the tests, at the required write bandwidth.
-
-    >>> round(acceptance_fill_seconds(237e12, 52e9) / 3600, 2)
-    1.27
-    """
-    return acceptance_fill_bytes / required_write_bandwidth
-
-
-@formula(unit="s", source="definition")
-def acceptance_effort_seconds(acceptance_fill_seconds: Num, all_run_seconds: Num) -> Num:
-    """Time of an acceptance: filling once, then all runs one after another.
-
-    >>> acceptance_effort_seconds(4560, 41_940) / 3600
-    12.916666666666666
-    """
-    return acceptance_fill_seconds + all_run_seconds
 
 
 @formula(unit="1", source="definition")
