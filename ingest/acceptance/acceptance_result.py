@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ingest.acceptance.datasets import data_warnings
 from ingest.acceptance.effort import Effort, effort_of
 from ingest.acceptance.loads import Setting
+from ingest.acceptance.service_limits import ServiceLimit
 from ingest.acceptance.test_spec import AcceptanceTest
 from ingest.engine.result import envelope
 from ingest.engine.value import Input
@@ -32,6 +33,7 @@ class Acceptance:
         requirements: lines of the plan.
         memory: of one client.
         cache: of all storage servers.
+        service: limits that the service terms of the plan set.
         manifest_hash: sha256 of `tests.json`, which `verdict` prints too.
     """
 
@@ -44,6 +46,7 @@ class Acceptance:
     memory: Input
     cache: Input
     manifest_hash: str = ""
+    service: tuple[ServiceLimit, ...] = ()
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -61,12 +64,7 @@ class Acceptance:
     @property
     def effort(self) -> Effort:
         """Hours and bytes of the acceptance."""
-        return effort_of(self)
-
-    @property
-    def tools(self) -> tuple[str, ...]:
-        """The tools that fill data sets, in the order of the tests."""
-        return tuple(dict.fromkeys(test.tool for test in self.tests if any(load.dataset_bytes for load in test.loads)))
+        return effort_of(self.tests, self.requirements, self.setting, self.fill)
 
     @property
     def fill(self) -> float:
@@ -87,6 +85,7 @@ class Acceptance:
             "untested": dict(self.untested),
             "requirements": [line.to_dict() for line in self.requirements],
             "effort": self.effort._asdict(),
+            "service": [limit._asdict() for limit in self.service],
             "data": None if self.setting.data is None else asdict(self.setting.data),
         }
         return envelope("accept", body, assumptions=self._assumptions, warnings=self.warnings)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from ingest.acceptance.datasets import required_write_rate
+from ingest.acceptance.loads import Setting
 from ingest.acceptance.run_interval import FEWEST_RUNS, MOST_RUNS
-from ingest.acceptance.test_spec import DATA, Load
+from ingest.acceptance.test_spec import DATA, AcceptanceTest, Load
 from ingest.engine.expression import total
 from ingest.engine.registry import INPUTS, solve
+from ingest.requirement import Requirement
 from ingest.units import display, scale_of
-
-if TYPE_CHECKING:
-    from ingest.acceptance.acceptance_result import Acceptance
 
 
 class Effort(NamedTuple):
@@ -65,25 +65,33 @@ class Effort(NamedTuple):
         return f"up to {MOST_RUNS} runs of a test where their spread leaves the verdict open: {longest} if all tests do"
 
 
-def effort_of(made: Acceptance) -> Effort:
-    """The effort of the tests of one folder."""
-    data, rate, tools = made.setting.data, required_write_rate(made.requirements), made.tools
-    seconds = [(test, max(_seconds(load, test.repeats) for load in test.loads)) for test in made.tests]
+def effort_of(tests: Sequence[AcceptanceTest], lines: Sequence[Requirement], setting: Setting, fill: float) -> Effort:
+    """The effort of the tests of one folder.
+
+    Args:
+        tests: all of them.
+        lines: of the plan.
+        setting: common to all tests.
+        fill: share of the capacity that the lines want in use.
+    """
+    data, rate = setting.data, required_write_rate(lines)
+    tools = tuple(dict.fromkeys(test.tool for test in tests if any(load.dataset_bytes for load in test.loads)))
+    seconds = [(test, max(_seconds(load, test.repeats) for load in test.loads)) for test in tests]
     runs = float(total([time for _, time in seconds]))
     most = [
         max(_seconds(load, MOST_RUNS) for load in test.loads) if test.repeats >= FEWEST_RUNS else time for test, time in seconds
     ]
     filled, fill_time, whole = 0.0, None, runs
     if data is not None:
-        level = {"acceptance_usable_bytes": made.setting.usable, "fill_under_test": made.fill}
-        ballast = solve("capacity_in_use", level) if made.setting.usable and made.fill else 0
+        level = {"acceptance_usable_bytes": setting.usable, "fill_under_test": fill}
+        ballast = solve("capacity_in_use", level) if setting.usable and fill else 0
         given = {"all_dataset_bytes": data.all_bytes, "filling_tools": max(len(tools), 1), "ballast_level_bytes": ballast}
         filled = float(solve("acceptance_fill_bytes", given))
         if rate:
             times = {"acceptance_fill_bytes": filled, "required_write_bandwidth": rate, "all_run_seconds": runs}
             fill_time = float(solve("acceptance_fill_seconds", times))
             whole = float(solve("acceptance_effort_seconds", times))
-    return Effort(whole, filled, fill_time, tools, sum(test.repeats for test in made.tests), runs, float(total(most)))
+    return Effort(whole, filled, fill_time, tools, sum(test.repeats for test in tests), runs, float(total(most)))
 
 
 def _seconds(load: Load, runs: int) -> float:

@@ -75,6 +75,7 @@ class Setting:
         usable: bytes that the planned system can hold; 0 where that is open.
         fill: share of them that is in use during the tests.
         data: data sets of the read tests; None in a rehearsal, or without read tests.
+        logs_seconds: whether fio logs the rate of each second, which a floor on stalls takes.
     """
 
     scale: str = "full"
@@ -86,6 +87,7 @@ class Setting:
     usable: float = 0
     fill: float = 0
     data: TestData | None = None
+    logs_seconds: bool = False
 
     @property
     def rehearsal(self) -> bool:

@@ -121,6 +121,8 @@ class Observed:
         depth: outstanding requests of each thread.
         latency_seconds: mean of all requests.
         latency_99: 99 % latency of the thread in which it is highest.
+        lowest_second: lowest rate of all threads together within one second; None without logs of all threads.
+        slowest_client: rate of the slowest client over the mean of all clients; None for one client.
     """
 
     name: str
@@ -141,6 +143,8 @@ class Observed:
     latency_99: float | None = None
     memory_bytes: float | None = None
     handled: float | None = None
+    lowest_second: float | None = None
+    slowest_client: float | None = None
 
 
 @dataclass(frozen=True)

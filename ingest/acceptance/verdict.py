@@ -22,6 +22,7 @@ from ingest.acceptance.run_interval import (
     decision_of,
 )
 from ingest.acceptance.run_validity import differences
+from ingest.acceptance.service_limits import JUDGED, TAIL, ServiceLimit, judged_limit, shows
 from ingest.acceptance.test_spec import AcceptanceTest, Load, Observed, Run
 from ingest.acceptance.tools import is_companion, runs_in
 from ingest.engine.registry import solve
@@ -35,6 +36,8 @@ from ingest.units import display
 if TYPE_CHECKING:
     import pandas
 
+#: Units of service terms: of a rate, and of the mean latency.
+SHARE, TIMES = "share", "times the mean"
 #: The one word on a folder of tests.
 ACCEPTED, NOT_ACCEPTED, INCOMPLETE = "ACCEPTED", "NOT ACCEPTED", "INCOMPLETE"
 WRITTEN = "a file of `ingest accept`"
@@ -156,7 +159,8 @@ class Verdict:
     @property
     def testable(self) -> set[str]:
         """The requirements that a test can show."""
-        return {ident for test in self.manifest.tests for ident in (test.requirement, *test.also)}
+        limits = {limit.id for limit in self.manifest.service if shows(limit, self.manifest.tests)}
+        return limits | {ident for test in self.manifest.tests for ident in (test.requirement, *test.also)}
 
     def _mandatory(self, *results: str) -> list[str]:
         return [one.id for one in self.requirements if one.priority == "mandatory" and (not results or one.result in results)]
@@ -224,7 +228,16 @@ def verdict(folder: str | Path, results: str | Path | Sequence[str | Path]) -> V
     reasons = {run.test: refused[run.file] for run in reversed(runs) if run.file in refused}
     tests = {test.id: _judge(test, counting[test.id], reasons.get(test.id, "")) for test in manifest.tests}
     requirements = tuple(_requirement(line, _verdicts_on(line, manifest, counting, tests), manifest) for line in manifest.lines)
+    requirements += tuple(_limit_verdict(limit, manifest, counting) for limit in manifest.service if limit.key in JUDGED)
     return Verdict(manifest, requirements, tuple(tests.values()), refused, manifest_hash)
+
+
+def _limit_verdict(limit: ServiceLimit, manifest: Manifest, counting: Mapping[str, list[Run]]) -> TestVerdict:
+    """The verdict on a service term, a mandatory clause."""
+    found = judged_limit(limit, manifest.tests, counting)
+    why = f"{limit.name}: {found.why}"
+    unit = TIMES if limit.key == TAIL else SHARE
+    return TestVerdict(limit.id, limit.id, "mandatory", found.result, found.measured, limit.quantity, unit, None, why)
 
 
 def _start(run: Run) -> tuple[float, tuple[tuple[int, str], ...]]:

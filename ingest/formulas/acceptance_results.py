@@ -13,6 +13,10 @@ input_quantity("trimmed_mean_rate", "1", "Geometric mean of the rates of several
 input_quantity("winsorized_deviation", "1", "Standard deviation of the logarithms of the rates of several runs, the fastest "
     "and the slowest fifth of them replaced by their nearest neighbours.", above=False)  # fmt: skip
 input_quantity("base_of_logarithms", "1", "Base of natural logarithms.", default=2.718281828459045)
+input_quantity("lowest_second_rate", "1", "Lowest rate of all threads together within one second of a test.", above=False)
+input_quantity("slowest_client_rate", "1", "Rate of the slowest client of a test.", above=False)
+input_quantity("mean_client_rate", "1", "Mean rate of the clients of a test.")
+input_quantity("degraded_term_share", "1", "Share of a required rate that remains while a part is out of service.", high=1)
 input_quantity("judged_runs", "1", "Runs of a test that count.", whole=True)
 input_quantity("trimmed_runs", "1", "Runs that a trimmed mean leaves out at each end.", above=False)
 input_quantity("student_factor", "1", "Quantile of Student's distribution at the level of a bound.")
@@ -87,6 +91,36 @@ def median_upper_bound(trimmed_mean_rate: Num, student_factor: Num, median_stand
     4.0808
     """
     return trimmed_mean_rate * base_of_logarithms ** (student_factor * median_standard_error)
+
+
+@formula(unit="1", source="definition")
+def lowest_second_share(lowest_second_rate: Num, required_rate: Num) -> Num:
+    """Lowest rate within one second of a test, over the required rate.
+
+    >>> lowest_second_share(2.0, 4.0)
+    0.5
+    """
+    return lowest_second_rate / required_rate
+
+
+@formula(unit="1", source="definition", high=1)
+def slowest_client_share(slowest_client_rate: Num, mean_client_rate: Num) -> Num:
+    """Rate of the slowest client of a test, over the mean of all clients.
+
+    >>> slowest_client_share(3.0, 4.0)
+    0.75
+    """
+    return slowest_client_rate / mean_client_rate
+
+
+@formula(unit="1", source="definition")
+def degraded_rate_required(required_rate: Num, degraded_term_share: Num) -> Num:
+    """Rate that remains required while a part of the system is out of service, in the unit of the requirement line.
+
+    >>> degraded_rate_required(4.0, 0.75)
+    3.0
+    """
+    return required_rate * degraded_term_share
 
 
 @formula(unit="B", source="definition")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.acceptance.run_interval import PASS
 from ingest.acceptance.test_spec import TOOLS
+from ingest.acceptance.verdict import SHARE, TIMES
 from ingest.reports.labels import plain
 from ingest.reports.page import Page, Section, attributes, page_of
 from ingest.rfp.compliance import MET, PARTLY, LineVerdict
@@ -83,12 +84,23 @@ def judged_rows(judged: Iterable[TestVerdict]) -> tuple[tuple[str, ...], ...]:
         (
             one.id,
             one.result,
-            "" if one.measured is None else display(one.measured, one.unit, binary=False),
-            display(one.required, one.unit, binary=False) if one.required else "",
+            "" if one.measured is None else _measured(one.measured, one.unit),
+            _measured(one.required, one.unit) if one.required else "",
             "" if one.margin is None else _margin(max(one.margin, 0) if one.result == PASS and one.low is None else one.margin),
         )
         for one in judged
     )
+
+
+def _measured(value: float, unit: str) -> str:
+    """A rate, or the number of a service term.
+
+    >>> _measured(0.5, "share"), _measured(1e9, "B/s"), _measured(5, "times the mean")
+    ('50 %', '1 GB/s', '5 times the mean')
+    """
+    if unit == SHARE:
+        return f"{value * 100:.3g} %"
+    return f"{value:.3g} {unit}" if unit == TIMES else display(value, unit, binary=False)
 
 
 def _margin(share: float) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from ingest.acceptance.verdict import SHARE
 from ingest.reports.pages.acceptance import verdict_title
-from ingest.reports.workbook.sheet import CellContent, NumberCell, SheetWriter, display_unit
+from ingest.reports.workbook.sheet import CellContent, DisplayUnit, NumberCell, SheetWriter, display_unit
 from ingest.reports.workbook.styles import layouts
 from ingest.reports.workbook.workbook_writer import WorkbookWriter, write_sections
 from ingest.version import __version__
@@ -35,6 +36,8 @@ def _judged(sheet: SheetWriter, judged: Iterable[TestVerdict]) -> None:
     """A line for each requirement or test, in the unit in which people read its value."""
     for one in judged:
         shown = display_unit("", one.required or one.measured or 0, one.unit)
+        if one.unit == SHARE:
+            shown = DisplayUnit(1, one.unit, "share")
         assert shown is not None
         numbers = (one.measured, one.low, one.high, one.required)
         cells: list[CellContent] = [
