@@ -11,6 +11,8 @@ from ingest.acceptance.acceptance_result import Acceptance
 from ingest.acceptance.datasets import memory_of, server_cache_of, with_capacity, with_data
 from ingest.acceptance.loads import NotTestable, Setting, Task, assumed_for, implied_by, kind_of, loads_of
 from ingest.acceptance.pack import helpers, readme
+from ingest.acceptance.run_interval import MOST_RUNS
+from ingest.acceptance.service_limits import limits_of, logs_seconds
 from ingest.acceptance.test_spec import DATA, METADATA, SCALES, TOOLS, AcceptanceTest, within
 from ingest.acceptance.test_table import also_shown, id_of_test, notes_of, too_large
 from ingest.acceptance.tools import GENERATORS, mlpstorage
@@ -85,7 +87,7 @@ def accept(
     client_memory: str | float | None = None,
     most_data: str | float | None = None,
     repeats: int | str | None = None,
-    allowed_deviation: str | float = 0.05,
+    allowed_deviation: str | float = 0.03,
     force: bool = False,
     catalogs: str | Path | Sequence[str | Path] = (),
 ) -> Acceptance:
@@ -102,8 +104,8 @@ def accept(
         client_memory: main memory of one client, which sizes the data sets of DLIO and MLPerf Storage; by default of the
             plan's largest node type, else 2 TiB.
         most_data: limit for the data set of a tool; by default what the planned capacity holds at the fill level of the tests.
-        repeats: runs of each test; three by default, or one in a rehearsal.
-        allowed_deviation: share by which the worst run may stay below the requirement.
+        repeats: runs of each test at first, up to ten; three by default, or one in a rehearsal. One or two give no interval.
+        allowed_deviation: share of the requirement by which the lower bound of the median of the runs may miss it.
         force: replace the tests that an earlier call wrote into the folder; results stay.
         catalogs: folders with entries of your own, for a site file.
 
@@ -128,10 +130,11 @@ def accept(
     setting = Setting(
         scale=scale,
         client_memory=memory.value,
-        repeats=parse_whole(repeats, "--repeats", 1, 100) if repeats is not None else 1 if scale == "1node" else 3,
+        repeats=parse_whole(repeats, "--repeats", 1, MOST_RUNS) if repeats is not None else 1 if scale == "1node" else 3,
         allowed_deviation=check_value("allowed_deviation", parse(allowed_deviation, "1", deviation), deviation),
     )
-    setting = with_capacity(setting, lines)
+    service = limits_of(data.get("service") or (), str(plan))
+    setting = with_capacity(replace(setting, logs_seconds=logs_seconds(service)), lines)
     if server_cache is None:
         cache = server_cache_of(setting, lines)
     else:
@@ -139,7 +142,9 @@ def accept(
     at_most = None if most_data is None else within("--most-data", most_data, "B", 2**30, 1e21)
     setting = with_data(replace(setting, server_cache=cache.value), lines, tools, at_most)
     tests, untested = _tests(lines, tools, setting)
-    made = Acceptance(site_name(plan, data), str(folder), setting, tuple(tests), untested, tuple(lines), memory, cache)
+    made = Acceptance(
+        site_name(plan, data), str(folder), setting, tuple(tests), untested, tuple(lines), memory, cache, service=service
+    )
     files = _files(made, _hosts(hosts))
     write_folder(folder, files, force)
     return replace(made, manifest_hash=sha256(files["tests.json"].encode()))

@@ -7,15 +7,14 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from ingest.acceptance.datasets import data_warnings
+from ingest.acceptance.effort import Effort, effort_of
 from ingest.acceptance.loads import Setting
-from ingest.acceptance.test_spec import DATA, AcceptanceTest, Load
-from ingest.engine.expression import total
-from ingest.engine.registry import INPUTS, solve
+from ingest.acceptance.service_limits import ServiceLimit
+from ingest.acceptance.test_spec import AcceptanceTest
 from ingest.engine.result import envelope
 from ingest.engine.value import Input
 from ingest.files import sha256
 from ingest.requirement import Requirement
-from ingest.units import display
 
 if TYPE_CHECKING:
     import pandas
@@ -34,6 +33,7 @@ class Acceptance:
         requirements: lines of the plan.
         memory: of one client.
         cache: of all storage servers.
+        service: limits that the service terms of the plan set.
         manifest_hash: sha256 of `tests.json`, which `verdict` prints too.
     """
 
@@ -46,10 +46,11 @@ class Acceptance:
     memory: Input
     cache: Input
     manifest_hash: str = ""
+    service: tuple[ServiceLimit, ...] = ()
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Cost of filling, limits of the tests, and mandatory requirements without a performance test."""
+        """Limits of the tests, and mandatory requirements without a performance test."""
         mandatory = {line.id for line in self.requirements if line.priority == "mandatory"}
         notes = tuple(dict.fromkeys(f"{test.requirement}: {note}" for test in self.tests for note in test.notes))
         none = tuple(f"{ident}: no performance test: {why}" for ident, why in self.untested.items() if ident in mandatory)
@@ -57,32 +58,13 @@ class Acceptance:
 
     @property
     def data_cautions(self) -> tuple[str, ...]:
-        """Cost of the data sets, and cache effects that they cannot exclude."""
+        """Cache effects that the data sets cannot exclude."""
         return data_warnings(self.setting)
 
     @property
-    def run_seconds(self) -> float:
-        """The time that all runs of all tests take."""
-        return float(total([max(_seconds(test, load) for load in test.loads) for test in self.tests]))
-
-    @property
-    def effort(self) -> str:
-        """Bytes to fill and hours of the tests, in one line."""
-        data, runs = self.setting.data, display(self.run_seconds, "s")
-        measured = f"{len(self.tests)} tests run for {runs} in all if each reaches its rate"
-        if data is None:
-            return measured
-        size = display(data.all_bytes, "B", binary=False)
-        fill = (
-            f"in {display(data.fill_seconds, 's')} at the required write rate" if data.fill_seconds else "at the rate it gives"
-        )
-        each = "each fill" if len(self.tools) > 1 else "fills"
-        return f"{measured}; before, {' and '.join(self.tools)} {each} {size} {fill}"
-
-    @property
-    def tools(self) -> tuple[str, ...]:
-        """The tools that fill data sets, in the order of the tests."""
-        return tuple(dict.fromkeys(test.tool for test in self.tests if any(load.dataset_bytes for load in test.loads)))
+    def effort(self) -> Effort:
+        """Hours and bytes of the acceptance."""
+        return effort_of(self.tests, self.requirements, self.setting, self.fill)
 
     @property
     def fill(self) -> float:
@@ -102,6 +84,8 @@ class Acceptance:
             "tests": [_listed(test) for test in self.tests],
             "untested": dict(self.untested),
             "requirements": [line.to_dict() for line in self.requirements],
+            "effort": self.effort._asdict(),
+            "service": [limit._asdict() for limit in self.service],
             "data": None if self.setting.data is None else asdict(self.setting.data),
         }
         return envelope("accept", body, assumptions=self._assumptions, warnings=self.warnings)
@@ -129,14 +113,6 @@ class Acceptance:
 
         rows = [{"test": test.id, "tool": test.tool, **asdict(load)} for test in self.tests for load in test.loads]
         return pandas.DataFrame(rows)
-
-
-def _seconds(test: AcceptanceTest, load: Load) -> float:
-    given = {name: found.default for name, found in INPUTS.items() if found.default is not None}
-    files = {"files_handled": load.handled, "required_file_rate": load.threshold}
-    seconds = load.seconds or float(solve("files_seconds", files))
-    ramp = {} if load.operation in DATA else {"ramp_seconds": 0}
-    return float(solve("seconds_of_runs", {**given, "test_runs": test.repeats, "acceptance_seconds": seconds, **ramp}))
 
 
 def _listed(test: AcceptanceTest) -> dict[str, Any]:

@@ -139,22 +139,32 @@ def files_held(lines: Sequence[Requirement]) -> float:
     return max((line.value for line in lines if line.unit == "file" and "hold" in line.conditions.operation), default=0)
 
 
+def required_write_rate(lines: Sequence[Requirement]) -> float:
+    """The highest write rate that the plan requires, which has its floor in it; 0 without any."""
+    rates = (line.value for line in lines if kind_of(line) == "write" and is_binding(line) and line.unit == "B/s")
+    return max(rates, default=0)
+
+
 def _fill_seconds(whole: float, lines: Sequence[Requirement]) -> float | None:
-    """The time to fill the data sets at the highest write rate that the plan requires, which has its floor in it."""
-    rates = [line.value for line in lines if kind_of(line) == "write" and is_binding(line) and line.unit == "B/s"]
-    if not any(rates):
-        return None
-    return float(solve("fill_seconds", {"all_dataset_bytes": whole, "required_write_bandwidth": max(rates)}))
+    """The time to fill the data sets of one tool at the required write rate."""
+    rate = required_write_rate(lines)
+    return float(solve("fill_seconds", {"all_dataset_bytes": whole, "required_write_bandwidth": rate})) if rate else None
 
 
-def data_warnings(setting: Setting) -> tuple[str, ...]:
-    """Cost and limits of the data sets, for the buyer before a tool fills them."""
+def data_cost(setting: Setting) -> str:
+    """What a tool fills, how long that takes, and its share of the capacity; empty where tests read no data set."""
     data = setting.data
     if data is None:
-        return ()
+        return ""
     size = display(data.all_bytes, "B", binary=False)
     hours = f", {display(data.fill_seconds, 's')} at the required write rate" if data.fill_seconds else ""
     share = f", {data.all_bytes / setting.usable:.2%} of the capacity" if setting.usable else ""
-    filled = Message(f"each tool fills {size} once, for all of its tests{hours}{share}", supply=("tool", "most_data"))
-    short = finding("W55", {"all_dataset_bytes": data.needed, "dataset_room": data.room})
-    return (filled, *(one.message() for one in applying([short])))
+    return f"each tool fills {size} once, for all of its tests{hours}{share}"
+
+
+def data_warnings(setting: Setting) -> tuple[str, ...]:
+    """Limits of the data sets, for the buyer before a tool fills them."""
+    if setting.data is None:
+        return ()
+    short = finding("W55", {"all_dataset_bytes": setting.data.needed, "dataset_room": setting.data.room})
+    return tuple(one.message() for one in applying([short]))

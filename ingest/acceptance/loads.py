@@ -70,22 +70,24 @@ class Setting:
         client_memory: bytes of main memory in one client, which DLIO and MLPerf Storage ask for.
         server_cache: bytes of read cache in all servers; 0 where the plan has no read tests.
         repeats: of each test.
-        allowed_deviation: share by which the worst run may stay below.
+        allowed_deviation: share by which the lower bound of the runs' median may stay below.
         most_files: that the system must hold; 0 where that is open.
         usable: bytes that the planned system can hold; 0 where that is open.
         fill: share of them that is in use during the tests.
         data: data sets of the read tests; None in a rehearsal, or without read tests.
+        logs_seconds: whether fio logs the rate of each second, which a floor on stalls takes.
     """
 
     scale: str = "full"
     client_memory: float = 2 * 2**40
     server_cache: float = 0
     repeats: int = 3
-    allowed_deviation: float = 0.05
+    allowed_deviation: float = 0.03
     most_files: float = 0
     usable: float = 0
     fill: float = 0
     data: TestData | None = None
+    logs_seconds: bool = False
 
     @property
     def rehearsal(self) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from ingest.acceptance.service_limits import ServiceLimit, limits_of
 from ingest.acceptance.test_spec import AcceptanceTest, Load
 from ingest.errors import IngestError
 from ingest.site.plan_file import check_object
@@ -38,6 +39,7 @@ class Manifest:
         lines: all requirement lines of the plan.
         untested: requirement id -> why it has no test.
         warnings: of `accept`, on limits of the tests.
+        service: limits that the service terms of the plan set.
     """
 
     site: str
@@ -46,6 +48,7 @@ class Manifest:
     lines: tuple[ManifestLine, ...]
     untested: Mapping[str, str]
     warnings: tuple[str, ...]
+    service: tuple[ServiceLimit, ...] = ()
 
 
 def manifest_of(found: Mapping[str, Any], where: str) -> Manifest:
@@ -62,6 +65,7 @@ def manifest_of(found: Mapping[str, Any], where: str) -> Manifest:
         tuple(_line(row, where) for row in found["requirements"]),
         found.get("untested", {}),
         tuple(map(one_line, found.get("warnings", ()))),
+        limits_of(found.get("service") or (), where),
     )
 
 

@@ -8,7 +8,10 @@ from importlib.resources import files
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from ingest.acceptance.datasets import data_cost
 from ingest.acceptance.loads import Task, TestData
+from ingest.acceptance.run_interval import FEWEST_RUNS, MOST_RUNS
+from ingest.acceptance.service_limits import DEGRADED, JUDGED, ServiceLimit
 from ingest.acceptance.test_spec import AcceptanceTest, Load
 from ingest.engine.registry import INPUTS, solve
 from ingest.requirement import Requirement
@@ -18,6 +21,10 @@ from ingest.units import display
 if TYPE_CHECKING:
     from ingest.acceptance.acceptance_result import Acceptance
 
+DEGRADED_RUNS = (
+    "Repeat these tests with {state}, into a results folder of their own, and compare the measured rates with this table:"
+    " `ingest verdict` judges the whole rates."
+)
 FULL = "Each test proves one requirement line. Run the scripts on the driver, a machine that reaches every client."
 ONCE = "Once, before the tests of each tool; remove its data before the next tool fills its own:"
 IMPLIED = {
@@ -44,7 +51,7 @@ def readme(made: Acceptance) -> Iterator[str]:
     setting, requirements = made.setting, {line.id: line for line in made.requirements}
     title = "Rehearsal of the acceptance tests" if setting.rehearsal else "Acceptance tests"
     purpose = _template("readme_rehearsal.md").rstrip() if setting.rehearsal else FULL
-    yield from (f"# {title}: {markdown(made.site)}", "", f"{made.effort}.", "", purpose, "")
+    yield from (f"# {title}: {markdown(made.site)}", "", f"{made.effort.words}.", "", *_effort(made), purpose, "")
     yield _template("readme_steps.md").rstrip()
     if not setting.rehearsal:
         yield from ("", _template("readme_clients.md").rstrip())
@@ -59,6 +66,7 @@ def readme(made: Acceptance) -> Iterator[str]:
         yield from ("", f"### {test.id}", "", markdown(test.statement), "")
         yield from (f"- {line}" for line in _conditions(test, requirements[test.requirement]))
         yield from ("", "```", f"sh {_script(test)}", "```")
+    yield from _service(made)
     if made.untested:
         yield from ("", "## Requirements without a performance test", "")
         yield from (
@@ -66,10 +74,45 @@ def readme(made: Acceptance) -> Iterator[str]:
         )
 
 
+def _service(made: Acceptance) -> Iterator[str]:
+    """Service terms that the tests show, and the rates of degraded operation."""
+    shown = [limit for limit in made.service if limit.key in JUDGED]
+    if shown:
+        yield from (
+            "",
+            "## Service terms",
+            "",
+            *(f"- {limit.id}, {markdown(limit.name)}: {limit.quantity:g}" for limit in shown),
+        )
+    if made.setting.logs_seconds:
+        yield from ("", "fio logs the rate of each second; the scripts keep the logs next to the results.")
+    for limit in made.service:
+        if limit.key in DEGRADED:
+            yield from ("", f"## {markdown(limit.name)} ({limit.id})", "", DEGRADED_RUNS.format(state=DEGRADED[limit.key]), "")
+            yield from ("| test | load | must reach |", "|---|---|---|")
+            yield from (f"| {test.id} | {load.name} | {_degraded(load, limit)} |" for test in made.tests for load in test.loads)
+
+
+def _degraded(load: Load, limit: ServiceLimit) -> str:
+    rate = solve("degraded_rate_required", {"required_rate": load.threshold, "degraded_term_share": limit.quantity})
+    return display(float(rate), load.unit)
+
+
+def _effort(made: Acceptance) -> Iterator[str]:
+    lines = [f"- {line}" for line in (made.effort.filled, made.effort.most) if line]
+    yield from (*lines, *([""] if lines else []))
+
+
 def _data(made: Acceptance) -> Iterator[str]:
     scripts = sorted({name for test in made.tests for name in test.files if PurePath(name).name.startswith("fill-")})
     if scripts:
-        yield from ("", "## Data", "", *(f"- **{markdown(line)}**" for line in (*made.data_cautions, *_rule(made))), "")
+        yield from (
+            "",
+            "## Data",
+            "",
+            *(f"- **{markdown(line)}**" for line in (*made.data_cautions, data_cost(made.setting), *_rule(made))),
+            "",
+        )
         yield from (ONCE, "", "```", *(f"sh {name}" for name in scripts), "```")
     if made.fill:
         yield from ("", _filled(_template("readme_fill_level.md"), percent=f"{made.fill * 100:g}").rstrip())
@@ -114,8 +157,7 @@ def _conditions(test: AcceptanceTest, requirement: Requirement) -> Iterator[str]
             yield f"beside the rate: 99 % of the requests within {display(load.latency_99, 's')}; a longer time is a remark"
     if test.tool == "fio" and test.scale == "full":
         yield f"servers on the clients: `sh fio/servers.sh {_servers(test)}`"
-    least = f"{test.allowed_deviation * 100:g} %"
-    yield f"the median of {test.repeats} run(s) reaches the rate, and no run is more than {least} below it"
+    yield _rule_of_runs(test)
     for name, value in test.assumed.items():
         yield f"{name.replace('_', ' ')}: {value:,}, not set by the requirement"
     if test.parameters:
@@ -130,6 +172,17 @@ def _conditions(test: AcceptanceTest, requirement: Requirement) -> Iterator[str]
         yield f"**{markdown(note)}**"
     for name, value in test.implied.items():
         yield IMPLIED[name.rpartition(".")[0]].format(value)
+
+
+def _rule_of_runs(test: AcceptanceTest) -> str:
+    share = f"{(1 - test.allowed_deviation) * 100:g} %"
+    if test.repeats < FEWEST_RUNS:
+        return "the rate of one run reaches it" if test.repeats == 1 else "the median of two runs reaches it"
+    return (
+        f"at first {test.repeats} runs: passed where the one-sided 95 % lower bound of their median reaches {share} of the"
+        " rate, failed where its upper bound is below the rate; else the verdict tells how many more to run, "
+        f"{MOST_RUNS} in all"
+    )
 
 
 def _servers(test: AcceptanceTest) -> str:

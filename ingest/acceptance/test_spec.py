@@ -77,8 +77,8 @@ class AcceptanceTest:
         version: least version of the tool.
         scale: one of `SCALES`.
         loads: that run concurrently.
-        repeats: least number of runs.
-        allowed_deviation: share by which the worst run may stay below the threshold.
+        repeats: least number of runs; fewer than three give no interval.
+        allowed_deviation: share by which the lower bound of the runs' median may stay below the threshold.
         parameters: further settings that the tool's results must show.
         implied: requests per second, and mean latency at the queue depth.
         also: requirement id -> its threshold, of lower lines under the same conditions.
@@ -121,6 +121,8 @@ class Observed:
         depth: outstanding requests of each thread.
         latency_seconds: mean of all requests.
         latency_99: 99 % latency of the thread in which it is highest.
+        lowest_second: lowest rate of all threads together within one second; None without logs of all threads.
+        slowest_client: rate of the slowest client over the mean of all clients; None for one client.
     """
 
     name: str
@@ -141,6 +143,8 @@ class Observed:
     latency_99: float | None = None
     memory_bytes: float | None = None
     handled: float | None = None
+    lowest_second: float | None = None
+    slowest_client: float | None = None
 
 
 @dataclass(frozen=True)

@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from ingest.acceptance.verdict import verdict
 from ingest.cli.options import hand_over, output_options, warn
 from ingest.errors import RequirementNotMet
+from ingest.files import write_whole
+from ingest.reports.document.verdict_document import verdict_document
+from ingest.reports.document.word import as_docx
 from ingest.reports.pages.acceptance import verdict_page
+from ingest.reports.workbook.verdict_workbook import verdict_workbook
 
 
 @click.command("verdict")
 @click.argument("folder", metavar="DIR")
 @click.argument("results", nargs=-1, required=True, metavar="RESULTS…")
-@click.option("--require-all", is_flag=True, help="Also exit with 3 if a test of a mandatory requirement has no result.")
+@click.option("--partial", is_flag=True, help="Exit with 0 although mandatory requirements have no result yet.")
 @output_options
-def command(folder: str, results: tuple[str, ...], require_all: bool, form: str | None, output: str | None) -> None:
-    """Judge results of acceptance tests: pass, fail or not tested, with margins.
+def command(folder: str, results: tuple[str, ...], partial: bool, form: str | None, output: str | None) -> None:
+    """Judge results of acceptance tests: ACCEPTED, NOT ACCEPTED or INCOMPLETE, then line by line with margins.
 
-    Reads what fio, IOR, mdtest, elbencho, DLIO and MLPerf Storage write. A run whose settings differ from the test (block
-    size, duration, errors, caches, threads) does not count and is listed. Exits with 3 if a mandatory requirement
-    failed; with --require-all also if one that has a test was not tested.
+    Reads the results of fio, IOR, mdtest, elbencho, DLIO and MLPerf Storage. A requirement passes where the one-sided 95 %
+    lower bound of the median of its runs reaches 97 % of it. It is undecided, with the number of runs to add, where their
+    spread is too wide; ten runs decide. A run whose settings differ from the test (block size, duration, errors, caches,
+    threads) does not count and is listed. A file may end in .docx, .xlsx, .md, .csv, .json or .txt.
+
+    Exits with 3 if a mandatory requirement failed, or has a test and no result; with --partial only if one failed.
 
     \b
     ingest verdict tests results/
+    ingest verdict tests results/ -o verdict.docx
     """
     answer = verdict(folder, results)
-    hand_over(lambda: verdict_page(answer), answer.to_dict, form, output)
+    if form is None and output is not None and Path(output).suffix.lower() == ".docx":
+        write_whole(output, as_docx(verdict_document(answer)))
+    else:
+        hand_over(lambda: verdict_page(answer), answer.to_dict, form, output, lambda: verdict_workbook(answer))
     warn(answer.warnings)
-    if answer.unmet:
-        raise RequirementNotMet(answer.unmet)
-    if require_all and answer.unshown:
-        raise RequirementNotMet(f"verdict: mandatory requirements not tested: {', '.join(answer.unshown)}")
+    if answer.unmet or (answer.incomplete and not partial):
+        raise RequirementNotMet(answer.unmet or answer.incomplete)

@@ -8,6 +8,18 @@ from ingest.engine.registry import formula, input_quantity
 # What was measured
 input_quantity("measured_rate", "1", "Rate that a test measured, in the unit of the requirement line.", above=False)
 input_quantity("required_rate", "1", "Rate that the requirement line demands, in the unit of the line.")
+input_quantity("trimmed_mean_rate", "1", "Geometric mean of the rates of several runs, without the fastest and the slowest "
+    "fifth of them.", above=False)  # fmt: skip
+input_quantity("winsorized_deviation", "1", "Standard deviation of the logarithms of the rates of several runs, the fastest "
+    "and the slowest fifth of them replaced by their nearest neighbours.", above=False)  # fmt: skip
+input_quantity("base_of_logarithms", "1", "Base of natural logarithms.", default=2.718281828459045)
+input_quantity("lowest_second_rate", "1", "Lowest rate of all threads together within one second of a test.", above=False)
+input_quantity("slowest_client_rate", "1", "Rate of the slowest client of a test.", above=False)
+input_quantity("mean_client_rate", "1", "Mean rate of the clients of a test.")
+input_quantity("degraded_term_share", "1", "Share of a required rate that remains while a part is out of service.", high=1)
+input_quantity("judged_runs", "1", "Runs of a test that count.", whole=True)
+input_quantity("trimmed_runs", "1", "Runs that a trimmed mean leaves out at each end.", above=False)
+input_quantity("student_factor", "1", "Quantile of Student's distribution at the level of a bound.")
 input_quantity("measured_read_bandwidth", "B/s", "Read bandwidth that a test measured on a path.")
 input_quantity("files_handled", "file", "Files that a metadata test created, opened or looked up.")
 input_quantity("measured_seconds", "s", "Time that a measurement took.")
@@ -42,13 +54,73 @@ def acceptance_margin(measured_rate: Num, required_rate: Num) -> Num:
 
 
 @formula(unit="1", source="definition")
-def worst_rate_allowed(required_rate: Num, allowed_deviation: Num) -> Num:
-    """Lowest rate that the worst of several runs may have.
+def accepted_rate(required_rate: Num, allowed_deviation: Num) -> Num:
+    """Lowest rate that counts as the required one: the lower bound of the median of the runs must reach it.
 
-    >>> worst_rate_allowed(4.0, 0.05)
-    3.8
+    >>> accepted_rate(4.0, 0.03)
+    3.88
     """
     return required_rate * (1 - allowed_deviation)
+
+
+@formula(unit="1", source="tukey-mclaughlin1963", where="the standard error of a trimmed mean")
+def median_standard_error(winsorized_deviation: Num, judged_runs: Num, trimmed_runs: Num) -> Num:
+    """Standard error of the trimmed mean of several runs, as a share of their rate.
+
+    >>> round(median_standard_error(0.03, 9, 0), 4), round(median_standard_error(0.03, 10, 2), 4)
+    (0.01, 0.0158)
+    """
+    return winsorized_deviation / ((1 - 2 * trimmed_runs / judged_runs) * judged_runs**0.5)
+
+
+@formula(unit="1", source="tukey-mclaughlin1963", where="Student's t with the degrees of freedom of the runs left")
+def median_lower_bound(trimmed_mean_rate: Num, student_factor: Num, median_standard_error: Num, base_of_logarithms: Num) -> Num:
+    """Lower bound of the median of several runs, in the unit of the requirement line.
+
+    >>> round(median_lower_bound(4.0, 2.0, 0.01, 2.718281828459045), 4)
+    3.9208
+    """
+    return trimmed_mean_rate * base_of_logarithms ** -(student_factor * median_standard_error)
+
+
+@formula(unit="1", source="tukey-mclaughlin1963", where="Student's t with the degrees of freedom of the runs left")
+def median_upper_bound(trimmed_mean_rate: Num, student_factor: Num, median_standard_error: Num, base_of_logarithms: Num) -> Num:
+    """Upper bound of the median of several runs, in the unit of the requirement line.
+
+    >>> round(median_upper_bound(4.0, 2.0, 0.01, 2.718281828459045), 4)
+    4.0808
+    """
+    return trimmed_mean_rate * base_of_logarithms ** (student_factor * median_standard_error)
+
+
+@formula(unit="1", source="definition")
+def lowest_second_share(lowest_second_rate: Num, required_rate: Num) -> Num:
+    """Lowest rate within one second of a test, over the required rate.
+
+    >>> lowest_second_share(2.0, 4.0)
+    0.5
+    """
+    return lowest_second_rate / required_rate
+
+
+@formula(unit="1", source="definition", high=1)
+def slowest_client_share(slowest_client_rate: Num, mean_client_rate: Num) -> Num:
+    """Rate of the slowest client of a test, over the mean of all clients.
+
+    >>> slowest_client_share(3.0, 4.0)
+    0.75
+    """
+    return slowest_client_rate / mean_client_rate
+
+
+@formula(unit="1", source="definition")
+def degraded_rate_required(required_rate: Num, degraded_term_share: Num) -> Num:
+    """Rate that remains required while a part of the system is out of service, in the unit of the requirement line.
+
+    >>> degraded_rate_required(4.0, 0.75)
+    3.0
+    """
+    return required_rate * degraded_term_share
 
 
 @formula(unit="B", source="definition")

@@ -54,7 +54,7 @@ input_quantity("acceptance_usable_bytes", "B", "Usable capacity that a requireme
 input_quantity("fill_under_test", "1", "Share of the capacity that is in use during the tests.", high=1)
 input_quantity("dataset_bytes_at_most", "B", "Largest data set of a tool that the user allows.", default=1e30)
 input_quantity("dataset_count", "1", "Data sets of one tool, for different numbers of threads.", whole=True)
-input_quantity("allowed_deviation", "1", "Share by which the worst repeat may stay below the requirement.",
+input_quantity("allowed_deviation", "1", "Share of a requirement by which the lower bound of the runs' median may miss it.",
     above=False, high=0.5)  # fmt: skip
 
 # The benchmarks of DLIO and MLPerf Storage

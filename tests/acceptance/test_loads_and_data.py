@@ -222,13 +222,31 @@ def test_capacity_to_buy_has_no_performance_test(tmp_path):
     assert "capacity is not timed" in made.untested["R-CAP-03"]
 
 
-def test_the_first_lines_state_the_whole_effort(tmp_path):
+def test_the_first_line_states_the_whole_effort(run, tmp_path):
     lines = [requirement(duration=300), requirement(ident="R-WRITE-01", operation="write", duration=600)]
     made = made_of(tmp_path, lines, server_cache="24 GB")
-    # 3 x (300 + 60) + 3 x (600 + 60) s = 3,060 s; 36 GB at 1 GB/s.
-    assert made.run_seconds == 3060
-    assert "fio fills 36 GB in 36 s at the required write rate" in made.effort
-    assert (tmp_path / "tests/README.md").read_text().splitlines()[2] == f"{made.effort}."
+    # 3 x (300 + 60) + 3 x (600 + 60) s = 3,060 s; 36 GB at 1 GB/s; ten runs of each are 10,200 s.
+    assert made.effort == (3096, 36e9, 36, ("fio",), 6, 3060, 10_200)
+    assert made.effort.words == "51.6 min: fill 36 s once, 6 runs 51 min"
+    assert (tmp_path / "tests/README.md").read_text().splitlines()[2] == f"{made.effort.words}."
+    written = json.loads((tmp_path / "tests/tests.json").read_text())
+    assert written["effort"]["total_seconds"] == 3096
+    ran = run("accept", tmp_path / "p.json", "-o", "two", "--server-cache", "24 GB", "--tool", "fio", "--tool", "elbencho")
+    assert ran.out.startswith("1.72 h: fill 72 s once for each of fio, elbencho, 12 runs 1.7 h; p")
+    assert "tests of other tools: --tool ior, mdtest, dlio" in ran.out
+
+
+def test_the_effort_has_the_ballast_up_to_the_fill_level_once(tmp_path):
+    lines = [requirement(fill=0.8), requirement(ident="R-WRITE-01", operation="write"), capacity(TB, "site_capacity_to_buy")]
+    made = made_of(tmp_path, lines, tool=("fio", "elbencho"), server_cache="24 GB")
+    # 0.8 TB in all, 36 GB of them data of fio, and 36 GB of data of elbencho in place of them.
+    assert made.effort.fill_bytes == pytest.approx(0.8 * TB + 36e9)
+    assert made.effort.fill_seconds == pytest.approx(836)
+
+
+def test_without_a_required_write_rate_the_time_of_the_fill_is_open(tmp_path):
+    made = made_of(tmp_path, [requirement(duration=300)], server_cache="24 GB")
+    assert made.effort.words == "18 min and the fill of 36 GB once: 3 runs 18 min"
 
 
 def test_fio_alone_is_the_default_and_times_every_line(tmp_path):

@@ -55,6 +55,13 @@ def copied(ran, tmp_path):
     return tmp_path / "tests"
 
 
+@pytest.fixture
+def runs(ran, tmp_path):
+    """The results alone, without the hashes of the tests that they belong to."""
+    shutil.copytree(ran / "results", tmp_path / "runs", ignore=shutil.ignore_patterns("*.sha256"))
+    return tmp_path / "runs"
+
+
 def resum(folder):
     """`SHA256SUMS` as it is for the changed list of tests."""
     import hashlib
@@ -82,12 +89,13 @@ def test_every_job_file_runs_and_passes_a_low_threshold(ran):
         assert one.margin > 0
 
 
-def test_the_same_results_fail_a_high_threshold(ran, tmp_path):
+def test_the_same_results_fail_a_high_threshold(runs, tmp_path):
     ingest.accept(plan(tmp_path, times(1e9)), tmp_path / "high", tool="fio", scale="1node")
-    answer = ingest.verdict(tmp_path / "high", ran / "results")
+    answer = ingest.verdict(tmp_path / "high", runs)
     assert {one.id: one.result for one in answer.tests} == dict.fromkeys(TESTS, "fail")
     assert all(-1 < one.margin < 0 for one in answer.tests)
-    assert answer.unmet == "verdict: mandatory requirements failed: R-READ-01, R-WRITE-01, R-MIX-01"
+    assert answer.unmet == "verdict: NOT ACCEPTED: mandatory requirements failed: R-READ-01, R-WRITE-01, R-MIX-01"
+    assert answer.word == "NOT ACCEPTED"
 
 
 # Of 192 kB/s of 128 clients, one must read 750 B/s at random, and read and write 375 B/s in sequence; fio printed far more.
@@ -217,25 +225,22 @@ def test_a_run_that_is_not_the_job_does_not_count(copied, change, why):
     assert why in " ".join(answer.refused.values())
 
 
-def test_a_worse_repeat_than_allowed_fails(copied, tmp_path):
-    def change(found):
-        times(1e-3)(found)
-
-    ingest.accept(plan(tmp_path, change), tmp_path / "three", tool="fio", scale="1node", repeats=3)
+def test_a_slow_run_of_three_leaves_the_verdict_open(copied, tmp_path):
+    ingest.accept(plan(tmp_path, times(1e-3)), tmp_path / "three", tool="fio", scale="1node", repeats=3)
     source = (copied / "results" / "T-READ-01-fio.run1.json").read_text()
     results = tmp_path / "results"
     results.mkdir()
     for run in (1, 2):
         (results / f"run{run}.json").write_text(json.dumps({**json.loads(source), "timestamp_ms": run}))
-    assert ingest.verdict(tmp_path / "three", results).results["R-READ-01"].why.startswith("T-READ-01-fio: 2 of 3 runs")
-    assert ingest.verdict(tmp_path / "three", results).results["R-READ-01"].result == "not tested"
+    judged = ingest.verdict(tmp_path / "three", results).results["R-READ-01"]
+    assert (judged.result, judged.why[: len("T-READ-01-fio: 2 of 3 runs")]) == ("not tested", "T-READ-01-fio: 2 of 3 runs")
     slow = json.loads(source)
     for job in slow["jobs"]:
         job["read"]["bw_bytes"] = 1
     (results / "run3.json").write_text(json.dumps({**slow, "timestamp_ms": 3}))
     judged = ingest.verdict(tmp_path / "three", results).results["R-READ-01"]
-    assert judged.result == "fail"
-    assert "worst run" in judged.why
+    assert judged.result == "undecided"
+    assert judged.low < judged.required < judged.high
 
 
 def test_a_job_file_that_was_changed_is_named(copied):
@@ -254,11 +259,23 @@ def test_results_of_another_plan_are_named(ran, tmp_path):
     assert "a result of T-READ-01-fio, expected one of T-WRITE-01-fio" in next(iter(answer.refused.values()))
 
 
-def test_results_of_a_rehearsal_do_not_prove_the_whole(ran, tmp_path):
+def test_results_of_a_rehearsal_do_not_prove_the_whole(runs, tmp_path):
     ingest.accept(plan(tmp_path, times(1e-3)), tmp_path / "full", tool="fio")
-    answer = ingest.verdict(tmp_path / "full", ran / "results")
+    answer = ingest.verdict(tmp_path / "full", runs)
     assert {one.result for one in answer.tests} == {"not tested"}
     assert "clients: found 1, expected 128" in answer.results["R-READ-01"].why
+    assert answer.word == "INCOMPLETE"
+
+
+def test_a_folder_of_results_of_another_plan_is_an_error(ran, run, tmp_path):
+    """The scripts write the hash of their list of tests next to the results."""
+    ingest.accept(plan(tmp_path, times(1e-4)), tmp_path / "other", tool="fio", scale="1node")
+    found = run("verdict", tmp_path / "other", ran / "results")
+    assert found.code == 1
+    own = ingest.verdict(ran, ran / "results").manifest_hash[:12]
+    assert found.refusal.startswith(
+        f"{ran / 'results'}: T-META-01-fio.tests.sha256: results of another plan (tests.json {own}…)"
+    )
 
 
 HOSTS = ("localhost", "127.0.0.1")
@@ -348,19 +365,19 @@ def _wait_for(port, until):
         time.sleep(0.05)
 
 
-def test_the_command_exits_with_3_only_where_a_mandatory_one_failed(ran, run, tmp_path):
+def test_the_command_exits_with_3_only_where_a_mandatory_one_failed(ran, runs, run, tmp_path):
     assert run("verdict", ran, ran / "results").code == 0
     ingest.accept(plan(tmp_path, times(1e9)), tmp_path / "high", tool="fio", scale="1node")
-    failed = run("verdict", tmp_path / "high", ran / "results")
+    failed = run("verdict", tmp_path / "high", runs)
     assert failed.code == 3
-    assert failed.refusal == "verdict: mandatory requirements failed: R-READ-01, R-WRITE-01, R-MIX-01"
+    assert failed.refusal == "verdict: NOT ACCEPTED: mandatory requirements failed: R-READ-01, R-WRITE-01, R-MIX-01"
 
     def target_only(found):
         times(1e-3)(found)
         line(found, "R-META-01")["value"] = 1e15
 
     ingest.accept(plan(tmp_path, target_only), tmp_path / "soft", tool="fio", scale="1node")
-    soft = run("verdict", tmp_path / "soft", ran / "results", "--format", "json")
+    soft = run("verdict", tmp_path / "soft", runs, "--format", "json")
     assert soft.code == 0
     results = {one["id"]: one["result"] for one in soft.data["requirements"]}
     assert results["R-META-01"] == "fail"
@@ -371,5 +388,5 @@ def test_the_command_exits_with_3_only_where_a_mandatory_one_failed(ran, run, tm
 @pytest.mark.parametrize("form", ["table", "csv", "markdown"])
 def test_the_verdict_is_printed(ran, run, form):
     printed = run("verdict", ran, ran / "results", "--format", form).out
-    for word in ("R-READ-01", "T-READ-01-fio", "pass", "not tested"):
+    for word in ("R-READ-01", "T-READ-01-fio", "pass", "INCOMPLETE", "3 of 3 mandatory requirements with a test pass"):
         assert word in printed

@@ -9,12 +9,15 @@ clients and threads reads all of one data set.
 from __future__ import annotations
 
 import re
+import statistics
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from ingest.acceptance.loads import FILES_PER_THREAD, SHARED_FILES, SMALL_FILE, Task, file_bytes, folders_of
 from ingest.acceptance.pack import repeated, script
-from ingest.acceptance.test_spec import METADATA, Load, Observed, Run
+from ingest.acceptance.service_limits import lowest_second
+from ingest.acceptance.test_spec import DATA, METADATA, Load, Observed, Run
 from ingest.acceptance.tools.parsing import named_test, number, parsed, rows, table
 from ingest.engine.expression import total
 from ingest.engine.registry import solve
@@ -49,8 +52,10 @@ def job_files(task: Task) -> dict[str, str]:
     client = "" if task.rehearsal else '--client="$HOSTS" '
     run = f'fio {client}--output-format=json --output="$RESULTS/{ident}.run$run.json" "$here/{ident}.fio"'
     first = [filling] if fill and task.rehearsal else []
+    logs = f'"$RESULTS/{ident}.run$run{LOGS}"'
+    kept = [f"mkdir -p {logs}", f"mv {ident}*_bw.*.log* {logs}"] if task.setting.logs_seconds and load.operation in DATA else []
     drops = bool(fill) and not task.rehearsal
-    lines = [*first, *repeated(task, ".json", [run], drops=drops)]
+    lines = [*first, *repeated(task, ".json", [run, *kept], drops=drops)]
     files[f"fio/{ident}.sh"] = script(ident, load.clients, task.rehearsal, lines, drops=drops)
     return files
 
@@ -80,7 +85,8 @@ def _data(load: Load, task: Task) -> dict[str, object]:
     rw = {"random": f"rand{load.operation}", "sequential": load.operation}[load.pattern]
     engine = {"ioengine": "libaio", "iodepth": load.depth} if load.depth > 1 else {"ioengine": "psync"}
     options = {"rw": rw, "bs": load.io_bytes, **engine, "numjobs": load.threads, **_placed(load, task)}
-    return options | ({"end_fsync": 1, "unlink": 1} if load.operation == "write" else {})
+    logs = {"write_bw_log": load.name, "log_avg_msec": 1000} if task.setting.logs_seconds else {}
+    return options | ({"end_fsync": 1, "unlink": 1} if load.operation == "write" else {}) | logs
 
 
 def _placed(load: Load, task: Task) -> dict[str, object]:
@@ -181,6 +187,8 @@ def _fill_line(name: str, task: Task) -> str:
     return f'fio {client}--output=/dev/null "$here/{name}.fill.fio"'
 
 
+#: Suffix of the folder next to a result that has the bandwidth logs of its run.
+LOGS = ".bw"
 #: The total that a driver appends to its clients; counting it would double every rate.
 SUM = "All clients"
 RESULT_ENGINES = {"filecreate": "create", "filestat": "stat"}
@@ -206,13 +214,13 @@ def read(text: str, path: str) -> list[Run] | None:
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for job in jobs:
         groups.setdefault(str(job.get("jobname")), []).append(job)
-    loads = tuple(_load(name, group, shared, f"{path}: {name}") for name, group in groups.items())
+    loads = tuple(_load(name, group, shared, f"{path}: {name}", path) for name, group in groups.items())
     test = next(filter(None, (named_test(load.name, "fio") for load in loads)), "")
     version, began = str(found["fio version"]).removeprefix("fio-"), str(found.get("timestamp_ms", ""))
     return [Run("fio", path, test, loads, version, began=began)]
 
 
-def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any], where: str) -> Observed:
+def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any], where: str, path: str) -> Observed:
     options = {**shared, **next((job["job options"] for job in jobs if isinstance(job.get("job options"), dict)), {})}
     engine = RESULT_ENGINES.get(str(options.get("ioengine")), "")
     parts = {way: [table(job.get(way), f"{where}: {way}") for job in jobs] for way in ("write", "read")}
@@ -248,7 +256,26 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
         depth=depth if rw else None,
         latency_seconds=_latency(parts[direction], where),
         latency_99=_latency_99(parts[direction], where),
+        lowest_second=_lowest_second(name, len(jobs), path, seconds),
+        slowest_client=_slowest_client(jobs, direction, where),
     )
+
+
+def _lowest_second(name: str, threads: int, path: str, seconds: float) -> float | None:
+    """From the bandwidth logs next to a result, if there is one of each thread."""
+    logs = sorted(Path(path).with_suffix(LOGS).glob(f"{name}_bw.*.log*"))
+    return lowest_second(logs, seconds) if len(logs) == threads else None
+
+
+def _slowest_client(jobs: Sequence[Mapping[str, Any]], direction: str, where: str) -> float | None:
+    rates: dict[tuple[str, str], float] = {}
+    for job in jobs:
+        client = (str(job.get("hostname")), str(job.get("port")))
+        rates[client] = rates.get(client, 0) + _bandwidth(table(job.get(direction), where), where)
+    if len(rates) < 2 or not any(rates.values()):
+        return None
+    given = {"slowest_client_rate": min(rates.values()), "mean_client_rate": statistics.fmean(rates.values())}
+    return float(solve("slowest_client_share", given))
 
 
 def _bandwidth(part: Mapping[str, Any], where: str) -> float:

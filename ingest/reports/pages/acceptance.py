@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ingest.acceptance.verdict import PASS
+from ingest.acceptance.run_interval import PASS
+from ingest.acceptance.test_spec import TOOLS
+from ingest.acceptance.verdict import SHARE, TIMES
 from ingest.reports.labels import plain
 from ingest.reports.page import Page, Section, attributes, page_of
 from ingest.rfp.compliance import MET, PARTLY, LineVerdict
@@ -26,9 +28,12 @@ def acceptance_page(made: Acceptance) -> Page:
         for load in test.loads
     )
     columns = ("test", "requirement", "priority", "must reach")
+    others = [name for name in TOOLS if name not in {test.tool for test in made.tests}]
     following = (
         f"follow {made.folder}/README.md, then: ingest verdict {made.folder} RESULTS",
+        *filter(None, (made.effort.filled, made.effort.most)),
         f"tests.json has sha256 {made.manifest_hash}; the verdict prints it too",
+        *([f"tests of other tools: --tool {', '.join(others)}; each fills its own data"] if others else []),
     )
     sections = [
         Section("", columns, rows),
@@ -41,39 +46,61 @@ def acceptance_page(made: Acceptance) -> Page:
         (*test, *load) for one in made.tests for test in attributes(of_test, [one]) for load in attributes(of_load, one.loads)
     ]
     header = ("test", *of_test[1:], "load", *of_load[1:])
-    title = made.site + (", one machine" if made.setting.rehearsal else "") + f": {made.effort}"
+    title = f"{made.effort.words}; " + ("rehearsal on one machine for " if made.setting.rehearsal else "") + made.site
     return page_of(title, sections, (header, *flat))
 
 
+#: Columns of a list of requirements or tests that were judged.
+JUDGED = ("id", "result", "measured", "required", "margin")
+
+
 def verdict_page(answer: Verdict) -> Page:
-    """The page of `ingest verdict`: requirements, then the tests behind them, then excluded results."""
-    columns = ("", "result", "measured", "required", "margin")
+    """The page of `ingest verdict`: the word, requirements, the tests behind them, excluded results."""
+    tested = [one for one in answer.requirements if one.id in answer.testable]
     sections = [
-        Section("Requirements", columns, _judged(answer.requirements)),
-        Section("Why", lines=tuple(f"{one.id} ({one.priority}): {one.why}" for one in answer.requirements if one.why)),
-        Section("Tests", columns, _judged(answer.tests)),
+        Section("Requirements", JUDGED, judged_rows(tested)),
+        Section("Why", lines=tuple(f"{one.id} ({one.priority}): {one.why}" for one in tested if one.why)),
+        Section("Mandatory, shown by inspection", lines=tuple(f"{ident}: {why}" for ident, why in answer.inspected.items())),
+        Section("Tests", JUDGED, judged_rows(answer.tests)),
         Section("Excluded results", lines=tuple(f"{name}: {why}" for name, why in answer.refused.items())),
         Section("Tests judged", lines=(f"tests.json with sha256 {answer.manifest_hash}",)),
     ]
-    header = ("id", "requirement", "priority", "result", "measured", "required", "unit", "margin", "why")
-    flat = [("requirement", *row) for row in attributes(header, answer.requirements)]
+    header = ("id", "requirement", "priority", "result", "measured", "low", "high", "required", "unit", "margin", "runs", "why")
+    flat: list[tuple[object, ...]] = [("verdict", answer.manifest.site, "", "", answer.word, *[None] * 7, answer.counted)]
+    flat += [("requirement", *row) for row in attributes(header, answer.requirements)]
     flat += [("test", *row) for row in attributes(header, answer.tests)]
-    passed = sum(one.result == "pass" for one in answer.requirements)
-    title = f"Verdict for {answer.manifest.site}: {passed} of {len(answer.requirements)} requirements pass"
-    return page_of(title, sections, (("kind", *header), *flat))
+    return page_of(verdict_title(answer), sections, (("kind", *header), *flat))
 
 
-def _judged(judged: Sequence[TestVerdict]) -> tuple[tuple[str, ...], ...]:
+def verdict_title(answer: Verdict) -> str:
+    """The word and what it counts."""
+    rehearsal = "rehearsal on one machine, which proves no requirement of the whole system; " if answer.rehearsal else ""
+    return f"{answer.word}: {answer.manifest.site}: {rehearsal}{answer.counted}"
+
+
+def judged_rows(judged: Iterable[TestVerdict]) -> tuple[tuple[str, ...], ...]:
+    """The cells of lines that were judged, by the columns of `JUDGED`."""
     return tuple(
         (
             one.id,
             one.result,
-            "" if one.measured is None else display(one.measured, one.unit, binary=False),
-            display(one.required, one.unit, binary=False) if one.required else "",
-            "" if one.margin is None else _margin(max(one.margin, 0) if one.result == PASS else one.margin),
+            "" if one.measured is None else _measured(one.measured, one.unit),
+            _measured(one.required, one.unit) if one.required else "",
+            "" if one.margin is None else _margin(max(one.margin, 0) if one.result == PASS and one.low is None else one.margin),
         )
         for one in judged
     )
+
+
+def _measured(value: float, unit: str) -> str:
+    """A rate, or the number of a service term.
+
+    >>> _measured(0.5, "share"), _measured(1e9, "B/s"), _measured(5, "times the mean")
+    ('50 %', '1 GB/s', '5 times the mean')
+    """
+    if unit == SHARE:
+        return f"{value * 100:.3g} %"
+    return f"{value:.3g} {unit}" if unit == TIMES else display(value, unit, binary=False)
 
 
 def _margin(share: float) -> str:

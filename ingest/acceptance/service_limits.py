@@ -1,0 +1,177 @@
+"""Limits on stalls, slow clients and late answers that the service terms of a plan set, and degraded operation."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ingest.acceptance.run_interval import FAIL, FEWEST_RUNS, NOT_TESTED, PASS, limit_decision_of
+from ingest.acceptance.test_spec import DATA, AcceptanceTest, Load, Observed, Run
+from ingest.engine.registry import solve
+from ingest.errors import IngestError, brief
+from ingest.text import checked_id, one_line
+
+#: Terms that results of fio show, and terms that take tests of their own.
+STALL, CLIENT, TAIL = "service.stall_floor", "service.slowest_client", "test.latency_tail"
+JUDGED = (STALL, CLIENT, TAIL)
+DEGRADED = {
+    "service.degraded_rate": "one server or controller out of service",
+    "service.rebuild_rate": "one drive being rebuilt",
+}
+
+
+class ServiceLimit(NamedTuple):
+    """A service term with a number that tests show.
+
+    Attributes:
+        id: such as `S-LAT-03`.
+        key: of the site file.
+        name: a few words.
+        quantity: a share, or times the mean latency.
+    """
+
+    id: str
+    key: str
+    name: str
+    quantity: float
+
+
+class LimitFound(NamedTuple):
+    """What tests show of a limit.
+
+    Attributes:
+        result: `pass`, `fail`, `undecided` or `not tested`.
+        measured: the worst share, or times the mean; None where nothing is known.
+        why: the reason.
+    """
+
+    result: str
+    measured: float | None
+    why: str
+
+
+def limits_of(terms: object, where: str) -> tuple[ServiceLimit, ...]:
+    """The limits that a plan sets.
+
+    Args:
+        terms: the service terms of a plan as JSON.
+        where: the file, for errors.
+
+    Raises:
+        IngestError: no list of terms, or a term whose quantity is no number above 0.
+    """
+    if not isinstance(terms, (list, tuple)) or not all(isinstance(term, Mapping) for term in terms):
+        raise IngestError(f"{where}: service: found {brief(terms)}, expected the list of terms that `ingest plan` writes")
+    known = (*JUDGED, *DEGRADED)
+    return tuple(_limit(term, where) for term in terms if term.get("key") in known and term.get("quantity") is not None)
+
+
+def _limit(term: Mapping[str, Any], where: str) -> ServiceLimit:
+    ident, quantity = checked_id(term.get("id", ""), f"{where}: service: id"), term["quantity"]
+    if isinstance(quantity, bool) or not isinstance(quantity, (int, float)) or not 0 < quantity < 1e6:
+        raise IngestError(f"{where}: service: {ident}: found {brief(quantity)}, expected a number above 0")
+    return ServiceLimit(ident, str(term["key"]), one_line(term.get("name", term["key"])), float(quantity))
+
+
+def logs_seconds(limits: Iterable[ServiceLimit]) -> bool:
+    """Whether the jobs log the rate of each second."""
+    return any(limit.key == STALL for limit in limits)
+
+
+def judged_limit(limit: ServiceLimit, tests: Sequence[AcceptanceTest], runs: Mapping[str, Sequence[Run]]) -> LimitFound:
+    """The result of a limit in all tests that can show it; one failure decides."""
+    shown = [(test, load) for test in tests for load in test.loads if _applies(limit, test, load)]
+    found = [(_found(limit, test, load, runs[test.id]), load) for test, load in shown]
+    known = [(one, load) for one, load in found if one.measured is not None]
+    worst = max if limit.key == TAIL else min
+    measured = worst((one.measured for one, _ in known if one.measured is not None), default=None)
+    open_tests = [f"{load.name}: {one.why}" for one, load in found if one.result not in (PASS, FAIL)]
+    failed = [f"{load.name}: {one.why}" for one, load in known if one.result == FAIL]
+    if failed:
+        return LimitFound(FAIL, measured, "; ".join(failed))
+    if open_tests or not found:
+        more = f" and {len(open_tests) - 1} more" if len(open_tests) > 1 else ""
+        return LimitFound(NOT_TESTED, measured, f"{open_tests[0]}{more}" if open_tests else "no test shows it")
+    return LimitFound(PASS, measured, f"in all {len(found)} loads")
+
+
+def shows(limit: ServiceLimit, tests: Iterable[AcceptanceTest]) -> bool:
+    """Whether a test shows a limit."""
+    return any(_applies(limit, test, load) for test in tests for load in test.loads)
+
+
+def _applies(limit: ServiceLimit, test: AcceptanceTest, load: Load) -> bool:
+    if test.tool != "fio" or load.operation not in DATA or limit.key not in JUDGED:
+        return False
+    if limit.key == TAIL:
+        return load.operation == "read" and load.latency_99 is not None
+    return limit.key == STALL or load.clients > 1
+
+
+def _found(limit: ServiceLimit, test: AcceptanceTest, load: Load, runs: Sequence[Run]) -> LimitFound:
+    seen = [one for run in runs for one in run.loads if one.name == load.name]
+    if not seen:
+        return LimitFound(NOT_TESTED, None, "no result")
+    if limit.key == TAIL:
+        return _tail(limit, test, load, seen)
+    shares = [_share(limit, load, one) for one in seen]
+    known = [share for share in shares if share is not None]
+    if len(known) < len(shares):
+        return LimitFound(NOT_TESTED, min(known, default=None), "a run without the log of its seconds")
+    what = "slowest second" if limit.key == STALL else "slowest client"
+    least = min(known)
+    return LimitFound(PASS if least >= limit.quantity else FAIL, least, f"{what} {least:.3g} of the rate")
+
+
+def _share(limit: ServiceLimit, load: Load, seen: Observed) -> float | None:
+    if limit.key == CLIENT:
+        return seen.slowest_client
+    if seen.lowest_second is None:
+        return None
+    return float(solve("lowest_second_share", {"lowest_second_rate": seen.lowest_second, "required_rate": load.threshold}))
+
+
+def _tail(limit: ServiceLimit, test: AcceptanceTest, load: Load, seen: Sequence[Observed]) -> LimitFound:
+    """99 % latencies against the stated one, as an upper limit of their median."""
+    times, stated = [one.latency_99 for one in seen if one.latency_99], load.latency_99
+    if not times or stated is None:
+        return LimitFound(NOT_TESTED, None, "no percentiles in the result")
+    measured = statistics.median(times) / stated * limit.quantity
+    if len(times) < test.repeats:
+        return LimitFound(NOT_TESTED, measured, f"{len(times)} of {test.repeats} runs")
+    why = f"99 % within {statistics.median(times) * 1e3:,.4g} ms, {stated * 1e3:,.4g} ms stated"
+    if len(times) < FEWEST_RUNS:
+        return LimitFound(PASS if statistics.median(times) <= stated else FAIL, measured, why)
+    found = limit_decision_of(times, stated, test.allowed_deviation)
+    return LimitFound(found.result, measured, why + (f": run {found.more} more" if found.more else ""))
+
+
+def lowest_second(logs: Sequence[Path], seconds: float) -> float | None:
+    """The lowest rate of all threads together in one second, from fio's bandwidth logs; None without a whole second.
+
+    Each line of a log has a time in ms, and the KiB/s of the second before it; where a thread did nothing it has none.
+    Threads write their lines at slightly different times, so each line counts for the seconds that it overlaps. The last
+    second does not count: threads end in it.
+
+    Args:
+        logs: one for each thread.
+        seconds: of the run.
+    """
+    count = int(seconds) - 1
+    if count < 1:
+        return None
+    rates = [0.0] * count
+    for log in logs:
+        for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
+            fields = line.split(",")
+            try:
+                end, rate = float(fields[0]) / 1000, float(fields[1])
+            except (IndexError, ValueError):
+                raise IngestError(f"{log}: found {brief(line)}, expected time, KiB/s and more, as fio writes them") from None
+            begin = max(end - 1, 0)
+            for second in range(int(begin), min(int(end) + 1, count)):
+                overlap = min(end, second + 1) - max(begin, second)
+                rates[second] += rate * max(overlap, 0)
+    return float(solve("bandwidth_from_kibibytes", {"reported_kibibytes_per_second": min(rates), "bytes_per_kibibyte": 1024}))

@@ -1,0 +1,30 @@
+"""The document of a verdict, for the file of a purchase."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ingest.reports.document.model import Block, Bullets, Document, DocumentSection, Table
+from ingest.reports.pages.acceptance import verdict_page
+from ingest.version import __version__
+
+if TYPE_CHECKING:
+    from ingest.acceptance.verdict import Verdict
+    from ingest.reports.page import Section
+
+
+def verdict_document(answer: Verdict) -> Document:
+    """The sections of the page as a document, the word in its title."""
+    page = verdict_page(answer)
+    sections = tuple(DocumentSection("", section.title, tuple(_blocks(section))) for section in page.sections)
+    title = f"{answer.word}: acceptance of {answer.manifest.site}"
+    return Document(title, f"{answer.counted}. Made by ingest {__version__}.", sections)
+
+
+def _blocks(section: Section) -> Iterator[Block]:
+    if section.rows:
+        heads = tuple(head.capitalize() for head in section.columns)
+        yield Table(section.title, heads, section.rows)
+    if section.lines:
+        yield Bullets(section.lines)
