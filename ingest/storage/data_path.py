@@ -12,7 +12,7 @@ from ingest.engine.solver import Quantities
 from ingest.errors import MissingQuantity
 from ingest.formulas.acceptance_results import headroom_fraction, shortfall_factor
 from ingest.storage.system_quantities import BOUNDS, opens_only_shown, reads_small
-from ingest.storage.units_required import has_metadata_servers
+from ingest.storage.units_required import has_metadata_servers, of_metadata_servers
 from ingest.units import display
 
 
@@ -44,6 +44,7 @@ READS_AND_WRITES = Layer("reads and writes together", "read_and_write_needed", "
 DEGRADED = Layer("reads, one failure domain down", "degraded_read_bandwidth_needed", "degraded_read_bandwidth")
 DEGRADED_REQUESTS = Layer("requests, one failure domain down", "degraded_requests_needed", "degraded_requests")
 UNITS = Layer("units of one system", "units_required", "units_max")
+INSTALLED = Layer("units of a published installation", "units_required", "units_proven")
 _FABRIC = "fabric_bandwidth_needed"
 UPLINKS = Layer("fabric, uplinks of the switches", _FABRIC, "fabric_uplinks_ceiling")
 ISLANDS = Layer("fabric, links of the islands", _FABRIC, "fabric_islands_ceiling")
@@ -81,7 +82,7 @@ OF_NODES = (HOST_LINK, NIC, NIC_ONE, CLIENT, CLIENT_ONE, NIC_WRITES, CLIENT_WRIT
 #: Hardware of the site, which says nothing about the storage behind it.
 OF_HARDWARE = (HOST_LINK, NIC, NIC_ONE, NIC_WRITES, *FABRIC)
 #: Layers that tell nothing of what the storage delivers.
-OF_NO_RATE = (*OF_HARDWARE, UNITS)
+OF_NO_RATE = (*OF_HARDWARE, UNITS, INSTALLED)
 #: Layers whose ceiling falls with the latency of small requests.
 OF_LATENCY = (CLIENT, CLIENT_ONE, NVME)
 #: layer -> the quantity of one unit that its ceiling rests on
@@ -95,11 +96,13 @@ OF_ONE_UNIT = {
 }
 #: class -> the layers of the storage itself, without which its rates of reads and writes are unknown
 RATES_OF = {"client": (CLIENT, CLIENT_WRITES), "drive": (NVME, NVME_WRITES)}
+#: Layers of one file system of a service, of which several can share the need.
+OF_ONE_FILE_SYSTEM = (READS, WRITES, READS_AND_WRITES, REQUESTS, OPENS, CREATES, CAPACITY)
 #: Layers of a loss that is survived, and of a number: little headroom of them is no doubt.
-SIZED = (DEGRADED, DEGRADED_REQUESTS, UNITS)
+SIZED = (DEGRADED, DEGRADED_REQUESTS, UNITS, INSTALLED)
 #: What a vendor is asked first, where it is unknown.
 ASKED_FIRST = (READS, WRITES, READS_AND_WRITES, CAPACITY, REQUESTS, CLIENT_ONE, CLIENT, CLIENT_WRITES, OPENS, CREATES,
-    METADATA_SERVERS, FILES, *FABRIC)  # fmt: skip
+    METADATA_SERVERS, FILES, *FABRIC, DEGRADED, DEGRADED_REQUESTS, INSTALLED)  # fmt: skip
 #: Layers of clients: the rate of one client in a run of many is not its ceiling.
 OF_CLIENTS = (CLIENT, CLIENT_ONE, CLIENT_WRITES)
 
@@ -121,6 +124,8 @@ QUESTIONS = {
     CREATES: "File creates per second",
     FILES: "Files that it can hold",
     METADATA_SERVERS: "Metadata servers that one file system can have",
+    DEGRADED: "Controllers, servers or enclosures of one unit that can fail on their own, and its reads without one of them",
+    INSTALLED: "Largest system in use",
 }
 #: `fixed` of a path that was measured from one machine: the system behind it delivers at least that.
 MEASURED = "measured"
@@ -327,7 +332,9 @@ def layers_of(entry: Storage, known: Quantities) -> tuple[Layer, ...]:
         return SYSTEM
     if entry.family == "drive":
         return (*LOCAL, FILES)
-    names = (METADATA_SERVERS,) if has_metadata_servers(entry) else (OPENS, CREATES)
+    rates = {OPENS: "opens", CREATES: "creates"}
+    names = tuple(layer for layer, what in rates.items() if not of_metadata_servers(entry, known, what))
+    names = (METADATA_SERVERS, *names) if has_metadata_servers(entry) else names
     # Metadata servers are counted by files only where it is known how many one of them holds.
     names = names if entry.files_max is not None else (*names, FILES)
     # Bandwidth implies the IOPS of large requests.
@@ -335,8 +342,14 @@ def layers_of(entry: Storage, known: Quantities) -> tuple[Layer, ...]:
     requests = (REQUESTS,) if counted and entry.family != "client" else ()
     path = (one for one in REMOTE if _is_judged(one, entry, known))
     fabric = (layer for layer, named in FABRIC.items() if named in known.given)
-    limit = (UNITS,) if "units_max" in known.given else ()
+    limit = (UNITS,) if "units_max" in known.given else (INSTALLED,) if _beyond_proof(entry, known) else ()
     return (*path, *fabric, *requests, *names, *limit, CAPACITY)
+
+
+def _beyond_proof(entry: Storage, known: Quantities) -> bool:
+    """Whether the need takes more units than any published installation has; of clients any number is plausible."""
+    needed = known.find("units_required")
+    return entry.family != "client" and needed is not None and needed.value > known.value("units_proven")
 
 
 def _is_judged(layer: Layer, entry: Storage, known: Quantities) -> bool:
@@ -354,7 +367,7 @@ def shown_only(entry: Storage, client: Storage | None, known: Quantities) -> fro
     own_client = observed and client is None and not _set_by_user(known, "client_bandwidth_per_node")
     counted = opens_only_shown(entry, known)
     seen = (READS, WRITES, REQUESTS) if entry.fixed == MEASURED else ()
-    return frozenset((*(OF_CLIENTS if own_client else ()), *((OPENS,) if counted else ()), *seen))
+    return frozenset((INSTALLED, *(OF_CLIENTS if own_client else ()), *((OPENS,) if counted else ()), *seen))
 
 
 def _set_by_user(known: Quantities, name: str) -> bool:
