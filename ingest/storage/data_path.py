@@ -266,8 +266,10 @@ def question_of(judged: LayerVerdict, entry: Storage, known: Quantities) -> str:
         size, depth = known.value("io_bytes"), known.find("requests_in_flight_per_node")
         if depth is None:
             return f"Mean latency of a read of {display(size, 'B', binary=False)} under load, and at which queue depth."
-        each = judged.need if layer is CLIENT_ONE else judged.need / known.value("nodes")
-        given = {"requests_in_flight_per_node": depth.value, "io_per_second_per_node": each / size}
+        all_nodes = {"read_bandwidth_needed": judged.need, "io_bytes": size}
+        nodes = 1 if layer is CLIENT_ONE else known.value("nodes")
+        each = solve("io_per_second_per_node", {"io_per_second_needed": solve("io_per_second_needed", all_nodes), "nodes": nodes})
+        given = {"requests_in_flight_per_node": depth.value, "io_per_second_per_node": each}
         allowed = display(solve("request_seconds_allowed", given), "s")
         asked = (
             f"Mean latency of a read of {display(size, 'B', binary=False)} at {depth.value:,.0f} outstanding I/Os per client"
@@ -276,7 +278,8 @@ def question_of(judged: LayerVerdict, entry: Storage, known: Quantities) -> str:
     need = display(judged.need, judged.unit, binary=False)
     if layer not in OF_ONE_UNIT or known.find("units") is None or known.value("units") <= 1:
         return f"{QUESTIONS.get(layer, layer.name.capitalize())}: {need} is needed."
-    share = display(judged.need / known.value("units"), judged.unit, binary=False)
+    each = solve("need_of_one_unit", {"amount_needed": judged.need, "units": known.value("units")})
+    share = display(each, judged.unit, binary=False)
     return f"{QUESTIONS[layer]}: {need} is needed, {share} from each of {known.value('units'):,.0f} ({unit})."
 
 
