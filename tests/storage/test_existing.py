@@ -1,6 +1,7 @@
 """Storage in place and the network between: need, have and missing of every line, and the fabric as a layer."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -138,6 +139,28 @@ def test_a_measured_path_is_storage_in_place_and_a_system(site, tmp_path):
 def test_storage_in_place_that_cannot_be_read_is_refused(site, existing, message):
     with pytest.raises(IngestError, match=message):
         ingest.fit(site(f"  existing: {existing}\n"), storage="lustre")
+
+
+@pytest.mark.parametrize(
+    ("asked", "fits"),
+    [
+        ({"read_bandwidth": "11.9 GB/s"}, True),
+        ({"read_bandwidth": "12.1 GB/s"}, None),
+        ({"read_bandwidth": "12.1 GB/s", "nodes": 1}, False),
+        ({"read_bandwidth": "11.9 GB/s", "write_bandwidth": "5.1 GB/s"}, None),
+        ({"read_bandwidth": "11.9 GB/s", "write_bandwidth": "4.9 GB/s", "capacity": "840 TB"}, True),
+        ({"read_bandwidth": "11.9 GB/s", "capacity": "860 TB"}, False),
+    ],
+)
+def test_a_measured_path_answers_for_the_one_machine_it_was_measured_from(tmp_path, asked, fits):
+    result = tmp_path / "result.json"
+    result.write_text(json.dumps(MEASURED))
+    found = ingest.fit(**asked, storage=str(result))
+    (path,) = found.systems
+    assert path.fits is fits
+    assert any("measured from one machine" in line for line in found.warnings)
+    if fits is None:
+        assert re.search(r"one machine measured (12|5) GB/s; measure from .* machines at once", path.question)
 
 
 def test_a_tier_in_place_delivers_what_its_capacity_buys(site):
