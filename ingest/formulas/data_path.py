@@ -465,6 +465,40 @@ def requests_of_threads(requesting_threads: Num, request_seconds: Num) -> Num:
     return requesting_threads / request_seconds
 
 
+@formula(unit="1/s", source="definition", label="IOPS of the threads on one drive")
+def requests_of_drive(requests_of_threads: Num, unit_drive_io_per_second: Num) -> Num:
+    """IOPS of threads on one drive, at most those of the drive.
+
+    >>> requests_of_drive(21_333, 168)
+    168
+    """
+    return minimum(requests_of_threads, unit_drive_io_per_second)
+
+
+input_quantity("parts_seconds", "s", "Parts of the latency of one request.")
+input_quantity("part_seconds", "s", "One part of the latency of a request.")
+
+
+@formula(unit="s", source="definition")
+def latency_of_parts(parts_seconds: Num) -> Num:
+    """Latency of one request: its parts added up.
+
+    >>> round(latency_of_parts([9e-6, 6e-6, 13e-6]) * 1e6)
+    28
+    """
+    return total(parts_seconds)
+
+
+@formula(unit="1", source="definition", high=1)
+def share_of_latency(part_seconds: Num, latency_of_parts: Num) -> Num:
+    """Share of the latency of a request that one part of it takes.
+
+    >>> share_of_latency(7e-6, 28e-6)
+    0.25
+    """
+    return part_seconds / latency_of_parts
+
+
 # Storage in place
 input_quantity("amounts_in_place", "1", "Rates or capacities that each system in place delivers of one need.", above=False)
 

@@ -14,7 +14,7 @@ from ingest.formulas.acceptance_results import headroom_fraction, shortfall_fact
 from ingest.storage import layers
 from ingest.storage.layers import Layer
 from ingest.storage.system_quantities import BOUNDS, opens_only_shown, reads_small
-from ingest.storage.units_required import has_metadata_servers
+from ingest.storage.units_required import has_metadata_servers, of_metadata_servers
 from ingest.units import display
 
 #: formula that bounds a rate or capacity of the storage -> why less is likely
@@ -115,7 +115,16 @@ def layers_of(entry: Storage, known: Quantities) -> tuple[Layer, ...]:
         return (*layers.LOCAL, layers.FILES)
     path = (one for one in layers.REMOTE if _is_judged(one, entry, known))
     optional = (one for one in (*layers.FABRIC, layers.UNITS) if any(name in known.given for name in one.named_by))
-    return (*path, *optional, *_requests(entry, known), *_metadata(entry, known), layers.CAPACITY)
+    proven = (layers.INSTALLED,) if _beyond_proof(entry, known) else ()
+    return (*path, *optional, *proven, *_requests(entry, known), *_metadata(entry, known), layers.CAPACITY)
+
+
+def _beyond_proof(entry: Storage, known: Quantities) -> bool:
+    """Whether the need takes more units than any published installation has; of clients any number is plausible."""
+    needed = known.find("units_required")
+    if entry.family == "client" or "units_max" in known.given or needed is None:
+        return False
+    return bool(needed.value > known.value("units_proven"))
 
 
 def _is_judged(layer: Layer, entry: Storage, known: Quantities) -> bool:
@@ -137,11 +146,13 @@ def _requests(entry: Storage, known: Quantities) -> tuple[Layer, ...]:
 
 
 def _metadata(entry: Storage, known: Quantities) -> tuple[Layer, ...]:
-    """Opens, creates and files: of separate metadata servers where the entry has them."""
-    if not has_metadata_servers(entry):
-        return (opens_of(entry, known), layers.CREATES, layers.FILES)
+    """Opens, creates and files: of separate metadata servers where the entry has them and their rate is known."""
+    rates = {opens_of(entry, known): "opens", layers.CREATES: "creates"}
+    own = tuple(layer for layer, what in rates.items() if not of_metadata_servers(entry, known, what))
+    servers = (layers.METADATA_SERVERS,) if has_metadata_servers(entry) else ()
     # Metadata servers are counted by files only where it is known how many one of them holds.
-    return (layers.METADATA_SERVERS,) if entry.files_max is not None else (layers.METADATA_SERVERS, layers.FILES)
+    files = (layers.FILES,) if entry.files_max is None else ()
+    return (*servers, *own, *files)
 
 
 def opens_of(entry: Storage, known: Quantities) -> Layer:
@@ -153,7 +164,7 @@ def shown_only(entry: Storage, client: Storage | None, known: Quantities) -> fro
     """Layers whose ceiling is a rate from a published run: of one client among many, of opens, or of a measured path."""
     observed = entry.client_read_bandwidth is None and entry.client_read_bandwidth_shown is not None
     by_user = "client_bandwidth_per_node" in known.given and known.given["client_bandwidth_per_node"].origin == "user"
-    found = {layers.OPENS_SHOWN}
+    found = {layers.OPENS_SHOWN, layers.INSTALLED}
     if observed and client is None and not by_user:
         found |= {layers.CLIENT, layers.CLIENT_ONE, layers.CLIENT_WRITES}
     if entry.fixed == MEASURED:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ingest.catalog.records import STORAGE_CLASSES, Storage, Tier
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message
-from ingest.engine.registry import check_value, unit_of
+from ingest.engine.registry import check_value, solve, unit_of
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
@@ -114,10 +114,11 @@ def _not_used(need: Need, terms: Terms, entries: Sequence[Storage]) -> list[str]
 
 
 def rank(one: Fit) -> tuple[Any, ...]:
-    """What fits first; then by the share of ceilings that is known, published before recalled, then by headroom."""
+    """What fits first, sizes beyond any installation last; then by the share of ceilings that is known, published before
+    recalled, then by headroom."""
     verdict = VERDICTS.index(one.verdict)
     known = (0, 0) if one.fits is False else (-one.share_known, one.recalled)
-    return (verdict, *known, one.headroom is None, -(one.headroom or 0), one.entry.id)
+    return (verdict, one.units_beyond > 0, *known, one.headroom is None, -(one.headroom or 0), one.entry.id)
 
 
 def _entries(storage: Sequence[str], catalog: Catalog, sites: bool) -> list[Storage]:
@@ -199,8 +200,8 @@ def _systems(entry: Storage, terms: Terms, catalog: Catalog) -> list[System]:
         ]
     sizes = entry.drive_choices if entry.drive_bytes is not None else {}
     return [
-        made._replace(entry=with_drives(entry, size), label=f"{display(size.value, 'B', binary=False)} drives")
-        for size in sizes.values()
+        made._replace(entry=with_drives(entry, name), label=f"{display(size.value, 'B', binary=False)} drives")
+        for name, size in sizes.items()
     ] or [made]
 
 
@@ -211,6 +212,8 @@ def _fit(system: System, need: Need, terms: Terms, catalog: Catalog) -> Fit:
     tier = entry.tiers.get(system.label)
     if tier is not None:
         provision(known, tier)
+        if terms.prices is not None:
+            known.give(terms.prices.of(entry.id, system.label))
     loses = _can_lose_a_unit(entry, known, need)
     owned = entry.family in OWNED and not entry.fixed
     spare = Spare(terms.spare and owned, loses and (terms.spare or terms.degraded), 1 if terms.degraded and loses else None)
@@ -250,10 +253,22 @@ def _fit(system: System, need: Need, terms: Terms, catalog: Catalog) -> Fit:
     decided = decides(known) if owned and not terms.units else ""
     spared = spare.kept and terms.units is None
     found = Fit(entry, fits, narrow, judged, {**results, **more}, answer, beyond, one_down, system.label, decided, spared)
-    if tier is None or terms.prices is None:
+    if tier is None:
         return found
-    cost = terms.prices.cost(entry.id, system.label, known.value("tier_capacity"))
-    return replace(found, cost=cost, priced=f"{terms.prices.currency}, prices of {terms.prices.date}")
+    found = replace(found, file_systems=_file_systems(judged))
+    if terms.prices is None:
+        return found
+    cost = known.find("cost_per_month")
+    priced = f"{terms.prices.currency}, prices of {terms.prices.date}"
+    return replace(found, cost=None if cost is None else float(cost.value), priced=priced)
+
+
+def _file_systems(judged: Sequence[LayerVerdict]) -> int:
+    """File systems of a tier that together meet the need which one of them does not; 1 where that is no way."""
+    short = [one for one in judged if one.holds is False]
+    if not short or any(one.times is None or one.layer not in layers.OF_ONE_FILE_SYSTEM for one in short):
+        return 1
+    return int(solve("file_systems_required", {"shortfall_factor": max(one.times for one in short if one.times)}))
 
 
 def _path(entry: Storage, known: Quantities, tier: Tier | None, spare: Spare) -> tuple[layers.Layer, ...]:
@@ -266,7 +281,10 @@ def _path(entry: Storage, known: Quantities, tier: Tier | None, spare: Spare) ->
 
 def _one_down(known: Quantities, path: Sequence[layers.Layer]) -> bool | None:
     """Whether all reads hold with one failure domain down, by bandwidth and by requests; None where that is unknown."""
-    if known.value("read_bandwidth_needed") > known.value("degraded_read_bandwidth"):
+    degraded = known.find("degraded_read_bandwidth")
+    if degraded is None:
+        return None
+    if known.value("read_bandwidth_needed") > degraded.value:
         return False
     if layers.REQUESTS not in path or known.find("io_per_second_needed") is None:
         return True

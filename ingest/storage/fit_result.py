@@ -78,6 +78,7 @@ class Fit:
         cost: price of a month by the user's prices.
         priced: currency and date of that price.
         tiers: the tiers that suffice, each with its capacity.
+        file_systems: how many of the tier it takes together, where one of them does not meet the need.
     """
 
     entry: Storage
@@ -94,6 +95,7 @@ class Fit:
     cost: float | None = None
     priced: str = ""
     tiers: tuple[Mapping[str, Any], ...] = ()
+    file_systems: int = 1
 
     @property
     def verdict(self) -> str:
@@ -138,6 +140,26 @@ class Fit:
             return ""
         consistency = self.entry.consistency
         return self.entry.verdict.text + (f" (consistency: {consistency.text})" if consistency is not None else "")
+
+    @property
+    def units_beyond(self) -> int:
+        """Units required, where that is more than any published installation has; else 0."""
+        return next((int(one.need) for one in self.layers if one.layer is layers.INSTALLED), 0)
+
+    @property
+    def beyond_installed(self) -> str:
+        """That the need takes more units than any published installation has; empty where it does not."""
+        return (
+            f"beyond any published installation: {self.units_beyond:,} × {self.entry.scaling_unit}" if self.units_beyond else ""
+        )
+
+    @property
+    def split(self) -> str:
+        """How several file systems share a need that is too large for one; empty where that is no way."""
+        if self.file_systems <= 1 or self.ruled_out:
+            return ""
+        unit = self.entry.scaling_unit
+        return f"more than one {unit} of {self.label} holds or delivers: {self.file_systems:,} of them share the need"
 
     @property
     def question(self) -> str:
@@ -215,7 +237,8 @@ class Fit:
     def _chosen(self) -> dict[str, Any]:
         tiers = {"tier": self.label} if self.entry.tiers else {"drives": self.label}
         cost = {} if self.cost is None else {"monthly_cost": self.cost, "priced": self.priced}
-        return {**tiers, "decided_by": self.decided, **cost, "tiers": [*self.tiers], "ruled_out": self.ruled_out}
+        apart = {"beyond_installed": self.beyond_installed, "split": self.split, "ruled_out": self.ruled_out}
+        return {**tiers, "decided_by": self.decided, **cost, "tiers": [*self.tiers], **apart}
 
     @property
     def headroom(self) -> float | None:

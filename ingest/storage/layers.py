@@ -111,7 +111,14 @@ METADATA_SERVERS = Layer(
     question="Metadata servers that one file system can have",
 )  # fmt: skip
 UNITS = Layer("units of one system", "units_required", "units_max", COUNT, named_by=("units_max",), sized=True)
-DEGRADED = Layer("reads, one failure domain down", "degraded_read_bandwidth_needed", "degraded_read_bandwidth", sized=True)
+INSTALLED = Layer(
+    "units of a published installation", "units_required", "units_proven", COUNT, "Largest system in use", sized=True
+)
+DEGRADED = Layer(
+    "reads, one failure domain down", "degraded_read_bandwidth_needed", "degraded_read_bandwidth",
+    question="Controllers, servers or enclosures of one unit that can fail on their own, and its reads without one of them",
+    sized=True,
+)  # fmt: skip
 DEGRADED_REQUESTS = Layer(
     "requests, one failure domain down", "degraded_requests_needed", "degraded_requests",
     of_unit="unit_io_per_second", sized=True,
@@ -135,4 +142,6 @@ AVAILABLE = {
 }
 #: The order in which a vendor is asked.
 ASKED_FIRST = (READS, WRITES, READS_AND_WRITES, CAPACITY, REQUESTS, CLIENT_ONE, CLIENT, CLIENT_WRITES, OPENS, OPENS_SHOWN,
-    CREATES, METADATA_SERVERS, FILES, *FABRIC)  # fmt: skip
+    CREATES, METADATA_SERVERS, FILES, *FABRIC, DEGRADED, DEGRADED_REQUESTS, INSTALLED)  # fmt: skip
+#: Layers of one file system of a service, of which several can share the need.
+OF_ONE_FILE_SYSTEM = (READS, WRITES, READS_AND_WRITES, REQUESTS, OPENS, OPENS_SHOWN, CREATES, CAPACITY)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from ingest.storage.fit_result import MISFIT, SO_FAR, UNKNOWN, VERDICTS
 from ingest.units import display
 
 if TYPE_CHECKING:
-    from ingest.sizing.catalog_commands import CatalogComparison
+    from ingest.sizing.catalog_commands import CatalogComparison, Fact
     from ingest.storage.data_path import LayerVerdict
     from ingest.storage.existing import LineStock
     from ingest.storage.fit_result import Figure, Fit, Fits
@@ -93,7 +94,18 @@ def _by_verdict(found: Fits, in_full: bool) -> Iterator[Section]:
             yield Section(
                 f"{len(ranked[most:])} more, by the question to ask (rows with -v)", lines=_questions(ranked[most:], False)
             )
-        yield Section("", lines=tuple(f"{one.entry.id}: {one.ruled_out}" for one in alike if one.ruled_out))
+        ruled_out = (f"{one.entry.id}: {one.ruled_out}" for one in alike if one.ruled_out)
+        yield Section("", lines=(*_sized_apart(alike), *ruled_out))
+
+
+def _sized_apart(alike: Sequence[Fit]) -> Iterator[str]:
+    """Systems that take more units than anybody has published, and services that take several file systems."""
+    beyond = [f"{one.entry.id} ({one.units_beyond:,})" for one in alike if one.units_beyond]
+    split = [f"{one.entry.id} ({one.file_systems:,} × {one.label})" for one in alike if one.split]
+    if beyond:
+        yield f"Beyond any published installation (units): {', '.join(beyond)}"
+    if split:
+        yield f"Only as several file systems that share the need: {', '.join(split)}"
 
 
 def _questions(alike: Sequence[Fit], in_full: bool) -> tuple[str, ...]:
@@ -185,7 +197,7 @@ def _in_full(one: Fit) -> list[Section]:
         layers.append((judged.layer.name, need, judged.shown, _room(judged), HOLDS[judged.holds], judged.why))
     numbers = tuple((plain(name), display(item.value, item.unit)) for name, item in one.results.items())
     unknown = tuple(f"{name.replace('_', ' ')}: {why}" for name, why in one.unknown.items())
-    what = (one.decided and f"{one.decided}.", one.question, one.ruled_out)
+    what = (one.decided and f"{one.decided}.", one.question, one.ruled_out, one.beyond_installed, one.split)
     return [
         Section(f"{one.entry.name}, layer by layer", ("layer", "needed", "ceiling", "headroom", "holds", ""), tuple(layers)),
         Section("", ("", ""), numbers, tuple(filter(None, what))),
@@ -232,6 +244,16 @@ def _table(found: Fits) -> tuple[tuple[object, ...], ...]:
     return (header, *rows)
 
 
+#: Letters of a text in one row of a comparison, also where it is not printed on a terminal.
+MOST_LETTERS = 100
+
+
+def _fact_rows(fact: Fact) -> list[tuple[str, ...]]:
+    """A fact as a row, and further rows for the rest of a long text."""
+    first, *rest = textwrap.wrap(fact.text, MOST_LETTERS, break_on_hyphens=False)
+    return [(fact.id, first, fact.grade, fact.source), *(("", line, "", "") for line in rest)]
+
+
 def comparison_page(found: CatalogComparison) -> Page:
     """The page of `ingest catalog compare`: a table per attribute, then the latency of small reads."""
     named = Section("", ("id", "name", "class"), tuple((one.id, one.name, one.family) for one in found.entries))
@@ -240,12 +262,16 @@ def comparison_page(found: CatalogComparison) -> Page:
         Section(
             capitalised(attribute),
             ("id", "", "grade", "source"),
-            tuple((one.id, one.text, one.grade, one.source) for one in found.facts if one.attribute == attribute),
+            tuple(row for one in found.facts if one.attribute == attribute for row in _fact_rows(one)),
         )
         for attribute in attributes
     ]
+
+    def shown(number: float | None, unit: str) -> str:
+        return "unknown" if number is None else display(number, unit)
+
     rows = tuple(
-        (one.id, display(one.latency, "s"), display(one.per_thread, "1"), display(one.of_threads, "1"), one.source)
+        (one.id, shown(one.latency, "s"), shown(one.per_thread, "1"), shown(one.of_threads, "1"), one.source)
         for one in found.budgets
     )
     parts = tuple(f"{name}: {share * 100:.3g} % of your budget" for one in found.budgets for name, share in one.shares.items())
