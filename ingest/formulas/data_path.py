@@ -497,3 +497,37 @@ def share_of_latency(part_seconds: Num, latency_of_parts: Num) -> Num:
     0.25
     """
     return part_seconds / latency_of_parts
+
+
+# Storage in place
+input_quantity("amounts_in_place", "1", "Rates or capacities that each system in place delivers of one need.", above=False)
+
+
+@formula(unit="1", source="definition", above=False)
+def amount_in_place(amounts_in_place: Num) -> Num:
+    """Rate or capacity that all systems in place deliver of one need.
+
+    >>> amount_in_place([360e9, 12e9])
+    372000000000.0
+    """
+    return total(amounts_in_place)
+
+
+@formula(unit="1", source="definition", above=False)
+def amount_missing(amount_needed: Num, amount_in_place: Num) -> Num:
+    """Rate or capacity that the systems in place leave missing.
+
+    >>> amount_missing(491e9, 360e9), amount_missing(296e12, 500e12)
+    (131000000000.0, 0)
+    """
+    return maximum(amount_needed - amount_in_place, 0)
+
+
+@formula(unit="1", source="definition")
+def amount_of_each_unit(amount_needed: Num, units: Num) -> Num:
+    """Share of a need that each of several equal units carries.
+
+    >>> amount_of_each_unit(52e9, 5)
+    10400000000.0
+    """
+    return amount_needed / units

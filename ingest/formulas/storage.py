@@ -297,16 +297,6 @@ def units_proven(units_shown: Num, units_plausible: Num) -> Num:
     return maximum(units_shown, units_plausible)
 
 
-@formula(unit="1", source="definition")
-def need_of_one_unit(amount_needed: Num, units: Num) -> Num:
-    """Share of a need that falls to one unit, in the unit of the need.
-
-    >>> need_of_one_unit(500e9, 5)
-    100000000000.0
-    """
-    return amount_needed / units
-
-
 @formula(unit="B", source="definition")
 def unit_raw_of_drives(unit_drives: Num, unit_drive_bytes: Num) -> Num:
     """Raw capacity of the drives of one unit.

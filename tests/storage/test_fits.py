@@ -263,7 +263,7 @@ def test_a_single_unit_leaves_nothing_to_read_from_when_it_is_down(command, tmp_
     asked = ("--read-bandwidth", "500GB/s", "--storage", "ddn-ai400x2", "--degraded", "--units", "1")
     asked += ("--set", "failure_domains=1")
     assert command(*asked, "-o", str(tmp_path / "one.xlsx"))[0] == 0
-    assert "9 × appliance, 7.68 TB drives, 1 available" in command(*asked)[1]
+    assert "9 × appliance, 1 available" in command(*asked)[1]
 
 
 @pytest.mark.parametrize(
@@ -554,8 +554,10 @@ def test_a_system_of_the_users_own_is_judged(write_entry):
 def test_the_table_compares_all_systems_the_best_first(command):
     code, out, _ = command("--model", "cosmoflow", "--gpu", "h100-sxm", "--nodes", "16")
     assert code == 0
-    titles = re.findall(r"^(Fits as far as known|Fits|Barely fits|Ask these|Does not fit)\b[^(]* \((\d+)\)$", out, re.MULTILINE)
-    names = ["Fits", "Barely fits", "Fits as far as known", "Ask these", "Does not fit"]
+    titles = re.findall(
+        r"^(Fits as far as known|Fits|Barely fits|What nobody has published|Does not fit)\b[^(]* \((\d+)\)$", out, re.MULTILINE
+    )
+    names = ["Fits", "Barely fits", "Fits as far as known", "What nobody has published", "Does not fit"]
     shown = [name for name, _ in titles]
     assert shown == [name for name in names if name in shown]
     assert len(shown) >= 4
