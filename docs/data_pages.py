@@ -158,6 +158,11 @@ CLASSES = {
             "reference_io_bytes": "request size",
         },
     ),
+    "enclosure": Class(
+        "Enclosures of drives",
+        "Drives behind a network, without servers and software: `fit` ranks none and gives the reason where one is named.",
+        {"read_bandwidth": "read", "drives": "drives", "rack_units": "rack units"},
+    ),
     "system": Class(
         "Systems one can buy",
         "Rates, capacities, power and rack units are those of one unit, with drives of the size given.",

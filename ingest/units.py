@@ -242,24 +242,24 @@ def scale_of(number: float, unit: str, binary: bool) -> tuple[int, str]:
     return fitting[-1] if fitting else (0, "")
 
 
-def display(number: float, unit: str, binary: bool = True) -> str:
+def display(number: float, unit: str, binary: bool = True, digits: int = 4) -> str:
     """Return a quantity as people read it: decimal first, then binary in brackets.
 
     >>> display(808_098_450.2, "B/s/GPU")
     '808.1 MB/s (770.7 MiB/s)'
     >>> display(285.714, "sample/s/GPU"), display(989.4e12, "FLOP/s/GPU"), display(5400, "s"), display(1024, "GPU")
     ('285.7 samples/s', '989.4 TFLOP/s', '1.5 h', '1,024 GPUs')
-    >>> display(125e6 / 2**40, "B/s/B"), display(9200 / 2**40, "1/s/B")
-    ('125 MB/s/TiB', '9,200 1/s/TiB')
+    >>> display(541.2e12, "B", binary=False, digits=3), display(125e6 / 2**40, "B/s/B"), display(9200 / 2**40, "1/s/B")
+    ('541 TB', '125 MB/s/TiB', '9,200 1/s/TiB')
     """
     if unit.endswith("/s/B"):
         # Services sell a rate by the TiB provisioned.
-        return display(number * 2**40, unit.removesuffix("/B"), binary=False) + "/TiB"
+        return display(number * 2**40, unit.removesuffix("/B"), binary=False, digits=digits) + "/TiB"
     if unit == "parameter" and number == round(number):
         return f"{round(number):,} parameter{'' if number == 1 else 's'}"
-    shown = _read(number, unit)
+    shown = _read(number, unit, digits=digits)
     bracketed = binary and unit.split("/")[0] == "B" and abs(number) >= BINARY_FROM
-    return f"{shown} ({_read(number, unit, binary=True)})" if bracketed else shown
+    return f"{shown} ({_read(number, unit, binary=True, digits=digits)})" if bracketed else shown
 
 
 def stated(number: float, unit: str, digits: int = 3) -> str:

@@ -60,7 +60,7 @@ def supported_gpus(bandwidth: float, gpus: Sequence[str], catalogs: Sequence[str
 
 
 MOST_THREADS = 256
-#: The knee is the fewest threads that reach this share of the best rate.
+#: The knee is the fewest threads that reach this share of the best rate; there is none where only the most threads reach it.
 KNEE = 0.9
 
 
@@ -85,8 +85,16 @@ class PathBenchmark:
 
     @property
     def knees(self) -> dict[int, Point]:
-        """The knee of each size of request: beyond it threads add latency and hardly any bandwidth."""
-        return {size: knee_of([one for one in self.points if one.run.io_bytes == size]) for size in self.sizes}
+        """The knee of each size of request, or the most threads where the curve has not bent yet."""
+        return {size: knee_of(self._of_size(size)) for size in self.sizes}
+
+    @property
+    def bent(self) -> dict[int, bool]:
+        """Whether the curve of each size of request has a knee: threads beyond it add latency and hardly any bandwidth."""
+        return {size: has_bent(self._of_size(size)) for size in self.sizes}
+
+    def _of_size(self, size: int) -> list[Point]:
+        return [one for one in self.points if one.run.io_bytes == size]
 
     @property
     def sizes(self) -> list[int]:
@@ -133,11 +141,11 @@ class PathBenchmark:
     @property
     def rows(self) -> list[dict[str, Any]]:
         """One row per size of request and number of threads, in base units."""
-        knees = self.knees
+        knees, bent = self.knees, self.bent
         found = []
         for one in sorted(self.points, key=lambda one: (one.run.io_bytes, one.run.threads)):
             rates = {name: item.value for load in (one.read, one.write) for name, item in self._of(load, one.run.io_bytes)}
-            knee = knees[one.run.io_bytes] is one
+            knee = bent[one.run.io_bytes] and knees[one.run.io_bytes] is one
             found.append({"io_size": one.run.io_bytes, "threads": one.run.threads, **rates, "knee": knee})
         return found
 
@@ -181,6 +189,11 @@ def knee_of(points: Sequence[Point]) -> Point:
     """The fewest threads that reach `KNEE` of the best read rate."""
     best = max(one.read.rate for one in points)
     return min((one for one in points if one.read.rate >= KNEE * best), key=lambda one: one.run.threads)
+
+
+def has_bent(points: Sequence[Point]) -> bool:
+    """Whether more threads than those of the knee were tried, so that the curve is seen to bend."""
+    return knee_of(points).run.threads < max(one.run.threads for one in points)
 
 
 def measure_storage(

@@ -244,12 +244,12 @@ class Tier(Record):
 
 
 #: Classes of storage entries: what one can buy, rent, run on servers of one's own; the path; parts; what only exists once.
-STORAGE_CLASSES = ("system", "service", "software", "client", "drive", "protection", "guidance", "site")
+STORAGE_CLASSES = ("system", "service", "software", "client", "drive", "enclosure", "protection", "guidance", "site")
 
 
 class Storage(Entry):
-    """A system one can buy, a service one can rent, storage software, a client, a drive, a protection scheme, a vendor's
-    guidance, or a site that exists once.
+    """A system one can buy, a service one can rent, storage software, a client, a drive, an enclosure of drives without
+    servers and software, a protection scheme, a vendor's guidance, or a site that exists once.
 
     Attributes:
         family: the class, one of `STORAGE_CLASSES`.
@@ -266,9 +266,9 @@ class Storage(Entry):
         request_latency: mean of a small read.
         opens_per_second_shown: observed in a run with another aim; more may be possible.
         drives: of one unit; `drive` is the id of its kind, `drive_bytes` the size for which raw and usable bytes hold,
-            `drive_choices` the sizes on offer.
+            `drive_choices` the sizes on offer, `usable_by_drive` and `files_by_drive` what is published for them.
         spare_unit: the smallest part that fails: controller, server, enclosure; `failure_domains` of one unit.
-        units_min, units_max: units of one system.
+        units_min, units_max: units of one system; `units_shown` those of the largest installation that is published.
         tiers: of a service.
         files_max: of one metadata server.
         reference_io_bytes: size of the requests at which the bandwidths were measured.
@@ -315,8 +315,11 @@ class Storage(Entry):
     drive: str = TEXT
     drive_bytes: Value | None = value("B")
     drive_choices: Mapping[str, Value] = values("B")
+    usable_by_drive: Mapping[str, Value] = values("B")
+    files_by_drive: Mapping[str, Value] = values("1")
     units_min: Value | None = value("1")
     units_max: Value | None = value("1")
+    units_shown: Value | None = value("1")
     spare_unit: str = TEXT
     failure_domains: Value | None = value("1")
     filesystem_efficiency: Value | None = value("1")

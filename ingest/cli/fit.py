@@ -21,9 +21,10 @@ from ingest.storage.fit import fit
 @options_of(fit, "catalogs")
 @click.option("--require", is_flag=True, help="Exit with 3 unless every requested system fits.")
 @click.option("--explain", metavar="NAME", help="Show the derivation of one quantity of a single system instead.")
+@click.option("-v", "--verbose", is_flag=True, help="Show the layers, results and sources of every system.")
 @options_of(bw)
 @output_options
-def command(form: str | None, output: str | None, explain: str | None, require: bool, **options: Any) -> None:
+def command(form: str | None, output: str | None, explain: str | None, require: bool, verbose: bool, **options: Any) -> None:
     """Storage systems that meet a need, with bottleneck, headroom and units required.
 
     The need is a model on its GPUs, the plan of a site, or rates and capacities given as options.
@@ -40,7 +41,7 @@ def command(form: str | None, output: str | None, explain: str | None, require: 
         explanation = Explanation.of(found.systems[0].answer, found.systems[0].quantity(explain))
         hand_over(lambda: explanation_page(explanation), explanation.to_dict, form, output)
     else:
-        hand_over(lambda: fits_page(found), found.to_dict, form, output, lambda: fit_workbook(found))
+        hand_over(lambda: fits_page(found, verbose), found.to_dict, form, output, lambda: fit_workbook(found))
     warn(found.warnings)
     if require and found.unmet:
         raise RequirementNotMet(found.unmet)

@@ -1,6 +1,6 @@
 """Data path: the ceiling of each layer between drives and GPU, small reads, queue depth and latency."""
 
-from ingest.engine.expression import Num, ceil, maximum, minimum
+from ingest.engine.expression import Num, ceil, maximum, minimum, total
 from ingest.engine.registry import formula, input_quantity
 
 # The layers between GPU and storage
@@ -463,3 +463,71 @@ def requests_of_threads(requesting_threads: Num, request_seconds: Num) -> Num:
     (35714, 9142857)
     """
     return requesting_threads / request_seconds
+
+
+@formula(unit="1/s", source="definition", label="IOPS of the threads on one drive")
+def requests_of_drive(requests_of_threads: Num, unit_drive_io_per_second: Num) -> Num:
+    """IOPS of threads on one drive, at most those of the drive.
+
+    >>> requests_of_drive(21_333, 168)
+    168
+    """
+    return minimum(requests_of_threads, unit_drive_io_per_second)
+
+
+input_quantity("parts_seconds", "s", "Parts of the latency of one request.")
+input_quantity("part_seconds", "s", "One part of the latency of a request.")
+
+
+@formula(unit="s", source="definition")
+def latency_of_parts(parts_seconds: Num) -> Num:
+    """Latency of one request: its parts added up.
+
+    >>> round(latency_of_parts([9e-6, 6e-6, 13e-6]) * 1e6)
+    28
+    """
+    return total(parts_seconds)
+
+
+@formula(unit="1", source="definition", high=1)
+def share_of_latency(part_seconds: Num, latency_of_parts: Num) -> Num:
+    """Share of the latency of a request that one part of it takes.
+
+    >>> share_of_latency(7e-6, 28e-6)
+    0.25
+    """
+    return part_seconds / latency_of_parts
+
+
+# Storage in place
+input_quantity("amounts_in_place", "1", "Rates or capacities that each system in place delivers of one need.", above=False)
+
+
+@formula(unit="1", source="definition", above=False)
+def amount_in_place(amounts_in_place: Num) -> Num:
+    """Rate or capacity that all systems in place deliver of one need.
+
+    >>> amount_in_place([360e9, 12e9])
+    372000000000.0
+    """
+    return total(amounts_in_place)
+
+
+@formula(unit="1", source="definition", above=False)
+def amount_missing(amount_needed: Num, amount_in_place: Num) -> Num:
+    """Rate or capacity that the systems in place leave missing.
+
+    >>> amount_missing(491e9, 360e9), amount_missing(296e12, 500e12)
+    (131000000000.0, 0)
+    """
+    return maximum(amount_needed - amount_in_place, 0)
+
+
+@formula(unit="1", source="definition")
+def amount_of_each_unit(amount_needed: Num, units: Num) -> Num:
+    """Share of a need that each of several equal units carries.
+
+    >>> amount_of_each_unit(52e9, 5)
+    10400000000.0
+    """
+    return amount_needed / units

@@ -77,6 +77,16 @@ def request_bytes_of_mix(requests_per_byte: Num) -> Num:
     return 1 / total(requests_per_byte)
 
 
+@formula(unit="1/node", source="definition", label="queue depth of one client of a line")
+def queue_depth_of_client(line_queue_depth: Num, line_clients: Num) -> Num:
+    """Outstanding requests of one client where the clients of a requirement line share them.
+
+    >>> queue_depth_of_client(1024, 100)
+    11
+    """
+    return ceil(line_queue_depth / line_clients)
+
+
 @formula(unit="1", source="little1961", where="requests in flight are their rate times their latency")
 def readers_of_part(
     readers_per_node: Num, nodes: Num, part_share: Num, line_bandwidth: Num, client_latency: Num, read_request_bytes: Num

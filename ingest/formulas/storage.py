@@ -43,15 +43,15 @@ input_quantity("unit_files_max", "file", "Files that one unit can hold.")
 input_quantity("unit_io_per_second", "1/s", "IOPS of one unit.", label="IOPS of one unit")
 input_quantity("spare_units", "1", "Share of a unit that may be down while the need is met: one failure domain or several.",
     above=False, default=0)  # fmt: skip
-input_quantity("failed_units", "1", "Share of a unit that goes down with one failure domain.", above=False, default=1)
-input_quantity(
-    "failure_domains", "1", "Failure domains of one unit: controllers, servers or enclosures.", whole=True, default=1
-)
+input_quantity("failure_domains", "1", "Failure domains of one unit: controllers, servers or enclosures.", whole=True)
 input_quantity("units_min", "1", "Units of which the smallest system consists.", above=False, whole=True, default=0)
 input_quantity("units_max", "1", "Units of which one system can consist.", whole=True)
+input_quantity("units_shown", "1", "Units of the largest installation that is published.", above=False, whole=True, default=0)
+input_quantity("units_plausible", "1", "Units that are taken as possible without a published installation.", whole=True)
 
 # The drives of one unit bound what it can do
 input_quantity("unit_drives", "1", "Drives of one unit.", whole=True)
+input_quantity("unit_drive_bytes", "B", "Raw capacity of one drive of a unit.")
 input_quantity("unit_drive_read_bandwidth", "B/s", "Sequential read bandwidth of one drive of a unit.")
 input_quantity("unit_drive_write_bandwidth", "B/s", "Sequential write bandwidth of one drive of a unit.")
 input_quantity("unit_drive_random_bandwidth", "B/s", "Read bandwidth of one drive of a unit, random reads of 1 MiB.")
@@ -278,13 +278,33 @@ def units_for_degraded_requests(
 
 
 @formula(unit="1", source="definition")
-def failed_units_of_domains(failure_domains: Num) -> Num:
+def failed_units(failure_domains: Num) -> Num:
     """Share of a unit that goes down with one of its failure domains.
 
-    >>> failed_units_of_domains(2)
+    >>> failed_units(2)
     0.5
     """
     return 1 / failure_domains
+
+
+@formula(unit="1", source="definition")
+def units_proven(units_shown: Num, units_plausible: Num) -> Num:
+    """Units up to which a system is taken to grow: those of a published installation, or fewer that need no proof.
+
+    >>> units_proven(0, 100), units_proven(1024, 100)
+    (100, 1024)
+    """
+    return maximum(units_shown, units_plausible)
+
+
+@formula(unit="B", source="definition")
+def unit_raw_of_drives(unit_drives: Num, unit_drive_bytes: Num) -> Num:
+    """Raw capacity of the drives of one unit.
+
+    >>> unit_raw_of_drives(24, 15.36e12)
+    368640000000000.0
+    """
+    return unit_drives * unit_drive_bytes
 
 
 @formula(unit="B/s", source="definition")

@@ -91,6 +91,29 @@ def tier_clients(tier_read_bandwidth: Num, tier_client_bandwidth: Num) -> Num:
     return ceil(tier_read_bandwidth / tier_client_bandwidth)
 
 
+input_quantity("price_per_byte", "1/B", "Price of one byte for a month, in the currency of the price list.")
+
+
+@formula(unit="1", source="definition")
+def cost_per_month(tier_capacity: Num, price_per_byte: Num) -> Num:
+    """Price of the capacity provisioned for a month, in the currency of the price list.
+
+    >>> round(cost_per_month(10 * 2**40, 150 / 2**40))
+    1500
+    """
+    return tier_capacity * price_per_byte
+
+
+@formula(unit="1", source="definition")
+def file_systems_required(shortfall_factor: Num) -> Num:
+    """File systems or volumes that share a need which one of them meets only in part; 1e-12 of one is rounding.
+
+    >>> file_systems_required(2.5), file_systems_required(3.0)
+    (3, 3)
+    """
+    return ceil(shortfall_factor - 1e-12)
+
+
 # What a need takes of one tier
 input_quantity("tier_capacity_of_data", "B", "Capacity in whole steps that holds the data.", above=False)
 input_quantity("tier_capacity_max", "B", "Largest capacity that one file system or volume of a tier can have.")

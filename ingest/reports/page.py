@@ -22,14 +22,14 @@ class Section(NamedTuple):
     """A table with a title; without columns it is a list of lines.
 
     Attributes:
-        spare: how many of the last columns a narrow terminal may leave out.
+        folded: how many of the last columns a narrow terminal shows on a line of their own below each row.
     """
 
     title: str
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
     lines: tuple[str, ...] = ()
-    spare: int = 0
+    folded: int = 0
 
 
 class Page(NamedTuple):
@@ -143,44 +143,49 @@ def _table(section: Section, width: int | None) -> list[str]:
     if not section.rows:
         return []
     shown = [section.columns, *section.rows] if any(section.columns) else list(section.rows)
-    shown = _without_spare(shown, section.spare, width)
-    named = max(len(word) for row in shown for word in (row[0].split() or [""])) if section.spare else 0
-    widths = _fitting([_widest(shown, column) for column in range(len(shown[0]))], width, named, shown if section.spare else ())
+    if section.folded and width is not None and sum(_widest(shown, column) + 2 for column in range(len(shown[0]))) > width:
+        return _folded(section, width)
+    widths = _fitting([_widest(shown, column) for column in range(len(shown[0]))], width)
     return [line for row in shown for line in _row_lines(row, widths)]
+
+
+def _folded(section: Section, width: int) -> list[str]:
+    """The rows with their last columns below them, each after its heading."""
+    kept = len(section.columns) - section.folded
+    heads = section.columns[kept:]
+    shown = [section.columns, *section.rows]
+    widths = _fitting([_widest(shown, column) for column in range(kept)], width, shown)
+    lines = [*_row_lines(section.columns[:kept], widths)]
+    for row in section.rows:
+        lines += _row_lines(row[:kept], widths)
+        below = "; ".join(f"{head} {cell}".strip() for head, cell in zip(heads, row[kept:], strict=True) if cell)
+        lines += wrapped(below, " " * 6, width) if below else []
+    return lines
 
 
 def _widest(rows: Sequence[Sequence[str]], column: int) -> int:
     return max(len(row[column]) for row in rows)
 
 
-def _without_spare(rows: list[tuple[str, ...]], spare: int, width: int | None) -> list[tuple[str, ...]]:
-    """The rows without the optional last columns that do not fit."""
-    taken = sum(_widest(rows, column) + 2 for column in range(len(rows[0])))
-    if not spare or width is None or taken <= width:
-        return rows
-    return _without_spare([row[:-1] for row in rows], spare - 1, width)
-
-
-def _fitting(widths: list[int], width: int | None, first: int = 0, rows: Sequence[Sequence[str]] = ()) -> list[int]:
+def _fitting(widths: list[int], width: int | None, rows: Sequence[Sequence[str]] = ()) -> list[int]:
     """Column widths for a terminal, none below eight.
 
     Args:
         widths: that the columns would have.
         width: of the terminal.
-        first: the least width of the first column.
-        rows: those that should stay on one line as far as possible; without them the widest column gives way first.
+        rows: those that should stay on one line as far as possible, and whose words should stay whole; without them the widest
+            column gives way first.
     """
-    fitting, floors = list(widths), [max(8, first), *[8] * (len(widths) - 1)]
+    fitting = list(widths)
     room = (width or sum(widths) + 2 * len(widths)) - 2 * len(widths)
+    words = [max((len(word) for row in rows for word in row[column].split()), default=0) for column in range(len(widths))]
 
     def price(column: int) -> tuple[int, int]:
         return sum(len(row[column]) >= fitting[column] for row in rows), -fitting[column]
 
-    while sum(fitting) > room:
-        giving = [column for column, size in enumerate(fitting) if size > floors[column]]
-        if not giving:
-            break
-        fitting[min(giving, key=price)] -= 1
+    for floors in ([max(8, one) for one in words], [8] * len(widths)):
+        while sum(fitting) > room and (giving := [at for at, size in enumerate(fitting) if size > floors[at]]):
+            fitting[min(giving, key=price)] -= 1
     return fitting
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -186,6 +186,9 @@ COMPARED = {
     "small requests": ("io_per_second", "write_io_per_second", "opens_per_second", "creates_per_second"),
     "verdict": ("verdict",),
 }
+#: Attributes without which nothing is unknown of a system: most systems need no verdict.
+OPTIONAL = ("verdict",)
+UNKNOWN = "unknown"
 
 
 class Fact(NamedTuple):
@@ -203,14 +206,15 @@ class Budget(NamedTuple):
 
     Attributes:
         id: an entry, or the user's own budget.
+        latency, per_thread, of_threads: None where no latency is known.
         shares: parts of the latency by name, where it was given by parts.
     """
 
     id: str
-    latency: float
-    per_thread: float
+    latency: float | None
+    per_thread: float | None
     threads: int
-    of_threads: float
+    of_threads: float | None
     source: str = ""
     shares: Mapping[str, float] = {}
 
@@ -220,8 +224,8 @@ class CatalogComparison:
     """Storage systems side by side.
 
     Attributes:
-        entries: in the order in which they were named.
-        facts: by attribute; a system without one is left out there.
+        entries: in the order in which they were named, each once.
+        facts: by attribute; `unknown` where the catalog has none of a system.
         budgets: latency of small reads, and the IOPS that follow from it.
     """
 
@@ -284,15 +288,34 @@ def compare(
     if not names:
         raise UsageError("no system is named, expected ids such as lustre ceph hdfs")
     catalog = Catalog(catalogs)
-    entries = tuple(catalog.get(Storage, name) for name in names)
-    facts = tuple(fact for attribute in COMPARED for entry in entries for fact in _facts(attribute, entry))
-    protections = tuple(fact for entry in entries for fact in _protection(entry, catalog))
+    entries = _each_once(catalog.get(Storage, name) for name in names)
+    asked = [(attribute, entry, [*_facts(attribute, entry)]) for attribute in COMPARED for entry in entries]
+    asked += [("protection", entry, [*_protection(entry, catalog)]) for entry in entries]
+    facts = tuple(
+        fact
+        for attribute, entry, found in asked
+        for fact in found or ([] if attribute in OPTIONAL else [Fact(attribute, entry.id, UNKNOWN)])
+    )
     found = parse(threads, "1", "--threads")
     if not (found >= 1 and found == int(found)):
         raise UsageError(f"--threads: found {threads}, expected a whole number above 0")
     budgets = [_budget(entry, catalog, int(found)) for entry in entries]
     own = [] if latency is None else [_own_budget(latency, int(found))]
-    return CatalogComparison(entries, (*facts, *protections), (*own, *(one for one in budgets if one is not None)), catalog)
+    return CatalogComparison(entries, facts, (*own, *budgets), catalog)
+
+
+def _each_once(entries: Iterable[Storage]) -> tuple[Storage, ...]:
+    """The entries without repetition.
+
+    Raises:
+        UsageError: two files of one id, whose facts nobody could tell apart.
+    """
+    found: dict[str, Storage] = {}
+    for entry in entries:
+        known = found.setdefault(entry.id, entry)
+        if known.path != entry.path:
+            raise UsageError(f"{entry.path}: its id {entry.id} is that of {known.path}, expected another name of the file")
+    return tuple(found.values())
 
 
 def _facts(attribute: str, entry: Storage) -> Iterator[Fact]:
@@ -324,15 +347,16 @@ def _protection(entry: Storage, catalog: Catalog) -> Iterator[Fact]:
         yield Fact("protection", entry.id, f"{share.value * 100:.3g} % of raw capacity usable", share.grade, share.source)
 
 
-def _budget(entry: Storage, catalog: Catalog, threads: int) -> Budget | None:
-    """The small reads of an entry, or of the software that it runs; None where no latency is known."""
+def _budget(entry: Storage, catalog: Catalog, threads: int) -> Budget:
+    """The small reads of an entry, or of the software that it runs."""
     software = catalog.referred(Storage, entry.technology, by=entry.path) if entry.technology else entry
     item = entry.request_latency or software.request_latency
     if item is None:
-        return None
-    found = _of_latency(entry.id, item.value, threads, item.source)
-    drive = entry.io_per_second if entry.family == "drive" else None
-    return found if drive is None else found._replace(of_threads=min(found.of_threads, drive.value))
+        return Budget(entry.id, None, None, threads, None)
+    own = entry.io_per_second if entry.family == "drive" else None
+    return _of_latency(
+        entry.id, item.value, threads, item.source, {} if own is None else {"unit_drive_io_per_second": own.value}
+    )
 
 
 def _own_budget(written: str, threads: int) -> Budget:
@@ -342,14 +366,20 @@ def _own_budget(written: str, threads: int) -> Budget:
         if (name in parts) or (sign and not name):
             raise UsageError(f"--latency: found '{part}', expected parts such as driver=9us,device=13us")
         parts[name] = check_value("request_seconds", parse(amount, "s", "--latency"), "--latency")
-    total = sum(parts.values())
-    shares = {name: amount / total for name, amount in parts.items()} if len(parts) > 1 else {}
-    return _of_latency("your budget", total, threads)._replace(shares=shares)
+    seconds = [*parts.values()]
+    total = float(solve("latency_of_parts", {"parts_seconds": seconds}))
+    given = ({"part_seconds": amount, "latency_of_parts": total} for amount in seconds)
+    shares = [float(solve("share_of_latency", one)) for one in given]
+    return _of_latency("your budget", total, threads)._replace(
+        shares=dict(zip(parts, shares, strict=True)) if shares[1:] else {}
+    )
 
 
-def _of_latency(name: str, seconds: float, threads: int, source: str = "") -> Budget:
+def _of_latency(name: str, seconds: float, threads: int, source: str = "", drive: Mapping[str, float] = {}) -> Budget:
+    """The requests of one thread and of all; those of a drive are at most its own."""
+    formula = "requests_of_drive" if drive else "requests_of_threads"
     each, all_ = (
-        float(solve("requests_of_threads", {"requesting_threads": count, "request_seconds": seconds})) for count in (1, threads)
+        float(solve(formula, {**drive, "requesting_threads": count, "request_seconds": seconds})) for count in (1, threads)
     )
     return Budget(name, seconds, each, threads, all_, source)
 
@@ -434,6 +464,11 @@ def _check_references(catalog: Catalog, entry: Entry) -> None:
             for name in filter(None, names):
                 if (found := catalog.referred(Storage, name, by=entry.path).family) != family:
                     raise IngestError(f"{entry.path}: {name} is of the class {found}, expected {family}")
+        for field in ("usable_by_drive", "files_by_drive"):
+            for name in getattr(entry, field):
+                if name not in entry.drive_choices:
+                    expected = expected_one_of(name, entry.drive_choices)
+                    raise IngestError(f"{entry.path}: {field}: {name} is no size of drive on offer, {expected}")
 
 
 def path(*, catalogs: Folders = ()) -> tuple[Path, ...]:

@@ -2,29 +2,46 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ingest.catalog.records import Storage, Value
+from ingest.catalog.records import Storage, Tier, Value
 from ingest.catalog.store import Catalog
+from ingest.engine.registry import solve
+from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
-from ingest.errors import IngestError, brief, expected_one_of
+from ingest.errors import IngestError, UsageError, brief, expected_one_of, nearest
 from ingest.files import read_json_object
-from ingest.storage.data_path import CAPACITY, CREATES, MEASURED, OPENS, READS, WRITES, Layer, judge, shown_only
-from ingest.storage.need import Need, need_in
-from ingest.storage.system_quantities import System, known_of, protection_of, with_technology
+from ingest.storage import layers
+from ingest.storage.data_path import MEASURED, ROUNDING, judge, opens_of, shown_only
+from ingest.storage.need import REQUIRABLE, Need, need_in
+from ingest.storage.services import in_tier, of_tier, provision
+from ingest.storage.system_quantities import System, changed, known_of, protection_of, with_technology
 from ingest.storage.units_required import Spare, count_units
 from ingest.text import one_line
+from ingest.units import display, parse
 
-#: need -> the layer of the storage that meets it
-LAYERS: Mapping[str, Layer] = {one.need: one for one in (READS, WRITES, CAPACITY, OPENS, CREATES)}
+#: Needs of which several systems deliver the sum.
+ADDED_UP = tuple(one.need for one in (layers.READS, layers.WRITES, layers.CAPACITY, layers.OPENS, layers.CREATES, layers.FILES))
 #: key of an item of `storage.existing` -> what it holds
 KEYS = {
     "system": "an id of the storage catalog or a YAML file",
     "measured": "a result of `measure-storage`",
-    "units": "a count",
+    "units": "a count of a system",
+    "tier": "a tier of a service",
+    "capacity": "the capacity provisioned of that tier",
+}
+#: Classes of which units can be in place, and why the others cannot.
+OWNED = ("system", "site")
+NOT_IN_PLACE = {
+    "software": "is software: measure its path (`measured`), or describe a server in a YAML file of the class system",
+    "client": "is a path to storage: expected the storage behind it",
+    "drive": "is a part of a system: expected the system",
+    "protection": "is a scheme, not storage: expected the system that it protects",
+    "guidance": "is a vendor’s guidance: expected the system bought by it",
 }
 #: result of `measure-storage` -> the fields of an entry that it sets
 FROM_MEASUREMENT = {
@@ -33,6 +50,10 @@ FROM_MEASUREMENT = {
     "small_read_latency": ("request_latency",),
     "capacity": ("usable_bytes",),
 }
+
+
+#: No storage at all: a need by itself.
+NOTHING = Storage("nothing", Path(), name="nothing", family="client", scaling_unit="client")
 
 
 class Stock(NamedTuple):
@@ -52,7 +73,7 @@ class Stock(NamedTuple):
     @property
     def missing(self) -> float | None:
         """What is to be added; None where that is unknown."""
-        return None if self.have is None else max(self.need - self.have, 0)
+        return None if self.have is None else _missing(self.need, self.have)
 
 
 class LineStock(NamedTuple):
@@ -69,6 +90,13 @@ class LineStock(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """As JSON: numbers in base units."""
         return self._asdict()
+
+
+def _missing(need: float, have: float) -> float:
+    return float(solve("amount_missing", {"amount_needed": need, "amount_in_place": have}))
+
+
+# A measured path
 
 
 def measured_entry(path: str | Path) -> Storage:
@@ -94,7 +122,7 @@ def measured_entry(path: str | Path) -> Storage:
         if result in results:
             unit = Storage.shapes[names[0]].unit
             fields |= dict.fromkeys(names, _measured(path, result, results[result], unit, where))
-    name = f"measured path of {Path(path).name}"
+    name = f"measured path of {Path(path).name}, one machine"
     return Storage(Path(path).stem, Path(path), name=name, family="client", scaling_unit="client", fixed=MEASURED, **fields)
 
 
@@ -107,62 +135,128 @@ def _measured(path: str | Path, name: str, item: Any, unit: str, where: str) -> 
     return Value(number, unit, "", "measured", where)
 
 
-def stock_of(need: Need, catalog: Catalog) -> tuple[Stock, ...]:
-    """What the storage in place delivers of each need; empty where the site lists none."""
-    if not need.existing:
-        return ()
-    items = [_item(one, catalog) for one in need.existing]
-    held = [_ceilings(need, entry, units, catalog) for entry, units in items]
-    stock = []
-    for name, layer in LAYERS.items():
-        if not need.requires(name):
-            continue
-        amounts = [ceilings.get(layer, (None, True)) for ceilings in held]
-        known = [amount for amount, _ in amounts if amount is not None]
-        unsure = len(known) < len(amounts) or any(at_least for amount, at_least in amounts if amount is not None)
-        have = sum(known) if known else None
-        needed = need.given[name].value if name in need.given else known_of(System(_nothing()), need).value(name)
-        stock.append(Stock(name, float(needed), have, unsure))
-    return tuple(stock)
+# The items of `storage.existing`
 
 
-def _nothing() -> Storage:
-    return Storage("nothing", Path(), name="nothing", family="client", scaling_unit="client")
+class InPlace(NamedTuple):
+    """An item of `storage.existing`: so many units of an entry, or the capacity provisioned of a tier."""
+
+    entry: Storage
+    units: float = 1
+    tier: Tier | None = None
+    capacity: float = 0
 
 
-def _item(item: Any, catalog: Catalog) -> tuple[Storage, float]:
-    """An item of `storage.existing`: the entry and its units.
+def _item(item: Any, place: str, catalog: Catalog) -> InPlace:
+    """An item of `storage.existing`.
 
     Raises:
-        IngestError: neither a system nor a measured path.
+        IngestError: neither a system, a tier of a service nor a measured path.
     """
-    place = "storage.existing"
     if isinstance(item, str):
         item = {"measured" if item.endswith(".json") else "system": item}
     if not isinstance(item, Mapping):
         raise IngestError(f"{place}: found {brief(item)}, expected an id, or keys and values: {', '.join(KEYS)}")
     if unknown := [key for key in item if key not in KEYS]:
         raise IngestError(f"{place}: unknown key '{unknown[0]}', {expected_one_of(unknown[0], KEYS)}")
-    units = item.get("units", 1)
-    if isinstance(units, bool) or not isinstance(units, (int, float)) or units <= 0:
-        raise IngestError(f"{place}: units: found {brief(units)}, expected a number above 0")
+    if ("measured" in item) == ("system" in item):
+        found = "both" if "system" in item else "neither"
+        raise IngestError(f"{place}: found {found}, expected `system`, {KEYS['system']}, or `measured`, {KEYS['measured']}")
     if "measured" in item:
-        return measured_entry(str(item["measured"])), 1
-    if "system" not in item:
-        raise IngestError(f"{place}: expected `system`, {KEYS['system']}, or `measured`, {KEYS['measured']}")
-    return with_technology(catalog.get(Storage, str(item["system"])), catalog), float(units)
+        _only(item, ("measured",), place, "a measured path")
+        return InPlace(measured_entry(str(item["measured"])))
+    entry = with_technology(_entry(str(item["system"]), place, catalog), catalog)
+    if entry.tiers:
+        _only(item, ("system", "tier", "capacity"), place, f"{entry.id}, a service")
+        return _rented(entry, item, place)
+    if entry.family not in OWNED:
+        raise IngestError(f"{place}: {entry.id} {NOT_IN_PLACE.get(entry.family, 'has no tiers: expected a system')}")
+    _only(item, ("system", "units"), place, entry.id)
+    return InPlace(entry, _units(entry, item.get("units", 1), place))
 
 
-def _ceilings(need: Need, entry: Storage, units: float, catalog: Catalog) -> dict[Layer, tuple[float | None, bool]]:
-    """What an entry delivers by layer, and whether it may be more."""
-    system = System(entry, None, protection_of(entry, None, catalog))
-    known = known_of(system, need)
-    count_units(known, need, entry, units, Spare(False, False))
-    found: dict[Layer, tuple[float | None, bool]] = {}
-    for one in judge(known, LAYERS.values(), shown_only(entry, None, known)):
-        # Of a bound it is unknown how much there is.
-        found[one.layer] = (None if one.at_most else one.ceiling, one.at_least)
-    return found
+def _entry(name: str, place: str, catalog: Catalog) -> Storage:
+    try:
+        return catalog.get(Storage, name)
+    except UsageError as error:
+        raise IngestError(f"{place}.system: {error}") from None
+
+
+def _only(item: Mapping[str, Any], keys: tuple[str, ...], place: str, what: str) -> None:
+    extra = [key for key in item if key not in keys]
+    if extra:
+        raise IngestError(f"{place}.{extra[0]}: not used by {what}, expected {' and '.join(keys)}")
+
+
+def _units(entry: Storage, units: Any, place: str) -> float:
+    if isinstance(units, bool) or not isinstance(units, (int, float)) or not 0 < units < math.inf or units % 1:
+        raise IngestError(f"{place}.units: found {brief(units)}, expected a whole number above 0")
+    if entry.fixed and units != 1:
+        raise IngestError(f"{place}.units: found {brief(units)}, expected 1: {entry.id} exists once")
+    return float(units)
+
+
+def _rented(entry: Storage, item: Mapping[str, Any], place: str) -> InPlace:
+    """A tier of a service and its capacity, within the sizes on sale."""
+    name, expected = str(item.get("tier", "")), f"expected a tier of {entry.id} (`ingest catalog show {entry.id}`)"
+    if name not in entry.tiers:
+        found = f"found {brief(name)}" if name else "missing"
+        raise IngestError(f"{place}.tier: {found}, {expected}{nearest(name, entry.tiers)}")
+    tier, option = entry.tiers[name], f"{place}.capacity"
+    if "capacity" not in item:
+        raise IngestError(f"{option}: missing, expected the capacity provisioned of {entry.id} {name}, such as 500 TiB")
+    try:
+        capacity = float(parse(item["capacity"], "B", option))
+    except UsageError as error:
+        raise IngestError(str(error)) from None
+    least, most = (one.value if one else end for one, end in ((tier.capacity_min, 0), (tier.capacity_max, math.inf)))
+    if not 0 < capacity < math.inf or not least * (1 - ROUNDING) <= capacity <= most * (1 + ROUNDING):
+        above = f"from {display(least, 'B', binary=False)}" if least else "above 0"
+        to = f" to {display(most, 'B', binary=False)}" if most < math.inf else ""
+        raise IngestError(f"{option}: found {brief(item['capacity'])}, expected a capacity {above}{to}, the sizes of {name}")
+    return InPlace(changed(entry, **in_tier(tier)), tier=tier, capacity=capacity)
+
+
+# What it delivers
+
+
+def stock_of(need: Need, catalog: Catalog) -> tuple[Stock, ...]:
+    """What the storage in place delivers of each need; empty where the site lists none."""
+    if not need.existing:
+        return ()
+    items = [_item(item, place, catalog) for place, item in need.existing]
+    held = [_delivered(need, one, catalog) for one in items]
+    needs = known_of(System(NOTHING), need)
+    return tuple(_stock(name, needs.value(name), held) for name in REQUIRABLE if need.requires(name))
+
+
+def _stock(name: str, needed: float, held: list[dict[str, tuple[float, bool]]]) -> Stock:
+    """The sum of what each item delivers of a need; what one node reads is not added up."""
+    known = [amounts[name] for amounts in held if name in amounts]
+    if not known or name not in ADDED_UP:
+        return Stock(name, needed, None, True)
+    have = float(solve("amount_in_place", {"amounts_in_place": [amount for amount, _ in known]}))
+    return Stock(name, needed, have, len(known) < len(held) or any(at_least for _, at_least in known))
+
+
+def _delivered(need: Need, one: InPlace, catalog: Catalog) -> dict[str, tuple[float, bool]]:
+    """What an item delivers by need, and whether it may be more; nothing where that is unknown or only a bound."""
+    entry, chosen = one.entry, of_tier(one.tier) if one.tier else {}
+    known = known_of(System(entry, None, protection_of(entry, None, catalog), chosen=chosen), need)
+    if one.tier is not None:
+        known.give({"tier_capacity": Input(one.capacity, origin="user")})
+        provision(known, one.tier)
+    answer_alone(known, entry)
+    count_units(known, need, entry, one.units, Spare(False, False))
+    path = (layers.READS, layers.WRITES, layers.CAPACITY, opens_of(entry, known), layers.CREATES, layers.FILES)
+    judged = judge(known, path, shown_only(entry, None, known))
+    return {found.layer.need: (found.ceiling, found.at_least) for found in judged if found.ceiling and not found.at_most}
+
+
+def answer_alone(known: Quantities, entry: Storage) -> None:
+    """A measured path answers for one machine where no number of nodes is given."""
+    if entry.fixed == MEASURED:
+        known.give_default("nodes", Input(1).by_default("measured from one machine", "nodes"))
 
 
 def without(need: Need, stock: tuple[Stock, ...]) -> Need:
@@ -174,7 +268,7 @@ def without(need: Need, stock: tuple[Stock, ...]) -> Need:
         name: Input(amount, origin="user", note="what the storage in place leaves missing") for name, amount in missing.items()
     }
     # All of it crosses the network between nodes and storage.
-    carried = max((one.need for one in stock if one.name in (READS.need, WRITES.need)), default=0)
+    carried = max((one.need for one in stock if one.name in (layers.READS.need, layers.WRITES.need)), default=0)
     given["fabric_bandwidth_needed"] = Input(carried, origin="user", note="the whole need")
     high = {name: end for name, end in need.high.items() if name not in given}
     kept = {name: item for name, item in {**need.given, **given}.items() if item.value or name not in missing}
@@ -184,12 +278,10 @@ def without(need: Need, stock: tuple[Stock, ...]) -> Need:
 def lines_of_stock(need: Need, stock: tuple[Stock, ...]) -> tuple[LineStock, ...]:
     """Need, have and missing of every requirement line."""
     have = {one.name: one for one in stock}
-    found = []
-    for line in need.lines:
-        held = have.get(need_in(line))
-        if held is None or held.have is None:
-            found.append(LineStock(line.id, line.priority, line.unit, line.value))
-        else:
-            missing = max(line.value - held.have, 0)
-            found.append(LineStock(line.id, line.priority, line.unit, line.value, held.have, missing, held.at_least))
-    return tuple(found)
+    return tuple(_line_of_stock(line.id, line.priority, line.unit, line.value, have.get(need_in(line))) for line in need.lines)
+
+
+def _line_of_stock(name: str, priority: str, unit: str, need: float, held: Stock | None) -> LineStock:
+    if held is None or held.have is None:
+        return LineStock(name, priority, unit, need)
+    return LineStock(name, priority, unit, need, held.have, _missing(need, held.have), held.at_least)

@@ -7,18 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ingest.catalog.records import STORAGE_CLASSES, Storage
+from ingest.catalog.records import STORAGE_CLASSES, Storage, Tier
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message
-from ingest.engine.registry import check_value, unit_of
+from ingest.engine.registry import check_value, solve, unit_of
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import CatalogError, UsageError, brief, expected_one_of
 from ingest.sizing.job import job_of
-from ingest.storage import data_path
-from ingest.storage.data_path import LayerVerdict, layers_of, shown_only
-from ingest.storage.existing import measured_entry, stock_of, without
+from ingest.storage import data_path, layers
+from ingest.storage.data_path import ROUNDING, LayerVerdict, layers_of, shown_only
+from ingest.storage.existing import answer_alone, measured_entry, stock_of, without
 from ingest.storage.fit_options import need_of
 from ingest.storage.fit_result import RESULTS, VERDICTS, Fit, Fits
 from ingest.storage.need import REQUIRABLE, Need, from_numbers
@@ -41,6 +41,8 @@ ALL = "all"
 COMPARED = ("system", "service", "software")
 #: Classes of what is installed, which can lose a failure domain; that of a service is its operator's affair.
 OWNED = ("system", "software")
+#: Ceilings of the nodes and their links, which are no rates of the storage.
+HARDWARE = {one.ceiling for one in layers.REMOTE if one.part == layers.NODE}
 #: result -> the need without which it does not exist, and the options that set that need
 REQUIRED_BY: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "required_usable_bytes": ("required_usable_bytes", ("capacity",)),
@@ -91,8 +93,10 @@ def fit_need(need: Need, storage: Sequence[str], catalog: Catalog, terms: Terms 
     if not any(need.requires(name) for name in REQUIRABLE):
         raise UsageError("no need is given, expected --model and --gpu, --read-bandwidth, --capacity or a plan")
     stock = stock_of(need, catalog)
-    wanted = without(need, stock)
     entries = _entries(storage, catalog, terms.sites)
+    if stock and not any(one.missing for one in stock):
+        return Fits(need, (), catalog, ALL in storage, stock)
+    wanted = without(need, stock)
     found = [_best(entry, wanted, terms, catalog) for entry in entries]
     wanted = replace(wanted, notes=(*wanted.notes, *_not_used(wanted, terms, [] if ALL in storage else entries)))
     return Fits(wanted, tuple(sorted(found, key=rank)), catalog, ALL in storage, stock)
@@ -110,10 +114,11 @@ def _not_used(need: Need, terms: Terms, entries: Sequence[Storage]) -> list[str]
 
 
 def rank(one: Fit) -> tuple[Any, ...]:
-    """What fits first; then by the share of ceilings that is known, published before recalled, then by headroom."""
+    """What fits first, sizes beyond any installation last; then by the share of ceilings that is known, published before
+    recalled, then by headroom."""
     verdict = VERDICTS.index(one.verdict)
     known = (0, 0) if one.fits is False else (-one.share_known, one.recalled)
-    return (verdict, *known, one.headroom is None, -(one.headroom or 0), one.entry.id)
+    return (verdict, one.units_beyond > 0, *known, one.headroom is None, -(one.headroom or 0), one.entry.id)
 
 
 def _entries(storage: Sequence[str], catalog: Catalog, sites: bool) -> list[Storage]:
@@ -170,7 +175,7 @@ def _expense(one: Fit) -> tuple[bool | float, ...]:
     known = one.answer.known
     capacity = known.value("tier_capacity")
     # Sizes on sale are rounded to bytes, each on its own.
-    bought = capacity > known.value("tier_capacity_of_data") * (1 + data_path.ROUNDING)
+    bought = capacity > known.value("tier_capacity_of_data") * (1 + ROUNDING)
     return (False, one.cost is None, one.cost or 0, bought, capacity if bought else 0)
 
 
@@ -195,45 +200,44 @@ def _systems(entry: Storage, terms: Terms, catalog: Catalog) -> list[System]:
         ]
     sizes = entry.drive_choices if entry.drive_bytes is not None else {}
     return [
-        made._replace(entry=with_drives(entry, size), label=f"{display(size.value, 'B', binary=False)} drives")
-        for size in sizes.values()
+        made._replace(entry=with_drives(entry, name), label=f"{display(size.value, 'B', binary=False)} drives")
+        for name, size in sizes.items()
     ] or [made]
 
 
 def _fit(system: System, need: Need, terms: Terms, catalog: Catalog) -> Fit:
     entry = system.entry
     known = known_of(system, need)
+    answer_alone(known, entry)
     tier = entry.tiers.get(system.label)
     if tier is not None:
         provision(known, tier)
+        if terms.prices is not None:
+            known.give(terms.prices.of(entry.id, system.label))
     loses = _can_lose_a_unit(entry, known, need)
     owned = entry.family in OWNED and not entry.fixed
-    judged = loses and (terms.spare or terms.degraded)
-    spare = Spare(terms.spare and owned, judged, 1 if terms.degraded and loses else None)
+    spare = Spare(terms.spare and owned, loses and (terms.spare or terms.degraded), 1 if terms.degraded and loses else None)
     left_out = count_units(known, need, entry, terms.units, spare)
     _with_zeros(known)
-    path = layers_of(entry, known)
-    if spare.judged:
-        path += (data_path.DEGRADED, *([data_path.DEGRADED_REQUESTS] if data_path.REQUESTS in path else []))
-    path += (data_path.READS_AND_WRITES,) if tier is not None and tier.shared == "yes" else ()
-    layers = tuple(data_path.judge(known, path, shown_only(entry, system.client, known)))
+    path = _path(entry, known, tier, spare)
+    judged = tuple(data_path.judge(known, path, shown_only(entry, system.client, known)))
     if tier is not None and "tier_capacity_max" not in known.given:
-        layers = data_path.without_largest_size(layers)
+        judged = data_path.without_largest_size(judged)
     if tier is not None and tier.disks == "yes" and reads_at_random(known, need):
-        layers = data_path.of_disks(layers)
-    narrow = data_path.bottleneck(layers)
+        judged = data_path.of_disks(judged)
+    narrow = data_path.bottleneck(judged)
     if narrow is not None and narrow.headroom is not None:
         known.adopt({"headroom_fraction": data_path.headroom_of(known, narrow.layer)})
-    results, unknown = _results(known, need, layers, entry.family)
-    fits = False if entry.verdict is not None else data_path.verdict(layers)
-    if entry.family == "drive" and fits and data_path.NVME_CAPACITY not in [one.layer for one in layers]:
+    results, unknown = _results(known, need, judged, entry)
+    fits = False if entry.verdict is not None else data_path.verdict(judged)
+    if entry.family == "drive" and fits and layers.NVME_CAPACITY not in [one.layer for one in judged]:
         fits, left_out = None, Message("the bytes held on local drives are not known", supply=("capacity",))
-    ceilings = known.results([one.layer.ceiling for one in layers if one.ceiling is not None])[0]
+    ceilings = known.results([one.layer.ceiling for one in judged if one.ceiling is not None])[0]
     units_fixed = (terms.units is not None and entry.family != "client") or bool(entry.fixed) or entry.family == "drive"
     of_degraded = DEGRADED if loses else ()
     more = known.results([*FURTHER, *of_degraded, *(["units"] if units_fixed else [])])[0]
     ways = alternatives(known, fits)
-    beyond = _at_high_end(need, layers)
+    beyond = _at_high_end(need, judged)
     answer = Answer(
         "fit",
         f"{entry.name}: {need.title}",
@@ -248,18 +252,41 @@ def _fit(system: System, need: Need, terms: Terms, catalog: Catalog) -> Fit:
     one_down = _one_down(known, path) if loses else None
     decided = decides(known) if owned and not terms.units else ""
     spared = spare.kept and terms.units is None
-    found = Fit(entry, fits, narrow, layers, {**results, **more}, answer, beyond, one_down, system.label, decided, spared)
-    if tier is None or terms.prices is None:
+    found = Fit(entry, fits, narrow, judged, {**results, **more}, answer, beyond, one_down, system.label, decided, spared)
+    if tier is None:
         return found
-    cost = terms.prices.cost(entry.id, system.label, known.value("tier_capacity"))
-    return replace(found, cost=cost, priced=f"{terms.prices.currency}, prices of {terms.prices.date}")
+    found = replace(found, file_systems=_file_systems(judged))
+    if terms.prices is None:
+        return found
+    cost = known.find("cost_per_month")
+    priced = f"{terms.prices.currency}, prices of {terms.prices.date}"
+    return replace(found, cost=None if cost is None else float(cost.value), priced=priced)
 
 
-def _one_down(known: Quantities, path: Sequence[data_path.Layer]) -> bool | None:
+def _file_systems(judged: Sequence[LayerVerdict]) -> int:
+    """File systems of a tier that together meet the need which one of them does not; 1 where that is no way."""
+    short = [one for one in judged if one.holds is False]
+    if not short or any(one.times is None or one.layer not in layers.OF_ONE_FILE_SYSTEM for one in short):
+        return 1
+    return int(solve("file_systems_required", {"shortfall_factor": max(one.times for one in short if one.times)}))
+
+
+def _path(entry: Storage, known: Quantities, tier: Tier | None, spare: Spare) -> tuple[layers.Layer, ...]:
+    """The layers of the data path, with those of a loss and of a limit that reads and writes share."""
+    path = layers_of(entry, known)
+    if spare.judged:
+        path += (layers.DEGRADED, *([layers.DEGRADED_REQUESTS] if layers.REQUESTS in path else []))
+    return path + ((layers.READS_AND_WRITES,) if tier is not None and tier.shared == "yes" else ())
+
+
+def _one_down(known: Quantities, path: Sequence[layers.Layer]) -> bool | None:
     """Whether all reads hold with one failure domain down, by bandwidth and by requests; None where that is unknown."""
-    if known.value("read_bandwidth_needed") > known.value("degraded_read_bandwidth"):
+    degraded = known.find("degraded_read_bandwidth")
+    if degraded is None:
+        return None
+    if known.value("read_bandwidth_needed") > degraded.value:
         return False
-    if data_path.REQUESTS not in path or known.find("io_per_second_needed") is None:
+    if layers.REQUESTS not in path or known.find("io_per_second_needed") is None:
         return True
     left = known.find("degraded_requests")
     return None if left is None else bool(known.value("io_per_second_needed") <= left.value)
@@ -267,7 +294,7 @@ def _one_down(known: Quantities, path: Sequence[data_path.Layer]) -> bool | None
 
 def _with_zeros(known: Quantities) -> None:
     """A network between nodes and storage carries reads and writes, also where only one of them is needed."""
-    if not any(name in known.given for name in data_path.FABRIC.values()):
+    if not any(name in known.given for layer in layers.FABRIC for name in layer.named_by):
         return
     for name in ("read_bandwidth_needed", "write_bandwidth_needed"):
         if known.find(name) is None:
@@ -280,32 +307,32 @@ def _can_lose_a_unit(entry: Storage, known: Quantities, need: Need) -> bool:
     return owned and need.requires("read_bandwidth_needed") and "unit_read_bandwidth" in known.given
 
 
-def _at_high_end(need: Need, layers: Sequence[LayerVerdict]) -> tuple[str, ...]:
+def _at_high_end(need: Need, judged: Sequence[LayerVerdict]) -> tuple[str, ...]:
     """Layers that hold at the typical need and not at the high end of its range."""
     return tuple(
         f"{one.layer.name} meets the typical need, but not the high end of its range "
         f"({display(need.high[one.layer.need], one.unit, binary=False)} of {one.shown})"
-        for one in layers
+        for one in judged
         if one.holds and need.high.get(one.layer.need, 0) > (one.ceiling or 0)
     )
 
 
 def _results(
-    known: Quantities, need: Need, layers: Sequence[LayerVerdict], family: str
+    known: Quantities, need: Need, judged: Sequence[LayerVerdict], entry: Storage
 ) -> tuple[dict[str, Quantity], dict[str, str]]:
     """The results of one system by their public names, and why others are missing."""
     of_nodes: dict[str, str] = {}
-    for name, path in data_path.AVAILABLE.items():
-        rated = [one for one in layers if one.layer in path and one.ceiling is not None and not (one.at_least or one.at_most)]
+    for name, path in layers.AVAILABLE.items():
+        rated = [one for one in judged if one.layer in path and _is_rate(one, entry)]
         # The NICs of the clients are no rate of the storage.
-        if any(one.layer in data_path.RATES_OF.get(family, data_path.SYSTEM) for one in rated):
+        if any(one.layer in layers.RATES_OF.get(entry.family, layers.SYSTEM) for one in rated):
             ceilings = [one.layer.ceiling for one in rated]
             if name == "read_bandwidth_available":
                 # Requests of the size needed carry no more than this, also where their rate is a bound.
-                counted = [one for one in layers if one.layer is data_path.REQUESTS and one.ceiling and not one.at_least]
+                counted = [one for one in judged if one.layer is layers.REQUESTS and one.ceiling and not one.at_least]
                 ceilings += ["requests_read_ceiling"] * len(counted)
             narrowest = min(ceilings, key=known.value)
-            if narrowest in {one.ceiling for one in data_path.OF_HARDWARE}:
+            if narrowest in HARDWARE:
                 of_nodes[name] = f"the links of the nodes are narrower: {display(known.value(narrowest), 'B/s', binary=False)}"
             else:
                 known.choose(name, narrowest)
@@ -323,6 +350,12 @@ def _results(
         else:
             found[name] = computed
     return found, unknown
+
+
+def _is_rate(judged: LayerVerdict, entry: Storage) -> bool:
+    """Whether a ceiling is a rate: no bound, and no rate of one client of many; a measured path delivers what was measured."""
+    shown = judged.at_least and entry.fixed != data_path.MEASURED
+    return judged.ceiling is not None and not judged.at_most and not shown
 
 
 def fit(

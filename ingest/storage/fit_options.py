@@ -19,7 +19,7 @@ from ingest.site.plan_file import SITE_SUFFIXES, lines_of, plan_data, plan_of_si
 from ingest.sizing.bandwidth import estimate
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import Job, by_user, gpus_in_node, machine_of
-from ingest.storage.need import Need, from_estimate, from_requirements
+from ingest.storage.need import Listed, Need, from_estimate, from_requirements
 
 READS, NODES = "cluster_read_bandwidth", "cluster_nodes"
 
@@ -135,12 +135,13 @@ def _of_site(plan: str | Path | Plan, question: Job, catalog: Catalog, priority:
     return replace(need, given=given, notes=(*need.notes, *others))
 
 
-def _in_place(plan: str | Path | Plan) -> tuple[dict[str, Input], tuple[Any, ...]]:
+def _in_place(plan: str | Path | Plan) -> tuple[dict[str, Input], tuple[Listed, ...]]:
     """The network and the storage that the site file describes: neither is part of a plan."""
     if not isinstance(plan, Plan):
         return {}, ()
     fabric = {f"fabric_{key}": item for key, item in plan.site.section("fabric").items()}
-    return fabric, tuple(plan.site.section("storage").get("existing", ()))
+    listed = enumerate(plan.site.section("storage").get("existing", ()))
+    return fabric, tuple(Listed(plan.site.place(("storage", "existing", str(number))), item) for number, item in listed)
 
 
 def _names_job(question: Job) -> bool:

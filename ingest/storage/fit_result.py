@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.catalog.records import Storage
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message, Option
+from ingest.engine.registry import Step, solve, unit_of
 from ingest.engine.result import Answer, envelope, inputs_of, values
 from ingest.engine.value import Quantity
-from ingest.storage.data_path import ASKED_FIRST, CAPACITY, OF_NO_RATE, OF_ONE_UNIT, LayerVerdict, question_of
-from ingest.storage.existing import LineStock, Stock, lines_of_stock
+from ingest.storage import layers
+from ingest.storage.data_path import MEASURED, LayerVerdict, bound_behind, question_of
+from ingest.storage.existing import NOTHING, LineStock, Stock, lines_of_stock
 from ingest.storage.need import REQUIRABLE, Need
+from ingest.storage.system_quantities import System, known_of
 from ingest.units import display
 
 if TYPE_CHECKING:
@@ -39,6 +42,23 @@ VERDICTS = (FITS, BARELY, SO_FAR, UNKNOWN, MISFIT)
 FEW = 4
 
 
+class Figure(NamedTuple):
+    """A figure of a system for a buyer.
+
+    Attributes:
+        value: in base units; None where it is unknown.
+        needed: whether the need includes it.
+        at_most: it is a bound from the raw capacity or the drives.
+        recalled: it rests on a value of the catalog that was not verified.
+    """
+
+    value: float | None
+    unit: str
+    needed: bool
+    at_most: bool = False
+    recalled: bool = False
+
+
 @dataclass(frozen=True)
 class Fit:
     """The verdict on one system.
@@ -58,6 +78,7 @@ class Fit:
         cost: price of a month by the user's prices.
         priced: currency and date of that price.
         tiers: the tiers that suffice, each with its capacity.
+        file_systems: how many of the tier it takes together, where one of them does not meet the need.
     """
 
     entry: Storage
@@ -74,6 +95,7 @@ class Fit:
     cost: float | None = None
     priced: str = ""
     tiers: tuple[Mapping[str, Any], ...] = ()
+    file_systems: int = 1
 
     @property
     def verdict(self) -> str:
@@ -81,11 +103,17 @@ class Fit:
         if self.fits is False:
             return MISFIT
         if self.fits:
-            # The fill limit leaves room in a capacity that is provisioned to the byte.
-            counted = OF_ONE_UNIT if self.spared else (CAPACITY,) if self.entry.tiers else ()
-            return BARELY if self.beyond or any(one.tight for one in self.layers if one.layer not in counted) else FITS
-        of_storage = (one for one in self.layers if one.layer not in OF_NO_RATE)
-        return SO_FAR if any(one.holds for one in of_storage) else UNKNOWN
+            return BARELY if self.beyond or any(one.tight and not self._counted(one) for one in self.layers) else FITS
+        return SO_FAR if any(one.holds for one in self._of_storage) else UNKNOWN
+
+    def _counted(self, judged: LayerVerdict) -> bool:
+        """Whether units with a spare, or the capacity of a tier, are counted for a layer: they grow with the need."""
+        return bool(judged.layer.of_unit) and (self.spared or bool(self.entry.tiers))
+
+    @property
+    def _of_storage(self) -> list[LayerVerdict]:
+        """The layers that tell what the storage and its clients deliver."""
+        return [one for one in self.layers if one.layer.part not in (layers.NODE, layers.NETWORK, layers.COUNT)]
 
     @property
     def not_known(self) -> tuple[str, ...]:
@@ -95,14 +123,14 @@ class Fit:
     @property
     def share_known(self) -> float:
         """Share of the ceilings of the storage that is known."""
-        own = [one.holds is not None for one in self.layers if one.layer not in OF_NO_RATE]
+        own = [one.holds is not None for one in self._of_storage]
         return sum(own) / len(own) if own else 0
 
     @property
     def recalled(self) -> int:
         """How many known ceilings rest on a rate or capacity of one unit that is only recalled."""
         given = self.answer.given
-        named = (OF_ONE_UNIT.get(one.layer, "") for one in self.layers if one.holds is not None)
+        named = (one.layer.of_unit for one in self.layers if one.holds is not None)
         return sum(name in given and given[name].grade == "assumed" for name in named)
 
     @property
@@ -112,6 +140,26 @@ class Fit:
             return ""
         consistency = self.entry.consistency
         return self.entry.verdict.text + (f" (consistency: {consistency.text})" if consistency is not None else "")
+
+    @property
+    def units_beyond(self) -> int:
+        """Units required, where that is more than any published installation has; else 0."""
+        return next((int(one.need) for one in self.layers if one.layer is layers.INSTALLED), 0)
+
+    @property
+    def beyond_installed(self) -> str:
+        """That the need takes more units than any published installation has; empty where it does not."""
+        return (
+            f"beyond any published installation: {self.units_beyond:,} × {self.entry.scaling_unit}" if self.units_beyond else ""
+        )
+
+    @property
+    def split(self) -> str:
+        """How several file systems share a need that is too large for one; empty where that is no way."""
+        if self.file_systems <= 1 or self.ruled_out:
+            return ""
+        unit = self.entry.scaling_unit
+        return f"more than one {unit} of {self.label} holds or delivers: {self.file_systems:,} of them share the need"
 
     @property
     def question(self) -> str:
@@ -125,7 +173,44 @@ class Fit:
     def asked(self) -> LayerVerdict | None:
         """The unknown ceiling that matters most."""
         unknown = {one.layer: one for one in self.layers if one.holds is None}
-        return next((unknown[layer] for layer in ASKED_FIRST if layer in unknown), None)
+        return next((unknown[layer] for layer in layers.ASKED_FIRST if layer in unknown), None)
+
+    @property
+    def usable(self) -> Figure:
+        """Capacity of all units for data, up to the fill limit."""
+        return self._figure("units_usable_bytes", "required_usable_bytes", bound_of="unit_usable_bytes")
+
+    @property
+    def reads(self) -> Figure:
+        """Read bandwidth of the narrowest known layer, where that of the storage is known."""
+        return self._figure("read_bandwidth_available", "read_bandwidth_needed")
+
+    @property
+    def writes(self) -> Figure:
+        """Write bandwidth of the narrowest known layer, where that of the storage is known."""
+        return self._figure("write_bandwidth_available", "write_bandwidth_needed")
+
+    def _figure(self, name: str, need: str, bound_of: str = "") -> Figure:
+        item, known, unit = self.results.get(name), self.answer.known, unit_of(need)
+        wanted = known.find(need)
+        needed = wanted is not None and bool(wanted.value)
+        if item is None:
+            return Figure(None, unit, needed)
+        return Figure(item.value, unit, needed, bool(bound_behind(known, bound_of)), _is_recalled(known.step(name)))
+
+    @property
+    def degraded_share(self) -> float | None:
+        """Reads with one failure domain down over the reads needed; None where that does not apply or is unknown."""
+        degraded, needed = self.results.get("degraded_read_bandwidth"), self.answer.known.find("read_bandwidth_needed")
+        if degraded is None or needed is None or not needed.value:
+            return None
+        given = {"amount_needed": degraded.value, "amount_available": needed.value}
+        return float(solve("shortfall_factor", given))
+
+    @property
+    def currency(self) -> str:
+        """The currency of the price."""
+        return self.priced.partition(",")[0]
 
     @property
     def tier_row(self) -> dict[str, Any]:
@@ -152,7 +237,8 @@ class Fit:
     def _chosen(self) -> dict[str, Any]:
         tiers = {"tier": self.label} if self.entry.tiers else {"drives": self.label}
         cost = {} if self.cost is None else {"monthly_cost": self.cost, "priced": self.priced}
-        return {**tiers, "decided_by": self.decided, **cost, "tiers": [*self.tiers], "ruled_out": self.ruled_out}
+        apart = {"beyond_installed": self.beyond_installed, "split": self.split, "ruled_out": self.ruled_out}
+        return {**tiers, "decided_by": self.decided, **cost, "tiers": [*self.tiers], **apart}
 
     @property
     def headroom(self) -> float | None:
@@ -183,6 +269,13 @@ class Fit:
         }
 
 
+def _is_recalled(step: Step) -> bool:
+    """Whether a value of the catalog that was not verified is among the inputs."""
+    if step.source is not None:
+        return step.source.origin == "catalog" and step.source.grade == "assumed"
+    return any(_is_recalled(inner) for inner in step.inputs)
+
+
 @dataclass(frozen=True)
 class Fits:
     """The answer of `fit`: systems by verdict, then by headroom.
@@ -211,7 +304,7 @@ class Fits:
     @cached_property
     def needed(self) -> dict[str, Quantity]:
         """The quantities of the need."""
-        known = self.systems[0].answer.known
+        known = self.systems[0].answer.known if self.systems else known_of(System(NOTHING), self.need)
         return known.results([*(name for name in REQUIRABLE if self.need.requires(name)), "io_bytes", "nodes", "gpus"])[0]
 
     @property
@@ -219,7 +312,7 @@ class Fits:
         """The warnings of the need, and those of a single system."""
         own = self.systems[0].answer.warnings if len(self.systems) == 1 else ()
         priced = dict.fromkeys(f"costs of a month in {one.priced}" for one in self.systems if one.cost is not None)
-        return (*self.need.notes, *self._in_place, *self._waiting, *priced, *own)
+        return (*self.need.notes, *self._in_place, *self._measured, *self._waiting, *priced, *own)
 
     @property
     def lines(self) -> tuple[LineStock, ...]:
@@ -227,14 +320,26 @@ class Fits:
         return lines_of_stock(self.need, self.stock) if self.stock else ()
 
     @property
+    def nothing_missing(self) -> str:
+        """What is said instead of systems where the storage in place leaves nothing missing; empty elsewhere."""
+        if not self.stock or any(one.missing for one in self.stock):
+            return ""
+        unknown = ", ".join(one.name.replace("_", " ") for one in self.stock if one.missing is None)
+        if not unknown:
+            return "Nothing is missing: the storage in place meets every need."
+        return f"Nothing is known to be missing. Not known of the storage in place: {unknown}."
+
+    @property
     def _in_place(self) -> tuple[str, ...]:
-        if not self.stock:
+        if not self.stock or self.nothing_missing:
             return ()
-        if not any(one.missing for one in self.stock):
-            unknown = [one.name.replace("_", " ") for one in self.stock if one.missing is None]
-            also = f", as far as known: {', '.join(unknown)} unknown" if unknown else ""
-            return (f"nothing is to be added to the storage in place{also}; systems are compared with the whole need",)
         return ("the need is what the storage in place leaves missing; its rates and capacities are added up",)
+
+    @property
+    def _measured(self) -> tuple[str, ...]:
+        """The paths that were measured, and for how many nodes that answers."""
+        found = ", ".join(one.entry.id for one in self.systems if one.entry.fixed == MEASURED)
+        return (f"{found}: measured from one machine, so it answers for one node",) if found else ()
 
     @property
     def _waiting(self) -> tuple[str, ...]:
@@ -249,6 +354,9 @@ class Fits:
     @property
     def unmet(self) -> str:
         """Why `--require` is not met; empty where every system named fits, or one of all of them."""
+        if self.nothing_missing:
+            unknown = any(one.missing is None for one in self.stock)
+            return self.nothing_missing if unknown else ""
         failed = [one for one in self.systems if one.fits is not True]
         if self.compared:
             return f"none of {len(failed)} systems is known to fit" if len(failed) == len(self.systems) else ""
@@ -263,6 +371,7 @@ class Fits:
             **({"existing": [one.to_dict() for one in self.lines]} if self.lines else {}),
         }
         sources = list({source["id"]: source for one in self.systems for source in one.answer.sources}.values())
+        body |= {"nothing_missing": self.nothing_missing} if self.nothing_missing else {}
         return envelope(self.command, body, catalog=self.catalog, sources=sources, warnings=self.warnings)
 
     def to_frame(self) -> pandas.DataFrame:
@@ -274,7 +383,8 @@ class Fits:
             | {name: one.results[name].value if name in one.results else None for name in RESULTS}
             for one in self.systems
         ]
-        return pandas.DataFrame(rows).set_index("storage")
+        columns = ["storage", "class", "fits", "bottleneck", *RESULTS]
+        return pandas.DataFrame(rows, columns=columns).set_index("storage")
 
 
 def _reason(one: Fit) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ingest.engine.messages import Message
 from ingest.engine.registry import check_value, solve, unit_of
@@ -40,6 +39,13 @@ PLAIN = {
 }
 
 
+class Listed(NamedTuple):
+    """An item of `storage.existing` as it is written, and its place for messages."""
+
+    place: str
+    item: Any
+
+
 @dataclass(frozen=True)
 class Need:
     """Read, write, capacity and metadata needs, and the machine that has them.
@@ -66,7 +72,7 @@ class Need:
     notes: tuple[str, ...] = ()
     pattern: str = ""
     lines: tuple[Requirement, ...] = ()
-    existing: tuple[Any, ...] = ()
+    existing: tuple[Listed, ...] = ()
 
     def requires(self, name: str) -> bool:
         """Whether the need includes a quantity."""
@@ -284,7 +290,8 @@ def _in_flight(conditions: Conditions) -> float | None:
     """Queue depth of one client: its threads, each with the outstanding I/Os that the line allows."""
     if conditions.queue_depth is None or not conditions.clients:
         return conditions.threads
-    return math.ceil(conditions.queue_depth / conditions.clients)
+    given = {"line_queue_depth": conditions.queue_depth, "line_clients": conditions.clients}
+    return float(solve("queue_depth_of_client", given))
 
 
 def _pattern(conditions: Conditions) -> str:

@@ -14,6 +14,7 @@ from ingest.engine.value import Input, assumed
 from ingest.errors import IngestError, brief, expected_one_of
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.text import one_line
+from ingest.units import parse
 
 #: field of a tier -> quantity
 OF_TIER = {
@@ -64,7 +65,6 @@ OFFERS = {
     ),
     "unit_io_per_second": ("tier_requests_ceiling", "tier_io_per_second", "tier_io_per_second_max"),
 }
-TIB = 2**40
 
 
 class Prices(NamedTuple):
@@ -80,10 +80,11 @@ class Prices(NamedTuple):
     date: datetime.date
     per_byte: Mapping[tuple[str, str], float]
 
-    def cost(self, service: str, tier: str, capacity: float) -> float | None:
-        """Price of a capacity for a month; None where the tier has none."""
+    def of(self, service: str, tier: str) -> dict[str, Input]:
+        """The price of a tier as an input; empty where the list has none."""
         price = self.per_byte.get((service, tier))
-        return None if price is None else price * capacity
+        note = f"{self.path}, {self.date}"
+        return {} if price is None else {"price_per_byte": Input(price, origin="user", note=note)}
 
 
 def read_prices(path: str | Path) -> Prices:
@@ -107,7 +108,7 @@ def read_prices(path: str | Path) -> Prices:
         for tier, price in _rows(tiers, f"{path}: prices: {service}"):
             if isinstance(price, bool) or not isinstance(price, (int, float)) or not 0 < price < float("inf"):
                 raise IngestError(f"{path}: prices: {service}: {tier}: found {brief(price)}, expected a price above 0")
-            found[service, tier] = price / TIB
+            found[service, tier] = parse(f"{price!r} 1/TiB", "1/B", f"{path}: prices: {service}: {tier}")
     return Prices(str(path), one_line(data["currency"]), date, found)
 
 

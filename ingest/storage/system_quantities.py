@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ingest.catalog.records import Storage, Value
+from ingest.catalog.records import Storage
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Option
 from ingest.engine.solver import Quantities
@@ -14,7 +14,6 @@ from ingest.engine.value import Input, assumed
 from ingest.errors import UsageError, expected_one_of
 from ingest.sizing.evidence_ladder import from_catalog, from_fields
 from ingest.storage.need import Need
-from ingest.units import display
 
 _DEFAULTS = {
     "fill_limit": (0.85, "no limit of this system is known: 15 % stay free for rebuilds and because full systems slow down"),
@@ -25,6 +24,7 @@ _DEFAULTS = {
     "degraded_share": (0.7, "at least 70 % of the reads are required with one failure domain down"),
     "cache_memory_share": (0.5, "training processes, data loaders and the system use the other half of the memory"),
     "stall_bridged_seconds": (1, "prefetching bridges a stall of 1 s"),
+    "units_plausible": (100, "more units than 100 are beyond doubt only where a larger installation is published"),
 }
 DEFAULTS: Mapping[str, Input] = {
     **{name: assumed(value, why, f"set.{name}") for name, (value, why) in _DEFAULTS.items()},
@@ -49,9 +49,11 @@ OF_UNIT = {
     "usable_bytes": "unit_usable_bytes",
     "raw_bytes": "unit_raw_bytes",
     "drives": "unit_drives",
+    "drive_bytes": "unit_drive_bytes",
     "failure_domains": "failure_domains",
     "units_min": "units_min",
     "units_max": "units_max",
+    "units_shown": "units_shown",
 }
 OF_CLIENT = {
     "client_read_bandwidth_shown": "client_bandwidth_per_node",
@@ -88,8 +90,8 @@ FOLLOWS = {
     "io_bytes": ("request_bytes_of_open",),
     "requests_in_flight_per_node": ("requests_in_flight_of_readers",),
 }
-#: What the user's own servers or drives are: the capacity that protection leaves of the raw one.
-OF_RAW = {"unit_usable_bytes": "unit_usable_of_raw"}
+#: capacity of a unit -> what its drives and their protection make of it
+OF_RAW = {"unit_raw_bytes": "unit_raw_of_drives", "unit_usable_bytes": "unit_usable_of_raw"}
 #: rate or capacity of a unit -> what its drives bound it by, where nothing is published of the unit
 BOUNDS = {
     "unit_usable_bytes": "unit_usable_bound",
@@ -111,19 +113,17 @@ NEUTRAL = {
 }
 
 
-def with_drives(entry: Storage, size: Value) -> Storage:
-    """The entry with drives of another size: raw and usable capacity grow with it."""
-    assert entry.drive_bytes is not None
-    share = size.value / entry.drive_bytes.value
-    note = f"with drives of {display(size.value, 'B', binary=False)}"
+def with_drives(entry: Storage, choice: str) -> Storage:
+    """The entry with another size of drive on offer, and the capacity and files that are published for that size.
 
-    def scaled(item: Value | None) -> Value | None:
-        return None if item is None else item._replace(value=item.value * share, low=None, high=None, note=note)
-
-    raw = scaled(entry.raw_bytes)
-    if raw is None and entry.drives is not None:
-        raw = size._replace(value=size.value * entry.drives.value, note=note)
-    return changed(entry, drive_bytes=size, raw_bytes=raw, usable_bytes=scaled(entry.usable_bytes))
+    Where nothing is published for it, raw capacity follows from the drives, and usable capacity from its published share.
+    """
+    size = entry.drive_choices[choice]
+    usable, files = entry.usable_by_drive.get(choice), entry.files_by_drive.get(choice)
+    if entry.drive_bytes is not None and size.value == entry.drive_bytes.value:
+        return changed(entry, drive_bytes=size, usable_bytes=usable or entry.usable_bytes, files_max=files or entry.files_max)
+    kept = {} if entry.files_by_drive == {} else {"files_max": files}
+    return changed(entry, drive_bytes=size, raw_bytes=None, usable_bytes=usable, **kept)
 
 
 class System(NamedTuple):
@@ -212,8 +212,10 @@ def _bound(known: Quantities, need: Need) -> None:
 
 
 def reads_at_random(known: Quantities, need: Need) -> bool:
-    """Whether the reads move the heads of disks: random ones, and small ones of which nothing is known."""
-    return need.pattern == "random" or (not need.pattern and reads_small(known))
+    """Whether the reads move the heads of disks: random ones, and those up to 1 MiB of which nothing else is known."""
+    if need.pattern or known.find("io_bytes") is None:
+        return need.pattern == "random"
+    return known.value("io_bytes") <= known.value("request_bytes_max")
 
 
 def opens_only_shown(entry: Storage, known: Quantities) -> bool:

@@ -48,6 +48,7 @@ DRIVE_PARTS = {
 }
 #: count of clients or local drives -> the need that decides it
 CLIENT_PARTS = {"clients_for_read": "read_bandwidth_needed", "clients_for_write": "write_bandwidth_needed"}
+UNKNOWN_DOMAINS = "the failure domains of a unit are not known"
 #: a system is described by its drives where one of these is given
 OF_A_DRIVE = ("drive_bytes", "drive_read_bandwidth", "drive_write_bandwidth")
 
@@ -72,13 +73,12 @@ def count_units(known: Quantities, need: Need, entry: Storage, units: float | No
 
 def _size_units(known: Quantities, need: Need, entry: Storage, units: float | None, spare: Spare) -> str:
     """Count units of a system; a part of the need whose rate per unit is unknown does not count, its layer stays unjudged."""
-    _plan_spare(known, entry, spare)
-    separate = has_metadata_servers(entry)
-    if separate:
+    _plan_spare(known, spare)
+    if has_metadata_servers(entry):
         _settle(known, need, METADATA_PARTS)
-    excluded = _not_counted(entry, known, separate)
-    if not spare.judged:
-        why = "reads with one failure domain down are not required"
+    excluded = _not_counted(entry, known)
+    if not spare.judged or known.find("failed_units") is None:
+        why = UNKNOWN_DOMAINS if spare.judged else "reads with one failure domain down are not required"
         excluded |= dict.fromkeys(("units_for_degraded", "units_for_degraded_requests"), why)
     for part, why in excluded.items():
         known.give_default(part, Input(0, grade="zero", note=why))
@@ -103,22 +103,24 @@ class Spare(NamedTuple):
     share: float | None = None
 
 
-def _plan_spare(known: Quantities, entry: Storage, spare: Spare) -> None:
-    if entry.failure_domains is None:
-        known.give_default("failure_domains", Input(1).by_default("one unit is one failure domain", "set.failure_domains"))
-    known.choose("failed_units", "failed_units_of_domains")
-    if spare.kept:
+def _plan_spare(known: Quantities, spare: Spare) -> None:
+    """The share of a unit that may fail; where its failure domains are unknown no spare is counted, and the loss is open."""
+    failed = known.find("failed_units")
+    if spare.kept and failed is not None:
         known.choose("spare_units", "failed_units")
     else:
-        known.give_default("spare_units", Input(0, grade="zero", note="no spare is asked for"))
+        why = UNKNOWN_DOMAINS if spare.kept else "no spare is asked for"
+        known.give_default("spare_units", Input(0, grade="zero", note=why))
     if spare.share is not None:
         known.give({"degraded_share": Input(spare.share, origin="user")})
 
 
-def _not_counted(entry: Storage, known: Quantities, separate: bool) -> dict[str, str]:
+def _not_counted(entry: Storage, known: Quantities) -> dict[str, str]:
     """Needs that do not decide the number of units, and why."""
-    if separate:
-        return dict.fromkeys(("units_for_opens", "units_for_creates"), "metadata servers open and create files")
+    if has_metadata_servers(entry):
+        # A rate that nobody publishes of a metadata server is not counted as none.
+        served = {f"units_for_{what}" for what in METADATA_RATES if of_metadata_servers(entry, known, what)}
+        return dict.fromkeys(sorted(served), "metadata servers open and create files")
     shown = opens_only_shown(entry, known)
     return {"units_for_opens": "a rate demonstrated in one run is not a limit to size by"} if shown else {}
 
@@ -134,6 +136,15 @@ def _choose_units(known: Quantities, entry: Storage, units: float | None) -> Non
         known.choose("units", "units_required")
     else:
         known.give({"units": Input(1).by_default("one unit, because no need determines the number")})
+
+
+#: what metadata servers do -> the rate of one of them
+METADATA_RATES = {"opens": "opens_per_metadata_server", "creates": "creates_per_metadata_server"}
+
+
+def of_metadata_servers(entry: Storage, known: Quantities, what: str) -> bool:
+    """Whether separate metadata servers do this at a known rate."""
+    return has_metadata_servers(entry) and METADATA_RATES[what] in known.given
 
 
 def has_metadata_servers(entry: Storage) -> bool:

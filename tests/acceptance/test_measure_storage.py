@@ -11,9 +11,11 @@ from conftest import COMMAND, clean_environment, default_signals
 
 import ingest
 from ingest.acceptance.fio_runner import SIGNALS, FioRun, Point, _own_folder, _takes_direct
-from ingest.acceptance.path_benchmark import knee_of, supported_gpus
+from ingest.acceptance.path_benchmark import PathBenchmark, knee_of, supported_gpus
 from ingest.acceptance.test_spec import Observed
 from ingest.errors import IngestError, UsageError
+from ingest.reports.page import as_text
+from ingest.reports.pages.acceptance import measured_page
 
 needs_fio = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 SHORT = {"size": "8 MiB", "runtime": "1 s", "threads": 2}
@@ -104,7 +106,7 @@ def swept(tmp_path_factory):
 def test_a_sweep_measures_every_size_with_every_number_of_threads(swept):
     points = [(row["io_size"], row["threads"]) for row in swept.rows]
     assert points == [(size, threads) for size in (4096, 2**20) for threads in (1, 2, 4)]
-    assert [row["knee"] for row in swept.rows].count(True) == 2
+    assert [row["knee"] for row in swept.rows].count(True) == sum(swept.bent.values())
     for size, knee in swept.knees.items():
         best = max(row["read_bandwidth"] for row in swept.rows if row["io_size"] == size)
         assert knee.read.rate >= 0.9 * best
@@ -119,7 +121,7 @@ def test_a_sweep_measures_every_size_with_every_number_of_threads(swept):
 def test_a_sweep_is_a_picture_and_its_result_an_entry(run, monkeypatch, swept, tmp_path):
     monkeypatch.setattr("ingest.cli.measure_storage.measure_storage", lambda *_, **__: swept)
     out = run("measure-storage", ".").out
-    assert out.count("knee") == 2 + 1
+    assert out.count("no knee up to 4 threads: measure with more") == list(swept.bent.values()).count(False)
     bars = [line.split()[1] for line in out.splitlines() if "█" in line]
     assert len(bars) == 6
     assert max(len(bar) for bar in bars) == 24
@@ -131,13 +133,36 @@ def test_a_sweep_is_a_picture_and_its_result_an_entry(run, monkeypatch, swept, t
     assert client.holds is True
 
 
-def test_one_point_is_its_own_knee_and_the_fewest_threads_win():
-    def point(threads, rate):
-        load = Observed("read", "read", rate, "B/s", io_bytes=4096)
-        return Point(FioRun(2**20, 1, 4096, threads), load, load)
+def points(**rates):
+    """The points of a sweep, by number of threads."""
 
-    assert knee_of([point(4, 10.0)]).run.threads == 4
-    assert knee_of([point(1, 5.0), point(2, 9.1), point(4, 10.0), point(8, 9.9)]).run.threads == 2
+    def load(operation, rate):
+        return Observed(operation, operation, rate, "B/s", io_bytes=4096)
+
+    runs = {FioRun(2**20, 1, 4096, int(name[1:])): rate for name, rate in rates.items()}
+    return tuple(Point(run, load("read", rate), load("write", rate)) for run, rate in runs.items())
+
+
+def test_one_point_is_its_own_knee_and_the_fewest_threads_win():
+    assert knee_of(points(t4=10.0)).run.threads == 4
+    assert knee_of(points(t1=5.0, t2=9.1, t4=10.0, t8=9.9)).run.threads == 2
+
+
+@pytest.mark.parametrize(
+    ("rates", "knee"),
+    [
+        ({"t1": 1.0, "t2": 2.0, "t4": 4.0}, None),
+        ({"t1": 1.0, "t2": 3.59, "t4": 4.0}, None),
+        ({"t1": 1.0, "t2": 3.61, "t4": 4.0}, 2),
+        ({"t4": 4.0}, None),
+    ],
+)
+def test_a_curve_that_has_not_bent_has_no_knee(rates, knee):
+    measured = PathBenchmark("/mnt", points(**rates), True, 10**12, (), None)
+    assert [row["threads"] for row in measured.rows if row["knee"]] == ([] if knee is None else [knee])
+    page = as_text(measured_page(measured))
+    assert ("no knee up to 4 threads: measure with more" in page) is (knee is None and len(rates) > 1)
+    assert measured.chosen.run.threads == (knee or 4)
 
 
 def _measuring(storage):

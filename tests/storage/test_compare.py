@@ -21,7 +21,33 @@ def test_the_surveyed_systems_answer_every_question_of_behaviour():
 
 def test_every_fact_has_a_source_or_says_that_it_is_unknown():
     for fact in catalog.compare(SURVEYED).facts:
-        assert (fact.source and fact.grade) or fact.text.startswith("unknown: ")
+        assert (fact.source and fact.grade) or fact.text == "unknown" or fact.text.startswith("unknown: ")
+
+
+def test_what_is_unknown_has_a_row_of_its_own():
+    found = catalog.compare(SURVEYED)
+    for name in ("hdfs", "cockroachdb"):
+        assert found.results[name]["writes"] == ("unknown",)
+    attributes = dict.fromkeys(fact.attribute for fact in found.facts if fact.attribute != "verdict")
+    assert all(set(found.results[name]) >= set(attributes) for name in SURVEYED)
+    assert [(one.id, one.latency, one.of_threads) for one in found.budgets if one.id != "lustre"] == [
+        (name, None, None) for name in SURVEYED[1:]
+    ]
+
+
+def test_a_system_is_compared_once(write_entry):
+    assert [one.id for one in catalog.compare(["ceph", "lustre", "ceph"]).entries] == ["ceph", "lustre"]
+    folder = write_entry("storage", "ceph", "name: mine\nfamily: software\nscaling_unit: node\n")
+    other = next(folder.rglob("ceph.yaml"))
+    with pytest.raises(UsageError, match="its id ceph is that of"):
+        catalog.compare(["ceph", str(other)])
+
+
+@pytest.mark.parametrize("form", ["table", "markdown"])
+def test_no_row_is_longer_than_a_page_is_wide(run, form):
+    out = run("catalog", "compare", *SURVEYED, "netapp-beegfs-ef600", "--format", form).out
+    assert max(map(len, out.splitlines())) <= 180
+    assert "to a parallel file system or to local drives" in " ".join(out.split())
 
 
 def test_a_latency_budget_gives_the_reads_of_one_thread_and_of_all():

@@ -37,13 +37,31 @@ def test_a_bound_lowers_the_rate_and_the_headroom_shown():
     assert too_much.fits is False
 
 
+@pytest.mark.parametrize(("size", "per_disk"), [(10**6, 60e6), (2**20, 60e6), (2**20 + 1, None)])
+def test_reads_up_to_one_mebibyte_of_unknown_order_are_taken_as_random(size, per_disk):
+    found = ingest.fit(read_bandwidth="1 GB/s", io_size=size, storage="dell-beegfs-me4084").systems[0]
+    assert found.fits is (None if per_disk else True)
+    known = found.answer.known.find("unit_io_per_second")
+    assert (known is None) is (per_disk is None)
+    assert known is None or known.value * size == pytest.approx(84 * per_disk)
+
+
 def test_reads_in_sequence_are_those_published():
     found = asked_of("frontier-orion-hdd", "sequential", read_bandwidth="3 TB/s", io_size="1 MiB")
     assert found.fits is True
     assert found.results["read_bandwidth_available"].value == 5.5e12
 
 
-@pytest.mark.parametrize(("pattern", "size", "holds"), [("random", "1 MiB", None), ("", "16 KiB", None), ("", "1 MiB", True)])
+@pytest.mark.parametrize(
+    ("pattern", "size", "holds"),
+    [
+        ("random", "2 MiB", None),
+        ("", "16 KiB", None),
+        ("", "1 MiB", None),
+        ("", 2**20 + 1, True),
+        ("sequential", "1 MiB", True),
+    ],
+)
 def test_a_tier_of_disks_is_not_credited_with_random_reads(pattern, size, holds):
     asked = {"read_bandwidth": "1 GB/s", "capacity": "1 PB", "io_size": size}
     found = asked_of("fsx-lustre", pattern, **asked)

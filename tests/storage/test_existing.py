@@ -1,12 +1,16 @@
 """Storage in place and the network between: need, have and missing of every line, and the fabric as a layer."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 import ingest
+from ingest.catalog.store import Catalog
 from ingest.errors import IngestError
+from ingest.storage.fit import fit_need
+from ingest.storage.need import Listed, Need, from_numbers
 
 SITE = (Path(__file__).parents[2] / "examples" / "hpc-128-nodes.yaml").read_text(encoding="utf-8")
 MEASURED = {
@@ -61,12 +65,28 @@ def test_fit_proposes_what_to_add_and_not_the_whole(site):
 
 def test_what_is_enough_says_so(site):
     found = ingest.fit(site("  existing: [{system: ddn-ai400x2, units: 40}]\n"), storage="ddn-ai400x2t")
-    assert any("nothing is to be added" in line for line in found.warnings)
+    assert found.nothing_missing.startswith("Nothing is known to be missing. Not known of the storage in place:")
+    assert "opens per second needed" in found.nothing_missing
+    assert found.systems == ()
+    assert found.to_dict()["nothing_missing"] == found.nothing_missing
+    assert len(found.to_frame()) == 0
+    assert found.unmet == found.nothing_missing
     assert all(one.missing in (0, None) for one in found.lines)
 
 
+@pytest.mark.parametrize(("units", "proposed"), [(5, False), (4, True)])
+def test_systems_are_proposed_only_where_something_is_missing(units, proposed):
+    # An appliance reads 103.83 GB/s: 4 of them 415.3, 5 of them 519.2.
+    in_place = Listed("storage.existing.0", {"system": "ddn-ai400x2t", "units": units})
+    found = fit_need(Need("reads", from_numbers(read_bandwidth="500 GB/s"), existing=(in_place,)), ["ddn-ai400x2"], Catalog())
+    assert [one.entry.id for one in found.systems] == (["ddn-ai400x2"] if proposed else [])
+    assert found.nothing_missing == ("" if proposed else "Nothing is missing: the storage in place meets every need.")
+    assert found.unmet == ""
+    assert found.needed["read_bandwidth_needed"].value == pytest.approx(500e9 - 4 * 103.83e9 if proposed else 500e9)
+
+
 def test_several_systems_add_up_and_what_is_unknown_leaves_at_least(site):
-    found = ingest.fit(site("  existing: [{system: ddn-ai400x2, units: 4}, gpfs-client]\n"), storage="ddn-ai400x2t")
+    found = ingest.fit(site("  existing: [{system: ddn-ai400x2, units: 4}, vast-ebox]\n"), storage="ddn-ai400x2t")
     reads = next(one for one in found.lines if one.id == "R-READ-03")
     assert (reads.have, reads.at_least) == (4 * 90e9, True)
 
@@ -88,17 +108,70 @@ def test_a_measured_path_is_storage_in_place_and_a_system(site, tmp_path):
 @pytest.mark.parametrize(
     ("existing", "message"),
     [
-        ("[{units: 4}]", "storage.existing: expected `system`"),
+        ("[{units: 4}]", "storage.existing.0: found neither, expected `system`"),
         ("[{system: ddn-ai400x2, units: 0}]", "units: found 0"),
         ("[{sistem: ddn-ai400x2}]", "unknown key 'sistem'"),
         ("[ddn-ai400]", "unknown storage 'ddn-ai400'"),
         ("[nothing.json]", "nothing.json"),
+        ("[ddn-ai400x2, prot-rep3]", r"site.yaml:51: storage.existing.1: prot-rep3 is a scheme, .*expected the system"),
+        ("[lustre]", "lustre is software: measure its path"),
+        ("[nvme-gen4]", "nvme-gen4 is a part of a system: expected the system"),
+        ("[gpfs-client]", "gpfs-client is a path to storage: expected the storage behind it"),
+        ("[superpod-h100-best]", "guidance: expected the system bought by it"),
+        ("[{system: ddn-ai400x2, units: .nan}]", r"site.yaml:51: storage.existing.0.units: found nan, expected a whole number"),
+        ("[{system: ddn-ai400x2, units: .inf}]", "storage.existing.0.units: found inf, expected a whole number"),
+        ("[{system: ddn-ai400x2, units: 2.5}]", "storage.existing.0.units: found 2.5, expected a whole number"),
+        ("[{system: aurora-daos, units: 2}]", "units: found 2, expected 1: aurora-daos exists once"),
+        ("[{system: ddn-ai400x2, measured: a.json}]", "found both, expected `system`"),
+        ("[{measured: a.json, units: 2}]", "storage.existing.0.units: not used by a measured path, expected measured"),
+        ("[{system: ddn-ai400x2, tier: fast}]", "storage.existing.0.tier: not used by ddn-ai400x2, expected system and units"),
+        ("[fsx-lustre]", "storage.existing.0.tier: missing, expected a tier of fsx-lustre"),
+        ("[{system: fsx-lustre, tier: persistent-250}]", "found 'persistent-250', .*did you mean 'persistent-"),
+        ("[{system: fsx-lustre, tier: persistent-2-250}]", "capacity: missing, expected the capacity provisioned"),
+        ("[{system: fsx-lustre, tier: persistent-2-250, units: 2}]", "units: not used by fsx-lustre, a service"),
+        ("[{system: fsx-lustre, tier: persistent-2-250, capacity: 1 TB}]", "found '1 TB', expected a capacity from 2.577 TB"),
+        ("[{system: filestore, tier: zonal-large, capacity: 1 PB}]", "found '1 PB', expected a capacity from .* to 110 TB"),
+        ("[{system: fsx-lustre, tier: persistent-2-250, capacity: .inf}]", "capacity: found inf, expected a"),
+        ("[{system: fsx-lustre, tier: persistent-2-250, capacity: 3 GB/s}]", "capacity: '3 GB/s' is in B/s, expected B"),
         ("ddn-ai400x2", "expected a list"),
     ],
 )
 def test_storage_in_place_that_cannot_be_read_is_refused(site, existing, message):
     with pytest.raises(IngestError, match=message):
         ingest.fit(site(f"  existing: {existing}\n"), storage="lustre")
+
+
+@pytest.mark.parametrize(
+    ("asked", "fits"),
+    [
+        ({"read_bandwidth": "11.9 GB/s"}, True),
+        ({"read_bandwidth": "12.1 GB/s"}, None),
+        ({"read_bandwidth": "12.1 GB/s", "nodes": 1}, False),
+        ({"read_bandwidth": "11.9 GB/s", "write_bandwidth": "5.1 GB/s"}, None),
+        ({"read_bandwidth": "11.9 GB/s", "write_bandwidth": "4.9 GB/s", "capacity": "840 TB"}, True),
+        ({"read_bandwidth": "11.9 GB/s", "capacity": "860 TB"}, False),
+    ],
+)
+def test_a_measured_path_answers_for_the_one_machine_it_was_measured_from(tmp_path, asked, fits):
+    result = tmp_path / "result.json"
+    result.write_text(json.dumps(MEASURED))
+    found = ingest.fit(**asked, storage=str(result))
+    (path,) = found.systems
+    assert path.fits is fits
+    assert any("measured from one machine" in line for line in found.warnings)
+    if fits is None:
+        assert re.search(r"one machine measured (12|5) GB/s; measure from .* machines at once", path.question)
+
+
+def test_a_tier_in_place_delivers_what_its_capacity_buys(site):
+    tier = "{system: fsx-lustre, tier: persistent-2-250, capacity: 480 TiB}"
+    found = ingest.fit(site(f"  existing: [{tier}]\n"), storage="ddn-ai400x2t")
+    lines = {one.id: one for one in found.lines}
+    # 480 TiB × 250 MB/s of each TiB.
+    assert lines["R-READ-03"].have == pytest.approx(480 * 250e6)
+    assert lines["R-READ-03"].missing == pytest.approx(lines["R-READ-03"].need - 120e9)
+    assert lines["R-CAP-03"].have == 480 * 2**40
+    assert found.needed["read_bandwidth_needed"].value == pytest.approx(lines["R-READ-03"].missing)
 
 
 def test_another_json_is_no_measured_path(tmp_path):

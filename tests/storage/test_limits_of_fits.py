@@ -4,7 +4,8 @@ import pytest
 
 import ingest
 from ingest.storage import data_path
-from ingest.storage.data_path import NIC, READS, WRITES, LayerVerdict, bottleneck, verdict
+from ingest.storage.data_path import LayerVerdict, bottleneck, verdict
+from ingest.storage.layers import NIC, READS, WRITES
 
 
 def verdict_at(rate):

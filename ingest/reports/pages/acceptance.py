@@ -127,7 +127,7 @@ def measured_page(answer: PathBenchmark) -> Page:
     trial = answer.fio_run
     threads = f"{trial.threads} threads, {display(trial.io_bytes, 'B')} each, {display(trial.bytes, 'B')} of files"
     how = (
-        threads if len(answer.points) == 1 else f"at the knee of the largest requests: {threads}",
+        threads if len(answer.points) == 1 else f"at the {_point(answer)} of the largest requests: {threads}",
         "random reads, sequential writes" + (", direct I/O" if answer.direct else ", through the page cache"),
     )
     fed = tuple(
@@ -149,10 +149,16 @@ BAR = 24
 
 def _sweeps(answer: PathBenchmark) -> tuple[Section, ...]:
     """A picture of the reads for each size of request: a bar per number of threads, and the knee."""
-    return tuple(_sweep(size, [row for row in answer.rows if row["io_size"] == size]) for size in answer.sizes)
+    return tuple(
+        _sweep(size, [row for row in answer.rows if row["io_size"] == size], answer.bent[size]) for size in answer.sizes
+    )
 
 
-def _sweep(size: int, rows: Sequence[Mapping[str, Any]]) -> Section:
+def _point(answer: PathBenchmark) -> str:
+    return "knee" if answer.bent[answer.sizes[-1]] else "most threads"
+
+
+def _sweep(size: int, rows: Sequence[Mapping[str, Any]], bent: bool) -> Section:
     best = max(row["read_bandwidth"] for row in rows)
     shown = tuple(
         (
@@ -167,7 +173,9 @@ def _sweep(size: int, rows: Sequence[Mapping[str, Any]]) -> Section:
         for row in rows
     )
     heads = ("threads", "reads", "", "IOPS", "latency", "writes", "")
-    return Section(f"Requests of {display(size, 'B')}", heads, shown)
+    most = max(row["threads"] for row in rows)
+    straight = () if bent or len(rows) == 1 else (f"no knee up to {most} threads: measure with more",)
+    return Section(f"Requests of {display(size, 'B')}", heads, shown, straight)
 
 
 #: Margins above this share are shown as "over".

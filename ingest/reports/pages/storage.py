@@ -2,39 +2,43 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ingest.engine.registry import unit_of
 from ingest.reports.labels import capitalised, plain
 from ingest.reports.page import Page, Section, assumptions_section, page_of, sources_section
-from ingest.storage.fit_result import SO_FAR, UNKNOWN, VERDICTS
+from ingest.storage.fit_result import MISFIT, SO_FAR, UNKNOWN, VERDICTS
 from ingest.units import display
 
 if TYPE_CHECKING:
-    from ingest.sizing.catalog_commands import CatalogComparison
+    from ingest.sizing.catalog_commands import CatalogComparison, Fact
     from ingest.storage.data_path import LayerVerdict
     from ingest.storage.existing import LineStock
-    from ingest.storage.fit_result import Fit, Fits
+    from ingest.storage.fit_result import Figure, Fit, Fits
 
 HOLDS = {True: "yes", None: "unknown", False: "NO"}
-#: Layers are shown for at most this many systems.
+#: Layers are shown for at most this many systems, unless details are asked for.
 MOST_IN_FULL = 4
-COLUMNS = ("storage", "headroom", "bottleneck", "units", "one down", "per month", "reads", "writes", "known", "class")
-#: of these columns, those that a narrow terminal leaves out
-SPARE = ("reads", "writes", "known", "class")
+#: Systems of one verdict that are shown as rows unless details are asked for, and of which the question is written out.
+MOST_ROWS, MOST_ASKED = 15, 5
+COLUMNS = ("#", "system", "units", "usable", "reads", "writes", "with", "decides", "1 down", "per month", "ask")
+#: of these columns, those that a narrow terminal shows below each row
+FOLDED = ("with", "decides", "1 down", "per month", "ask")
 #: Factor from which tenths are omitted.
 MANY = 20
-TITLES = {SO_FAR: "Fits as far as known", UNKNOWN: "Ask these: no figures that decide are published"}
-#: Rates of storage, of which an unknown one is shown as such.
-NEEDS = {"read_bandwidth_available": "read_bandwidth_needed", "write_bandwidth_available": "write_bandwidth_needed"}
+#: Shares below this one are shown as such.
+LEAST_SHARE = 1e-4
+TITLES = {SO_FAR: "Fits as far as known", UNKNOWN: "What nobody has published: ask these"}
+RECALLED = "* recalled or from vendor material, not verified"
 
 
-def fits_page(found: Fits) -> Page:
-    """The comparison of all systems, by verdict; layers and results of each where few were asked for."""
+def fits_page(found: Fits, in_full: bool = False) -> Page:
+    """The comparison of all systems, by verdict; layers and results of each where few were asked for, or all in full."""
     needed = tuple((plain(name), display(item.value, item.unit)) for name, item in found.needed.items())
-    sections = [Section("Needed", ("", ""), needed), _in_place(found), *_by_verdict(found)]
-    if len(found.systems) <= MOST_IN_FULL:
+    sections = [Section("Needed", ("", ""), needed), _in_place(found), *_by_verdict(found, in_full)]
+    if in_full or len(found.systems) <= MOST_IN_FULL:
         for one in found.systems:
             sections += _in_full(one)
     return page_of(f"Storage for {found.need.title}", sections, _table(found))
@@ -53,7 +57,8 @@ def _in_place(found: Fits) -> Section:
         (one.id, one.priority, shown(one.need, one.unit), shown(one.have, one.unit, one.at_least), _missing(one, shown))
         for one in found.lines
     )
-    return Section("Storage in place", ("line", "priority", "need", "have", "missing"), rows)
+    said = (found.nothing_missing,) if found.nothing_missing else ()
+    return Section("Storage in place", ("line", "priority", "need", "have", "missing"), rows, said)
 
 
 def _missing(one: LineStock, shown: Callable[[float | None, str], str]) -> str:
@@ -62,85 +67,116 @@ def _missing(one: LineStock, shown: Callable[[float | None, str], str]) -> str:
     return f"at most {text}" if one.at_least and one.missing else text
 
 
-def _by_verdict(found: Fits) -> Iterator[Section]:
+def _by_verdict(found: Fits, in_full: bool) -> Iterator[Section]:
+    """A table of each verdict, with the same columns in all; unknown systems as a list of their questions."""
+    ranks = {one.entry.id: str(number) for number, one in enumerate(found.systems, 1) if one.verdict not in (UNKNOWN, MISFIT)}
+    shown = {one.entry.id: (ranks.get(one.entry.id, "–"), *_row(one)) for one in found.systems}
+    used = [number for number, name in enumerate(COLUMNS) if name not in FOLDED or any(row[number] for row in shown.values())]
+    columns = tuple(COLUMNS[number] for number in used)
     for verdict in VERDICTS:
         alike = [one for one in found.systems if one.verdict == verdict]
         if not alike:
             continue
-        title = f"{TITLES.get(verdict, verdict[0].upper() + verdict[1:])} ({len(alike)})"
+        title = f"{TITLES.get(verdict, capitalised(verdict))} ({len(alike)})"
+        if verdict == UNKNOWN:
+            yield Section(title, lines=_questions(alike, in_full))
+            continue
         ranked = [one for one in alike if not one.ruled_out]
-        columns, rows = ((), ()) if verdict == UNKNOWN else _filled(COLUMNS, [_row(one) for one in ranked])
-        spare = sum(name in SPARE for name in columns)
-        asked = _questions(alike)
-        out = tuple(f"{one.entry.id}: {one.ruled_out}" for one in alike if one.ruled_out)
-        yield Section(title, columns, rows, () if rows else asked + out, spare)
-        if rows:
-            yield Section("", lines=out)
-            yield Section("The one question to ask", lines=asked)
+        most = len(ranked) if in_full or verdict != SO_FAR else MOST_ROWS
+        rows = [shown[one.entry.id] for one in ranked[:most]]
+        table = tuple(tuple(row[number] for number in used) for row in rows)
+        yield Section(title, columns, table, folded=sum(name in FOLDED for name in columns))
+        if any("*" in cell for row in rows for cell in row):
+            yield Section("", lines=(RECALLED,))
+        if verdict == SO_FAR:
+            asked = alike if in_full else alike[:MOST_ASKED]
+            yield Section("The one question to ask", lines=tuple(f"{one.entry.id}: {one.question}" for one in asked))
+            yield Section(
+                f"{len(ranked[most:])} more, by the question to ask (rows with -v)", lines=_questions(ranked[most:], False)
+            )
+        ruled_out = (f"{one.entry.id}: {one.ruled_out}" for one in alike if one.ruled_out)
+        yield Section("", lines=(*_sized_apart(alike), *ruled_out))
 
 
-def _questions(alike: Sequence[Fit]) -> tuple[str, ...]:
+def _sized_apart(alike: Sequence[Fit]) -> Iterator[str]:
+    """Systems that take more units than anybody has published, and services that take several file systems."""
+    beyond = [f"{one.entry.id} ({one.units_beyond:,})" for one in alike if one.units_beyond]
+    split = [f"{one.entry.id} ({one.file_systems:,} × {one.label})" for one in alike if one.split]
+    if beyond:
+        yield f"Beyond any published installation (units): {', '.join(beyond)}"
+    if split:
+        yield f"Only as several file systems that share the need: {', '.join(split)}"
+
+
+def _questions(alike: Sequence[Fit], in_full: bool) -> tuple[str, ...]:
     """The question to ask of each; of many systems those with the same one share a line."""
     asked = [one for one in alike if one.question]
-    if len(alike) <= MOST_IN_FULL:
+    if in_full or len(alike) <= MOST_IN_FULL:
         return tuple(f"{one.entry.id}: {one.question}" for one in asked)
     shared: dict[str, list[str]] = {}
     for one in asked:
-        assert one.asked is not None
-        what = "latency of small reads" if one.asked.waits else one.asked.layer.name
-        shared.setdefault(what, []).append(one.entry.id)
-    return tuple(f"{what}: {', '.join(ids)}" for what, ids in shared.items())
+        shared.setdefault(_asked(one), []).append(one.entry.id)
+    return tuple(f"{capitalised(what)}: {', '.join(ids)}" for what, ids in shared.items())
 
 
-def _filled(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """The columns that are not empty."""
-    kept = [number for number in range(len(columns)) if any(row[number] for row in rows)]
-    return tuple(columns[number] for number in kept), tuple(tuple(row[number] for number in kept) for row in rows)
+def _asked(one: Fit) -> str:
+    """The question in few words."""
+    if one.asked is None or not one.question:
+        return ""
+    if one.asked.waits:
+        return "latency of small reads"
+    if one.asked.unsure:
+        return "largest size on sale"
+    asked = one.asked.layer.asked.removeprefix("Sustained ")
+    return asked if asked.isupper() else asked[0].lower() + asked[1:]
 
 
 def _row(one: Fit) -> tuple[str, ...]:
-    rates = (_rate(one, name) for name in NEEDS)
-    known = "" if one.fits is not None else f"{one.share_known * 100:.0f} %"
-    cost = "" if one.cost is None else f"{one.cost:,.0f}"
-    numbers = (_units(one), _one_down(one), cost, *rates, known)
-    return (one.entry.id, _room(one.narrow), one.bottleneck, *numbers, one.entry.family)
+    decided = one.decided.partition(":")[0].removesuffix(" decides").removesuffix(" decide") or one.bottleneck
+    cost = "" if one.cost is None else f"{one.cost:,.0f} {one.currency}"
+    figures = (_figure(one.usable), _figure(one.reads), _figure(one.writes))
+    return (one.entry.id, _units(one), *figures, one.label, _failing(one) or decided, _one_down(one), cost, _asked(one))
 
 
-def _rate(one: Fit, name: str) -> str:
-    """A rate of the storage, in place of which no rate of the clients' network is shown."""
-    item = one.results.get(name)
-    if item is None:
-        needed = one.answer.known.find(NEEDS[name])
-        return "unknown" if needed is not None and needed.value else ""
-    return display(item.value, item.unit, binary=False)
+def _failing(one: Fit) -> str:
+    """The layer that does not hold, with what it provides and what is needed."""
+    if one.fits is not False or one.narrow is None:
+        return ""
+    return f"{one.bottleneck}: {one.narrow.shown} of {one.narrow.needed}"
+
+
+def _figure(figure: Figure) -> str:
+    """A figure with its mark: a bound, or a value that is only recalled."""
+    if figure.value is None:
+        return "unknown" if figure.needed else "–"
+    text = display(figure.value, figure.unit, binary=False, digits=3)
+    return f"{'≤' if figure.at_most else ''}{text}{'*' if figure.recalled else ''}"
 
 
 def _one_down(one: Fit) -> str:
     """The reads with one failure domain down, as a share of the need."""
-    degraded, needed = one.results.get("degraded_read_bandwidth"), one.answer.known.find("read_bandwidth_needed")
-    if degraded is None or needed is None or not needed.value:
+    share = one.degraded_share
+    if share is None:
         return ""
-    share = degraded.value / needed.value
     return f"{share * 100:.0f} %" if share < MANY else "ample"
 
 
 def _units(one: Fit) -> str:
-    """The units required, next to those available where they differ; of a service the tier and its capacity."""
+    """The units required, next to those available where they differ; of a service its capacity."""
     capacity, units = one.results.get("tier_capacity"), one.results.get("units_required")
     if capacity is not None:
-        return f"{display(capacity.value, 'B', binary=False)} of {one.label}"
+        return display(capacity.value, "B", binary=False, digits=3)
     if units is None:
         return ""
-    least = "≥ " if any(line.startswith("units_required") for line in one.answer.warnings) else ""
+    least = "≥" if any(line.startswith("units_required") for line in one.answer.warnings) else ""
     at_hand = one.results.get("units")
-    drives = f", {one.label}" if one.label else ""
     required = f"{least}{display(units.value, '1')}"
     if at_hand is None or at_hand.value == units.value:
-        return f"{required} × {one.entry.scaling_unit}{drives}"
+        return f"{required} × {one.entry.scaling_unit}"
     available = display(at_hand.value, "1")
     if at_hand.value > units.value:
-        return f"{required} of {available} × {one.entry.scaling_unit}{drives}"
-    return f"{required} × {one.entry.scaling_unit}{drives}, {available} available"
+        return f"{required} of {available} × {one.entry.scaling_unit}"
+    return f"{required} × {one.entry.scaling_unit}, {available} available"
 
 
 def _room(judged: LayerVerdict | None) -> str:
@@ -149,6 +185,8 @@ def _room(judged: LayerVerdict | None) -> str:
         return ""
     if judged.headroom < -1:
         return f"{judged.times:,.{0 if judged.headroom < -MANY else 1}f}× too small"
+    if 0 < abs(judged.headroom) < LEAST_SHARE:
+        return "below 0.01 %" if judged.headroom > 0 else "just too small"
     return f"{judged.headroom * 100:.3g} %"
 
 
@@ -159,7 +197,7 @@ def _in_full(one: Fit) -> list[Section]:
         layers.append((judged.layer.name, need, judged.shown, _room(judged), HOLDS[judged.holds], judged.why))
     numbers = tuple((plain(name), display(item.value, item.unit)) for name, item in one.results.items())
     unknown = tuple(f"{name.replace('_', ' ')}: {why}" for name, why in one.unknown.items())
-    what = (one.decided and f"{one.decided}.", one.question, one.ruled_out)
+    what = (one.decided and f"{one.decided}.", one.question, one.ruled_out, one.beyond_installed, one.split)
     return [
         Section(f"{one.entry.name}, layer by layer", ("layer", "needed", "ceiling", "headroom", "holds", ""), tuple(layers)),
         Section("", ("", ""), numbers, tuple(filter(None, what))),
@@ -206,6 +244,16 @@ def _table(found: Fits) -> tuple[tuple[object, ...], ...]:
     return (header, *rows)
 
 
+#: Letters of a text in one row of a comparison, also where it is not printed on a terminal.
+MOST_LETTERS = 100
+
+
+def _fact_rows(fact: Fact) -> list[tuple[str, ...]]:
+    """A fact as a row, and further rows for the rest of a long text."""
+    first, *rest = textwrap.wrap(fact.text, MOST_LETTERS, break_on_hyphens=False)
+    return [(fact.id, first, fact.grade, fact.source), *(("", line, "", "") for line in rest)]
+
+
 def comparison_page(found: CatalogComparison) -> Page:
     """The page of `ingest catalog compare`: a table per attribute, then the latency of small reads."""
     named = Section("", ("id", "name", "class"), tuple((one.id, one.name, one.family) for one in found.entries))
@@ -214,12 +262,16 @@ def comparison_page(found: CatalogComparison) -> Page:
         Section(
             capitalised(attribute),
             ("id", "", "grade", "source"),
-            tuple((one.id, one.text, one.grade, one.source) for one in found.facts if one.attribute == attribute),
+            tuple(row for one in found.facts if one.attribute == attribute for row in _fact_rows(one)),
         )
         for attribute in attributes
     ]
+
+    def shown(number: float | None, unit: str) -> str:
+        return "unknown" if number is None else display(number, unit)
+
     rows = tuple(
-        (one.id, display(one.latency, "s"), display(one.per_thread, "1"), display(one.of_threads, "1"), one.source)
+        (one.id, shown(one.latency, "s"), shown(one.per_thread, "1"), shown(one.of_threads, "1"), one.source)
         for one in found.budgets
     )
     parts = tuple(f"{name}: {share * 100:.3g} % of your budget" for one in found.budgets for name, share in one.shares.items())
