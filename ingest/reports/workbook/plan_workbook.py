@@ -19,6 +19,7 @@ from ingest.reports.workbook.sheet import CellContent, CellFormula, NumberCell, 
 from ingest.reports.workbook.styles import column_of, layouts, number_check, range_check
 from ingest.reports.workbook.table_sheets import TABLE_SHEETS, TableSheet, table_sheets, write_guidance, write_table
 from ingest.reports.workbook.workbook_writer import (
+    FREE,
     WorkbookWriter,
     text_sections,
     write_calculation,
@@ -54,8 +55,6 @@ def for_buyer(plan: Plan, book: WorkbookWriter) -> None:
     sheet.close()
 
 
-#: What stays free on a sheet whose cells are locked.
-FREE = {"format_columns": True, "format_rows": True, "autofilter": True, "sort": True, "objects": True}
 #: Figures behind one input that are named.
 MOST_PARTS = 6
 #: Inputs of each requirement on the sheet Sensitivity, the most effective first.

@@ -28,7 +28,13 @@ MARGIN = "acceptance_margin"
 
 
 def response_sheet(plan: Plan, book: WorkbookWriter, lines: Mapping[str, int]) -> None:
-    """The sheet Vendor response: only its yellow cells can be edited."""
+    """The sheet Vendor response: only its yellow cells can be edited.
+
+    Args:
+        plan: with the requirements.
+        book: to write to.
+        lines: the row of each requirement whose live value is repeated; without any, values are written as numbers.
+    """
     sheet = book.sheet(form.RESPONSE_SHEET)
     value = column_of("plan", form.REQUIREMENTS_SHEET, form.REQUIRED)
     fields = [
@@ -39,10 +45,11 @@ def response_sheet(plan: Plan, book: WorkbookWriter, lines: Mapping[str, int]) -
         required, *offered = (
             f"{sheet.layout.letter(head)}{sheet.next + 1}" for head in (form.REQUIRED, form.AS_IS, form.OPTIMIZED)
         )
-        asked = CellFormula(f"={value}{lines[one.id]}", one.value)
+        asked = CellFormula(f"={value}{lines[one.id]}", one.value) if lines else one.value
         margins = (margin(place, required) for place in offered)
         sheet.row(one.id, one.priority, one.statement, asked, one.unit, *fields, *margins)
-    strike_columns(sheet, form.REQUIREMENT)
+    if lines:
+        strike_columns(sheet, form.REQUIREMENT)
     sheet.close()
 
 
