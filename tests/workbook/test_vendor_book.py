@@ -6,6 +6,7 @@ import html
 import io
 import re
 import zipfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import ingest
 from ingest.acceptance.test_table import rows_of, shown_by
 from ingest.engine.messages import in_site_words
 from ingest.reports.texts import texts
-from ingest.reports.workbook.plan_workbook import plan_workbook
+from ingest.reports.workbook.model_workbook import model_workbook
 from ingest.reports.workbook.vendor_workbook import vendor_workbook
 from ingest.units import parse
 
@@ -79,7 +80,7 @@ def leaks(plan: ingest.Plan, content: bytes) -> set[tuple[str, str]]:
 
 def test_nothing_of_the_buyers_is_in_any_part(plan, content):
     assert not leaks(plan, content)
-    assert len(leaks(plan, plan_workbook(plan))) > 50
+    assert len(leaks(plan, model_workbook(plan))) > 50
 
 
 def test_no_sheet_is_hidden_no_name_is_defined_no_note_is_attached_and_every_formula_stays_on_its_sheet(content):
@@ -129,3 +130,13 @@ def test_key_words_and_definitions_are_those_of_the_document(content):
     assert {term: rows.get(term) for term in defined if term != "range"} == {
         term: meaning for term, meaning in defined.items() if term != "range"
     }
+
+
+def test_the_thresholds_of_the_parts_of_a_mix_add_up_to_what_is_required(content, plan):
+    shown = Counter()
+    for row in lines(content, "Acceptance"):
+        shown[row["Requirement"]] += (
+            parse(f"{row['Pass threshold']} {row['Unit']}", "B/s", "threshold") if "B/s" in row["Unit"] else 0
+        )
+    mixed = [one for one in plan.requirements if len(one.conditions.mix) > 1]
+    assert {one.id: shown[one.id] for one in mixed} == {one.id: pytest.approx(one.value, rel=1e-9) for one in mixed}
