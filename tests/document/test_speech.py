@@ -13,8 +13,9 @@ import yaml
 import ingest
 from ingest.engine.messages import fact_of
 from ingest.engine.registry import FORMULAS
+from ingest.reports.document.derivations import place_of
 from ingest.reports.document.model import Bullets, DerivationListing, Document, Paragraph, Table
-from ingest.reports.document.rfp_document import RfpDocument, place_of
+from ingest.reports.document.rfp_document import RfpDocument
 from ingest.reports.document.template_fields import SECTIONS, VALUES
 
 ROOT = Path(__file__).parents[2]

@@ -238,11 +238,11 @@ def test_a_hostile_key_is_refused_in_one_line(section, name, tmp_path):
 def test_what_cannot_be_asked_for(tmp_path):
     site = EXAMPLES / "hpc-128-nodes.yaml"
     for words, code, message in (
-        (["-o", "rfp.xls"], 2, "'rfp.xls' ends in '.xls', expected .xlsx, .docx, .md, .html, .csv, .json"),
+        (["-o", "rfp.xls"], 2, "'rfp.xls' ends in '.xls', expected .xlsx, .docx, .md, .html, .pdf, .csv, .json"),
         (["-o", "rfp"], 2, "'rfp' ends in '', expected .xlsx"),
         ([], 2, "Missing option '-o'"),
         (["-o", "a.md", "-o", "a.md"], 2, "'a.md' is given twice"),
-        (["-o", "a.csv", "--storage", "nfs-tcp"], 2, "a document, expected --output with one of .docx, .html, .md"),
+        (["-o", "a.csv", "--storage", "nfs-tcp"], 2, "a document, expected --output with one of .docx, .html, .md, .pdf"),
         (["-o", tmp_path / "a.md", "--storage", "nfs-tpc"], 2, "did you mean 'nfs-tcp'"),
         (["-o", "a.docx", "-o", "./a.docx"], 2, "'a.docx' is given twice"),
         (["-o", "a.md", "-o", "b/../a.md"], 2, "'b/../a.md' is given twice, as 'a.md' too, expected each file once"),

@@ -13,7 +13,7 @@ from ingest.errors import IngestError
 from ingest.reports.charts.bandwidth import Bar, Ceiling, Point, demand, ladder, scaling
 from ingest.reports.charts.chart import Chart
 from ingest.reports.charts.planning import Interval, Swing, YearBytes, capacity, intervals, tornado
-from ingest.reports.plan_report import charts_of
+from ingest.reports.plan_charts import charts_of
 from ingest.units import display
 
 HOSTILE = '=cmd|"/C calc"!A0 <script>alert(1)</script> & مرحبا 🚀'
