@@ -20,9 +20,11 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity, UsageError, nearest
 from ingest.requirement import Requirement
+from ingest.site.document_facts import DocumentFacts
 from ingest.site.guidance import ClusterGuidance, guidance_rows
 from ingest.site.requirement_writer import WrittenRequirement
 from ingest.site.scenarios import Expectation
+from ingest.site.service import ServiceTerm
 from ingest.site.site_file import Site
 from ingest.sizing.bandwidth import estimate
 from ingest.sizing.checkpoint_schedule import Point, interval_course
@@ -54,6 +56,8 @@ class Plan:
         questions: the `bw` question of each job, by its name.
         findings: the rules held against the site; where an outcome turns, the site is to be planned again.
         guidance: what the reference architecture says about the GPUs of each cluster.
+        document: the cover of the tender.
+        service: the terms that the workload does not determine.
     """
 
     site: Site
@@ -70,6 +74,8 @@ class Plan:
     questions: Mapping[str, Job]
     findings: tuple[Finding, ...] = ()
     guidance: Mapping[str, ClusterGuidance] = field(default_factory=dict)
+    document: DocumentFacts = DocumentFacts()
+    service: tuple[ServiceTerm, ...] = ()
 
     command = "plan"
 
@@ -242,6 +248,8 @@ class Plan:
             "missing": dict(self.missing),
             "expectations": [one._asdict() for one in self.expectations],
             "tables": self.tables,
+            "document": dict(vars(self.document)),
+            "service": [one.to_dict() for one in self.service],
         }
         return envelope(
             self.command,

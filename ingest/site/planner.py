@@ -31,6 +31,7 @@ from ingest.site.checks import (
     warnings_of,
 )
 from ingest.site.datasets import USUAL_YEARS, Growth, dataset_rows, elapsed_until, growth_of, holdings_of, year_rows
+from ingest.site.document_facts import document_facts, with_purchase
 from ingest.site.guidance import NO_GUIDANCE, ClusterGuidance, guidance_of, names_of, place_floors, unguided
 from ingest.site.jobs import JobPlan, choose_reads, plan_jobs
 from ingest.site.plan import TABLES, Plan, PlanScenarios
@@ -38,6 +39,7 @@ from ingest.site.requirement_value import RequirementValue
 from ingest.site.requirement_wording import LINES
 from ingest.site.requirement_writer import RequirementWriter
 from ingest.site.scenarios import expectations, scenarios_of
+from ingest.site.service import service_terms
 from ingest.site.site_file import Site, read_site
 from ingest.site.transfers import place_transfers
 from ingest.sizing.derivation_text import DerivationWriter
@@ -178,6 +180,7 @@ def plan_once(
         IngestError: a site that cannot be, with the line.
     """
     check(site)
+    cover = document_facts(site)
     growth = growth_of(site, catalog)
     data = dataset_rows(site, catalog)
     planned = plan_jobs(site, catalog, data)
@@ -259,6 +262,8 @@ def plan_once(
         questions={one.row.name: one.question for one in planned if one.question is not None},
         findings=(*findings, *of_lines),
         guidance=guidance,
+        document=with_purchase(cover, [one.requirement for one in lines], site.section("clusters")),
+        service=service_terms(site, storage, catalog),
     )
 
 
