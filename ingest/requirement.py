@@ -137,6 +137,8 @@ class Requirement:
         low, high: the range of what was computed, where one is known.
         computed: the value before rounding; None in plans of before.
         digits: significant digits of the value.
+        rationale: one sentence for the Vendor: why it is required.
+        theme: a key of `THEMES`.
     """
 
     id: str
@@ -152,6 +154,8 @@ class Requirement:
     high: float | None = None
     computed: float | None = None
     digits: int = 3
+    rationale: str = ""
+    theme: str = ""
 
     @property
     def display(self) -> str:
@@ -170,6 +174,8 @@ class Requirement:
             **{name: getattr(self, name) for name in words},
             **spread,
             "display": self.display,
+            "rationale": self.rationale,
+            "theme": self.theme,
             "conditions": conditions,
             "derivation": list(self.derivation),
             "assumptions": list(self.assumptions),

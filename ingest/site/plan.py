@@ -22,6 +22,7 @@ from ingest.errors import MissingQuantity, UsageError, nearest
 from ingest.requirement import Requirement
 from ingest.site.document_facts import DocumentFacts
 from ingest.site.guidance import ClusterGuidance, guidance_rows
+from ingest.site.open_questions import OpenQuestion, open_questions
 from ingest.site.requirement_writer import WrittenRequirement
 from ingest.site.scenarios import Expectation
 from ingest.site.service import ServiceTerm
@@ -151,6 +152,11 @@ class Plan:
         return [part for part in steps_below([*self.steps.values(), *tested]) if part.formula is None]
 
     @cached_property
+    def open_questions(self) -> tuple[OpenQuestion, ...]:
+        """What the site file does not determine and the buyer has to answer, the most important first."""
+        return open_questions(self.document, self.service, self.used, self.rows["jobs"])
+
+    @cached_property
     def inputs(self) -> dict[str, Any]:
         """The inputs and their origins; values of the site file under their paths."""
         found: dict[str, Any] = {}
@@ -250,6 +256,7 @@ class Plan:
             "tables": self.tables,
             "document": dict(vars(self.document)),
             "service": [one.to_dict() for one in self.service],
+            "open_questions": [one._asdict() for one in self.open_questions],
         }
         return envelope(
             self.command,

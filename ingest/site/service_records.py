@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ingest.catalog.yaml_reader import Kind, read_yaml
 from ingest.errors import UsageError, brief
@@ -123,11 +123,42 @@ class TermRecord:
         return {True: "required", STATED: "to be stated by the Vendor"}.get(self.suggested, str(self.suggested))
 
 
+class DefaultRecord(NamedTuple):
+    """A default of the plan that the buyer may know better.
+
+    Attributes:
+        quantity: its name.
+        key: that sets it.
+        question: to the buyer.
+        reason: the effect of another value.
+        rank: of the question.
+        shows: the quantity whose value the question shows; `quantity` where empty.
+    """
+
+    quantity: str
+    key: str
+    question: str
+    reason: str
+    rank: int
+    shows: str = ""
+
+
+@cache
+def _content() -> Mapping[str, Any]:
+    found: Mapping[str, Any] = read_yaml(TERMS_FILE, Kind("the terms of a service", "ingest plan --new"))
+    return found
+
+
 @cache
 def records() -> tuple[TermRecord, ...]:
     """The records of `service.yaml`, in the order of a document."""
-    content = read_yaml(TERMS_FILE, Kind("the terms of a service", "ingest plan --new"))
-    return tuple(TermRecord(**one) for one in content["terms"])
+    return tuple(TermRecord(**one) for one in _content()["terms"])
+
+
+@cache
+def default_records() -> tuple[DefaultRecord, ...]:
+    """The defaults of `service.yaml` that a buyer may know better."""
+    return tuple(DefaultRecord(**one) for one in _content()["defaults"])
 
 
 def service_schema() -> dict[str, Any]:
