@@ -34,6 +34,15 @@ def charts_of(plan: Plan, storage: Sequence[str] = ()) -> list[Chart]:
     return list(_charts(plan, storage))
 
 
+def vendor_charts_of(plan: Plan) -> list[Chart]:
+    """The charts that a vendor needs to size a system."""
+    return [_capacity(plan)]
+
+
+def _capacity(plan: Plan) -> Chart:
+    return capacity([YearBytes(row.name, *part) for row in plan.rows["years"] for part in capacity_by_use(row)])
+
+
 def _charts(plan: Plan, storage: Sequence[str]) -> Iterator[Chart]:
     jobs = [(row, step.value) for row in plan.rows["jobs"] if (step := row.step("job_read_bandwidth")) is not None]
     jobs.sort(key=lambda job: -job[1])
@@ -46,7 +55,7 @@ def _charts(plan: Plan, storage: Sequence[str]) -> Iterator[Chart]:
         yield from _evidence(plan, jobs[0][0].name)
     elif storage:
         raise IngestError("--storage: no job of the site reads data, so there is no chart that could show the ceilings")
-    yield capacity([YearBytes(row.name, *part) for row in plan.rows["years"] for part in capacity_by_use(row)])
+    yield _capacity(plan)
     course = largest_checkpoint_course(plan)
     if course is not None:
         job, chosen, points, condition = course

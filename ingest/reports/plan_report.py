@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ingest.errors import UsageError, nearest
 from ingest.files import check_target, garbage_collection_paused, write_all
 from ingest.reports.charts.chart import lacking
+from ingest.reports.document.buyer_report import buyer_report
 from ingest.reports.document.derivations import derivation_document
 from ingest.reports.document.html import as_html
 from ingest.reports.document.markdown import as_markdown
 from ingest.reports.document.pdf import as_pdf
-from ingest.reports.document.rfp_document import RfpDocument, tender_document
+from ingest.reports.document.tender_document import tender_document
 from ingest.reports.document.word import as_docx, template_warnings
 from ingest.reports.page import Page, as_csv
 from ingest.reports.pages.plan import requirement_wording
-from ingest.reports.plan_charts import charts_of
+from ingest.reports.plan_charts import charts_of, vendor_charts_of
 from ingest.reports.vendor_data import vendor_data, vendor_wording
 from ingest.reports.workbook.plan_workbook import plan_workbook
 from ingest.site.plan import Plan
@@ -231,13 +232,10 @@ class ReportWriter:
     @cached_property
     def document(self) -> Document:
         """The document of the plan, charts included."""
+        if self.for_vendor:
+            return tender_document(self.plan, () if lacking() else vendor_charts_of(self.plan))
         charts = () if lacking() else charts_of(self.plan, self.storage)
-        return tender_document(self.plan, charts) if self.for_vendor else RfpDocument(self.plan, charts).document()
-
-    @cached_property
-    def word(self) -> bytes:
-        """The document as .docx."""
-        return as_docx(self.document, self.template)
+        return buyer_report(self.plan, charts, derivations=not self.apart)
 
 
 def rendered(document: Document, suffix: str) -> bytes:
@@ -246,17 +244,16 @@ def rendered(document: Document, suffix: str) -> bytes:
         return as_markdown(document).encode()
     if suffix == ".html":
         return as_html(document).encode()
-    word = as_docx(document)
-    return as_pdf(word) if suffix == ".pdf" else word
+    return as_pdf(as_docx(document, printed=True)) if suffix == ".pdf" else as_docx(document)
 
 
 #: suffix -> how the file is made
 FORMATS: Mapping[str, Callable[[ReportWriter], bytes]] = {
     ".xlsx": ReportWriter.workbook,
-    ".docx": lambda writer: writer.word,
+    ".docx": lambda writer: as_docx(writer.document, writer.template),
     ".md": lambda writer: rendered(writer.document, ".md"),
     ".html": lambda writer: rendered(writer.document, ".html"),
-    ".pdf": lambda writer: as_pdf(writer.word),
+    ".pdf": lambda writer: as_pdf(as_docx(writer.document, writer.template, printed=True)),
     ".csv": ReportWriter.csv,
     ".json": ReportWriter.json,
 }

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def derivation_document(plan: Plan) -> Document:
     """The derivation of each requirement as a document of its own."""
-    opening = Paragraph(texts("document")["clauses"]["derivations"])
+    opening = Paragraph(texts("document")["buyer_clauses"]["derivation_rule"])
     section = DocumentSection("derivations", "Derivation of each value", (opening, *derivation_listings(plan)))
     title = f"Derivations of the storage requirements of {plan.site.name}"
     return Document(title, f"Made by ingest {__version__} from {plan.input_hash}", (section,))
