@@ -15,7 +15,7 @@ from office import Values, heading, recalculated
 import ingest
 from ingest.errors import IngestError
 from ingest.reports.workbook.change_banner import BANNER
-from ingest.reports.workbook.model_workbook import NOT_APPLYING, TO_SETTLE, model_workbook
+from ingest.reports.workbook.model_workbook import NOT_APPLYING, QUESTIONS, TO_SETTLE, model_workbook
 
 HPC = yaml.safe_load("""
 start: 2026
@@ -117,6 +117,13 @@ def test_the_ranges_among_the_results_are_struck_out_below_their_headings(plan, 
     ((area, rule),) = rules(book, "Results").items()
     assert area == f"E6:F{len(plan.requirements) + 5}"
     assert (rule.formula, rule.dxf.font.strike) == (["inputs_changed>0"], True)
+
+
+def test_the_read_me_asks_the_buyer_what_the_site_file_does_not_determine(plan, after):
+    lines = [str(line) for line in after["delivered"]["Read-me"].values()]
+    asked = lines[lines.index(QUESTIONS) + 1 :][: len(plan.open_questions)]
+    assert [line.partition(": ")[0] for line in asked] == [one.key for one in plan.open_questions]
+    assert len(asked) > 3
 
 
 def test_warnings_to_the_buyer_are_struck_out_after_a_change(book, after):

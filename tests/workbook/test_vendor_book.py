@@ -12,6 +12,7 @@ from pathlib import Path
 
 import openpyxl
 import pytest
+import yaml
 
 import ingest
 from ingest.acceptance.test_table import rows_of, shown_by
@@ -19,6 +20,7 @@ from ingest.engine.messages import in_site_words
 from ingest.reports.texts import texts
 from ingest.reports.workbook.model_workbook import model_workbook
 from ingest.reports.workbook.vendor_workbook import vendor_workbook
+from ingest.requirement import THEMES
 from ingest.units import parse
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
@@ -57,6 +59,10 @@ def internal(plan: ingest.Plan) -> Iterator[str]:
         if step.source is not None:
             yield from (in_site_words(step.source.note), step.source.where if "." in step.source.where else "")
             yield from (text for end in (step.source.low, step.source.high) for text in digits(end))
+    for term in plan.service:
+        yield from (term.key, term.reason, term.question, *([] if term.value else [term.suggested]))
+    for question in plan.open_questions:
+        yield from (question.key, question.question, question.reason)
     for one in plan.requirements:
         yield from (text for value in (one.low, one.high) for text in digits(value))
         yield from digits(one.computed if one.computed != one.value else None)
@@ -100,14 +106,13 @@ def lines(content: bytes, sheet: str) -> list[dict[str, object]]:
 
 def test_each_requirement_is_stated_in_a_unit_that_people_read_with_theme_and_verification(plan, content):
     rows, tests = lines(content, "Requirements"), shown_by(plan.requirements)
-    themes = {section["title"] for section in texts("document")["sections"].values() if "states" in section}
     for row, one in zip(rows, plan.requirements, strict=True):
         assert (row["Id"], row["Priority"], row["Statement"]) == (one.id, one.priority, one.statement)
         assert parse(f"{row['Required']} {row['Unit']}".removesuffix("/node"), one.unit.removesuffix("/node"), one.id) == (
             pytest.approx(one.value, rel=1e-12)
         )
         assert row["Required"] < 1000 or one.unit.split("/")[0] == "file", one.id
-        assert row["Theme"] in themes
+        assert row["Theme"] == THEMES[one.theme]
         binding = one.priority != "information"
         verified = f"test {tests[one.id]}" if one.id in tests else "inspection: " if binding else "not verified"
         assert str(row["Verified by"]).startswith(verified)
@@ -121,6 +126,25 @@ def test_each_test_has_its_load_and_threshold(plan, content):
     for row, one in zip(rows, tests, strict=True):
         shown = parse(f"{row['Pass threshold']} {row['Unit']}", one.load.unit, one.test)
         assert shown == pytest.approx(one.load.threshold, rel=1e-12)
+
+
+COVER = {"title": "Storage for training", "buyer": "University of X", "reference": "2026-17", "issued": "2026-12-01",
+         "answers_by": "2027-01-31 12:00", "contact": "tender@example.org"}  # fmt: skip
+
+
+def test_the_cover_says_who_buys_by_when_and_what_and_service_clauses_are_whole():
+    site = yaml.safe_load(EXAMPLES[0].read_text(encoding="utf-8"))
+    given = ingest.plan({**site, "document": COVER, "service": "suggested"}, samples=0)
+    content = vendor_workbook(given)
+    cells = [list(row[:2]) for row in openpyxl.load_workbook(io.BytesIO(content))["Read-me"].values]
+    assert cells[:7] == [
+        [COVER["title"], None], ["Buyer", COVER["buyer"]], ["Reference", COVER["reference"]], ["Issued", COVER["issued"]],
+        ["Offers by", COVER["answers_by"]], ["Contact", COVER["contact"]], ["What is bought", given.document.purchase],
+    ]  # fmt: skip
+    shown = {str(row["Term"]).partition(" ")[0]: (row["Meaning"], row["Verified by"]) for row in lines(content, "Terms")}
+    expected = {one.id: (one.text, one.verification or None) for one in given.service}
+    assert len(expected) > 20
+    assert {name: found for name, found in shown.items() if name.startswith("S-")} == expected
 
 
 def test_key_words_and_definitions_are_those_of_the_document(content):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ingest.site.plan import Plan
 
 #: The sections of the sheet Read-me that a change of inputs strikes out or that may be empty.
+QUESTIONS = "Open questions: what the site file does not determine"
 TO_SETTLE, NOT_APPLYING = "To be settled before publication", "Requirements that do not apply"
 #: Inputs of each requirement on the sheet Sensitivity, the most effective first.
 MOST_EFFECTS = 6
@@ -77,8 +78,10 @@ class ModelWorkbook:
         plan = self.plan
         made = {"version": __version__, "catalogs": plan.catalog.content_hash(), "site_file": plan.input_hash}
         missing = [f"{name}: {why}" for name, why in plan.missing.items()]
+        asked = [f"{one.key}: {one.question} Suggested: {one.suggested}. {one.reason}" for one in plan.open_questions]
         sections = {
             **text_sections("model", **made, assumed=len(plan.assumptions)),
+            QUESTIONS: asked,
             TO_SETTLE: plan.warnings,
             NOT_APPLYING: missing,
         }
