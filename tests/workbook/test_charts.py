@@ -14,7 +14,7 @@ from ingest.reports.charts.bandwidth import Bar, Ceiling, Point, demand, ladder,
 from ingest.reports.charts.chart import Chart
 from ingest.reports.charts.planning import Interval, Swing, YearBytes, capacity, intervals, tornado
 from ingest.reports.charts.training_day import DayLoad, Share, YearRates, bandwidth_by_year, request_sizes, training_day
-from ingest.reports.plan_report import charts_of
+from ingest.reports.plan_charts import charts_of
 from ingest.reports.vendor_charts import vendor_charts
 from ingest.units import display
 
