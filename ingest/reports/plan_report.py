@@ -24,6 +24,7 @@ from ingest.reports.pages.plan import requirement_wording
 from ingest.reports.plan_charts import charts_of, vendor_charts_of
 from ingest.reports.vendor_data import vendor_data, vendor_wording
 from ingest.reports.workbook.plan_workbook import plan_workbook
+from ingest.reports.workbook.vendor_workbook import vendor_workbook
 from ingest.site.plan import Plan
 from ingest.site.planner import plan
 from ingest.text import all_visible
@@ -217,7 +218,7 @@ class ReportWriter:
 
     def workbook(self) -> bytes:
         """The workbook."""
-        return plan_workbook(self.plan)
+        return vendor_workbook(self.plan) if self.for_vendor else plan_workbook(self.plan)
 
     def json(self) -> bytes:
         """The plan as JSON; for vendors the requirement lines only."""

@@ -190,15 +190,6 @@ CONDITIONS = ("operation", "clients", "threads", "queue_depth", "implied_latency
 CONDITION_STYLES = {"fill": "share", "implied_latency": "fraction", "latency_99": "fraction"}
 #: The ends of a value, on several sheets.
 LOW, HIGH = "Low (P10)", "High (P90)"
-IN_UNIT, WHOLE = "a number in the unit of this line", "a whole number"
-#: What a vendor's cell accepts, by the kind of its field.
-RULES: Mapping[str, Mapping[str, Any] | None] = {
-    form.NUMBER: {"validate": "decimal", "criteria": ">=", "value": 0, "error_message": IN_UNIT},
-    form.COUNT: {"validate": "integer", "criteria": ">=", "value": 1, "error_message": WHOLE},
-    form.TEXT: None,
-}
-#: The share by which a value of the response sheet is above what is required, and what it needs.
-MARGIN = "acceptance_margin"
 #: What a line requires, and what it requires where something limits it.
 ROUNDED, LIMITED = "rounded_requirement", "limited_requirement"
 #: Aggregate rate of all clients where a rate per client is required.
@@ -260,37 +251,6 @@ def results(plan: Plan, tables: Mapping[str, TableSheet], book: WorkbookWriter, 
     book.book.define_name("results", f"=Results!${letter}$2:${letter}${sheet.next}")
     add_banner(sheet)
     sheet.close(further=add_charts(tables, book.book, sheet))
-
-
-def response(plan: Plan, book: WorkbookWriter, lines: Mapping[str, int]) -> None:
-    """The sheet Vendor response: only its yellow cells can be edited."""
-    sheet = book.sheet(form.RESPONSE_SHEET)
-    value = column_of("plan", form.REQUIREMENTS_SHEET, form.REQUIRED)
-    fields = [
-        EntryCell(None, rule_of(field), "input" if field.kind in (form.NUMBER, form.COUNT) else "entry")
-        for field in form.FIELDS
-    ]
-    for one in plan.requirements:
-        required, *offered = (
-            f"{sheet.layout.letter(head)}{sheet.next + 1}" for head in (form.REQUIRED, form.AS_IS, form.OPTIMIZED)
-        )
-        asked = CellFormula(f"={value}{lines[one.id]}", one.value)
-        margins = (margin(place, required) for place in offered)
-        sheet.row(one.id, one.priority, one.statement, asked, one.unit, *fields, *margins)
-    strike_columns(sheet, form.REQUIREMENT)
-    sheet.close()
-
-
-def rule_of(field: form.FormField) -> Mapping[str, Any] | None:
-    """What a vendor's cell accepts."""
-    return {"validate": "list", "source": list(field.choices)} if field.kind == form.CHOICE else RULES[field.kind]
-
-
-def margin(offered: str, required: str) -> CellFormula:
-    """The share by which an offered value is above what is required; nothing while there is none."""
-    places = {"measured_rate": offered, "required_rate": required}
-    share = cell(FORMULAS[MARGIN].tree(), places.__getitem__).removeprefix("=")
-    return CellFormula(f'=IF(AND(COUNT({offered}) = 1, {required} > 0), {share}, "")', "", "share")
 
 
 def acceptance(plan: Plan, book: WorkbookWriter, lines: Mapping[str, int]) -> None:

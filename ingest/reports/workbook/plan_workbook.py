@@ -13,11 +13,13 @@ from ingest.reports.texts import texts
 from ingest.reports.workbook.change_banner import CHANGED, banner, changed_inputs, strike_columns, strike_rows
 from ingest.reports.workbook.derivation_cells import FIRST, limits_of, meaning_of, size_of
 from ingest.reports.workbook.plan_cells import MOST_ALONE, SITE, PlanCells
-from ingest.reports.workbook.plan_forms import acceptance, requirements, response, results
+from ingest.reports.workbook.plan_forms import acceptance, requirements, results
+from ingest.reports.workbook.response_sheet import response_sheet
 from ingest.reports.workbook.sheet import CellContent, CellFormula, NumberCell, SheetWriter, style_of
 from ingest.reports.workbook.styles import column_of, layouts, number_check, range_check
 from ingest.reports.workbook.table_sheets import TABLE_SHEETS, TableSheet, table_sheets, write_guidance, write_table
 from ingest.reports.workbook.workbook_writer import (
+    FREE,
     WorkbookWriter,
     text_sections,
     write_calculation,
@@ -53,8 +55,6 @@ def for_buyer(plan: Plan, book: WorkbookWriter) -> None:
     sheet.close()
 
 
-#: What stays free on a sheet whose cells are locked.
-FREE = {"format_columns": True, "format_rows": True, "autofilter": True, "sort": True, "objects": True}
 #: Figures behind one input that are named.
 MOST_PARTS = 6
 #: Inputs of each requirement on the sheet Sensitivity, the most effective first.
@@ -86,7 +86,7 @@ class PlanWorkbook:
         lines = requirements(plan, cells, book)
         results(plan, self.tables, book, lines)
         self._sensitivity(book.sheet("Sensitivity"))
-        response(plan, book, lines)
+        response_sheet(plan, book, lines)
         acceptance(plan, book, lines)
         book.evidence(plan.assumptions, plan.sources)
         made = {

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 
 #: Height of a heading and of the room above it, in points.
 SECTION = 26.0
+#: Height of the title of a sheet, in points.
+TITLE = 36.0
+#: Among the properties of a workbook that calculates.
+ABOUT = "Made by ingest. Yellow cells may be changed; everything else follows."
+#: What stays free on a sheet whose cells are locked.
+FREE = {"format_columns": True, "format_rows": True, "autofilter": True, "sort": True, "objects": True}
 #: Lines of a sheet of text, by the heading above them.
 Sections = Mapping[str, Iterable[CellContent]]
 #: What a line says about a step, such as its name.
@@ -33,15 +39,15 @@ class WorkbookWriter:
         title: of the workbook.
         sheets: the layouts of its sheets by name, in order.
         by_row: whether sheets are written row by row, each one before the next.
+        about: the comment among the properties of the file.
     """
 
-    def __init__(self, title: str, sheets: Mapping[str, SheetLayout], by_row: bool = False) -> None:
+    def __init__(self, title: str, sheets: Mapping[str, SheetLayout], by_row: bool = False, about: str = ABOUT) -> None:
         from xlsxwriter import Workbook
 
         self._buffer = io.BytesIO()
         as_text = dict.fromkeys(("strings_to_formulas", "strings_to_urls", "strings_to_numbers", "nan_inf_to_errors"), False)
         self.book = Workbook(self._buffer, {"in_memory": not by_row, "constant_memory": by_row, **as_text})
-        about = "Made by ingest. Yellow cells may be changed; everything else follows."
         self.book.set_properties({"title": visible(title), "comments": about})
         self.book.set_calc_mode("auto")
         self.styles, self.layouts = Styles(self.book), sheets
