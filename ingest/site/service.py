@@ -90,8 +90,6 @@ def _terms(site: Site, written: Mapping[str, Any], known: Quantities, catalog: C
 
 def _given(record: TermRecord, written: Mapping[str, Any]) -> Any:
     """The value of a term as the site file gives it."""
-    if not record.key:
-        return None
     found = written.get(record.key)
     if found is not None:
         return found
@@ -131,8 +129,8 @@ def _value(record: TermRecord, given: Any, known: Quantities) -> tuple[str | Non
     """The value of a term in words, and in base units where it is a number."""
     if record.quantity:
         step = known.find(record.quantity)
-        number = None if step is None else float(step.value)
-        return (None, None) if number is None else (record.shown(number), number)
+        if step is not None:
+            return record.shown(float(step.value)), float(step.value)
     if record.type == "fixed":
         return record.value, None
     if given in (STATED, OPEN):

@@ -1,0 +1,213 @@
+"""The cover, the service terms, the rationale and the open questions of a tender."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import ingest
+from ingest.catalog.store import Catalog
+from ingest.errors import IngestError
+from ingest.requirement import THEMES
+from ingest.site.plan_file import lines_of
+from ingest.site.requirement_wording import GUIDED, LINES, RATIONALES
+from ingest.site.service_records import UNITS, default_records, records
+from ingest.sizing.evidence_ladder import BASES
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SITE = {
+    "clusters": {"main": {"node": "dgx-h100", "count": 4}},
+    "jobs": {"train": {"cluster": "main", "model": "llama3-8b", "nodes": 4, "data": "text", "checkpoint": {"keep": 1}}},
+    "datasets": {"text": {"tokens": 1e12, "bytes_per_token": 4}},
+}
+COVER = {"buyer": "B", "reference": "R", "answers_by": "2026-06-30", "contact": "C"}
+
+
+def planned(**sections):
+    return ingest.plan({**SITE, **sections}, samples=0)
+
+
+def terms(**sections):
+    return {one.id: one for one in planned(**sections).service}
+
+
+def test_each_record_is_complete():
+    sources = Catalog().sources
+    for one in records():
+        assert one.theme in THEMES, one.id
+        assert one.reason, one.id
+        assert one.verification, one.id
+        assert (one.grade == "published") <= (one.source in sources), one.id
+        assert not one.source or one.source in sources, one.id
+        assert one.text or one.options, one.id
+        assert one.type in ("yes", "choice", "fixed") or "{value}" in one.text, one.id
+        assert one.states or one.type == "fixed" or one.of, one.id
+        assert bool(one.question) == bool(one.rank), one.id
+        assert len({one.type == "fixed", bool(one.key), bool(one.of)}) == 2, one.id
+        assert one.suggestion
+    assert len({one.id for one in records()}) == len(records())
+    themes = [one.theme for one in records()]
+    assert sorted(themes[:-1], key=list(THEMES).index) == themes[:-1]
+    assert set(THEMES) == {*themes, *(one.theme for one in RATIONALES.values())}
+
+
+def test_suggested_sets_every_term_and_nothing_is_set_without_it():
+    suggested, bare = terms(service="suggested"), terms()
+    assert suggested.keys() == bare.keys()
+    assert not [one.id for one in suggested.values() if one.status == "open"]
+    assert {one.id for one in bare.values() if one.value is not None} == {
+        "S-LAT-01", "S-LAT-02", "S-CAP-01", "S-MEDIA-01", "S-COM-02"}  # fmt: skip
+    assert all(one.text.startswith("The Vendor shall state ") for one in bare.values() if one.value is None)
+    assert suggested["S-AVAIL-01"].text.endswith("for at least 99.5 % of every 30 days.")
+    assert (suggested["S-AVAIL-04"].quantity, suggested["S-AVAIL-04"].unit) == (0.7, "1")
+
+
+def test_single_keys_override_the_others():
+    service = {"others": "suggested", "availability": "99.99 %", "tenants": "open", "csi": False, "s3": True, "nfs": "stated"}
+    found = terms(service=service)
+    assert found["S-AVAIL-01"].value == "99.99 %"
+    assert (found["S-TEN-01"].status, found["S-TEN-01"].value) == ("open", None)
+    assert (found["S-IF-03"].status, found["S-IF-03"].value) == ("stated", None)
+    assert "S-IF-07" not in found
+    assert found["S-IF-05"].value == "required"
+
+
+def test_values_that_the_plan_holds_elsewhere_are_no_second_copy():
+    storage = {"warranty": "7 years", "latency": "0.2 ms", "protection": {"data": 8, "parity": 3}}
+    found = terms(storage=storage, test={"latency_tail": 3})
+    assert found["S-MEDIA-01"].value == "7 years"
+    assert found["S-LAT-01"].value == "0.2 ms"
+    assert found["S-DUR-02"].value == "3 failures"
+    assert found["S-LAT-02"].quantity == 3
+    assert [found[name].key for name in ("S-MEDIA-01", "S-LAT-02")] == ["storage.warranty", "test.latency_tail"]
+    assert terms(storage={"protection": {"replicas": 2}})["S-DUR-02"].value == "1 failure"
+
+
+@pytest.mark.parametrize("one", [one for one in records() if one.type in UNITS and one.key], ids=lambda one: one.key)
+def test_a_term_takes_its_limits_and_nothing_beyond(one):
+    unit = {"time": " s", "rate": " B/s", "power": " W"}.get(one.type, "")
+    above = one.type in ("time", "rate", "power")
+    if one.high < float("inf"):
+        assert one.number(f"{one.high}{unit}") == one.high
+        with pytest.raises(IngestError, match="expected"):
+            one.number(f"{one.high * 1.0001}{unit}")
+    if above:
+        assert one.number(f"0.001{unit}") == 0.001
+        with pytest.raises(IngestError, match="expected"):
+            one.number(f"0{unit}")
+    else:
+        assert one.number(one.low) == one.low
+        with pytest.raises(IngestError, match="expected"):
+            one.number(one.low - 0.0001)
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "value", "message"),
+    [
+        ("service", "availability", "99.9", "found '99.9', expected a value from 50 % to 100 %"),
+        ("service", "rebuild_time", 30, "found 30, expected a time with its unit, such as '24 h'"),
+        ("service", "rebuild_time", "30 GB", "'30 GB' is in B, expected s"),
+        ("service", "posix", "ful", "did you mean 'full'?"),
+        ("service", "tenants", "maybe", "expected one of true, false, stated, open, none"),
+        ("service", "avialability", "99 %", "did you mean 'availability'?"),
+        ("service", "network", "x" * 301, "expected at most 300 characters"),
+        ("document", "issued", "soon", "expected a day such as 2026-06-30"),
+        ("document", "issued", "2026-02-30", "expected a day such as 2026-06-30"),
+        ("document", "answers_by", "2026-05-03", "expected a day from 2026-05-04 on"),
+        ("document", "byer", "B", "did you mean 'buyer'?"),
+    ],
+)
+def test_bad_values_are_refused_in_one_line(section, key, value, message):
+    base = {"issued": "2026-05-04"} if section == "document" else {}
+    with pytest.raises(IngestError) as refused:
+        planned(**{section: {**base, key: value}})
+    line = str(refused.value)
+    assert f"{section}.{key}" in line or f"'{key}'" in line
+    assert message in line
+    assert "\n" not in line
+    assert len(line) <= 300
+
+
+def test_answers_may_be_due_on_the_day_of_issue():
+    facts = planned(document={"issued": "2026-05-04", "answers_by": "2026-05-04 12:00"}).document
+    assert (facts.issued, facts.answers_by) == ("2026-05-04", "2026-05-04 12:00")
+
+
+def test_the_purchase_states_the_mandatory_lines_alone():
+    plan = ingest.plan(EXAMPLES / "enterprise-64-nodes.yaml", samples=0)
+    assert plan.document.purchase == (
+        "The Buyer purchases a storage system for 64 nodes that provides at least 168 TB of usable capacity, 106 GB/s of "
+        "reads, 14 GB/s of checkpoint writes and 30 GB/s for restoring all training runs."
+    )
+    assert plan.document.reference == "EI-2026-017"
+    targets = {name: {**job, "priority": "target"} for name, job in SITE["jobs"].items()}
+    assert "of reads" not in planned(jobs=targets, floor="none").document.purchase
+
+
+def test_each_line_has_a_theme_and_one_sentence_without_figures():
+    assert list(RATIONALES) == [line.id for line in LINES]
+    for theme, sentence in RATIONALES.values():
+        assert theme in THEMES
+        assert sentence.endswith(".")
+        assert sentence.count(". ") == 0
+        assert not re.search(r"\d", sentence)
+
+
+def test_the_rationale_says_where_the_guidance_decides_and_survives_json():
+    plan = planned()
+    guided = [one for one in plan.requirements if "By guidance" in one.statement]
+    assert guided
+    assert {one.rationale for one in guided} == {GUIDED}
+    assert GUIDED not in {one.rationale for one in planned(floor="none").requirements}
+    again = lines_of("plan.json", json.loads(json.dumps(plan.to_dict())))
+    assert [(one.rationale, one.theme) for one in again] == [(one.rationale, one.theme) for one in plan.requirements]
+
+
+def test_open_questions_end_where_the_site_file_answers_them():
+    asked = [one.key for one in planned().open_questions]
+    assert asked[0] == "document"
+    assert {"service.availability", "storage.fill_limit", "outage.restart_time"} <= set(asked)
+    answered = planned(
+        document=COVER,
+        service="suggested",
+        outage={"restart_time": 600},
+        storage={"fill_limit": 0.85, "protection": {"replicas": 2}},
+    )
+    left = {one.key for one in answered.open_questions}
+    assert left < set(asked)
+    assert not left & {"document", "service.availability", "storage.fill_limit", "outage.restart_time"}
+    assert planned().to_dict()["open_questions"][0]["key"] == "document"
+
+
+def test_a_question_names_the_default_that_the_plan_uses():
+    plan = planned()
+    by_key = {one.key: one for one in plan.open_questions}
+    assert by_key["outage.restart_time"].suggested == "10 min"
+    assert by_key["storage.fill_limit"].suggested == "85 %"
+    assert {one.quantity for one in default_records()} >= {"outage_restart_seconds", "fill_limit"}
+
+
+def test_an_emulated_accelerator_is_named_emulated_everywhere(run):
+    site = EXAMPLES / "enterprise-64-nodes.yaml"
+    page = run("plan", site, "--set", "jobs.scans.basis=emulated", "--samples", 0).out
+    row = next(line for line in page.splitlines() if line.strip().startswith("scans") and "unet3d" in line)
+    assert "emulated" in row
+    assert "measured" not in row
+    plan = ingest.plan(site, samples=0, set={"jobs.scans.basis": "emulated"})
+    found = plan.to_dict()
+    for table in ("jobs", "placement", "checkpoints", "metadata"):
+        assert [one["basis"] for one in found["tables"][table] if one["name"] == "scans"] == ["emulated"], table
+    assert "jobs.scans.samples_per_second" in {one["key"] for one in found["open_questions"]}
+    assert "emulated" in BASES
+    derivation = "\n".join(plan.explain("R-STAGE-02") + plan.explain("R-READ-03"))
+    assert "measured" not in "".join(line for line in derivation.splitlines() if "unet3d" in line)
+
+
+def test_the_page_counts_open_questions_and_lists_them_on_request(run):
+    site = EXAMPLES / "hpc-128-nodes.yaml"
+    short, long = (run("plan", site, "--samples", 0, *words).out for words in ((), ("-v",)))
+    count = len(ingest.plan(site, samples=0).open_questions)
+    assert f"{count} values that this site file leaves open" in short
+    assert "jobs.*.warm_up" not in short.partition("Open questions")[2].partition("Assumptions")[0]
+    assert "jobs.*.warm_up: 10 min" in long
