@@ -138,6 +138,7 @@ class Requirement:
         computed: the value before rounding; None in plans of before.
         digits: significant digits of the value.
         rationale: one sentence for the Vendor: why it is required.
+        remark: for the Buyer alone: which guidance decides the value, and what the workload needs.
         theme: a key of `THEMES`.
     """
 
@@ -156,6 +157,7 @@ class Requirement:
     digits: int = 3
     rationale: str = ""
     theme: str = ""
+    remark: str = ""
 
     @property
     def display(self) -> str:
@@ -176,6 +178,7 @@ class Requirement:
             "display": self.display,
             "rationale": self.rationale,
             "theme": self.theme,
+            "remark": self.remark,
             "conditions": conditions,
             "derivation": list(self.derivation),
             "assumptions": list(self.assumptions),

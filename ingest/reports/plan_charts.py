@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from ingest.errors import IngestError
 from ingest.reports.charts.bandwidth import Bar, Ceiling, Point, demand, ladder, scaling
 from ingest.reports.charts.chart import Chart
-from ingest.reports.charts.planning import Interval, Swing, YearBytes, capacity, intervals, tornado
+from ingest.reports.charts.planning import Interval, Swing, intervals, tornado
 from ingest.reports.labels import plain
-from ingest.site.plan import TORNADO, Plan, bandwidth_by_nodes, capacity_by_use, evidence_levels, largest_checkpoint_course
+from ingest.reports.vendor_charts import vendor_charts
+from ingest.site.plan import TORNADO, Plan, bandwidth_by_nodes, evidence_levels, largest_checkpoint_course
 from ingest.storage.read_ceilings import read_ceilings
 
 if TYPE_CHECKING:
@@ -34,15 +35,6 @@ def charts_of(plan: Plan, storage: Sequence[str] = ()) -> list[Chart]:
     return list(_charts(plan, storage))
 
 
-def vendor_charts_of(plan: Plan) -> list[Chart]:
-    """The charts that a vendor needs to size a system."""
-    return [_capacity(plan)]
-
-
-def _capacity(plan: Plan) -> Chart:
-    return capacity([YearBytes(row.name, *part) for row in plan.rows["years"] for part in capacity_by_use(row)])
-
-
 def _charts(plan: Plan, storage: Sequence[str]) -> Iterator[Chart]:
     jobs = [(row, step.value) for row in plan.rows["jobs"] if (step := row.step("job_read_bandwidth")) is not None]
     jobs.sort(key=lambda job: -job[1])
@@ -55,7 +47,7 @@ def _charts(plan: Plan, storage: Sequence[str]) -> Iterator[Chart]:
         yield from _evidence(plan, jobs[0][0].name)
     elif storage:
         raise IngestError("--storage: no job of the site reads data, so there is no chart that could show the ceilings")
-    yield _capacity(plan)
+    yield from vendor_charts(plan)
     course = largest_checkpoint_course(plan)
     if course is not None:
         job, chosen, points, condition = course

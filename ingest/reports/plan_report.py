@@ -21,7 +21,8 @@ from ingest.reports.document.tender_document import tender_document
 from ingest.reports.document.word import as_docx, template_warnings
 from ingest.reports.page import Page, as_csv
 from ingest.reports.pages.plan import requirement_wording
-from ingest.reports.plan_charts import charts_of, vendor_charts_of
+from ingest.reports.plan_charts import charts_of
+from ingest.reports.vendor_charts import vendor_charts
 from ingest.reports.vendor_data import vendor_data, vendor_wording
 from ingest.reports.workbook.model_workbook import model_workbook
 from ingest.reports.workbook.vendor_workbook import vendor_workbook
@@ -234,7 +235,7 @@ class ReportWriter:
     def document(self) -> Document:
         """The document of the plan, charts included."""
         if self.for_vendor:
-            return tender_document(self.plan, () if lacking() else vendor_charts_of(self.plan))
+            return tender_document(self.plan, () if lacking() else vendor_charts(self.plan))
         charts = () if lacking() else charts_of(self.plan, self.storage)
         return buyer_report(self.plan, charts, derivations=not self.apart)
 

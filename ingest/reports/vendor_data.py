@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ingest.site.plan import Plan
 
 #: Parts of a requirement that are the buyer's own.
-INTERNAL = ("computed", "low", "high", "derivation", "assumptions")
+INTERNAL = ("computed", "low", "high", "derivation", "assumptions", "remark")
 
 
 def vendor_data(plan: Plan) -> dict[str, Any]:

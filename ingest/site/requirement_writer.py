@@ -46,7 +46,7 @@ READERS = {
     "all": "everything read by every replica",
 }
 #: what a statement says of a value that the guidance decides, and why a line is for information only
-BY_GUIDANCE = " By guidance ({guidance}), not by this workload, which needs {needed}."
+BY_GUIDANCE = "By guidance ({guidance}), not by this workload, which needs {needed}."
 TOO_SMALL = " Below the reporting threshold of {floor}, therefore not a requirement."
 
 
@@ -123,6 +123,7 @@ class RequirementWriter:
             self._digits,
             GUIDED if value.by_guidance else RATIONALES[line.id].sentence,
             RATIONALES[line.id].theme,
+            self._remark(value),
         )
         most = self._most(line)
         return WrittenRequirement(requirement, step, tested, floor, tuple(self._findings(value, conditions, limit)), most)
@@ -174,10 +175,13 @@ class RequirementWriter:
         }
         template = VERBS[allowed if floor is None else "information"].format(line.says)
         written = template + (TOO_SMALL if floor is not None and allowed != "information" else "")
-        if value.by_guidance and value.compared is not None:
-            written += BY_GUIDANCE
-            fields |= {"guidance": self.guidance, "needed": self._rounded(value.compared[0])}
         return re.sub(r"\s+", " ", written.format(**fields)).strip()
+
+    def _remark(self, value: RequirementValue) -> str:
+        """Which guidance decides a value, and what the workload needs; empty where the workload decides."""
+        if not value.by_guidance or value.compared is None:
+            return ""
+        return BY_GUIDANCE.format(guidance=self.guidance, needed=self._rounded(value.compared[0]))
 
     def _tested(self, value: RequirementValue, floor: Step | None) -> tuple[Step, ...]:
         filled = [self.known.step("fill_limit")] if "{fill}" in value.line.says else []
@@ -223,7 +227,7 @@ class RequirementWriter:
         if "{written}" in line.says:
             found["written"] = self._rounded(self.known.step("workload_write_bandwidth"))
         if "{reserve}" in line.says:
-            found["reserve"] = " and the reserve of its derivation" if self.site.section("reserve") else ""
+            found["reserve"] = " and the Buyer's reserve" if self.site.section("reserve") else ""
         if "{warranty}" in line.says:
             found["warranty"] = f"{self.known.value('warranty_years'):.3g} years"
             writes = self.known.find("site_drive_writes_per_day")

@@ -67,7 +67,7 @@ def test_512_gpus_for_a_language_model_ask_for_what_the_field_would_recognize():
     for name, least in floors.items():
         one = plan.requirement(name)
         assert (one.priority, one.value) == ("mandatory", least * GB)
-        assert f'By guidance (DGX SuperPOD H100 "good"), not by this workload, which needs {needs[name]}' in one.statement
+        assert f'By guidance (DGX SuperPOD H100 "good"), not by this workload, which needs {needs[name]}' in one.remark
     assert plan.requirement("R-READ-04").value == 4 * GB
 
 

@@ -43,7 +43,7 @@ def test_a_site_of_one_line_has_mandatory_reads_writes_and_restores():
     for name in FLOORED:
         line = plan.requirement(name)
         assert line.priority == "mandatory"
-        assert 'By guidance (DGX SuperPOD H100 "good"), not by this workload, which needs' in line.statement
+        assert 'By guidance (DGX SuperPOD H100 "good"), not by this workload, which needs' in line.remark
         assert line.conditions.pattern == "sequential"
 
 
@@ -55,7 +55,7 @@ def test_another_level_is_one_line_of_the_file(level, reads, writes, node):
     bare = planned(site(a=LLAMA) | {"floor": "none"})
     for name, floor in (("R-READ-03", reads), ("R-WRITE-01", writes), ("R-READ-04", node)):
         assert exact(plan, name) == max(floor, exact(bare, name))
-        assert ("By guidance" in plan.requirement(name).statement) is bool(floor)
+        assert ("By guidance" in plan.requirement(name).remark) is bool(floor)
 
 
 @pytest.mark.parametrize(("count", "reads"), [(32, 15e9), (127, 127 * 15e9 / 32), (128, 60e9), (129, 60e9), (2048, 60e9)])
@@ -80,7 +80,7 @@ def test_standard_holds_where_no_level_is_good(node, level):
 @pytest.mark.parametrize("node", ["dgx-a100", "gb200-nvl72-tray"])
 def test_unconfirmed_guidance_never_binds(node):
     plan = planned(site(node, 64, a=SLOW))
-    assert not [line for line in plan.requirements if "By guidance" in line.statement]
+    assert not [line for line in plan.requirements if "By guidance" in line.remark]
     assert [line for line in plan.warnings if "no storage guidance is confirmed" in line]
     assert not [row for row in plan.tables["guidance"] if row.get("floor") == "yes"]
     assert not any("guidance is confirmed" in line for line in planned(site(node, 64, a=SLOW) | {"floor": "none"}).warnings)
@@ -102,7 +102,7 @@ def test_the_floors_of_clusters_add_up():
 def test_a_workload_above_the_guidance_decides(rate, guided):
     # 64 nodes of 8 GPUs at 1 kB per sample: 30 GB/s are 58,593.75 samples/s per GPU.
     line = planned(site(a={"samples_per_second": rate, "sample_bytes": 1000, "nodes": 64})).requirement("R-READ-03")
-    assert ("By guidance" in line.statement) is guided
+    assert ("By guidance" in line.remark) is guided
 
 
 def test_a_site_without_checkpoints_still_writes():

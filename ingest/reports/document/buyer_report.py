@@ -113,7 +113,7 @@ class BuyerReport:
 
     def _stated(self, one: Requirement) -> list[Block]:
         """A requirement with its reason, its range, its test and its assumed values."""
-        rest = [one.rationale, self.parts.verification(one)]
+        rest = [one.remark, one.rationale, self.parts.verification(one)]
         if spread(one):
             rest.append(f"Range (P10 to P90): {spread(one)}.")
         if one.assumptions:

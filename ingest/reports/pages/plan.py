@@ -60,7 +60,7 @@ def plan_page(plan: Plan, verbose: bool = False) -> Page:
         value, ends = display(one.value, one.unit, binary=False), span(one.low, one.high, one.unit, " – ")
         rows.append((one.id, one.priority, plain(one.metric), value, ends))
     sections = [Section("", ("id", "priority", "quantity", "value", "P10 – P90"), tuple(rows))]
-    statements = tuple(f"{one.id} ({one.priority}) {one.statement}" for one in plan.requirements)
+    statements = tuple(f"{one.id} ({one.priority}) {one.statement} {one.remark}".strip() for one in plan.requirements)
     sections += [Section("Requirements", lines=statements)]
     sections += [_table(name, found) for name, found in plan.tables.items() if name not in OFF_PAGE]
     units = {one.id: one.unit for one in plan.requirements}
