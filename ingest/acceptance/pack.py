@@ -82,7 +82,7 @@ def _service(made: Acceptance) -> Iterator[str]:
             "",
             "## Service terms",
             "",
-            *(f"- {limit.id}, {markdown(limit.name)}: {limit.quantity:g}" for limit in shown),
+            *(f"- {limit.id}, {markdown(limit.name)}: {limit.shown}" for limit in shown),
         )
     if made.setting.logs_seconds:
         yield from ("", "fio logs the rate of each second; the scripts keep the logs next to the results.")

@@ -37,6 +37,15 @@ class ServiceLimit(NamedTuple):
     name: str
     quantity: float
 
+    @property
+    def shown(self) -> str:
+        """The number as people read it.
+
+        >>> ServiceLimit("S-LAT-03", STALL, "", 0.5).shown, ServiceLimit("S-LAT-02", TAIL, "", 5).shown
+        ('50 %', '5 times the mean')
+        """
+        return f"{self.quantity:g} times the mean" if self.key == TAIL else f"{self.quantity * 100:g} %"
+
 
 class LimitFound(NamedTuple):
     """What tests show of a limit.

@@ -227,6 +227,23 @@ def test_missing_results_of_mandatory_requirements_are_incomplete(run, tests, tm
     assert run("verdict", tests, path, "--partial", "--format", form).code == 0
 
 
+def test_the_word_is_in_the_document_and_opens_the_workbook(run, tests, tmp_path):
+    import docx
+    import openpyxl
+
+    path = fio_run(tmp_path)
+    for name in ("v.docx", "v.xlsx", "v.md"):
+        assert run("verdict", tests, path, "-o", name).code == 3
+    assert docx.Document(tmp_path / "v.docx").core_properties.title == "INCOMPLETE: acceptance of plan"
+    book = openpyxl.load_workbook(tmp_path / "v.xlsx")
+    assert book.active.title == "Verdict"
+    assert book.active["A1"].value.startswith("INCOMPLETE: plan: rehearsal on one machine")
+    row = next(row for row in book["Requirements"].values if row[0] == "R-READ-01")
+    # 131.072 MB/s of 1 MB/s.
+    assert (row[1:4], row[6:8]) == (("mandatory", "pass", pytest.approx(131.072)), (1, "MB/s"))
+    assert (tmp_path / "v.md").read_text().startswith("# INCOMPLETE: plan")
+
+
 def test_a_metadata_run_of_a_few_files_does_not_count(tmp_path):
     made = ingest.accept(plan(tmp_path), tmp_path / "tests", tool="mdtest", repeats=1)
     assert "-n 3000 -i 30 " in made.results["T-META-01-mdtest"].files["mdtest/T-META-01-mdtest.sh"]

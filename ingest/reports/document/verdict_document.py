@@ -19,7 +19,8 @@ def verdict_document(answer: Verdict) -> Document:
     page = verdict_page(answer)
     sections = tuple(DocumentSection("", section.title, tuple(_blocks(section))) for section in page.sections)
     title = f"{answer.word}: acceptance of {answer.manifest.site}"
-    return Document(title, f"{answer.counted}. Made by ingest {__version__}.", sections)
+    rehearsal = "Rehearsal on one machine, which proves no requirement of the whole system. " if answer.rehearsal else ""
+    return Document(title, f"{rehearsal}{answer.counted}. Made by ingest {__version__}.", sections)
 
 
 def _blocks(section: Section) -> Iterator[Block]:
