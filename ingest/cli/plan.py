@@ -12,7 +12,7 @@ from ingest.engine.result import envelope
 from ingest.errors import RequirementNotMet, UsageError
 from ingest.files import write_whole
 from ingest.reports.pages.plan import lines_page, plan_page, plans_page
-from ingest.reports.workbook.plan_workbook import plan_workbook
+from ingest.reports.workbook.model_workbook import model_workbook
 from ingest.site.plan import PlanScenarios
 from ingest.site.planner import plan
 from ingest.site.schema import schema_text, starter
@@ -66,7 +66,7 @@ def command(
         data = envelope(answer.command, body, catalog=answer.catalog)
         hand_over(lambda: lines_page(f"Derivation of {explain}", lines), lambda: data, form, output)
     else:
-        hand_over(lambda: plan_page(answer, verbose), answer.to_dict, form, output, book=lambda: plan_workbook(answer))
+        hand_over(lambda: plan_page(answer, verbose), answer.to_dict, form, output, book=lambda: model_workbook(answer))
     warn(answer.warnings)
     if check and answer.unmet:
         raise RequirementNotMet(answer.unmet)

@@ -24,7 +24,7 @@ from ingest.reports.pages.plan import requirement_wording
 from ingest.reports.plan_charts import charts_of
 from ingest.reports.vendor_charts import vendor_charts
 from ingest.reports.vendor_data import vendor_data, vendor_wording
-from ingest.reports.workbook.plan_workbook import plan_workbook
+from ingest.reports.workbook.model_workbook import model_workbook
 from ingest.reports.workbook.vendor_workbook import vendor_workbook
 from ingest.site.plan import Plan
 from ingest.site.planner import plan
@@ -218,8 +218,8 @@ class ReportWriter:
         return (*omitted, *charts)
 
     def workbook(self) -> bytes:
-        """The workbook."""
-        return vendor_workbook(self.plan) if self.for_vendor else plan_workbook(self.plan)
+        """The workbook: the buyer's, which calculates, or that of vendors, who fill it in."""
+        return (vendor_workbook if self.for_vendor else model_workbook)(self.plan)
 
     def json(self) -> bytes:
         """The plan as JSON; for vendors the requirement lines only."""

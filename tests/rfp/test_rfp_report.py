@@ -136,8 +136,9 @@ def test_every_requirement_and_every_test_stands_in_the_text_of_every_document(w
             assert f"{one.id} ({one.priority})." in text, name
             assert one.statement in text, name
     book = openpyxl.load_workbook(paths["xlsx"], data_only=True)
-    tests = [row[0] for row in book["Acceptance"].iter_rows(min_row=2, values_only=True) if row[0]]
-    assert sorted(set(tests)) == sorted(set(shown_by(plan.requirements).values()))
+    heads, *rows = book["Requirements"].iter_rows(values_only=True)
+    tests = {row[heads.index("Id")]: row[heads.index("Test")] for row in rows}
+    assert {name: test for name, test in tests.items() if test} == shown_by(plan.requirements)
 
 
 def test_the_buyers_report_counts_what_is_assumed_and_names_its_hashes(written):
@@ -181,7 +182,7 @@ def test_a_hostile_name_stays_text(name, tmp_path):
     report({**ONE_JOB, "name": name}, output=list(paths.values()))
     flat = " ".join(visible(name).split())
     book = openpyxl.load_workbook(paths["xlsx"])
-    title = book["Read-me"]["A1"]
+    title = book["Results"]["A1"]
     assert title.data_type == "s"
     assert flat in " ".join(str(title.value).split())
     assert all(len(sheet.title) <= 31 for sheet in book)
@@ -214,7 +215,7 @@ def test_what_is_invisible_is_marked_alike_in_every_format(tmp_path):
         "html": "".join(Rows(paths["html"].read_text(encoding="utf-8")).words),
         "json": paths["json"].read_text(encoding="utf-8"),
         "csv": paths["csv"].read_text(encoding="utf-8"),
-        "xlsx": str(openpyxl.load_workbook(paths["xlsx"])["Read-me"]["A1"].value),
+        "xlsx": str(openpyxl.load_workbook(paths["xlsx"])["Results"]["A1"].value),
     }
     for suffix, text in told.items():
         assert not re.search("[\u202a-\u202e\u2066-\u2069\x80-\x9f\u2028\u2029]", text), suffix

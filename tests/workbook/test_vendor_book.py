@@ -6,17 +6,19 @@ import html
 import io
 import re
 import zipfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import openpyxl
 import pytest
+import yaml
 
 import ingest
 from ingest.acceptance.test_table import rows_of, shown_by
 from ingest.engine.messages import in_site_words
 from ingest.reports.texts import texts
-from ingest.reports.workbook.plan_workbook import plan_workbook
+from ingest.reports.workbook.model_workbook import model_workbook
 from ingest.reports.workbook.vendor_workbook import vendor_workbook
 from ingest.requirement import THEMES
 from ingest.units import parse
@@ -57,6 +59,10 @@ def internal(plan: ingest.Plan) -> Iterator[str]:
         if step.source is not None:
             yield from (in_site_words(step.source.note), step.source.where if "." in step.source.where else "")
             yield from (text for end in (step.source.low, step.source.high) for text in digits(end))
+    for term in plan.service:
+        yield from (term.key, term.reason, term.question, *([] if term.value else [term.suggested]))
+    for question in plan.open_questions:
+        yield from (question.key, question.question, question.reason)
     for one in plan.requirements:
         yield from (text for value in (one.low, one.high) for text in digits(value))
         yield from digits(one.computed if one.computed != one.value else None)
@@ -80,7 +86,7 @@ def leaks(plan: ingest.Plan, content: bytes) -> set[tuple[str, str]]:
 
 def test_nothing_of_the_buyers_is_in_any_part(plan, content):
     assert not leaks(plan, content)
-    assert len(leaks(plan, plan_workbook(plan))) > 50
+    assert len(leaks(plan, model_workbook(plan))) > 50
 
 
 def test_no_sheet_is_hidden_no_name_is_defined_no_note_is_attached_and_every_formula_stays_on_its_sheet(content):
@@ -122,6 +128,25 @@ def test_each_test_has_its_load_and_threshold(plan, content):
         assert shown == pytest.approx(one.load.threshold, rel=1e-12)
 
 
+COVER = {"title": "Storage for training", "buyer": "University of X", "reference": "2026-17", "issued": "2026-12-01",
+         "answers_by": "2027-01-31 12:00", "contact": "tender@example.org"}  # fmt: skip
+
+
+def test_the_cover_says_who_buys_by_when_and_what_and_service_clauses_are_whole():
+    site = yaml.safe_load(EXAMPLES[0].read_text(encoding="utf-8"))
+    given = ingest.plan({**site, "document": COVER, "service": "suggested"}, samples=0)
+    content = vendor_workbook(given)
+    cells = [list(row[:2]) for row in openpyxl.load_workbook(io.BytesIO(content))["Read-me"].values]
+    assert cells[:7] == [
+        [COVER["title"], None], ["Buyer", COVER["buyer"]], ["Reference", COVER["reference"]], ["Issued", COVER["issued"]],
+        ["Offers by", COVER["answers_by"]], ["Contact", COVER["contact"]], ["What is bought", given.document.purchase],
+    ]  # fmt: skip
+    shown = {str(row["Term"]).partition(" ")[0]: (row["Meaning"], row["Verified by"]) for row in lines(content, "Terms")}
+    expected = {one.id: (one.text, one.verification or None) for one in given.service}
+    assert len(expected) > 20
+    assert {name: found for name, found in shown.items() if name.startswith("S-")} == expected
+
+
 def test_key_words_and_definitions_are_those_of_the_document(content):
     rows = {row["Term"]: row["Meaning"] for row in lines(content, "Terms")}
     defined = texts("document")["clauses"]["terms"]
@@ -129,3 +154,13 @@ def test_key_words_and_definitions_are_those_of_the_document(content):
     assert {term: rows.get(term) for term in defined if term != "range"} == {
         term: meaning for term, meaning in defined.items() if term != "range"
     }
+
+
+def test_the_thresholds_of_the_parts_of_a_mix_add_up_to_what_is_required(content, plan):
+    shown = Counter()
+    for row in lines(content, "Acceptance"):
+        shown[row["Requirement"]] += (
+            parse(f"{row['Pass threshold']} {row['Unit']}", "B/s", "threshold") if "B/s" in row["Unit"] else 0
+        )
+    mixed = [one for one in plan.requirements if len(one.conditions.mix) > 1]
+    assert {one.id: shown[one.id] for one in mixed} == {one.id: pytest.approx(one.value, rel=1e-9) for one in mixed}

@@ -68,7 +68,7 @@ class PlanWorkbook:
         self.plan = plan
         self.tables = table_sheets(plan)
         shown = [step for table in self.tables.values() for steps in table.steps for step in steps if step is not None]
-        self.cells = PlanCells([*plan.steps.values(), *shown, *behind_findings(plan), *of_rounding(plan)])
+        self.cells = PlanCells([*plan.steps.values(), *shown, *behind_findings(plan), *of_rounding(plan)], "plan")
 
     def content(self) -> bytes:
         """The workbook as bytes."""
@@ -118,7 +118,7 @@ class PlanWorkbook:
     def _calculation(self, book: WorkbookWriter) -> None:
         sheet = book.sheet("Calculation")
         write_calculation(sheet, self.cells, self._identity)
-        live = changed_inputs(sum(map(size_of, self.cells.inputs)) + 1)
+        live = changed_inputs(sum(map(size_of, self.cells.inputs)) + 1, "plan")
         words = "number of inputs whose value differs from the delivered one"
         row = sheet.row(SITE, CHANGED, "Inputs that differ from those of the plan.", live, "number", words)
         book.book.define_name(CHANGED, f"=Calculation!${sheet.layout.letter('Value')}${row}")

@@ -5,7 +5,7 @@ It is written from what a vendor may know, not cut from the buyer's workbook: no
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ingest.acceptance.loads import Setting
@@ -26,7 +26,9 @@ from ingest.version import FORMAT
 if TYPE_CHECKING:
     from ingest.acceptance.test_table import LoadRow
     from ingest.requirement import Conditions
+    from ingest.site.document_facts import DocumentFacts
     from ingest.site.plan import Plan
+    from ingest.site.service import ServiceTerm
 
 #: Terms of the document that this workbook does not use.
 UNUSED = ("range",)
@@ -37,23 +39,28 @@ ABOUT = "Fill in the yellow cells of the sheet Vendor response and return the wh
 def vendor_workbook(plan: Plan) -> bytes:
     """The workbook of a plan for vendors."""
     with garbage_collection_paused():
-        title = f"Storage requirements of {plan.site.name}"
+        title = plan.document.title or f"Storage requirements of {plan.site.name}"
         book = WorkbookWriter(title, layouts("vendor"), about=ABOUT)
         book.book.set_custom_property(FORMAT_PROPERTY, FORMAT)
-        cover(title, book)
+        cover(title, plan.document, book)
         requirements(plan, book)
         response_sheet(plan, book, {})
         acceptance(plan, book)
-        terms(book)
+        terms(plan.service, book)
         for sheet in book.sheets.values():
             sheet.protect("", FREE)
         book.sheets["Read-me"].activate()
         return book.content()
 
 
-def cover(title: str, book: WorkbookWriter) -> None:
-    """The first sheet: the title, how to fill in, and what the sheets hold."""
+def cover(title: str, facts: DocumentFacts, book: WorkbookWriter) -> None:
+    """The first sheet: who buys, until when, what is bought, how to fill in, and what the sheets hold."""
     sheet = book.sheet("Read-me")
+    given = {"Buyer": facts.buyer, "Reference": facts.reference, "Issued": facts.issued, "Offers by": facts.answers_by,
+             "Contact": facts.contact, "What is bought": facts.purchase}  # fmt: skip
+    for name, text in given.items():
+        if text:
+            sheet.row(name, text)
     own = texts("workbook")["texts"]["vendor"]
     add_section(sheet, "How to fill in")
     for line in own["steps"]:
@@ -89,7 +96,7 @@ def requirements(plan: Plan, book: WorkbookWriter) -> None:
         assert shown is not None
         required = NumberCell(one.value / shown.factor, "strong")
         how = ("not verified" if one.priority == "information" else verified, one.conditions.clients)
-        before = (one.id, THEMES.get(one.theme, ""), one.priority, one.statement, required, shown.unit)
+        before = (one.id, THEMES[one.theme], one.priority, one.statement, required, shown.unit)
         sheet.row(*before, *how, conditions_in_words(one.conditions))
     sheet.close()
 
@@ -148,12 +155,18 @@ def _load(row: LoadRow) -> Iterator[CellContent]:
     yield display(load.seconds, "s") if load.seconds else ""
 
 
-def terms(book: WorkbookWriter) -> None:
-    """The sheet Terms: the words that bind, the definitions, and the rules of the tests."""
+def terms(service: Sequence[ServiceTerm], book: WorkbookWriter) -> None:
+    """The sheet Terms: the words that bind, the definitions, the rules of the tests, and the terms of the service."""
     sheet, own, shared = book.sheet("Terms"), texts("workbook")["texts"]["terms"], texts("document")["clauses"]["terms"]
     defined = {term: meaning for term, meaning in shared.items() if term not in UNUSED}
     for heading, lines in {"Key words": own["keywords"], "Definitions": defined, "Tests": own["tests"]}.items():
         add_section(sheet, heading)
         for term, meaning in lines.items():
             sheet.row(term, meaning)
+    for theme, title in THEMES.items():
+        stated = [one for one in service if one.theme == theme]
+        if stated:
+            add_section(sheet, title)
+        for one in stated:
+            sheet.row(f"{one.id} {one.name}", one.text, one.verification)
     sheet.close()

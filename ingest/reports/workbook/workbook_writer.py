@@ -92,19 +92,31 @@ class WorkbookWriter:
         sheet.close()
         return sheet.next - 1
 
-    def read_me(self, title: str, sections: Sections, checks: int, *notes: CellContent) -> None:
-        """Write the outcome of so many checks, notes that concern every reader, and the sections."""
+    def read_me(
+        self, title: str, sections: Sections, checks: int, *notes: CellContent
+    ) -> tuple[SheetWriter, dict[str, tuple[int, int]]]:
+        """Write the outcome of so many checks, notes that concern every reader, and the sections.
+
+        Returns:
+            the sheet, and the first and the last row of each section.
+        """
         sheet = self.sheet("Read-me", (title,))
-        area = f"Checks!$C$2:$C${checks + 1}"
-        passing = f"All {checks} checks pass."
-        written = f'=IF(COUNTIF({area}, "ok") = {checks}, "{passing}", "A check fails: see the sheet Checks.")'
-        sheet.row(CellFormula(written, passing, "good"))
+        sheet.row(checks_outcome(checks))
         failing = {"type": "text", "criteria": "begins with", "value": "A check fails", "format": self.styles["bad"]}
         sheet.sheet.conditional_format(1, 0, 1, 0, failing)
         for note in notes:
             sheet.row(note)
-        write_sections(sheet, sections)
+        rows = write_sections(sheet, sections)
         sheet.close()
+        return sheet, rows
+
+
+def checks_outcome(checks: int) -> CellFormula:
+    """One line that says whether so many checks pass."""
+    area = f"Checks!$C$2:$C${checks + 1}"
+    passing = f"All {checks} checks pass."
+    written = f'=IF(COUNTIF({area}, "ok") = {checks}, "{passing}", "A check fails: see the sheet Checks.")'
+    return CellFormula(written, passing, "good")
 
 
 def write_inputs(
