@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 from collections.abc import Iterator
@@ -20,6 +21,11 @@ EXIT_CODES = (0, 1, 2, 3)
 WARNING = "ingest: warning: "
 
 
+def patience() -> float:
+    """The seconds after which a case hangs: more where more processes want to run than there are cores."""
+    return MOST_SECONDS * max(1.0, os.getloadavg()[0] / len(os.sched_getaffinity(0)))
+
+
 def judge(case: Case, outcome: Outcome) -> Finding | None:
     """The gravest breach of the contract in an outcome; None if there is none."""
     return next(_breaches(case, outcome), None)
@@ -29,7 +35,7 @@ def _breaches(case: Case, outcome: Outcome) -> Iterator[Finding]:
     command = case.words[0] if case.words else ""
     if outcome.memory > MOST_BYTES:
         yield Finding("memory", command, f"{outcome.memory / 1e9:.1f} GB")
-    if outcome.stopped or outcome.seconds > MOST_SECONDS:
+    if outcome.stopped or outcome.seconds > patience():
         yield Finding("hang", command, f"{outcome.seconds:.1f} s")
     elif outcome.code < 0:
         name = signal.Signals(-outcome.code).name

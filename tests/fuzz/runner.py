@@ -19,7 +19,7 @@ from typing import Any
 
 from fuzz import kinds, seeds, worker
 from fuzz.cases import Case, Finding, Outcome
-from fuzz.judge import MOST_BYTES, MOST_SECONDS, judge
+from fuzz.judge import MOST_BYTES, judge, patience
 
 from ingest.cli.main import COMMANDS
 
@@ -186,7 +186,7 @@ def run(
             ready = wait([one.link for one in busy], timeout=LOOK)
             for one in busy:
                 if one.link not in ready:
-                    one.look(MOST_SECONDS)
+                    one.look(patience())
                     continue
                 index = one.index
                 assert index is not None
@@ -263,7 +263,7 @@ def again_warm(one: Worker, case: Case) -> Finding | None:
     """The finding of a case in a worker that may have run others."""
     one.give(case)
     while not wait([one.link], timeout=LOOK):
-        one.look(MOST_SECONDS)
+        one.look(patience())
     return judge(case, one.outcome())
 
 
