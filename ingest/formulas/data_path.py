@@ -33,7 +33,11 @@ input_quantity("request_bytes_max", "B/file", "Largest read request that a clien
 input_quantity("fabric_islands", "1", "Islands of nodes, each with its own links to the storage.", whole=True)
 input_quantity("fabric_island_bandwidth", "B/s", "Bandwidth between one island and the storage.")
 input_quantity(
-    "fabric_oversubscription", "1", "Bandwidth of the nodes’ storage NICs over that of the switches’ uplinks.", low=1
+    "fabric_oversubscription",
+    "1",
+    "Bandwidth of the nodes’ storage NICs over that of the switches’ uplinks.",
+    low=1,
+    above=False,
 )
 input_quantity("fabric_gateways", "1", "Routers or gateways between nodes and storage.", whole=True)
 input_quantity("fabric_gateway_bandwidth", "B/s", "Bandwidth of one router or gateway.")

@@ -197,7 +197,10 @@ def _judged(known: Quantities, layer: Layer, need: float, demonstrated: bool) ->
         ceiling = known.value(layer.ceiling)
     except MissingQuantity as error:
         option = "nodes" if error.name == "nodes" else layer.supply or f"set.{error.name}"
-        why = Message(f"{error.name.replace('_', ' ')} is not known", supply=(option,))
+        if layer.part == layers.NETWORK and error.name.startswith("fabric_"):
+            why = Message(f"`{error.name.replace('_', '.', 1)}` of the site file is not known", supply=(option,))
+        else:
+            why = Message(f"{error.name.replace('_', ' ')} is not known", supply=(option,))
         return LayerVerdict(layer, need, None, None, why=why)
     if not ceiling:
         return LayerVerdict(layer, need, 0, None, why="no unit is left")

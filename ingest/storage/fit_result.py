@@ -34,6 +34,13 @@ RESULTS = {
 }
 
 
+#: column of the table -> the quantity behind it
+SHOWN = {
+    "usable": "units_usable_bytes",
+    "reads": "read_bandwidth_available",
+    "writes": "write_bandwidth_available",
+    "per month": "cost_per_month",
+}
 #: Verdicts, the best first.
 FITS, BARELY, SO_FAR = "fits", "barely fits", "fits as far as known"
 UNKNOWN, MISFIT = "not known", "does not fit"
@@ -178,17 +185,17 @@ class Fit:
     @property
     def usable(self) -> Figure:
         """Capacity of all units for data, up to the fill limit."""
-        return self._figure("units_usable_bytes", "required_usable_bytes", bound_of="unit_usable_bytes")
+        return self._figure(SHOWN["usable"], "required_usable_bytes", bound_of="unit_usable_bytes")
 
     @property
     def reads(self) -> Figure:
         """Read bandwidth of the narrowest known layer, where that of the storage is known."""
-        return self._figure("read_bandwidth_available", "read_bandwidth_needed")
+        return self._figure(SHOWN["reads"], "read_bandwidth_needed")
 
     @property
     def writes(self) -> Figure:
         """Write bandwidth of the narrowest known layer, where that of the storage is known."""
-        return self._figure("write_bandwidth_available", "write_bandwidth_needed")
+        return self._figure(SHOWN["writes"], "write_bandwidth_needed")
 
     def _figure(self, name: str, need: str, bound_of: str = "") -> Figure:
         item, known, unit = self.results.get(name), self.answer.known, unit_of(need)
@@ -231,7 +238,7 @@ class Fit:
     @staticmethod
     def quantity(name: str) -> str:
         """The quantity behind a public name, for explanations."""
-        return RESULTS.get(name, name)
+        return {**RESULTS, **SHOWN}.get(name, name)
 
     @property
     def _chosen(self) -> dict[str, Any]:
@@ -273,7 +280,8 @@ def _is_recalled(step: Step) -> bool:
     """Whether a value of the catalog that was not verified is among the inputs."""
     if step.source is not None:
         return step.source.origin == "catalog" and step.source.grade == "assumed"
-    return any(_is_recalled(inner) for inner in step.inputs)
+    # How many units are bought is no figure of the catalog.
+    return any(_is_recalled(inner) for inner in step.inputs if inner.name != "units")
 
 
 @dataclass(frozen=True)
@@ -312,7 +320,7 @@ class Fits:
         """The warnings of the need, and those of a single system."""
         own = self.systems[0].answer.warnings if len(self.systems) == 1 else ()
         priced = dict.fromkeys(f"costs of a month in {one.priced}" for one in self.systems if one.cost is not None)
-        return (*self.need.notes, *self._in_place, *self._measured, *self._waiting, *priced, *own)
+        return (*self.need.notes, *self._in_place, *self._network, *self._measured, *self._waiting, *priced, *own)
 
     @property
     def lines(self) -> tuple[LineStock, ...]:
@@ -334,6 +342,13 @@ class Fits:
         if not self.stock or self.nothing_missing:
             return ()
         return ("the need is what the storage in place leaves missing; its rates and capacities are added up",)
+
+    @property
+    def _network(self) -> tuple[str, ...]:
+        """Parts of the network between that are described in part, so that every verdict stays open."""
+        between = (one for system in self.systems for one in system.layers if one.layer.part == layers.NETWORK)
+        open_ones = {one.layer.name: one.why for one in between if one.ceiling is None}
+        return tuple(Message(f"{name}: ", why) if isinstance(why, Message) else why for name, why in open_ones.items())
 
     @property
     def _measured(self) -> tuple[str, ...]:

@@ -188,6 +188,10 @@ def test_another_json_is_no_measured_path(tmp_path):
         ("gateways: 8, gateway_bandwidth: 50 GB/s", "fabric, gateways", 400e9),
         ("islands: 2, island_bandwidth: 200 GB/s", "fabric, links of the islands", 400e9),
         ("ports: 16, port_bandwidth: 25 GB/s", "fabric, storage ports", 400e9),
+        ("oversubscription: 1", "fabric, uplinks of the switches", 128 * 50e9),
+        ("oversubscription: 13.1", "fabric, uplinks of the switches", 128 * 50e9 / 13.1),
+        ("gateways: 20, gateway_bandwidth: 24.6 GB/s", "fabric, gateways", 492e9),
+        ("gateways: 20, gateway_bandwidth: 24.5 GB/s", "fabric, gateways", 490e9),
     ],
 )
 def test_the_network_between_is_a_layer_of_its_own(site, fabric, name, ceiling):
@@ -199,11 +203,27 @@ def test_the_network_between_is_a_layer_of_its_own(site, fabric, name, ceiling):
         assert (found.fits, found.bottleneck) == (False, name)
 
 
-def test_a_network_of_which_a_part_is_unknown_is_asked_for(site):
-    (found,) = ingest.fit(site(above="fabric: {gateways: 8}\n"), storage="ddn-ai400x2t").systems
-    judged = layer(found, "fabric, gateways")
+@pytest.mark.parametrize(
+    ("fabric", "missing"),
+    [
+        ("gateways: 8", "gateway_bandwidth"),
+        ("gateway_bandwidth: 45 GB/s", "gateways"),
+        ("islands: 2", "island_bandwidth"),
+        ("port_bandwidth: 45 GB/s", "ports"),
+    ],
+)
+def test_a_network_of_which_a_part_is_unknown_is_asked_for(site, fabric, missing):
+    found = ingest.fit(site(above=f"fabric: {{{fabric}}}\n"), storage="ddn-ai400x2t")
+    judged = next(one for one in found.systems[0].layers if one.layer.name.startswith("fabric, "))
     assert judged.holds is None
-    assert "fabric_gateway_bandwidth" in judged.why
+    assert f"`fabric.{missing}` of the site file is not known" in judged.why
+    assert any(judged.why in line for line in found.warnings)
+
+
+@pytest.mark.parametrize(("path", "refusal"), [("oversubscription: 0.99", "expected a number from 1"), ("ports: 0", "found 0")])
+def test_a_network_that_cannot_be_is_refused(site, path, refusal):
+    with pytest.raises(IngestError, match=refusal):
+        ingest.fit(site(above=f"fabric: {{{path}}}\n"), storage="ddn-ai400x2t")
 
 
 def test_a_fabric_is_no_part_of_the_plan(site):

@@ -1,6 +1,7 @@
 """`fit` on the sites of examples/: the need is that of the plan's mandatory lines, on the nodes of the site."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from ingest.catalog.records import Node
 from ingest.catalog.store import Catalog
 from ingest.cli.main import main
 from ingest.errors import IngestError, UsageError
+from ingest.reports.page import as_text
+from ingest.reports.pages.storage import fits_page
 from ingest.requirement import PRIORITIES, Conditions, Requirement
 from ingest.storage.need import from_requirements, need_in
 
@@ -209,3 +212,67 @@ def test_eighty_columns_hold_every_line_and_every_id(monkeypatch, capsys, path):
     assert all(one.entry.id in out for one in ingest.fit(path).systems)
     assert len(out.splitlines()) < 130
     assert "e+" not in out
+
+
+ROW = re.compile(r"^  \d+  +(\S+) +(≥?[\d,.]+ \S.*?)  +(\S+(?: \S+)?)  +(\S+(?: \S+)?)  +(\S+(?: \S+)?)$")
+
+
+@pytest.mark.parametrize("path", SITES, ids=lambda path: path.stem)
+def test_the_table_shows_what_is_known_marked_where_it_is_recalled(path):
+    found = ingest.fit(path)
+    lines = as_text(fits_page(found), 80).splitlines()
+    rows = {match[1]: match.groups()[1:] for match in map(ROW.match, lines) if match}
+    assert len(rows) >= 10
+    for one in found.systems:
+        if one.entry.id not in rows:
+            continue
+        for text, figure in zip(rows[one.entry.id][1:], (one.usable, one.reads, one.writes), strict=True):
+            assert (text == "unknown") is (figure.value is None)
+            assert ("*" in text, "≤" in text) == (figure.recalled, figure.at_most)
+        # What is not known is never the reason for a rank among those that fit.
+        assert one.fits is not True or one.usable.value is not None
+    assert "1 down" in "\n".join(lines)
+    assert "per month" not in "\n".join(lines)
+
+
+def test_what_is_recalled_is_the_figure_and_not_the_number_of_units():
+    (found,) = ingest.fit(HPC, storage="ddn-ai400x2t").systems
+    assert (found.usable.recalled, found.reads.recalled, found.writes.recalled) == (False, False, True)
+    # 6 appliances: 491 ÷ 103.83 GB/s and half an appliance; 260.9 TB, 103.83 and 75 GB/s each; the need holds the fill limit.
+    figures = (found.usable.value, found.reads.value, found.writes.value)
+    assert figures == pytest.approx((6 * 260.9e12, 6 * 103.83e9, 6 * 75e9))
+    assert found.degraded_share == pytest.approx(5.5 * 103.83 * 0.7 / 491)
+
+
+@pytest.mark.parametrize("column", ["usable", "reads", "writes", "units_required"])
+def test_a_number_of_the_table_is_explained_by_its_column(monkeypatch, capsys, column):
+    monkeypatch.setattr("sys.argv", ["ingest", "fit", str(HPC), "--storage", "ddn-ai400x2t", "--explain", column])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 0
+    assert "[mlperf-storage-v1-results]" in capsys.readouterr().out
+
+
+def test_prices_are_a_column_of_every_table_and_details_are_on_request(tmp_path):
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("date: 2026-11-01\ncurrency: USD\nprices: {google-managed-lustre: {mbps-1000: 600}}\n")
+    found = ingest.fit(HPC, prices=prices)
+    page = fits_page(found)
+    tables = [section for section in page.sections if section.folded]
+    assert len(tables) >= 2
+    assert {section.columns for section in tables} == {tables[0].columns}
+    # 491 GB/s at 1,000 MB/s of each TiB: 491 TiB, sold in steps of 9,000 GiB: 56 of them.
+    assert "per month 295,312 USD" in as_text(page, 80)
+    assert found.results["google-managed-lustre"].cost == 56 * 9000 / 1024 * 600
+    assert len(fits_page(found, in_full=True).sections) > len(page.sections) + len(found.systems)
+
+
+@pytest.mark.parametrize("path", SITES, ids=lambda path: path.stem)
+def test_where_opens_are_the_only_unknown_the_question_names_them(path):
+    for one in ingest.fit(path).systems:
+        if one.not_known == ("metadata, opens",):
+            assert one.question.startswith("File opens per second")
+        assert one.fits is not True or one.usable.value is not None
+    (known,) = ingest.fit(HPC, storage="ddn-ai400x2", set={"unit_files_max": 1e12}).systems
+    assert known.not_known == ("metadata, opens",)
+    assert known.question == "File opens per second: 77,300 files/s needed."
