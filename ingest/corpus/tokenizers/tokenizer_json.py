@@ -155,11 +155,31 @@ def convert(content: bytes, source: str) -> Converted:
         if not are_steps(described.get(part), inner):
             expected = f"{part}: expected an object with 'type', or null"
             raise IngestError(f"--tokenizer: '{source}' is not a tokenizer.json: {expected}")
+    check_merges(described["model"], source)
     # The reference renumbers added tokens, other engines keep their ids: check those first.
     checked_size(largest_added_id(described, source) + 1, source, least=0)
     plain = json.dumps(without_extras(described), ensure_ascii=False).encode("utf-8", "surrogatepass")
     size = checked_size(largest_id(load_reference(plain, source)) + 1, source)
     return Converted(size, outline_of(described), plain)
+
+
+def check_merges(model: dict[str, Any], source: str) -> None:
+    """Refuse merges that do not continue a word though the model marks what does: `tokenizers` would abort the process.
+
+    >>> check_merges({"continuing_subword_prefix": "##", "merges": ["a ##b", ["ab", "##c"]]}, "t.json")
+
+    Raises:
+        IngestError: the second part of a merge lacks the mark, or the mark is not ASCII.
+    """
+    prefix, merges = model.get("continuing_subword_prefix"), model.get("merges")
+    if not isinstance(prefix, str) or not prefix or not isinstance(merges, list):
+        return
+    pairs = (merge.split(" ") if isinstance(merge, str) else merge for merge in merges)
+    seconds = (pair[1] for pair in pairs if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[1], str))
+    wrong = next((second for second in seconds if not second.startswith(prefix) or not prefix.isascii()), None)
+    if wrong is not None:
+        expected = f"expected one that begins with the ASCII prefix of continuing subwords, {brief(prefix)}"
+        raise IngestError(f"--tokenizer: '{source}' has a merge with {brief(wrong)}, {expected}")
 
 
 def without_extras(described: dict[str, Any]) -> dict[str, Any]:
