@@ -19,7 +19,7 @@ SYSTEMS = {entry.id: entry for entry in _entries(["all"], CATALOG, sites=False)}
 FACTS = (
     "read_bandwidth", "write_bandwidth", "client_read_bandwidth", "client_write_bandwidth", "nic_efficiency", "io_per_second",
     "request_latency", "usable_bytes", "raw_bytes", "usable_fraction", "opens_per_second", "creates_per_second", "files_max",
-    "metadata_servers_max", "opens_per_metadata_server", "drives",
+    "metadata_servers_max", "opens_per_metadata_server", "drives", "units_shown", "failure_domains",
 )  # fmt: skip
 #: facts of a tier
 TIER_FACTS = (
