@@ -12,7 +12,7 @@ input_quantity("trimmed_mean_rate", "1", "Geometric mean of the rates of several
     "fifth of them.", above=False)  # fmt: skip
 input_quantity("winsorized_deviation", "1", "Standard deviation of the logarithms of the rates of several runs, the fastest "
     "and the slowest fifth of them replaced by their nearest neighbours.", above=False)  # fmt: skip
-input_quantity("base_of_logarithms", "1", "Base of natural logarithms.", default=2.718281828459045)
+input_quantity("base_of_logarithms", "1", "Base of natural logarithms.", low=1, default=2.718281828459045)
 input_quantity("lowest_second_rate", "1", "Lowest rate of all threads together within one second of a test.", above=False)
 input_quantity("slowest_client_rate", "1", "Rate of the slowest client of a test.", above=False)
 input_quantity("mean_client_rate", "1", "Mean rate of the clients of a test.")
