@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import ingest
 from ingest.engine.registry import solve
 from ingest.errors import IngestError, UsageError
-from ingest.reports.workbook.plan_workbook import plan_workbook
+from ingest.reports.workbook.model_workbook import model_workbook
 from ingest.site.plan_file import lines_of
 from ingest.site.requirement_wording import LINES
 from ingest.site.schema import schema_text, starter
@@ -131,11 +131,11 @@ def test_a_limit_holds_after_rounding(limited, limit, value):
     assert line.value == value
     assert f"{value / 1e9:g} GB/s (5.96 GiB/s)" in line.statement
     assert plan.limits.keys() == {"R-READ-03"}
-    book = openpyxl.load_workbook(io.BytesIO(plan_workbook(plan)))["Requirements"]
+    book = openpyxl.load_workbook(io.BytesIO(model_workbook(plan)))["Requirements"]
     heads = [cell.value for cell in book[1]]
     formulas = {row[0].value: row[heads.index("Required")].value for row in book.iter_rows(min_row=2)}
     assert formulas["R-READ-03"].startswith("=MIN(ROUNDUP(")
-    assert formulas["R-READ-01"].startswith("=ROUNDUP(D2 * 0.999999999, MIN(Inputs!$D$")
+    assert formulas["R-READ-01"].startswith("=ROUNDUP(D2 * 0.999999999, MIN(Inputs!$M$")
 
 
 def written(tmp_path: Path, **changes: object) -> Path:
