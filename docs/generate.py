@@ -31,6 +31,7 @@ from typing import Any
 import default_tables
 import evidence_tables
 import rates_by_gpu
+import sample_pages
 import training_tables
 from common import DOCS, ROOT, UNBROKEN, WIDTH
 from reference_pages import PAGES
@@ -155,6 +156,10 @@ def main() -> int:
             if not check:
                 path.parent.mkdir(exist_ok=True)
                 path.write_text(content, encoding="utf-8")
+    if sample := sample_pages.stale():
+        stale += [str(path.relative_to(ROOT)) for path in sample]
+        if not check:
+            sample_pages.write()
     print("\n".join(f"{'stale' if check else 'written'}: {name}" for name in stale) or "everything is up to date")
     failed = 0
     os.chdir(ROOT)  # examples name files of the checkout

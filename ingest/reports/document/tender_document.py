@@ -79,8 +79,10 @@ class TenderDocument:
         yield parts.clause("values", lead="Values.")
 
     def _information(self) -> Iterator[Block]:
-        """The values that describe the load without being required."""
-        rows = [(one.id, label(one.metric), required(one)) for one in self.plan.requirements if one.priority == INFORMATION]
+        """The values that are not required, but that a requirement names; others would show the margin of what is required."""
+        named = " ".join(one.statement for one in self.binding)
+        lines = [one for one in self.plan.requirements if one.priority == INFORMATION and one.id in named]
+        rows = [(one.id, label(one.metric), required(one)) for one in lines]
         if rows:
             yield form("information", rows)
 
