@@ -159,14 +159,14 @@ def test_a_running_accept_is_not_taken_for_a_killed_one(site, tmp_path):
 
 @pytest.fixture
 def full(tmp_path):
-    """A file system of 128 kB in which 4 kB are left."""
+    """A file system of 256 kB in which 4 kB are left."""
     place = tmp_path / "full"
     place.mkdir()
-    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k", "none", place], capture_output=True, check=False)
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "none", place], capture_output=True, check=False)
     if made.returncode:
         pytest.skip("no file system may be mounted here; RLIMIT_FSIZE in tests/rfp/test_rfp_report.py does for it")
     try:
-        (place / "ballast").write_bytes(bytes(124 << 10))
+        (place / "ballast").write_bytes(bytes(252 << 10))
         yield place
     finally:
         subprocess.run(["umount", "--lazy", place], check=True)

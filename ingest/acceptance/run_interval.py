@@ -74,7 +74,7 @@ def decision_of(rates: Sequence[float], required: float, allowed_deviation: floa
         required: rate.
         allowed_deviation: share of the required rate that counts as no difference.
 
-    >>> decision_of([98.0, 98.1, 98.2], 100, 0.03).result
+    >>> decision_of([97.0, 99.0, 101.0], 100, 0.03).result
     'undecided'
     >>> decision_of([99.0, 99.1, 99.2], 100, 0.03).result
     'pass'
@@ -91,7 +91,7 @@ def decision_of(rates: Sequence[float], required: float, allowed_deviation: floa
 def limit_decision_of(times: Sequence[float], limit: float, allowed_deviation: float) -> RunDecision:
     """The decision on an upper limit, such as a latency: its reciprocal is a rate.
 
-    >>> limit_decision_of([0.98e-3, 0.99e-3, 1e-3], 1e-3, 0.03).result
+    >>> limit_decision_of([0.980e-3, 0.981e-3, 0.982e-3], 1e-3, 0.03).result
     'pass'
     """
     found = decision_of([1 / seconds for seconds in times], 1 / limit, allowed_deviation)

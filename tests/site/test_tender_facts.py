@@ -156,7 +156,7 @@ def test_each_line_has_a_theme_and_one_sentence_without_figures():
 
 def test_the_rationale_says_where_the_guidance_decides_and_survives_json():
     plan = planned()
-    guided = [one for one in plan.requirements if "By guidance" in one.statement]
+    guided = [one for one in plan.requirements if "By guidance" in one.remark]
     assert guided
     assert {one.rationale for one in guided} == {GUIDED}
     assert GUIDED not in {one.rationale for one in planned(floor="none").requirements}
