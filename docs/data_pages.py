@@ -316,12 +316,14 @@ def _row(key: str, item: Mapping[str, Any], needed: bool = False) -> tuple[str, 
     if "x-quantity" in made:
         name = made["x-quantity"]
         return f"`{key}`", meaning, "quantity or range", f"`{unit_of(name)}`"
+    if "x-term" in made:
+        return f"`{key}`", meaning, "quantity", f"`{made['x-term']}`"
     return f"`{key}`", meaning, _form(made), ""
 
 
 def _form(made: Mapping[str, Any]) -> str:
     if "enum" in made:
-        return ", ".join(f"`{word}`" for word in made["enum"])
+        return ", ".join(f"`{str(word).lower() if isinstance(word, bool) else word}`" for word in made["enum"])
     if made.get("x-date"):
         return "year or date"
     types = [made["type"]] if isinstance(made["type"], str) else made["type"]

@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ingest.units import as_printed, request_size, stated
 
 PRIORITIES = ("mandatory", "target", "information")
+#: the themes of a tender, in order, with their titles; each requirement and each term belongs to one
+THEMES: Mapping[str, str] = {
+    "reading": "Reading of training data",
+    "checkpoints": "Writing and restoring of checkpoints",
+    "loading": "Loading and preparation of data, start of jobs",
+    "metadata": "Metadata operations",
+    "latency": "Latency and steadiness",
+    "capacity": "Capacity and growth",
+    "availability": "Availability, degraded operation and rebuild",
+    "durability": "Durability and integrity",
+    "media": "Warranty and endurance",
+    "interfaces": "Interfaces",
+    "clients": "Clients",
+    "tenancy": "Multi-tenancy and quality of service",
+    "security": "Security",
+    "copies": "Snapshots and replication",
+    "operation": "Management and monitoring",
+    "facility": "Network, power and space",
+    "support": "Support, spares and training",
+    "commercial": "Delivery, acceptance, prices and remedies",
+}
 
 
 def least_accepted(value: float, unit: str) -> float:
@@ -115,6 +137,8 @@ class Requirement:
         low, high: the range of what was computed, where one is known.
         computed: the value before rounding; None in plans of before.
         digits: significant digits of the value.
+        rationale: one sentence for the Vendor: why it is required.
+        theme: a key of `THEMES`.
     """
 
     id: str
@@ -130,6 +154,8 @@ class Requirement:
     high: float | None = None
     computed: float | None = None
     digits: int = 3
+    rationale: str = ""
+    theme: str = ""
 
     @property
     def display(self) -> str:
@@ -148,6 +174,8 @@ class Requirement:
             **{name: getattr(self, name) for name in words},
             **spread,
             "display": self.display,
+            "rationale": self.rationale,
+            "theme": self.theme,
             "conditions": conditions,
             "derivation": list(self.derivation),
             "assumptions": list(self.assumptions),

@@ -20,7 +20,7 @@ import numpy
 from bench_corpus import CORPUS, corpus_rows
 
 from ingest.engine.registry import solve
-from ingest.reports.workbook.plan_workbook import plan_workbook
+from ingest.reports.workbook.model_workbook import model_workbook
 from ingest.reports.workbook.small_workbooks import sweep_workbook
 from ingest.site.planner import plan
 from ingest.sizing.sweep import sweep
@@ -132,7 +132,7 @@ def large_workbook() -> object:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "site.yaml"
         path.write_text(json.dumps(large_site(), indent=1), encoding="utf-8")
-        return plan_workbook(plan(path))
+        return model_workbook(plan(path))
 
 
 def long_sweep() -> object:

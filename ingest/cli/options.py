@@ -74,7 +74,7 @@ METAVARS = {
     "TIME": "mtti interval restart_time duration runtime latency",
     "F": "efficiency utilization cache_hit waste drain_fraction allowed_deviation tolerance confidence",
     "FLOP": "flops_per_sample",
-    "FILE": "hosts resume prices",
+    "FILE": "hosts resume prices derivations",
     "FILE.docx": "template",
     "ID|FILE": "tokenizer",
     "GLOB": "include exclude",

@@ -12,7 +12,7 @@ from ingest.engine.result import envelope
 from ingest.errors import RequirementNotMet, UsageError
 from ingest.files import write_whole
 from ingest.reports.pages.plan import lines_page, plan_page, plans_page
-from ingest.reports.workbook.plan_workbook import plan_workbook
+from ingest.reports.workbook.model_workbook import model_workbook
 from ingest.site.plan import PlanScenarios
 from ingest.site.planner import plan
 from ingest.site.schema import schema_text, starter
@@ -26,6 +26,7 @@ from ingest.site.schema import schema_text, starter
 @click.option("--explain", metavar="ID", help="Show the derivation of one requirement instead, such as R-READ-01.")
 @click.option("--new", is_flag=True, help="Write a commented site file to start from instead.")
 @click.option("--schema", is_flag=True, help="Write the JSON Schema of site files, for editors, instead.")
+@click.option("-v", "--verbose", is_flag=True, help="List the open questions to the buyer.")
 @output_options
 def command(
     site: str | None,
@@ -35,6 +36,7 @@ def command(
     explain: str | None,
     new: bool,
     schema: bool,
+    verbose: bool,
     **options: Any,
 ) -> None:
     """Storage requirements of a site: requirement lines for a tender, each with its derivation.
@@ -64,7 +66,7 @@ def command(
         data = envelope(answer.command, body, catalog=answer.catalog)
         hand_over(lambda: lines_page(f"Derivation of {explain}", lines), lambda: data, form, output)
     else:
-        hand_over(lambda: plan_page(answer), answer.to_dict, form, output, book=lambda: plan_workbook(answer))
+        hand_over(lambda: plan_page(answer, verbose), answer.to_dict, form, output, book=lambda: model_workbook(answer))
     warn(answer.warnings)
     if check and answer.unmet:
         raise RequirementNotMet(answer.unmet)

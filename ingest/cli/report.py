@@ -16,14 +16,15 @@ from ingest.reports.plan_report import report
 @options_of(report, "output", "set")
 @site_set_option
 def command(**options: Any) -> None:
-    """Write the tender as a workbook with live formulas, as a document, or as data, by the suffix of the file.
+    """Write the buyer's own report of a site, or with --for-vendor the files of an RFP.
 
-    .xlsx is the workbook with the form that vendors fill in, .docx, .md and .html are the document,
-    .csv and .json the requirement lines.
+    The suffix of each file selects its format: .xlsx is the workbook, .docx, .md, .html and .pdf are the document,
+    .csv and .json the requirement lines. A .pdf needs LibreOffice.
 
     \b
-    ingest report site.yaml -o rfp.xlsx -o rfp.docx
-    ingest report site.yaml -o rfp.docx --template house-style.docx
+    ingest report site.yaml -o report.docx -o model.xlsx
+    ingest report site.yaml --for-vendor -o rfp.docx -o rfp.xlsx
+    ingest report site.yaml --for-vendor -o rfp.docx --template house-style.docx
     """
     answer = report(**options)
     for path, size in answer.files.items():

@@ -3,106 +3,43 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ingest.errors import IngestError, UsageError, nearest
+from ingest.errors import UsageError, nearest
 from ingest.files import check_target, garbage_collection_paused, write_all
-from ingest.reports.charts.bandwidth import Bar, Ceiling, Point, demand, ladder, scaling
-from ingest.reports.charts.chart import Chart, lacking
-from ingest.reports.charts.planning import Interval, Swing, YearBytes, capacity, intervals, tornado
+from ingest.reports.charts.chart import lacking
+from ingest.reports.document.buyer_report import buyer_report
+from ingest.reports.document.derivations import derivation_document
 from ingest.reports.document.html import as_html
 from ingest.reports.document.markdown import as_markdown
-from ingest.reports.document.rfp_document import RfpDocument
+from ingest.reports.document.pdf import as_pdf
+from ingest.reports.document.tender_document import tender_document
 from ingest.reports.document.word import as_docx, template_warnings
-from ingest.reports.labels import plain
 from ingest.reports.page import Page, as_csv
 from ingest.reports.pages.plan import requirement_wording
-from ingest.reports.workbook.plan_workbook import plan_workbook
-from ingest.site.plan import TORNADO, Plan, bandwidth_by_nodes, capacity_by_use, evidence_levels, largest_checkpoint_course
+from ingest.reports.plan_charts import charts_of, vendor_charts_of
+from ingest.reports.vendor_data import vendor_data, vendor_wording
+from ingest.reports.workbook.model_workbook import model_workbook
+from ingest.reports.workbook.vendor_workbook import vendor_workbook
+from ingest.site.plan import Plan
 from ingest.site.planner import plan
-from ingest.storage.read_ceilings import read_ceilings
 from ingest.text import all_visible
 
 if TYPE_CHECKING:
     import pandas
 
-    from ingest.engine.derivation_graph import QuantityRow
     from ingest.engine.value import Quantity
     from ingest.reports.document.model import Document
 
 
-#: Jobs whose growth with the machine is drawn; more lines cannot be told apart.
-MOST_LINES = 4
-
-
-def charts_of(plan: Plan, storage: Sequence[str] = ()) -> list[Chart]:
-    """The charts that a plan has the numbers for.
-
-    Args:
-        plan: of a site.
-        storage: ids of systems whose ceilings are drawn over the read bandwidth of the jobs.
-
-    Raises:
-        UsageError: an unknown id.
-        IngestError: ceilings are requested, and no job reads.
-    """
-    return list(_charts(plan, storage))
-
-
-def _charts(plan: Plan, storage: Sequence[str]) -> Iterator[Chart]:
-    jobs = [(row, step.value) for row in plan.rows["jobs"] if (step := row.step("job_read_bandwidth")) is not None]
-    jobs.sort(key=lambda job: -job[1])
-    total = plan.results.get("R-READ-03")
-    if jobs and total is not None:
-        needed = plan.known.value("workload_read_bandwidth")
-        why = "by guidance" if needed < plan.computed["R-READ-03"] else "headroom included"
-        yield demand([Bar(row.name, value) for row, value in jobs], Bar(f"R-READ-03, {why}", total.value))
-        yield _scaling(plan, [row for row, _ in jobs[:MOST_LINES]], storage)
-        yield from _evidence(plan, jobs[0][0].name)
-    elif storage:
-        raise IngestError("--storage: no job of the site reads data, so there is no chart that could show the ceilings")
-    yield capacity([YearBytes(row.name, *part) for row in plan.rows["years"] for part in capacity_by_use(row)])
-    course = largest_checkpoint_course(plan)
-    if course is not None:
-        job, chosen, points, condition = course
-        yield intervals([Interval(*one) for one in points], Interval(*chosen), job, condition)
-    yield from _tornado(plan)
-
-
-def _scaling(plan: Plan, rows: Sequence[QuantityRow], storage: Sequence[str]) -> Chart:
-    points = [Point(row.name, *point) for row in rows for point in bandwidth_by_nodes(row)]
-    if not storage:
-        return scaling(points)
-    found = read_ceilings(plan, storage, sorted({point.nodes for point in points}))
-    sources = "; ".join(one.source for one in found)
-    ceilings = [Ceiling(one.label, one.rate, one.points) for one in found]
-    return scaling(points, ceilings, note=f"dashed: ceilings of storage: {sources}")
-
-
-def _evidence(plan: Plan, job: str) -> Iterator[Chart]:
-    levels = evidence_levels(plan, job)
-    if len(levels) > 1:
-        bars = [Bar(basis, one.value, one.low, one.high) for basis, one in levels]
-        yield ladder(bars, levels[0][1].unit, f"read bandwidth per GPU of {job}")
-
-
-def _tornado(plan: Plan) -> Iterator[Chart]:
-    """The requirement that most inputs affect, a binding one if there is any; reads before capacity where they tie."""
-    moved = {name: plan.sensitivity(name) for name in TORNADO if name in plan.results}
-    binding = {name for name in moved if moved[name] and plan.requirement(name).priority != "information"}
-    name = max(binding or moved, key=lambda one: (len(moved[one]), -TORNADO.index(one)), default="")
-    if name and moved[name]:
-        labels = [" of ".join(filter(None, (plain(one.name), ", ".join(one.rows)))) for one in moved[name]]
-        swings = [Swing(label, one.at_low, one.at_high) for label, one in zip(labels, moved[name], strict=True)]
-        yield tornado(swings, plan.computed[name], plan.requirement(name).unit, name)
-
-
-#: Formats that hold charts drawn here; the workbook draws its own.
-DOCUMENTS = {".docx", ".md", ".html"}
+#: Formats of a document.
+DOCUMENTS = (".docx", ".md", ".html", ".pdf")
+#: Those that a template of the buyer's fills.
+FILLED = (".docx", ".pdf")
 
 
 #: Note on a document that is written without the extra `charts`.
@@ -146,6 +83,8 @@ def report(
     site: str | Path | Mapping[str, Any],
     *,
     output: str | Path | Sequence[str | Path],
+    for_vendor: bool = False,
+    derivations: str | Path | None = None,
     template: str | Path | None = None,
     storage: str | Sequence[str] = (),
     years: str | int | None = None,
@@ -153,18 +92,18 @@ def report(
     seed: str | int = 0,
     catalogs: str | Path | Sequence[str | Path] = (),
 ) -> Report:
-    """Write the documents of an RFP.
+    """Write the buyer's own report of a plan, or the documents of an RFP.
 
     Args:
         site: a site file, as `plan` takes it.
-        output: files to write; their suffixes choose the formats: .xlsx, .docx, .md, .html, .csv, .json.
-        template: a .docx of the buyer's, for the .docx only. Its fields are `{{all}}` for the whole document; `{{scope}}`,
-            `{{workloads}}`, `{{performance}}`, `{{capacity}}`, `{{checkpoints}}`, `{{metadata}}`, `{{resilience}}`,
-            `{{protocols}}`, `{{growth}}`, `{{acceptance}}`, `{{response}}`, `{{assumptions}}`, `{{derivations}}` and
-            `{{information}}` for a section; `{{title}}`, `{{site}}`, `{{version}}`, `{{catalogs}}` and `{{input}}` for a
-            word; and the id of each requirement, such as `{{R-READ-01}}`, for its value.
+        output: files to write; their suffixes choose the formats: .xlsx, .docx, .md, .html, .pdf, .csv, .json.
+        for_vendor: write what vendors receive, without assumptions, ranges, notes and derivations.
+        derivations: file for the derivation of each value, .docx, .md, .html or .pdf; the report then omits them.
+        template: a .docx of the buyer's, for the .docx and the .pdf. Its fields are `{{all}}` for the whole document, the
+            name of a section such as `{{capacity}}`, a single value such as `{{title}}`, and
+            the id of each requirement, such as `{{R-READ-01}}`, for its value.
         storage: ids of the storage catalog, as `fit` takes them: systems whose ceilings the chart of bandwidth against
-            nodes shows; for .docx, .md and .html.
+            nodes shows; for the buyer's .docx, .md, .html and .pdf.
         years: years to plan for after the start, 0 to 30. [default: of the file, else 5]
         set: values of the site file by path.
         seed: seed of the Monte Carlo draws.
@@ -172,43 +111,68 @@ def report(
 
     Raises:
         UsageError: an unknown suffix, two files of one name, a template without a .docx.
-        IngestError: a site that cannot be, a library that is not installed, a file that cannot be written.
+        IngestError: a site that cannot be, a library or a program that is not installed, a file that cannot be written.
     """
     systems = [storage] if isinstance(storage, str) else list(storage)
-    paths = _checked([output] if isinstance(output, (str, Path)) else list(output), template, systems)
+    paths = _checked([output] if isinstance(output, (str, Path)) else list(output), derivations, for_vendor, template, systems)
     with garbage_collection_paused():
         planned = plan(site, years=years, set=set, seed=seed, catalogs=catalogs)
         if not isinstance(planned, Plan):
             raise UsageError("--set: found several scenarios, expected one for a report")
-        writer = ReportWriter(planned, template, systems)
-        made = {path: writer.content(path.suffix.lower()) for path in paths}
+        writer = ReportWriter(planned, for_vendor, derivations is not None, template, systems)
+        made = {path: writer.content(path.suffix.lower()) for path in paths.report}
+        if paths.derivations is not None:
+            made[paths.derivations] = writer.derivation_content(paths.derivations.suffix.lower())
     write_all(made)
     return Report(
         planned,
         {str(path): len(content) for path, content in made.items()},
-        writer.notes(path.suffix.lower() for path in paths),
+        writer.notes(path.suffix.lower() for path in paths.report),
     )
 
 
-def _checked(outputs: Sequence[str | Path], template: str | Path | None, storage: Sequence[str]) -> list[Path]:
-    paths = [Path(output) for output in outputs]
-    known = tuple(FORMATS)
-    if not paths:
-        raise UsageError(f"--output is missing, expected a file that ends in {', '.join(known)}")
-    for path in paths:
-        suffix = path.suffix.lower()
-        if suffix not in known:
-            raise UsageError(f"--output: '{path}' ends in '{suffix}', expected {', '.join(known)}{nearest(suffix, known)}")
-    _refuse_twice(paths)
-    if template is not None and all(path.suffix.lower() != ".docx" for path in paths):
+class Targets(NamedTuple):
+    """The files to write."""
+
+    report: list[Path]
+    derivations: Path | None
+
+
+def _checked(
+    outputs: Sequence[str | Path],
+    derivations: str | Path | None,
+    for_vendor: bool,
+    template: str | Path | None,
+    storage: Sequence[str],
+) -> Targets:
+    paths = Targets(list(map(Path, outputs)), None if derivations is None else Path(derivations))
+    if not paths.report:
+        raise UsageError(f"--output is missing, expected a file that ends in {', '.join(FORMATS)}")
+    for path in paths.report:
+        _check_suffix("--output", path, tuple(FORMATS))
+    every = paths.report
+    if paths.derivations is not None:
+        _check_suffix("--derivations", paths.derivations, DOCUMENTS)
+        every = [*every, paths.derivations]
+    _refuse_twice(every)
+    suffixes = {path.suffix.lower() for path in paths.report}
+    if template is not None and suffixes.isdisjoint(FILLED):
         raise UsageError("--template fills a .docx, expected --output with one")
-    if storage and not DOCUMENTS & {path.suffix.lower() for path in paths}:
+    if storage and for_vendor:
+        raise UsageError("--storage: systems are not named to vendors, expected without --for-vendor")
+    if storage and suffixes.isdisjoint(DOCUMENTS):
         raise UsageError(
             f"--storage is for the charts of a document, expected --output with one of {', '.join(sorted(DOCUMENTS))}"
         )
-    for path in paths:
+    for path in every:
         check_target(path)
     return paths
+
+
+def _check_suffix(option: str, path: Path, known: Sequence[str]) -> None:
+    suffix = path.suffix.lower()
+    if suffix not in known:
+        raise UsageError(f"{option}: '{path}' ends in '{suffix}', expected {', '.join(known)}{nearest(suffix, known)}")
 
 
 def _refuse_twice(paths: Sequence[Path]) -> None:
@@ -222,41 +186,75 @@ def _refuse_twice(paths: Sequence[Path]) -> None:
 
 
 class ReportWriter:
-    """Makes each format of one plan; the document is composed once for all its renderings."""
+    """Makes each format of one plan; each document is composed once for all its renderings.
 
-    def __init__(self, planned: Plan, template: str | Path | None, storage: Sequence[str]) -> None:
-        self.plan, self.template, self.storage = planned, template, storage
+    Args:
+        planned: the plan.
+        for_vendor: whether vendors receive the files.
+        apart: whether the derivations are a file of their own.
+        template: of the buyer's, for the Word document.
+        storage: systems whose ceilings a chart shows.
+    """
+
+    def __init__(
+        self, planned: Plan, for_vendor: bool, apart: bool, template: str | Path | None, storage: Sequence[str]
+    ) -> None:
+        self.plan, self.for_vendor, self.apart = planned, for_vendor, apart
+        self.template, self.storage = template, storage
 
     def content(self, suffix: str) -> bytes:
         """The content of a file with that suffix."""
         return FORMATS[suffix](self)
 
+    def derivation_content(self, suffix: str) -> bytes:
+        """The derivations as a file with that suffix."""
+        return rendered(derivation_document(self.plan), suffix)
+
     def notes(self, suffixes: Iterable[str]) -> tuple[str, ...]:
         """What the template omits or repeats, and that charts are missing."""
-        charts = () if DOCUMENTS.isdisjoint(suffixes) or not lacking() else (NO_CHARTS.format(why=lacking()),)
+        charts = () if set(DOCUMENTS).isdisjoint(suffixes) or not lacking() else (NO_CHARTS.format(why=lacking()),)
         omitted = () if self.template is None else template_warnings(self.document, self.template)
         return (*omitted, *charts)
 
+    def workbook(self) -> bytes:
+        """The workbook: the buyer's, which calculates, or that of vendors, who fill it in."""
+        return (vendor_workbook if self.for_vendor else model_workbook)(self.plan)
+
     def json(self) -> bytes:
-        """The plan as JSON."""
-        return json.dumps(all_visible(self.plan.to_dict()), indent=1, ensure_ascii=False, allow_nan=False).encode()
+        """The plan as JSON; for vendors the requirement lines only."""
+        data = vendor_data(self.plan) if self.for_vendor else self.plan.to_dict()
+        return json.dumps(all_visible(data), indent=1, ensure_ascii=False, allow_nan=False).encode()
 
     def csv(self) -> bytes:
         """The requirement lines as CSV."""
-        return (as_csv(all_visible(Page("", (), requirement_wording(self.plan)))) + "\n").encode()
+        rows = vendor_wording(self.plan) if self.for_vendor else requirement_wording(self.plan)
+        return (as_csv(all_visible(Page("", (), rows))) + "\n").encode()
 
     @cached_property
     def document(self) -> Document:
         """The document of the plan, charts included."""
-        return RfpDocument(self.plan, () if lacking() else charts_of(self.plan, self.storage)).document()
+        if self.for_vendor:
+            return tender_document(self.plan, () if lacking() else vendor_charts_of(self.plan))
+        charts = () if lacking() else charts_of(self.plan, self.storage)
+        return buyer_report(self.plan, charts, derivations=not self.apart)
+
+
+def rendered(document: Document, suffix: str) -> bytes:
+    """A document in one of the formats of `DOCUMENTS`."""
+    if suffix == ".md":
+        return as_markdown(document).encode()
+    if suffix == ".html":
+        return as_html(document).encode()
+    return as_pdf(as_docx(document, printed=True)) if suffix == ".pdf" else as_docx(document)
 
 
 #: suffix -> how the file is made
 FORMATS: Mapping[str, Callable[[ReportWriter], bytes]] = {
-    ".xlsx": lambda writer: plan_workbook(writer.plan),
+    ".xlsx": ReportWriter.workbook,
     ".docx": lambda writer: as_docx(writer.document, writer.template),
-    ".md": lambda writer: as_markdown(writer.document).encode(),
-    ".html": lambda writer: as_html(writer.document).encode(),
+    ".md": lambda writer: rendered(writer.document, ".md"),
+    ".html": lambda writer: rendered(writer.document, ".html"),
+    ".pdf": lambda writer: as_pdf(as_docx(writer.document, writer.template, printed=True)),
     ".csv": ReportWriter.csv,
     ".json": ReportWriter.json,
 }

@@ -26,7 +26,7 @@ CHOICE, NUMBER, COUNT, TEXT, A_UNIT = "choice", "number", "count", "text", "unit
 COMPLY, AS_IS, OPTIMIZED, REMARKS = "Comply", "As-is value", "Optimized value", "Remarks"
 #: The unit of both values, where a vendor picks another one; forms of formats 1 and 2 lack it.
 OFFERED_UNIT = "Unit of the values"
-BASIS, NODES = "Measured or projected", "Client nodes"
+BASIS, NODES, CLIENT_MEMORY = "Measured or projected", "Client nodes", "Memory of each client"
 YES, NO, PARTIAL = "yes", "no", "partial"
 MEASURED, PROJECTED = "measured", "projected"
 
@@ -52,7 +52,7 @@ FIELDS = (
     FormField(OFFERED_UNIT, A_UNIT),
     FormField(BASIS, CHOICE, (MEASURED, PROJECTED)),
     FormField(NODES, COUNT),
-    FormField("Memory of each client", TEXT),
+    FormField(CLIENT_MEMORY, TEXT),
     FormField("Software and version", TEXT),
     FormField("Log file", TEXT),
     FormField(REMARKS, TEXT),

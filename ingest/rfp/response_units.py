@@ -75,7 +75,7 @@ def response_unit(value: float, unit: str) -> ResponseUnit:
     """The unit in which a required value reads well: 1 to 999 bytes of some prefix; counts in full, as statements print them.
 
     >>> response_unit(491e9, "B/s").name, response_unit(37.8e15, "B").name, response_unit(4e9, "B/s/node").name
-    ('GB/s', 'PB', 'GB/s/node')
+    ('GB/s', 'PB', 'GB/s')
     >>> response_unit(38_400, "file/s").name, response_unit(0.0005, "s").name, response_unit(0.9, "1").name
     ('files/s', 'ms', '1')
     """
@@ -85,7 +85,7 @@ def response_unit(value: float, unit: str) -> ResponseUnit:
         return ResponseUnit(name or "s", factor or 1, unit)
     if head in SCALED:
         factor, name = scale_of(value, unit, binary=False)
-        return ResponseUnit("/".join([name.split("/")[0], *per]), factor, unit)
+        return ResponseUnit(name, factor, unit)
     return ResponseUnit("/".join([f"{head}s", *per]) if head in COUNTED else unit, 1, unit)
 
 
@@ -97,7 +97,7 @@ def units_offered(unit: ResponseUnit) -> tuple[str, ...]:
     >>> units_offered(response_unit(38_400, "file/s")), units_offered(response_unit(0.0005, "s"))
     (('files/s', 'thousand files/s', 'million files/s'), ('ms', 's', 'min', 'h', 'days'))
     """
-    head, *per = unit.base.split("/")
+    head, *per = unit.base.split("/")[:1] + unit.name.split("/")[1:]
     if unit.base == "s":
         return TIMES
     if head in SCALED:

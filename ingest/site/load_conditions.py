@@ -380,14 +380,14 @@ def _depth_in_words(conditions: Conditions) -> str:
         return ""
     each = f" in all ({conditions.threads:,} per client)" if conditions.clients != 1 else ""
     what = "reads" if conditions.operation == "read" else "requests"
-    mean, tail = (_latency_in_words(one) for one in (conditions.implied_latency, conditions.latency_99))
+    mean, tail = (latency_in_words(one) for one in (conditions.implied_latency, conditions.latency_99))
     return f"with at most {conditions.queue_depth:,} outstanding {what}{each}, mean latency at most {mean}, 99 % within {tail},"
 
 
-def _latency_in_words(seconds: float) -> str:
+def latency_in_words(seconds: float) -> str:
     """A latency with three digits.
 
-    >>> _latency_in_words(0.025864), _latency_in_words(0.0005), _latency_in_words(32.7)
+    >>> latency_in_words(0.025864), latency_in_words(0.0005), latency_in_words(32.7)
     ('25.9 ms', '0.5 ms', '32.7 s')
     """
     return f"{seconds * 1000:.3g} ms" if seconds < 1 else display(float(f"{seconds:.3g}"), "s")

@@ -20,9 +20,12 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity, UsageError, nearest
 from ingest.requirement import Requirement
+from ingest.site.document_facts import DocumentFacts
 from ingest.site.guidance import ClusterGuidance, guidance_rows
+from ingest.site.open_questions import OpenQuestion, open_questions
 from ingest.site.requirement_writer import WrittenRequirement
 from ingest.site.scenarios import Expectation
+from ingest.site.service import ServiceTerm
 from ingest.site.site_file import Site
 from ingest.sizing.bandwidth import estimate
 from ingest.sizing.checkpoint_schedule import Point, interval_course
@@ -54,6 +57,8 @@ class Plan:
         questions: the `bw` question of each job, by its name.
         findings: the rules held against the site; where an outcome turns, the site is to be planned again.
         guidance: what the reference architecture says about the GPUs of each cluster.
+        document: the cover of the tender.
+        service: the terms that the workload does not determine.
     """
 
     site: Site
@@ -70,6 +75,8 @@ class Plan:
     questions: Mapping[str, Job]
     findings: tuple[Finding, ...] = ()
     guidance: Mapping[str, ClusterGuidance] = field(default_factory=dict)
+    document: DocumentFacts = DocumentFacts()
+    service: tuple[ServiceTerm, ...] = ()
 
     command = "plan"
 
@@ -143,6 +150,11 @@ class Plan:
         sizes = [step for row in self.rows["jobs"] if (step := row.step("read_request_bytes")) is not None]
         tested = [*sizes, *(step for one in self.lines for step in one.tested), self.known.step("significant_digits")]
         return [part for part in steps_below([*self.steps.values(), *tested]) if part.formula is None]
+
+    @cached_property
+    def open_questions(self) -> tuple[OpenQuestion, ...]:
+        """What the site file does not determine and the buyer has to answer, the most important first."""
+        return open_questions(self.document, self.service, self.used, self.rows["jobs"])
 
     @cached_property
     def inputs(self) -> dict[str, Any]:
@@ -242,6 +254,9 @@ class Plan:
             "missing": dict(self.missing),
             "expectations": [one._asdict() for one in self.expectations],
             "tables": self.tables,
+            "document": dict(vars(self.document)),
+            "service": [one.to_dict() for one in self.service],
+            "open_questions": [one._asdict() for one in self.open_questions],
         }
         return envelope(
             self.command,

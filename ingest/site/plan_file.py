@@ -72,6 +72,7 @@ def _line(place: str, line: Mapping[str, Any]) -> Requirement:
     # A buyer may leave a value open: then nothing is required.
     value = line.get("value") or 0
     ends: dict[str, Any] = {name: line.get(name) for name in ("low", "high", "computed")}
+    ends |= {name: one_line(line.get(name, "")) for name in ("rationale", "theme")}
     return Requirement(ident, priority, statement, metric, value, unit, conditions, **ends)
 
 

@@ -12,7 +12,7 @@ from ingest.engine.derivation_graph import QuantityRow, all_below, columns_of, i
 from ingest.engine.messages import Message, message_of
 from ingest.engine.monte_carlo import samples_for, spread
 from ingest.engine.ranges import Tree
-from ingest.engine.registry import Step, label_of
+from ingest.engine.registry import Step, label_of, solve
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed
 from ingest.errors import IngestError, MissingQuantity
@@ -31,6 +31,7 @@ from ingest.site.checks import (
     warnings_of,
 )
 from ingest.site.datasets import USUAL_YEARS, Growth, dataset_rows, elapsed_until, growth_of, holdings_of, year_rows
+from ingest.site.document_facts import document_facts, with_purchase
 from ingest.site.guidance import NO_GUIDANCE, ClusterGuidance, guidance_of, names_of, place_floors, unguided
 from ingest.site.jobs import JobPlan, choose_reads, plan_jobs
 from ingest.site.plan import TABLES, Plan, PlanScenarios
@@ -38,7 +39,9 @@ from ingest.site.requirement_value import RequirementValue
 from ingest.site.requirement_wording import LINES
 from ingest.site.requirement_writer import RequirementWriter
 from ingest.site.scenarios import expectations, scenarios_of
+from ingest.site.service import service_terms
 from ingest.site.site_file import Site, read_site
+from ingest.site.training_day import YearBandwidth
 from ingest.site.transfers import place_transfers
 from ingest.sizing.derivation_text import DerivationWriter
 from ingest.sizing.evidence_ladder import from_catalog
@@ -178,6 +181,7 @@ def plan_once(
         IngestError: a site that cannot be, with the line.
     """
     check(site)
+    cover = document_facts(site)
     growth = growth_of(site, catalog)
     data = dataset_rows(site, catalog)
     planned = plan_jobs(site, catalog, data)
@@ -259,6 +263,8 @@ def plan_once(
         questions={one.row.name: one.question for one in planned if one.question is not None},
         findings=(*findings, *of_lines),
         guidance=guidance,
+        document=with_purchase(cover, [one.requirement for one in lines], site.section("clusters")),
+        service=service_terms(site, storage, catalog),
     )
 
 
@@ -362,6 +368,28 @@ def _grown(site: Site, jobs: list[QuantityRow], years: int, growth: Growth, stor
         columns_of("clusters", _clusters(site, later, dict.fromkeys(site.section("clusters"), NO_GUIDANCE), later=True))
     )
     return total.step("workload_read_bandwidth")
+
+
+def bandwidth_by_year(plan: Plan) -> list[YearBandwidth]:
+    """The required read and write bandwidth in each year of a plan: reads grow as its jobs do, checkpoints stay."""
+    growth = growth_of(plan.site, plan.catalog)
+    writes = plan.results.get("R-WRITE-01")
+    return [
+        YearBandwidth(row.name, _reads_in(plan, year, growth), None if writes is None else writes.value)
+        for year, row in enumerate(plan.rows["years"])
+    ]
+
+
+def _reads_in(plan: Plan, year: int, growth: Growth) -> float | None:
+    first = plan.results.get("R-READ-03")
+    grown = _grown(plan.site, plan.rows["jobs"], year, growth, plan.known)
+    if first is None or grown is None:
+        return None if first is None else first.value
+    floor = plan.known.find("site_read_floor")
+    given = {"workload_read_bandwidth": float(grown.value), "site_read_floor": 0.0 if floor is None else float(floor.value)}
+    value = plan.rounded(float(solve("site_read_bandwidth", given)))
+    limit = plan.known.find("site_nic_bandwidth")
+    return value if limit is None else min(value, float(limit.value))
 
 
 def _found(known: Quantities, left_out: Mapping[str, str]) -> tuple[dict[str, RequirementValue], dict[str, str]]:

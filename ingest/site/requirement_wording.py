@@ -69,6 +69,46 @@ class RequirementTemplate(NamedTuple):
     beside: Beside | None = None
 
 
+class Rationale(NamedTuple):
+    """Why a line is required: its theme, a key of `THEMES`, and one sentence for the Vendor."""
+
+    theme: str
+    sentence: str
+
+
+#: the sentence of a line whose value the guidance decides
+GUIDED = "The reference architecture of the GPU vendor gives this rate for a cluster of this size, and later jobs may need it."
+#: why each line is required, without figures of the buyer's own
+RATIONALES = {
+    "R-READ-01": Rationale("reading", "Training jobs read their data sets epoch after epoch; this load lasts all day."),
+    "R-READ-02": Rationale("reading", "The most demanding run must not wait for data, even if no other job reads."),
+    "R-READ-03": Rationale("reading", "All jobs that fit the nodes read concurrently; below this rate, GPUs wait for data."),
+    "R-READ-04": Rationale("reading", "The nodes of a run advance in step, so that each single node needs its full rate."),
+    "R-READ-05": Rationale("reading", "In the first epoch nothing is cached, and every byte comes from the system."),
+    "R-WRITE-01": Rationale("checkpoints", "Checkpoints of several runs coincide, and all must be on storage before the next "
+                            "ones start."),
+    "R-WRITE-02": Rationale("checkpoints", "The work of the largest run since its last checkpoint is lost in a failure until "
+                            "the new one is on storage."),
+    "R-WRITE-03": Rationale("checkpoints", "The average over time describes the load of links and media."),
+    "R-MIX-01": Rationale("checkpoints", "Jobs read on while checkpoints are written; neither load may starve the other."),
+    "R-RESTART-01": Rationale("checkpoints", "After a failure, all GPUs of the run wait until its checkpoint has been read."),
+    "R-RESTART-02": Rationale("checkpoints", "After an outage of the site, all runs restore concurrently, and all GPUs wait."),
+    "R-LOAD-01": Rationale("loading", "Data sets and their new versions are loaded while the system is in use."),
+    "R-PREP-01": Rationale("loading", "Data sets are made from raw data on the same system, before they are needed."),
+    "R-START-01": Rationale("loading", "All nodes of a job read its environment, weights or evaluation data, and GPUs wait."),
+    "R-START-02": Rationale("loading", "A software environment is thousands of small files, which all nodes of a job open at "
+                            "its start."),
+    "R-STAGE-01": Rationale("loading", "Runs that train from local NVMe start when their data set has arrived there."),
+    "R-STAGE-02": Rationale("loading", "Staged and cached data and first copies of checkpoints need room on the nodes."),
+    "R-META-01": Rationale("metadata", "Data loaders open files while they train, and a slow open delays a whole step."),
+    "R-META-02": Rationale("metadata", "All ranks of a run create their checkpoint files at the same moment."),
+    "R-META-03": Rationale("metadata", "All files of the data sets and checkpoints must fit the metadata of the file system."),
+    "R-CAP-01": Rationale("capacity", "All data sets, versions and checkpoints of the peak year must fit at a time."),
+    "R-CAP-02": Rationale("capacity", "Raw capacity is for orientation: the protection scheme is the choice of the Vendor."),
+    "R-CAP-03": Rationale("capacity", "File systems slow down when they are full, so that part of the capacity stays free."),
+    "R-END-01": Rationale("media", "Flash media wear with each write; they must last for the whole period."),
+    "R-GROW-01": Rationale("capacity", "Models and data sets grow during the period, and the system should grow with them."),
+}  # fmt: skip
 #: who takes part in a test -> the quantity that says how many: of the site, or of the job that sets the conditions
 CLIENTS = {
     "site": "site_clients",

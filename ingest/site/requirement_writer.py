@@ -16,7 +16,7 @@ from ingest.requirement import PRIORITIES, Conditions, Requirement
 from ingest.site.checks import of_line
 from ingest.site.load_conditions import OF_ONE_JOB, LoadConditions
 from ingest.site.requirement_value import RequirementValue
-from ingest.site.requirement_wording import RequirementTemplate
+from ingest.site.requirement_wording import GUIDED, RATIONALES, RequirementTemplate
 from ingest.site.site_file import Site
 from ingest.sizing.derivation_text import DerivationWriter
 from ingest.sizing.rules import Finding, finding
@@ -121,6 +121,8 @@ class RequirementWriter:
             high,
             float(step.value),
             self._digits,
+            GUIDED if value.by_guidance else RATIONALES[line.id].sentence,
+            RATIONALES[line.id].theme,
         )
         most = self._most(line)
         return WrittenRequirement(requirement, step, tested, floor, tuple(self._findings(value, conditions, limit)), most)

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ingest.engine.registry import INPUTS, InputQuantity, check_value, unit_of
-from ingest.errors import UsageError, brief, expected_one_of
+from ingest.errors import UsageError, brief, expected_one_of, listed, nearest
+from ingest.site.service_records import service_schema
 from ingest.units import parse, physical
 
 WORDS = ("typical", "low", "high")
@@ -80,6 +81,8 @@ def limits_of(name: str) -> dict[str, Any]:
     return found if math.isinf(leaf.high) else {**found, "maximum": leaf.high}
 
 
+#: Keys of a section that a message names; of more it names the first ones.
+MOST_KEYS = 40
 SCHEMA_FILE = Path(__file__).parent / "schema.json"
 #: keywords that limit a quantity
 LIMITS = ("pattern", "minimum", "exclusiveMinimum", "maximum")
@@ -98,6 +101,7 @@ TYPES = {
 def schema() -> dict[str, Any]:
     """The schema, as editors use it: the limits of each quantity are those that the formulas know."""
     found: dict[str, Any] = _completed(schema_in(SCHEMA_FILE))
+    found["properties"]["service"] = service_schema()
     return found
 
 
@@ -133,10 +137,21 @@ def node_at(keys: Sequence[str], what: str) -> Mapping[str, Any]:
         if inner is None:
             known = [*node.get("properties", {})]
             place = f" under {'.'.join(keys[:depth])}" if depth else ""
-            expected = expected_one_of(key, known) if known else "expected nothing below it"
+            expected = expected_key(key, known) if known else "expected nothing below it"
             raise UsageError(f"{what}: unknown key '{key}'{place}, {expected}")
         node = inner
     return node
+
+
+def expected_key(found: str, known: Sequence[str]) -> str:
+    """The keys of a section and the nearest of them; of many keys the first ones.
+
+    >>> expected_key("retest", [*(f"key{number}" for number in range(40)), "retests"])
+    "expected one of key0, key1, key2, key3, key4 and 36 more; did you mean 'retests'?"
+    """
+    if len(known) <= MOST_KEYS:
+        return expected_one_of(found, known)
+    return f"expected one of {listed(known)}{nearest(found, known)}"
 
 
 @cache
@@ -162,7 +177,7 @@ def _problem(error: Any) -> tuple[tuple[str, ...], str]:
     if rule == "additionalProperties":
         known = list(error.schema["properties"])
         extra = next(key for key in instance if key not in known)
-        return (*keys, extra), f"unknown key '{extra}', {expected_one_of(extra, known)}"
+        return (*keys, extra), f"unknown key '{extra}', {expected_key(extra, known)}"
     if rule == "required":
         missing = next(key for key in wanted if key not in instance)
         meaning = error.schema.get("properties", {}).get(missing, {}).get("description", "a value")
@@ -170,7 +185,8 @@ def _problem(error: Any) -> tuple[tuple[str, ...], str]:
     if "propertyNames" in error.absolute_schema_path:
         keys = (*keys, str(instance))
     if rule == "enum":
-        return keys, f"found {brief(instance)}, {expected_one_of(instance, wanted)}"
+        words = [str(one).lower() if isinstance(one, bool) else one for one in wanted]
+        return keys, f"found {brief(instance)}, {expected_one_of(instance, words)}"
     return keys, f"found {brief(instance)}, expected {_expected(rule, wanted)}"
 
 
@@ -191,6 +207,8 @@ def _expected(rule: str, wanted: Any) -> str:
         return " or ".join(TYPES[kind] for kind in named if kind in TYPES)
     if rule == "pattern" and wanted == "^published$":
         return "'published', or keys and values: capacity, bandwidth, every"
+    if rule == "pattern" and wanted == "^suggested$":
+        return "'suggested', or keys and values"
     if rule == "pattern" and wanted.startswith("^[^"):
         return "text without control characters"
     if rule == "pattern":
@@ -201,6 +219,7 @@ def _expected(rule: str, wanted: Any) -> str:
         "minimum": "a number from {}",
         "exclusiveMinimum": "a number above {}",
         "maximum": "a number up to {}",
+        "maxLength": "at most {} characters",
         "const": "{!r}",
     }
     return limits.get(rule, "a value of the schema: {}").format(wanted)

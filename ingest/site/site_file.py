@@ -131,7 +131,7 @@ def _with(raw: Any, keys: Keys, value: object, what: str) -> dict[str, Any]:
 def _typed(keys: Keys, value: str | float) -> object:
     """A value from the command line in the type that the schema wants."""
     kind = schema.node_at(keys, f"--set {'.'.join(keys)}").get("type")
-    if isinstance(value, str) and kind == "boolean" and value in ("true", "false"):
+    if isinstance(value, str) and "boolean" in (kind or ()) and value in ("true", "false"):
         return value == "true"
     wants_number = kind == "integer" or (isinstance(kind, list) and "integer" in kind)
     return int(value) if isinstance(value, str) and wants_number and value.isdigit() else value

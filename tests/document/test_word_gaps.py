@@ -10,10 +10,11 @@ from click.testing import CliRunner
 
 import ingest
 from ingest.cli.report import command
-from ingest.reports.document.rfp_document import RfpDocument
-from ingest.reports.document.template_fields import SECTIONS
+from ingest.reports.document.template_fields import SECTIONS as OF_KINDS
+from ingest.reports.document.tender_document import tender_document
 from ingest.reports.document.word import template_warnings
 
+SECTIONS = OF_KINDS["vendor"]
 SITE = Path(__file__).parents[2] / "examples/enterprise-64-nodes.yaml"
 
 
@@ -26,7 +27,7 @@ def enterprise_plan():
 @pytest.fixture(scope="module")
 def enterprise_document(enterprise_plan):
     """Its document, without charts."""
-    return RfpDocument(enterprise_plan).document()
+    return tender_document(enterprise_plan)
 
 
 @pytest.fixture
@@ -59,8 +60,7 @@ def test_what_a_template_leaves_out_is_named_with_the_fields_that_bring_it(warne
 def test_sections_without_requirements_are_named_by_their_titles(warned):
     names = [name for name in SECTIONS if name not in ("protocols", "response")]
     assert warned(*(f"{{{{{name}}}}}" for name in names)) == [
-        "leaves out the sections Protocols, security, operations; Vendor response forms: "
-        "add {{protocols}}, {{response}} or {{all}}"
+        "leaves out the sections Interfaces, security, operation; Response form: add {{protocols}}, {{response}} or {{all}}"
     ]
 
 
@@ -71,7 +71,7 @@ def test_a_template_with_everything_is_silent(warned, lines):
 
 @pytest.mark.parametrize("lines", [("{{all}}", "{{growth}}"), ("{{all}}{{growth}} {{ growth }}",)])
 def test_what_stands_twice_is_named(warned, lines):
-    assert warned(*lines) == ["holds more than once: Growth and options"]
+    assert warned(*lines) == ["holds more than once: Growth"]
 
 
 def test_the_whole_document_twice_names_every_section(warned):
@@ -82,7 +82,7 @@ def test_the_command_warns_on_standard_error(tmp_path):
     made = docx.Document()
     made.add_paragraph("{{title}} {{scope}}")
     made.save(tmp_path / "house.docx")
-    options = [str(SITE), "-o", str(tmp_path / "rfp.docx"), "--template", str(tmp_path / "house.docx")]
+    options = [str(SITE), "--for-vendor", "-o", str(tmp_path / "rfp.docx"), "--template", str(tmp_path / "house.docx")]
     done = CliRunner().invoke(command, options)
     assert done.exit_code == 0
     assert "leaves out R-READ-01 (mandatory), " in done.stderr

@@ -324,17 +324,32 @@ def test_a_broken_template_is_refused(tmp_path):
             as_docx(DOCUMENT, path)
 
 
-def test_every_field_that_is_told_of_exists_and_every_one_that_exists_is_told_of(tmp_path):
+@pytest.mark.parametrize("kind", SECTIONS)
+def test_every_field_that_is_told_of_exists_and_every_one_that_exists_is_told_of(kind, tmp_path):
     told = re.compile(r"\{\{([\w-]+)\}\}")
-    expected = {WHOLE, *SECTIONS, *VALUES, "R-READ-01"}
+    expected = {WHOLE, *SECTIONS[kind], *VALUES, "R-READ-01"}
+    every = expected.union(*SECTIONS.values())
     helped = CliRunner().invoke(command, ["--help"]).output
     howto = (ROOT / "docs/howto/write-an-rfp.md").read_text(encoding="utf-8")
-    assert set(told.findall(helped)) == expected
-    assert set(told.findall(report.__doc__ or "")) == expected
-    assert set(told.findall(howto)) == expected
+    assert {WHOLE, "R-READ-01"} <= set(told.findall(helped)) == set(told.findall(report.__doc__ or "")) <= every
+    assert set(told.findall(howto)) == every
     template = tmp_path / "template.docx"
     with_lines(*(f"{{{{{name}}}}}" for name in sorted(expected - {WHOLE}))).save(template)
-    report(ROOT / "examples/hpc-128-nodes.yaml", output=tmp_path / "rfp.docx", template=template)
-    found = docx.Document(str(tmp_path / "rfp.docx"))
+    site, target = ROOT / "examples/hpc-128-nodes.yaml", tmp_path / "rfp.docx"
+    report(site, output=target, template=template, for_vendor=kind == "vendor")
+    found = docx.Document(str(target))
     assert not [line for line in lines_of(found) if "{{" in line]
-    assert [line for line in lines_of(found) if line.endswith(SECTIONS["scope"])]
+    for title in SECTIONS[kind].values():
+        assert [line for line in lines_of(found) if line.endswith(title)], title
+
+
+def test_a_section_of_the_other_document_is_refused_with_the_reason(tmp_path):
+    template = tmp_path / "template.docx"
+    site = ROOT / "examples/hpc-128-nodes.yaml"
+    for name, for_vendor, why in (
+        ("assumptions", True, r"is a section of the buyer's report, which vendors do not receive"),
+        ("response", False, r"is a section of the vendors' document, which --for-vendor writes"),
+    ):
+        with_lines(f"{{{{{name}}}}}").save(template)
+        with pytest.raises(UsageError, match=rf"'\{{\{{{name}\}}\}}' in .* {why}"):
+            report(site, output=tmp_path / "rfp.docx", template=template, for_vendor=for_vendor)

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import json
+import sys
+from pathlib import Path
 
 import docx
 import openpyxl
 import pytest
-from offers import ONE_JOB, edited, everything_met, filled, on_form, told
+from offers import ONE_JOB, columns, edited, everything_met, filled, on_form, told, uncalculated
 
 import ingest
 from ingest.errors import IngestError, UsageError
 from ingest.reports.workbook.plan_workbook import plan_workbook
+from ingest.reports.workbook.vendor_workbook import vendor_workbook
 from ingest.rfp.comparison import credit, weights_of
 from ingest.rfp.compliance import OfferLine, judge
 from ingest.rfp.offer_verdict import Response
 from ingest.rfp.requirement_lines import RequirementLine
 from ingest.rfp.response_form import RESPONSE_SHEET
 from ingest.rfp.response_units import read_unit
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "workbook"))
+from office import converted
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +101,38 @@ def test_a_plan_serves_as_what_was_sent(folder, tmp_path):
         (tmp_path / "broken.json").write_text(text, encoding="utf-8")
         with pytest.raises(IngestError, match=r"broken\.json"):
             ingest.response(folder / "good.xlsx", sent=tmp_path / "broken.json")
+
+
+@pytest.mark.slow
+def test_a_vendors_workbook_filled_in_a_spreadsheet_program_is_judged_in_every_unit(plan, tmp_path):
+    """In GB/s, in TB/s by choice, MB/s typed as GB/s, GB/s typed as MB/s, blank, partial; the margins follow the unit."""
+    reads = [plan.requirement(name) for name in ("R-READ-01", "R-READ-02", "R-READ-03", "R-READ-04", "R-READ-05")]
+    good, tera, mega, giga, half = reads
+    answers = everything_met(plan) | {
+        tera.id: {"Comply": "yes", "As-is value": tera.value * 1.2e-12, "Unit of the values": "TB/s"},
+        mega.id: {"Comply": "yes", "As-is value": mega.value * 1.1e-6},
+        giga.id: {"Comply": "yes", "As-is value": on_form(giga, 1.1), "Unit of the values": "MB/s"},
+        half.id: {"Comply": "partial", "As-is value": on_form(half, 1.1), "Remarks": "half"},
+        "R-CAP-01": {},
+    }
+    content = vendor_workbook(plan)
+    path = tmp_path / "offer.xlsx"
+    uncalculated(filled(content, answers, path).read_bytes(), lambda _: None, path)
+    path = converted(path, "xlsx", tmp_path / "office")
+    (tmp_path / "plan.json").write_text(json.dumps(plan.to_dict()), encoding="utf-8")
+    (tmp_path / "rfp.xlsx").write_bytes(content)
+    (tmp_path / "model.xlsx").write_bytes(plan_workbook(plan))
+    for sent in ("plan.json", "rfp.xlsx", "model.xlsx"):
+        found = ingest.response(path, sent=tmp_path / sent)
+        assert found.changes == (), sent
+        verdicts = [found.results[one.id] for one in reads]
+        assert verdicts == ["met", "met", "unit slip", "unit slip", "partly"], sent
+        assert (found.results["R-CAP-01"], found.verdict) == ("no answer", "INCOMPLETE")
+    sheet = openpyxl.load_workbook(path, data_only=True)[RESPONSE_SHEET]
+    margin = next(place for head, place in columns(sheet).items() if "the as-is value" in head)
+    shown = {sheet.cell(row, 1).value: sheet.cell(row, margin).value for row in range(2, sheet.max_row + 1)}
+    assert [shown[one.id] for one in (good, tera, mega, giga)] == pytest.approx([0.1, 0.2, 1099, -0.9989])
+    assert shown["R-CAP-01"] in (None, "")
 
 
 def test_options_that_do_not_fit_are_one_line(folder, tmp_path):

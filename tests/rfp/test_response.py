@@ -67,11 +67,12 @@ def offer(plan, workbook, tmp_path):
 def test_an_offer_that_meets_everything_complies(plan, offer, sent):
     path = offer()
     answer = ingest.response(path, sent=sent)
-    assert answer.results == {one.id: "met" for one in plan.requirements}
-    assert [line.requirement.value for line in answer.lines] == [one.value for one in plan.requirements]
+    valued = answer.lines[: len(plan.requirements)]
+    assert answer.results == {one.id: "met" for one in (*plan.requirements, *plan.service)}
+    assert [line.requirement.value for line in valued] == [one.value for one in plan.requirements]
     assert (answer.changes, answer.unmet, answer.warnings) == ((), "", ())
-    assert all(line.margin == pytest.approx(0.1) for line in answer.lines)
-    assert list(answer.to_frame()["result"]) == ["met"] * len(plan.requirements)
+    assert all(line.margin == pytest.approx(0.1) for line in valued)
+    assert list(answer.to_frame()["result"]) == ["met"] * len(answer.lines)
     with pytest.raises(UsageError, match=r"expected a file that ends in \.xlsx"):
         ingest.response("offer.ods")
 
@@ -80,7 +81,7 @@ def test_without_the_workbook_that_was_sent_a_warning_says_what_the_verdict_rest
     done = told("response", offer(), "--format", "json")
     data = json.loads(done.out)
     assert (done.code, data["command"], data["complies"], data["changes"]) == (0, "response", True, [])
-    assert [line["id"] for line in data["requirements"]] == [one.id for one in plan.requirements]
+    assert [line["id"] for line in data["requirements"]] == [one.id for one in (*plan.requirements, *plan.service)]
     rests = "the requirements are read from the vendor's own file, which may have been changed: pass the workbook or the plan"
     assert data["warnings"][0].startswith(rests)
     assert done.err.startswith(f"ingest: warning: {rests}")
@@ -89,9 +90,12 @@ def test_without_the_workbook_that_was_sent_a_warning_says_what_the_verdict_rest
 
 def test_a_blank_form_answers_nothing(plan, sent):
     asked = {one.id for one in plan.requirements if one.priority != "information"}
+    asked |= {one.id for one in plan.service if one.value is not None}
     done = told("response", sent, "--sent", sent, "--format", "json")
     results = {line["id"]: line["result"] for line in json.loads(done.out)["requirements"]}
-    assert results == {one.id: "no answer" if one.id in asked else "for information" for one in plan.requirements}
+    assert results == {
+        one.id: "no answer" if one.id in asked else "for information" for one in (*plan.requirements, *plan.service)
+    }
     assert done.code == 3
 
 
@@ -116,7 +120,8 @@ def test_the_number_that_the_document_prints_meets_every_line(plan, offer, sent)
     assert done.code == 0
     assert re.search(r"R-META-01 .* 0\.0 % +met", done.out)
     below = {name: {"As-is value": value * (1 - 2e-9)} for name, value in printed.items()}
-    assert set(ingest.response(offer(**below), sent=sent).results.values()) == {"missed"}
+    results = ingest.response(offer(**below), sent=sent).results
+    assert {results[one.id] for one in plan.requirements} == {"missed"}
 
 
 def test_an_offer_on_a_form_of_format_1_is_judged_as_it_was():
@@ -155,9 +160,9 @@ def test_reservations_are_shown_in_every_format_and_change_no_verdict(offer, sen
     note = "tested with 4 of 8 clients; remark: cached | only"
     table, markdown, flat = (told("response", path, "--sent", sent, "--format", form) for form in ("table", "markdown", "csv"))
     assert [one.code for one in (table, markdown, flat)] == [0, 0, 0]
-    assert table.out.splitlines()[0] == "COMPLIES: 8 of 8 mandatory requirements met, 1 of 1 targets met"
+    assert re.fullmatch(r"COMPLIES: (\d+) of \1 mandatory requirements met, 1 of 1 targets met", table.out.splitlines()[0])
     assert "values as delivered count; sent: " in table.out
-    assert "1 of 10 answers carries reservations" in table.out
+    assert re.search(r"1 of \d+ answers carries reservations", table.out)
     assert note in table.out
     assert f"\n- R-READ-01: {note}\n" in markdown.out
     notes = {row["id"]: row["note"] for row in csv.DictReader(io.StringIO(flat.out))}
@@ -211,7 +216,7 @@ def test_a_spreadsheet_program_calculates_what_is_required_and_each_margin(workb
     path = converted(first, "xlsx", tmp_path / "office")
     answer = ingest.response(path, sent=path, optimized=True)
     assert (answer.changes, answer.unmet) == ((), "")
-    for line in answer.lines:
+    for line in answer.lines[: len(other.requirements)]:
         assert line.requirement.value == pytest.approx(other.results[line.requirement.id].value, rel=1e-9)
     sheet = openpyxl.load_workbook(path, data_only=True)[RESPONSE_SHEET]
     margins = ("the as-is value", "the optimized value")

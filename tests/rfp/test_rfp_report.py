@@ -86,6 +86,11 @@ def of_docx(path: Path) -> Lines:
     return glance([[cell.text for cell in row.cells] for table in docx.Document(str(path)).tables for row in table.rows])
 
 
+def title_of(path: Path) -> str:
+    """The title on the cover of a Word file."""
+    return next(one.text for one in docx.Document(str(path)).paragraphs if one.style.name == "Title")
+
+
 @pytest.fixture(scope="module", params=SITES)
 def written(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
@@ -131,18 +136,17 @@ def test_every_requirement_and_every_test_stands_in_the_text_of_every_document(w
             assert f"{one.id} ({one.priority})." in text, name
             assert one.statement in text, name
     book = openpyxl.load_workbook(paths["xlsx"], data_only=True)
-    tests = [row[0] for row in book["Acceptance"].iter_rows(min_row=2, values_only=True) if row[0]]
-    assert sorted(set(tests)) == sorted(set(shown_by(plan.requirements).values()))
+    heads, *rows = book["Requirements"].iter_rows(values_only=True)
+    tests = {row[heads.index("Id")]: row[heads.index("Test")] for row in rows}
+    assert {name: test for name, test in tests.items() if test} == shown_by(plan.requirements)
 
 
-def test_documents_count_what_is_assumed_and_leave_to_the_buyer_what_is_not_derived(written):
+def test_the_buyers_report_counts_what_is_assumed_and_names_its_hashes(written):
     plan, paths = written
     text = paths["md"].read_text(encoding="utf-8")
     assert f"{len(plan.assumptions)} assumed values" in text
-    assert text.count("to be set by buyer") >= 5
     assert plan.catalog.content_hash() in text
     assert plan.input_hash in text
-    assert [line for line in text.splitlines() if line.startswith("## ")][11].startswith("## 12 ")
 
 
 HOSTILE = {
@@ -178,7 +182,7 @@ def test_a_hostile_name_stays_text(name, tmp_path):
     report({**ONE_JOB, "name": name}, output=list(paths.values()))
     flat = " ".join(visible(name).split())
     book = openpyxl.load_workbook(paths["xlsx"])
-    title = book["Read-me"]["A1"]
+    title = book["Results"]["A1"]
     assert title.data_type == "s"
     assert flat in " ".join(str(title.value).split())
     assert all(len(sheet.title) <= 31 for sheet in book)
@@ -190,7 +194,7 @@ def test_a_hostile_name_stays_text(name, tmp_path):
     assert first.startswith("# Storage requirements of ")
     assert "<script" not in first.replace("\\<", "")
     assert "](javascript" not in first.replace("\\]", "")
-    assert flat in " ".join(docx.Document(str(paths["docx"])).paragraphs[0].text.split())
+    assert flat in " ".join(title_of(paths["docx"]).split())
     assert json.loads(paths["json"].read_text(encoding="utf-8"))["requirements"]
     assert sorted(os.listdir(tmp_path)) == sorted(path.name for path in paths.values())
 
@@ -206,12 +210,12 @@ def test_what_is_invisible_is_marked_alike_in_every_format(tmp_path):
     (tmp_path / "models/cosmoflow.yaml").write_text(json.dumps({**model, "name": TURNED}), encoding="utf-8")
     report({**ONE_JOB, "name": TURNED}, output=list(paths.values()), catalogs=tmp_path)
     told = {
-        "docx": docx.Document(str(paths["docx"])).paragraphs[0].text,
+        "docx": title_of(paths["docx"]),
         "md": re.sub(r"\\(.)", r"\1", paths["md"].read_text(encoding="utf-8")),
         "html": "".join(Rows(paths["html"].read_text(encoding="utf-8")).words),
         "json": paths["json"].read_text(encoding="utf-8"),
         "csv": paths["csv"].read_text(encoding="utf-8"),
-        "xlsx": str(openpyxl.load_workbook(paths["xlsx"])["Read-me"]["A1"].value),
+        "xlsx": str(openpyxl.load_workbook(paths["xlsx"])["Results"]["A1"].value),
     }
     for suffix, text in told.items():
         assert not re.search("[\u202a-\u202e\u2066-\u2069\x80-\x9f\u2028\u2029]", text), suffix
@@ -238,11 +242,11 @@ def test_a_hostile_key_is_refused_in_one_line(section, name, tmp_path):
 def test_what_cannot_be_asked_for(tmp_path):
     site = EXAMPLES / "hpc-128-nodes.yaml"
     for words, code, message in (
-        (["-o", "rfp.xls"], 2, "'rfp.xls' ends in '.xls', expected .xlsx, .docx, .md, .html, .csv, .json"),
+        (["-o", "rfp.xls"], 2, "'rfp.xls' ends in '.xls', expected .xlsx, .docx, .md, .html, .pdf, .csv, .json"),
         (["-o", "rfp"], 2, "'rfp' ends in '', expected .xlsx"),
         ([], 2, "Missing option '-o'"),
         (["-o", "a.md", "-o", "a.md"], 2, "'a.md' is given twice"),
-        (["-o", "a.csv", "--storage", "nfs-tcp"], 2, "a document, expected --output with one of .docx, .html, .md"),
+        (["-o", "a.csv", "--storage", "nfs-tcp"], 2, "a document, expected --output with one of .docx, .html, .md, .pdf"),
         (["-o", tmp_path / "a.md", "--storage", "nfs-tpc"], 2, "did you mean 'nfs-tcp'"),
         (["-o", "a.docx", "-o", "./a.docx"], 2, "'a.docx' is given twice"),
         (["-o", "a.md", "-o", "b/../a.md"], 2, "'b/../a.md' is given twice, as 'a.md' too, expected each file once"),
@@ -279,7 +283,7 @@ def test_a_template_is_filled_and_an_unknown_field_is_named(tmp_path):
     texts = [one.text for one in docx.Document(str(tmp_path / "a.docx")).paragraphs]
     one = plan.requirement("R-READ-01")
     assert texts[0] == f"Ministry of {plan.site.name}: at least {one.display}"
-    assert texts[1] == "3 Performance"
+    assert texts[1] == "5 Performance"
     assert any(one.statement in text for text in texts)
     made.add_paragraph("{{performence}}")
     made.save(tmp_path / "house.docx")

@@ -88,6 +88,12 @@ def test_every_formula_is_recalculated_to_the_stored_value(books, fresh, name):
     assert "fails" not in fresh[name]["Checks"].values()
 
 
+@pytest.mark.parametrize("name", [*CASES, "fit"])
+def test_the_workbook_opens_on_its_results(books, name):
+    book = openpyxl.load_workbook(books[name])
+    assert book.active.title == book.sheetnames[0] == "Results"
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_changed_inputs_give_what_the_command_gives(fresh, name):
     ask, other = CASES[name]

@@ -15,8 +15,7 @@ from office import Values, heading, recalculated
 import ingest
 from ingest.errors import IngestError
 from ingest.reports.workbook.change_banner import BANNER
-from ingest.reports.workbook.plan_workbook import TO_SETTLE, plan_workbook
-from ingest.rfp.response_form import BUYER_SHEET
+from ingest.reports.workbook.model_workbook import NOT_APPLYING, QUESTIONS, TO_SETTLE, model_workbook
 
 HPC = yaml.safe_load("""
 start: 2026
@@ -58,7 +57,7 @@ def plan() -> ingest.Plan:
 @pytest.fixture(scope="module")
 def book(plan, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("book") / "site.xlsx"
-    path.write_bytes(plan_workbook(plan))
+    path.write_bytes(model_workbook(plan))
     return path
 
 
@@ -84,8 +83,7 @@ def counted(path: Path, sheets: Mapping[str, Mapping[str, Any]]) -> Any:
 
 STRUCK = [
     ("Requirements", "Statement", "B"), ("Requirements", "Low (P10)", "G"), ("Requirements", "Clients", "K"),
-    ("Results", "Low (P10)", "E"), ("Sensitivity", "Value", "D"), ("Vendor response", "Requirement", "C"),
-    ("Acceptance", "Clients", "E"),
+    ("Sensitivity", "Value", "D"),
 ]  # fmt: skip
 
 
@@ -115,15 +113,28 @@ def test_texts_stay_those_of_the_plan_and_numbers_follow(plan, after):
     assert sum(cells[f"F{row}"] != one.value for row, one in zip(rows, plan.requirements, strict=True)) > 3
 
 
+def test_the_ranges_among_the_results_are_struck_out_below_their_headings(plan, book):
+    ((area, rule),) = rules(book, "Results").items()
+    assert area == f"E6:F{len(plan.requirements) + 5}"
+    assert (rule.formula, rule.dxf.font.strike) == (["inputs_changed>0"], True)
+
+
+def test_the_read_me_asks_the_buyer_what_the_site_file_does_not_determine(plan, after):
+    lines = [str(line) for line in after["delivered"]["Read-me"].values()]
+    asked = lines[lines.index(QUESTIONS) + 1 :][: len(plan.open_questions)]
+    assert [line.partition(": ")[0] for line in asked] == [one.key for one in plan.open_questions]
+    assert len(asked) > 3
+
+
 def test_warnings_to_the_buyer_are_struck_out_after_a_change(book, after):
-    lines = [cell for place, cell in after["delivered"][BUYER_SHEET].items() if place.startswith("A")]
-    ((area, rule),) = rules(book, BUYER_SHEET).items()
+    lines = after["delivered"]["Read-me"]
+    ((area, rule),) = rules(book, "Read-me").items()
     assert rule.formula == ["inputs_changed>0"]
     assert rule.dxf.font.strike
     first, last = (int(place[1:]) for place in area.split(":"))
-    assert lines[first - 2] == TO_SETTLE
-    assert "a peak of less than a minute" in lines[first - 1]
-    assert lines[last] == "Requirements that do not apply"
+    assert lines[f"A{first - 1}"] == TO_SETTLE
+    assert "a peak of less than a minute" in lines[f"A{first}"]
+    assert lines[f"A{last + 1}"] == NOT_APPLYING
 
 
 @pytest.mark.parametrize(

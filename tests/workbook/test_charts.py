@@ -13,7 +13,9 @@ from ingest.errors import IngestError
 from ingest.reports.charts.bandwidth import Bar, Ceiling, Point, demand, ladder, scaling
 from ingest.reports.charts.chart import Chart
 from ingest.reports.charts.planning import Interval, Swing, YearBytes, capacity, intervals, tornado
-from ingest.reports.plan_report import charts_of
+from ingest.reports.charts.training_day import DayLoad, Share, YearRates, bandwidth_by_year, request_sizes, training_day
+from ingest.reports.plan_charts import charts_of
+from ingest.reports.vendor_charts import vendor_charts
 from ingest.units import display
 
 HOSTILE = '=cmd|"/C calc"!A0 <script>alert(1)</script> & مرحبا 🚀'
@@ -26,6 +28,16 @@ CHARTS = {
     "ladder": ladder([Bar("measured", 8e8, 3e8, 8e8), Bar("peak", 1.1e10)], "B/s/GPU", "read bandwidth per GPU"),
     "capacity": capacity([YearBytes(str(year), stage, 1e15) for year in (2026, 2027) for stage in (HOSTILE, "clean")]),
     "intervals": intervals([Interval(60 * m, 1 / m, 6e9 / m) for m in (1, 5, 30)], Interval(300, 0.2, 1.2e9), HOSTILE),
+    "training_day": training_day(
+        DayLoad("training reads", [4e11] * 1440),
+        DayLoad("restores", [0.0] * 1430 + [9e10] * 10),
+        DayLoad("writes", [5e10] * 1440),
+        HOSTILE,
+    ),
+    "request_sizes": request_sizes(
+        [Share(HOSTILE, 0.75, "read", 2**20, "sequential"), Share(HOSTILE, 0.25, "write", 4096, "random")]
+    ),
+    "bandwidth_by_year": bandwidth_by_year([YearRates("2026", 1e11, 1e10), YearRates(HOSTILE, 2e11, 1e10)]),
     "tornado": tornado([Swing(HOSTILE, 5e11, 1e12), Swing("sample_bytes", 7e11, 9e11)], 8e11, "B/s", "R-READ-01"),
 }
 
@@ -42,7 +54,7 @@ def drawn(chart: Chart) -> str:
 def test_is_drawn_with_title_and_unit(chart):
     text = drawn(chart)
     assert chart.title.split()[0] in text
-    assert any(unit in text for unit in ("GB/s", "TB/s", "PB", "MB/s"))
+    assert any(unit in text for unit in ("GB/s", "TB/s", "PB", "MB/s", "KiB"))
     assert chart.alt
     assert chart.spec["description"] == chart.alt
 
@@ -154,3 +166,14 @@ def test_sensitivity_is_shown_of_a_requirement_that_binds_where_there_is_one():
     assert plan.sensitivity("R-READ-01")
     shown = {one.name: one for one in charts_of(plan)}["tornado"]
     assert "R-WRITE-01" in shown.title
+
+
+def test_the_charts_of_a_tender_hold_the_values_of_the_requirements():
+    plan = ingest.plan(Path(__file__).parents[2] / "examples/enterprise-64-nodes.yaml", samples=0)
+    charts = {one.name: one for one in vendor_charts(plan)}
+    assert list(charts) == ["training_day", "request_sizes", "capacity", "bandwidth_by_year"]
+    reads, grown = (display(plan.results[name].value, "B/s", binary=False) for name in ("R-READ-03", "R-GROW-01"))
+    assert f"training reads up to {reads}" in charts["training_day"].title
+    assert f"from {reads} in 2026 to {grown} in 2030" in charts["bandwidth_by_year"].title
+    assert display(plan.results["R-CAP-03"].value, "B", binary=False) in charts["capacity"].title
+    assert "97.9 % sequential 500 KiB reads" in charts["request_sizes"].alt

@@ -10,8 +10,8 @@ import openpyxl
 import pytest
 
 import ingest
+from ingest.reports.workbook.model_workbook import model_workbook
 from ingest.reports.workbook.plan_cells import MOST_ALONE
-from ingest.reports.workbook.plan_workbook import plan_workbook
 
 JOB = {"model": "cosmoflow", "cluster": "main", "nodes": 2, "utilization": 0.9}
 
@@ -20,7 +20,7 @@ def inputs(jobs: int) -> list[dict[str, Any]]:
     """The rows of the sheet Inputs of a site with so many equal jobs."""
     clusters = {"main": {"node": "dgx-h100", "count": 2 * jobs}}
     plan = ingest.plan({"clusters": clusters, "jobs": {f"job-{place}": JOB for place in range(jobs)}}, samples=0)
-    heads, *rows = openpyxl.load_workbook(io.BytesIO(plan_workbook(plan)))["Inputs"].iter_rows(values_only=True)
+    heads, *rows = openpyxl.load_workbook(io.BytesIO(model_workbook(plan)))["Inputs"].iter_rows(values_only=True)
     return [dict(zip(heads, row, strict=True)) for row in rows]
 
 

@@ -21,10 +21,9 @@ import yaml
 from office import Values, heading, recalculated, values
 
 import ingest
-from ingest.acceptance.test_table import rows_of
-from ingest.reports.workbook.plan_workbook import plan_workbook
+from ingest.reports.workbook.model_workbook import model_workbook
 from ingest.reports.workbook.styles import A4, CHARACTER, FRAME, PAGE, pages_wide
-from ingest.units import display
+from ingest.units import display, parse
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 #: One for each push, the others before an issue is closed.
@@ -43,6 +42,8 @@ FACTORS = (0.75, 1.25, 0.5, 0.9)
 #: What the example sites have no room for: more nodes than the cluster holds.
 BOUNDED = ("nodes", "runs", "count")
 MANY = 20
+#: The row of the headings on the sheet Results.
+TOP = 5
 #: Functions that Excel 2010 knows, and no others, may stand in a formula.
 KNOWN = {
     "ABS", "AND", "COUNT", "COUNTIF", "COUNTIFS", "EXACT", "EXP", "FLOOR", "IF", "INT", "ISNUMBER", "LN", "LOG10", "MATCH",
@@ -52,7 +53,10 @@ KNOWN = {
 
 @dataclass
 class Case:
-    """One site: its plan and workbook, the same with other inputs, and what LibreOffice makes of both."""
+    """One site: its plan and workbook, the same with other inputs, and what LibreOffice makes of both.
+
+    Inputs that are knobs are changed on the sheet Results, in the unit in which people enter them, the others on Inputs.
+    """
 
     name: str
     plan: ingest.Plan
@@ -70,7 +74,7 @@ def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     site = at_any_size(request.param)
     plan = ingest.plan(site, samples=0)
     path = folder / "site.xlsx"
-    path.write_bytes(plan_workbook(plan))
+    path.write_bytes(model_workbook(plan))
     by_key, by_name = other_inputs(path)
     found = recalculated({"fresh": (path, {}), "moved": (path, by_name)}, folder)
     other = ingest.plan(site, samples=0, set=by_key)
@@ -89,18 +93,38 @@ def at_any_size(name: str) -> dict[str, Any]:
 
 def keyed(path: Path) -> list[dict[str, Any]]:
     """The inputs that stand for a key of the site file."""
-    heads, *rows = openpyxl.load_workbook(path)["Inputs"].iter_rows(values_only=True)
-    lines = [dict(zip(heads, row, strict=True)) for row in rows]
+    lines = lines_of(path, "Inputs")
     return [line for line in lines if line["Key in the site file"]]
 
 
+def lines_of(path: Path, sheet: str, top: int = 1) -> list[dict[str, Any]]:
+    """The lines of a sheet by heading."""
+    heads, *rows = openpyxl.load_workbook(path, data_only=True)[sheet].iter_rows(values_only=True, min_row=top)
+    return [{head: value for head, value in zip(heads, row, strict=True) if head} for row in rows]
+
+
+def knobs(path: Path) -> dict[str, tuple[str, float]]:
+    """The name of the cell of each knob on the sheet Results, and the value there, by the key of the site file."""
+    named = ((f"knob_{row}", line) for row, line in enumerate(lines_of(path, "Results", TOP), start=TOP + 1))
+    return {line["Key in the site file"]: (name, line["Setting"]) for name, line in named if line.get("Key in the site file")}
+
+
 def other_inputs(path: Path) -> tuple[dict[str, float], dict[str, float]]:
-    """Twenty other values, by key of the site file and by name of the cell; each lies in the range of its cell."""
+    """Twenty other values, by key of the site file and by name of the cell; each lies in the range of its cell.
+
+    A knob takes its value in its own unit.
+    """
     lines = keyed(path)[:MANY]
     assert len(lines) == MANY
     found = {line["Key in the site file"]: (line["Cell name"], moved(line, FACTORS[n % 4])) for n, line in enumerate(lines)}
     assert all(value != line["Value"] for line, (_, value) in zip(lines, found.values(), strict=True))
-    return {key: value for key, (_, value) in found.items()}, dict(found.values())
+    turned, before = knobs(path), {line["Key in the site file"]: line["Value"] for line in lines}
+    by_name = {}
+    for key, (name, value) in found.items():
+        knob, shown = turned.get(key, (name, before[key]))
+        by_name[knob] = value * shown / before[key]
+    assert sum(name.startswith("knob_") for name in by_name) > 2
+    return {key: value for key, (_, value) in found.items()}, by_name
 
 
 def moved(line: Mapping[str, Any], factor: float) -> float:
@@ -135,9 +159,9 @@ def formulas(path: Path) -> dict[tuple[str, str], str]:
 
 
 def results(sheets: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
-    cells = sheets["Results"]
-    base = heading(cells, "Base value")
-    return {cells[f"A{row}"]: cells[f"{base}{row}"] for row in range(2, 60) if str(cells.get(f"A{row}")).startswith("R-")}
+    cells = sheets["Requirements"]
+    required = heading(cells, "Required")
+    return {cells[f"A{row}"]: cells[f"{required}{row}"] for row in range(2, 60) if str(cells.get(f"A{row}")).startswith("R-")}
 
 
 def test_no_note_names_an_option_without_a_name(case):
@@ -160,18 +184,56 @@ def test_libreoffice_follows_twenty_changed_inputs_as_the_plan_does(case):
 
 
 def test_statements_and_conditions_are_those_of_the_plan_and_values_follow(case):
-    for sheet in ("Requirements", "Acceptance", "Vendor response"):
-        cells = case.stored[sheet]
-        texts = {at for at, item in cells.items() if isinstance(item, str)}
-        assert texts
-        assert {at: case.moved[sheet].get(at) for at in texts} == {at: cells[at] for at in texts}
-    cells = case.moved["Requirements"]
+    cells, moved = case.stored["Requirements"], case.moved["Requirements"]
+    texts = {at: item for at, item in cells.items() if isinstance(item, str)}
+    assert {at: moved.get(at) for at in texts} == texts
     for row, one in enumerate(case.plan.requirements, start=2):
-        assert (cells[f"A{row}"], cells[f"C{row}"]) == (one.id, one.statement)
-    thresholds = heading(case.moved["Acceptance"], "Pass threshold")
-    tests = rows_of(case.plan.requirements)
-    shown = [case.moved["Acceptance"][f"{thresholds}{row}"] for row in range(2, len(tests) + 2)]
-    assert sum(value != one.load.threshold for value, one in zip(shown, tests, strict=True)) > 3
+        assert (moved[f"A{row}"], moved[f"C{row}"]) == (one.id, one.statement)
+
+
+def test_results_show_each_requirement_in_the_unit_in_which_people_read_it_and_follow(case):
+    for cells, plan in ((case.fresh["Results"], case.plan), (case.moved["Results"], case.other)):
+        for row, one in enumerate(plan.requirements, start=TOP + 1):
+            unit = cells[f"D{row}"]
+            factor = (
+                parse(f"1 {unit}".removesuffix("/node"), one.unit.removesuffix("/node"), one.id) if unit != "days" else 86_400
+            )
+            assert (cells[f"A{row}"], cells[f"C{row}"] * factor) == (one.id, pytest.approx(one.value, rel=1e-9))
+
+
+def test_the_first_page_says_what_the_site_needs(case):
+    required = {one.id: one for one in case.plan.requirements}
+    sheet = openpyxl.load_workbook(case.path, data_only=True)["Results"]
+    tiles = {name.value: sheet.cell(3, name.column) for name in sheet[2] if name.value}
+    names = [next(name for name in tiles if name.startswith(what)) for what in ("Usable capacity", "Read", "Write", "Restore")]
+    for name in names:
+        one, tile = required[re.search(r"\((R-.*)\)", name)[1]], tiles[name]
+        unit = re.search('General" (.*)"', tile.number_format)[1]
+        assert f"{tile.value:,.12g} {unit}" == display(one.value, one.unit, binary=False)
+    assert "R-CAP-03" in names[0]
+    assert case.fresh["Results"]["A1"] == f"Storage requirements of {case.plan.site.name}"
+
+
+def test_fifteen_inputs_can_be_turned_on_the_first_page_and_nowhere_else(case):
+    turned = knobs(case.path)
+    kinds = [key.rpartition(".")[2] for key in turned]
+    assert len(turned) == 15
+    assert {"headroom", "capacity", "keep", "interval", "fill_limit", "nodes"} <= set(kinds)
+    book = openpyxl.load_workbook(case.path)
+    places = {f"=Results!{next(iter(book.defined_names[name].destinations))[1]}" for name, _ in turned.values()}
+    heads = [cell.value for cell in book["Inputs"][1]]
+    settings = [row[heads.index("Setting")] for row in book["Inputs"].iter_rows(min_row=2)]
+    assert {cell.value for cell in settings if isinstance(cell.value, str)} == places
+    assert all(cell.protection.locked == isinstance(cell.value, str) for cell in settings)
+
+
+def test_ten_sheets_are_seen_and_the_calculation_is_behind_them(case):
+    book = openpyxl.load_workbook(case.path)
+    seen = [sheet.title for sheet in book if sheet.sheet_state == "visible"]
+    assert seen[:4] == ["Results", "Read-me", "Inputs", "Requirements"]
+    assert len(seen) <= 10
+    assert {"Calculation", "Columns", "Sources"} <= {sheet.title for sheet in book if sheet.sheet_state == "hidden"}
+    assert book.active.title == "Results"
 
 
 def plan_again(checks: Mapping[str, Any]) -> set[str]:
@@ -188,19 +250,39 @@ def test_tables_follow_the_changed_inputs(case):
 
 def test_titles_of_charts_say_what_was_planned(case):
     with zipfile.ZipFile(case.path) as parts:
-        drawn = [parts.read(name).decode() for name in parts.namelist() if name.startswith("xl/charts/chart")]
-    titles = [re.search(r"<c:title>.*?<a:t>(.*?)</a:t>", text)[1] for text in drawn]
+        drawn = [parts.read(f"xl/charts/chart{number}.xml").decode() for number in (1, 2, 3)]
+    reads, capacity, checkpoints = (re.search(r"<c:title>.*?<a:t>(.*?)</a:t>", text)[1] for text in drawn)
     most = max(case.plan.tables["jobs"], key=lambda row: row.get("job_read_bandwidth", 0))
     shown = display(most["job_read_bandwidth"], "B/s", binary=False)
-    assert sorted(titles) == [titles[1], f"Read bandwidth by job: {most['name']} needs the most, {shown}"]
-    assert re.fullmatch(r"Capacity (grows|stays|is) .*\d .?B.*", titles[1])
+    assert reads == f"Read bandwidth by job: {most['name']} needs the most, {shown}"
+    assert re.fullmatch(r"Capacity (grows|stays|is) .*\d .?B.*", capacity)
+    largest = max(case.plan.tables["checkpoints"], key=lambda row: row["checkpoint_bytes"])
+    needs = display(largest["checkpoint_write_bandwidth"], "B/s", binary=False)
+    assert checkpoints.startswith(f"Checkpoints of {largest['name']}: ")
+    assert checkpoints.endswith(f"needs {needs} of writes")
+
+
+def test_the_chosen_checkpoint_interval_follows_the_inputs_and_lies_on_the_line_as_planned(case):
+    cells, row = case.fresh["Intervals"], max(case.plan.tables["checkpoints"], key=lambda row: row["checkpoint_bytes"])
+    chosen = (cells["B2"], cells["C2"])
+    assert chosen == pytest.approx((row["checkpoint_interval"] / 60, row["checkpoint_write_bandwidth"]), rel=1e-9)
+    line = [(cells[f"B{at}"], cells[f"C{at}"]) for at in range(3, 60) if isinstance(cells.get(f"C{at}"), (int, float))]
+    assert min(line, key=lambda point: abs(point[0] - chosen[0])) == pytest.approx(chosen, rel=1e-6)
+    after = max(case.other.tables["checkpoints"], key=lambda row: row["checkpoint_bytes"])
+    if after["name"] == row["name"]:
+        assert case.moved["Intervals"]["C2"] == pytest.approx(after["checkpoint_write_bandwidth"], rel=1e-9)
 
 
 def test_no_check_fails_and_no_cell_shows_an_error(case):
     for sheets in (case.stored, case.fresh, case.moved):
         assert "fails" not in sheets["Checks"].values()
         assert not [value for cells in sheets.values() for value in cells.values() if str(value).startswith("#")]
-        assert any(str(value).startswith("All ") for value in sheets["Read-me"].values())
+
+
+def test_the_first_page_says_that_all_checks_pass(case):
+    passing = f"All {len(lines_of(case.path, 'Checks'))} checks pass."
+    for sheets in (case.stored, case.fresh):
+        assert [name for name in sheets if passing in sheets[name].values()] == ["Results", "Read-me"]
 
 
 def test_only_old_functions_no_links_no_macros(case):
@@ -222,12 +304,13 @@ def test_every_sheet_prints_in_landscape_with_its_heading_in_letters_that_can_be
         assert sheet.page_setup.orientation == "landscape", sheet.title
         assert int(sheet.page_setup.paperSize) == A4, sheet.title
         widths, kept = printed_widths(sheet), sheet.freeze_panes.count("C") + 1
+        top = TOP if sheet.title == "Results" else 1
         pages = sheet.page_setup.fitToWidth or 1
         assert pages == pages_wide(widths, kept), sheet.title
         assert pages == 1 or sheet.print_title_cols == f"$A:${'AB'[kept - 1]}", sheet.title
         repeated = (pages - 1) * sum(CHARACTER * width + FRAME for width in widths[:kept])
         assert sum(CHARACTER * width + FRAME for width in widths) + repeated <= pages * PAGE, sheet.title
-        assert sheet.print_title_rows == "$1:$1", sheet.title
+        assert sheet.print_title_rows == f"${top}:${top}", sheet.title
         assert sheet.sheet_properties.pageSetUpPr.fitToPage
         assert sheet.print_area
         assert sheet.freeze_panes, sheet.title
@@ -243,41 +326,40 @@ def printed_widths(sheet: Any) -> list[float]:
 
 def test_numbers_stand_below_headings_at_the_right_and_shares_in_percent(case):
     book = openpyxl.load_workbook(case.path)
-    for name in ("Inputs", "Calculation", "Results", "Requirements"):
+    for name in ("Inputs", "Calculation", "Requirements"):
         heads = {cell.value: cell for cell in book[name][1]}
         assert heads["Value"].alignment.horizontal == "right", name
         assert heads["Unit"].alignment.horizontal == "left", name
+    heads = [cell.value for cell in book["Inputs"][1]]
+    setting, value, shown, base = (heads.index(head) for head in ("Setting", "Value", "In", "Unit"))
     for line in book["Inputs"].iter_rows(min_row=2):
-        assert (line[4].value == "share") == line[3].number_format.endswith("%"), line[1].value
+        percent = line[value].number_format.endswith("%")
+        assert (line[base].value == "share") == (line[shown].value == "%") == percent, line[1].value
+        assert line[setting].number_format.endswith("%") == percent, line[1].value
 
 
-def test_results_show_no_power_of_ten(case):
-    sheet = openpyxl.load_workbook(case.path)["Results"]
-    heads = [cell.value for cell in sheet[1]]
-    for row in sheet.iter_rows(min_row=2, max_row=len(case.plan.requirements) + 1):
-        for head, largest in (("Value", 1e6), ("Base value", 1e19)):
-            cell = row[heads.index(head)]
-            shown = [part for part in cell.number_format.split(";") if "E+00" in part]
-            assert shown in ([], ["[>=1E+19]0.0000E+00"]), cell.coordinate
-            counted = row[heads.index("Unit")].value == row[heads.index("Base unit")].value
-            assert counted or case.stored["Results"][cell.coordinate] < largest
-
-
-def test_every_input_has_a_name_and_a_rule(case):
+def test_every_input_has_a_name_a_rule_and_a_value_in_base_units(case):
     book = openpyxl.load_workbook(case.path)
     sheet = book["Inputs"]
     ruled = {str(area) for rule in sheet.data_validations.dataValidation for area in rule.sqref.ranges}
-    named = {text for name in book.defined_names.values() for text in (name.attr_text,)}
-    rows = range(2, sheet.max_row + 1)
+    turned = {str(area) for rule in book["Results"].data_validations.dataValidation for area in rule.sqref.ranges}
+    named = {name.attr_text for name in book.defined_names.values()}
     heads = [cell.value for cell in sheet[1]]
-    for row in rows:
-        assert any(f"D{row}" == area or _inside(row, area) for area in ruled), row
-        if sheet.cell(row, heads.index("Cell name") + 1).value:
-            assert any(text.startswith(f"Inputs!$D${row}") for text in named), row
+    setting, value, name = (heads.index(head) + 1 for head in ("Setting", "Value", "Cell name"))
+    for row in range(2, sheet.max_row + 1):
+        entered = sheet.cell(row, setting)
+        if entered.data_type == "f":
+            assert str(entered.value).rpartition("!")[2].replace("$", "") in turned, row
+        else:
+            assert any(entered.coordinate == area or _inside(row, area) for area in ruled), row
+        assert str(sheet.cell(row, value).value).startswith(f"={entered.coordinate}"), row
+        if sheet.cell(row, name).value:
+            letter = sheet.cell(row, value).column_letter
+            assert any(text.startswith(f"Inputs!${letter}${row}") for text in named), row
 
 
 def _inside(row: int, area: str) -> bool:
-    found = re.fullmatch(r"D(\d+):D(\d+)", area)
+    found = re.fullmatch(r"C(\d+):C(\d+)", area)
     return bool(found) and int(found[1]) <= row <= int(found[2])
 
 
@@ -287,10 +369,11 @@ def wrong(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Values]:
     folder = tmp_path_factory.mktemp("wrong")
     sites = {"one": site_of(1), "many": site_of(60), "llm": LLM, "images": IMAGES}
     plans = {name: ingest.plan(site, samples=0) for name, site in sites.items()}
-    path = {name: write(folder / f"site-{name}.xlsx", plan_workbook(plan)) for name, plan in plans.items()}
+    path = {name: write(folder / f"site-{name}.xlsx", model_workbook(plan)) for name, plan in plans.items()}
     named = {name: {line["Key in the site file"]: line["Cell name"] for line in keyed(path[name])} for name in sites}
-    heads, *rows = openpyxl.load_workbook(path["llm"])["Inputs"].iter_rows(values_only=True)
-    floor = next(row[heads.index("Cell name")] for row in rows if row[1] == "smallest_bandwidth_asked")
+    floor = next(
+        line["Cell name"] for line in lines_of(path["llm"], "Inputs") if line["Quantity"] == "smallest_bandwidth_asked"
+    )
     return recalculated(
         {
             "share": (path["one"], {named["one"]["jobs.job-0.share"]: 1.5}),
@@ -324,7 +407,8 @@ def failing(sheets: Values) -> set[Any]:
 @pytest.mark.parametrize(("name", "check"), [("share", "job-0: share_of_time"), ("nodes", "job-0: nodes")])
 def test_an_input_out_of_range_turns_a_check_and_the_first_page_red(wrong, name, check):
     assert check in failing(wrong[name])
-    assert any(str(value).startswith("A check fails") for value in wrong[name]["Read-me"].values())
+    for sheet in ("Results", "Read-me"):
+        assert any(str(value).startswith("A check fails") for value in wrong[name][sheet].values())
 
 
 def test_one_check_tests_a_quantity_of_many_jobs(wrong):
@@ -347,7 +431,7 @@ def test_another_size_of_a_job_whose_rate_was_looked_up_for_its_size_turns_a_che
 def test_what_is_invisible_is_marked_in_every_cell():
     site = yaml.safe_load((EXAMPLES / "hpc-128-nodes.yaml").read_text(encoding="utf-8"))
     turned = "net\u202egnp\u2066.exe \u0645\u0631\u062d\u0628\u0627"
-    content = plan_workbook(ingest.plan({**site, "name": turned}, samples=0))
+    content = model_workbook(ingest.plan({**site, "name": turned}, samples=0))
     with zipfile.ZipFile(io.BytesIO(content)) as parts:
         written = "".join(parts.read(name).decode() for name in parts.namelist() if name.endswith(".xml"))
     assert not re.search("[\u202a-\u202e\u2066-\u2069\x80-\x9f\u2028\u2029]", written)
@@ -372,7 +456,7 @@ def test_a_second_engine_agrees(name, tmp_path):
     engine = pytest.importorskip("formulas")
     site = at_any_size(name)
     path = tmp_path / "site.xlsx"
-    path.write_bytes(plan_workbook(ingest.plan(site, samples=0)))
+    path.write_bytes(model_workbook(ingest.plan(site, samples=0)))
     by_key, by_name = other_inputs(path)
     book = openpyxl.load_workbook(path)
     places = {name: next(iter(book.defined_names[name].destinations)) for name in by_name}

@@ -24,6 +24,9 @@ from ingest.reports.charts.chart import (
 from ingest.reports.labels import capitalised
 from ingest.units import display
 
+#: The stage that holds no data, and its colour.
+RESERVE, PALE = "reserve", "#D0D0D0"
+
 
 class YearBytes(NamedTuple):
     """Bytes of one stage or data set in one year."""
@@ -49,24 +52,40 @@ class Swing(NamedTuple):
     high: float
 
 
-def capacity(rows: Sequence[YearBytes], unit: str = "B") -> Chart:
-    """Data held by year and stage.
+def capacity(rows: Sequence[YearBytes], unit: str = "B", to_buy: Sequence[YearBytes] = ()) -> Chart:
+    """Data held by year and stage, below the usable capacity to buy where that is given.
 
     >>> capacity([YearBytes("2026", "raw", 1e15), YearBytes("2028", "raw", 3e15)]).title
     'Capacity grows from 1 PB in 2026 to 3 PB in 2028'
+    >>> bought = [YearBytes("2026", "usable capacity to buy", 4e15)]
+    >>> capacity([YearBytes("2026", "raw", 3e15)], to_buy=bought).title
+    'Capacity is 3 PB in 2026; usable capacity to buy: 4 PB'
     """
-    values, shown = scaled([row.value for row in rows], unit)
+    values, shown = scaled([row.value for row in (*rows, *to_buy)], unit)
     years = list(dict.fromkeys(row.year for row in rows))
     sums = {year: sum(row.value for row in rows if row.year == year) for year in years}
-    drawn = [{**row._asdict(), "value": value} for row, value in zip(rows, values, strict=True)]
-    encoding = {
-        "x": channel("year", "ordinal", title="year", axis={"labelAngle": 0}),
-        "y": channel("value", title=f"data held ({shown})"),
-        "color": channel("stage", "nominal", title=None, scale={"range": list(COLOURS)}),
-    }
-    body = plot(drawn, HEIGHT, mark={"type": "bar", "stroke": "white", "strokeWidth": 1}, encoding=encoding)
+    drawn = [{**row._asdict(), "value": value} for row, value in zip(rows, values, strict=False)]
+    bought = [{**row._asdict(), "value": value} for row, value in zip(to_buy, values[len(rows) :], strict=True)]
+    x = channel("year", "ordinal", title="year", axis={"labelAngle": 0})
+    y = channel("value", title=f"data held ({shown})" if not to_buy else f"capacity ({shown})")
+    stages = list(dict.fromkeys(row.stage for row in rows))
+    palette = [PALE if stage == RESERVE else COLOURS[place % len(COLOURS)] for place, stage in enumerate(stages)]
+    color = channel("stage", "nominal", title=None, scale={"domain": stages, "range": palette})
+    bars = layer("bar", drawn, {"stroke": "white", "strokeWidth": 1}, x=x, y=y, color=color)
     title = course(sums, unit)
-    return made("capacity", title, "", f"Stacked bars of data held by year. {title}.", body)
+    if not to_buy:
+        body = {"width": WIDTH, "height": HEIGHT, "data": {"values": drawn}, "layer": [bars]}
+        return made("capacity", title, "", f"Stacked bars of data held by year. {title}.", body)
+    most = max(to_buy, key=lambda row: row.value)
+    text = display(most.value, unit, binary=False)
+    look = {"thickness": 3, "color": "black", "size": 70}
+    label = {"dy": -8, "fontSize": 10}
+    texts = [{**row, "text": display(one.value, unit, binary=False)} for row, one in zip(bought, to_buy, strict=True)]
+    marks = [layer("tick", bought, look, x=x, y=y), layer("text", texts, label, x=x, y=y, text={"field": "text"})]
+    title = f"{title}; {most.stage}: {text}"
+    alt = f"Stacked bars of data held by year, with marks at the {most.stage}. {title}."
+    body = {"width": WIDTH, "height": HEIGHT, "layer": [bars, *marks]}
+    return made("capacity", title, f"black marks: {most.stage}", alt, body)
 
 
 def course(sums: Mapping[str, float], unit: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from importlib.resources import files
 
-from ingest.reports.document.model import Block, Bullets, Document, Figure, Paragraph, Table
+from ingest.reports.document.model import BLANK, Block, Bullets, Cover, Document, Figure, Paragraph, Subheading, Table
 from ingest.text import all_visible
 
 #: An id of a requirement or of a test, which no line may end within.
@@ -21,11 +21,29 @@ def as_html(document: Document) -> str:
     title = escape(document.title)
     meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
     head = f'<!doctype html>\n<html lang="en"><head>{meta}<title>{title}</title><style>\n{style}</style></head><body>'
-    return "\n".join([head, f"<h1>{title}</h1>", *_body(document), "</body></html>", ""])
+    return "\n".join([head, *_beginning(document, title), *_body(document), "</body></html>", ""])
+
+
+def _beginning(document: Document, title: str) -> Iterator[str]:
+    if document.cover is None:
+        yield f"<h1>{title}</h1>"
+    else:
+        yield from _cover(document.cover, title)
+    yield f'<p class="subtitle">{escape(document.subtitle)}</p>'
+
+
+def _cover(cover: Cover, title: str) -> Iterator[str]:
+    yield f'<header><p class="kind">{escape(cover.kind)}</p><h1>{title}</h1>'
+    yield f'<p class="purchase" dir="auto">{escape(cover.purchase)}</p>'
+    figures = "".join(f"<li><strong>{escape(value)}</strong> {escape(name)}</li>" for value, name in cover.figures)
+    yield f'<ul class="figures">{figures}</ul>'
+    for name, value in cover.facts:
+        shown = escape(value) if value else f"<mark>{BLANK}</mark>"
+        yield f'<p class="fact" dir="auto"><strong>{escape(name)}</strong> {shown}</p>'
+    yield "</header>"
 
 
 def _body(document: Document) -> Iterator[str]:
-    yield f'<p class="subtitle">{escape(document.subtitle)}</p>'
     entries = (f'<li><a href="#{section.name}">{escape(heading)}</a></li>' for heading, section in document.numbered())
     yield f"<nav><ul>{''.join(entries)}</ul></nav>"
     for heading, section in document.numbered():
@@ -40,6 +58,8 @@ def _block(block: Block) -> Iterator[str]:
         lead = f"<strong>{escape(block.lead)}</strong> " if block.lead else ""
         kind = ' class="small"' if block.small else ""
         yield f'<p{kind} dir="auto">{lead}{escape(block.text)}</p>'
+    elif isinstance(block, Subheading):
+        yield f"<h3>{escape(block.text)}</h3>"
     elif isinstance(block, Bullets):
         lines = "".join(f'<li dir="auto">{escape(line)}</li>' for line in block.lines)
         yield f"<ul>{lines}</ul>"

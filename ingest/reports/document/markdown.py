@@ -6,7 +6,18 @@ import base64
 import re
 from collections.abc import Iterable, Iterator
 
-from ingest.reports.document.model import Block, Bullets, DerivationListing, Document, Figure, Paragraph, Table
+from ingest.reports.document.model import (
+    BLANK,
+    Block,
+    Bullets,
+    Cover,
+    DerivationListing,
+    Document,
+    Figure,
+    Paragraph,
+    Subheading,
+    Table,
+)
 from ingest.text import all_visible
 
 #: What Markdown or the HTML inside it would take for markup.
@@ -30,12 +41,40 @@ def as_markdown(document: Document) -> str:
     <BLANKLINE>
     """
     document = all_visible(document)
-    lines = [f"# {plain(document.title)}", "", plain(document.subtitle)]
+    lines = [f"# {plain(document.title)}", "", *_cover(document), plain(document.subtitle)]
+    if document.cover is not None:
+        lines += ["", *(f"- [{plain(heading)}](#{anchor(heading)})" for heading, _ in document.numbered())]
     for heading, section in document.numbered():
         lines += ["", f"## {plain(heading)}"]
         for block in section.blocks:
             lines += ["", *_block(block)]
     return "\n".join(lines) + "\n"
+
+
+def _cover(document: Document) -> Iterator[str]:
+    """The purchase, its main values, and the lines of the cover."""
+    cover = document.cover
+    if cover is None:
+        return
+    yield from (f"**{plain(cover.kind)}**", "", plain(cover.purchase), "")
+    yield from (f"- **{plain(value)}** {plain(name)}" for value, name in cover.figures)
+    yield ""
+    yield from _facts(cover)
+    yield ""
+
+
+def _facts(cover: Cover) -> Iterator[str]:
+    yield from (_row(("", "")), "| --- | --- |")
+    yield from (_row((f"**{plain(name)}**", plain(value) or f"*{BLANK}*"), escape=False) for name, value in cover.facts)
+
+
+def anchor(heading: str) -> str:
+    """The address of a heading within the page, as renderers of Markdown make it.
+
+    >>> anchor("Appendix A: Terms, definitions, units")
+    'appendix-a-terms-definitions-units'
+    """
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 def plain(text: str) -> str:
@@ -47,6 +86,8 @@ def plain(text: str) -> str:
 def _block(block: Block) -> Iterator[str]:
     if isinstance(block, Paragraph):
         yield f"**{plain(block.lead)}** {plain(block.text)}" if block.lead else plain(block.text)
+    elif isinstance(block, Subheading):
+        yield f"### {plain(block.text)}"
     elif isinstance(block, Bullets):
         yield from (f"- {plain(line)}" for line in block.lines)
     elif isinstance(block, Table):

@@ -74,7 +74,32 @@ class DerivationListing(NamedTuple):
     lines: tuple[str, ...]
 
 
-Block = Paragraph | Bullets | Table | Figure | DerivationListing
+class Subheading(NamedTuple):
+    """A heading within a section, without a number."""
+
+    text: str
+
+
+Block = Paragraph | Bullets | Table | Figure | DerivationListing | Subheading
+
+#: What a cover shows where the buyer has given nothing.
+BLANK = "to be entered by the Buyer"
+
+
+class Cover(NamedTuple):
+    """The first page: what is bought, by whom, until when.
+
+    Attributes:
+        kind: of the document.
+        purchase: one sentence that says in figures what is bought.
+        figures: its main values, each with what it is.
+        facts: the lines of the cover; an empty value is a blank, which is marked.
+    """
+
+    kind: str
+    purchase: str
+    figures: tuple[tuple[str, str], ...] = ()
+    facts: tuple[tuple[str, str], ...] = ()
 
 
 class DocumentSection(NamedTuple):
@@ -93,12 +118,16 @@ class Document(NamedTuple):
         title, subtitle: what it is, and from what it was made.
         sections: in order, numbered from one.
         facts: single values by the name of their field in a template.
+        cover: the first page; without one, the document begins with its title and subtitle.
+        kind: of the document, a key of `document.yaml`; empty for one that fills no template.
     """
 
     title: str
     subtitle: str
     sections: tuple[DocumentSection, ...]
     facts: tuple[tuple[str, str], ...] = ()
+    cover: Cover | None = None
+    kind: str = ""
 
     def numbered(self) -> Iterator[tuple[str, DocumentSection]]:
         """The sections with their headings."""

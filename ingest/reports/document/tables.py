@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ingest.acceptance.accept import KINDS_OF_TOOL
 from ingest.acceptance.loads import Setting, kind_of
 from ingest.acceptance.test_table import LoadRow, rows_of
 from ingest.engine.registry import is_quantity, unit_of
 from ingest.reports.document.model import Block, DocumentSection, Figure, Table
-from ingest.reports.labels import is_share, label
+from ingest.reports.labels import capitalised, is_share, label
 from ingest.reports.texts import texts
 from ingest.requirement import Requirement
 from ingest.site.requirement_wording import LINES
 from ingest.units import display, request_size, stated
+
+if TYPE_CHECKING:
+    from ingest.site.service import ServiceTerm
 
 #: Columns that fit a page, and rows per table where a wider table is turned.
 MOST_COLUMNS, BESIDE = 8, 5
@@ -156,10 +159,21 @@ def inspection_table(requirements: Sequence[Requirement]) -> Table:
     return form("inspection", ((one.id, label(one.metric), required(one), inspected[one.id]) for one in requirements))
 
 
-def response_tables(requirements: Sequence[Requirement]) -> Iterator[Table]:
-    """The form that vendors fill in: the answer, and its evidence."""
-    yield form("response", ((one.id, one.priority, required(one), "", "", "", "") for one in requirements))
-    yield form("evidence", ((one.id, one.priority, "", "", "", "", "") for one in requirements))
+def terms_table(terms: Sequence[ServiceTerm]) -> Table:
+    """Terms of a tender: what each demands and how it is verified."""
+    return form("service_terms", ((one.id, one.name, one.text, capitalised(one.verification)) for one in terms))
+
+
+def response_table(requirements: Sequence[Requirement], terms: Sequence[ServiceTerm]) -> Table:
+    """The lines of the form that vendors fill in.
+
+    Args:
+        requirements: those that bind an offer.
+        terms: those that the tender states.
+    """
+    lines = [(one.id, one.priority, label(one.metric), required(one), "", "") for one in requirements]
+    stated = [(one.id, "mandatory" if one.value else "answer", one.name, one.value or "", "", "") for one in terms]
+    return form("response", (*lines, *stated))
 
 
 def growth_table(

@@ -15,7 +15,8 @@ from ingest.errors import IngestError
 from ingest.reports.document.model import Document, DocumentSection, Paragraph
 from ingest.reports.document.template_fields import WHOLE, listed
 from ingest.reports.document.word_blocks import PAGE, WordWriter
-from ingest.reports.document.word_styles import BODY, set_font, xml
+from ingest.reports.document.word_cover import frame
+from ingest.reports.document.word_styles import BODY, set_font
 from ingest.reports.document.word_template import fields_of, fill
 from ingest.text import all_visible
 
@@ -25,12 +26,13 @@ LONGEST_TITLE = 255
 MOST_BYTES = 200_000_000
 
 
-def as_docx(document: Document, template: str | Path | None = None) -> bytes:
+def as_docx(document: Document, template: str | Path | None = None, printed: bool = False) -> bytes:
     """Render as bytes.
 
     Args:
         document: what to print.
         template: a .docx with `{{all}}`, `{{scope}}` and other fields; without any, everything goes to its end.
+        printed: whether it becomes a PDF, in which no field is updated by its reader.
 
     Raises:
         IngestError: the template is not a Word document.
@@ -39,12 +41,12 @@ def as_docx(document: Document, template: str | Path | None = None) -> bytes:
     document = all_visible(document)
     word = opened(template)
     if template is None:
-        _set_page(word)
-        _append(word, WordWriter(word).whole(document))
+        _set_page(word, document.title)
+        _append(word, WordWriter(word, printed=printed).whole(document))
         word.core_properties.title = document.title[:LONGEST_TITLE]
         word.core_properties.author = "ingest"
-    elif not fill(word, document):
-        _append(word, WordWriter(word).whole(document))
+    elif not fill(word, document, printed):
+        _append(word, WordWriter(word, printed=printed).whole(document))
     _number_pictures(word)
     buffer = io.BytesIO()
     word.save(buffer)
@@ -104,7 +106,7 @@ def _number_pictures(word: Any) -> None:
         seen.add(one.get("id"))
 
 
-def _set_page(word: Any) -> None:
+def _set_page(word: Any, title: str) -> None:
     from docx.enum.section import WD_ORIENT
     from docx.shared import Cm
 
@@ -114,15 +116,7 @@ def _set_page(word: Any) -> None:
     page.left_margin = page.right_margin = Cm((21 - PAGE) / 2)
     page.top_margin = page.bottom_margin = Cm(2)
     set_font(word.styles["Normal"].font, *BODY)
-    _page_number(page.footer.paragraphs[0])
-
-
-def _page_number(paragraph: Any) -> None:
-    """A field that the reader's program fills in."""
-    run, instruction = paragraph.add_run(), xml("instrText")
-    instruction.text = "PAGE"
-    for part in (xml("fldChar", fldCharType="begin"), instruction, xml("fldChar", fldCharType="end")):
-        run.element.append(part)
+    frame(word, title)
 
 
 #: How a requirement begins: its id and its priority.

@@ -9,8 +9,19 @@ from copy import deepcopy
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from ingest.reports.document.model import Block, Bullets, DerivationListing, Document, DocumentSection, Figure, Paragraph, Table
+from ingest.reports.document.model import (
+    Block,
+    Bullets,
+    DerivationListing,
+    Document,
+    DocumentSection,
+    Figure,
+    Paragraph,
+    Subheading,
+    Table,
+)
 from ingest.reports.document.template_fields import WHOLE
+from ingest.reports.document.word_cover import mark_heading, write_contents, write_cover
 from ingest.reports.document.word_styles import (
     HEAD_FILL,
     LISTING,
@@ -119,22 +130,31 @@ class WordWriter:
     Args:
         word: the file; its styles are used.
         width: of the place, in cm; that of the last page by default.
+        printed: whether it becomes a PDF.
     """
 
-    def __init__(self, word: Any, width: float | None = None) -> None:
+    def __init__(self, word: Any, width: float | None = None, printed: bool = False) -> None:
         from docx.blkcntnr import BlockItemContainer
         from docx.oxml import OxmlElement
 
-        self.word, self.width = word, width or last_width(word) or PAGE
+        self.word, self.width, self.printed = word, width or last_width(word) or PAGE, printed
         self._body = OxmlElement("w:body")
         self._place: Any = BlockItemContainer(self._body, word.part)
 
     def whole(self, document: Document) -> list[Any]:
         """The whole document as elements."""
-        self._line(document.title, "Title")
-        self._place.add_paragraph(document.subtitle)
-        for heading, section in document.numbered():
-            self._section(heading, section)
+        if document.cover is None:
+            self._line(document.title, "Title")
+            self._place.add_paragraph(document.subtitle)
+        else:
+            write_cover(self._place, self.word, document.title, document.subtitle, document.cover, self.width)
+            headings = [heading for heading, _ in document.numbered()]
+            write_contents(self._place, self.word, headings, self.width, self.printed)
+        for number, (heading, section) in enumerate(document.numbered()):
+            line = self._section(heading, section)
+            if document.cover is not None:
+                mark_heading(line, number)
+                line.paragraph_format.page_break_before = number == 0 or bool(section.letter) or None
         return list(self._body)
 
     def part(self, document: Document, name: str) -> list[Any]:
@@ -146,14 +166,19 @@ class WordWriter:
                 self._section(heading, section)
         return list(self._body)
 
-    def _section(self, heading: str, section: DocumentSection) -> None:
-        self._line(heading, "Heading 1").paragraph_format.page_break_before = bool(section.letter) or None
+    def _section(self, heading: str, section: DocumentSection) -> Any:
+        """A section; the paragraph of its heading."""
+        line = self._line(heading, "Heading 1")
+        line.paragraph_format.page_break_before = bool(section.letter) or None
         for block, follower in zip_longest(section.blocks, section.blocks[1:]):
             self._block(block, follower)
+        return line
 
     def _block(self, block: Block, follower: Block | None) -> None:
         if isinstance(block, Paragraph):
             self._paragraph(block, follower)
+        elif isinstance(block, Subheading):
+            self._line(block.text, "Heading 2").paragraph_format.keep_with_next = True
         elif isinstance(block, Bullets):
             self._bullets(block)
         elif isinstance(block, Table):

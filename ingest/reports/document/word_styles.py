@@ -10,6 +10,8 @@ from typing import Any
 BODY, LISTING, SMALL = ("Calibri", 10), ("DejaVu Sans Mono", 7), 8.5
 #: Fill of the headings of tables.
 HEAD_FILL = "D9E2EC"
+#: Colours of headings on the cover, and of what lies behind its values.
+ACCENT, PALE = "1F4E79", "EAF1F8"
 #: Appended to the name of a style where the template has another kind of style under that name.
 _OWN = " (RFP)"
 
@@ -77,6 +79,22 @@ def _heading(style: Any) -> None:
     style.element.get_or_add_pPr().append(xml("outlineLvl", val="0"))
 
 
+def _subheading(style: Any) -> None:
+    from docx.shared import Pt
+
+    _bold(style, 11, 3)
+    style.paragraph_format.space_before, style.paragraph_format.keep_with_next = Pt(10), True
+    style.element.get_or_add_pPr().append(xml("outlineLvl", val="1"))
+
+
+def _entry(style: Any) -> None:
+    """As the text, whose style a template may lack."""
+    from docx.shared import Pt
+
+    style.element.basedOn_val = "Normal"
+    style.paragraph_format.space_after = Pt(1)
+
+
 def _bullet(style: Any) -> None:
     from docx.shared import Cm
 
@@ -95,6 +113,8 @@ def _grid(style: Any) -> None:
 _LOOKS: Mapping[str, Callable[[Any], None]] = {
     "Title": partial(_bold, size=20, after=8),
     "Heading 1": _heading,
+    "Heading 2": _subheading,
+    "toc 1": _entry,
     "List Bullet": _bullet,
     "Caption": partial(_bold, size=9, after=4),
 }

@@ -46,8 +46,13 @@ class TemplateField(NamedTuple):
     holds_sections: bool
 
 
-def fill(word: Any, document: Document) -> bool:
+def fill(word: Any, document: Document, printed: bool = False) -> bool:
     """Replace each field of an opened template; tells whether there is any.
+
+    Args:
+        word: the template.
+        document: what its fields ask for.
+        printed: whether it becomes a PDF.
 
     Raises:
         UsageError: a field that does not exist, that is not closed, or that cannot be filled at its place.
@@ -56,7 +61,7 @@ def fill(word: Any, document: Document) -> bool:
     sections = [WHOLE, *(section.name for section in document.sections)]
     fields = list(fields_of(word))
     for field in fields:
-        check_field(field.name, [*sections, *values], field.place)
+        check_field(field.name, [*sections, *values], field.place, document.kind)
         if field.name in sections:
             _check_room(field)
     _refuse_elsewhere(word)
@@ -65,7 +70,7 @@ def fill(word: Any, document: Document) -> bool:
         if field.name in values:
             _put(field, values[field.name])
         else:
-            _open(field, WordWriter(word, width_at(field.paragraph)).part(document, field.name))
+            _open(field, WordWriter(word, width_at(field.paragraph), printed).part(document, field.name))
     _drop_emptied([field.paragraph for field in fields if field.name in sections])
     return bool(fields)
 

@@ -20,6 +20,7 @@ from ingest.reports.page import (
 from ingest.units import display
 
 if TYPE_CHECKING:
+    from ingest.site.open_questions import OpenQuestion
     from ingest.site.plan import Plan, PlanScenarios
     from ingest.site.plan_diff import Change, PlanDiff
 
@@ -51,8 +52,8 @@ SHOWN = {
 }  # fmt: skip
 
 
-def plan_page(plan: Plan) -> Page:
-    """The page of a plan: requirement lines, tables, what is missing, assumptions, sources."""
+def plan_page(plan: Plan, verbose: bool = False) -> Page:
+    """The page of a plan: requirement lines, tables, what is missing, assumptions, sources; `verbose` lists open questions."""
     title = f"{plan.site.name}: {len(plan.requirements)} requirements, year 0 to {plan.years}"
     rows = []
     for one in plan.requirements:
@@ -67,8 +68,18 @@ def plan_page(plan: Plan) -> Page:
     held = tuple(f"{'met' if one.met else 'NOT MET'}: {one.text} (found {one.found})" for one in plan.expectations)
     sections += [Section("Expected", lines=held)]
     sections += [Section("Not applicable", lines=tuple(f"{name}: {why}" for name, why in plan.missing.items()))]
+    sections += [_questions(plan.open_questions, verbose)]
     sections += [assumptions_section(plan.assumptions), sources_section(plan.sources)]
     return page_of(title, sections, _flat(plan))
+
+
+def _questions(questions: Sequence[OpenQuestion], verbose: bool) -> Section:
+    """The open questions, or how many there are."""
+    if verbose:
+        lines = tuple(f"{one.question} {one.key}: {one.suggested} ({one.reason})" for one in questions)
+        return Section("Open questions to the buyer", lines=lines)
+    count = f"{len(questions)} values that this site file leaves open should be set before a tender: --verbose lists them"
+    return Section("Open questions to the buyer", lines=(count,) if questions else ())
 
 
 def plans_page(plans: PlanScenarios) -> Page:

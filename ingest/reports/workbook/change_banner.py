@@ -11,9 +11,9 @@ CHANGED = "inputs_changed"
 BANNER = "statements and conditions are those of the plan; run `ingest plan` again"
 
 
-def changed_inputs(last: int) -> CellFormula:
+def changed_inputs(last: int, kind: str = "model") -> CellFormula:
     """How many inputs differ from those of the plan; `last` is the last row of the sheet Inputs."""
-    letters = map(layouts("plan")["Inputs"].letter, ("Value", "As delivered"))
+    letters = map(layouts(kind)["Inputs"].letter, ("Value", "As delivered"))
     here, before = (f"Inputs!${letter}${FIRST}:${letter}${last}" for letter in letters)
     return CellFormula(f"=SUMPRODUCT(--({here} <> {before}))", 0)
 
@@ -31,7 +31,8 @@ def add_banner(sheet: SheetWriter) -> None:
 def strike_columns(sheet: SheetWriter, first: str, last: str = "") -> None:
     """Strike out the columns between two headings, or one column, once an input differs from that of the plan."""
     left, right = (sheet.layout.heads.index(head) for head in (first, last or first))
-    sheet.sheet.conditional_format(1, left, max(sheet.next - 1, 1), right, _rule(sheet))
+    first_row = sheet.top + 1
+    sheet.sheet.conditional_format(first_row, left, max(sheet.next - 1, first_row), right, _rule(sheet))
 
 
 def strike_rows(sheet: SheetWriter, first: int, last: int) -> None:

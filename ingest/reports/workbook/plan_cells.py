@@ -41,13 +41,18 @@ class PlanCells(Cells):
 
     Args:
         roots: what the requirements rest on, and further steps that sheets show.
+        kind: of the workbook.
+
+    Attributes:
+        sharing: all steps of each cell of inputs, by the step that stands for them.
     """
 
-    def __init__(self, roots: Iterable[Step]) -> None:
+    def __init__(self, roots: Iterable[Step], kind: str = "model") -> None:
         placed = in_order(roots)
         self._labels = labels_of(placed)
         inputs = self._shared([step for step in placed if step.formula is None])
-        super().__init__([*inputs, *([step] for step in placed if step.formula is not None)], "plan")
+        self.sharing = {step: (step, *others) for step, *others in inputs}
+        super().__init__([*inputs, *([step] for step in placed if step.formula is not None)], kind)
         taken: set[str] = set()
         for step, *others in inputs:
             self._labels[step] = shared_label([self.owner(one) for one in (step, *others)])

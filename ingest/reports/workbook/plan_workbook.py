@@ -19,6 +19,7 @@ from ingest.reports.workbook.sheet import CellContent, CellFormula, NumberCell, 
 from ingest.reports.workbook.styles import column_of, layouts, number_check, range_check
 from ingest.reports.workbook.table_sheets import TABLE_SHEETS, TableSheet, table_sheets, write_guidance, write_table
 from ingest.reports.workbook.workbook_writer import (
+    FREE,
     WorkbookWriter,
     text_sections,
     write_calculation,
@@ -54,8 +55,6 @@ def for_buyer(plan: Plan, book: WorkbookWriter) -> None:
     sheet.close()
 
 
-#: What stays free on a sheet whose cells are locked.
-FREE = {"format_columns": True, "format_rows": True, "autofilter": True, "sort": True, "objects": True}
 #: Figures behind one input that are named.
 MOST_PARTS = 6
 #: Inputs of each requirement on the sheet Sensitivity, the most effective first.
@@ -69,7 +68,7 @@ class PlanWorkbook:
         self.plan = plan
         self.tables = table_sheets(plan)
         shown = [step for table in self.tables.values() for steps in table.steps for step in steps if step is not None]
-        self.cells = PlanCells([*plan.steps.values(), *shown, *behind_findings(plan), *of_rounding(plan)])
+        self.cells = PlanCells([*plan.steps.values(), *shown, *behind_findings(plan), *of_rounding(plan)], "plan")
 
     def content(self) -> bytes:
         """The workbook as bytes."""
@@ -119,7 +118,7 @@ class PlanWorkbook:
     def _calculation(self, book: WorkbookWriter) -> None:
         sheet = book.sheet("Calculation")
         write_calculation(sheet, self.cells, self._identity)
-        live = changed_inputs(sum(map(size_of, self.cells.inputs)) + 1)
+        live = changed_inputs(sum(map(size_of, self.cells.inputs)) + 1, "plan")
         words = "number of inputs whose value differs from the delivered one"
         row = sheet.row(SITE, CHANGED, "Inputs that differ from those of the plan.", live, "number", words)
         book.book.define_name(CHANGED, f"=Calculation!${sheet.layout.letter('Value')}${row}")

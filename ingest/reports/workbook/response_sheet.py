@@ -12,11 +12,13 @@ from ingest.reports.workbook.sheet import CellContent, CellFormula, EntryCell, N
 from ingest.reports.workbook.styles import column_of
 from ingest.reports.workbook.workbook_writer import WorkbookWriter
 from ingest.rfp import response_form as form
+from ingest.rfp.requirement_lines import term_line
 from ingest.rfp.response_units import ResponseUnit, read_unit, response_unit, units_offered
 
 if TYPE_CHECKING:
     from ingest.requirement import Requirement
     from ingest.site.plan import Plan
+    from ingest.site.service import ServiceTerm
 
 IN_UNIT, WHOLE, A_UNIT = "a number in the unit next to it", "a whole number", "a unit of the list"
 #: What a vendor's cell accepts, by the kind of its field.
@@ -25,6 +27,8 @@ RULES: Mapping[str, Mapping[str, Any] | None] = {
     form.COUNT: {"validate": "integer", "criteria": ">=", "value": 1, "error_message": WHOLE},
     form.TEXT: None,
 }
+#: Fields that a term of the service leaves blank.
+NOT_FOR_TERMS = (form.OPTIMIZED, form.OFFERED_UNIT, form.NODES, form.CLIENT_MEMORY)
 #: The share by which a value of the response sheet is above what is required, and what it needs.
 MARGIN = "acceptance_margin"
 
@@ -40,6 +44,8 @@ def response_sheet(plan: Plan, book: WorkbookWriter, lines: Mapping[str, int]) -
     sheet = book.sheet(form.RESPONSE_SHEET)
     for one in plan.requirements:
         _line(sheet, one, lines.get(one.id))
+    for term in plan.service:
+        _term(sheet, term)
     if lines:
         strike_columns(sheet, form.REQUIREMENT)
     sheet.close()
@@ -61,6 +67,19 @@ def _line(sheet: SheetWriter, one: Requirement, row: int | None) -> None:
     if len(choices) > 1:
         rule = {"validate": "list", "source": list(choices), "error_message": A_UNIT}
         sheet.sheet.data_validation(sheet.next - 1, column, sheet.next - 1, column, rule)
+
+
+def _term(sheet: SheetWriter, term: ServiceTerm) -> None:
+    """The line of a term of the service, which the vendor answers in words."""
+    shown = term_line(term.id, term.value, term.text)
+    empty = (None,) * 2
+    fields = (None if field.head in NOT_FOR_TERMS else EntryCell(None, _rule_in_words(field)) for field in form.FIELDS)
+    sheet.row(shown.id, shown.priority, shown.statement, *empty, *fields)
+
+
+def _rule_in_words(field: form.FormField) -> Mapping[str, Any] | None:
+    """What a vendor's cell accepts on a line without a unit: a choice, or any text."""
+    return rule_of(field) if field.kind == form.CHOICE else None
 
 
 def _fields() -> Iterator[CellContent]:

@@ -77,20 +77,24 @@ class SheetWriter:
         sheet: to write to.
         styles: formats of the workbook.
         layout: its columns.
+        top: the row of the headings, counted from zero; what is above them, the caller writes.
     """
 
-    def __init__(self, sheet: Worksheet, styles: Styles, layout: SheetLayout) -> None:
-        self.sheet, self.styles, self.layout = sheet, styles, layout
+    def __init__(self, sheet: Worksheet, styles: Styles, layout: SheetLayout, top: int = 0) -> None:
+        self.sheet, self.styles, self.layout, self.top = sheet, styles, layout, top
         self._rooms = [room_of(width) for width in layout.widths]
-        self.next = 1
+        self.next = top + 1
         #: lines of text that the rows take
         self.lines = 0
         #: columns that hold numbers: their headings are aligned at the right
         self._numbers: set[int] = set()
-        self._set_height(0, max(map(lines_of, layout.heads, layout.widths), default=1))
+        self._set_height(top, max(map(lines_of, layout.heads, layout.widths), default=1))
 
     def row(self, *items: CellContent, text: str = "text") -> int:
-        """Write one row and return its number as the sheet shows it, counted from one."""
+        """Write one row and return its number as the sheet shows it, counted from one.
+
+        Text in the format `line` shrinks to the width of its column; other text wraps.
+        """
         row, height = self.next, 1
         for column, item in enumerate(items):
             if item is None or item == "":
@@ -98,7 +102,7 @@ class SheetWriter:
             shown = item if isinstance(item, str) else self._write(row, column, item)
             if isinstance(item, str):
                 self.sheet.write_string(row, column, seen(item), self.styles[text])
-            if shown is not None and len(shown) > self._rooms[column]:
+            if shown is not None and len(shown) > self._rooms[column] and text != "line":
                 height = max(height, lines_of(shown, self.layout.widths[column]))
         self._set_height(row, height)
         self.next += 1
@@ -108,8 +112,9 @@ class SheetWriter:
         """Heading, widths, print area; `further` rows below are printed too."""
         for column, head in enumerate(self.layout.heads):
             style = "heading of numbers" if column in self._numbers else "heading"
-            self.sheet.write_string(0, column, seen(head), self.styles[style])
-        lay_out(self.sheet, self.layout, self.next + further)
+            if head or not self.top:
+                self.sheet.write_string(self.top, column, seen(head), self.styles[style])
+        lay_out(self.sheet, self.layout, self.next + further, self.top)
 
     def _write(self, row: int, column: int, item: float | CellFormula | EntryCell | NumberCell) -> str | None:
         """Write a cell that is not plain text; returns its text, if it shows any."""

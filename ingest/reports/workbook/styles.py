@@ -67,12 +67,14 @@ class SheetLayout(NamedTuple):
         heads, widths: headings of the columns, and their widths in characters.
         unprinted: columns at the right that are for the screen only.
         frozen: columns at the left that stay in sight.
+        hidden: whether the sheet is behind the others, for a reader who asks for it.
     """
 
     heads: Sequence[str]
     widths: Sequence[float]
     unprinted: int = 0
     frozen: int = 1
+    hidden: bool = False
 
     def letter(self, head: str) -> str:
         """The letter of a column.
@@ -90,8 +92,8 @@ def layouts(kind: str) -> Mapping[str, SheetLayout]:
     """The sheets of a kind of workbook, in order, as `workbook.yaml` has them."""
     found = {}
     for name, look in texts("workbook")["sheets"][kind].items():
-        heads, widths = zip(*look["columns"], strict=True) if look else ((), ())
-        found[name] = SheetLayout(heads, widths, look.get("unprinted", 0), look.get("frozen", 1))
+        heads, widths = zip(*look["columns"], strict=True) if "columns" in look else ((), ())
+        found[name] = SheetLayout(heads, widths, look.get("unprinted", 0), look.get("frozen", 1), look.get("hidden", False))
     return found
 
 
@@ -105,19 +107,20 @@ def column_of(kind: str, sheet: str, head: str) -> str:
     return f"{place}!${layouts(kind)[sheet].letter(head)}$"
 
 
-def lay_out(sheet: Worksheet, layout: SheetLayout, rows: int) -> None:
+def lay_out(sheet: Worksheet, layout: SheetLayout, rows: int, top: int = 0) -> None:
     """Columns, frozen heading, and a print area in landscape, one or several pages wide.
 
     Args:
         sheet: which one.
         layout: its columns; the frozen ones are repeated on each page.
-        rows: of the print area; the first one, the heading, stays in sight and is repeated on each page.
+        rows: of the print area.
+        top: the row of the headings, which stay in sight with all above them, and are repeated on each page.
     """
     widths, frozen = layout.widths, layout.frozen
     for column, width in enumerate(widths):
         sheet.set_column(column, column, width)
-    sheet.freeze_panes(1, frozen)
-    sheet.repeat_rows(0)
+    sheet.freeze_panes(top + 1, frozen)
+    sheet.repeat_rows(top)
     sheet.set_landscape()
     sheet.set_paper(A4)
     printed = len(widths) - layout.unprinted

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 
 #: Height of a heading and of the room above it, in points.
 SECTION = 26.0
+#: Height of the title of a sheet, in points.
+TITLE = 36.0
+#: Among the properties of a workbook that calculates.
+ABOUT = "Made by ingest. Yellow cells may be changed; everything else follows."
+#: What stays free on a sheet whose cells are locked.
+FREE = {"format_columns": True, "format_rows": True, "autofilter": True, "sort": True, "objects": True}
 #: Lines of a sheet of text, by the heading above them.
 Sections = Mapping[str, Iterable[CellContent]]
 #: What a line says about a step, such as its name.
@@ -33,15 +39,15 @@ class WorkbookWriter:
         title: of the workbook.
         sheets: the layouts of its sheets by name, in order.
         by_row: whether sheets are written row by row, each one before the next.
+        about: the comment among the properties of the file.
     """
 
-    def __init__(self, title: str, sheets: Mapping[str, SheetLayout], by_row: bool = False) -> None:
+    def __init__(self, title: str, sheets: Mapping[str, SheetLayout], by_row: bool = False, about: str = ABOUT) -> None:
         from xlsxwriter import Workbook
 
         self._buffer = io.BytesIO()
         as_text = dict.fromkeys(("strings_to_formulas", "strings_to_urls", "strings_to_numbers", "nan_inf_to_errors"), False)
         self.book = Workbook(self._buffer, {"in_memory": not by_row, "constant_memory": by_row, **as_text})
-        about = "Made by ingest. Yellow cells may be changed; everything else follows."
         self.book.set_properties({"title": visible(title), "comments": about})
         self.book.set_calc_mode("auto")
         self.styles, self.layouts = Styles(self.book), sheets
@@ -86,19 +92,31 @@ class WorkbookWriter:
         sheet.close()
         return sheet.next - 1
 
-    def read_me(self, title: str, sections: Sections, checks: int, *notes: CellContent) -> None:
-        """Write the outcome of so many checks, notes that concern every reader, and the sections."""
+    def read_me(
+        self, title: str, sections: Sections, checks: int, *notes: CellContent
+    ) -> tuple[SheetWriter, dict[str, tuple[int, int]]]:
+        """Write the outcome of so many checks, notes that concern every reader, and the sections.
+
+        Returns:
+            the sheet, and the first and the last row of each section.
+        """
         sheet = self.sheet("Read-me", (title,))
-        area = f"Checks!$C$2:$C${checks + 1}"
-        passing = f"All {checks} checks pass."
-        written = f'=IF(COUNTIF({area}, "ok") = {checks}, "{passing}", "A check fails: see the sheet Checks.")'
-        sheet.row(CellFormula(written, passing, "good"))
+        sheet.row(checks_outcome(checks))
         failing = {"type": "text", "criteria": "begins with", "value": "A check fails", "format": self.styles["bad"]}
         sheet.sheet.conditional_format(1, 0, 1, 0, failing)
         for note in notes:
             sheet.row(note)
-        write_sections(sheet, sections)
+        rows = write_sections(sheet, sections)
         sheet.close()
+        return sheet, rows
+
+
+def checks_outcome(checks: int) -> CellFormula:
+    """One line that says whether so many checks pass."""
+    area = f"Checks!$C$2:$C${checks + 1}"
+    passing = f"All {checks} checks pass."
+    written = f'=IF(COUNTIF({area}, "ok") = {checks}, "{passing}", "A check fails: see the sheet Checks.")'
+    return CellFormula(written, passing, "good")
 
 
 def write_inputs(

@@ -1,0 +1,140 @@
+"""Derivations of the requirements in words and symbols, for readers who do not know the site file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from ingest.reports.document.model import DerivationListing, Document, DocumentSection, Paragraph
+from ingest.reports.labels import label, plain
+from ingest.reports.texts import texts
+from ingest.sizing.derivation_text import DerivationWriter
+from ingest.version import __version__
+
+if TYPE_CHECKING:
+    from ingest.engine.registry import Step
+    from ingest.site.plan import Plan
+
+
+def derivation_document(plan: Plan) -> Document:
+    """The derivation of each requirement as a document of its own."""
+    opening = Paragraph(texts("document")["buyer_clauses"]["derivation_rule"])
+    section = DocumentSection("derivations", "Derivation of each value", (opening, *derivation_listings(plan)))
+    title = f"Derivations of the storage requirements of {plan.site.name}"
+    return Document(title, f"Made by ingest {__version__} from {plan.input_hash}", (section,))
+
+
+def derivation_listings(plan: Plan) -> Iterator[DerivationListing]:
+    """The derivation of each requirement; a part that an earlier one has is not repeated."""
+    printed: dict[str, str] = {}
+    writer = TenderDerivation(plan.catalog)
+    for one in plan.requirements:
+        lines = writer.lines(plan.steps[one.id])
+        yield DerivationListing(f"{one.id}: {label(one.metric)}", shortened(one.id, lines, printed))
+
+
+#: A part of a derivation with more lines than this is printed once.
+LONGEST_TWICE = 2
+
+
+def shortened(name: str, lines: Sequence[str], printed: dict[str, str]) -> tuple[str, ...]:
+    """A derivation; a part that an earlier requirement has printed is one line that names that requirement.
+
+    Args:
+        name: of the requirement.
+        lines: its derivation, each line with what it rests on indented below.
+        printed: the requirement that printed each part; parts of this derivation are added.
+
+    >>> printed = {}
+    >>> _ = shortened("R-1", ["a = 1", "  b = 2", "    given", "    here"], printed)
+    >>> shortened("R-2", ["c = 1", "  b = 2", "    given", "    here"], printed)
+    ('c = 1', '  b = 2  (see R-1)')
+    """
+    kept: list[str] = []
+    place = 0
+    while place < len(lines):
+        end = _end(lines, place)
+        part = "\n".join(line[_indent(lines[place]) :] for line in lines[place:end])
+        first = printed.get(part) if end - place > LONGEST_TWICE else None
+        if first is not None and first != name:
+            kept.append(f"{lines[place]}  (see {first})")
+            place = end
+            continue
+        printed.setdefault(part, name)
+        kept.append(lines[place])
+        place += 1
+    return tuple(kept)
+
+
+def _end(lines: Sequence[str], place: int) -> int:
+    """The first line that does not belong below another one."""
+    deep = _indent(lines[place])
+    return next((at for at in range(place + 1, len(lines)) if _indent(lines[at]) <= deep), len(lines))
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
+_EACH = re.compile(r" of (jobs|years|clusters|datasets|holdings)$")
+_POWER = re.compile(r"(?<=\d)e([+-]?)0*(\d+)\b")
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_GIVEN = "given by the site file"
+#: What a place in a publication does not hold, and a formula does; not a count of things, as in 8 × H100.
+_FORMULA = re.compile(r"[=÷·√^τληδ]|× [\d(a-z]|\b\d*[A-Z]/\(")
+#: What a publication has set, by a word: no formula.
+_SETTING = re.compile(r"\b[A-Za-z_]\w+ ?= ?\d[\w.]*[,:]?$")
+#: Where a part of a place ends, with the sign that ends it.
+_PART = re.compile(r"(?<=[,:]) (?![^()]*\))")
+
+
+class TenderDerivation(DerivationWriter):
+    """Derivations in words and symbols, for readers who do not know the site file."""
+
+    def name(self, quantity: str) -> str:
+        """The label of a quantity; of a column, that it holds all rows.
+
+        >>> writer = TenderDerivation(None)
+        >>> writer.name("dataset_bytes_held_of_datasets"), writer.name("gpus")
+        ('data set bytes held of all datasets', 'gpus')
+        """
+        return _EACH.sub(r" of all \1", plain(quantity)) if "_" in quantity else quantity
+
+    def text(self, numbers: str) -> str:
+        """Numbers with powers of ten as people write them.
+
+        >>> TenderDerivation(None).text("2 × 7.5e-08")
+        '2 × 7.5×10⁻⁸'
+        """
+        return _POWER.sub(lambda found: "×10" + (found[1].strip("+") + found[2]).translate(_RAISED), numbers)
+
+    def value(self, step: Step) -> str:
+        """A value, with all of its digits only where those are more than the ones shown."""
+        short, _, exactly = super().value(step).partition("  [")
+        alike = not exactly or short.split()[0].replace(",", "") == exactly.split()[0]
+        return short if alike else f"{short}  [{exactly}"
+
+    def origin(self, step: Step) -> Iterator[str]:
+        """Where a value is from; the buyer in place of the site file."""
+        for line in super().origin(step):
+            key = line.removeprefix(_GIVEN)
+            yield line if key == line else "given by the buyer" + key.replace(".", ", ").replace("_", " ")
+
+
+def place_of(where: str) -> str:
+    """The places within a source, without the formulas taken from there; all else stays.
+
+    >>> place_of("sec. 3.1, K = 12; S/(τ·(w − τ/2M)); sec. 3.1; growth over two years, compounded: g^(N/2)")
+    'sec. 3.1; growth over two years, compounded'
+    >>> place_of("table 3, throughput and/(or) latency; τ/M: the waste of the best interval")
+    'table 3, throughput and/(or) latency; the waste of the best interval'
+    """
+    return "; ".join(dict.fromkeys(filter(None, (_without_formula(piece) for piece in where.split("; ")))))
+
+
+def _without_formula(piece: str) -> str:
+    """The parts of a place that are no formulas, in order."""
+    parts = _PART.split(piece)
+    kept = [part for part in parts if not _FORMULA.search(_SETTING.sub("", part))]
+    return piece if len(kept) == len(parts) else " ".join(kept).rstrip(",: ")

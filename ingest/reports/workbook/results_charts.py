@@ -1,0 +1,217 @@
+"""The charts of a site's workbook: they show cells, and follow them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ingest.engine.registry import unit_of
+from ingest.reports.charts.chart import COLOURS
+from ingest.reports.charts.planning import course
+from ingest.reports.labels import label
+from ingest.reports.workbook.change_banner import strike_columns
+from ingest.reports.workbook.plan_cells import PlanCells
+from ingest.reports.workbook.sheet import CellFormula, NumberCell, SheetWriter, seen
+from ingest.reports.workbook.table_sheets import TableSheet
+from ingest.reports.workbook.workbook_writer import WorkbookWriter
+from ingest.site.plan import largest_checkpoint_course
+from ingest.units import display, scale_of
+
+if TYPE_CHECKING:
+    from xlsxwriter import Workbook
+
+    from ingest.site.plan import Plan
+
+
+#: Format of the number next to its bar.
+DECIMALS = "#,##0.0"
+#: Prefixes of a unit, a thousand times each; the first is none.
+PREFIXES = " kMGTPE"
+#: Bars of a chart; more are no longer read.
+MOST_BARS = 30
+#: Columns of a chart, of all series, that have their values written above them.
+MOST_LABELS = 6
+#: Heights in pixels: of a row of a sheet, of a chart without its bars, of one bar, of a chart of columns or lines.
+ROW, FRAME, BAR, COLUMNS = 20, 150, 22, 300
+#: Width of a chart, and from the edge of one to that of the next, in pixels; three fill the width of a page.
+WIDTH, NEXT = 402, 408
+#: Fills that differ in grey print and for colour-blind readers: dark, and light stripes.
+SOLID = {"fill": {"color": COLOURS[0]}}
+PALE = {"fill": {"color": "#FFFFFF"}, "border": {"color": COLOURS[0]}}
+STRIPED = {
+    "pattern": {"pattern": "wide_upward_diagonal", "fg_color": COLOURS[1], "bg_color": "#FFFFFF"},
+    "border": {"color": "#B37B00"},
+}
+TITLE = {"name_font": {"size": 10}, "overlay": False}
+READS, CAPACITIES = "job_read_bandwidth", ("year_usable_bytes", "year_capacity_to_buy", "year_raw_bytes")
+
+
+class ChartColumn:
+    """A column of a sheet that a chart shows.
+
+    Attributes:
+        sheet, quantity, index: its place, counted from zero.
+        names, values: of its rows, as delivered; zero where a row lacks the quantity.
+        largest: of its values.
+        unit: its base unit.
+    """
+
+    def __init__(self, table: TableSheet, quantity: str) -> None:
+        self.sheet, self.quantity, self.index = table.name, quantity, table.column(quantity)
+        self.names = [seen(row.name) for row in table.rows]
+        self.values = [0.0 if step is None else float(step.value) for step in table.entries(quantity)]
+        self.largest, self.unit = max(self.values, default=0.0), unit_of(quantity)
+
+
+class SheetChart(NamedTuple):
+    """A chart that is not yet on a sheet, its title, its text for readers who do not see it, and its height in pixels."""
+
+    chart: Any
+    title: str
+    alt: str
+    height: int
+
+
+def add_charts(plan: Plan, tables: Mapping[str, TableSheet], book: WorkbookWriter, grid: SheetWriter, cells: PlanCells) -> int:
+    """Put the charts below what a sheet has, next to each other.
+
+    Args:
+        plan: of the site.
+        tables: the sheets that the charts show, by name.
+        book: that makes the charts.
+        grid: the sheet, all of its lines written.
+        cells: of the workbook.
+
+    Returns:
+        the rows that the charts take below the last line.
+    """
+    charts = list(charts_of(plan, tables, book, cells))
+    top = grid.next + 1
+    for place, drawn in enumerate(charts):
+        drawn.chart.set_title({"name": drawn.title, **TITLE})
+        drawn.chart.set_size({"width": WIDTH, "height": drawn.height})
+        grid.sheet.insert_chart(top, 0, drawn.chart, {"description": drawn.alt, "x_offset": NEXT * place, "y_offset": 4})
+    return 2 + math.ceil(max((drawn.height for drawn in charts), default=0) / ROW)
+
+
+def charts_of(plan: Plan, tables: Mapping[str, TableSheet], book: WorkbookWriter, cells: PlanCells) -> Iterator[SheetChart]:
+    """Read bandwidth by job, capacity by year, and write bandwidth by checkpoint interval."""
+    if "Workloads" in tables:
+        yield _demand(tables["Workloads"], book.book)
+    if "Capacity by year" in tables:
+        yield _capacity(tables["Capacity by year"], book.book)
+    if largest_checkpoint_course(plan) is not None:
+        yield _intervals(plan, book, cells)
+
+
+def _demand(table: TableSheet, workbook: Workbook) -> SheetChart:
+    chart, column = workbook.add_chart({"type": "bar"}), ChartColumn(table, READS)
+    chart.add_series(_series(column, SOLID, MOST_BARS))
+    chart.set_y_axis({"reverse": True, "name": "Job", "name_font": PLAIN})
+    chart.set_x_axis({**_axis("Read bandwidth", [column]), "label_position": "high"})
+    chart.set_legend({"none": True})
+    first = column.names[column.values.index(column.largest)]
+    jobs = len(column.values)
+    drawn = f"; {MOST_BARS} of {jobs:,} jobs shown" if jobs > MOST_BARS else ""
+    # A title that begins with a name might begin with "=", and be taken for a formula.
+    title = f"Read bandwidth by job: {first} needs the most, {display(column.largest, column.unit, binary=False)}{drawn}"
+    alt = f"Bar chart of the read bandwidth of each job, all of its concurrent runs. As planned: {title}."
+    return SheetChart(chart, title, alt, max(FRAME + BAR * min(jobs, MOST_BARS), COLUMNS))
+
+
+def _capacity(table: TableSheet, workbook: Workbook) -> SheetChart:
+    chart = workbook.add_chart({"type": "column"})
+    columns = [ChartColumn(table, quantity) for quantity in CAPACITIES]
+    for column, look in zip(columns, (SOLID, PALE, STRIPED), strict=True):
+        chart.add_series(_series(column, look, MOST_LABELS // len(columns)))
+    chart.set_x_axis({"name": "Year", "name_font": PLAIN})
+    chart.set_y_axis(_axis("Capacity", columns))
+    chart.set_legend({"position": "bottom"})
+    title = course(dict(zip(columns[0].names, columns[0].values, strict=True)), columns[0].unit)
+    alt = f"Column chart of the data held and of usable and raw capacity by year. As planned: {title}."
+    return SheetChart(chart, title, alt, COLUMNS)
+
+
+PLAIN = {"bold": False}
+
+
+def _series(column: ChartColumn, look: Mapping[str, Any], labelled: int) -> dict[str, Any]:
+    """The values of a column, with labels up to `labelled` rows."""
+    rows = min(len(column.values), MOST_BARS)
+    labels = {"data_labels": {"value": True, "num_format": number_format(column.largest, column.unit), "font": {"size": 8}}}
+    return {
+        "name": label(column.quantity),
+        "categories": [column.sheet, 1, 0, rows, 0],
+        "values": [column.sheet, 1, column.index, rows, column.index],
+        "gap": 60,
+        **look,
+        **(labels if len(column.values) <= labelled else {}),
+    }
+
+
+def _axis(name: str, columns: Sequence[ChartColumn]) -> Mapping[str, Any]:
+    """Cells hold base units; the format of the axis leaves out groups of three digits and its name says which."""
+    largest = max(columns, key=lambda column: column.largest)
+    scale, scaled = scale_of(largest.largest, largest.unit, False)
+    return _scale(name, *((scaled, scale) if scale else (largest.unit, 1)), largest.largest)
+
+
+def _scale(name: str, unit: str, factor: int, largest: float) -> dict[str, Any]:
+    decimals = "#,##0.0" if largest / factor < 10 else "#,##0"
+    return {
+        "name": f"{name} ({unit})",
+        "name_font": PLAIN,
+        "num_format": decimals + "," * (round(math.log10(factor)) // 3),
+        "major_gridlines": {"visible": True, "line": {"color": "#E5E5E5"}},
+    }
+
+
+def number_format(largest: float, unit: str) -> str:
+    """The format of values up to the largest one, with three prefixes, the most that a format can distinguish.
+
+    >>> number_format(3e9, "B")
+    '[>=1000000000]#,##0.0,,," GB";[>=1000000]#,##0.0,," MB";#,##0.0," kB"'
+    >>> number_format(7, "B")
+    '#,##0.0" B"'
+    """
+    most = min(math.floor(math.log10(max(largest, 1)) / 3), len(PREFIXES) - 1)
+    shown = [(n, f'{DECIMALS}{"," * n}" {(PREFIXES[n] + unit).strip()}"') for n in range(most, max(most - 3, -1), -1)]
+    return ";".join(f"[>={1000**n}]{how}" if n > shown[-1][0] else how for n, how in shown)
+
+
+#: The sheet that holds what the chart of intervals shows, and its columns.
+INTERVALS = "Intervals"
+
+
+def _intervals(plan: Plan, book: WorkbookWriter, cells: PlanCells) -> SheetChart:
+    """Write bandwidth by checkpoint interval: a line as planned, and the live point of the job."""
+    found = largest_checkpoint_course(plan)
+    assert found is not None
+    job, (interval, lost, rate), points, how = found
+    row = next(row for row in plan.rows["jobs"] if row.name == job)
+    sheet, last = book.sheet(INTERVALS), len(points) + 1
+    live = [step for name in ("checkpoint_interval", "checkpoint_write_bandwidth") if (step := row.step(name)) is not None]
+    minutes, bandwidth = (f"={cells.place(step)}" for step in live)
+    sheet.row("chosen", CellFormula(f"{minutes} / 60", interval / 60), CellFormula(bandwidth, rate), NumberCell(lost, "share"))
+    for seconds, share, needed in points:
+        sheet.row("as planned", seconds / 60, needed, NumberCell(share, "share"))
+    strike_columns(sheet, "Point", "Checkpoint overhead")
+    sheet.row("", how)
+    sheet.close()
+    chart = book.book.add_chart({"type": "scatter", "subtype": "straight"})
+    marker = {"type": "diamond", "size": 11, "fill": {"color": COLOURS[3]}, "border": {"color": COLOURS[3]}}
+    for name, first, end, look in (
+        ("as planned", 2, last, {"line": {"color": COLOURS[0], "width": 2}}),
+        ("chosen", 1, 1, {"marker": marker, "line": {"none": True}}),
+    ):
+        places = {"categories": [INTERVALS, first, 1, end, 1], "values": [INTERVALS, first, 2, end, 2]}
+        chart.add_series({"name": name, **places, **look})
+    chart.set_x_axis({**_scale("Interval", "min", 1, max(seconds for seconds, _, _ in points) / 60), "min": 0})
+    factor, unit = scale_of(largest := max(needed for _, _, needed in points), "B/s", False)
+    chart.set_y_axis({**_scale("Write bandwidth", unit, factor, largest), "min": 0})
+    chart.set_legend({"position": "bottom"})
+    needs = display(rate, "B/s", binary=False)
+    title = f"Checkpoints of {job}: one every {display(interval, 's')} needs {needs} of writes"
+    alt = f"Line chart of the write bandwidth of {job} by checkpoint interval, the chosen point marked. As planned: {title}."
+    return SheetChart(chart, title, alt, COLUMNS)

@@ -1,0 +1,186 @@
+"""The terms that a tender may have besides what the workload determines: the records of `service.yaml`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ingest.catalog.yaml_reader import Kind, read_yaml
+from ingest.errors import UsageError, brief
+from ingest.units import display, parse
+
+TERMS_FILE = Path(__file__).parent / "service.yaml"
+#: The key that sets all terms that no key of their own sets.
+OTHERS = "others"
+#: words for any term: the Vendor states a value; the buyer has not decided; the term is left out
+STATED, OPEN, NONE = "stated", "open", "none"
+#: types of terms that are numbers -> the base unit
+UNITS = {"share": "1", "time": "s", "rate": "B/s", "power": "W", "number": "1"}
+#: whole times are shown in these units: from how many seconds on, seconds of one, and the name
+TIMES = ((31_557_600, 31_557_600, "year"), (172_800, 86_400, "day"), (3600, 3600, "h"))
+#: Most characters of a text of a site file.
+LONGEST_TEXT = 300
+
+
+@dataclass(frozen=True)
+class TermRecord:
+    """One record of `service.yaml`.
+
+    Attributes:
+        id: stable, such as `S-AVAIL-01`.
+        type: share, time, rate, power, number, text, choice, yes, or fixed.
+        theme: a key of `THEMES`.
+        name: a few words.
+        suggested: as a site file writes it.
+        reason: of the suggestion.
+        verification: the evidence at acceptance or in operation.
+        grade: of the suggestion: published or assumed.
+        source: its id in the catalogs.
+        key: below `service`; empty for a term that is always stated, or set elsewhere.
+        of: the key that sets the value, where it is not below `service`.
+        quantity: of the plan that holds the value of `of`.
+        value: of a fixed term.
+        unit: behind a number.
+        low, high: limits of a number, in base units.
+        options: the clause by choice.
+        text: the clause with `{value}`.
+        states: what the Vendor states where no value is set.
+        question: to the buyer, where the term is important.
+        rank: of the question; 0 for none.
+    """
+
+    id: str
+    type: str
+    theme: str
+    name: str
+    suggested: Any
+    reason: str
+    verification: str
+    grade: str
+    source: str = ""
+    key: str = ""
+    of: str = ""
+    quantity: str = ""
+    value: str = ""
+    unit: str = ""
+    low: float = 0
+    high: float = float("inf")
+    options: Mapping[str, str] | None = None
+    text: str = ""
+    states: str = ""
+    question: str = ""
+    rank: int = 0
+
+    @property
+    def path(self) -> str:
+        """The key of a site file that sets the term; empty where none does."""
+        return self.of or (f"service.{self.key}" if self.key else "")
+
+    def number(self, written: object) -> float:
+        """A number as written, in base units.
+
+        >>> [one.number("99.9 %") for one in records() if one.key == "availability"]
+        [0.999]
+
+        Raises:
+            UsageError: not a number, of another unit, a time without its unit, or out of range.
+        """
+        if self.type == "time" and not any(mark.isalpha() for mark in str(written)):
+            raise UsageError(f"found {brief(written)}, expected a time with its unit, such as '{self.suggested}'")
+        found = float(f"{parse(written, UNITS[self.type], self.name):.12g}")
+        above = self.type in ("time", "rate", "power")
+        if found > self.high or found < self.low or (above and found == self.low):
+            upto = "" if self.high == float("inf") else f" to {self.shown(self.high)}"
+            start = "above" if above else "from"
+            raise UsageError(f"found {brief(written)}, expected a value {start} {self.shown(self.low)}{upto}")
+        return found
+
+    def shown(self, number: float) -> str:
+        """A number in base units as people read it.
+
+        >>> [one.shown(0.99999) for one in records() if one.key == "durability"]
+        ['99.999 %']
+        """
+        if self.type == "share":
+            return f"{number * 100:.10g} %"
+        if self.type == "time":
+            for least, seconds, name in TIMES:
+                if number >= least and number % seconds == 0:
+                    return f"{number / seconds:,.0f} {name}{'s' if number > seconds and name != 'h' else ''}"
+        if self.type != "number":
+            return display(number, UNITS[self.type], binary=False)
+        unit = self.unit.removesuffix("s") if number == 1 and "/" not in self.unit else self.unit
+        return f"{number:,.10g} {unit}"
+
+    @property
+    def suggestion(self) -> str:
+        """The suggested value as people read it."""
+        if self.type in UNITS and self.suggested != STATED:
+            return self.shown(self.number(self.suggested))
+        return {True: "required", STATED: "to be stated by the Vendor"}.get(self.suggested, str(self.suggested))
+
+
+class DefaultRecord(NamedTuple):
+    """A default of the plan that the buyer may know better.
+
+    Attributes:
+        quantity: its name.
+        key: that sets it.
+        question: to the buyer.
+        reason: the effect of another value.
+        rank: of the question.
+        shows: the quantity whose value the question shows; `quantity` where empty.
+    """
+
+    quantity: str
+    key: str
+    question: str
+    reason: str
+    rank: int
+    shows: str = ""
+
+
+@cache
+def _content() -> Mapping[str, Any]:
+    found: Mapping[str, Any] = read_yaml(TERMS_FILE, Kind("the terms of a service", "ingest plan --new"))
+    return found
+
+
+@cache
+def records() -> tuple[TermRecord, ...]:
+    """The records of `service.yaml`, in the order of a document."""
+    return tuple(TermRecord(**one) for one in _content()["terms"])
+
+
+@cache
+def default_records() -> tuple[DefaultRecord, ...]:
+    """The defaults of `service.yaml` that a buyer may know better."""
+    return tuple(DefaultRecord(**one) for one in _content()["defaults"])
+
+
+def service_schema() -> dict[str, Any]:
+    """The keys of `service` for the schema of a site file."""
+    others = {"enum": ["suggested", STATED, OPEN], "description": f"Terms that no key of their own sets; `{OPEN}` by default."}
+    return {
+        "type": ["string", "object"],
+        "pattern": "^suggested$",
+        "description": "Terms of the tender that the workload does not determine: `suggested` sets each to its suggestion. "
+        f"Every key also takes `{STATED}` (the Vendor states a value), `{OPEN}` (not decided yet) and `{NONE}` (left out).",
+        "additionalProperties": False,
+        "properties": {OTHERS: others, **{one.key: _node(one) for one in records() if one.key}},
+    }
+
+
+def _node(record: TermRecord) -> dict[str, Any]:
+    why = f"{record.name}. Suggested: {record.suggestion} ({record.reason})."
+    node: dict[str, Any] = {"description": " ".join(why.split())}
+    if record.type == "text":
+        return {**node, "type": "string", "pattern": "^[^\\u0000-\\u001f\\u007f]*$", "maxLength": LONGEST_TEXT}
+    if record.type == "choice":
+        return {**node, "enum": [*(record.options or {}), STATED, OPEN, NONE]}
+    if record.type == "yes":
+        return {**node, "type": ["boolean", "string"], "enum": [True, False, STATED, OPEN, NONE]}
+    return {**node, "type": ["number", "string"], "x-term": UNITS[record.type]}

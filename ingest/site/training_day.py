@@ -1,0 +1,262 @@
+"""What a vendor sizes for: the load of a training day, the requests of each load, the bandwidth of each year."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from ingest.engine.derivation_graph import QuantityRow
+from ingest.engine.registry import solve
+from ingest.requirement import Conditions, MixPart, Requirement
+
+if TYPE_CHECKING:
+    from ingest.site.plan import Plan
+
+#: Seconds of a step of the day, and the steps of a day: the drain of a large checkpoint takes several.
+STEP, STEPS = 15.0, 5760
+#: Checkpoints that follow each other faster are taken as one load.
+SHORTEST_INTERVAL = 60.0
+#: The interrupt in the middle of the day: the run with the fastest restore fails and starts again.
+INTERRUPT = 12 * 3600.0
+#: Successive runs are shifted against each other by this share of an interval, so that no two of them coincide for long.
+GOLDEN = 0.6180339887498949
+#: the loads whose requests differ, with their names
+LOADS = {
+    "R-READ-03": "training reads",
+    "R-MIX-01": "reads and checkpoints",
+    "R-WRITE-01": "checkpoint writes",
+    "R-RESTART-02": "restores",
+    "R-START-01": "starts of a job",
+    "R-STAGE-01": "staging",
+    "R-LOAD-01": "data loads",
+}
+
+
+class TrainingDay(NamedTuple):
+    """The load of a day, which begins with the start of all jobs; means over steps of equal length, in B/s.
+
+    Attributes:
+        reads: of data sets by training jobs.
+        copies: reads that stage data sets on the nodes, and the restore.
+        writes: of checkpoints.
+        restored: the job of which a run is interrupted at noon; empty where no job restores.
+    """
+
+    reads: tuple[float, ...]
+    copies: tuple[float, ...]
+    writes: tuple[float, ...]
+    restored: str
+
+
+class RequestShare(NamedTuple):
+    """The share of one kind of request in the bytes of a load."""
+
+    load: str
+    part: MixPart
+
+
+class YearBandwidth(NamedTuple):
+    """Required read and write bandwidth in a year of the plan, in B/s; None where there is no such requirement."""
+
+    year: str
+    reads: float | None
+    writes: float | None
+
+
+class DayLoad:
+    """Mean load in each step of a day."""
+
+    def __init__(self) -> None:
+        self.load = [0.0] * STEPS
+
+    def add(self, start: float, end: float, bandwidth: float) -> None:
+        """Add a bandwidth between two times, in seconds since the start of the day; what lies outside the day is left out.
+
+        >>> day = DayLoad()
+        >>> day.add(7.5, 30, 8e9)
+        >>> day.load[:3]
+        [4000000000.0, 8000000000.0, 0.0]
+        """
+        start, end = max(start, 0.0), min(end, STEPS * STEP)
+        for step in range(int(start // STEP), min(int(-(-end // STEP)), STEPS)):
+            inside = min(end, (step + 1) * STEP) - max(start, step * STEP)
+            if inside > 0:
+                self.load[step] += bandwidth * inside / STEP
+
+
+class Run(NamedTuple):
+    """One run of a job on the day: it starts at 0 and ends after the share of the day in which its job runs.
+
+    Attributes:
+        row: its job.
+        end: seconds since the start of the day.
+        shift: share of a checkpoint interval by which its checkpoints are late.
+        pause: when it is interrupted and when it trains again; empty for no interrupt.
+    """
+
+    row: QuantityRow
+    end: float
+    shift: float
+    pause: tuple[float, float] | tuple[()] = ()
+
+    def alive(self) -> Iterator[tuple[float, float]]:
+        """When it runs: until its end, without the pause."""
+        if not self.pause:
+            yield 0.0, self.end
+            return
+        yield 0.0, min(self.pause[0], self.end)
+        yield min(self.pause[1], self.end), self.end
+
+    def saves(self) -> Iterator[tuple[float, float]]:
+        """When it writes checkpoints to the storage; the whole time where it saves in less than a minute each."""
+        dump = _value(self.row, "checkpoint_dump_seconds")
+        interval = _value(self.row, "checkpoint_interval") * (_of_policy(self.row, "persistent_every") or 1)
+        if not interval or not _value(self.row, "checkpoint_write_bandwidth"):
+            return
+        if interval < SHORTEST_INTERVAL:
+            yield from self.alive()
+            return
+        for start, end in self.alive():
+            saved = start + interval * (1 if start else 1 + self.shift)
+            while saved < end:
+                yield saved, saved + dump
+                saved += interval
+
+    def reading(self) -> Iterator[tuple[float, float, float]]:
+        """When it trains, and for how long its caches have been filling by then: a synchronous checkpoint stops it."""
+        stops = list(self.saves()) if self.row.words.get("mode") == "sync" else []
+        for start, end in self.alive():
+            at = start
+            for stop, again in (one for one in stops if start <= one[0] < end):
+                yield at, stop, at - start
+                at = min(again, end)
+            yield at, end, at - start
+
+
+def training_day(plan: Plan) -> TrainingDay:
+    """The load of a day on which all jobs start at 0:00 and one run is interrupted at 12:00, at the required rates.
+
+    Jobs that run for a share of the time run at the start of the day.
+    """
+    rows = plan.rows["jobs"]
+    restored = max((row for row in rows if _value(row, "restart_read_bandwidth")), key=_restores, default=None)
+    together = plan.site.section("overlap").get("checkpoints") is True
+    runs = [*_runs(rows, restored, together)]
+    writes, copies = DayLoad(), DayLoad()
+    for run in runs:
+        _save(run, writes)
+        _stage(run, copies)
+    if restored is not None:
+        end = _pause(restored)[1]
+        copies.add(end - _of_policy(restored, "restart_seconds"), end, _restores(restored))
+    required = _required(plan)
+    reads = [sum(parts) for parts in zip(*(_cluster_reads(one, runs) for one in plan.rows["clusters"]), strict=True)]
+    read, copied, written = (tuple(map(required, load)) for load in (reads, copies.load, writes.load))
+    return TrainingDay(read, copied, written, "" if restored is None else restored.name)
+
+
+def _runs(rows: Sequence[QuantityRow], restored: QuantityRow | None, together: bool) -> Iterator[Run]:
+    number = 0
+    for row in rows:
+        for each in range(int(row.known.value("concurrent_runs"))):
+            shift = 0.0 if together else number * GOLDEN % 1
+            pause = _pause(row) if row is restored and not each else ()
+            yield Run(row, row.known.value("share_of_time") * STEPS * STEP, shift, pause)
+            number += 1
+
+
+def _pause(row: QuantityRow) -> tuple[float, float]:
+    return INTERRUPT, INTERRUPT + _of_policy(row, "reschedule_seconds") + _of_policy(row, "restart_seconds")
+
+
+def _save(run: Run, writes: DayLoad) -> None:
+    """The checkpoints of a run that reach the storage, each at its bandwidth until it is there."""
+    for start, end in run.saves():
+        writes.add(start, end, _value(run.row, "checkpoint_write_bandwidth"))
+
+
+def _cluster_reads(cluster: QuantityRow, runs: Sequence[Run]) -> list[float]:
+    """Reads of the jobs of a cluster, no more than its nodes can read."""
+    loads: dict[str, DayLoad] = {}
+    rows = {run.row.name: run.row for run in runs if run.row.words["cluster"] == cluster.name}
+    for run in runs:
+        if run.row.name in rows:
+            _read(run, loads.setdefault(run.row.name, DayLoad()))
+    if not loads:
+        return [0.0] * STEPS
+    each = [_value(rows[name], "node_read_bandwidth") for name in loads]
+    nodes = cluster.known.value("cluster_nodes")
+
+    @cache
+    def limited(*reads: float) -> float:
+        given = {"job_read_bandwidth_of_jobs": list(reads), "node_read_bandwidth_of_jobs": each, "cluster_nodes": nodes}
+        return float(solve("cluster_read_bandwidth", given))
+
+    return [limited(*step) for step in zip(*(one.load for one in loads.values()), strict=True)]
+
+
+def _read(run: Run, reads: DayLoad) -> None:
+    """Reads of a run: while its caches fill, and then its steady rate."""
+    row = run.row
+    filling, phase = _value(row, "run_read_bandwidth"), _value(row, "read_phase_seconds") or STEPS * STEP
+    given = {name: row.known.value(name) for name in ("ingest_bandwidth_per_job", "warm_share", "bandwidth_growth") if filling}
+    steady = float(solve("job_sustained_read_bandwidth", {**given, "concurrent_runs": 1, "share_of_time": 1})) if filling else 0
+    for start, end, trained in run.reading():
+        # A run that starts again finds its caches empty.
+        filled = min(max(start + phase - trained, start), end)
+        reads.add(start, filled, filling)
+        reads.add(filled, end, steady)
+
+
+def _stage(run: Run, copies: DayLoad) -> None:
+    """A run whose data set is staged reads it first, in the time allowed."""
+    staged, allowed = _value(run.row, "staged_bytes"), _value(run.row, "staging_seconds_allowed")
+    if staged and allowed:
+        given = {"staged_bytes": staged, "staging_seconds_allowed": allowed, "concurrent_runs": 1}
+        copies.add(0, allowed, float(solve("job_staging_bandwidth", given)))
+
+
+def _value(row: QuantityRow, name: str) -> float:
+    """A quantity of a job; 0 where it has none."""
+    step = row.step(name)
+    return 0.0 if step is None else float(step.value)
+
+
+def _restores(row: QuantityRow) -> float:
+    return _value(row, "restart_read_bandwidth")
+
+
+def _of_policy(row: QuantityRow, name: str) -> float:
+    """A quantity of the checkpoints of a job."""
+    step = None if row.checkpoints is None else row.checkpoints.find(name)
+    return _value(row, name) if step is None else float(step.value)
+
+
+def _required(plan: Plan) -> Callable[[float], float]:
+    """What a load requires: with the headroom, and rounded as the requirements are."""
+    headroom = plan.known.value("performance_headroom")
+
+    @cache
+    def required(load: float) -> float:
+        given = {"cluster_read_bandwidth_of_clusters": [load], "performance_headroom": headroom}
+        return plan.rounded(float(solve("workload_read_bandwidth", given))) if load else 0.0
+
+    return required
+
+
+def request_shares(lines: Sequence[Requirement]) -> list[RequestShare]:
+    """The requests of each load by share of its bytes, as the conditions of the requirements state them."""
+    stated = {one.id: one.conditions for one in lines if one.priority != "information"}
+    return [RequestShare(name, part) for ident, name in LOADS.items() if ident in stated for part in parts_of(stated[ident])]
+
+
+def parts_of(conditions: Conditions) -> tuple[MixPart, ...]:
+    """The requests of a line: its mix, or its one kind of request.
+
+    >>> parts_of(Conditions("write", io_size=2**20, pattern="sequential"))
+    (MixPart(share=1.0, operation='write', io_size=1048576, pattern='sequential'),)
+    """
+    if conditions.mix or conditions.io_size is None:
+        return conditions.mix
+    return (MixPart(1.0, conditions.operation, conditions.io_size, conditions.pattern or "sequential"),)

@@ -1,0 +1,80 @@
+"""The load of a training day: bytes and peaks are those of the requirements, and the restart is where it belongs."""
+
+from pathlib import Path
+
+import pytest
+
+import ingest
+from ingest.site.planner import bandwidth_by_year
+from ingest.site.training_day import INTERRUPT, STEP, STEPS, request_shares, training_day
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+DAY = STEP * STEPS
+
+
+def site(**checkpoint):
+    job = {"cluster": "main", "model": "llama3-8b", "nodes": 4, "data": "text", "tokens": 1e12}
+    job["checkpoint"] = {"interval": 3600, "mtti": 1e6, "bytes": 6e12, "drain_time": 120, "restart_time": 300,
+                         "reschedule_time": 600, "keep": 1, **checkpoint}  # fmt: skip
+    return {
+        "clusters": {"main": {"node": "dgx-h100", "count": 4}},
+        "jobs": {"train": job},
+        "datasets": {"text": {"tokens": 1e12, "bytes_per_token": 4}},
+        "floor": "none",
+    }
+
+
+@pytest.mark.parametrize("name", ["hpc-128-nodes", "enterprise-64-nodes", "llm-16384-gpus"])
+def test_no_load_exceeds_its_requirement(name):
+    plan = ingest.plan(EXAMPLES / f"{name}.yaml", samples=0)
+    day = training_day(plan)
+    staging = plan.known.find("site_staging_bandwidth")
+    copied = plan.known.value("workload_largest_restart_bandwidth") + (0 if staging is None else float(staging.value))
+    assert max(day.reads) == pytest.approx(plan.rounded(plan.known.value("workload_read_bandwidth")), rel=0.01)
+    assert max(day.copies) <= plan.rounded(copied)
+    assert max(day.writes) <= plan.rounded(plan.known.value("simultaneous_write_bandwidth"))
+
+
+def test_a_day_writes_one_checkpoint_in_each_interval():
+    day = training_day(ingest.plan(site(), samples=0))
+    written = sum(day.writes) * STEP
+    # The first is due after an hour; the interrupt costs the one that would end in the pause and shifts the later ones.
+    assert written == pytest.approx(22 * 6e12, rel=0.01)
+    assert max(day.writes) == pytest.approx(6e12 / 120, rel=0.005)
+
+
+def test_a_run_that_fails_reads_its_checkpoint_and_nothing_else():
+    day = training_day(ingest.plan(site(), samples=0))
+    first, again = (int((INTERRUPT + seconds) / STEP) for seconds in (0, 900))
+    assert day.restored == "train"
+    assert not any(day.reads[first:again])
+    assert day.reads[first - 1]
+    assert day.reads[again]
+    assert sum(day.copies) * STEP == pytest.approx(6e12, rel=0.01)
+    assert [place for place, load in enumerate(day.copies) if load] == list(range(int((INTERRUPT + 600) / STEP), again))
+
+
+def test_a_synchronous_checkpoint_stops_the_reads_of_its_run():
+    stopped, going = (training_day(ingest.plan(site(mode=mode), samples=0)) for mode in ("sync", "async"))
+    assert any(writes and not reads for writes, reads in zip(stopped.writes, stopped.reads, strict=True))
+    before = int(INTERRUPT / STEP)
+    assert all(going.reads[:before])
+
+
+def test_requests_are_those_of_the_conditions():
+    plan = ingest.plan(EXAMPLES / "enterprise-64-nodes.yaml", samples=0)
+    by_load = {}
+    for one in request_shares(plan.requirements):
+        by_load[one.load] = by_load.get(one.load, 0) + one.part.share
+    assert by_load == {load: pytest.approx(1) for load in by_load}
+    stated = plan.requirement("R-MIX-01").conditions.mix
+    assert tuple(one.part for one in request_shares(plan.requirements) if one.load == "reads and checkpoints") == stated
+
+
+def test_bandwidth_by_year_begins_and_ends_at_the_requirements():
+    plan = ingest.plan(EXAMPLES / "enterprise-64-nodes.yaml", samples=0)
+    years = bandwidth_by_year(plan)
+    assert [one.year for one in years] == ["2026", "2027", "2028", "2029", "2030"]
+    assert years[0].reads == plan.results["R-READ-03"].value
+    assert years[-1].reads == plan.results["R-GROW-01"].value
+    assert {one.writes for one in years} == {plan.results["R-WRITE-01"].value}
