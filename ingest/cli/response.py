@@ -2,33 +2,85 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
 import click
 
+from ingest.catalog.yaml_reader import Kind, read_yaml
 from ingest.cli.options import hand_over, output_options, warn
-from ingest.errors import RequirementNotMet
-from ingest.reports.pages.acceptance import response_page
+from ingest.errors import IngestError, RequirementNotMet
+from ingest.files import write_whole
+from ingest.reports.document.html import as_html
+from ingest.reports.document.response_document import response_document
+from ingest.reports.document.word import as_docx
+from ingest.reports.page import Page
+from ingest.reports.pages.response import comparison_page, response_page
+from ingest.reports.workbook.response_workbook import response_workbook
 from ingest.rfp.response import response
+
+#: What a document says about itself.
+SUBTITLE = "Offers against the requirements that were sent, by ingest response"
+WEIGHTS = Kind("weights of targets, such as `R-READ-05: 2`", "ingest response --help")
 
 
 @click.command("response")
-@click.argument("filled", metavar="FILLED.xlsx")
+@click.argument("offers", nargs=-1, required=True, metavar="OFFER.xlsx…")
+@click.option("--sent", metavar="FILE", help="The workbook (.xlsx) or plan (.json) as you sent it: it states the requirements.")
 @click.option("--optimized", is_flag=True, help="Count tuned values too, not only those as delivered.")
-@click.option("--sent", metavar="FILE.xlsx", help="The workbook as you sent it: the requirements are read from there.")
+@click.option("--confirmed", multiple=True, metavar="ID", help="Accept a value that looks like a unit slip; repeatable.")
+@click.option("--weights", metavar="FILE.yaml", help="Weight of each target, as `ID: NUMBER`. [default: 1 each]")
+@click.option("-v", "--verbose", is_flag=True, help="Show every line, not only those that matter.")
 @output_options
-def command(filled: str, optimized: bool, sent: str | None, form: str | None, output: str | None) -> None:
-    """Compare a vendor's filled workbook with the requirements, line by line.
+def command(
+    offers: tuple[str, ...],
+    sent: str | None,
+    optimized: bool,
+    confirmed: tuple[str, ...],
+    weights: str | None,
+    verbose: bool,
+    form: str | None,
+    output: str | None,
+) -> None:
+    """Judge the workbooks that vendors returned: COMPLIES, DOES NOT COMPLY or INCOMPLETE, then line by line.
 
-    Exits with 3 if a mandatory requirement is missed or only partly met, or if the requirements in FILLED differ
-    from those that were sent.
+    Several offers are compared: a column each, with margins, and a score for the targets. A file may end in .xlsx, .docx,
+    .md, .html, .csv, .json or .txt.
 
-    Without --sent the requirements are read from FILLED itself, which the vendor may have changed.
+    A value that fits in another unit only, such as 540 MB/s for 491 GB/s, is a unit slip: neither met nor missed until the
+    vendor confirms it (--confirmed). Without --sent the requirements are read from the first OFFER, which its vendor may
+    have changed.
+
+    Exits with 3 if a mandatory requirement is missed, partly met or not answered, or if the requirements differ from those
+    that were sent; for several offers only if none complies.
 
     \b
-    ingest response offer.xlsx
-    ingest response offer.xlsx --sent rfp.xlsx --format json
+    ingest response offer.xlsx --sent rfp.xlsx
+    ingest response a.xlsx b.xlsx c.xlsx --sent plan.json --weights weights.yaml -o offers.docx
     """
-    answer = response(filled, sent=sent, optimized=optimized)
-    hand_over(lambda: response_page(answer), answer.to_dict, form, output)
+    given = None if weights is None else _weights(Path(weights))
+    compared = response(offers, sent=sent, optimized=optimized, confirmed=confirmed, weights=given)
+    one = compared.offers[0] if len(offers) == 1 else None
+    answer = one or compared
+
+    def page() -> Page:
+        return response_page(one, verbose) if one else comparison_page(compared, verbose)
+
+    suffix = "" if output is None or form is not None else Path(output).suffix.lower()
+    if output is not None and suffix in (".docx", ".html"):
+        document = response_document(page(), SUBTITLE)
+        write_whole(output, as_docx(document) if suffix == ".docx" else as_html(document))
+    else:
+        hand_over(page, answer.to_dict, form, output, lambda: response_workbook(compared))
     warn(answer.warnings)
     if answer.unmet:
         raise RequirementNotMet(answer.unmet)
+
+
+def _weights(path: Path) -> Mapping[str, Any]:
+    """The weight of each target by its id."""
+    found = read_yaml(path, WEIGHTS)
+    if not isinstance(found, dict):
+        raise IngestError(f"{path}: expected the weight of each target, such as `R-READ-05: 2`")
+    return found

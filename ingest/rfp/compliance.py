@@ -4,46 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any
 
 from ingest.engine.registry import solve
 from ingest.errors import IngestError, UsageError, brief, expected_one_of
-from ingest.requirement import PRIORITIES, least_accepted
 from ingest.rfp import response_form as form
+from ingest.rfp.requirement_lines import INFORMATION, MANDATORY, RequirementLine, in_base_units, is_value
+from ingest.rfp.response_units import ResponseUnit, read_unit, units_offered
+from ingest.rfp.unit_slips import binary_note, slip_note
 from ingest.rfp.workbook_reader import SAME, Sheet, SheetLine, is_formula
 from ingest.text import visible
-from ingest.units import parse
+from ingest.units import parse, physical
 
 #: Cells that one refusal names, characters of one text, and characters of a remark that are shown.
 MOST_NAMED, MOST_TEXT, MOST_REMARK = 20, 4_000, 200
 #: Verdicts.
 MET, MISSED, PARTLY = "met", "missed", "partly"
-UNANSWERED, UNPROVEN, UNASKED = "no answer", "yes without a value", "for information"
-
-
-@dataclass(frozen=True)
-class RequirementLine:
-    """One requirement as the workbook states it.
-
-    Attributes:
-        id: of the requirement.
-        priority: `mandatory`, `target` or `information`.
-        value: in `unit`, a base unit.
-        clients: number of client nodes that its test takes; None where that is open.
-        rounded: whether the value is the number that its statement prints; forms of format 1 print other ones.
-    """
-
-    id: str
-    priority: str
-    value: float
-    unit: str
-    clients: float | None = None
-    rounded: bool = True
-
-    @property
-    def least(self) -> float:
-        """The lowest offer that meets it."""
-        return self.value if self.rounded else least_accepted(self.value, self.unit)
+UNANSWERED, UNPROVEN, UNASKED, SLIP = "no answer", "yes without a value", "for information", "unit slip"
 
 
 @dataclass(frozen=True)
@@ -53,9 +30,10 @@ class OfferLine:
     Attributes:
         id: of the requirement.
         comply: `yes`, `no`, `partial` or empty.
-        as_is: the value as delivered, in the unit of the line.
-        optimized: the tuned value.
+        as_is: the value as delivered, in base units.
+        optimized: the tuned value, in base units.
         stated: all fields as text, by heading.
+        unit: in which the values are written; None on a line without one.
     """
 
     id: str
@@ -63,6 +41,7 @@ class OfferLine:
     as_is: float | None
     optimized: float | None
     stated: Mapping[str, str]
+    unit: ResponseUnit | None = None
 
 
 @dataclass(frozen=True)
@@ -72,11 +51,12 @@ class LineVerdict:
     Attributes:
         requirement: the requirement.
         verdict: `met`, `missed`, `partly` (as the vendor states, which does not meet a mandatory requirement),
-            `no answer`, `yes without a value`, or `for information` where nothing is required or answered.
-        offered: the value that counts, in the unit of the line.
+            `no answer`, `yes without a value`, `unit slip` where the value fits in another unit only, or `for information`
+            where nothing is required or answered.
+        offered: the value that counts, in base units.
         margin: offered over required, less one.
         stated: all fields as text, by heading.
-        note: where word and value of an answer contradict each other, or the answer is partial.
+        note: a slip of the unit, a contradiction of word and value, or what a partial answer remarks.
         reservations: what qualifies the answer without changing the verdict.
     """
 
@@ -106,31 +86,6 @@ class LineVerdict:
                 "said": dict(self.stated), "note": self.note, "reservations": list(self.reservations)}  # fmt: skip
 
 
-def requirement_wording(sheet: Sheet) -> list[RequirementLine]:
-    """The requirements on the sheet of requirements.
-
-    Raises:
-        IngestError: a line without a priority or a value.
-    """
-    found: dict[str, RequirementLine] = {}
-    head = form.required_in(sheet.heads)
-    for line in sheet.lines:
-        name, priority, value = str(line.stored[form.ID]), line.stored.get(form.PRIORITY), line.stored.get(head)
-        if priority not in PRIORITIES or not _is_value(value):
-            expected = f"one of {', '.join(PRIORITIES)} and a number from 0"
-            raise IngestError(f"{sheet.path}: sheet '{sheet.name}': {name}: found {priority} {value}, expected {expected}")
-        clients = line.stored.get(form.CLIENTS)
-        known = float(clients) if _is_value(clients) else None
-        # Of an id that is listed twice the first line counts; the second one is reported as a difference.
-        unit, rounded = str(line.stored.get(form.UNIT)), head == form.REQUIRED
-        found.setdefault(name, RequirementLine(name, str(priority), float(value), unit, known, rounded))
-    return list(found.values())
-
-
-def _is_value(stored: Any) -> TypeGuard[float]:
-    return isinstance(stored, (int, float)) and not isinstance(stored, bool) and 0 <= stored < float("inf")
-
-
 class _Unfit(Exception):
     """A cell whose content does not fit its field."""
 
@@ -145,31 +100,53 @@ def offer_lines(sheet: Sheet) -> list[OfferLine]:
     lines = []
     for line in sheet.lines:
         found: dict[str, Any] = {}
+        unit = None
+        try:
+            unit = _unit(line)
+        except _Unfit as why:
+            head = form.OFFERED_UNIT if line.stored.get(form.OFFERED_UNIT) else form.UNIT
+            bad.append(f"{sheet.place(head, line)} ({line.stored[form.ID]}, '{head}'): {why}")
         for field in form.FIELDS:
             try:
-                found[field.head] = _read(field, line)
+                found[field.head] = _read(field, line, unit)
             except _Unfit as why:
                 bad.append(f"{sheet.place(field.head, line)} ({line.stored[form.ID]}, '{field.head}'): {why}")
         stated = {head: "" if value is None else str(value) for head, value in found.items()}
-        values = (found.get(form.AS_IS), found.get(form.OPTIMIZED))
-        lines.append(OfferLine(str(line.stored[form.ID]), stated.get(form.COMPLY, ""), *values, stated))
+        values = (found.get(head) for head in (form.AS_IS, form.OPTIMIZED))
+        as_is, tuned = (in_base_units(one, unit) if unit and isinstance(one, float) else None for one in values)
+        lines.append(OfferLine(str(line.stored[form.ID]), stated.get(form.COMPLY, ""), as_is, tuned, stated, unit))
     if bad:
         more = f"; and {len(bad) - MOST_NAMED:,} more cells" if len(bad) > MOST_NAMED else ""
         raise IngestError(f"{sheet.path}: sheet '{sheet.name}': {'; '.join(bad[:MOST_NAMED])}{more}")
     return lines
 
 
-def _read(field: form.FormField, line: SheetLine) -> Any:
+def _unit(line: SheetLine) -> ResponseUnit | None:
+    """The unit of the values of a line: the one that the vendor picked, else that of the line; None on a line in words."""
+    own, picked = line.stored.get(form.UNIT), line.stored.get(form.OFFERED_UNIT)
+    if not own and not picked:
+        return None
+    try:
+        asked = read_unit(str(own or picked))
+        unit = read_unit(str(picked)) if picked else asked
+    except UsageError as error:
+        raise _Unfit(str(error)) from None
+    if physical(unit.base) != physical(asked.base):
+        raise _Unfit(f"found {brief(picked)}, expected one of {', '.join(units_offered(asked))}")
+    return unit
+
+
+def _read(field: form.FormField, line: SheetLine, unit: ResponseUnit | None) -> Any:
     """The value of a cell of the vendor's: a word, a number, text, or nothing."""
     stored, live = line.stored.get(field.head), line.live.get(field.head)
     if is_formula(live):
-        raise _Unfit(f"found the formula {brief(str(live))}, expected {_expected(field, line)}")
+        raise _Unfit(f"found the formula {brief(str(live))}, expected {_expected(field, unit)}")
     if stored is None or (isinstance(stored, str) and not stored.strip()):
         return None
     if field.kind == form.CHOICE:
         return _choice(field, stored)
-    if field.kind in (form.NUMBER, form.COUNT):
-        return _number(field, line, stored)
+    if field.kind == form.COUNT or (field.kind == form.NUMBER and unit is not None):
+        return _number(field, unit, stored)
     if len(str(stored)) > MOST_TEXT:
         raise _Unfit(f"found {len(str(stored)):,} characters, expected at most {MOST_TEXT:,}")
     return " ".join(str(stored).split())
@@ -182,12 +159,12 @@ def _choice(field: form.FormField, stored: Any) -> str:
     return word
 
 
-def _number(field: form.FormField, line: SheetLine, stored: Any) -> float | int:
-    good = _is_value(stored)
+def _number(field: form.FormField, unit: ResponseUnit | None, stored: Any) -> float | int:
+    good = is_value(stored)
     if good and field.kind == form.COUNT:
         good = stored >= 1 and stored == int(stored)
-    if not good:
-        raise _Unfit(f"found {_shown(stored)!r:.60}, expected {_expected(field, line)}{_hint(field, line, stored)}")
+    if not good or (unit is not None and not is_value(stored * unit.factor)):
+        raise _Unfit(f"found {_shown(stored)!r:.60}, expected {_expected(field, unit)}{_hint(field, unit, stored)}")
     return int(stored) if field.kind == form.COUNT else float(stored)
 
 
@@ -196,42 +173,56 @@ def _shown(stored: Any) -> Any:
     return stored.isoformat() if hasattr(stored, "isoformat") else stored
 
 
-def _expected(field: form.FormField, line: SheetLine) -> str:
-    if field.kind == form.NUMBER:
-        return f"a number from 0 in {line.stored.get(form.UNIT)}"
+def _expected(field: form.FormField, unit: ResponseUnit | None) -> str:
+    if field.kind == form.NUMBER and unit is not None:
+        return f"a number from 0 in {unit.name}"
     return {form.CHOICE: f"one of {', '.join(field.choices)}", form.COUNT: "a whole number from 1"}.get(field.kind, "text")
 
 
-def _hint(field: form.FormField, line: SheetLine, stored: Any) -> str:
+def _hint(field: form.FormField, unit: ResponseUnit | None, stored: Any) -> str:
     """A text with a unit as a number, as a suggestion."""
-    if field.kind != form.NUMBER or not isinstance(stored, str):
+    if field.kind != form.NUMBER or unit is None or not isinstance(stored, str):
         return ""
     try:
-        return f", such as {parse(stored, str(line.stored.get(form.UNIT)), field.head):.15g}"
+        return f", such as {parse(stored, unit.base, field.head) / unit.factor:.15g}"
     except (UsageError, IngestError):
         return ""
 
 
-def judge(requirement: RequirementLine, offer: OfferLine | None, optimized: bool) -> LineVerdict:
+def judge(requirement: RequirementLine, offer: OfferLine | None, optimized: bool, confirmed: bool = False) -> LineVerdict:
     """The verdict on one line of an offer.
 
     Args:
         requirement: the requirement.
         offer: the vendor's line; None where the form has none.
         optimized: whether tuned values count.
+        confirmed: whether the vendor has confirmed a value that looks like a slip of its unit.
     """
     found = offer or OfferLine(requirement.id, "", None, None, {field.head: "" for field in form.FIELDS})
     reserved = tuple(_reservations(requirement, found))
+    if requirement.value is None:
+        verdict = _in_words(requirement, found.comply)
+        return LineVerdict(requirement, verdict, None, None, found.stated, _partial(found), reserved)
     values = [value for value in (found.as_is, found.optimized if optimized else None) if value is not None]
-    if not values:
+    if not values or found.unit is None or physical(found.unit.base) != physical(requirement.unit):
         note = "only a tuned value was given; --optimized counts it" if found.optimized is not None else ""
+        if values and found.unit is not None:
+            note = f"offered in {found.unit.name}, required in {requirement.unit}"
         verdict = _without_value(requirement, found.comply)
-        return LineVerdict(requirement, verdict, None, None, found.stated, _partial_note(found) or note, reserved)
+        return LineVerdict(requirement, verdict, None, None, found.stated, _partial(found) or note, reserved)
     offered, required = max(values), requirement.value
     margin = float(solve("acceptance_margin", {"measured_rate": offered, "required_rate": required})) if required else None
     met = offered >= requirement.least * (1 - SAME)
-    note = _partial_note(found) or _contradiction(met, found.comply)
-    return LineVerdict(requirement, _verdict(met, found.comply), offered, margin, found.stated, note, reserved)
+    slip = slip_note(offered, required, found.unit)
+    if slip and confirmed:
+        reserved, slip = (*reserved, "confirmed as written"), ""
+    if slip and found.comply != form.NO:
+        note = "; ".join(filter(None, (slip, _partial(found))))
+        return LineVerdict(requirement, SLIP, offered, margin, found.stated, note, reserved)
+    binary = binary_note(offered, required, found.unit)
+    note = _partial(found) or _contradiction(met, found.comply)
+    noted = (*reserved, *filter(None, (slip, binary)))
+    return LineVerdict(requirement, _verdict(met, found.comply), offered, margin, found.stated, note, noted)
 
 
 def _verdict(met: bool, comply: str) -> str:
@@ -240,12 +231,20 @@ def _verdict(met: bool, comply: str) -> str:
     return PARTLY if comply == form.PARTIAL else MET
 
 
+def _in_words(requirement: RequirementLine, comply: str) -> str:
+    """The verdict on a term without a value, for which the word counts."""
+    return {form.YES: MET, form.NO: MISSED, form.PARTIAL: PARTLY}.get(comply, _silent(requirement))
+
+
 def _without_value(requirement: RequirementLine, comply: str) -> str:
-    silent = UNASKED if requirement.priority == "information" else UNANSWERED
-    return {form.YES: UNPROVEN, form.NO: MISSED, form.PARTIAL: PARTLY}.get(comply, silent)
+    return {form.YES: UNPROVEN, form.NO: MISSED, form.PARTIAL: PARTLY}.get(comply, _silent(requirement))
 
 
-def _partial_note(offer: OfferLine) -> str:
+def _silent(requirement: RequirementLine) -> str:
+    return UNASKED if requirement.priority == INFORMATION else UNANSWERED
+
+
+def _partial(offer: OfferLine) -> str:
     """The remark of a vendor who complies in part."""
     if offer.comply != form.PARTIAL:
         return ""
@@ -263,8 +262,10 @@ def _contradiction(met: bool, comply: str) -> str:
 def _reservations(requirement: RequirementLine, offer: OfferLine) -> Iterator[str]:
     """What to read next to the verdict on an answer, a phrase each."""
     has_value = offer.as_is is not None or offer.optimized is not None
-    if requirement.priority == "mandatory" and not offer.comply and has_value:
+    if requirement.priority == MANDATORY and not offer.comply and has_value:
         yield f"{form.COMPLY} is blank"
+    if requirement.value is None and (value := offer.stated.get(form.AS_IS) or offer.stated.get(form.OPTIMIZED)):
+        yield f"states {visible(value)[:MOST_REMARK]}"
     if offer.stated.get(form.BASIS) == form.PROJECTED:
         yield form.PROJECTED
     nodes = offer.stated.get(form.NODES)

@@ -1,188 +1,138 @@
-"""`ingest response`: a vendor's offer against the requirements that were sent."""
+"""`ingest response`: vendors' offers against the requirements that were sent."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, overload
 
-from ingest.engine.result import envelope
-from ingest.errors import UsageError, brief, listed
-from ingest.rfp.compliance import MET, LineVerdict, judge, offer_lines, requirement_wording
-from ingest.rfp.response_form import ID, REQUIREMENTS_SHEET, RESPONSE_SHEET, repeated
-from ingest.rfp.workbook_reader import Sheet, read_sheets, same
-from ingest.text import visible
+from ingest.errors import UsageError, listed, nearest
+from ingest.rfp.comparison import Comparison, weights_of
+from ingest.rfp.compliance import judge, offer_lines
+from ingest.rfp.differences import differences
+from ingest.rfp.offer_verdict import MOST_LISTED, Response
+from ingest.rfp.requirement_lines import TARGET, RequirementLine, planned_lines, requirement_lines, terms_on
+from ingest.rfp.response_form import REQUIREMENTS_SHEET, RESPONSE_SHEET
+from ingest.rfp.workbook_reader import Sheet, read_sheets
 
-if TYPE_CHECKING:
-    import pandas
-
-#: What a verdict without `--sent` rests on.
-ALONE = (
-    "the requirements are read from the vendor's own file, which may have been changed:"
-    " pass the workbook that you sent as --sent SENT.xlsx"
-)
-#: Ids that one warning lists.
-MOST_LISTED = 5
-#: Characters of a long text that are shown before the first difference.
-BEFORE = 20
-
-
-class RequirementDifference(NamedTuple):
-    """Where the returned workbook states another requirement than was sent."""
-
-    id: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.id}: {self.text}"
+#: Offers that one comparison takes: a page with more columns cannot be read.
+MOST_OFFERS = 50
 
 
 @dataclass(frozen=True)
-class Response:
-    """The verdict on a vendor's offer.
+class SentRequirements:
+    """The requirements that offers are compared with.
 
     Attributes:
-        path: the file.
-        lines: one per requirement.
-        differences: requirements of the returned workbook that differ from those that were sent; an offer with any does
-            not comply.
-        optimized: whether tuned values count.
-        sent: the workbook that was sent; empty where the requirements come from the returned one.
+        path: the file; empty where it is a vendor's own.
+        lines: the requirements.
+        sheet: their sheet; None where they come from a plan.
     """
 
     path: str
-    lines: tuple[LineVerdict, ...]
-    differences: tuple[RequirementDifference, ...]
-    optimized: bool
-    sent: str = ""
-
-    @property
-    def results(self) -> dict[str, str]:
-        """The verdict by id."""
-        return {line.requirement.id: line.verdict for line in self.lines}
-
-    @property
-    def changes(self) -> tuple[str, ...]:
-        """The differences as text."""
-        return tuple(map(str, self.differences))
-
-    @property
-    def unmet(self) -> str:
-        """Why the offer does not comply; empty where it does."""
-        mandatory = [line for line in self.lines if line.requirement.priority == "mandatory"]
-        missed = [line.requirement.id for line in mandatory if line.verdict != MET]
-        reasons = [self._differing] if self.differences else []
-        reasons += [f"mandatory requirements are not met: {', '.join(missed)}"] if missed else []
-        return f"{self.path}: {'; '.join(reasons)}" if reasons else ""
-
-    @property
-    def _differing(self) -> str:
-        ids = list(dict.fromkeys(one.id for one in self.differences))
-        sent = self.sent or f"its sheet '{REQUIREMENTS_SHEET}'"
-        return f"requirements differ from {sent}: {listed(ids, MOST_LISTED)}"
-
-    @property
-    def reserved(self) -> tuple[str, ...]:
-        """The lines with reservations."""
-        return tuple(line.requirement.id for line in self.lines if line.reservations)
-
-    @property
-    def reservations(self) -> str:
-        """How many answers carry reservations; empty where none does."""
-        if not self.reserved:
-            return ""
-        answered = sum(line.answered for line in self.lines)
-        return f"{len(self.reserved)} of {answered} answers carr{'y' if len(self.reserved) > 1 else 'ies'} reservations"
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What the verdict rests on, which requirements differ, contradictions and reservations."""
-        alone = () if self.sent else (ALONE,)
-        differing = (f"{self.path}: {self._differing}",) if self.differences else ()
-        notes = (f"{line.requirement.id}: {line.note}" for line in self.lines if line.note)
-        advice = (
-            f"that do not change the verdict ({listed(self.reserved, MOST_LISTED)}): read their notes before you rely on them"
-        )
-        reserved = (f"{self.reservations} {advice}",) if self.reserved else ()
-        return (*alone, *differing, *notes, *reserved)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The verdicts as JSON."""
-        body = {
-            "file": self.path,
-            "optimized": self.optimized,
-            "complies": not self.unmet,
-            "requirements": [line.to_dict() for line in self.lines],
-            "changes": list(self.changes),
-        }
-        return envelope("response", body, warnings=self.warnings)
-
-    def to_frame(self) -> pandas.DataFrame:
-        """One row per requirement."""
-        import pandas
-
-        return pandas.DataFrame([{key: item for key, item in line.to_dict().items() if key != "said"} for line in self.lines])
+    lines: tuple[RequirementLine, ...]
+    sheet: Sheet | None
 
 
-def response(filled: str | Path, *, sent: str | Path | None = None, optimized: bool = False) -> Response:
-    """Judge a vendor's filled workbook.
+@overload
+def response(
+    filled: str | Path,
+    *,
+    sent: str | Path | None = None,
+    optimized: bool = False,
+    confirmed: Collection[str] = (),
+    weights: Mapping[str, Any] | None = None,
+) -> Response: ...
+
+
+@overload
+def response(
+    filled: list[str] | list[Path] | tuple[str | Path, ...],
+    *,
+    sent: str | Path | None = None,
+    optimized: bool = False,
+    confirmed: Collection[str] = (),
+    weights: Mapping[str, Any] | None = None,
+) -> Comparison: ...
+
+
+def response(
+    filled: str | Path | list[str] | list[Path] | tuple[str | Path, ...],
+    *,
+    sent: str | Path | None = None,
+    optimized: bool = False,
+    confirmed: Collection[str] = (),
+    weights: Mapping[str, Any] | None = None,
+) -> Response | Comparison:
+    """Judge a vendor's filled workbook, or compare those of several vendors.
 
     Args:
-        filled: a workbook that `ingest report` made, filled in on its sheet Vendor response.
-        sent: the workbook as you sent it: the requirements are read from its sheet Requirements, with the inputs that you
-            changed. Without it they are read from `filled`, with a warning.
+        filled: a workbook that `ingest report` made, filled in on its sheet Vendor response; a list compares several.
+        sent: the workbook or the plan (.json) as you sent it: the requirements are read from there. Without it they are read
+            from the first of `filled`, with a warning.
         optimized: whether tuned values count besides those as delivered.
+        confirmed: ids of lines whose value is right, although it looks like a slip of its unit.
+        weights: of the targets by id, for several offers; 1 for each by default.
 
     Raises:
         IngestError: a workbook of another kind, cells that cannot be read, formulas without values.
+        UsageError: an id or a weight that does not fit, no offer, or the same one twice.
     """
-    path = Path(filled)
-    original = None if sent is None else Path(sent)
-    for name, one in (("FILLED", path), ("--sent", original)):
-        if one is not None and one.suffix.lower() != ".xlsx":
-            raise UsageError(f"{name}: found '{one}', expected a file that ends in .xlsx")
-    returned = read_sheets(path)
-    before = returned if original is None else read_sheets(original)
+    paths = [Path(one) for one in ([filled] if isinstance(filled, (str, Path)) else filled)]
+    _check(paths, None if sent is None else Path(sent))
+    before = None if sent is None else _sent(Path(sent))
+    offers = []
+    for path in paths:
+        returned = read_sheets(path)
+        if before is None:
+            before = _stated("", returned)
+        offers.append(_judged(path, returned, before, optimized, confirmed))
+    assert before is not None
+    known = [one.id for one in before.lines]
+    for ident in confirmed:
+        if ident not in known:
+            raise UsageError(
+                f"--confirmed: found '{ident}', expected the id of a requirement: {listed(known, MOST_LISTED)}"
+                f"{nearest(ident, known)}"
+            )
+    if isinstance(filled, (str, Path)):
+        return offers[0]
+    return Comparison(tuple(offers), weights_of([one.id for one in before.lines if one.priority == TARGET], weights))
+
+
+def _check(paths: Sequence[Path], sent: Path | None) -> None:
+    """Refuse what cannot be an offer before any is read."""
+    for path in paths:
+        if path.suffix.lower() != ".xlsx":
+            raise UsageError(f"OFFER: found '{path}', expected a file that ends in .xlsx")
+    if sent is not None and sent.suffix.lower() not in (".xlsx", ".json"):
+        raise UsageError(f"--sent: found '{sent}', expected a file that ends in .xlsx or .json")
+    twice = next((path for path in paths if [one.resolve() for one in paths].count(path.resolve()) > 1), None)
+    if twice is not None:
+        raise UsageError(f"OFFER: '{twice}' is given twice, expected each offer once")
+    if not 1 <= len(paths) <= MOST_OFFERS:
+        raise UsageError(f"OFFER: found {len(paths)} offers, expected 1 to {MOST_OFFERS}")
+
+
+def _sent(path: Path) -> SentRequirements:
+    """The requirements of a plan or of a workbook as it was sent."""
+    if path.suffix.lower() == ".json":
+        return SentRequirements(str(path), tuple(planned_lines(path)), None)
+    return _stated(str(path), read_sheets(path))
+
+
+def _stated(path: str, sheets: Mapping[str, Sheet]) -> SentRequirements:
+    """The requirements of a workbook: those on their sheet, and the terms that the form alone has."""
+    lines = requirement_lines(sheets[REQUIREMENTS_SHEET])
+    terms = terms_on(sheets[RESPONSE_SHEET], {one.id for one in lines})
+    return SentRequirements(path, (*lines, *terms), sheets[REQUIREMENTS_SHEET])
+
+
+def _judged(
+    path: Path, returned: Mapping[str, Sheet], sent: SentRequirements, optimized: bool, confirmed: Collection[str]
+) -> Response:
+    """The verdict on one offer."""
     offers = {one.id: one for one in offer_lines(returned[RESPONSE_SHEET])}
-    required = requirement_wording(before[REQUIREMENTS_SHEET])
-    lines = tuple(judge(one, offers.get(one.id), optimized) for one in required)
-    differing = tuple(differences(before[REQUIREMENTS_SHEET], returned))
-    return Response(str(path), lines, differing, optimized, "" if original is None else str(original))
-
-
-def differences(sent: Sheet, returned: Mapping[str, Sheet]) -> Iterator[RequirementDifference]:
-    """Where ids, values and texts of the returned sheets differ from the requirements that were sent.
-
-    Args:
-        sent: the sheet of requirements of the workbook that was sent.
-        returned: the sheet of requirements and the response form of the returned workbook.
-    """
-    required = {str(line.stored[ID]): line.stored for line in reversed(sent.lines)}
-    ids = list(dict.fromkeys(str(line.stored[ID]) for line in sent.lines))
-    own = {head: head for head in sent.heads if head not in ("", ID)}
-    headings = {REQUIREMENTS_SHEET: own, RESPONSE_SHEET: repeated(sent.heads)}
-    for name, sheet in returned.items():
-        present = [str(line.stored[ID]) for line in sheet.lines]
-        where = f"the line of sheet '{name}'"
-        yield from (RequirementDifference(one, f"{where} was removed") for one in ids if one not in present)
-        yield from (RequirementDifference(one, f"{where} appears {n} times") for one in ids if (n := present.count(one)) > 1)
-        yield from (
-            RequirementDifference(brief(one)[1:-1], f"{where} was added") for one in dict.fromkeys(present) if one not in ids
-        )
-        for line in sheet.lines:
-            one = str(line.stored[ID])
-            for head, source in headings[name].items():
-                found, was = line.stored.get(head), required.get(one, {}).get(source)
-                if one in required and not same(found, was):
-                    shown = f"is {_excerpt(found, was)}, was {_excerpt(was, found)}"
-                    yield RequirementDifference(one, visible(f"'{head}' of sheet '{name}' {shown}"))
-
-
-def _excerpt(text: Any, other: Any) -> str:
-    """A cell in few words: of a long text, from shortly before the first difference."""
-    if not isinstance(text, str) or not isinstance(other, str):
-        return brief(text)
-    first = next((place for place, (one, two) in enumerate(zip(text, other, strict=False)) if one != two), 0)
-    start = max(first - BEFORE, 0)
-    return brief(f"…{text[start:]}" if start else text)
+    lines = tuple(judge(one, offers.get(one.id), optimized, one.id in confirmed) for one in sent.lines)
+    return Response(str(path), lines, tuple(differences(sent.lines, returned, sent.sheet)), optimized, sent.path)

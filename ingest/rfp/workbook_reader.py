@@ -73,13 +73,13 @@ def read_sheets(path: Path) -> dict[str, Sheet]:
     """
     try:
         _check_parts(path)
-        with zipfile.ZipFile(path) as package:
-            with _loaded(path, data_only=True) as book:
-                _check_format(path, book)
-                merged = {name: _merged(path, package, book, name) for name in HEADS}
-                stored = {name: _rows(path, book[name]) for name in HEADS}
-            with _loaded(path, data_only=False) as book:
-                live = {name: _rows(path, book[name]) for name in HEADS}
+        with zipfile.ZipFile(path) as package, _loaded(path) as book:
+            _check_format(path, book)
+            merged = {name: _merged(path, package, book, name) for name in HEADS}
+            stored = {name: _rows(path, book[name]) for name in HEADS}
+            # A sheet is parsed each time its rows are taken; styles and texts are loaded once.
+            book._data_only = False
+            live = {name: _rows(path, book[name]) for name in HEADS}
     except IngestError:
         raise
     except OSError as error:
@@ -119,11 +119,11 @@ def _most_bytes(name: str) -> float:
 
 
 @contextlib.contextmanager
-def _loaded(path: Path, data_only: bool) -> Iterator[Any]:
-    """The workbook, with the values of its formulas or with the formulas; a sheet is parsed when it is used."""
+def _loaded(path: Path) -> Iterator[Any]:
+    """The workbook with the values of its formulas; a sheet is parsed when it is used."""
     import openpyxl
 
-    book = openpyxl.load_workbook(path, read_only=True, data_only=data_only, keep_links=False)
+    book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
     try:
         yield book
     finally:

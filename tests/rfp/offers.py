@@ -18,6 +18,7 @@ import openpyxl
 
 import ingest
 from ingest.cli.main import main
+from ingest.rfp.response_units import response_unit
 
 #: The smallest site whose workbook has every sheet that a vendor returns.
 ONE_JOB = {
@@ -128,7 +129,13 @@ def _cell(found: re.Match[str], title: str, values: Mapping[tuple[str, str], Any
     return f'<c r="{place}"{style}{kind}><f>{formula}</f><v>{shown}</v></c>'
 
 
+def on_form(one: Any, factor: float = 1) -> float:
+    """A multiple of the required value, in the unit of the form."""
+    return float(one.value / response_unit(one.value, one.unit).factor * factor)
+
+
 def everything_met(plan: ingest.Plan, factor: float = 1.1) -> dict[str, dict[str, Any]]:
-    """Every requirement is answered, by the same share above what is required."""
+    """Every requirement is answered, by the same share above what is required, and every term accepted."""
     proof = {"Comply": "yes", "Measured or projected": "measured", "Log file": "run.log"}
-    return {one.id: {**proof, "As-is value": one.value * factor} for one in plan.requirements}
+    valued = {one.id: {**proof, "As-is value": on_form(one, factor)} for one in plan.requirements}
+    return {**valued, **{one.id: {"Comply": "yes"} for one in plan.service}}

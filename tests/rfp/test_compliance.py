@@ -13,13 +13,12 @@ from ingest.rfp.compliance import (
     MOST_REMARK,
     LineVerdict,
     OfferLine,
-    RequirementLine,
     judge,
     offer_lines,
-    requirement_wording,
 )
-from ingest.rfp.response import Response
-from ingest.rfp.response_form import CLIENTS, FIELDS, HEADS, REQUIREMENTS_SHEET, RESPONSE_SHEET
+from ingest.rfp.offer_verdict import Response
+from ingest.rfp.requirement_lines import RequirementLine, requirement_lines
+from ingest.rfp.response_form import CLIENTS, HEADS, OFFERED_UNIT, REQUIREMENTS_SHEET, RESPONSE_SHEET
 from ingest.rfp.workbook_reader import Sheet, SheetLine
 from ingest.units import as_printed
 
@@ -202,15 +201,15 @@ def test_words_are_read_however_they_are_spelled():
     assert {name: text for name, text in line.stated.items() if text} == {
         "Comply": "yes", "Measured or projected": "measured", "Remarks": "two words", "Client nodes": "4"
     }  # fmt: skip
-    assert list(line.stated) == [field.head for field in FIELDS]
+    assert [head for head in line.stated if head != OFFERED_UNIT] == [*HEADS[RESPONSE_SHEET][5:]]
 
 
 def test_requirements_are_read_once_each_and_refused_without_a_value():
     row = {"Id": "R-READ-01", "Priority": "mandatory", "Value": 100, "Unit": "B/s", "Clients": 64}
-    read = requirement_wording(form(row, {**row, "Value": 1}, name=REQUIREMENTS_SHEET))
+    read = requirement_lines(form(row, {**row, "Value": 1}, name=REQUIREMENTS_SHEET))
     assert read == [replace(required(100), rounded=False)]
     with_required = form({**row, "Required": 110}, name=REQUIREMENTS_SHEET)
-    assert requirement_wording(with_required) == [required(110)]
+    assert requirement_lines(with_required) == [required(110)]
     for bad in ({"Value": None}, {"Value": "#REF!"}, {"Value": -1}, {"Value": True}, {"Priority": "optional"}):
         with pytest.raises(IngestError, match=r"sheet 'Requirements': R-READ-01: found .*, expected one of mandatory, target"):
-            requirement_wording(form({**row, **bad}, name=REQUIREMENTS_SHEET))
+            requirement_lines(form({**row, **bad}, name=REQUIREMENTS_SHEET))

@@ -176,7 +176,7 @@ def test_editors_mark_a_time_without_its_unit(time, taken):
     assert validator.is_valid({**SITE, "datasets": {"d": {"bytes": 1, "retention": 0}}})
 
 
-@pytest.mark.parametrize("number", [None, 1, 2])
+@pytest.mark.parametrize("number", [None, 1, 2, 3])
 def test_site_files_of_known_formats_mean_the_same(tmp_path, number):
     changes = {} if number is None else {"format": number}
     assert ingest.plan(written(tmp_path, **changes), samples=0).computed == ingest.plan(SITE, samples=0).computed
@@ -184,11 +184,11 @@ def test_site_files_of_known_formats_mean_the_same(tmp_path, number):
 
 def test_a_site_file_of_a_newer_format_is_refused_before_its_keys_are_read(tmp_path):
     with pytest.raises(IngestError) as refused:
-        ingest.plan(written(tmp_path, format=3, new_key=1), samples=0)
-    words = "found format 3, expected at most 2: a newer version of ingest has written it"
+        ingest.plan(written(tmp_path, format=4, new_key=1), samples=0)
+    words = "found format 4, expected at most 3: a newer version of ingest has written it"
     assert str(refused.value) == f"{tmp_path / 'site.yaml'}:1: format: {words}"
-    with pytest.raises(UsageError, match="--set format: found format 3"):
-        ingest.plan(SITE, set={"format": 3}, samples=0)
+    with pytest.raises(UsageError, match="--set format: found format 4"):
+        ingest.plan(SITE, set={"format": 4}, samples=0)
 
 
 def test_the_starter_has_the_format_of_today():
@@ -197,11 +197,11 @@ def test_the_starter_has_the_format_of_today():
 
 def test_a_plan_carries_its_format_and_a_newer_one_is_refused():
     data = ingest.plan(SITE, samples=0).to_dict()
-    assert data["format"] == 2
-    with pytest.raises(IngestError, match=r"^plan\.json: found format 3, expected at most 2"):
-        lines_of("plan.json", {**data, "format": 3})
-    with pytest.raises(IngestError, match="AFTER: data: found format 3, expected at most 2"):
-        ingest.diff(data, {**data, "format": 3})
+    assert data["format"] == 3
+    with pytest.raises(IngestError, match=r"^plan\.json: found format 4, expected at most 3"):
+        lines_of("plan.json", {**data, "format": 4})
+    with pytest.raises(IngestError, match="AFTER: data: found format 4, expected at most 3"):
+        ingest.diff(data, {**data, "format": 4})
 
 
 def test_a_plan_is_read_back_as_it_was_written():

@@ -10,8 +10,6 @@ from ingest.acceptance.test_spec import TOOLS
 from ingest.acceptance.verdict import SHARE, TIMES
 from ingest.reports.labels import plain
 from ingest.reports.page import Page, Section, attributes, page_of
-from ingest.rfp.compliance import MET, PARTLY, LineVerdict
-from ingest.rfp.response import Response
 from ingest.units import display
 
 if TYPE_CHECKING:
@@ -176,41 +174,3 @@ def _sweep(size: int, rows: Sequence[Mapping[str, Any]], bent: bool) -> Section:
     most = max(row["threads"] for row in rows)
     straight = () if bent or len(rows) == 1 else (f"no knee up to {most} threads: measure with more",)
     return Section(f"Requests of {display(size, 'B')}", heads, shown, straight)
-
-
-#: Margins above this share are shown as "over".
-MOST_MARGIN = 10
-
-
-def response_page(answer: Response) -> Page:
-    """Requirement, offered value, margin, verdict and notes of each line; then the requirements that differ."""
-    heads = ("id", "priority", "required", "offered", "margin", "result", "note")
-    sections = [
-        Section("", heads, tuple(_row(line) for line in answer.lines)),
-        Section("Differences from the requirements sent", lines=answer.changes),
-    ]
-    verdict = "does not comply" if answer.unmet else "complies"
-    counted = "tuned values count" if answer.optimized else "values as delivered count"
-    columns = ("id", "priority", "required", "unit", "offered", "margin", "result")
-    flat = [(*(line.to_dict()[column] for column in columns), line.notes) for line in answer.lines]
-    title = "; ".join(filter(None, (f"{answer.path} {verdict}", counted, answer.reservations)))
-    return page_of(title, sections, ((*columns, "note"), *flat))
-
-
-def _row(line: LineVerdict) -> tuple[str, ...]:
-    offered = "" if line.offered is None else display(line.offered, line.requirement.unit, binary=False)
-    required = display(line.requirement.value, line.requirement.unit, binary=False)
-    return (line.requirement.id, line.requirement.priority, required, offered, _offer_margin(line), line.verdict, line.notes)
-
-
-def _offer_margin(line: LineVerdict) -> str:
-    """`+10.0 %`; what meets a requirement as it is printed is never below it, what misses it never looks even."""
-    if line.margin is None:
-        return ""
-    if line.margin > MOST_MARGIN:
-        return f"over {MOST_MARGIN * 100:,} %"
-    share = max(line.margin, 0.0) if line.verdict in (MET, PARTLY) else line.margin
-    percent = f"{share * 100:+.1f}"
-    if percent.strip("+-0.") == "":
-        percent = "0.0" if share >= 0 else f"{share * 100:.1g}"
-    return f"{percent} %"

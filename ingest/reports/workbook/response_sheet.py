@@ -1,28 +1,34 @@
-"""The sheet of a workbook that a vendor fills in: a line per requirement, with a live margin."""
+"""The sheet of a workbook that a vendor fills in: a line per requirement in the unit that people use, with a live margin."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ingest.engine.expression import cell
 from ingest.engine.registry import FORMULAS
 from ingest.reports.workbook.change_banner import strike_columns
-from ingest.reports.workbook.sheet import CellFormula, EntryCell
+from ingest.reports.workbook.sheet import CellContent, CellFormula, EntryCell, NumberCell, SheetWriter
 from ingest.reports.workbook.styles import column_of
 from ingest.reports.workbook.workbook_writer import WorkbookWriter
 from ingest.rfp import response_form as form
+from ingest.rfp.requirement_lines import term_line
+from ingest.rfp.response_units import ResponseUnit, read_unit, response_unit, units_offered
 
 if TYPE_CHECKING:
+    from ingest.requirement import Requirement
     from ingest.site.plan import Plan
+    from ingest.site.service import ServiceTerm
 
-IN_UNIT, WHOLE = "a number in the unit of this line", "a whole number"
+IN_UNIT, WHOLE, A_UNIT = "a number in the unit next to it", "a whole number", "a unit of the list"
 #: What a vendor's cell accepts, by the kind of its field.
 RULES: Mapping[str, Mapping[str, Any] | None] = {
     form.NUMBER: {"validate": "decimal", "criteria": ">=", "value": 0, "error_message": IN_UNIT},
     form.COUNT: {"validate": "integer", "criteria": ">=", "value": 1, "error_message": WHOLE},
     form.TEXT: None,
 }
+#: Fields that a term of the service leaves blank.
+NOT_FOR_TERMS = (form.OPTIMIZED, form.OFFERED_UNIT, form.NODES, form.CLIENT_MEMORY)
 #: The share by which a value of the response sheet is above what is required, and what it needs.
 MARGIN = "acceptance_margin"
 
@@ -31,26 +37,56 @@ def response_sheet(plan: Plan, book: WorkbookWriter, lines: Mapping[str, int]) -
     """The sheet Vendor response: only its yellow cells can be edited.
 
     Args:
-        plan: with the requirements.
+        plan: with the requirements and the terms of the service.
         book: to write to.
-        lines: the row of each requirement whose live value is repeated; without any, values are written as numbers.
+        lines: the row of each requirement on the buyer's sheet, which is repeated live; without any, values are numbers.
     """
     sheet = book.sheet(form.RESPONSE_SHEET)
-    value = column_of("plan", form.REQUIREMENTS_SHEET, form.REQUIRED)
-    fields = [
-        EntryCell(None, rule_of(field), "input" if field.kind in (form.NUMBER, form.COUNT) else "entry")
-        for field in form.FIELDS
-    ]
     for one in plan.requirements:
-        required, *offered = (
-            f"{sheet.layout.letter(head)}{sheet.next + 1}" for head in (form.REQUIRED, form.AS_IS, form.OPTIMIZED)
-        )
-        asked = CellFormula(f"={value}{lines[one.id]}", one.value) if lines else one.value
-        margins = (margin(place, required) for place in offered)
-        sheet.row(one.id, one.priority, one.statement, asked, one.unit, *fields, *margins)
+        _line(sheet, one, lines.get(one.id))
+    for term in plan.service:
+        _term(sheet, term)
     if lines:
         strike_columns(sheet, form.REQUIREMENT)
     sheet.close()
+
+
+def _line(sheet: SheetWriter, one: Requirement, row: int | None) -> None:
+    """The line of a requirement: what it requires, the cells to fill in, and the margins of both values."""
+    unit = response_unit(one.value, one.unit)
+    asked: CellContent = NumberCell(one.value / unit.factor, "strong")
+    if row is not None:
+        place = f"{column_of('plan', form.REQUIREMENTS_SHEET, form.REQUIRED)}{row}"
+        asked = CellFormula(f"={place} / {unit.factor!r}", one.value / unit.factor, "strong")
+    places = {head: f"{sheet.layout.letter(head)}{sheet.next + 1}" for head in sheet.layout.heads}
+    margins = (margin(places, head, unit) for head in (form.AS_IS, form.OPTIMIZED))
+    sheet.row(one.id, one.priority, one.statement, asked, unit.name, *_fields(), *margins)
+    choices = units_offered(unit)
+    column = sheet.layout.heads.index(form.OFFERED_UNIT)
+    sheet.sheet.write_string(sheet.next - 1, column, unit.name, sheet.styles["entry" if len(choices) > 1 else "text"])
+    if len(choices) > 1:
+        rule = {"validate": "list", "source": list(choices), "error_message": A_UNIT}
+        sheet.sheet.data_validation(sheet.next - 1, column, sheet.next - 1, column, rule)
+
+
+def _term(sheet: SheetWriter, term: ServiceTerm) -> None:
+    """The line of a term of the service, which the vendor answers in words."""
+    shown = term_line(term.id, term.value, term.text)
+    empty = (None,) * 2
+    fields = (None if field.head in NOT_FOR_TERMS else EntryCell(None, _rule_in_words(field)) for field in form.FIELDS)
+    sheet.row(shown.id, shown.priority, shown.statement, *empty, *fields)
+
+
+def _rule_in_words(field: form.FormField) -> Mapping[str, Any] | None:
+    """What a vendor's cell accepts on a line without a unit: a choice, or any text."""
+    return rule_of(field) if field.kind == form.CHOICE else None
+
+
+def _fields() -> Iterator[CellContent]:
+    """The cells of a line that the vendor fills in; the unit is written after them."""
+    for field in form.FIELDS:
+        look = "input" if field.kind in (form.NUMBER, form.COUNT) else "entry"
+        yield None if field.kind == form.A_UNIT else EntryCell(None, rule_of(field), look)
 
 
 def rule_of(field: form.FormField) -> Mapping[str, Any] | None:
@@ -58,8 +94,28 @@ def rule_of(field: form.FormField) -> Mapping[str, Any] | None:
     return {"validate": "list", "source": list(field.choices)} if field.kind == form.CHOICE else RULES[field.kind]
 
 
-def margin(offered: str, required: str) -> CellFormula:
-    """The share by which an offered value is above what is required; nothing while there is none."""
-    places = {"measured_rate": offered, "required_rate": required}
-    share = cell(FORMULAS[MARGIN].tree(), places.__getitem__).removeprefix("=")
+def margin(places: Mapping[str, str], head: str, unit: ResponseUnit) -> CellFormula:
+    """The share by which an offered value is above what is required, in whichever unit; nothing while there is none.
+
+    Args:
+        places: the cell below each heading.
+        head: of the offered value.
+        unit: of the line.
+    """
+    offered, required = places[head], places[form.REQUIRED]
+    amounts = {"measured_rate": f"({offered}{_conversion(places[form.OFFERED_UNIT], unit)})", "required_rate": required}
+    share = cell(FORMULAS[MARGIN].tree(), amounts.__getitem__).removeprefix("=")
     return CellFormula(f'=IF(AND(COUNT({offered}) = 1, {required} > 0), {share}, "")', "", "share")
+
+
+def _conversion(picked: str, unit: ResponseUnit) -> str:
+    """What converts a value from the picked unit to that of the line; nothing where there is no choice.
+
+    >>> _conversion("I2", response_unit(38_400, "file/s"))
+    ' * IF(I2 = "thousand files/s", 1000.0, IF(I2 = "million files/s", 1000000.0, 1))'
+    """
+    written = "1"
+    for name in reversed(units_offered(unit)):
+        if name != unit.name:
+            written = f'IF({picked} = "{name}", {read_unit(name).factor / unit.factor!r}, {written})'
+    return "" if written == "1" else f" * {written}"

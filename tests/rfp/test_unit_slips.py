@@ -1,0 +1,77 @@
+"""Answers off by thousands are slips of the unit, and GiB for GB is a remark; each limit just below and just above."""
+
+from __future__ import annotations
+
+import pytest
+
+from ingest.rfp.compliance import OfferLine, judge
+from ingest.rfp.requirement_lines import RequirementLine
+from ingest.rfp.response_units import read_unit
+from ingest.rfp.unit_slips import OF_BINARY, PLAUSIBLE_FROM, PLAUSIBLE_TO, binary_note, meant_instead
+
+REQUIRED = 491e9
+GB = read_unit("GB/s")
+
+
+def judged(offered: float, unit: str = "GB/s", comply: str = "yes", confirmed: bool = False):
+    """The verdict on a value in base units where 491 GB/s are required."""
+    line = OfferLine("R-A", comply, offered, None, {"Comply": comply}, read_unit(unit))
+    return judge(RequirementLine("R-A", "mandatory", REQUIRED, "B/s"), line, False, confirmed)
+
+
+@pytest.mark.parametrize("power", [3, 6, 9])
+def test_a_value_off_by_a_power_of_ten_either_way_is_a_slip(power):
+    for offered in (540e9 / 10.0**power, 540e9 * 10.0**power):
+        found = judged(offered)
+        assert found.verdict == "unit slip"
+        assert found.note.startswith("unit slip? ")
+        assert found.note.endswith("confirm whether 540 GB/s is meant")
+
+
+@pytest.mark.parametrize(
+    ("ratio", "slip"),
+    [
+        (PLAUSIBLE_FROM * 1.001, False), (PLAUSIBLE_FROM * 0.999, False),
+        (PLAUSIBLE_TO * 0.999, False), (PLAUSIBLE_TO * 1.001, False),
+        (1000 * PLAUSIBLE_FROM * 1.001, True), (1000 * PLAUSIBLE_FROM * 0.999, False),
+        (1000 * PLAUSIBLE_TO * 0.999, True), (1000 * PLAUSIBLE_TO * 1.001, False),
+        (PLAUSIBLE_TO / 1000 * 0.999, True), (PLAUSIBLE_TO / 1000 * 1.001, False),
+        (PLAUSIBLE_FROM / 1000 * 1.001, True), (PLAUSIBLE_FROM / 1000 * 0.999, False),
+    ],
+)  # fmt: skip
+def test_the_limits_of_what_is_plausible_decide(ratio, slip):
+    assert (meant_instead(ratio * REQUIRED, REQUIRED, GB) is not None) == slip
+    assert judged(ratio * REQUIRED).verdict == ("unit slip" if slip else "met" if ratio >= 1 else "missed")
+
+
+def test_a_value_is_too_high_by_no_more_than_the_prefix_of_its_unit():
+    """A file system may hold a thousand times the files that are required; who picks millions of files may have slipped."""
+    assert meant_instead(2e9, 2e6, read_unit("files")) is None
+    assert meant_instead(2e9, 2e6, read_unit("thousand files")) == 2e6
+    assert meant_instead(2, 2e6, read_unit("files")) == 2e6
+
+
+def test_a_slip_is_settled_by_no_or_by_a_confirmation():
+    assert judged(540e6, comply="no").verdict == "missed"
+    high = judged(540e12, confirmed=True)
+    assert (high.verdict, high.reservations) == ("met", ("confirmed as written",))
+    assert judged(540e6, confirmed=True).verdict == "missed"
+
+
+@pytest.mark.parametrize(
+    ("unit", "power", "sign"),
+    [("GB/s", 3, -1), ("TB/s", 4, -1), ("MB/s", 2, -1), ("GiB/s", 3, 1), ("TiB/s", 4, 1)],
+)
+def test_the_ratio_of_gib_to_gb_is_a_remark_that_changes_no_verdict(unit, power, sign):
+    ratio = 1.024 ** (power * sign)
+    inside, outside = 1 + OF_BINARY * 0.99, 1 + OF_BINARY * 1.01
+    for part, noted in ((1, True), (inside, True), (2 - inside, True), (outside, False), (2 - outside, False)):
+        assert bool(binary_note(ratio * part * REQUIRED, REQUIRED, read_unit(unit))) == noted
+    found = judged(ratio * REQUIRED, unit)
+    assert found.verdict == ("met" if sign > 0 else "missed")
+    assert "confirm the unit" in found.notes
+
+
+def test_ten_per_cent_more_in_tb_is_no_remark_although_a_tib_is_as_much_more_than_a_tb():
+    assert binary_note(1.1 * 296e12, 296e12, read_unit("TB")) == ""
+    assert binary_note(0.93 * 3e6, 3e6, read_unit("files")) == ""
