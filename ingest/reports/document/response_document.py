@@ -22,8 +22,18 @@ def response_document(page: Page, subtitle: str) -> Document:
     return Document(page.title, subtitle, tuple(sections))
 
 
+#: What a table shows, by the first word of its section.
+CAPTIONS = {
+    "": "Verdict, lines met, score, changed lines and notes of each offer",
+    "Lines": "Required and offered values",
+    "Compliance": "Verdict on each line",
+    "Margins": "Offered over required, less one",
+    "Targets": "Share earned of each target, and the mean by weight",
+}
+
+
 def _blocks(section: Section) -> Iterator[Block]:
     if section.rows:
-        yield Table(section.title or "Verdict", section.columns, section.rows)
+        yield Table(CAPTIONS[section.title.partition(" ")[0].rstrip(",")], section.columns, section.rows)
     if section.lines:
         yield Bullets(section.lines)

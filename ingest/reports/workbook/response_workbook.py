@@ -15,9 +15,9 @@ from ingest.rfp.requirement_lines import TARGET
 from ingest.rfp.response_units import response_unit
 
 #: Columns of a sheet of lines before those of the offers, with their widths.
-LINE = {"Id": 15, "Priority": 12, "Requirement": 50, "Required": 12, "Unit": 11}
+LINE = {"Id": 15, "Priority": 14, "Required": 12, "Unit": 11}
 #: Width of the column of an offer.
-OFFER = 16
+OFFER = 13
 #: The first sheet, with widths.
 OFFERS = {"Offer": 30, "Verdict": 18, "Mandatory met": 12, "Targets met": 10, "Score": 9, "Lines changed": 9, "Notes": 8,
           "File": 50}  # fmt: skip
@@ -30,7 +30,7 @@ def response_workbook(found: Comparison) -> bytes:
     columns = {**LINE, **dict.fromkeys(found.names, OFFER)}
     targets = {"Id": 15, "Requirement": 50, "Weight": 9, **dict.fromkeys(found.names, OFFER)}
     sheets = {"Offers": OFFERS, "Compliance": columns, "Offered": columns, "Margins": columns, "Targets": targets,
-              "Notes": NOTES, "Differences": CHANGES}  # fmt: skip
+              "Notes": NOTES, "Differences": CHANGES, "Requirements": {"Id": 15, "Requirement": 120}}  # fmt: skip
     layouts = {name: SheetLayout(tuple(heads), tuple(heads.values())) for name, heads in sheets.items()}
     book = WorkbookWriter("Offers compared", layouts)
     _offers(found, book)
@@ -39,6 +39,10 @@ def response_workbook(found: Comparison) -> bytes:
     _lines(found, book, "Margins", lambda line: None if line.margin is None else NumberCell(line.margin, "share"))
     _targets(found, book)
     _notes(found, book)
+    stated = book.sheet("Requirements")
+    for one in found.requirements:
+        stated.row(one.id, one.statement)
+    stated.close()
     return book.content()
 
 
@@ -56,9 +60,11 @@ def _lines(found: Comparison, book: WorkbookWriter, name: str, content: Callable
     """A sheet with a row for each requirement and a column for each offer."""
     sheet = book.sheet(name)
     for place, one in enumerate(found.requirements):
+        if one.value is None and name != "Compliance":
+            continue
         unit = None if one.value is None else response_unit(one.value, one.unit)
         required = None if unit is None or one.value is None else NumberCell(one.value / unit.factor, "strong")
-        before = (one.id, one.priority, one.statement, required, "" if unit is None else unit.name)
+        before = (one.id, one.priority, required, "" if unit is None else unit.name)
         sheet.row(*before, *(content(line) for line in found.row(place)))
     if name == "Compliance":
         area = (1, len(LINE), sheet.next - 1, len(LINE) + len(found.offers) - 1)
