@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, is_hypothesis_test, settings
 import ingest
 from ingest.catalog.store import Catalog
 from ingest.cli.main import main
-from ingest.reports.workbook.plan_workbook import plan_workbook
+from ingest.reports.workbook.vendor_workbook import vendor_workbook
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 #: The console script of the environment that runs the tests.
@@ -224,7 +224,7 @@ def hpc_plan():
 @pytest.fixture(scope="session")
 def hpc_book(hpc_plan):
     """Its workbook, as bytes."""
-    return plan_workbook(hpc_plan)
+    return vendor_workbook(hpc_plan)
 
 
 @pytest.fixture(scope="session")

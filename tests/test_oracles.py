@@ -13,7 +13,7 @@ from fuzz.judge import impossible_numbers
 import ingest
 from ingest.engine.registry import FORMULAS, INPUTS, unit_of
 from ingest.errors import IngestError
-from ingest.reports.workbook.plan_workbook import plan_workbook
+from ingest.reports.workbook.model_workbook import model_workbook
 from ingest.units import display, parse
 
 RATE = {"model": "cosmoflow", "gpu": "a100", "nodes": 8, "samples_per_second": 300, "sample_bytes": "2.83 MB"}
@@ -151,7 +151,7 @@ def test_one_job_has_one_rate_by_every_way(tmp_path):
     ingest.report(tmp_path / "site.json", output=written)
     table = {row["id"]: row for row in csv.DictReader(io.StringIO(written[0].read_text(encoding="utf-8")))}
     data = {line["id"]: line for line in json.loads(written[1].read_text(encoding="utf-8"))["requirements"]}
-    sheet = openpyxl.load_workbook(io.BytesIO(plan_workbook(plan)), data_only=True)["Requirements"]
+    sheet = openpyxl.load_workbook(io.BytesIO(model_workbook(plan)), data_only=True)["Requirements"]
     rows = [[cell.value for cell in row] for row in sheet.iter_rows()]
     head = next(row for row in rows if "Id" in row)
     book = {row[head.index("Id")]: row[head.index("Value")] for row in rows[rows.index(head) + 1 :]}

@@ -10,8 +10,6 @@ from typing import NamedTuple
 
 #: The sheet that states the requirements, and the one that the vendor fills in.
 REQUIREMENTS_SHEET, RESPONSE_SHEET = "Requirements", "Vendor response"
-#: For the buyer alone, who deletes it before the workbook is sent.
-BUYER_SHEET = "For the buyer"
 #: Headings of the sheet of requirements.
 ID, PRIORITY, STATEMENT, VALUE, UNIT, CLIENTS = "Id", "Priority", "Statement", "Value", "Unit", "Clients"
 #: What is required: the value, rounded; on both sheets. Forms of format 1 have it on the response form alone, not rounded.

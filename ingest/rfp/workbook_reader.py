@@ -136,7 +136,9 @@ def _merged(path: Path, package: zipfile.ZipFile, book: Any, name: str) -> tuple
     if sheet is None:
         titles = [str(sheet.title) for sheet in book.worksheets]
         hint = nearest(name, titles)
-        raise IngestError(f"{path}: there is no sheet '{name}', expected a workbook that `ingest report` made{hint}")
+        raise IngestError(
+            f"{path}: there is no sheet '{name}', expected a workbook that `ingest report --for-vendor` made{hint}"
+        )
     part = str(sheet._worksheet_path).lstrip("/")
     size = package.getinfo(part).file_size
     if size > MOST_SHEET_BYTES:

@@ -372,10 +372,10 @@ def _books(seeds: Seeds) -> None:
     from rfp.offers import ONE_JOB, everything_met, filled
 
     import ingest
-    from ingest.reports.workbook.plan_workbook import plan_workbook
+    from ingest.reports.workbook.vendor_workbook import vendor_workbook
 
     plan = ingest.plan(ONE_JOB, samples=0)
-    sent = plan_workbook(plan)
+    sent = vendor_workbook(plan)
     seeds.books = [sent, filled(sent, everything_met(plan), Path("filled.xlsx")).read_bytes()]
     template = Document()
     template.add_heading("The buyer's own text", 1)

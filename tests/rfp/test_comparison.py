@@ -13,7 +13,6 @@ from offers import ONE_JOB, columns, edited, everything_met, filled, on_form, to
 
 import ingest
 from ingest.errors import IngestError, UsageError
-from ingest.reports.workbook.plan_workbook import plan_workbook
 from ingest.reports.workbook.vendor_workbook import vendor_workbook
 from ingest.rfp.comparison import credit, weights_of
 from ingest.rfp.compliance import OfferLine, judge
@@ -35,7 +34,7 @@ def plan():
 @pytest.fixture(scope="module")
 def folder(plan, tmp_path_factory):
     """The workbook and the plan that were sent, and three offers: good, short of the target, with a slip and a blank."""
-    folder, content, good = tmp_path_factory.mktemp("offers"), plan_workbook(plan), everything_met(plan)
+    folder, content, good = tmp_path_factory.mktemp("offers"), vendor_workbook(plan), everything_met(plan)
     (folder / "rfp.xlsx").write_bytes(content)
     (folder / "plan.json").write_text(json.dumps(plan.to_dict()), encoding="utf-8")
     filled(content, good, folder / "good.xlsx")
@@ -121,8 +120,7 @@ def test_a_vendors_workbook_filled_in_a_spreadsheet_program_is_judged_in_every_u
     path = converted(path, "xlsx", tmp_path / "office")
     (tmp_path / "plan.json").write_text(json.dumps(plan.to_dict()), encoding="utf-8")
     (tmp_path / "rfp.xlsx").write_bytes(content)
-    (tmp_path / "model.xlsx").write_bytes(plan_workbook(plan))
-    for sent in ("plan.json", "rfp.xlsx", "model.xlsx"):
+    for sent in ("plan.json", "rfp.xlsx"):
         found = ingest.response(path, sent=tmp_path / sent)
         assert found.changes == (), sent
         verdicts = [found.results[one.id] for one in reads]

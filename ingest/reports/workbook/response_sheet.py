@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.engine.expression import cell
 from ingest.engine.registry import FORMULAS
-from ingest.reports.workbook.change_banner import strike_columns
 from ingest.reports.workbook.sheet import CellContent, CellFormula, EntryCell, NumberCell, SheetWriter
-from ingest.reports.workbook.styles import column_of
 from ingest.reports.workbook.workbook_writer import WorkbookWriter
 from ingest.rfp import response_form as form
 from ingest.rfp.requirement_lines import term_line
@@ -33,31 +31,25 @@ NOT_FOR_TERMS = (form.OPTIMIZED, form.OFFERED_UNIT, form.NODES, form.CLIENT_MEMO
 MARGIN = "acceptance_margin"
 
 
-def response_sheet(plan: Plan, book: WorkbookWriter, lines: Mapping[str, int]) -> None:
+def response_sheet(plan: Plan, book: WorkbookWriter) -> None:
     """The sheet Vendor response: only its yellow cells can be edited.
 
     Args:
         plan: with the requirements and the terms of the service.
         book: to write to.
-        lines: the row of each requirement on the buyer's sheet, which is repeated live; without any, values are numbers.
     """
     sheet = book.sheet(form.RESPONSE_SHEET)
     for one in plan.requirements:
-        _line(sheet, one, lines.get(one.id))
+        _line(sheet, one)
     for term in plan.service:
         _term(sheet, term)
-    if lines:
-        strike_columns(sheet, form.REQUIREMENT)
     sheet.close()
 
 
-def _line(sheet: SheetWriter, one: Requirement, row: int | None) -> None:
+def _line(sheet: SheetWriter, one: Requirement) -> None:
     """The line of a requirement: what it requires, the cells to fill in, and the margins of both values."""
     unit = response_unit(one.value, one.unit)
-    asked: CellContent = NumberCell(one.value / unit.factor, "strong")
-    if row is not None:
-        place = f"{column_of('plan', form.REQUIREMENTS_SHEET, form.REQUIRED)}{row}"
-        asked = CellFormula(f"={place} / {unit.factor!r}", one.value / unit.factor, "strong")
+    asked = NumberCell(one.value / unit.factor, "strong")
     places = {head: f"{sheet.layout.letter(head)}{sheet.next + 1}" for head in sheet.layout.heads}
     margins = (margin(places, head, unit) for head in (form.AS_IS, form.OPTIMIZED))
     sheet.row(one.id, one.priority, one.statement, asked, unit.name, *_fields(), *margins)

@@ -100,7 +100,7 @@ def layouts(kind: str) -> Mapping[str, SheetLayout]:
 def column_of(kind: str, sheet: str, head: str) -> str:
     """How formulas call a column of a sheet, up to the row.
 
-    >>> column_of("plan", "Vendor response", "Required")
+    >>> column_of("vendor", "Vendor response", "Required")
     "'Vendor response'!$D$"
     """
     place = f"'{sheet}'" if " " in sheet else sheet

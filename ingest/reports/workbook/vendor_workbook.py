@@ -44,7 +44,7 @@ def vendor_workbook(plan: Plan) -> bytes:
         book.book.set_custom_property(FORMAT_PROPERTY, FORMAT)
         cover(title, plan.document, book)
         requirements(plan, book)
-        response_sheet(plan, book, {})
+        response_sheet(plan, book)
         acceptance(plan, book)
         terms(plan.service, book)
         for sheet in book.sheets.values():
