@@ -276,3 +276,9 @@ def test_where_opens_are_the_only_unknown_the_question_names_them(path):
     (known,) = ingest.fit(HPC, storage="ddn-ai400x2", set={"unit_files_max": 1e12}).systems
     assert known.not_known == ("metadata, opens",)
     assert known.question == "File opens per second: 77,300 files/s needed."
+
+
+@pytest.mark.parametrize(("asked", "node"), [("5 GB/s", 5e9), ("11.1 GB/s", 11.1e9), ("11.3 GB/s", 11.2e9)])
+def test_no_node_needs_more_than_the_reads_asked(asked, node):
+    found = ingest.fit(HPC, read_bandwidth=asked, storage="ddn-ai400x2")
+    assert found.needed["node_read_bandwidth_needed"].value == pytest.approx(node)
