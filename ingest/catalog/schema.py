@@ -7,12 +7,12 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from ingest.catalog.records import GRADES, PRECISIONS, Encoding, Entry, Rate, Record, Shape, Statement, Tier, Value
+from ingest.catalog.records import GRADES, PRECISIONS, Encoding, Entry, Rate, Record, Shape, Statement, Storage, Tier, Value
 from ingest.catalog.yaml_reader import line_of, read_text
 from ingest.engine.messages import Message, Option
 from ingest.engine.value import Source
 from ingest.errors import CatalogError, UsageError, brief, expected_one_of, nearest
-from ingest.units import parse
+from ingest.units import display, parse
 
 Keys = tuple[str, ...]
 #: form of a field -> the record of each of its parts
@@ -41,7 +41,21 @@ class Reader:
         content = dict(self.mapping(data, ()))
         content.pop("sources", None)
         parsed = self.fields(record, content, ())
-        return record(id=self.path.stem, path=self.path, **parsed)
+        made = record(id=self.path.stem, path=self.path, **parsed)
+        if isinstance(made, Storage):
+            self.capacities(made)
+        return made
+
+    def capacities(self, made: Storage) -> None:
+        """Refuse usable capacity above the raw capacity of the unit, or of its drives, by their sizes."""
+        raw = made.raw_bytes.value if made.raw_bytes else _of_drives(made, made.drive_bytes)
+        found: list[tuple[Keys, Value | None, float | None]] = [(("usable_bytes",), made.usable_bytes, raw)]
+        for name, size in made.usable_by_drive.items():
+            found.append((("usable_by_drive", name), size, _of_drives(made, made.drive_choices.get(name))))
+        for keys, usable, most in found:
+            if usable is not None and most is not None and usable.value > most:
+                held, expected = (display(one, "B", binary=False, digits=6) for one in (usable.value, most))
+                raise self.fail(keys, f"found {held}, expected at most the raw capacity, {expected}")
 
     def fields(self, record: type[Record], data: Mapping[str, Any], keys: Keys) -> dict[str, Any]:
         """Return the values of a record's fields."""
@@ -204,6 +218,11 @@ def _rate(path: Path, line: int, row: list[str], reader: Reader) -> Rate:
     if numbers == [None, None] or not all(0 < number < float("inf") for number in given):
         raise fail("expected a rate or FLOP/s above 0, and at least one GPU and one node")
     return Rate(gpu, precision, numbers[0], numbers[1], *sizes, protocol, round_, source, where, grade, note)
+
+
+def _of_drives(made: Storage, size: Value | None) -> float | None:
+    """Raw capacity of the drives of a unit; None where their number or their size is not known."""
+    return None if made.drives is None or size is None else made.drives.value * size.value
 
 
 def _plain_number(written: str) -> float:

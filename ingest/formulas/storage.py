@@ -54,6 +54,8 @@ input_quantity("unit_drives", "1", "Drives of one unit.", whole=True)
 input_quantity("unit_drive_bytes", "B", "Raw capacity of one drive of a unit.")
 input_quantity("unit_drive_read_bandwidth", "B/s", "Sequential read bandwidth of one drive of a unit.")
 input_quantity("unit_drive_write_bandwidth", "B/s", "Sequential write bandwidth of one drive of a unit.")
+input_quantity("largest_drive_bytes", "B", "Capacity of the largest drive of the catalogs.")
+input_quantity("held_bytes_needed", "B", "Data that the storage must hold, for which no capacity is counted.")
 input_quantity("unit_drive_random_bandwidth", "B/s", "Read bandwidth of one drive of a unit, random reads of 1 MiB.")
 input_quantity("unit_drive_io_per_second", "1/s", "Random reads per second of one drive of a unit.")
 
@@ -357,6 +359,16 @@ def unit_usable_bound(unit_raw_bytes: Num) -> Num:
     368000000000000.0
     """
     return unit_raw_bytes * 1
+
+
+@formula(unit="B", source="definition")
+def unit_usable_of_largest_drives(unit_drives: Num, largest_drive_bytes: Num) -> Num:
+    """Raw capacity of one unit with the largest drives known, which its usable capacity cannot exceed.
+
+    >>> unit_usable_of_largest_drives(24, 245.76e12)
+    5898240000000000.0
+    """
+    return unit_drives * largest_drive_bytes
 
 
 @formula(unit="B", source="definition")

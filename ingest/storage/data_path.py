@@ -17,9 +17,12 @@ from ingest.storage.system_quantities import BOUNDS, opens_only_shown, reads_sma
 from ingest.storage.units_required import has_metadata_servers, of_metadata_servers
 from ingest.units import display
 
+#: Why less capacity is likely where not even the size of the drives is known.
+OF_LARGEST_DRIVES = "a bound: its drives at the largest size of the catalogs"
 #: formula that bounds a rate or capacity of the storage -> why less is likely
 BOUNDED = {
-    **dict.fromkeys(BOUNDS.values(), "a bound: nothing is published of the unit itself"),
+    **{one: "a bound: nothing is published of the unit itself" for formulas in BOUNDS.values() for one in formulas},
+    "unit_usable_of_largest_drives": OF_LARGEST_DRIVES,
     "service_bandwidth_in_steps": "the most throughput on sale is not known",
 }
 #: `fixed` of a path that was measured from one machine: the system behind it delivers at least that.

@@ -271,6 +271,9 @@ def without(need: Need, stock: tuple[Stock, ...]) -> Need:
     carried = max((one.need for one in stock if one.name in (layers.READS.need, layers.WRITES.need)), default=0)
     given["fabric_bandwidth_needed"] = Input(carried, origin="user", note="the whole need")
     high = {name: end for name, end in need.high.items() if name not in given}
+    if missing.get(layers.CAPACITY.need) == 0:
+        held = need.given[layers.CAPACITY.need].value
+        given[layers.DATA.need] = Input(held, origin="user", note="the storage in place holds it; reads need it where they go")
     kept = {name: item for name, item in {**need.given, **given}.items() if item.value or name not in missing}
     return replace(need, given=kept, high=high)
 

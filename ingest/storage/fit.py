@@ -15,12 +15,13 @@ from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import CatalogError, UsageError, brief, expected_one_of
+from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.job import job_of
 from ingest.storage import data_path, layers
 from ingest.storage.data_path import ROUNDING, LayerVerdict, layers_of, shown_only
 from ingest.storage.existing import answer_alone, measured_entry, stock_of, without
 from ingest.storage.fit_options import need_of
-from ingest.storage.fit_result import RESULTS, VERDICTS, Fit, Fits
+from ingest.storage.fit_result import RESULTS, Fit, Fits
 from ingest.storage.need import REQUIRABLE, Need, from_numbers
 from ingest.storage.services import Prices, check_prices, in_order, in_tier, of_tier, provision, read_prices
 from ingest.storage.system_quantities import (
@@ -114,11 +115,10 @@ def _not_used(need: Need, terms: Terms, entries: Sequence[Storage]) -> list[str]
 
 
 def rank(one: Fit) -> tuple[Any, ...]:
-    """What fits first, sizes beyond any installation last; then by the share of ceilings that is known, published before
-    recalled, then by headroom."""
-    verdict = VERDICTS.index(one.verdict)
+    """What fits first, then sizes beyond any installation, then those whose units are open; then by the share of ceilings
+    that is known, published before recalled, then by headroom."""
     known = (0, 0) if one.fits is False else (-one.share_known, one.recalled)
-    return (verdict, one.units_beyond > 0, *known, one.headroom is None, -(one.headroom or 0), one.entry.id)
+    return (one.standing, *known, one.headroom is None, -(one.headroom or 0), one.entry.id)
 
 
 def _entries(storage: Sequence[str], catalog: Catalog, sites: bool) -> list[Storage]:
@@ -191,7 +191,7 @@ def _systems(entry: Storage, terms: Terms, catalog: Catalog) -> list[System]:
     client = _client(terms.client, catalog) if terms.client is not None else None
     protection = protection_of(entry, terms.protection, catalog)
     drive = catalog.referred(Storage, entry.drive, by=entry.path) if entry.drive else None
-    made = System(entry, client, protection, drive)
+    made = System(entry, client, protection, drive, _largest_drive(entry, catalog))
     if entry.tiers:
         return [
             made._replace(entry=changed(entry, **in_tier(tier)), chosen=of_tier(tier), label=name)
@@ -203,6 +203,14 @@ def _systems(entry: Storage, terms: Terms, catalog: Catalog) -> list[System]:
         made._replace(entry=with_drives(entry, name), label=f"{display(size.value, 'B', binary=False)} drives")
         for name, size in sizes.items()
     ] or [made]
+
+
+def _largest_drive(entry: Storage, catalog: Catalog) -> Mapping[str, Input]:
+    """The largest drive of the catalogs, which bounds a unit of which only the number of drives is known."""
+    sizes = [one.raw_bytes for one in catalog.all(Storage) if one.family == "drive" and one.raw_bytes]
+    if entry.drives is None or entry.drive_bytes is not None or not sizes:
+        return {}
+    return {"largest_drive_bytes": from_catalog(max(sizes, key=lambda one: one.value))}
 
 
 def _fit(system: System, need: Need, terms: Terms, catalog: Catalog) -> Fit:
@@ -221,6 +229,7 @@ def _fit(system: System, need: Need, terms: Terms, catalog: Catalog) -> Fit:
     _with_zeros(known)
     path = _path(entry, known, tier, spare)
     judged = tuple(data_path.judge(known, path, shown_only(entry, system.client, known)))
+    judged += _data_held(entry, known)
     if tier is not None and "tier_capacity_max" not in known.given:
         judged = data_path.without_largest_size(judged)
     if tier is not None and tier.disks == "yes" and reads_at_random(known, need):
@@ -277,6 +286,21 @@ def _path(entry: Storage, known: Quantities, tier: Tier | None, spare: Spare) ->
     if spare.judged:
         path += (layers.DEGRADED, *([layers.DEGRADED_REQUESTS] if layers.REQUESTS in path else []))
     return path + ((layers.READS_AND_WRITES,) if tier is not None and tier.shared == "yes" else ())
+
+
+def _data_held(entry: Storage, known: Quantities) -> tuple[LayerVerdict, ...]:
+    """The data that a system of unknown capacity must hold, where its units are counted for bandwidth alone."""
+    held = known.find(layers.CAPACITY.need)
+    if entry.family not in (*OWNED, "site") or (held is not None and held.value):
+        return ()
+    known.choose_first(layers.DATA.need, "dataset_bytes")
+    if known.find("units_usable_bytes") is not None and not data_path.bound_behind(known, layers.DATA.of_unit):
+        return ()
+    found = data_path.judge(known, [layers.DATA], frozenset())
+    # A bound settles nothing: units are not counted for these data.
+    return tuple(
+        one._replace(ceiling=None, headroom=None, at_most=False, why="its usable capacity is unknown") for one in found
+    )
 
 
 def _one_down(known: Quantities, path: Sequence[layers.Layer]) -> bool | None:

@@ -114,7 +114,15 @@ def need_of(
         need = replace(need, given={**_of_node(question, catalog), **need.given})
     else:
         need = Need("the given rates", _machine(question, catalog))
-    return need.merged({**by_user(question.settings), **plain})
+    return _node_reads_at_most_all(need.merged({**by_user(question.settings), **plain}))
+
+
+def _node_reads_at_most_all(need: Need) -> Need:
+    """The need in which one node reads no more than all of them."""
+    reads, one = (need.given.get(name) for name in ("read_bandwidth_needed", "node_read_bandwidth_needed"))
+    if reads is None or one is None or one.value <= reads.value:
+        return need
+    return replace(need, given={**need.given, "node_read_bandwidth_needed": reads})
 
 
 def _of_site(plan: str | Path | Plan, question: Job, catalog: Catalog, priority: str) -> Need:

@@ -14,7 +14,7 @@ from ingest.engine.registry import Step, solve, unit_of
 from ingest.engine.result import Answer, envelope, inputs_of, values
 from ingest.engine.value import Quantity
 from ingest.storage import layers
-from ingest.storage.data_path import MEASURED, LayerVerdict, bound_behind, question_of
+from ingest.storage.data_path import MEASURED, OF_LARGEST_DRIVES, LayerVerdict, bound_behind, question_of
 from ingest.storage.existing import NOTHING, LineStock, Stock, lines_of_stock
 from ingest.storage.need import REQUIRABLE, Need
 from ingest.storage.system_quantities import System, known_of
@@ -44,7 +44,10 @@ SHOWN = {
 #: Verdicts, the best first.
 FITS, BARELY, SO_FAR = "fits", "barely fits", "fits as far as known"
 UNKNOWN, MISFIT = "not known", "does not fit"
-VERDICTS = (FITS, BARELY, SO_FAR, UNKNOWN, MISFIT)
+BEYOND = "beyond any published installation"
+VERDICTS = (FITS, BARELY, SO_FAR, BEYOND, UNKNOWN, MISFIT)
+#: Place after those beyond any installation: what is known so far leaves the number of units open.
+OPEN = VERDICTS.index(BEYOND) + 0.5
 #: Systems that one warning names.
 FEW = 4
 
@@ -111,7 +114,26 @@ class Fit:
             return MISFIT
         if self.fits:
             return BARELY if self.beyond or any(one.tight and not self._counted(one) for one in self.layers) else FITS
-        return SO_FAR if any(one.holds for one in self._of_storage) else UNKNOWN
+        if self.capacity_open is not None or not any(one.holds for one in self._of_storage):
+            return UNKNOWN
+        return BEYOND if self.units_beyond else SO_FAR
+
+    @property
+    def capacity_open(self) -> LayerVerdict | None:
+        """The capacity needed, where that of a unit is unknown or bound by the largest drives: its units are unknown."""
+        needed = (one for one in self.layers if one.layer in (layers.CAPACITY, layers.NVME_CAPACITY))
+        return next((one for one in needed if one.ceiling is None or one.why == OF_LARGEST_DRIVES), None)
+
+    @property
+    def units_open(self) -> bool:
+        """Whether a rate or capacity is unknown or a bound, so that the need may take more units than are counted."""
+        sizing = [] if self.entry.tiers else [one for one in self.layers if one.layer in layers.SIZING]
+        return any(one.ceiling is None or one.at_most for one in sizing)
+
+    @property
+    def standing(self) -> float:
+        """Place of the verdict; what leaves the number of units open stands behind all whose units are known."""
+        return OPEN if self.verdict == SO_FAR and self.units_open else VERDICTS.index(self.verdict)
 
     def _counted(self, judged: LayerVerdict) -> bool:
         """Whether units with a spare, or the capacity of a tier, are counted for a layer: they grow with the need."""
@@ -179,6 +201,8 @@ class Fit:
     @property
     def asked(self) -> LayerVerdict | None:
         """The unknown ceiling that matters most."""
+        if self.capacity_open is not None:
+            return self.capacity_open
         unknown = {one.layer: one for one in self.layers if one.holds is None}
         return next((unknown[layer] for layer in layers.ASKED_FIRST if layer in unknown), None)
 
@@ -201,6 +225,7 @@ class Fit:
         item, known, unit = self.results.get(name), self.answer.known, unit_of(need)
         wanted = known.find(need)
         needed = wanted is not None and bool(wanted.value)
+        needed |= bool(bound_of) and any(one.layer is layers.DATA for one in self.layers)
         if item is None:
             return Figure(None, unit, needed)
         return Figure(item.value, unit, needed, bool(bound_behind(known, bound_of)), _is_recalled(known.step(name)))

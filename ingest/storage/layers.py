@@ -101,6 +101,8 @@ REQUESTS = Layer(
     question="Random reads per second", of_unit="unit_io_per_second",
 )  # fmt: skip
 CAPACITY = Layer("capacity", _HELD, "units_usable_bytes", question="Usable capacity", of_unit="unit_usable_bytes")
+#: Data that a system must hold although its units are counted for bandwidth alone.
+DATA = CAPACITY._replace(need="held_bytes_needed")
 OPENS = Layer("metadata, opens", "opens_per_second_needed", "units_opens_ceiling", question="File opens per second")
 #: Opens that one unit has shown in a run: further units may add nothing, so that it is a bound from below for any number.
 OPENS_SHOWN = OPENS._replace(ceiling="unit_opens_per_second")
@@ -141,7 +143,9 @@ AVAILABLE = {
     "write_bandwidth_available": (NVME_WRITES, NIC_WRITES, CLIENT_WRITES, WRITES),
 }
 #: The order in which a vendor is asked.
-ASKED_FIRST = (READS, WRITES, READS_AND_WRITES, CAPACITY, REQUESTS, CLIENT_ONE, CLIENT, CLIENT_WRITES, OPENS, OPENS_SHOWN,
+ASKED_FIRST = (READS, WRITES, READS_AND_WRITES, CAPACITY, DATA, REQUESTS, CLIENT_ONE, CLIENT, CLIENT_WRITES, OPENS, OPENS_SHOWN,
     CREATES, METADATA_SERVERS, FILES, *FABRIC, DEGRADED, DEGRADED_REQUESTS, INSTALLED)  # fmt: skip
+#: Layers without which the number of units is only a bound from below.
+SIZING = (READS, WRITES, CAPACITY, DATA, DEGRADED)
 #: Layers of one file system of a service, of which several can share the need.
 OF_ONE_FILE_SYSTEM = (READS, WRITES, READS_AND_WRITES, REQUESTS, OPENS, OPENS_SHOWN, CREATES, CAPACITY)

@@ -94,10 +94,10 @@ FOLLOWS = {
 OF_RAW = {"unit_raw_bytes": "unit_raw_of_drives", "unit_usable_bytes": "unit_usable_of_raw"}
 #: rate or capacity of a unit -> what its drives bound it by, where nothing is published of the unit
 BOUNDS = {
-    "unit_usable_bytes": "unit_usable_bound",
-    "unit_read_bandwidth": "unit_read_bound",
-    "unit_write_bandwidth": "unit_write_bound",
-    "unit_io_per_second": "unit_requests_bound",
+    "unit_usable_bytes": ("unit_usable_bound", "unit_usable_of_largest_drives"),
+    "unit_read_bandwidth": ("unit_read_bound",),
+    "unit_write_bandwidth": ("unit_write_bound",),
+    "unit_io_per_second": ("unit_requests_bound",),
 }
 #: Fields that an appliance shares with the software it runs.
 SHARED = ("client_read_bandwidth", "client_write_bandwidth", "nic_efficiency", "request_latency", "reference_io_bytes")
@@ -204,11 +204,11 @@ def _bound(known: Quantities, need: Need) -> None:
         known.choose_first(name, formula)
     # Drives of which no rate at random is known read at random no faster than in sequence.
     known.choose_first("unit_drive_random_bandwidth", "unit_drive_read_bandwidth")
-    for name, formula in BOUNDS.items():
+    for name, formulas in BOUNDS.items():
         if name == "unit_io_per_second" and not reads_at_random(known, need):
             continue
         if known.find(name) is None:
-            known.choose_first(name, formula)
+            known.choose_first(name, *formulas)
 
 
 def reads_at_random(known: Quantities, need: Need) -> bool:

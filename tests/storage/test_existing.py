@@ -260,3 +260,11 @@ def test_a_result_that_was_changed_is_refused_in_one_line(run, tmp_path, change,
         ingest.fit(read_bandwidth="1 GB/s", storage=str(path))
     assert "\n" not in str(refused.value)
     assert run("fit", "--read-bandwidth", "1 GB/s", "--storage", path).code != 0
+
+
+def test_storage_added_for_bandwidth_beside_storage_that_holds_the_data_is_not_known_to_fit(site):
+    found = ingest.fit(site("  existing: [{system: ddn-ai400x2, units: 100}]\n"), storage="lustre", read_bandwidth="12 TB/s")
+    (lustre,) = found.systems
+    assert next(one.missing for one in found.stock if one.name == "required_usable_bytes") == 0
+    assert (lustre.fits, layer(lustre, "capacity").holds) == (None, None)
+    assert "capacity" in found.unmet

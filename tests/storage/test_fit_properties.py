@@ -1,5 +1,7 @@
 """What must hold of every system of the catalog: more of it is never worse, less known of it never better."""
 
+import math
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 import ingest
 from ingest.catalog.store import Catalog
 from ingest.sizing.job import job_of
-from ingest.storage.fit import COMPARED, Terms, _best, _entries
+from ingest.storage.fit import COMPARED, Terms, _best, _entries, rank
 from ingest.storage.fit_options import need_of
 from ingest.storage.fit_result import VERDICTS
 from ingest.storage.need import from_numbers
@@ -186,3 +188,37 @@ def _leaves(step):
     if not step.inputs:
         return {step.name}
     return {name for inner in step.inputs for name in _leaves(inner)}
+
+
+#: facts that go together -> the fields of an entry
+TOGETHER = {
+    "capacity": ("usable_bytes", "raw_bytes", "usable_fraction", "drive_bytes", "drive_choices", "usable_by_drive"),
+    "capacity and drives": (
+        "usable_bytes", "raw_bytes", "usable_fraction", "drive_bytes", "drive_choices", "usable_by_drive", "drives", "drive",
+    ),
+    "usable share": ("usable_bytes", "usable_fraction", "usable_by_drive"),
+    "reads": ("read_bandwidth",),
+    "writes": ("write_bandwidth",),
+    "failure domains": ("failure_domains",),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("gone", TOGETHER)
+@pytest.mark.parametrize("name", ["ddn-ai400x2", "ibm-ess3500", "hpe-k3000", "wekapod-prime"])
+@pytest.mark.parametrize("capacity", [1e15, 37.8e15, 1e17, 1e20])
+def test_a_fact_removed_never_improves_the_rank(name, gone, capacity):
+    entry = SYSTEMS[name]
+    poorer = changed(entry, **{field: entry.shapes[field].default for field in TOGETHER[gone]})
+    written = {"read_bandwidth": 1e11, "write_bandwidth": 1e10, "capacity": capacity}
+    before, after = judged(entry, written), judged(poorer, written)
+    # Headroom aside: without its own share of raw capacity a system has that of its protection.
+    assert before.fits is False or rank(before)[:2] <= rank(after)[:2]
+    assert gone != "capacity and drives" or (after.verdict, after.question[:15]) == ("not known", "Usable capacity")
+
+
+def test_drives_of_an_unknown_size_bound_a_unit_by_the_largest_of_the_catalogs():
+    name = "ddn-ai400x3"
+    found = judged(SYSTEMS[name], {"read_bandwidth": 1e11, "capacity": 37.8e15})
+    # 24 drives of 245.76 TB, 15 % free, half an appliance spare
+    assert found.results["units_required"].value == math.ceil(37.8e15 / (24 * 245.76e12 * 0.85) + 0.5)
+    assert (found.verdict, found.usable.at_most, found.question[:15]) == ("not known", True, "Usable capacity")

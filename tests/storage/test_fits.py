@@ -15,7 +15,7 @@ from ingest.errors import CatalogError, IngestError, UsageError
 from ingest.sizing.job import job_of
 from ingest.storage.fit import COMPARED, Terms, fit_need
 from ingest.storage.fit_options import need_of
-from ingest.storage.fit_result import RESULTS, VERDICTS
+from ingest.storage.fit_result import OPEN, RESULTS, SO_FAR, UNKNOWN, VERDICTS
 from ingest.storage.need import from_numbers
 
 CATALOG = Catalog()
@@ -554,10 +554,9 @@ def test_a_system_of_the_users_own_is_judged(write_entry):
 def test_the_table_compares_all_systems_the_best_first(command):
     code, out, _ = command("--model", "cosmoflow", "--gpu", "h100-sxm", "--nodes", "16")
     assert code == 0
-    titles = re.findall(
-        r"^(Fits as far as known|Fits|Barely fits|What nobody has published|Does not fit)\b[^(]* \((\d+)\)$", out, re.MULTILINE
-    )
-    names = ["Fits", "Barely fits", "Fits as far as known", "What nobody has published", "Does not fit"]
+    names = ["Fits", "Barely fits", "Fits as far as known", "Beyond any published installation"]
+    names += ["Fits as far as known, number of units open", "What nobody has published: ask these", "Does not fit"]
+    titles = [match for match in re.findall(r"^(\S[^(]*) \((\d+)\)$", out, re.MULTILINE) if match[0] in names]
     shown = [name for name, _ in titles]
     assert shown == [name for name in names if name in shown]
     assert len(shown) >= 4
@@ -575,9 +574,14 @@ def test_only_what_one_can_buy_rent_or_run_is_ranked():
 
 def test_within_a_verdict_what_is_known_of_comes_first():
     systems = ingest.fit(model="cosmoflow", gpu="h100-sxm", nodes=16, capacity="1 PB").systems
-    assert [found.verdict for found in systems] == sorted((found.verdict for found in systems), key=VERDICTS.index)
-    open_ones = [(-found.share_known, -(found.headroom or 0)) for found in systems if found.fits is None and found.headroom]
-    assert [share for share, _ in open_ones] == sorted(share for share, _ in open_ones)
+    assert [found.standing for found in systems] == sorted(found.standing for found in systems)
+    open_ones = [(found.standing, -found.share_known) for found in systems if found.fits is None]
+    assert open_ones == sorted(open_ones)
+    assert {found.standing for found in systems if found.fits is None} >= {
+        VERDICTS.index(SO_FAR),
+        OPEN,
+        VERDICTS.index(UNKNOWN),
+    }
     misfits = [found.headroom for found in systems if found.fits is False and found.headroom is not None]
     assert misfits == sorted(misfits, reverse=True)
 
@@ -793,3 +797,16 @@ def test_options_that_change_nothing_are_said_to():
 def test_a_system_is_no_client():
     with pytest.raises(UsageError, match="--client: ddn-ai400x2t is of the class system, expected a client"):
         ingest.fit(read_bandwidth="10 GB/s", nodes=4, storage="ceph", client="ddn-ai400x2t")
+
+
+def test_data_of_a_model_need_a_known_capacity_and_a_bandwidth_alone_says_that_none_was_asked(command):
+    found = ingest.fit(model="cosmoflow", gpu="v100-sxm2", nodes=1, gpus_per_node=8, storage="lustre").systems[0]
+    assert (found.fits, found.usable.needed, layer(found, "capacity").holds) == (None, True, None)
+    _, out, _ = command("--read-bandwidth", "100 GB/s", "--storage", "lustre")
+    assert re.search(r"lustre +\d+ × OSS +not asked", out)
+
+
+def test_what_takes_more_units_than_anybody_has_does_not_head_as_a_fit(command):
+    _, out, _ = command("--read-bandwidth", "1e30 GB/s", "--storage", "ddn-ai400x2")
+    assert "Beyond any published installation (1)" in out
+    assert "as far as known" not in out

@@ -3,6 +3,9 @@
 import pytest
 
 import ingest
+from ingest.catalog.store import shipped_folder
+from ingest.errors import CatalogError
+from ingest.sizing.catalog_commands import check
 from ingest.storage import data_path
 from ingest.storage.data_path import LayerVerdict, bottleneck, verdict
 from ingest.storage.layers import NIC, READS, WRITES
@@ -74,3 +77,46 @@ def test_metadata_servers_are_counted_for_the_files_that_one_of_them_holds():
     (found,) = ingest.fit(capacity="10 TB", files="10e9", storage="lustre").systems
     assert [one.holds for one in found.layers if one.layer.name == "metadata servers"] == [True]
     assert "files" not in [one.layer.name for one in found.layers]
+
+
+def overlay(folder, name, *changes):
+    """A folder with an entry of the catalog, changed line by line: (start of the line, what replaces it)."""
+    lines = (shipped_folder() / f"storage/{name}.yaml").read_text(encoding="utf-8").splitlines()
+    for start, text in changes:
+        assert any(line.startswith(start) for line in lines), start
+        lines = [text if line.startswith(start) else line for line in lines]
+    (folder / "storage").mkdir(exist_ok=True)
+    (folder / f"storage/{name}.yaml").write_text("\n".join(filter(None, lines)) + "\n", encoding="utf-8")
+    return [folder]
+
+
+def in_tb(key, amount):
+    return f"{key}: {{value: {amount}, unit: TB, source: ddn-config, grade: vendor}}"
+
+
+@pytest.mark.parametrize(
+    ("without", "key", "amount", "expected"),
+    [
+        ("", "usable_bytes", 368.64, ""),
+        ("", "usable_bytes", 368.65, "usable_bytes: found 368.65 TB, expected at most the raw capacity, 368.64 TB"),
+        ("raw_bytes", "usable_bytes", 368.64, ""),
+        ("raw_bytes", "usable_bytes", 368.65, "usable_bytes: found 368.65 TB, expected at most the raw capacity, 368.64 TB"),
+        ("", "  tb-7-68", 184.33, "usable_by_drive.tb-7-68: found 184.33 TB, expected at most the raw capacity, 184.32 TB"),
+    ],
+)
+def test_no_unit_holds_more_than_its_drives(tmp_path, without, key, amount, expected):
+    changes = [(key, in_tb(key, amount))]
+    if key.startswith(" "):
+        sizes = [
+            ("drive_choices", f"drive_choices:\n{in_tb(key, 7.68)}"),
+            ("usable_by_drive", "usable_by_drive:\n" + changes[0][1]),
+        ]
+        changes = [("  tb-", ""), *sizes]
+    folders = overlay(tmp_path, "ddn-ai400x2", *changes, *([(without, "")] if without else []))
+    asked = {"storage": "ddn-ai400x2", "capacity": "10 PB", "catalogs": folders}
+    if not expected:
+        assert ingest.fit(**asked).systems[0].results["units_raw_bytes"].value > 10e15
+        return
+    with pytest.raises(CatalogError, match=expected):
+        ingest.fit(**asked)
+    assert [expected in problem for problem in check(tmp_path).problems] == [True]

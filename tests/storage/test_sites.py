@@ -227,8 +227,8 @@ def test_the_table_shows_what_is_known_marked_where_it_is_recalled(path):
         if one.entry.id not in rows:
             continue
         for text, figure in zip(rows[one.entry.id][1:], (one.usable, one.reads, one.writes), strict=True):
-            assert (text == "unknown") is (figure.value is None)
-            assert ("*" in text, "≤" in text) == (figure.recalled, figure.at_most)
+            assert (text == "unknown") is (figure.value is None), one.entry.id
+            assert ("*" in text, "≤" in text) == (figure.recalled, figure.at_most), (one.entry.id, text)
         # What is not known is never the reason for a rank among those that fit.
         assert one.fits is not True or one.usable.value is not None
     assert "1 down" in "\n".join(lines)
@@ -276,3 +276,9 @@ def test_where_opens_are_the_only_unknown_the_question_names_them(path):
     (known,) = ingest.fit(HPC, storage="ddn-ai400x2", set={"unit_files_max": 1e12}).systems
     assert known.not_known == ("metadata, opens",)
     assert known.question == "File opens per second: 77,300 files/s needed."
+
+
+@pytest.mark.parametrize(("asked", "node"), [("5 GB/s", 5e9), ("11.1 GB/s", 11.1e9), ("11.3 GB/s", 11.2e9)])
+def test_no_node_needs_more_than_the_reads_asked(asked, node):
+    found = ingest.fit(HPC, read_bandwidth=asked, storage="ddn-ai400x2")
+    assert found.needed["node_read_bandwidth_needed"].value == pytest.approx(node)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ingest.engine.registry import unit_of
 from ingest.reports.labels import capitalised, plain
 from ingest.reports.page import Page, Section, assumptions_section, page_of, sources_section
-from ingest.storage.fit_result import MISFIT, SO_FAR, UNKNOWN, VERDICTS
+from ingest.storage.fit_result import BEYOND, MISFIT, OPEN, SO_FAR, UNKNOWN, VERDICTS
 from ingest.units import display
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ HOLDS = {True: "yes", None: "unknown", False: "NO"}
 MOST_IN_FULL = 4
 #: Systems of one verdict that are shown as rows unless details are asked for, and of which the question is written out.
 MOST_ROWS, MOST_ASKED = 15, 5
+#: place of a verdict -> rows shown unless details are asked for, where they are many and say little of each
+MOST_OF = {VERDICTS.index(SO_FAR): MOST_ROWS, VERDICTS.index(BEYOND): 4, OPEN: 4}
 COLUMNS = ("#", "system", "units", "usable", "reads", "writes", "with", "decides", "1 down", "per month", "ask")
 #: of these columns, those that a narrow terminal shows below each row
 FOLDED = ("with", "decides", "1 down", "per month", "ask")
@@ -31,6 +33,7 @@ MANY = 20
 #: Shares below this one are shown as such.
 LEAST_SHARE = 1e-4
 TITLES = {SO_FAR: "Fits as far as known", UNKNOWN: "What nobody has published: ask these"}
+UNITS_OPEN = "Fits as far as known, number of units open"
 RECALLED = "* recalled or from vendor material, not verified"
 
 
@@ -73,29 +76,30 @@ def _by_verdict(found: Fits, in_full: bool) -> Iterator[Section]:
     shown = {one.entry.id: (ranks.get(one.entry.id, "–"), *_row(one)) for one in found.systems}
     used = [number for number, name in enumerate(COLUMNS) if name not in FOLDED or any(row[number] for row in shown.values())]
     columns = tuple(COLUMNS[number] for number in used)
-    for verdict in VERDICTS:
-        alike = [one for one in found.systems if one.verdict == verdict]
-        if not alike:
-            continue
-        title = f"{TITLES.get(verdict, capitalised(verdict))} ({len(alike)})"
+    for standing in sorted({one.standing for one in found.systems}):
+        alike = [one for one in found.systems if one.standing == standing]
+        verdict = alike[0].verdict
+        called = UNITS_OPEN if standing == OPEN else TITLES.get(verdict, capitalised(verdict))
+        title = f"{called} ({len(alike)})"
         if verdict == UNKNOWN:
             yield Section(title, lines=_questions(alike, in_full))
             continue
         ranked = [one for one in alike if not one.ruled_out]
-        most = len(ranked) if in_full or verdict != SO_FAR else MOST_ROWS
+        most = len(ranked) if in_full else MOST_OF.get(standing, len(ranked))
         rows = [shown[one.entry.id] for one in ranked[:most]]
         table = tuple(tuple(row[number] for number in used) for row in rows)
         yield Section(title, columns, table, folded=sum(name in FOLDED for name in columns))
         if any("*" in cell for row in rows for cell in row):
             yield Section("", lines=(RECALLED,))
         if verdict == SO_FAR:
-            asked = alike if in_full else alike[:MOST_ASKED]
-            yield Section("The one question to ask", lines=tuple(f"{one.entry.id}: {one.question}" for one in asked))
+            asked = alike if in_full else alike[: min(most, MOST_ASKED)]
+            if standing != OPEN:
+                yield Section("The one question to ask", lines=tuple(f"{one.entry.id}: {one.question}" for one in asked))
             yield Section(
                 f"{len(ranked[most:])} more, by the question to ask (rows with -v)", lines=_questions(ranked[most:], False)
             )
         ruled_out = (f"{one.entry.id}: {one.ruled_out}" for one in alike if one.ruled_out)
-        yield Section("", lines=(*_sized_apart(alike), *ruled_out))
+        yield Section("", lines=(*_sized_apart(alike if verdict == MISFIT else alike[most:]), *ruled_out))
 
 
 def _sized_apart(alike: Sequence[Fit]) -> Iterator[str]:
@@ -134,7 +138,8 @@ def _asked(one: Fit) -> str:
 def _row(one: Fit) -> tuple[str, ...]:
     decided = one.decided.partition(":")[0].removesuffix(" decides").removesuffix(" decide") or one.bottleneck
     cost = "" if one.cost is None else f"{one.cost:,.0f} {one.currency}"
-    figures = (_figure(one.usable), _figure(one.reads), _figure(one.writes))
+    usable = "not asked" if one.usable.value is None and not one.usable.needed else _figure(one.usable)
+    figures = (usable, _figure(one.reads), _figure(one.writes))
     return (one.entry.id, _units(one), *figures, one.label, _failing(one) or decided, _one_down(one), cost, _asked(one))
 
 
