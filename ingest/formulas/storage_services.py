@@ -115,7 +115,6 @@ def file_systems_required(shortfall_factor: Num) -> Num:
 
 
 # What a need takes of one tier
-input_quantity("tier_capacity_of_data", "B", "Capacity in whole steps that holds the data.", above=False)
 input_quantity("tier_capacity_max", "B", "Largest capacity that one file system or volume of a tier can have.")
 input_quantity("tier_write_bandwidth_max", "B/s", "Write throughput that one file system or volume can reach.")
 input_quantity("tier_bandwidth_step", "B/s", "Step in which throughput is bought, whatever the capacity.")
@@ -195,16 +194,6 @@ def service_capacity(service_bytes_needed: Num, tier_capacity_min: Num, tier_cap
         tier_capacity_min
         + ceil(maximum(service_bytes_needed - tier_capacity_min, 0) / tier_capacity_step - 1e-12) * tier_capacity_step
     )
-
-
-@formula(unit="B", source="definition")
-def service_capacity_of_data(tier_bytes_for_data: Num, tier_capacity_step: Num) -> Num:
-    """Capacity in whole steps that holds the data, whatever its throughput and the smallest size on sale.
-
-    >>> service_capacity_of_data(100, 16)
-    112
-    """
-    return ceil(tier_bytes_for_data / tier_capacity_step - 1e-12) * tier_capacity_step
 
 
 @formula(unit="B", source="definition")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from ingest.errors import CatalogError, UsageError, brief, expected_one_of
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.job import job_of
 from ingest.storage import data_path, layers
-from ingest.storage.data_path import ROUNDING, LayerVerdict, layers_of, shown_only
+from ingest.storage.data_path import LayerVerdict, layers_of, shown_only
 from ingest.storage.existing import answer_alone, measured_entry, stock_of, without
 from ingest.storage.fit_options import need_of
 from ingest.storage.fit_result import RESULTS, Fit, Fits
@@ -159,24 +160,37 @@ def _best(entry: Storage, need: Need, terms: Terms, catalog: Catalog) -> Fit:
     if len(tried) == 1:
         return tried[0]
     if entry.tiers:
-        best = min(tried, key=_expense)
         rows = tuple(one.tier_row for one in tried if one.fits is not False)
-        return replace(best, tiers=rows)
+        return replace(_chosen_tier(tried), tiers=rows)
     return min(tried, key=_size)
 
 
-def _expense(one: Fit) -> tuple[bool | float, ...]:
-    """Order of the tiers of a service: the cheapest where prices are known, else the lowest that suffices for the data.
+#: Share by which the capacity of a lower tier may exceed the least that any tier takes: it costs less for each byte.
+MORE_OF_A_LOWER_TIER = 0.25
 
-    Where capacity is bought for bandwidth, the tier with the least capacity comes first; of misfits the nearest.
+
+def _chosen_tier(tried: Sequence[Fit]) -> Fit:
+    """The tier of a service: of those that miss the fewest ceilings and leave the fewest unknown the cheapest by the prices.
+
+    Without prices it is the lowest whose capacity is at most a quarter above the least that any of them takes.
     """
-    if one.fits is False:
-        return (True, -(one.headroom if one.headroom is not None else float("-inf")))
-    known = one.answer.known
-    capacity = known.value("tier_capacity")
-    # Sizes on sale are rounded to bytes, each on its own.
-    bought = capacity > known.value("tier_capacity_of_data") * (1 + ROUNDING)
-    return (False, one.cost is None, one.cost or 0, bought, capacity if bought else 0)
+    reached = min((_missed(one), len(one.not_known)) for one in tried)
+    left = [one for one in tried if (_missed(one), len(one.not_known)) == reached]
+    priced = [one for one in left if one.cost is not None]
+    if priced:
+        return min(priced, key=lambda one: one.cost or 0)
+    most = min(map(_rented, left)) * (1 + MORE_OF_A_LOWER_TIER)
+    return next(one for one in left if _rented(one) <= most)
+
+
+def _missed(one: Fit) -> int:
+    return sum(layer.holds is False for layer in one.layers)
+
+
+def _rented(one: Fit) -> float:
+    """The capacity that a tier takes."""
+    found = one.answer.known.find("tier_capacity")
+    return math.inf if found is None else float(found.value)
 
 
 def _size(one: Fit) -> tuple[bool, float, float]:

@@ -172,4 +172,3 @@ def provision(known: Quantities, tier: Tier) -> None:
             known.give_default(part, Input(0, grade="zero", note="does not decide the capacity"))
     for name, formulas in OFFERS.items():
         known.choose_first(name, *formulas)
-    known.choose("tier_capacity_of_data", "service_capacity_of_data")

@@ -12,6 +12,7 @@ from ingest.catalog.records import Storage
 from ingest.catalog.store import Catalog
 from ingest.errors import IngestError
 from ingest.sizing.job import job_of
+from ingest.storage import fit
 from ingest.storage.fit import Terms, fit_need
 from ingest.storage.fit_options import need_of
 from ingest.storage.need import from_numbers
@@ -79,16 +80,12 @@ def suffices(tier, size, need):
 
 def by_brute_force(entry, need):
     """Tier and size by the rule of the guide, from all sizes on sale."""
-    found = []
-    for order, name in enumerate(in_order(entry.tiers)):
-        tier = entry.tiers[name]
-        step = tier.capacity_step.value
-        of_data = math.ceil(need["capacity"] / FILL / step - 1e-12) * step
-        size = next((size for size in sizes_of(tier) if suffices(tier, size, need)), None)
+    found = {}
+    for name in in_order(entry.tiers):
+        size = next((size for size in sizes_of(entry.tiers[name]) if suffices(entry.tiers[name], size, need)), None)
         if size is not None:
-            bought = size > of_data * (1 + 1e-12)
-            found.append(((bought, size if bought else 0, order), name, size))
-    return min(found)[1:] if found else None
+            found[name] = size
+    return next(((name, size) for name, size in found.items() if size <= 1.25 * min(found.values())), None)
 
 
 def asked_of(name, need, **terms):
@@ -130,6 +127,23 @@ def test_the_choice_is_that_of_brute_force_at_the_sizes_on_sale(name, beside):
                 assert found.fits is False
             else:
                 assert (found.label, found.fits is not False) == (best[0], True), (size, need)
+
+
+@pytest.mark.parametrize(("name", "at_most"), [("google-managed-lustre", 20e12), ("azure-managed-lustre", 10e12)])
+def test_a_large_smallest_size_is_not_bought_for_little_data(name, at_most):
+    """A tier that is sold from 500 TB on is no answer to 1 TB."""
+    found = asked_of(name, {"read": 1e9, "write": 0.0, "capacity": 1e12})
+    assert found.results["tier_capacity"].value < at_most
+
+
+def test_a_lower_tier_may_take_a_quarter_more(monkeypatch):
+    need = {"read": 1e9, "write": 0.0, "capacity": 1e15}
+    rows = {row["tier"]: row["capacity"] for row in asked_of("google-managed-lustre", need).tiers}
+    least, lowest = min(rows.values()), next(iter(rows))
+    assert rows[lowest] > least
+    for share, expected in ((rows[lowest] / least - 1 + 1e-9, lowest), (rows[lowest] / least - 1 - 1e-9, None)):
+        monkeypatch.setattr(fit, "MORE_OF_A_LOWER_TIER", share)
+        assert (asked_of("google-managed-lustre", need).label == expected) == (expected is not None)
 
 
 def test_there_are_services_to_choose_from():
