@@ -147,7 +147,7 @@ class InPlace(NamedTuple):
     capacity: float = 0
 
 
-def _item(item: Any, place: str, catalog: Catalog) -> InPlace:
+def _item(item: Any, place: str, folder: Path, catalog: Catalog) -> InPlace:
     """An item of `storage.existing`.
 
     Raises:
@@ -164,7 +164,7 @@ def _item(item: Any, place: str, catalog: Catalog) -> InPlace:
         raise IngestError(f"{place}: found {found}, expected `system`, {KEYS['system']}, or `measured`, {KEYS['measured']}")
     if "measured" in item:
         _only(item, ("measured",), place, "a measured path")
-        return InPlace(measured_entry(str(item["measured"])))
+        return InPlace(measured_entry(folder / str(item["measured"])))
     entry = with_technology(_entry(str(item["system"]), place, catalog), catalog)
     if entry.tiers:
         _only(item, ("system", "tier", "capacity"), place, f"{entry.id}, a service")
@@ -224,7 +224,7 @@ def stock_of(need: Need, catalog: Catalog) -> tuple[Stock, ...]:
     """What the storage in place delivers of each need; empty where the site lists none."""
     if not need.existing:
         return ()
-    items = [_item(item, place, catalog) for place, item in need.existing]
+    items = [_item(one.item, one.place, one.folder, catalog) for one in need.existing]
     held = [_delivered(need, one, catalog) for one in items]
     needs = known_of(System(NOTHING), need)
     return tuple(_stock(name, needs.value(name), held) for name in REQUIRABLE if need.requires(name))

@@ -149,7 +149,8 @@ def _in_place(plan: str | Path | Plan) -> tuple[dict[str, Input], tuple[Listed, 
         return {}, ()
     fabric = {f"fabric_{key}": item for key, item in plan.site.section("fabric").items()}
     listed = enumerate(plan.site.section("storage").get("existing", ()))
-    return fabric, tuple(Listed(plan.site.place(("storage", "existing", str(number))), item) for number, item in listed)
+    folder = plan.site.path.parent if plan.site.path is not None else Path()
+    return fabric, tuple(Listed(plan.site.place(("storage", "existing", str(number))), item, folder) for number, item in listed)
 
 
 def _names_job(question: Job) -> bool:

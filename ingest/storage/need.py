@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ingest.engine.messages import Message
@@ -40,10 +41,11 @@ PLAIN = {
 
 
 class Listed(NamedTuple):
-    """An item of `storage.existing` as it is written, and its place for messages."""
+    """An item of `storage.existing` as it is written, its place for messages, and the folder of the site file."""
 
     place: str
     item: Any
+    folder: Path = Path()
 
 
 @dataclass(frozen=True)

@@ -95,6 +95,7 @@ def test_a_measured_path_is_storage_in_place_and_a_system(site, tmp_path):
     result = tmp_path / "result.json"
     result.write_text(json.dumps(MEASURED))
     found = ingest.fit(site(f"  existing: [{{measured: {result}}}]\n"), storage="ddn-ai400x2t")
+    assert ingest.fit(site("  existing: [{measured: result.json}]\n"), storage="ddn-ai400x2t").stock == found.stock
     lines = {one.id: one for one in found.lines}
     assert (lines["R-READ-03"].have, lines["R-READ-03"].at_least) == (12e9, True)
     assert lines["R-CAP-01"].missing == 0
