@@ -174,8 +174,8 @@ def _chosen_tier(tried: Sequence[Fit]) -> Fit:
 
     Without prices it is the lowest whose capacity is at most a quarter above the least that any of them takes.
     """
-    reached = min((_missed(one), len(one.not_known)) for one in tried)
-    left = [one for one in tried if (_missed(one), len(one.not_known)) == reached]
+    reached = min(map(_shortfall, tried))
+    left = [one for one in tried if _shortfall(one) == reached]
     priced = [one for one in left if one.cost is not None]
     if priced:
         return min(priced, key=lambda one: one.cost or 0)
@@ -183,8 +183,9 @@ def _chosen_tier(tried: Sequence[Fit]) -> Fit:
     return next(one for one in left if _rented(one) <= most)
 
 
-def _missed(one: Fit) -> int:
-    return sum(layer.holds is False for layer in one.layers)
+def _shortfall(one: Fit) -> tuple[int, int, int]:
+    """Ceilings that are missed, file systems that would share the need, and ceilings that are unknown."""
+    return sum(layer.holds is False for layer in one.layers), one.file_systems, len(one.not_known)
 
 
 def _rented(one: Fit) -> float:
