@@ -99,8 +99,13 @@ def _missing(need: float, have: float) -> float:
 # A measured path
 
 
-def measured_entry(path: str | Path) -> Storage:
+def measured_entry(path: str | Path, io_bytes: float | None = None) -> Storage:
     """The result of `measure-storage` as a client whose ceilings were measured.
+
+    Args:
+        path: of the result, as JSON.
+        io_bytes: size of the requests of the need; smaller ones are judged by the points of a sweep that were measured
+            with requests of at most that size.
 
     Raises:
         IngestError: another file.
@@ -117,13 +122,27 @@ def measured_entry(path: str | Path) -> Storage:
     if not isinstance(measured, dict):
         raise IngestError(f"{path}: inputs: path: found {brief(measured)}, expected keys and values")
     where = f"measure-storage of {one_line(str(measured.get('value', '')))}"
-    fields: dict[str, Any] = {"reference_io_bytes": _measured(path, "io_size", inputs.get("io_size"), "B", where)}
+    size = _measured(path, "io_size", inputs.get("io_size"), "B", where)
+    if io_bytes is not None and io_bytes < size.value and (point := _point(data.get("points"), io_bytes)) is not None:
+        size = size._replace(value=point["io_size"])
+        rates = {name: {"value": point[name], "unit": "B/s"} for name in ("read_bandwidth", "write_bandwidth") if name in point}
+        results = {**results, **rates}
+    fields: dict[str, Any] = {"reference_io_bytes": size}
     for result, names in FROM_MEASUREMENT.items():
         if result in results:
             unit = Storage.shapes[names[0]].unit
             fields |= dict.fromkeys(names, _measured(path, result, results[result], unit, where))
     name = f"measured path of {Path(path).name}, one machine"
     return Storage(Path(path).stem, Path(path), name=name, family="client", scaling_unit="client", fixed=MEASURED, **fields)
+
+
+def _point(points: Any, io_bytes: float) -> Mapping[str, Any] | None:
+    """The knee, or the fastest point, of a sweep with the largest requests up to a size; None where there is none."""
+    listed = [one for one in points if isinstance(one, Mapping)] if isinstance(points, list) else []
+    sizes = [size for one in listed if isinstance(size := one.get("io_size"), int) and 0 < size <= io_bytes]
+    found = [one for one in listed if sizes and one.get("io_size") == max(sizes)]
+    known = [one for one in found if isinstance(one.get("read_bandwidth"), (int, float))]
+    return max(known, key=lambda one: (bool(one.get("knee")), one["read_bandwidth"]), default=None)
 
 
 def _measured(path: str | Path, name: str, item: Any, unit: str, where: str) -> Value:

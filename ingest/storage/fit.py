@@ -95,7 +95,8 @@ def fit_need(need: Need, storage: Sequence[str], catalog: Catalog, terms: Terms 
     if not any(need.requires(name) for name in REQUIRABLE):
         raise UsageError("no need is given, expected --model and --gpu, --read-bandwidth, --capacity or a plan")
     stock = stock_of(need, catalog)
-    entries = _entries(storage, catalog, terms.sites)
+    requests = need.given.get("io_bytes")
+    entries = _entries(storage, catalog, terms.sites, requests.value if requests is not None else None)
     if stock and not any(one.missing for one in stock):
         return Fits(need, (), catalog, ALL in storage, stock)
     wanted = without(need, stock)
@@ -122,18 +123,18 @@ def rank(one: Fit) -> tuple[Any, ...]:
     return (one.standing, *known, one.headroom is None, -(one.headroom or 0), one.entry.id)
 
 
-def _entries(storage: Sequence[str], catalog: Catalog, sites: bool) -> list[Storage]:
+def _entries(storage: Sequence[str], catalog: Catalog, sites: bool, io_bytes: float | None) -> list[Storage]:
     """The systems to compare."""
-    named = {entry.id: entry for entry in (_storage_entry(name, catalog) for name in storage if name != ALL)}
+    named = {entry.id: entry for entry in (_storage_entry(name, catalog, io_bytes) for name in storage if name != ALL)}
     if ALL in storage:
         classes = (*COMPARED, *(("site",) if sites else ()))
         named |= {entry.id: with_technology(entry, catalog) for entry in catalog.all(Storage) if entry.family in classes}
     return list(named.values())
 
 
-def _storage_entry(name: str, catalog: Catalog) -> Storage:
+def _storage_entry(name: str, catalog: Catalog, io_bytes: float | None) -> Storage:
     """An entry of a class that has ceilings, or the result of `measure-storage`."""
-    found = measured_entry(name) if str(name).endswith(".json") else catalog.get(Storage, name)
+    found = measured_entry(name, io_bytes) if str(name).endswith(".json") else catalog.get(Storage, name)
     if found.family not in STORAGE_CLASSES:
         raise CatalogError(f"{found.path}: family: found '{found.family}', {expected_one_of(found.family, STORAGE_CLASSES)}")
     return with_technology(found, catalog)

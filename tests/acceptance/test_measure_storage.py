@@ -16,6 +16,7 @@ from ingest.acceptance.test_spec import Observed
 from ingest.errors import IngestError, UsageError
 from ingest.reports.page import as_text
 from ingest.reports.pages.acceptance import measured_page
+from ingest.storage.existing import measured_entry
 
 needs_fio = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 SHORT = {"size": "8 MiB", "runtime": "1 s", "threads": 2}
@@ -131,6 +132,18 @@ def test_a_sweep_is_a_picture_and_its_result_an_entry(run, monkeypatch, swept, t
     client = next(one for one in found.layers if one.layer.name == "protocol client")
     assert client.ceiling == pytest.approx(swept.read.rate)
     assert client.holds is True
+
+
+@needs_fio
+@pytest.mark.parametrize(("requests", "measured"), [(4095, 2**20), (4096, 4096), (2**20 - 1, 4096), (2**20, 2**20)])
+def test_small_requests_are_judged_by_the_points_of_at_most_their_size(run, monkeypatch, swept, tmp_path, requests, measured):
+    monkeypatch.setattr("ingest.cli.measure_storage.measure_storage", lambda *_, **__: swept)
+    written = tmp_path / "result.json"
+    assert run("measure-storage", ".", "-o", written).code == 0
+    entry = measured_entry(written, requests)
+    assert entry.reference_io_bytes.value == measured
+    fastest = max(row["read_bandwidth"] for row in swept.rows if row["io_size"] == measured)
+    assert entry.read_bandwidth.value <= fastest * (1 + 1e-9)
 
 
 def points(**rates):

@@ -16,7 +16,7 @@ from ingest.storage.need import from_numbers
 from ingest.storage.system_quantities import changed
 
 CATALOG = Catalog()
-SYSTEMS = {entry.id: entry for entry in _entries(["all"], CATALOG, sites=False)}
+SYSTEMS = {entry.id: entry for entry in _entries(["all"], CATALOG, sites=False, io_bytes=None)}
 #: facts of an entry that carry a ceiling
 FACTS = (
     "read_bandwidth", "write_bandwidth", "client_read_bandwidth", "client_write_bandwidth", "nic_efficiency", "io_per_second",
