@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from ingest.units import as_printed, request_size, stated
 
 PRIORITIES = ("mandatory", "target", "information")
+#: The priority of lines that describe the workload and are not required.
+INFORMATION = PRIORITIES[-1]
 #: the themes of a tender, in order, with their titles; each requirement and each term belongs to one
 THEMES: Mapping[str, str] = {
     "reading": "Reading of training data",
@@ -30,6 +32,37 @@ THEMES: Mapping[str, str] = {
     "support": "Support, spares and training",
     "commercial": "Delivery, acceptance, prices and remedies",
 }
+
+
+class StatedLine(Protocol):
+    """What a line says, wherever it is read from."""
+
+    @property
+    def id(self) -> str:
+        """Of the requirement."""
+
+    @property
+    def priority(self) -> str:
+        """One of `PRIORITIES`."""
+
+    @property
+    def statement(self) -> str:
+        """Its sentence."""
+
+
+Line = TypeVar("Line", bound=StatedLine)
+
+
+def lines_for_vendors(lines: Sequence[Line]) -> tuple[Line, ...]:
+    """The lines that bind a vendor, and the information that one of them names by its id.
+
+    Other information would show a vendor how far the requirements exceed what the workload needs.
+
+    Args:
+        lines: all lines of a plan.
+    """
+    named = " ".join(one.statement for one in lines if one.priority != INFORMATION)
+    return tuple(one for one in lines if one.priority != INFORMATION or one.id in named)
 
 
 def least_accepted(value: float, unit: str) -> float:

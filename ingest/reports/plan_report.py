@@ -228,7 +228,7 @@ class ReportWriter:
 
     def csv(self) -> bytes:
         """The requirement lines as CSV."""
-        rows = vendor_wording(self.plan) if self.for_vendor else requirement_wording(self.plan)
+        rows = vendor_wording(self.plan) if self.for_vendor else requirement_wording(self.plan.requirements)
         return (as_csv(all_visible(Page("", (), rows))) + "\n").encode()
 
     @cached_property

@@ -8,8 +8,9 @@ from typing import Any
 
 from ingest.engine.registry import solve
 from ingest.errors import IngestError, UsageError, brief, expected_one_of
+from ingest.requirement import INFORMATION
 from ingest.rfp import response_form as form
-from ingest.rfp.requirement_lines import INFORMATION, MANDATORY, RequirementLine, in_base_units, is_value
+from ingest.rfp.requirement_lines import MANDATORY, RequirementLine, in_base_units, is_value
 from ingest.rfp.response_units import ResponseUnit, read_unit, units_offered
 from ingest.rfp.unit_slips import binary_note, slip_note
 from ingest.rfp.workbook_reader import SAME, Sheet, SheetLine, is_formula

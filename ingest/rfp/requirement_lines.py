@@ -9,7 +9,7 @@ from typing import Any, TypeGuard
 
 from ingest.errors import IngestError, UsageError, brief
 from ingest.files import read_json_object
-from ingest.requirement import PRIORITIES, least_accepted
+from ingest.requirement import INFORMATION, PRIORITIES, least_accepted, lines_for_vendors
 from ingest.rfp import response_form as form
 from ingest.rfp.response_units import ResponseUnit, read_unit
 from ingest.rfp.workbook_reader import Sheet
@@ -18,7 +18,7 @@ from ingest.version import newer
 
 #: A plan of a thousand jobs is a few megabytes; what is larger is something else.
 MOST_BYTES = 64 * 2**20
-MANDATORY, TARGET, INFORMATION = PRIORITIES
+MANDATORY, TARGET = PRIORITIES[:2]
 #: Digits of a number whose last ones are the noise of a change of unit.
 DIGITS = 15
 
@@ -136,7 +136,7 @@ def planned_lines(path: Path) -> list[RequirementLine]:
     lines, terms = data.get("requirements"), data.get("service") or []
     if not isinstance(lines, list) or not isinstance(terms, list) or not lines:
         raise IngestError(f"{path}: found no list 'requirements', expected the plan of one site, as `ingest plan` writes it")
-    found = [*_planned(path, lines, True), *_planned(path, terms, False)]
+    found = [*lines_for_vendors(list(_planned(path, lines, True))), *_planned(path, terms, False)]
     seen: set[str] = set()
     for one in found:
         if one.id in seen:

@@ -19,7 +19,7 @@ from ingest.engine.result import assumption, envelope, places_of, scenarios, sou
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity, UsageError, nearest
-from ingest.requirement import Requirement
+from ingest.requirement import Requirement, lines_for_vendors
 from ingest.site.document_facts import DocumentFacts
 from ingest.site.guidance import ClusterGuidance, guidance_rows
 from ingest.site.open_questions import OpenQuestion, open_questions
@@ -84,6 +84,11 @@ class Plan:
     def requirements(self) -> tuple[Requirement, ...]:
         """The requirement lines."""
         return tuple(one.requirement for one in self.lines)
+
+    @cached_property
+    def vendor_lines(self) -> tuple[Requirement, ...]:
+        """The requirement lines that vendors receive."""
+        return lines_for_vendors(self.requirements)
 
     @property
     def steps(self) -> Mapping[str, Step]:

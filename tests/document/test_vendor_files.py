@@ -87,11 +87,21 @@ def test_data_for_vendors_have_the_lines_and_nothing_of_how_they_were_derived(se
     plan, _, paths = sent
     data = json.loads(paths["json"].read_text(encoding="utf-8"))
     lines = data["requirements"]
-    assert [one["id"] for one in lines] == [one.id for one in plan.requirements]
+    assert [one["id"] for one in lines] == [one.id for one in plan.vendor_lines]
     assert not {"computed", "low", "high", "derivation", "assumptions", "remark", "inputs"} & set().union(*lines)
     assert not {"inputs", "assumptions", "warnings", "written", "service"} & set(data)
     heads = next(csv.reader(io.StringIO(paths["csv"].read_text(encoding="utf-8"))))
     assert not {"computed", "low", "high", "assumptions"} & set(heads)
+
+
+def test_information_that_no_binding_line_names_is_in_no_file_for_vendors(sent):
+    plan, texts, _ = sent
+    kept = {one.id for one in plan.vendor_lines}
+    own = [one for one in plan.requirements if one.id not in kept]
+    binding = " ".join(one.statement for one in plan.requirements if one.priority != "information")
+    assert own
+    assert all(one.priority == "information" and one.id not in binding for one in own)
+    assert not [(name, one.id) for name, text in texts.items() for one in own if one.id in text]
 
 
 def test_derivations_are_a_file_of_their_own_and_the_report_then_has_none(tmp_path):

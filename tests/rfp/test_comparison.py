@@ -38,7 +38,7 @@ def folder(plan, tmp_path_factory):
     (folder / "rfp.xlsx").write_bytes(content)
     (folder / "plan.json").write_text(json.dumps(plan.to_dict()), encoding="utf-8")
     filled(content, good, folder / "good.xlsx")
-    target = next(one for one in plan.requirements if one.priority == "target")
+    target = next(one for one in plan.vendor_lines if one.priority == "target")
     filled(content, {**good, target.id: {"Comply": "yes", "As-is value": on_form(target, 0.6)}}, folder / "short.xlsx")
     reads = on_form(plan.requirement("R-READ-01"), 1100)
     blank = {**good, "R-READ-01": {"Comply": "yes", "As-is value": reads}, "R-CAP-01": {}}

@@ -67,9 +67,9 @@ def offer(plan, workbook, tmp_path):
 def test_an_offer_that_meets_everything_complies(plan, offer, sent):
     path = offer()
     answer = ingest.response(path, sent=sent)
-    valued = answer.lines[: len(plan.requirements)]
-    assert answer.results == {one.id: "met" for one in (*plan.requirements, *plan.service)}
-    assert [line.requirement.value for line in valued] == [one.value for one in plan.requirements]
+    valued = answer.lines[: len(plan.vendor_lines)]
+    assert answer.results == {one.id: "met" for one in (*plan.vendor_lines, *plan.service)}
+    assert [line.requirement.value for line in valued] == [one.value for one in plan.vendor_lines]
     assert (answer.changes, answer.unmet, answer.warnings) == ((), "", ())
     assert all(line.margin == pytest.approx(0.1) for line in valued)
     assert list(answer.to_frame()["result"]) == ["met"] * len(answer.lines)
@@ -81,7 +81,7 @@ def test_without_the_workbook_that_was_sent_a_warning_says_what_the_verdict_rest
     done = told("response", offer(), "--format", "json")
     data = json.loads(done.out)
     assert (done.code, data["command"], data["complies"], data["changes"]) == (0, "response", True, [])
-    assert [line["id"] for line in data["requirements"]] == [one.id for one in (*plan.requirements, *plan.service)]
+    assert [line["id"] for line in data["requirements"]] == [one.id for one in (*plan.vendor_lines, *plan.service)]
     rests = "the requirements are read from the vendor's own file, which may have been changed: pass the workbook or the plan"
     assert data["warnings"][0].startswith(rests)
     assert done.err.startswith(f"ingest: warning: {rests}")
@@ -89,12 +89,12 @@ def test_without_the_workbook_that_was_sent_a_warning_says_what_the_verdict_rest
 
 
 def test_a_blank_form_answers_nothing(plan, sent):
-    asked = {one.id for one in plan.requirements if one.priority != "information"}
+    asked = {one.id for one in plan.vendor_lines if one.priority != "information"}
     asked |= {one.id for one in plan.service if one.value is not None}
     done = told("response", sent, "--sent", sent, "--format", "json")
     results = {line["id"]: line["result"] for line in json.loads(done.out)["requirements"]}
     assert results == {
-        one.id: "no answer" if one.id in asked else "for information" for one in (*plan.requirements, *plan.service)
+        one.id: "no answer" if one.id in asked else "for information" for one in (*plan.vendor_lines, *plan.service)
     }
     assert done.code == 3
 
@@ -113,15 +113,15 @@ def test_a_missed_mandatory_requirement_ends_with_three(plan, offer, sent):
 
 
 def test_the_number_that_the_document_prints_meets_every_line(plan, offer, sent):
-    assert all(as_printed(one.value, one.unit) == one.value for one in plan.requirements)
-    printed = {one.id: on_form(one) for one in plan.requirements}
-    assert all(f"{printed[one.id]:g} " in one.display.replace(",", "") for one in plan.requirements)
+    assert all(as_printed(one.value, one.unit) == one.value for one in plan.vendor_lines)
+    printed = {one.id: on_form(one) for one in plan.vendor_lines}
+    assert all(f"{printed[one.id]:g} " in one.display.replace(",", "") for one in plan.vendor_lines)
     done = told("response", offer(**{name: {"As-is value": value} for name, value in printed.items()}), "--sent", sent, "-v")
     assert done.code == 0
     assert re.search(r"R-META-01 .* 0\.0 % +met", done.out)
     below = {name: {"As-is value": value * (1 - 2e-9)} for name, value in printed.items()}
     results = ingest.response(offer(**below), sent=sent).results
-    assert {results[one.id] for one in plan.requirements} == {"missed"}
+    assert {results[one.id] for one in plan.vendor_lines} == {"missed"}
 
 
 def test_an_offer_on_a_form_of_format_1_is_judged_as_it_was():

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from ingest.engine.messages import fact_of
 from ingest.errors import listed
 from ingest.reports.charts.chart import Chart
-from ingest.reports.document.composition import INFORMATION, Composition, counted
+from ingest.reports.document.composition import Composition, counted
 from ingest.reports.document.derivations import derivation_listings, place_of
 from ingest.reports.document.model import Block, Bullets, Document, Paragraph, Subheading
 from ingest.reports.document.tables import form, growth_table, quantity_text
 from ingest.reports.labels import capitalised, label, plain, span
-from ingest.requirement import THEMES
+from ingest.requirement import INFORMATION, THEMES
 from ingest.sizing.checkpoint import USUAL_READERS
 from ingest.units import display
 from ingest.version import __version__

@@ -10,6 +10,7 @@ from ingest.reports.charts.chart import Chart
 from ingest.reports.document.model import Block, Bullets, Cover, Document, DocumentSection, Figure, Paragraph, Table
 from ingest.reports.document.tables import tables_for, with_numbers
 from ingest.reports.texts import texts
+from ingest.requirement import INFORMATION
 from ingest.units import display
 from ingest.version import __version__
 
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from ingest.requirement import Requirement
     from ingest.site.plan import Plan
     from ingest.site.service import ServiceTerm
-
-#: The priority of lines that describe the workload and are not required.
-INFORMATION = "information"
 
 
 class Composition:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ingest.acceptance.loads import Setting
 from ingest.reports.charts.chart import Chart
-from ingest.reports.document.composition import INFORMATION, Composition, counted
+from ingest.reports.document.composition import Composition, counted
 from ingest.reports.document.model import Block, Document, Paragraph, Subheading
 from ingest.reports.document.tables import (
     acceptance_table,
@@ -21,7 +21,7 @@ from ingest.reports.document.tables import (
 )
 from ingest.reports.labels import label
 from ingest.reports.texts import texts
-from ingest.requirement import THEMES
+from ingest.requirement import INFORMATION, THEMES
 
 if TYPE_CHECKING:
     from ingest.requirement import Requirement
@@ -79,10 +79,8 @@ class TenderDocument:
         yield parts.clause("values", lead="Values.")
 
     def _information(self) -> Iterator[Block]:
-        """The values that are not required, but that a requirement names; others would show the margin of what is required."""
-        named = " ".join(one.statement for one in self.binding)
-        lines = [one for one in self.plan.requirements if one.priority == INFORMATION and one.id in named]
-        rows = [(one.id, label(one.metric), required(one)) for one in lines]
+        """The values that are not required, but that a requirement names."""
+        rows = [(one.id, label(one.metric), required(one)) for one in self.plan.vendor_lines if one.priority == INFORMATION]
         if rows:
             yield form("information", rows)
 

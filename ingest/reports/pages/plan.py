@@ -20,6 +20,7 @@ from ingest.reports.page import (
 from ingest.units import display
 
 if TYPE_CHECKING:
+    from ingest.requirement import Requirement
     from ingest.site.open_questions import OpenQuestion
     from ingest.site.plan import Plan, PlanScenarios
     from ingest.site.plan_diff import Change, PlanDiff
@@ -150,7 +151,7 @@ def _cell(column: str, value: Any) -> str:
     return f"{value * 100:.3g} %" if is_share(column, unit) else display(value, unit, binary=False)
 
 
-def requirement_wording(plan: Plan) -> tuple[tuple[object, ...], ...]:
+def requirement_wording(requirements: Sequence[Requirement]) -> tuple[tuple[object, ...], ...]:
     """One row per requirement in base units: its sentence, its value, and the conditions of its test."""
     line = ("id", "priority", "statement", "metric", "value", "computed", "low", "high", "unit")
     conditions = ("operation", "pattern", "clients", "threads", "queue_depth", "implied_latency", "latency_99", "io_size",
@@ -158,8 +159,8 @@ def requirement_wording(plan: Plan) -> tuple[tuple[object, ...], ...]:
     units = {"implied_latency": "s", "latency_99": "s", "io_size": "B", "duration": "s"}
     named = (name.removesuffix("_in_words") for name in conditions)
     heads = (f"{name} ({units[name]})" if name in units else name for name in named)
-    tests = attributes(conditions, (one.conditions for one in plan.requirements))
-    rows = zip(attributes(line, plan.requirements), tests, plan.requirements, strict=True)
+    tests = attributes(conditions, (one.conditions for one in requirements))
+    rows = zip(attributes(line, requirements), tests, requirements, strict=True)
     return ((*line, *heads, "assumptions"), *((*own, *test, "; ".join(one.assumptions)) for own, test, one in rows))
 
 

@@ -8,10 +8,11 @@ from typing import Any
 
 from ingest.errors import listed
 from ingest.reports.page import Page, Section, page_of
+from ingest.requirement import INFORMATION
 from ingest.rfp.comparison import Comparison, credit
 from ingest.rfp.compliance import MET, PARTLY, SLIP, UNASKED, LineVerdict
 from ingest.rfp.offer_verdict import MOST_LISTED, Response
-from ingest.rfp.requirement_lines import INFORMATION, TARGET, RequirementLine
+from ingest.rfp.requirement_lines import TARGET, RequirementLine
 from ingest.units import display
 
 #: Margins above this share are shown as "over".

@@ -39,7 +39,7 @@ def response_sheet(plan: Plan, book: WorkbookWriter) -> None:
         book: to write to.
     """
     sheet = book.sheet(form.RESPONSE_SHEET)
-    for one in plan.requirements:
+    for one in plan.vendor_lines:
         _line(sheet, one)
     for term in plan.service:
         _term(sheet, term)

@@ -16,7 +16,7 @@ from ingest.reports.workbook.response_sheet import response_sheet
 from ingest.reports.workbook.sheet import CellContent, NumberCell, SheetWriter, display_unit, seen
 from ingest.reports.workbook.styles import layouts
 from ingest.reports.workbook.workbook_writer import FREE, SECTION, TITLE, WorkbookWriter
-from ingest.requirement import THEMES
+from ingest.requirement import INFORMATION, THEMES
 from ingest.rfp.response_form import FORMAT_PROPERTY, REQUIREMENTS_SHEET
 from ingest.site.load_conditions import latency_in_words
 from ingest.site.requirement_wording import LINES
@@ -90,12 +90,12 @@ def requirements(plan: Plan, book: WorkbookWriter) -> None:
     sheet = book.sheet(REQUIREMENTS_SHEET)
     tests = shown_by(plan.requirements)
     inspected = {line.id: line.inspected for line in LINES}
-    for one in plan.requirements:
+    for one in plan.vendor_lines:
         verified = f"test {tests[one.id]}" if one.id in tests else f"inspection: {inspected[one.id]}"
         shown = display_unit(one.metric, one.value, one.unit)
         assert shown is not None
         required = NumberCell(one.value / shown.factor, "strong")
-        how = ("not verified" if one.priority == "information" else verified, one.conditions.clients)
+        how = ("not verified" if one.priority == INFORMATION else verified, one.conditions.clients)
         before = (one.id, THEMES[one.theme], one.priority, one.statement, required, shown.unit)
         sheet.row(*before, *how, conditions_in_words(one.conditions))
     sheet.close()
