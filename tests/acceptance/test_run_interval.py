@@ -5,6 +5,8 @@ import math
 
 import numpy
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ingest.acceptance.run_interval import (
     FEWEST_RUNS,
@@ -47,6 +49,25 @@ def test_a_spread_that_reaches_over_the_limits_leaves_the_verdict_open(center, e
 def test_the_interval_is_students_of_a_trimmed_mean(powers, factor, error):
     low, high = (math.log(end) for end in interval_of([math.exp(power) for power in powers]))
     assert (low, high) == pytest.approx((10 - factor * error, 10 + factor * error), rel=1e-4)
+
+
+RUNS = st.lists(st.floats(80, 120), min_size=FEWEST_RUNS, max_size=MOST_RUNS)
+BETTER = ("pass", "undecided", "fail")
+
+
+@given(rates=RUNS, factor=st.floats(1, 1.5))
+def test_a_faster_system_is_never_judged_worse(rates, factor):
+    """The spread is a share of the rate, so that the same runs on a faster system have the same one."""
+    slow, fast = (decision_of([rate * one for rate in rates], 100, ALLOWED).result for one in (1, factor))
+    assert BETTER.index(slow) >= BETTER.index(fast)
+
+
+@given(rates=RUNS, data=st.data())
+def test_the_order_of_the_runs_and_the_unit_decide_nothing(rates, data):
+    shuffled = data.draw(st.permutations(rates))
+    found, other = decision_of(rates, 100, ALLOWED), decision_of([rate * 1e6 for rate in shuffled], 1e8, ALLOWED)
+    assert (other.result, other.more) == (found.result, found.more)
+    assert other.interval == pytest.approx([end * 1e6 for end in found.interval])
 
 
 def test_a_run_that_did_nothing_leaves_the_verdict_open():

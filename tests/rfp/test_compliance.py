@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ingest.errors import IngestError
 from ingest.rfp.compliance import (
@@ -19,6 +21,7 @@ from ingest.rfp.compliance import (
 from ingest.rfp.offer_verdict import Response
 from ingest.rfp.requirement_lines import RequirementLine, requirement_lines
 from ingest.rfp.response_form import CLIENTS, HEADS, OFFERED_UNIT, REQUIREMENTS_SHEET, RESPONSE_SHEET
+from ingest.rfp.unit_slips import PLAUSIBLE_FROM, PLAUSIBLE_TO
 from ingest.rfp.workbook_reader import Sheet, SheetLine
 from ingest.units import as_printed
 
@@ -101,6 +104,31 @@ def test_the_lower_of_the_exact_and_the_printed_value_meets_a_line_within_what_a
     least = min(value, as_printed(value, "B/s"))
     for share, expected in ((1, "met"), (1 - 0.9e-9, "met"), (1 - 1.1e-9, "missed"), (1 - 1e-6, "missed")):
         assert verdict(replace(required(value), rounded=False), **{"As-is_value": least * share}).verdict == expected, share
+
+
+#: Offers over requirements that are no slip of a unit, and verdicts from the best to the worst.
+SHARES, BETTER = st.floats(PLAUSIBLE_FROM * 1.001, PLAUSIBLE_TO), ("met", "partly", "missed")
+
+
+@given(value=st.floats(1e6, 1e13), share=SHARES, more=st.floats(1, 30), word=st.sampled_from(["", "yes", "partial", "no"]))
+def test_a_higher_value_is_never_judged_worse(value, share, more, word):
+    found = [
+        verdict(required(value), Comply=word, **{"As-is_value": value * one})
+        for one in (share, min(share * more, PLAUSIBLE_TO))
+    ]
+    assert BETTER.index(found[0].verdict) >= BETTER.index(found[1].verdict)
+    assert found[0].margin <= found[1].margin
+
+
+@given(value=st.floats(1e6, 1e13), share=SHARES, unit=st.sampled_from(["MB/s", "GB/s", "TB/s"]))
+def test_a_value_is_judged_alike_in_every_unit(value, share, unit):
+    factor = {"MB/s": 1e6, "GB/s": 1e9, "TB/s": 1e12}[unit]
+    plain = verdict(required(value), Comply="yes", **{"As-is_value": value * share})
+    other = verdict(
+        required(value), Comply="yes", **{"As-is_value": value * share / factor, OFFERED_UNIT.replace(" ", "_"): unit}
+    )
+    assert (plain.verdict, plain.note) == (other.verdict, other.note)
+    assert plain.margin == pytest.approx(other.margin, abs=1e-9)
 
 
 @pytest.mark.parametrize("value", [PRINTED_LESS, PRINTED_MORE, 302e9])
