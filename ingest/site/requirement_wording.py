@@ -77,7 +77,10 @@ class Rationale(NamedTuple):
 
 
 #: the sentence of a line whose value the guidance decides
-GUIDED = "The reference architecture of the GPU vendor gives this rate for a cluster of this size, and later jobs may need it."
+GUIDED = (
+    "The reference architecture of the GPU vendor gives this rate for a cluster of this size, or for the largest that it"
+    " lists; later jobs may need it."
+)
 #: why each line is required, without figures of the buyer's own
 RATIONALES = {
     "R-READ-01": Rationale("reading", "Training jobs read their data sets epoch after epoch; this load lasts all day."),
@@ -182,8 +185,8 @@ LINES = (
          _SUSTAIN + "of uncached sequential {io} reads from {clients} {depth} so that all staged data sets are on their nodes "
          "{within}", "job_staging_bandwidth_of_jobs", "staging", streams=True, within="staging_seconds_allowed",
          phase="staging_seconds_allowed"),
-    RequirementTemplate("R-STAGE-02", "site_node_local_bytes", "mandatory", "hold",
-         "leave at least {value} on the NVMe of each node for staged and cached data and checkpoints",
+    RequirementTemplate("R-STAGE-02", "site_node_local_bytes", "information", "hold",
+         "take at least {value} of the NVMe of each node for staged and cached data and checkpoints",
          "node_kept_bytes_of_jobs",
          inspected="the free space on the NVMe that the operating system of a node reports"),
     RequirementTemplate("R-META-01", "site_file_opens", "mandatory", "open",

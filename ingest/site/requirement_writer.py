@@ -12,14 +12,14 @@ from ingest.engine.derivation_graph import QuantityRow
 from ingest.engine.registry import Step, solve, steps_below, unit_of
 from ingest.engine.result import why_assumed
 from ingest.engine.solver import Quantities
-from ingest.requirement import PRIORITIES, Conditions, Requirement
+from ingest.requirement import INFORMATION, PRIORITIES, Conditions, Requirement
 from ingest.site.checks import of_line
 from ingest.site.load_conditions import OF_ONE_JOB, LoadConditions
 from ingest.site.requirement_value import RequirementValue
 from ingest.site.requirement_wording import GUIDED, RATIONALES, RequirementTemplate
 from ingest.site.site_file import Site
 from ingest.sizing.derivation_text import DerivationWriter
-from ingest.sizing.rules import Finding, finding
+from ingest.sizing.rules import SMALLEST_PART, Finding, finding
 from ingest.units import display, stated
 
 #: unit of a rate -> the reporting threshold, below which it is not a requirement
@@ -47,6 +47,7 @@ READERS = {
 }
 #: what a statement says of a value that the guidance decides, and why a line is for information only
 BY_GUIDANCE = "By guidance ({guidance}), not by this workload, which needs {needed}."
+ONE_SIDED = f"Less than {SMALLEST_PART * 100:g} % of it are reads, or writes: the lines of the other load require it alone."
 TOO_SMALL = " Below the reporting threshold of {floor}, therefore not a requirement."
 
 
@@ -160,6 +161,7 @@ class RequirementWriter:
             choices.append(finding("C17", {"workload_rate": workload, "guidance_rate": guidance}, owner=line.id))
         if "{nodes}" in line.says:
             choices.append(finding("C18", self.known.find, owner=line.id))
+        choices += self._one_sided(line)
         yield from (one for one in choices if one is not None)
 
     def _statement(self, value: RequirementValue, conditions: Conditions, allowed: str, floor: Step | None) -> str:
@@ -178,7 +180,9 @@ class RequirementWriter:
         return re.sub(r"\s+", " ", written.format(**fields)).strip()
 
     def _remark(self, value: RequirementValue) -> str:
-        """Which guidance decides a value, and what the workload needs; empty where the workload decides."""
+        """Which guidance decides a value, and what the workload needs, or why a mix is no requirement; else empty."""
+        if any(one.true for one in self._one_sided(value.line)):
+            return ONE_SIDED
         if not value.by_guidance or value.compared is None:
             return ""
         return BY_GUIDANCE.format(guidance=self.guidance, needed=self._rounded(value.compared[0]))
@@ -217,7 +221,16 @@ class RequirementWriter:
         """The line's own priority, and no higher than that of the jobs behind the line."""
         own = value.line.priority
         of_jobs = [str(self._job(name).get("priority", "mandatory")) for name in value.jobs] or [own]
+        if any(one.true for one in self._one_sided(value.line)):
+            return INFORMATION
         return max(own, min(of_jobs, key=PRIORITIES.index), key=PRIORITIES.index)
+
+    def _one_sided(self, line: RequirementTemplate) -> list[Finding]:
+        """Whether a mix is of reads or of writes alone: another line requires that already."""
+        if line.metric != "site_mixed_bandwidth":
+            return []
+        found = (finding(name, self.known.find, owner=line.id) for name in ("C19", "C20"))
+        return [one for one in found if one is not None]
 
     def _of_line(self, line: RequirementTemplate) -> dict[str, str]:
         """The numbers that single lines name besides their value."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ingest.engine.derivation_graph import QuantityRow
 from ingest.engine.registry import solve
-from ingest.requirement import Conditions, MixPart, Requirement
+from ingest.requirement import INFORMATION, Conditions, MixPart, Requirement
+from ingest.site.requirement_wording import GUIDED
 
 if TYPE_CHECKING:
     from ingest.site.plan import Plan
@@ -23,6 +24,9 @@ SHORTEST_INTERVAL = 60.0
 INTERRUPT = 12 * 3600.0
 #: Successive runs are shifted against each other by this share of an interval, so that no two of them coincide for long.
 GOLDEN = 0.6180339887498949
+#: the lines that require the rates of reads, of copies and of writes: a chart of the workload's own rates would tell vendors
+#: how far the guidance exceeds it
+RAISING = (("R-READ-02", "R-READ-03"), ("R-RESTART-01", "R-RESTART-02"), ("R-WRITE-01", "R-WRITE-02"))
 #: the loads whose requests differ, with their names
 LOADS = {
     "R-READ-03": "training reads",
@@ -156,8 +160,22 @@ def training_day(plan: Plan) -> TrainingDay:
         copies.add(end - _of_policy(restored, "restart_seconds"), end, _restores(restored))
     required = _required(plan)
     reads = [sum(parts) for parts in zip(*(_cluster_reads(one, runs) for one in plan.rows["clusters"]), strict=True)]
-    read, copied, written = (tuple(map(required, load)) for load in (reads, copies.load, writes.load))
+    loads = ([required(one) for one in load] for load in (reads, copies.load, writes.load))
+    guided = {one.id: one.value for one in plan.requirements if one.rationale == GUIDED and one.priority != INFORMATION}
+    rates = ([guided[one] for one in lines if one in guided] for lines in RAISING)
+    read, copied, written = map(_raised, loads, rates)
     return TrainingDay(read, copied, written, "" if restored is None else restored.name)
+
+
+def _raised(load: Sequence[float], rates: Sequence[float]) -> tuple[float, ...]:
+    """A load whose peak is the highest rate that its lines require, where the guidance requires more than the workload.
+
+    >>> _raised([1.0, 2.0], [5.0, 3.0]), _raised([1.0, 2.0], [1.5]), _raised([0.0], [5.0])
+    ((2.5, 5.0), (1.0, 2.0), (0.0,))
+    """
+    peak = max(load)
+    factor = max([peak, *rates]) / peak if peak else 1.0
+    return tuple(one * factor for one in load)
 
 
 def _runs(rows: Sequence[QuantityRow], restored: QuantityRow | None, together: bool) -> Iterator[Run]:
@@ -264,7 +282,7 @@ def _required(plan: Plan) -> Callable[[float], float]:
 
 def request_shares(lines: Sequence[Requirement]) -> list[RequestShare]:
     """The requests of each load by share of its bytes, as the conditions of the requirements state them."""
-    stated = {one.id: one.conditions for one in lines if one.priority != "information"}
+    stated = {one.id: one.conditions for one in lines if one.priority != INFORMATION}
     return [RequestShare(name, part) for ident, name in LOADS.items() if ident in stated for part in parts_of(stated[ident])]
 
 

@@ -32,6 +32,8 @@ FASTER = 1.1
 MOST_READS = 1_000_000
 #: Training runs of language models are published up to this share of the dense peak.
 MOST_UTILIZATION = 0.6
+#: A mixed load with less than this share of reads, or of writes, is the other one alone.
+SMALLEST_PART = 0.01
 #: Requests from this size on are as good as sequential: the read-ahead of a parallel file system asks for no more.
 LARGE_REQUEST = 1_048_576
 #: Two durations that differ by more than this share of the longer one contradict each other.
@@ -317,6 +319,8 @@ ROWS = (
          what="the job whose I/O and clients are those of the line"),
     Rule("C17", 86, "workload_rate", "<", "guidance_rate", what="what decides it, the workload or the guidance"),
     Rule("C18", 87, "grown_read_bandwidth", ">", "site_nic_bandwidth", what="growth against the storage NICs of all nodes"),
+    Rule("C19", 88, "mixed_write_share", ">", 1 - SMALLEST_PART, what="whether the mixed load has reads"),
+    Rule("C20", 88, "mixed_write_share", "<", SMALLEST_PART, what="whether the mixed load has writes"),
 )  # fmt: skip
 #: The rules by id.
 RULES: Mapping[str, Rule] = {rule.id: rule for rule in ROWS}

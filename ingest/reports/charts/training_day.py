@@ -70,7 +70,7 @@ def training_day(reads: DayLoad, copies: DayLoad, writes: DayLoad, restored: str
     failed = f" A run of {restored} fails at {at:g}:00 and restarts." if restored else ""
     alt = f"Two charts over 24 hours, of reads and of checkpoint writes. {title}.{failed}"
     body = {"vconcat": panels, "resolve": {"scale": {"color": "independent"}}}
-    return made("training_day", title, "a day that begins with the start of all jobs", alt, body)
+    return made("training_day", title, "a day that begins with the start of all jobs, at the required rates", alt, body)
 
 
 def _hours(loads: Sequence[DayLoad], what: str, colours: Sequence[str]) -> dict[str, Any]:

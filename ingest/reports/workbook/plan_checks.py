@@ -82,12 +82,14 @@ def _sums(cells: PlanCells, tables: Mapping[str, TableSheet]) -> Iterator[Check]
 
     columns = {frozenset(step.inputs): step for step in cells.columns if step.inputs}
     for table in tables.values():
+        units = table.units
         for quantity in table.quantities:
             step = columns.get(frozenset(one for one in table.entries(quantity) if one is not None))
             if step is None:
                 continue
             letter = xl_col_to_name(table.column(quantity))
-            shown = f"SUM('{table.name}'!${letter}$2:${letter}${len(table.rows) + 1})"
+            factor = units[quantity].factor
+            shown = f"SUM('{table.name}'!${letter}$2:${letter}${len(table.rows) + 1}){f' * {factor}' if factor != 1 else ''}"
             used = f"SUM({cells.place(step)})"
             expected = "the sum of its rows is the sum in the calculation"
             yield f"{table.name}: {quantity}", expected, f'=IF(ABS({shown} - {used}) <= {SAME} * {used}, "ok", "fails")'

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 #: Format of the number next to its bar.
 DECIMALS = "#,##0.0"
-#: Prefixes of a unit, a thousand times each; the first is none.
-PREFIXES = " kMGTPE"
 #: Bars of a chart; more are no longer read.
 MOST_BARS = 30
 #: Columns of a chart, of all series, that have their values written above them.
@@ -55,13 +53,14 @@ class ChartColumn:
         names, values: of its rows, as delivered; zero where a row lacks the quantity.
         largest: of its values.
         unit: its base unit.
+        shown: the unit of its cells.
     """
 
     def __init__(self, table: TableSheet, quantity: str) -> None:
         self.sheet, self.quantity, self.index = table.name, quantity, table.column(quantity)
         self.names = [seen(row.name) for row in table.rows]
         self.values = [0.0 if step is None else float(step.value) for step in table.entries(quantity)]
-        self.largest, self.unit = max(self.values, default=0.0), unit_of(quantity)
+        self.largest, self.unit, self.shown = max(self.values, default=0.0), unit_of(quantity), table.units[quantity]
 
 
 class SheetChart(NamedTuple):
@@ -139,7 +138,7 @@ PLAIN = {"bold": False}
 def _series(column: ChartColumn, look: Mapping[str, Any], labelled: int) -> dict[str, Any]:
     """The values of a column, with labels up to `labelled` rows."""
     rows = min(len(column.values), MOST_BARS)
-    labels = {"data_labels": {"value": True, "num_format": number_format(column.largest, column.unit), "font": {"size": 8}}}
+    labels = {"data_labels": {"value": True, "num_format": f'{DECIMALS}" {column.shown.unit}"', "font": {"size": 8}}}
     return {
         "name": label(column.quantity),
         "categories": [column.sheet, 1, 0, rows, 0],
@@ -151,13 +150,13 @@ def _series(column: ChartColumn, look: Mapping[str, Any], labelled: int) -> dict
 
 
 def _axis(name: str, columns: Sequence[ChartColumn]) -> Mapping[str, Any]:
-    """Cells hold base units; the format of the axis leaves out groups of three digits and its name says which."""
-    largest = max(columns, key=lambda column: column.largest)
-    scale, scaled = scale_of(largest.largest, largest.unit, False)
-    return _scale(name, *((scaled, scale) if scale else (largest.unit, 1)), largest.largest)
+    """The axis of columns, which are all in one unit."""
+    shown = columns[0].shown
+    return _scale(name, shown.unit, 1, max(column.largest for column in columns) / shown.factor)
 
 
 def _scale(name: str, unit: str, factor: int, largest: float) -> dict[str, Any]:
+    """Where cells hold base units, the format of the axis leaves out groups of three digits, and its name says which."""
     decimals = "#,##0.0" if largest / factor < 10 else "#,##0"
     return {
         "name": f"{name} ({unit})",
@@ -165,19 +164,6 @@ def _scale(name: str, unit: str, factor: int, largest: float) -> dict[str, Any]:
         "num_format": decimals + "," * (round(math.log10(factor)) // 3),
         "major_gridlines": {"visible": True, "line": {"color": "#E5E5E5"}},
     }
-
-
-def number_format(largest: float, unit: str) -> str:
-    """The format of values up to the largest one, with three prefixes, the most that a format can distinguish.
-
-    >>> number_format(3e9, "B")
-    '[>=1000000000]#,##0.0,,," GB";[>=1000000]#,##0.0,," MB";#,##0.0," kB"'
-    >>> number_format(7, "B")
-    '#,##0.0" B"'
-    """
-    most = min(math.floor(math.log10(max(largest, 1)) / 3), len(PREFIXES) - 1)
-    shown = [(n, f'{DECIMALS}{"," * n}" {(PREFIXES[n] + unit).strip()}"') for n in range(most, max(most - 3, -1), -1)]
-    return ";".join(f"[>={1000**n}]{how}" if n > shown[-1][0] else how for n, how in shown)
 
 
 #: The sheet that holds what the chart of intervals shows, and its columns.

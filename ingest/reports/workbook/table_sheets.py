@@ -9,7 +9,7 @@ from ingest.engine.registry import Step, unit_of
 from ingest.reports.labels import label
 from ingest.reports.workbook.change_banner import strike_columns
 from ingest.reports.workbook.plan_cells import PlanCells
-from ingest.reports.workbook.sheet import CellFormula, style_of, width_of, width_of_words
+from ingest.reports.workbook.sheet import DisplayUnit, display_unit, width_of, width_of_words
 from ingest.reports.workbook.workbook_writer import WorkbookWriter
 from ingest.site.plan import NEEDED, TABLES, Plan
 
@@ -56,6 +56,20 @@ class TableSheet(NamedTuple):
         filled = dict.fromkeys(word for row in self.rows for word, text in row.words.items() if str(text))
         return [word for word in filled if word in WORDS.get(self.name, filled)]
 
+    @property
+    def units(self) -> dict[str, DisplayUnit]:
+        """The unit in which people read each column: one for all columns of a base unit, so that they compare at a glance."""
+        largest: dict[str, float] = {}
+        for quantity in self.quantities:
+            values = [abs(float(step.value)) for step in self.entries(quantity) if step is not None]
+            largest[unit_of(quantity)] = max(largest.get(unit_of(quantity), 0.0), *values, 0.0)
+        found = {}
+        for quantity in self.quantities:
+            unit = display_unit(quantity, largest[unit_of(quantity)], unit_of(quantity))
+            assert unit is not None
+            found[quantity] = unit._replace(style="large unit") if unit.style == "scaled" else unit
+        return found
+
     def column(self, quantity: str) -> int:
         """The column of a quantity, counted from zero."""
         return 1 + len(self.words) + self.quantities.index(quantity)
@@ -80,17 +94,19 @@ def table_sheets(plan: Plan) -> dict[str, TableSheet]:
 
 def write_table(table: TableSheet, cells: PlanCells, book: WorkbookWriter) -> None:
     """Write the sheet of a table."""
-    words, quantities = table.words, table.quantities
-    heads = [quantity_head(quantity) for quantity in quantities]
-    numbers = [[float(step.value) for step in column if step is not None] for column in zip(*table.steps, strict=True)]
+    words, units = table.words, table.units
+    heads = [quantity_head(quantity, unit) for quantity, unit in units.items()]
+    numbers = [
+        [float(step.value) / unit.factor for step in table.entries(quantity) if step is not None]
+        for quantity, unit in units.items()
+    ]
     texts = [width_of_words(label(word), (str(row.words.get(word, "")) for row in table.rows)) for word in words]
     widths = [width_of_words("Name", (row.name for row in table.rows)), *texts, *map(width_of, heads, numbers)]
-    styles = [style_of(quantity, unit_of(quantity)) for quantity in quantities]
     sheet = book.sheet(table.name, ["Name", *map(label, words), *heads], widths)
     for row, steps in zip(table.rows, table.steps, strict=True):
         live = (
-            None if step is None else CellFormula(f"={cells.place(step)}", float(step.value), style)
-            for step, style in zip(steps, styles, strict=True)
+            None if step is None else unit.cell(cells.place(step), float(step.value))
+            for step, unit in zip(steps, units.values(), strict=True)
         )
         sheet.row(row.name, *(str(row.words.get(word, "")) for word in words), *live)
     sheet.close()
@@ -110,7 +126,11 @@ def write_guidance(plan: Plan, book: WorkbookWriter) -> None:
     sheet.close()
 
 
-def quantity_head(quantity: str) -> str:
-    """The heading of a column of numbers."""
-    unit = unit_of(quantity)
-    return label(quantity) if unit == "1" else f"{label(quantity)} ({unit})"
+def quantity_head(quantity: str, unit: DisplayUnit) -> str:
+    """The heading of a column of numbers, with its unit where the label does not name it.
+
+    >>> quantity_head("nodes", DisplayUnit(1, "node", "")), quantity_head("year_raw_bytes", DisplayUnit(10**15, "PB", ""))
+    ('Nodes', 'Raw capacity (PB)')
+    """
+    shown = label(quantity)
+    return shown if unit_of(quantity) == "1" or unit.unit.lower() in shown.lower() else f"{shown} ({unit.unit})"
