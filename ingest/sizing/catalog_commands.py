@@ -14,7 +14,7 @@ from ingest.catalog.records import KINDS, STORAGE_CLASSES, Encoding, Entry, Mode
 from ingest.catalog.schema import read_sources
 from ingest.catalog.store import Catalog
 from ingest.catalog.yaml_reader import read_yaml
-from ingest.engine.registry import check_value, solve
+from ingest.engine.registry import check_value, is_quantity, solve, unit_of
 from ingest.engine.result import envelope
 from ingest.errors import IngestError, UsageError, expected_one_of, nearest
 from ingest.files import write_whole
@@ -139,7 +139,23 @@ def kind_of(word: str) -> type[Entry]:
 
 
 def _entry(catalog: Catalog, kind: type[Entry], name: str) -> Entry:
-    return structure(name, catalog) if kind is Structure else catalog.get(kind, name)
+    found = structure(name, catalog) if kind is Structure else catalog.get(kind, name)
+    _check_ranges(CatalogEntry(found, catalog))
+    return found
+
+
+def _check_ranges(one: CatalogEntry) -> None:
+    """Refuse a value that its quantity may not have.
+
+    Raises:
+        IngestError: it is out of range, with its file.
+    """
+    for name, found in one.results.items():
+        if is_quantity(name) and unit_of(name) == found.unit:
+            try:
+                check_value(name, found.value)
+            except UsageError as error:
+                raise IngestError(f"{one.entry.path}: {error}") from None
 
 
 def list(kind: str | None = None, *, catalogs: Folders = ()) -> CatalogListing:
@@ -444,7 +460,7 @@ def _check_file(catalog: Catalog, folder: Path, path: Path) -> None:
     elif len(inside) == 2 and inside[0] in KINDS:
         if not ID.fullmatch(path.stem):
             raise IngestError(f"{path}: '{path.stem}' is not an id, expected lower-case letters, digits and hyphens")
-        _check_references(catalog, catalog.get(KINDS[inside[0]], str(path)))
+        _check_references(catalog, _entry(catalog, KINDS[inside[0]], str(path)))
     elif inside[0] != "published":
         raise IngestError(f"{path}: unknown place, expected a folder {', '.join(LISTED)}, sources.yaml or aliases.yaml")
 
@@ -527,6 +543,8 @@ def new(kind: str, name: str, output: str | Path | None = None) -> Path:
         raise UsageError(f"'{name}' is not an id, expected lower-case letters, digits, hyphens, such as my-{record.kind[:-1]}")
     target = Path(output or f"{name}.yaml")
     text = template(record, name)
+    if target.suffix not in (".yaml", ".yml"):
+        raise UsageError(f"-o: found '{target}', expected a file that ends in .yaml")
     if target.exists():
         raise UsageError(f"'{target}' exists already, expected a new file (-o FILE)")
     write_whole(target, text)
