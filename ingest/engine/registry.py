@@ -6,7 +6,6 @@ needs. Quantities that no formula yields (the leaves) are declared with their un
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
@@ -103,6 +102,8 @@ Kind = TypeVar("Kind", Formula, InputQuantity)
 def load_modules(package: str) -> None:
     """Import every module of a package, so that its decorators register what the modules declare; once."""
     if package not in _loaded:
+        import pkgutil
+
         for module in pkgutil.iter_modules(import_module(package).__path__):
             import_module(f"{package}.{module.name}")
         _loaded.add(package)
