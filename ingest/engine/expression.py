@@ -105,6 +105,11 @@ def _node(value: Num) -> Expression:
 
 
 def _dispatch(name: str, arguments: Sequence[Num], on_numbers: Callable[..., Num], on_arrays: str) -> Num:
+    for argument in arguments:
+        if argument.__class__ is not float and argument.__class__ is not int:
+            break
+    else:
+        return on_numbers(*arguments)
     if any(isinstance(argument, Expression) for argument in arguments):
         return Call(name, tuple(_node(argument) for argument in arguments))
     if any(hasattr(argument, "__array_function__") for argument in arguments):
