@@ -24,7 +24,7 @@ from ingest.catalog.records import (
     Recipe,
     Value,
 )
-from ingest.cli.main import command
+from ingest.cli.group import command
 from ingest.sizing.catalog_commands import template
 
 #: module of families -> its heading, where the name alone is an abbreviation

@@ -5,13 +5,9 @@ from __future__ import annotations
 import contextlib
 import errno
 import gc
-import hashlib
-import json
 import os
-import shutil
 import signal
 import stat
-import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -93,6 +89,8 @@ def read_json_object(
     Raises:
         IngestError: as `read_text`, or the file is no JSON object, or has a key twice; with the line.
     """
+    import json
+
     text = read_text(path, expected, place=place, most=most)
     try:
         found = json.loads(text, object_pairs_hook=_once, parse_int=_int, parse_constant=float if infinite else _no_number)
@@ -232,6 +230,8 @@ def _unwritable(target: Path, why: str | None) -> IngestError:
 
 def sha256(content: bytes) -> str:
     """The hash of a file's content, as `sha256sum` prints it."""
+    import hashlib
+
     return hashlib.sha256(content).hexdigest()
 
 
@@ -249,6 +249,9 @@ def write_folder(target: str | Path, files: Mapping[str, str], force: bool) -> N
         UsageError: the folder has something in it and `force` is not given, or was not written by `ingest accept`.
         IngestError: it cannot be written.
     """
+    import shutil
+    import tempfile
+
     if not str(target):
         raise UsageError("-o: found '', expected a folder")  # Path would make the current one of it
     target = Path(os.path.abspath(target))
@@ -366,12 +369,16 @@ def garbage_collection_paused() -> Iterator[None]:
     """Pause Python's garbage collection.
 
     A plan of 1,000 jobs creates hundreds of thousands of objects that all live to its end. Collection would take a fifth of
-    the time of the plan and more than a quarter of that of its workbook.
+    the time of the plan and more than a quarter of that of its workbook. What is created meanwhile counts as old afterwards, so
+    that the first collection does not walk it.
     """
     collecting = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
+        if collecting and not gc.get_freeze_count():
+            gc.freeze()
+            gc.unfreeze()
         if collecting:
             gc.enable()

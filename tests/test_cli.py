@@ -17,7 +17,8 @@ import pytest
 from conftest import COMMAND, clean_environment
 
 import ingest
-from ingest.cli.main import COMMANDS, command
+from ingest.cli.group import command
+from ingest.cli.main import COMMANDS
 
 JOB = ("bw", "--model", "cosmoflow", "--gpu", "h100", "--nodes", "128")
 OWN_MODEL = (

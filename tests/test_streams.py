@@ -85,8 +85,8 @@ def test_a_missing_result_leaves_standard_output_empty(words):
 
 def test_what_the_system_refuses_names_the_file():
     code = (
-        "from ingest.cli import main\ndef refused(**_): raise PermissionError(13, 'Permission denied', 'a/b')\n"
-        "main.command.main = refused\nmain.main()"
+        "from ingest.cli import group, main\ndef refused(**_): raise PermissionError(13, 'Permission denied', 'a/b')\n"
+        "group.command.main = refused\nmain.main()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, "ingest: a/b: the system refused: Permission denied\n")

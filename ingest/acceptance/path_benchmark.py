@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ingest.acceptance.fio_runner import FioRun, Point, in_memory, run_fio
 from ingest.acceptance.test_spec import Observed, within
 from ingest.catalog.records import Gpu
-from ingest.catalog.store import Catalog
+from ingest.catalog.store import Catalog, opened
 from ingest.engine.registry import solve
 from ingest.engine.result import envelope
 from ingest.engine.value import Quantity
@@ -41,14 +41,17 @@ class SupportedGpus:
     gpus: int
 
 
-def supported_gpus(bandwidth: float, gpus: Sequence[str], catalogs: Sequence[str | Path] = ()) -> tuple[SupportedGpus, ...]:
+def supported_gpus(
+    bandwidth: float, gpus: Sequence[str], catalogs: Catalog | Sequence[str | Path] = ()
+) -> tuple[SupportedGpus, ...]:
     """Every model that was measured or emulated on one of the GPUs, the most demanding first."""
     supported: list[SupportedGpus] = []
-    for model, gpu, basis in product(Catalog(catalogs).ids("models"), gpus, ("measured", "emulated")):
+    catalog = opened(catalogs)
+    for model, gpu, basis in product(catalog.ids("models"), gpus, ("measured", "emulated")):
         if any((one.model, one.gpu) == (model, gpu) for one in supported):
             continue
         try:
-            answer = bw(model=model, gpu=gpu, basis=basis, catalogs=catalogs)
+            answer = bw(model=model, gpu=gpu, basis=basis, catalogs=catalog)
         except IngestError:
             # No such rate of this model on this GPU is published.
             continue
@@ -233,11 +236,11 @@ def measure_storage(
     if total < most:
         least = display(most, "B")
         raise UsageError(f"--size: found {display(total, 'B')}, expected at least {least}: one request for each thread")
-    catalog = Catalog(catalogs)
+    catalog = opened(catalogs)
     gpus = [catalog.get(Gpu, name).id for name in names_of(gpu)]
     points, direct = run_fio(Path(path), runs)
     measured = PathBenchmark(str(path), points, direct, shutil.disk_usage(path).total, (), catalog)
-    return replace(measured, supported=supported_gpus(measured.read.rate, gpus, catalogs))
+    return replace(measured, supported=supported_gpus(measured.read.rate, gpus, catalog))
 
 
 def _axis(written: str | float, unit: str, option: str) -> list[str | float]:

@@ -11,6 +11,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import yaml
+
 from ingest import files
 from ingest.errors import CatalogError, IngestError
 
@@ -23,7 +25,12 @@ MAX_DIGITS = 40
 _NUMBER = re.compile(r"[+-]?(\d[\d_]*)(\.\d*)?([eE][+-]?\d+)?|[+-]?\.(?:inf|nan)|[+-]?\.\d+", re.IGNORECASE)
 _INLINE_NESTING = re.compile(r"(?:[-?:][ \t]+){30}")
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None, "~": None, "": None}
-_PLAIN_TAGS = {"tag:yaml.org,2002:str", "tag:yaml.org,2002:seq", "tag:yaml.org,2002:map"}
+_TAG_OF = {
+    yaml.ScalarNode: "tag:yaml.org,2002:str",
+    yaml.SequenceNode: "tag:yaml.org,2002:seq",
+    yaml.MappingNode: "tag:yaml.org,2002:map",
+}
+_PLAIN_TAGS = frozenset(_TAG_OF.values())
 
 
 class Kind(NamedTuple):
@@ -90,16 +97,20 @@ def _composed(path: Path, _changed: int) -> Any:
     return _compose(path)
 
 
-def _compose(path: Path, kind: Kind = ENTRY) -> Any:
-    import yaml
+class _Loader(getattr(yaml, "CBaseLoader", yaml.BaseLoader)):  # type: ignore[misc]
+    """The loader without resolvers, which all tag a node by its kind here."""
 
+    def resolve(self, kind: type, _value: object, _implicit: object) -> str:
+        return _TAG_OF[kind]
+
+
+def _compose(path: Path, kind: Kind = ENTRY) -> Any:
     text = read_text(path, kind)
     # The C parser recurses once per level and crashes at a hundred thousand.
     if text.count("[") + text.count("{") > MAX_BRACKETS or _INLINE_NESTING.search(text):
         raise CatalogError(f"{path}:1: nested too deeply or too often, expected {kind.name}")
-    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
-        node = yaml.compose(text, Loader=loader)
+        node = yaml.compose(text, Loader=_Loader)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark else text.count("\n", 0, getattr(error, "position", 0)) + 1
@@ -111,14 +122,13 @@ def _compose(path: Path, kind: Kind = ENTRY) -> Any:
 
 
 def _build(node: Any, path: Path, seen: set[int], kind: Kind, depth: int = 0) -> Any:
-    place = f"{path}:{node.start_mark.line + 1}"
     if depth > MAX_DEPTH:
-        raise CatalogError(f"{place}: nested more than {MAX_DEPTH} deep, expected {kind.name}")
+        raise _refused(path, node, f"nested more than {MAX_DEPTH} deep, expected {kind.name}")
     if id(node) in seen:
-        raise CatalogError(f"{place}: anchors and aliases are not allowed, expected each value written out")
+        raise _refused(path, node, "anchors and aliases are not allowed, expected each value written out")
     seen.add(id(node))
     if node.tag not in _PLAIN_TAGS:
-        raise CatalogError(f"{place}: tag '{node.tag}' is not allowed, expected plain values")
+        raise _refused(path, node, f"tag '{node.tag}' is not allowed, expected plain values")
     if node.id == "scalar":
         return _scalar(node.value) if node.style in (None, "") else node.value
     if node.id == "sequence":
@@ -126,17 +136,21 @@ def _build(node: Any, path: Path, seen: set[int], kind: Kind, depth: int = 0) ->
     mapping: dict[str, Any] = {}
     for key, value in node.value:
         if key.id != "scalar":
-            raise CatalogError(f"{place}: a key is not text, expected a name")
+            raise _refused(path, node, "a key is not text, expected a name")
         if key.value in mapping:
-            raise CatalogError(f"{path}:{key.start_mark.line + 1}: duplicate key '{key.value}', expected it once")
+            raise _refused(path, key, f"duplicate key '{key.value}', expected it once")
         mapping[key.value] = _build(value, path, seen, kind, depth + 1)
     return mapping
 
 
+def _refused(path: Path, node: Any, why: str) -> CatalogError:
+    return CatalogError(f"{path}:{node.start_mark.line + 1}: {why}")
+
+
 def _scalar(text: str) -> Any:
-    if text.lower() in _WORDS:
+    if len(text) <= 5 and text.lower() in _WORDS:
         return _WORDS[text.lower()]
-    if not _NUMBER.fullmatch(text):
+    if not (text[0] in "+-." or text[0].isdecimal()) or not _NUMBER.fullmatch(text):
         return text
     plain = text.replace("_", "").lower()
     if len(plain) > MAX_DIGITS:

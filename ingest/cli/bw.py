@@ -7,11 +7,13 @@ from typing import Any
 
 import click
 
+from ingest.cli.main import later
 from ingest.cli.options import hand_over, options_of, output_options, warn
 from ingest.errors import IngestError
 from ingest.reports.pages.sizing import estimate_page, scenarios_page
-from ingest.reports.workbook.small_workbooks import sizing_workbook
 from ingest.sizing.bandwidth import Scenarios, bw
+
+sizing_workbook = later("ingest.reports.workbook.small_workbooks", "sizing_workbook")
 
 
 @click.command("bw")

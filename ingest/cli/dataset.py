@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import explain_option, options_of, show_answer
+from ingest.cli.answers import show_answer
+from ingest.cli.options import explain_option, options_of
 from ingest.errors import UsageError
 from ingest.reports.page import FORMATS
 from ingest.sizing.dataset import dataset

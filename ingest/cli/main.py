@@ -5,14 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
-
-import click
+from typing import Any
 
 from ingest.cli.telling import MOST_LETTERS, tell
-from ingest.errors import IngestError, expected_one_of, shortened
-from ingest.version import __version__
+from ingest.errors import IngestError, shortened
 
 #: subcommand -> one line; the module of the same name is imported when the command runs
 COMMANDS = {
@@ -39,61 +38,69 @@ COMMANDS = {
 
 #: package -> the extra that installs it
 EXTRA_OF = dict.fromkeys(("tokenizers", "datasets", "pyarrow", "fsspec", "pathspec", "tqdm"), "corpus")
+ABOUT = (
+    "Storage sizing for AI training: what must storage do so that these GPUs never wait?",
+    "Every number has a unit, a source and a range. `ingest explain` shows how it is derived.",
+)
+#: what asks for the list of commands, which is printed without the parser of options
+HELP = (["--help"], ["-h"])
 
 
-class Commands(click.Group):
-    """Subcommands that are imported only when they run, so that `--help` stays fast."""
+def later(module: str, name: str) -> Callable[..., Any]:
+    """A function of a module that is imported when the function is called: few commands call it, all of them start."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+    def call(*arguments: Any, **options: Any) -> Any:
+        return getattr(import_module(module), name)(*arguments, **options)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        command: click.Command = import_module(f"ingest.cli.{cmd_name.replace('-', '_')}").command
-        return command
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            ctx.fail(f"no such command '{args[0]}', {expected_one_of(args[0], COMMANDS)}")
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+    return call
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=True)
-@click.version_option(__version__, prog_name="ingest")
-def command() -> None:
-    """Storage sizing for AI training: what must storage do so that these GPUs never wait?
+def command_of(name: str) -> Any:
+    """A subcommand, from the module of the same name."""
+    return import_module(f"ingest.cli.{name.replace('-', '_')}").command
 
-    Every number has a unit, a source and a range. `ingest explain` shows how it is derived.
-    """
+
+def overview() -> str:
+    """The list of commands, for a terminal of 80 columns or a narrower one."""
+    width = 80
+    with suppress(OSError, ValueError, AttributeError):
+        width = max(50, min(width, os.get_terminal_size(sys.stdout.fileno()).columns))
+    options = {"--version": "Show the version and exit.", "-h, --help": "Show this message and exit."}
+    parts = ["Usage: ingest [OPTIONS] COMMAND [ARGS]...\n", *(_lines(text, width, "  ") + "\n" for text in ABOUT)]
+    for title, rows in (("Options:", options), ("Commands:", COMMANDS)):
+        column = max(map(len, rows)) + 4
+        parts += [title, *(_lines(text, width, f"  {name}".ljust(column)) for name, text in rows.items()), ""]
+    return "\n".join(parts)
+
+
+def _lines(text: str, width: int, first: str) -> str:
+    """A text after a name in a column of its own, broken between words."""
+    lines, line = [], first
+    for word in text.split():
+        if len(line) + len(word) > width and line.strip():
+            lines.append(line.rstrip())
+            line = " " * len(first)
+        line += word + " "
+    return "\n".join([*lines, line.rstrip()])
 
 
 def main() -> None:
     """Run the command line; errors become one line on standard error."""
     _fill_closed_streams()
     try:
-        code = command.main(standalone_mode=False)
+        if sys.argv[1:] in HELP:
+            print(overview())
+            code = 0
+        else:
+            code = import_module("ingest.cli.group").run()
         sys.stdout.flush()
-    except click.exceptions.NoArgsIsHelpError as error:
-        code = 2
-        tell(error.format_message())
-    except click.UsageError as error:
-        code = _refuse(error.format_message(), 2)
-    except click.Abort:
-        code = _refuse("interrupted", 130)
-    except click.ClickException as error:
-        code = _refuse(error.format_message(), error.exit_code)
     except IngestError as error:
-        code = _refuse(str(error), error.exit_code)
+        code = refuse(str(error), error.exit_code)
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         if package not in EXTRA_OF:
             raise
-        code = _refuse(f"this needs the package {package}: pip install 'ingest-sizing[{EXTRA_OF[package]}]'", 1)
+        code = refuse(f"this needs the package {package}: pip install 'ingest-sizing[{EXTRA_OF[package]}]'", 1)
     except SystemExit:
         # click exits only when the reader of a pipe closes it, which is not a failure.
         code = 0
@@ -105,15 +112,16 @@ def main() -> None:
         undelivered = error.filename is None and error.errno in UNDELIVERED
         what = "the result cannot be written" if undelivered else "the system refused"
         where = f"{error.filename}: " if error.filename is not None else ""
-        code = _refuse(f"{where}{what}: {error.strerror}", 1) if full else 0
-    sys.exit(code if isinstance(code, int) else 0)
+        code = refuse(f"{where}{what}: {error.strerror}", 1) if full else 0
+    sys.exit(code)
 
 
 #: what a standard output shows that is full, broken or closed
 UNDELIVERED = (errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EBADF)
 
 
-def _refuse(message: str, code: int) -> int:
+def refuse(message: str, code: int) -> int:
+    """Print a refusal as one line; returns its exit code."""
     tell(shortened(f"ingest: {' '.join(message.split())}", MOST_LETTERS))
     return code
 

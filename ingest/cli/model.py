@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import options_of, output_options, show_answer
+from ingest.cli.answers import show_answer
+from ingest.cli.options import options_of, output_options
 from ingest.sizing.model import model
 
 

@@ -11,13 +11,9 @@ from typing import Any, TypeVar
 import click
 
 from ingest.cli.telling import MOST_LETTERS, tell
-from ingest.engine.result import Answer
 from ingest.errors import UsageError, expected_one_of, shortened
 from ingest.files import write_whole
 from ingest.reports.page import FORMATS, Page, format_of, render, suffixes, terminal_width, wrapped
-from ingest.reports.pages.sizing import answer_page, explanation_page
-from ingest.reports.workbook.small_workbooks import sizing_workbook
-from ingest.sizing.explain import Explanation
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -176,13 +172,3 @@ def warn(lines: Sequence[str], most: int | None = None) -> None:
         tell("\n".join(wrapped(shortened(f"ingest: warning: {line}", MOST_LETTERS), "", width)))
     if most is not None and len(lines) > most:
         tell(f"ingest: warning: {len(lines) - most} more: --verbose")
-
-
-def show_answer(answer: Answer, explain: str | None, form: str | None, output: str | None) -> None:
-    """Print an answer, or the derivation of its quantity `explain`; warnings go to standard error."""
-    if explain is not None:
-        explanation = Explanation.of(answer, explain)
-        hand_over(lambda: explanation_page(explanation), explanation.to_dict, form, output)
-    else:
-        hand_over(lambda: answer_page(answer), answer.to_dict, form, output, lambda: sizing_workbook(answer, answer.title))
-    warn(answer.warnings)

@@ -6,8 +6,6 @@ import os
 import sys
 from contextlib import suppress
 
-import click
-
 #: Longest line of a refusal or a warning, so that it is seen whole on a screen.
 MOST_LETTERS = 300
 
@@ -15,7 +13,7 @@ MOST_LETTERS = 300
 def tell(line: str) -> None:
     """Print a line on standard error; what it cannot take changes neither the result nor the exit code."""
     try:
-        click.echo(line, err=True)
+        print(line, file=sys.stderr, flush=True)
     except OSError:
         # Python would flush the line again at exit.
         nowhere = os.open(os.devnull, os.O_WRONLY)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from operator import is_
+from typing import Any, NamedTuple
 
 from ingest.engine.expression import Num
 from ingest.engine.registry import INPUTS, Formula, Step, in_order, marks_of, unit_of
 from ingest.engine.solver import Quantities
+from ingest.engine.value import Input
 
 #: the place in a formula that marks a column
 COLUMN = "column"
@@ -34,8 +36,9 @@ class QuantityRow:
 
     def step(self, name: str) -> Step | None:
         """A quantity of the row and how it came about; None where it cannot be computed."""
-        if name in self.known.steps:
-            return self.known.steps[name]
+        known = self.known.steps.get(name)
+        if known is not None:
+            return known
         found = None if name in self.absent else self.known.find(name)
         if found is None:
             self.absent.add(name)
@@ -80,8 +83,11 @@ def replaced(step: Step, by: Mapping[str, Step], done: dict[Step, Step], owner: 
             copy = by.get(step.name, step)
         else:
             inputs = tuple([replaced(part, by, done, owner, own) for part in step.inputs])
-            changed = any(new is not old for new, old in zip(inputs, step.inputs, strict=True))
-            copy = step._replace(inputs=inputs) if changed else step
+            whose = owner if step.name in own else step.owner
+            if whose == step.owner and all(map(is_, inputs, step.inputs)):
+                copy = step
+            else:
+                copy = Step(step.name, step.value, step.formula, inputs, step.source, whose)
         done[step] = copy._replace(owner=owner) if copy.name in own and copy.owner != owner else copy
     return done[step]
 
@@ -93,9 +99,52 @@ def columns_of(table: str, rows: Sequence[QuantityRow], owner: str = "") -> dict
     return {f"{name}{ending}": column(table, name, rows, owner) for name in names}
 
 
-def all_below(roots: Mapping[str, Step], wanted: Callable[[Step], bool]) -> dict[str, list[Step]]:
-    """The wanted steps below each root, the topmost first."""
-    order = in_order(roots.values())
-    marks = marks_of([*roots.values()], order)
-    marked = [(step, marks[step]) for step in reversed(order) if wanted(step)]
-    return {name: [step for step, mark in marked if mark >> place & 1] for place, name in enumerate(roots)}
+class Below(NamedTuple):
+    """What a step rests on.
+
+    Attributes:
+        columns: the columns, the topmost first.
+        inputs: the names of the wanted inputs.
+    """
+
+    columns: list[Step]
+    inputs: frozenset[str]
+
+
+def all_below(roots: Sequence[Step], wanted: Callable[[Input], bool]) -> list[Below]:
+    """What each of several steps rests on; one walk for all.
+
+    Args:
+        roots: the steps.
+        wanted: whether an input is named.
+    """
+    order = in_order(roots)
+    marks = marks_of(roots, order)
+    columns = [(step, marks[step]) for step in reversed(order) if is_column(step)]
+    named: dict[str, int] = {}
+    for step in order:
+        if step.source is not None and wanted(step.source):
+            named[step.name] = named.get(step.name, 0) | marks[step]
+    return [
+        Below(
+            [step for step, mark in columns if mark >> place & 1],
+            frozenset(name for name, mark in named.items() if mark >> place & 1),
+        )
+        for place in range(len(roots))
+    ]
+
+
+def nearest_below(root: Step, *names: str) -> tuple[Step, ...]:
+    """The quantities of these names that a step rests on, each the nearest to it.
+
+    Raises:
+        KeyError: it rests on none of a name.
+    """
+    found: dict[str, Step] = {}
+    level, seen = [root], {root}
+    while level and len(found) < len(names):
+        for step in level:
+            if step.name in names:
+                found.setdefault(step.name, step)
+        level = [part for step in level for part in step.inputs if part not in seen and not seen.add(part)]  # type: ignore[func-returns-value]
+    return tuple(found[name] for name in names)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn
@@ -73,34 +72,32 @@ class Expression:
         raise NotRecordable("a formula cannot loop over a quantity: write total(column)")
 
 
-@dataclass(frozen=True, eq=False)
 class Number(Expression):
     """A number written in the formula itself."""
 
-    value: float
+    def __init__(self, value: float) -> None:
+        self.value = value
 
 
-@dataclass(frozen=True, eq=False)
 class Symbol(Expression):
     """A quantity, by name."""
 
-    name: str
+    def __init__(self, name: str) -> None:
+        self.name = name
 
 
-@dataclass(frozen=True, eq=False)
 class Operation(Expression):
     """An infix operator on two trees."""
 
-    operator: str
-    operands: tuple[Expression, Expression]
+    def __init__(self, operator: str, operands: tuple[Expression, Expression]) -> None:
+        self.operator, self.operands = operator, operands
 
 
-@dataclass(frozen=True, eq=False)
 class Call(Expression):
     """One of the recorder's functions on trees."""
 
-    function: str
-    arguments: tuple[Expression, ...]
+    def __init__(self, function: str, arguments: tuple[Expression, ...]) -> None:
+        self.function, self.arguments = function, arguments
 
 
 def _node(value: Num) -> Expression:
@@ -108,6 +105,11 @@ def _node(value: Num) -> Expression:
 
 
 def _dispatch(name: str, arguments: Sequence[Num], on_numbers: Callable[..., Num], on_arrays: str) -> Num:
+    for argument in arguments:
+        if argument.__class__ is not float and argument.__class__ is not int:
+            break
+    else:
+        return on_numbers(*arguments)
     if any(isinstance(argument, Expression) for argument in arguments):
         return Call(name, tuple(_node(argument) for argument in arguments))
     if any(hasattr(argument, "__array_function__") for argument in arguments):

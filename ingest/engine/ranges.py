@@ -92,15 +92,20 @@ class Tree:
         """The steps of each input with a range."""
         found: dict[Uncertain, list[Step]] = {}
         for step in self.order:
-            key = uncertain(step.name, step.source)
-            if key is not None:
+            if step.source is not None and (key := uncertain(step.name, step.source)) is not None:
                 found.setdefault(key, []).append(step)
         return found
 
     @cached_property
     def moving(self) -> list[Step]:
         """Every step that rests on an input with a range."""
-        return self.above(step for steps in self.uncertain.values() for step in steps)
+        reached = {step for steps in self.uncertain.values() for step in steps}
+        found = []
+        for step in self.order:
+            if step.inputs and step not in reached and not reached.isdisjoint(step.inputs):
+                reached.add(step)
+                found.append(step)
+        return found
 
     def above(self, leaves: Iterable[Step]) -> list[Step]:
         """Every step that rests on one of these, in order."""
@@ -119,7 +124,7 @@ class Tree:
         for step in above:
             assert step.formula is not None
             try:
-                values[step] = step.formula.function(*(values.get(part, part.value) for part in step.inputs))
+                values[step] = step.formula.function(*[values.get(part, part.value) for part in step.inputs])
             except (OverflowError, ZeroDivisionError):
                 values[step] = math.inf
         return values

@@ -6,7 +6,6 @@ needs. Quantities that no formula yields (the leaves) are declared with their un
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
@@ -103,6 +102,8 @@ Kind = TypeVar("Kind", Formula, InputQuantity)
 def load_modules(package: str) -> None:
     """Import every module of a package, so that its decorators register what the modules declare; once."""
     if package not in _loaded:
+        import pkgutil
+
         for module in pkgutil.iter_modules(import_module(package).__path__):
             import_module(f"{package}.{module.name}")
         _loaded.add(package)
@@ -292,26 +293,28 @@ def derive(
         UsageError: it exceeds the range of floating-point numbers.
     """
     try:
-        return _derive(name, given, {} if known is None else known, (owner, input_owner), ())
+        return _derive(name, given, {} if known is None else known, (owner, input_owner), [])
     except (OverflowError, ZeroDivisionError):
         raise UsageError(OUT_OF_RANGE.format(name)) from None
 
 
 def _derive(
-    name: str, given: Mapping[str, Num | Input], known: dict[str, Step], owners: tuple[str, str], path: tuple[str, ...]
+    name: str, given: Mapping[str, Num | Input], known: dict[str, Step], owners: tuple[str, str], path: list[str]
 ) -> Step:
     if name in known:
         return known[name]
-    if name in path:
-        circle = " needs ".join([*path[path.index(name) :], name])
-        raise CyclicQuantity(f"cyclic quantity: {circle}; give one of them with --set")
     if name in given:
         item = given[name]
         value, source = (item.value, item) if isinstance(item, Input) else (item, None)
         step = Step(name, value, None, (), source, owners[1])
-    elif isinstance(found := _required(name), Formula):
-        inputs = tuple(_derive(need, given, known, owners, (*path, name)) for need in found.needs)
-        step = Step(name, found.function(*(part.value for part in inputs)), found, inputs, None, owners[0])
+    elif isinstance(found := _declared.get(name) or _required(name), Formula):
+        if name in path:
+            circle = " needs ".join([*path[path.index(name) :], name])
+            raise CyclicQuantity(f"cyclic quantity: {circle}; give one of them with --set")
+        path.append(name)
+        inputs = tuple([known.get(need) or _derive(need, given, known, owners, path) for need in found.needs])
+        path.pop()
+        step = Step(name, found.function(*[part.value for part in inputs]), found, inputs, None, owners[0])
     elif found.default is not None:
         step = Step(name, found.default, None, (), None, owners[1])
     else:
@@ -329,16 +332,18 @@ def _missing(name: str, wanted: str, unit: str) -> Message:
 def in_order(roots: Iterable[Step]) -> list[Step]:
     """The roots and all that they rest on, each once, inputs first; a site is deeper than Python's stack."""
     done: dict[Step, None] = {}
-    stack = [(root, False) for root in [*roots][::-1]]
+    begun: set[Step] = set()
+    stack = [*roots][::-1]
     while stack:
-        step, ready = stack.pop()
+        step = stack[-1]
         if step in done:
-            continue
-        if ready or not step.inputs:
+            stack.pop()
+        elif step in begun or not step.inputs:
             done[step] = None
+            stack.pop()
         else:
-            stack.append((step, True))
-            stack.extend((part, False) for part in reversed(step.inputs))
+            begun.add(step)
+            stack.extend([part for part in step.inputs[::-1] if part not in done])
     return list(done)
 
 
@@ -350,7 +355,7 @@ def steps_below(roots: Iterable[Step]) -> list[Step]:
         step = waiting.pop()
         if step not in found:
             found[step] = None
-            waiting.extend(reversed(step.inputs))
+            waiting += step.inputs[::-1]
     return list(found)
 
 

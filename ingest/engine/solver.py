@@ -126,11 +126,14 @@ class Quantities:
             MissingQuantity: it cannot be computed from what is known.
             UsageError: it exceeds the range of floating-point numbers.
         """
-        try:
-            found = self._steps.get(name) or derive(name, self._given, self._steps, self.owner, self.input_owner)
-            finite = math.isfinite(found.value) if isinstance(found.value, (int, float)) else True
-        except OverflowError:
-            finite = False
+        found = self._steps.get(name) or derive(name, self._given, self._steps, self.owner, self.input_owner)
+        if found.value.__class__ is float:
+            finite = math.isfinite(found.value)
+        else:
+            try:
+                finite = math.isfinite(found.value) if isinstance(found.value, (int, float)) else True
+            except OverflowError:
+                finite = False
         if not finite:
             raise UsageError(OUT_OF_RANGE.format(name))
         return found

@@ -19,7 +19,6 @@ input_quantity("files", "file", "Files that were counted.", above=False, whole=T
 input_quantity("files_skipped", "file", "Files that were left out, each named with the reason.", above=False, whole=True)
 input_quantity("documents_skipped", "document", "Lines, rows, records and members that were left out of files that count.",
     above=False, whole=True)  # fmt: skip
-input_quantity("tokens_per_sample", "token/sample", "Tokens of one training sample.", whole=True)
 input_quantity("unreadable_bytes", "B", "Stored bytes that hold no readable text, as a sample shows them.", above=False)
 input_quantity("documents", "document", "Documents: lines, rows, members or files, by format.", above=False, whole=True)
 

@@ -185,6 +185,7 @@ input_quantity("working_bytes", "B", "Weight and gradient of one parameter while
 input_quantity("feed_forward_ratio", "1", "Width of the feed-forward layer over the hidden width.", default=4)
 
 # Tokens on storage
+input_quantity("tokens_per_sample", "token/sample", "Tokens of one training sample.", whole=True)
 input_quantity("vocabulary", "1", "Different token ids of the model.", whole=True)
 input_quantity("narrow_vocabulary", "1", "Largest vocabulary whose ids fit into two bytes.", whole=True, default=65_536)
 input_quantity("narrow_id_bytes", "B/token", "Width of an id that fits into two bytes.", default=2)

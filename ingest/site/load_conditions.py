@@ -123,7 +123,7 @@ class LoadConditions:
         """The entries of the jobs that take part: of all, or of the one with the largest."""
         if value.line.clients in OF_ONE_JOB:
             return [value.largest] if value.largest is not None else []
-        columns = (part for part in value.below if part.name == value.line.column)
+        columns = (part for part in value.columns if part.name == value.line.column)
         found = {entry.owner: entry for part in columns for entry in part.inputs}
         return list(found.values())
 
@@ -210,7 +210,7 @@ class LoadConditions:
         if value.by_guidance and not line.streams:
             return limits["test_seconds"]
         if line.operation == MIXED:
-            entries = [entry for part in value.below if part.name == SAVING for entry in part.inputs]
+            entries = [entry for part in value.columns if part.name == SAVING for entry in part.inputs]
         largest = max(entries, key=lambda entry: float(entry.value), default=None)
         phase = None if largest is None or not value.phase else self._phase(value.phase, largest)
         if phase is None:

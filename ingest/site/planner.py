@@ -8,11 +8,12 @@ from typing import Any
 
 from ingest.catalog.records import Storage
 from ingest.catalog.store import Catalog, opened
-from ingest.engine.derivation_graph import QuantityRow, all_below, columns_of, is_column
+from ingest.engine.derivation_graph import QuantityRow, all_below, columns_of
 from ingest.engine.messages import Message, message_of
 from ingest.engine.monte_carlo import samples_for, spread
 from ingest.engine.ranges import Tree
 from ingest.engine.registry import Step, label_of, solve
+from ingest.engine.result import why_assumed
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed
 from ingest.errors import IngestError, MissingQuantity
@@ -403,8 +404,8 @@ def _found(known: Quantities, left_out: Mapping[str, str]) -> tuple[dict[str, Re
             steps[line.id] = known.step(line.metric)
         except MissingQuantity as error:
             absent[line.id] = MISSING.get(error.name, message_of(error))
-    below = all_below(steps, lambda step: step.formula is None or is_column(step))
-    found = {line.id: RequirementValue(line, steps[line.id], below[line.id]) for line in LINES if line.id in steps}
+    below = dict(zip(steps, all_below([*steps.values()], lambda item: why_assumed(item) is not None), strict=True))
+    found = {line.id: RequirementValue(line, steps[line.id], *below[line.id]) for line in LINES if line.id in steps}
     required = {name: one for name, one in found.items() if _is_required(one)}
     absent |= {name: f"this site needs no {plain_name(one.line.metric)}" for name, one in found.items() if name not in required}
     return required, {line.id: absent[line.id] for line in LINES if line.id in absent}

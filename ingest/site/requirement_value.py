@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ingest.engine.registry import Step, steps_below
+from ingest.engine.derivation_graph import nearest_below
+from ingest.engine.registry import Step
 from ingest.site.requirement_wording import RequirementTemplate
 
 
@@ -17,20 +18,22 @@ class RequirementValue:
     Attributes:
         line: the line.
         step: the value.
-        below: the given quantities and the columns that it rests on.
+        columns: the columns that it rests on, the topmost first.
+        assumed: the names of the assumed inputs that it rests on.
     """
 
     line: RequirementTemplate
     step: Step
-    below: list[Step]
+    columns: list[Step]
+    assumed: frozenset[str]
 
     @cached_property
     def compared(self) -> tuple[Step, Step] | None:
         """What the workload needs and what the guidance asks for; None where the workload alone counts."""
         if self.line.floor is None:
             return None
-        found = {part.name: part for part in steps_below([self.step])}
-        return found[self.line.floor.workload], found[self.line.floor.guidance]
+        workload, guidance = nearest_below(self.step, self.line.floor.workload, self.line.floor.guidance)
+        return workload, guidance
 
     @property
     def by_guidance(self) -> bool:
@@ -46,13 +49,13 @@ class RequirementValue:
         return max((one for one in found if one is not None), key=_largest, default=None)
 
     def _column(self, name: str) -> Step | None:
-        return max((part for part in self.below if part.name == name), key=lambda part: len(part.inputs), default=None)
+        return max((part for part in self.columns if part.name == name), key=lambda part: len(part.inputs), default=None)
 
     @property
     def timed(self) -> Sequence[Step]:
         """What the jobs need, in the times that they allow."""
         name = self.line.column if self.line.beside is None or self.column is None else self.column.name
-        return [entry for part in self.below if part.name == name for entry in part.inputs]
+        return [entry for part in self.columns if part.name == name for entry in part.inputs]
 
     @property
     def within(self) -> str:
@@ -83,7 +86,7 @@ class RequirementValue:
     @cached_property
     def jobs(self) -> set[str]:
         """All jobs with an entry in a column below the value."""
-        columns = (part for part in self.below if part.name.endswith("_of_jobs"))
+        columns = (part for part in self.columns if part.name.endswith("_of_jobs"))
         return {entry.owner for part in columns for entry in part.inputs if entry.owner}
 
 

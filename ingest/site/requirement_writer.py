@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -83,6 +83,7 @@ class RequirementWriter:
         derivations: writes how a value follows from its inputs.
         spread: low and high end of each line, where known.
         guidance: the names of the levels that are the floor of the site.
+        assumed_below: the names of the assumed inputs below each tested quantity, as far as they were asked for.
     """
 
     site: Site
@@ -91,6 +92,7 @@ class RequirementWriter:
     derivations: DerivationWriter
     spread: Mapping[str, tuple[float, float]]
     guidance: str = ""
+    assumed_below: dict[Step, frozenset[str]] = field(default_factory=dict)
 
     @cached_property
     def loads(self) -> LoadConditions:
@@ -105,8 +107,7 @@ class RequirementWriter:
         conditions = self.loads.conditions(value, self._required(value))
         tested = self._tested(value, floor)
         allowed = self._allowed_priority(value)
-        given = [part for part in (*value.below, *steps_below(tested)) if part.formula is None]
-        assumed = {part.name for part in given if part.source is not None and why_assumed(part.source) is not None}
+        assumed = value.assumed.union(*(self._assumed_below(part) for part in tested))
         low, high = self.spread.get(line.id, (None, None))
         requirement = Requirement(
             line.id,
@@ -128,6 +129,15 @@ class RequirementWriter:
         )
         most = self._most(line)
         return WrittenRequirement(requirement, step, tested, floor, tuple(self._findings(value, conditions, limit)), most)
+
+    def _assumed_below(self, step: Step) -> frozenset[str]:
+        """The names of the assumed inputs below a tested quantity; many lines test the same ones."""
+        if step not in self.assumed_below:
+            found = ((part.name, part.source) for part in steps_below([step]))
+            self.assumed_below[step] = frozenset(
+                name for name, item in found if item is not None and why_assumed(item) is not None
+            )
+        return self.assumed_below[step]
 
     @property
     def _digits(self) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ingest.catalog.records import Gpu, Model, Node, Storage
-from ingest.catalog.store import Catalog
+from ingest.catalog.store import Catalog, opened
 from ingest.corpus.measurement_file import PARTIAL
 from ingest.engine.messages import Message, Option, message_of, option_error
 from ingest.engine.ranges import Tree
@@ -419,7 +419,7 @@ def bw(
     cache_hit: Written | None = None,
     scaling: str = "published",
     set: Mapping[str, Written] | str | Sequence[str] | None = None,
-    catalogs: str | Path | Sequence[str | Path] = (),
+    catalogs: Catalog | str | Path | Sequence[str | Path] = (),
 ) -> Estimate | Scenarios:
     """Read bandwidth that storage must deliver so that GPUs never wait.
 
@@ -445,7 +445,7 @@ def bw(
         scaling: how the rate per GPU changes with the size of the job: `published` (as the runs at that size show),
             `linear`, `weak` or `strong`.
         set: values of quantities, by name.
-        catalogs: folders with entries of your own.
+        catalogs: folders with entries of your own, or an open catalog.
 
     Returns:
         An `Estimate`; `Scenarios` for several models, GPUs or numbers of nodes.
@@ -459,7 +459,7 @@ def bw(
         UsageError: an option is out of range, unknown or contradicts another one.
         IngestError: there is no evidence at the level requested; names what to supply.
     """
-    catalog = Catalog(catalogs)
+    catalog = opened(catalogs)
     axes = [names_of(model), names_of(gpu), _numbers(nodes)]
     count = math.prod(map(len, axes))
     if count == 0:

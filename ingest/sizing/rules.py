@@ -486,7 +486,9 @@ def _numbers(one: Finding) -> dict[str, Any]:
     if one.value is None or not isinstance(one.value.value, (int, float)):
         return {}
     value, limit = float(one.value.value), _number(one.limit)
-    unit = unit_of(one.rule.quantity) if is_quantity(one.rule.quantity) else ""
+    unit = getattr(one.value, "unit", None)
+    if unit is None:
+        unit = unit_of(one.rule.quantity) if is_quantity(one.rule.quantity) else ""
     shown, at_most = ((display(item, unit, binary=False) if unit and math.isfinite(item) else "") for item in (value, limit))
     return {"value": value, "limit": limit, "shown": shown, "at_most": at_most,
             "percent": value * 100, "most_percent": limit * 100}  # fmt: skip

@@ -98,15 +98,15 @@ def test_a_measurement_is_printed_in_every_format(run, monkeypatch, measured, fo
 
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory):
-    """A sweep over two sizes of request and three numbers of threads."""
+    """A sweep over two sizes of request and two numbers of threads."""
     folder = tmp_path_factory.mktemp("swept")
-    return ingest.measure_storage(folder, size="8 MiB", runtime="1 s", threads="1..4*2", io_size="4KiB,1MiB")
+    return ingest.measure_storage(folder, size="8 MiB", runtime="1 s", threads="1,2", io_size="4KiB,1MiB")
 
 
 @needs_fio
 def test_a_sweep_measures_every_size_with_every_number_of_threads(swept):
     points = [(row["io_size"], row["threads"]) for row in swept.rows]
-    assert points == [(size, threads) for size in (4096, 2**20) for threads in (1, 2, 4)]
+    assert points == [(size, threads) for size in (4096, 2**20) for threads in (1, 2)]
     assert [row["knee"] for row in swept.rows].count(True) == sum(swept.bent.values())
     for size, knee in swept.knees.items():
         best = max(row["read_bandwidth"] for row in swept.rows if row["io_size"] == size)
@@ -122,9 +122,9 @@ def test_a_sweep_measures_every_size_with_every_number_of_threads(swept):
 def test_a_sweep_is_a_picture_and_its_result_an_entry(run, monkeypatch, swept, tmp_path):
     monkeypatch.setattr("ingest.cli.measure_storage.measure_storage", lambda *_, **__: swept)
     out = run("measure-storage", ".").out
-    assert out.count("no knee up to 4 threads: measure with more") == list(swept.bent.values()).count(False)
+    assert out.count("no knee up to 2 threads: measure with more") == list(swept.bent.values()).count(False)
     bars = [line.split()[1] for line in out.splitlines() if "█" in line]
-    assert len(bars) == 6
+    assert len(bars) == 4
     assert max(len(bar) for bar in bars) == 24
     written = tmp_path / "result.json"
     assert run("measure-storage", ".", "-o", written).code == 0

@@ -60,6 +60,7 @@ def test_a_worker_that_is_killed_loses_nothing(cluster, corpus, small, tmp_path)
     assert figures(spread) == figures(measure(corpus, tokenizer=small))
 
 
-def test_nobody_at_the_address_is_one_line(corpus, small):
+def test_nobody_at_the_address_is_one_line(corpus, small, monkeypatch):
+    monkeypatch.setattr("ingest.corpus.counting.runners.CONNECT_SECONDS", 1)
     with pytest.raises(IngestError, match=r"--scheduler: no scheduler answers at 'tcp://127\.0\.0\.1:9'"):
         measure(corpus, tokenizer=small, scheduler="tcp://127.0.0.1:9")

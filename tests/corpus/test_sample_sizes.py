@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ingest
-from ingest.cli.main import command
+from ingest.cli.group import command
 from ingest.corpus.files.listing import list_inputs
 from ingest.corpus.sample_sizes import SizeCounts, key_of, masked_checksum, sizes_of
 from ingest.errors import IngestError

@@ -43,7 +43,7 @@ def refusal(asked, sample=None):
     return refused.value, line.removeprefix("--tokenizer: ")
 
 
-@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow if name == "o200k" else ()) for name in SIZES])
 def test_known_vocabularies(name):
     found = vocabulary_of(name)
     assert (found.name, found.size, found.sha256) == (name, SIZES[name], PACKAGED[name].sha256)

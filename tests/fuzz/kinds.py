@@ -21,7 +21,8 @@ from fuzz.mutations import TEXTS, encoded, mutated_bytes, mutated_text, mutated_
 from fuzz.pairs import PAIRS
 from fuzz.seeds import Seeds
 
-from ingest.cli.main import COMMANDS, command
+from ingest.cli.group import command
+from ingest.cli.main import COMMANDS
 
 Generator = Callable[[random.Random, Seeds], tuple[list[str], dict[str, bytes]]]
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
+
+#: What LibreOffice writes at its first start; one per process of the tests, so that several run concurrently.
+PROFILE = tempfile.TemporaryDirectory(prefix="ingest-office-", ignore_cleanup_errors=True)
 
 
 def office() -> str:
@@ -27,10 +31,10 @@ def converted(path: Path, suffix: str, folder: Path) -> Path:
 
 
 def all_converted(paths: Sequence[Path], suffix: str, folder: Path) -> list[Path]:
-    """Convert files, each with a name of its own, in one process; a profile of its own lets several run concurrently."""
+    """Convert files, each with a name of its own, in one process."""
     assert len({path.stem for path in paths}) == len(paths)
     folder.mkdir(exist_ok=True)
-    profile = f"-env:UserInstallation=file://{folder / 'profile'}"
+    profile = f"-env:UserInstallation=file://{PROFILE.name}"
     command = [office(), profile, "--headless", "--convert-to", suffix, "--outdir", str(folder), *map(str, paths)]
     subprocess.run(command, check=True, capture_output=True, timeout=300)
     return [folder / f"{path.stem}.{suffix}" for path in paths]

@@ -454,6 +454,7 @@ def test_a_site_makes_the_same_workbook_however_python_hashes(tmp_path):
     assert made[0] == made[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SITES)
 def test_a_second_engine_agrees(name, tmp_path):
     """The package `formulas`: as delivered and with the twenty changes, every requirement."""

@@ -1,0 +1,50 @@
+"""The parser of the command line: subcommands that are imported when they run, and the refusals of its options."""
+
+from __future__ import annotations
+
+import click
+
+from ingest.cli.main import COMMANDS, command_of, overview, refuse
+from ingest.cli.telling import tell
+from ingest.errors import expected_one_of
+from ingest.version import __version__
+
+
+class Commands(click.Group):
+    """Subcommands that are imported only when they run."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return command_of(cmd_name) if cmd_name in COMMANDS else None
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(f"no such command '{args[0]}', {expected_one_of(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+    def get_help(self, ctx: click.Context) -> str:
+        return overview()
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=True)
+@click.version_option(__version__, prog_name="ingest")
+def command() -> None:
+    """Run a subcommand."""
+
+
+def run() -> int:
+    """Run the command line; returns the exit code. Errors of the options become one line on standard error."""
+    try:
+        code = command.main(standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        code = 2
+        tell(error.format_message())
+    except click.UsageError as error:
+        code = refuse(error.format_message(), 2)
+    except click.Abort:
+        code = refuse("interrupted", 130)
+    except click.ClickException as error:
+        code = refuse(error.format_message(), error.exit_code)
+    return code if isinstance(code, int) else 0
