@@ -90,7 +90,7 @@ def test_a_missing_key_is_named(refusal, key):
         b"\xff\xfe\x00\x01",
         b'{"model_type": "\x80"}',
         '{"model_type": "llama", "hidden_size": ' + "9" * 5000 + "}",
-        json.dumps({**LLAMA, "junk": "x" * 2_100_000}),
+        json.dumps({**LLAMA, "junk": "x" * 16_100_000}),
     ],
     ids=range(13),
 )
