@@ -9,6 +9,7 @@ from typing import Any
 from ingest.architecture.hf_config import ModelConfig
 from ingest.architecture.registry import ended, families
 from ingest.architecture.structure import Architecture
+from ingest.architecture.unverified_keys import is_part, unverified
 from ingest.architecture.weight_table import HOW, Attention, TableRow, Weight, by_hand, joined
 from ingest.errors import IngestError
 
@@ -16,19 +17,22 @@ from ingest.errors import IngestError
 MAX_PARAMETERS = 10**17
 
 
-def from_config(name: str, path: str | Path, data: Mapping[str, Any]) -> Architecture:
+def from_config(name: str, path: str | Path, data: Mapping[str, Any], *, strict: bool = False) -> Architecture:
     """Return the structure that the keys of a config describe.
 
     Args:
         name: of the model.
         path: of the file, for messages.
         data: the keys and values.
+        strict: refuse a key that the family has not looked at and that may change a weight.
 
     Raises:
         IngestError: a family that is not described, or a key that may change the structure.
     """
     config = ModelConfig({key: item for key, item in data.items() if key not in ("source", "where", "name")}, str(path))
-    rows = [*joined(by_hand(config) if "weights" in data else _family(config))]
+    own = "weights" in data
+    rows = [*joined(by_hand(config) if own else _family(config))]
+    open_keys = () if own else _unverified(config, rows, strict)
     weights = tuple(row for row in rows if isinstance(row, Weight))
     attentions = tuple(row for row in rows if isinstance(row, Attention))
     if sum(row.parameters for row in weights) > MAX_PARAMETERS:
@@ -47,7 +51,8 @@ def from_config(name: str, path: str | Path, data: Mapping[str, Any]) -> Archite
         head_dim=first.key if first else 0,
         vocabulary=table.shape[0] if table else 0,
         defaults=config.all_defaults(),
-        basis="by-hand" if "weights" in data else "family",
+        basis="by-hand" if own else "family",
+        unverified_keys=open_keys,
     )
 
 
@@ -67,9 +72,21 @@ def _family(config: ModelConfig) -> Iterable[TableRow]:
     rows = [*describing(config)]
     if "architectures" not in config.read_keys:
         rows = [*ended(config, rows)]
-    for owner, key in config.unread():
-        raise owner.refuse(key, owner.data[key], f"a key of the family '{found}': this key may change the structure; {HOW}")
     return rows
+
+
+def _unverified(config: ModelConfig, rows: Iterable[TableRow], strict: bool) -> tuple[str, ...]:
+    """The keys that may change the structure.
+
+    Raises:
+        IngestError: a whole part of the model that the family does not have, or any such key where `strict`.
+    """
+    found = unverified(config, rows)
+    for owner, key in found:
+        if strict or is_part(key, owner.data[key]):
+            kind = config.data.get("model_type")
+            raise owner.refuse(key, owner.data[key], f"a key of the family '{kind}': this key may change the structure; {HOW}")
+    return tuple(f"{owner.prefix}{key}" for owner, key in found)
 
 
 def _layers(config: ModelConfig) -> int:

@@ -17,12 +17,13 @@ from ingest.errors import IngestError, UsageError, nearest
 from ingest.files import read_json_object
 
 
-def describe(source: str | Path, catalog: Catalog | None = None) -> Architecture:
+def describe(source: str | Path, catalog: Catalog | None = None, *, strict: bool = False) -> Architecture:
     """Describe a model.
 
     Args:
         source: the folder of a release, a Hugging Face `config.json`, a YAML file of the same keys, or a catalog id.
         catalog: where ids are looked up; the shipped catalogs by default.
+        strict: refuse a config with a key that its family has not looked at and that may change a weight.
 
     >>> describe("llama2-70b").parameters
     68976648192
@@ -33,12 +34,14 @@ def describe(source: str | Path, catalog: Catalog | None = None) -> Architecture
     """
     path = Path(source)
     if path.is_dir():
-        return from_release(path.resolve().name or "release", LocalFiles(path))
+        return from_release(path.resolve().name or "release", LocalFiles(path), strict=strict)
     if path.suffix == ".json":
-        return from_config(path.parent.name or path.stem if path.stem == "config" else path.stem, path, _config(path))
+        return from_config(
+            path.parent.name or path.stem if path.stem == "config" else path.stem, path, _config(path), strict=strict
+        )
     if path.suffix in (".yaml", ".yml"):
-        return _from_yaml(path)
-    return _from_catalog(str(source), catalog or Catalog())
+        return _from_yaml(path, strict)
+    return _from_catalog(str(source), catalog or Catalog(), strict)
 
 
 def _config(path: Path) -> Mapping[str, Any]:
@@ -46,13 +49,13 @@ def _config(path: Path) -> Mapping[str, Any]:
     return read_json_object(path, "a model's config.json", most=MOST_CONFIG_BYTES, infinite=True)
 
 
-def _from_catalog(name: str, catalog: Catalog) -> Architecture:
+def _from_catalog(name: str, catalog: Catalog, strict: bool) -> Architecture:
     wanted = name.lower()
     for candidate in (wanted, catalog.aliases.get("models", {}).get(wanted, "")):
         for folder in catalog.folders:
             path = folder / "architectures" / f"{candidate}.yaml"
             if candidate and path.is_file():
-                return _from_yaml(path)
+                return _from_yaml(path, strict)
     ids = {item.stem for folder in catalog.folders for item in (folder / "architectures").glob("*.yaml")}
     if wanted in catalog.ids("models") or wanted in catalog.aliases.get("models", {}):
         raise IngestError(f"the structure of {name} is unknown; supply its config.json{nearest(wanted, ids)}")
@@ -60,8 +63,8 @@ def _from_catalog(name: str, catalog: Catalog) -> Architecture:
     raise UsageError(f"unknown architecture '{name}', expected an id, a config.json or a YAML file{hint}")
 
 
-def _from_yaml(path: Path) -> Architecture:
+def _from_yaml(path: Path, strict: bool) -> Architecture:
     data = read_yaml(path)
     if not isinstance(data, dict):
         raise IngestError(f"{path}: found no keys and values, expected a model's hyper-parameters")
-    return from_config(path.stem, path, data)
+    return from_config(path.stem, path, data, strict=strict)

@@ -38,7 +38,7 @@ _ATTENTION = ("multiply_adds_per_token_pair", "cached_elements_per_token")
 _WEIGHTS = ("weight_parameters", "active_weight_parameters", "embedding_weight_parameters", "multiply_adds_per_token")
 
 
-def from_release(name: str, files: ReleaseFiles) -> Architecture:
+def from_release(name: str, files: ReleaseFiles, *, strict: bool = False) -> Architecture:
     """Return the structure of the model whose release is in a folder.
 
     The headers of its safetensors files say what is stored. The family of its config adds attention and FLOPs where both
@@ -47,6 +47,7 @@ def from_release(name: str, files: ReleaseFiles) -> Architecture:
     Args:
         name: of the model.
         files: of the folder.
+        strict: refuse a config with a key that its family has not looked at and that may change a weight.
 
     Raises:
         IngestError: no weights and no config, files that were cut off, or a family that is not described and no weights.
@@ -58,23 +59,28 @@ def from_release(name: str, files: ReleaseFiles) -> Architecture:
     if release is None:
         if config is None:
             raise IngestError(f"{files.place}: found no {CONFIG} and no safetensors file, expected the folder of a model")
-        return from_config(name, f"{files.place}/{CONFIG}", config)
+        return from_config(name, f"{files.place}/{CONFIG}", config, strict=strict)
     quantization = None
     if QUANTIZATION in files.sizes:
         found = read_json(files, QUANTIZATION, "a table of quantization", MOST_CONFIG_BYTES).get("quantization")
         quantization = found if isinstance(found, dict) else None
-    return _described(name, release, config, quantization, f"{files.place}/{CONFIG}")
+    return _described(name, release, config, quantization, f"{files.place}/{CONFIG}", strict)
 
 
 def _described(
-    name: str, release: Release, config: Mapping[str, Any] | None, quantization: Mapping[str, Any] | None, path: str
+    name: str,
+    release: Release,
+    config: Mapping[str, Any] | None,
+    quantization: Mapping[str, Any] | None,
+    path: str,
+    strict: bool,
 ) -> Architecture:
     family, refusal = None, ""
     if config is not None and isinstance(config.get("model_type"), str):
         try:
-            family = from_config(name, path, config)
+            family = from_config(name, path, config, strict=strict)
         except IngestError as error:
-            if not release.tensors and release.bytes is None:
+            if strict or (not release.tensors and release.bytes is None):
                 raise
             refusal = str(error)
     sizes = sizes_of(config or {}, quantization)
@@ -125,6 +131,7 @@ def _from_headers(
         stored=tuple(rows),
         stored_bytes=release.bytes,
         missing=missing,
+        unverified_keys=family.unverified_keys if family else (),
         notes=tuple(notes),
     )
 

@@ -33,6 +33,7 @@ class Architecture:
         stored_bytes: bytes of all tensors of a release, from its headers or its index; None if unknown.
         estimated: parameters as (low, typical, high), where only an index of bytes is there.
         missing: what cannot be known of this model, by quantity, and why.
+        unverified_keys: keys of its config that the family has not looked at and that may change a weight.
         notes: one line each.
     """
 
@@ -52,6 +53,7 @@ class Architecture:
     stored_bytes: int | None = None
     estimated: tuple[int, int, int] | None = None
     missing: Mapping[str, str] = field(default_factory=dict)
+    unverified_keys: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     @cached_property

@@ -15,11 +15,14 @@ from ingest.engine.registry import check_value
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
+from ingest.errors import listed
 from ingest.sizing.job import Written, by_user, settings_of
 from ingest.sizing.optimizer_states import width_of
 from ingest.units import parse
 
 USUAL_SEQUENCE, USUAL_PRECISION = 4096, "bf16"
+#: Keys that a warning names; JSON has them all.
+MOST_KEYS = 6
 RESULTS = (
     "parameters",
     "parameters_active",
@@ -40,12 +43,14 @@ class ModelAnswer(Answer):
 
     Attributes:
         basis: where the structure comes from: `headers`, `family`, `index` or `by-hand`.
+        unverified_keys: keys that the family has not looked at and that may change a weight.
     """
 
     basis: str = "family"
+    unverified_keys: tuple[str, ...] = ()
 
     def _body(self) -> dict[str, Any]:
-        return {"basis": self.basis, **super()._body()}
+        return {"basis": self.basis, "unverified_keys": list(self.unverified_keys), **super()._body()}
 
 
 def model(
@@ -53,6 +58,7 @@ def model(
     *,
     sequence_length: Written | None = None,
     precision: str | None = None,
+    strict: bool = False,
     set: Mapping[str, Written] | Sequence[str] | None = None,
     catalogs: Sequence[str | Path] = (),
 ) -> ModelAnswer:
@@ -63,6 +69,7 @@ def model(
         sequence_length: tokens of one sequence, for the FLOPs of attention; 4,096 by default.
         precision: precision of the weights and of the cache: `bf16`, `fp16`, `fp32`, `fp8` or `fp4`; by default as
             stored for a release, else `bf16`.
+        strict: refuse a config with a key that its family has not looked at and that may change a weight.
         set: values of quantities, by name.
         catalogs: folders with entries of your own.
 
@@ -78,7 +85,7 @@ def model(
     width = width_of(precision or USUAL_PRECISION)
     settings = settings_of(set)
     tokens = _tokens(sequence_length, settings)
-    made = describe(source, catalog)
+    made = describe(source, catalog, strict=strict)
     given = _given(made, tokens, width, settings)
     if precision is None and made.stored_bytes is not None and "bytes_per_parameter" not in settings:
         where = f"{'headers' if made.stored else 'index'} of {made.id}"
@@ -95,8 +102,9 @@ def model(
     tables = {"weights": _weights(made), "attention": _attention(made), "stored": _stored(made)}
     tables = {name: rows for name, rows in tables.items() if rows}
     return ModelAnswer(
-        "model", title, chosen, known, results, unknown, tables, (*made.notes, *_warnings(made)), catalog, basis=made.basis
-    )
+        "model", title, chosen, known, results, unknown, tables, _warnings(made), catalog,
+        basis=made.basis, unverified_keys=made.unverified_keys,
+    )  # fmt: skip
 
 
 def _reasons(made: Architecture) -> dict[str, str]:
@@ -192,8 +200,13 @@ def _attention(made: Architecture) -> list[dict[str, Any]]:
 
 
 def _warnings(made: Architecture) -> tuple[str, ...]:
+    found = []
+    if made.unverified_keys:
+        keys = listed(made.unverified_keys, MOST_KEYS)
+        found.append(f"unverified: the family '{made.model_type}' has not looked at {keys}, which may change the structure")
+    found += made.notes
     sizes = {key: value for key, value in made.defaults.items() if not isinstance(value, bool) and value}
-    if not sizes:
-        return ()
-    listed = ", ".join(f"{key} = {value}" for key, value in sizes.items())
-    return (f"not in the file, so the defaults of its class apply: {listed}",)
+    if sizes:
+        defaults = ", ".join(f"{key} = {value}" for key, value in sizes.items())
+        found.append(f"not in the file, so the defaults of its class apply: {defaults}")
+    return tuple(found)

@@ -235,7 +235,7 @@ def test_a_part_that_nobody_reads_is_refused(made, refusal, key):
 @pytest.mark.parametrize("value", ["geglu", "reglu", 7])
 def test_another_network_in_bert_is_refused(made, refusal, value):
     assert "feed_forward_type" in refusal({**BERT, "feed_forward_type": value})
-    assert "feed_forward_type" in refusal({**LLAMA, "feed_forward_type": value})
+    assert made({**LLAMA, "feed_forward_type": value}).unverified_keys == ("feed_forward_type",)
     assert made({**BERT, "feed_forward_type": "original"}).parameters == made(BERT).parameters
 
 
