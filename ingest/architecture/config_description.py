@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ingest.architecture.hf_config import ModelConfig
-from ingest.architecture.registry import ended, families
+from ingest.architecture.registry import ended, families, resolved
 from ingest.architecture.structure import Architecture
 from ingest.architecture.unverified_keys import is_part, unverified
 from ingest.architecture.weight_table import HOW, Attention, TableRow, Weight, by_hand, joined
@@ -41,7 +41,7 @@ def from_config(name: str, path: str | Path, data: Mapping[str, Any], *, strict:
     table = next((row for row in weights if row.kind == "embedding"), None)
     return Architecture(
         id=name,
-        model_type=str(data.get("model_type", "by hand")),
+        model_type=str(config.data.get("model_type", "by hand")),
         weights=weights,
         attentions=attentions,
         layers=_layers(config),
@@ -53,13 +53,14 @@ def from_config(name: str, path: str | Path, data: Mapping[str, Any], *, strict:
         defaults=config.all_defaults(),
         basis="by-hand" if own else "family",
         unverified_keys=open_keys,
+        notes=_renamed(data, config),
     )
 
 
 def _family(config: ModelConfig) -> Iterable[TableRow]:
     """The rows of the family that `model_type` names, with the end that `architectures` names."""
     config.ignore("model_type")
-    found = config.data.get("model_type")
+    found = resolved(config) or config.data.get("model_type")
     if not isinstance(found, str):
         raise IngestError(f"{config.path}: model_type: found {found!r}, expected the name of a family, such as llama")
     describing = families().get(found)
@@ -69,10 +70,17 @@ def _family(config: ModelConfig) -> Iterable[TableRow]:
         near = get_close_matches(found, families(), n=3, cutoff=0.5)
         hint = f"; nearest: {', '.join(near)}" if near else ""
         raise IngestError(f"{config.path}: model_type: the family '{found[:60]}' is not described{hint}; {HOW}")
+    config.data = {**config.data, "model_type": found}
     rows = [*describing(config)]
     if "architectures" not in config.read_keys:
         rows = [*ended(config, rows)]
     return rows
+
+
+def _renamed(data: Mapping[str, Any], config: ModelConfig) -> tuple[str, ...]:
+    """A note where the classes that the file names decided, not its model type."""
+    stated, used = data.get("model_type"), config.data.get("model_type")
+    return () if stated == used else (f"no family '{stated}' is described; the file names the classes of '{used}'",)
 
 
 def _unverified(config: ModelConfig, rows: Iterable[TableRow], strict: bool) -> tuple[str, ...]:

@@ -186,6 +186,13 @@ class ModelConfig:
         self.parts.append(ModelConfig(found, self.path, f"{self.prefix}{key}.", lenient=True))
         return self.parts[-1]
 
+    def table_or_defaults(self, names: str) -> ModelConfig:
+        """Return a nested table; where the file leaves it out, an empty one, whose sizes are the defaults of its class."""
+        if self.get(names)[1] is not None:
+            return self.table(names)
+        self.parts.append(ModelConfig({}, self.path, f"{self.prefix}{names.split('|')[0]}.", lenient=True))
+        return self.parts[-1]
+
     def tables(self, names: str) -> list[ModelConfig]:
         """Return a list of nested tables; an empty list where the key is absent."""
         key, found = self.get(names)
