@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from ingest.architecture.describe import Architecture, describe
+from ingest.architecture.describe import describe
+from ingest.architecture.structure import Architecture
 from ingest.catalog.records import SIZES, TEXT, Encoding, Entry, Model, Value, value
 from ingest.catalog.store import MAX_NAME, Catalog
 from ingest.catalog.yaml_reader import read_yaml

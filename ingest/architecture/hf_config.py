@@ -1,12 +1,10 @@
 """The keys of a model's configuration: each is checked, and recorded as read.
 
-A key that no family reads, that names a part of the structure and that is not switched off means that the model differs
-from its family, and the model is refused.
+What no family reads is judged by `ingest.architecture.unverified_keys`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -188,6 +186,13 @@ class ModelConfig:
         self.parts.append(ModelConfig(found, self.path, f"{self.prefix}{key}.", lenient=True))
         return self.parts[-1]
 
+    def table_or_defaults(self, names: str) -> ModelConfig:
+        """Return a nested table; where the file leaves it out, an empty one, whose sizes are the defaults of its class."""
+        if self.get(names)[1] is not None:
+            return self.table(names)
+        self.parts.append(ModelConfig({}, self.path, f"{self.prefix}{names.split('|')[0]}.", lenient=True))
+        return self.parts[-1]
+
     def tables(self, names: str) -> list[ModelConfig]:
         """Return a list of nested tables; an empty list where the key is absent."""
         key, found = self.get(names)
@@ -218,59 +223,6 @@ class ModelConfig:
         return {**self.defaults, **{key: item for part in self.parts for key, item in part.all_defaults().items()}}
 
     def unread(self) -> list[tuple[ModelConfig, str]]:
-        """Return keys that no family read, that name a part of the structure and are not switched off."""
-        found = [
-            (self, key)
-            for key, value in self.data.items()
-            if key not in self.read_keys and key not in HARMLESS and (structural(key) or _table(key, value)) and not _off(value)
-        ]
+        """Return the keys with a value that no family read, of this table and of its nested tables."""
+        found = [(self, key) for key, value in self.data.items() if key not in self.read_keys and value is not None]
         return found + [item for part in self.parts for item in part.unread()]
-
-
-def _off(value: object) -> bool:
-    return value is None or value is False or value == 0 or value in ([], {}, "", "none", "None")
-
-
-def _table(key: str, value: object) -> bool:
-    """Whether this is a nested description of a part, such as `vision_config`."""
-    return key.endswith("_config") and isinstance(value, (dict, list))
-
-
-#: Words in keys that name a part of the structure.
-_STRUCTURAL = """
-adapter affine altup arch bias block blocks channels conv depth depths dim dims embed embd embedding embeddings expert
-experts feed ffn ff gate gated groups head heads hidden inner intermediate kv latent layer layers lora mamba mixer mlp moe mtp n
-nextn norm layernorm layernorms num parallel pattern pos positions project projection rank ratio residual shared size ssm state
-tie vocab width
-"""
-STRUCTURAL = frozenset(_STRUCTURAL.split())
-
-
-def structural(key: str) -> bool:
-    """Whether a key names a part of the structure.
-
-    >>> structural("num_local_experts"), structural("activation_function"), structural("mlp_bias")
-    (True, False, True)
-    """
-    if "dropout" in key or "pdrop" in key or key.endswith(("_act", "_act_fn", "_activation", "_eps", "_token_id")):
-        return False
-    return not STRUCTURAL.isdisjoint(re.split(r"[_\W\d]+", key.lower()))
-
-
-#: Keys with such words that change no weight: training, generation, positions without weights, other software.
-_HARMLESS = """
-layer_norm_epsilon layernorm_epsilon norm_epsilon rms_norm_epsilon max_position_embeddings original_max_position_embeddings
-n_ctx num_labels num_beams num_return_sequences num_beam_groups no_repeat_ngram_size encoder_no_repeat_ngram_size
-chunk_size_feed_forward rope_dim rotary_dim norm_topk_prob num_experts_to_keep moe_aux_loss_coeff moe_loss_weight
-moe_router_load_balancing_type residual_multiplier embedding_multiplier scale_depth dim_model_base context_window_size
-prefill_chunk_size attention_sink_size tensor_parallel_shards max_batch_size sliding_window_size max_window_layers
-num_logits_to_keep kv_cache_dtype ep_size spatial_merge_size_hint rescale_prenorm_residual residual_in_fp32 fused_mlp
-fuse_norm quantization_config compression_config scale_embedding scale_attn_by_inverse_layer_idx embd_scale
-num_hidden_layers_to_keep output_hidden_states num_key_value_groups attention_bias_init embedding_initializer_range
-vocab_file n_positions_hint layer_switch order_of_interleaved_layers use_embedding_sharing use_parallel_block
-use_parallel_embedding position_embedding_type pad_vocab_size_multiple chunk_size mamba_chunk_size n_group
-enable_moe_fp32_combine moe_norm_min moe_routed_scaling_factor moe_apply_router_weight_on_input moe_router_logit_softcapping
-moe_token_drop_policy num_expert_group moe_renormalize num_train_timesteps num_choices max_window_size tie_encoder_decoder
-transformers.js_config generation_config quant_config init_config rope_hf_config pipeline_parallel tensor_parallel num_crops
-"""
-HARMLESS = frozenset(_HARMLESS.split())

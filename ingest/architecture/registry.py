@@ -86,6 +86,27 @@ def _check_remote(config: ModelConfig, model_type: str) -> None:
             raise config.refuse(f"auto_map.{key}", name, f"a class of '{model_type}': {HOW}")
 
 
+def resolved(config: ModelConfig) -> str:
+    """Return the family of an unknown model type whose classes the file names, in `architectures` and in `auto_map` alike.
+
+    Vendors rename the type and keep the classes: Kimi K2 is a DeepSeek-V3. Empty where the type is known, or where the two do
+    not name the classes of one family.
+
+    >>> names = {"architectures": ["DeepseekV3ForCausalLM"], "auto_map": {"AutoModel": "modeling.DeepseekV3Model"}}
+    >>> resolved(ModelConfig({"model_type": "kimi_k2", **names}, "config.json"))
+    'deepseek_v3'
+    """
+    named, classes = config.data.get("auto_map"), config.data.get("architectures")
+    if config.data.get("model_type") in families() or not isinstance(named, dict) or not isinstance(classes, list):
+        return ""
+    remote = [item for key, item in named.items() if str(key).startswith(("AutoModel", "AutoConfig"))]
+    if not classes or not remote or not all(isinstance(name, str) for name in (*classes, *remote)):
+        return ""
+    used = {_bare(_ANY_END.sub("", re.split(r"--|\.", name)[-1])) for name in (*classes, *remote)}
+    found = [name for name in families() if used == {_bare(name)}]
+    return found[0] if len(found) == 1 else ""
+
+
 def class_suffix(config: ModelConfig, *known: str) -> str:
     """Return which of the known classes `architectures` names; the first one where it names none.
 

@@ -25,6 +25,9 @@ KINDS = (
     "recurrent",
     "vision",
     "audio",
+    "mtp",
+    "scale",
+    "buffer",
     "other",
 )
 

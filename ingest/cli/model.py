@@ -12,18 +12,20 @@ from ingest.sizing.model import model
 
 
 @click.command("model")
-@click.argument("source", metavar="ID|config.json")
+@click.argument("source", metavar="ID|config.json|FOLDER")
 @options_of(model)
 @output_options
 def command(form: str | None, output: str | None, **options: Any) -> None:
-    """Parameters, weight bytes, FLOPs per token and key-value cache, from a model's own config.json.
+    """Parameters, weight bytes, FLOPs per token and key-value cache, from a model's own files.
 
-    FLOPs are those of forward and backward pass, per token. An unknown family is refused; list its
-    weights as rows of a YAML file instead.
+    Of a folder with safetensors files it reads the headers, never the weights. FLOPs are those of
+    forward and backward pass, per token. A config of an unknown family without weights is refused;
+    list its weights as rows of a YAML file instead.
 
     \b
     ingest model llama3-405b --sequence-length 8192
     ingest model config.json --precision fp8 --format json
+    ingest model path/of/a/release
     """
     answer = model(**options)
     show_answer(answer, None, form, output)

@@ -14,6 +14,26 @@ def parameters(weight_parameters: Num) -> Num:
     return total(weight_parameters)
 
 
+@formula(unit="parameter", source="definition", label="parameters of prediction modules")
+def parameters_mtp(mtp_weight_parameters: Num) -> Num:
+    """Parameters of modules that predict tokens further on, stored next to the model (multi-token prediction).
+
+    >>> parameters_mtp([11_610_068_224])
+    11610068224
+    """
+    return total(mtp_weight_parameters)
+
+
+@formula(unit="parameter", source="definition", label="parameters with prediction modules")
+def parameters_trained(parameters: Num, parameters_mtp: Num) -> Num:
+    """Parameters that training holds and a checkpoint saves: those of the model and of its prediction modules.
+
+    >>> parameters_trained(671_026_419_200, 0)
+    671026419200
+    """
+    return parameters + parameters_mtp
+
+
 @formula(unit="parameter", source="definition")
 def parameters_active(active_weight_parameters: Num) -> Num:
     """Parameters without the routed experts that a token does not visit; embedding and head in full.

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ingest.architecture import Architecture, describe
+from ingest.architecture.stored_weights import UNTRAINED
 from ingest.catalog.records import Model
 from ingest.catalog.store import Catalog
 from ingest.engine.registry import check_value
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
+from ingest.errors import listed
 from ingest.sizing.job import Written, by_user, settings_of
 from ingest.sizing.optimizer_states import width_of
 from ingest.units import parse
 
-USUAL_SEQUENCE = 4096
+USUAL_SEQUENCE, USUAL_PRECISION = 4096, "bf16"
+#: Keys that a warning names; JSON has them all.
+MOST_KEYS = 6
 RESULTS = (
     "parameters",
     "parameters_active",
@@ -32,20 +37,39 @@ RESULTS = (
 )
 
 
+@dataclass(frozen=True)
+class ModelAnswer(Answer):
+    """The results of `model`.
+
+    Attributes:
+        basis: where the structure comes from: `headers`, `family`, `index` or `by-hand`.
+        unverified_keys: keys that the family has not looked at and that may change a weight.
+    """
+
+    basis: str = "family"
+    unverified_keys: tuple[str, ...] = ()
+
+    def _body(self) -> dict[str, Any]:
+        return {"basis": self.basis, "unverified_keys": list(self.unverified_keys), **super()._body()}
+
+
 def model(
     source: str | Path,
     *,
     sequence_length: Written | None = None,
-    precision: str = "bf16",
+    precision: str | None = None,
+    strict: bool = False,
     set: Mapping[str, Written] | Sequence[str] | None = None,
     catalogs: Sequence[str | Path] = (),
-) -> Answer:
+) -> ModelAnswer:
     """Parameters, weight bytes, FLOPs per token and key-value cache of a model.
 
     Args:
-        source: catalog id, `config.json`, or YAML file of the same keys or of rows of weights.
+        source: folder of a release, catalog id, `config.json`, or YAML file of the same keys or of rows of weights.
         sequence_length: tokens of one sequence, for the FLOPs of attention; 4,096 by default.
-        precision: precision of the weights and of the cache: `bf16`, `fp16`, `fp32`, `fp8` or `fp4`.
+        precision: precision of the weights and of the cache: `bf16`, `fp16`, `fp32`, `fp8` or `fp4`; by default as
+            stored for a release, else `bf16`.
+        strict: refuse a config with a key that its family has not looked at and that may change a weight.
         set: values of quantities, by name.
         catalogs: folders with entries of your own.
 
@@ -58,19 +82,44 @@ def model(
         IngestError: an unreadable file, or an unknown family of architectures.
     """
     catalog = Catalog(catalogs)
-    width = width_of(precision)
+    width = width_of(precision or USUAL_PRECISION)
     settings = settings_of(set)
     tokens = _tokens(sequence_length, settings)
-    made = describe(source, catalog)
-    known = Quantities(_given(made, tokens, width, settings))
-    results, unknown = known.results(RESULTS)
+    made = describe(source, catalog, strict=strict)
+    given = _given(made, tokens, width, settings)
+    if precision is None and made.stored_bytes is not None and "bytes_per_parameter" not in settings:
+        where = f"{'headers' if made.stored else 'index'} of {made.id}"
+        given["weights_bytes"] = Input(made.stored_bytes, source="arithmetic", where=where, grade="derived")
+    known = Quantities(given)
+    further = ("parameters_mtp", "parameters_trained") if "mtp_weight_parameters" in given else ()
+    results, unknown = known.results((RESULTS[0], *further, *RESULTS[1:]), ranged=made.estimated is not None)
+    unknown |= {name: why for name, why in _reasons(made).items() if name in unknown}
     title = f"{catalog.get(Model, made.id).name if made.id in catalog.ids(Model.kind) else made.id}: {_structure(made)}"
     chosen = {
         "model": {"value": str(source), "from": "user"},
-        "precision": {"value": precision, "from": "default" if precision == "bf16" else "user"},
+        "precision": {"value": precision or USUAL_PRECISION, "from": "user" if precision else "default"},
     }
-    tables = {"weights": _weights(made), **({"attention": _attention(made)} if made.attentions else {})}
-    return Answer("model", title, chosen, known, results, unknown, tables, _warnings(made), catalog)
+    tables = {"weights": _weights(made), "attention": _attention(made), "stored": _stored(made)}
+    tables = {name: rows for name, rows in tables.items() if rows}
+    return ModelAnswer(
+        "model", title, chosen, known, results, unknown, tables, _warnings(made), catalog,
+        basis=made.basis, unverified_keys=made.unverified_keys,
+    )  # fmt: skip
+
+
+def _reasons(made: Architecture) -> dict[str, str]:
+    """Why a result is not known, by the columns that are missing."""
+    columns = {
+        "parameters": "weight_parameters",
+        "parameters_active": "active_weight_parameters",
+        "parameters_embedding": "embedding_weight_parameters",
+        "flops_per_token_6n": "active_weight_parameters",
+        "kv_cache_bytes_per_token": "cached_elements_per_token",
+    }
+    flops = [name for name in RESULTS if "flops" in name and name != "flops_per_token_6n"]
+    found = {name: made.missing[column] for name, column in columns.items() if column in made.missing}
+    why = made.missing.get("multiply_adds_per_token") or made.missing.get("multiply_adds_per_token_pair")
+    return found | (dict.fromkeys(flops, why) if why else {})
 
 
 def _tokens(written: Written | None, settings: Mapping[str, float]) -> Input:
@@ -88,6 +137,9 @@ def _given(made: Architecture, tokens: Input, width: float, settings: Mapping[st
         name: Input(column, source="arithmetic", where=where, grade="derived")
         for name, column in made.quantities(tokens.value).items()
     }
+    if made.estimated:
+        low, typical, high = made.estimated
+        counted["parameters"] = Input(typical, low, high, source="arithmetic", where=f"bytes in the index of {made.id}")
     widths = {
         name: Input(width, note="width of the requested precision")
         for name in ("bytes_per_parameter", "bytes_per_cached_element")
@@ -97,7 +149,9 @@ def _given(made: Architecture, tokens: Input, width: float, settings: Mapping[st
 
 def _structure(made: Architecture) -> str:
     heads = f", {made.heads:,} heads ({made.kv_heads:,} for keys and values)" if made.heads and made.kv_heads else ""
-    return f"{made.model_type}, {made.layers:,} layers, {made.hidden:,} wide{heads}, vocabulary of {made.vocabulary:,}"
+    depth = f", {made.layers:,} layers" if made.layers else ""
+    table = f", {made.hidden:,} wide{heads}, vocabulary of {made.vocabulary:,}" if made.hidden else ""
+    return f"{made.model_type}{depth}{table}: {made.basis}"
 
 
 def _weights(made: Architecture) -> list[dict[str, Any]]:
@@ -112,6 +166,20 @@ def _weights(made: Architecture) -> list[dict[str, Any]]:
         }
         for row in made.weights
         if row.count
+    ]
+
+
+def _stored(made: Architecture) -> list[dict[str, Any]]:
+    """Bytes of a release by kind of weight and type."""
+    sums: dict[tuple[str, str], list[int]] = {}
+    for row in made.stored:
+        found = sums.setdefault((row.weight.kind, row.dtype), [0, 0])
+        found[0] += row.weight.parameters if row.weight.kind not in UNTRAINED else 0
+        found[1] += row.bytes
+    return [
+        {"kind": kind, "type": dtype, "weight_parameters": count, "stored_bytes": size}
+        for (kind, dtype), (count, size) in sums.items()
+        if size
     ]
 
 
@@ -132,8 +200,13 @@ def _attention(made: Architecture) -> list[dict[str, Any]]:
 
 
 def _warnings(made: Architecture) -> tuple[str, ...]:
+    found = []
+    if made.unverified_keys:
+        keys = listed(made.unverified_keys, MOST_KEYS)
+        found.append(f"unverified: the family '{made.model_type}' has not looked at {keys}, which may change the structure")
+    found += made.notes
     sizes = {key: value for key, value in made.defaults.items() if not isinstance(value, bool) and value}
-    if not sizes:
-        return ()
-    listed = ", ".join(f"{key} = {value}" for key, value in sizes.items())
-    return (f"not in the file, so the defaults of its class apply: {listed}",)
+    if sizes:
+        defaults = ", ".join(f"{key} = {value}" for key, value in sizes.items())
+        found.append(f"not in the file, so the defaults of its class apply: {defaults}")
+    return tuple(found)

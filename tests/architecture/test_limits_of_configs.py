@@ -33,8 +33,8 @@ def test_more_parameters_than_can_be_built_are_refused(tmp_path):
         model(tmp_path, num_hidden_layers=3333, **wide)
 
 
-def test_a_file_of_more_than_two_megabytes_is_no_config(tmp_path):
+def test_a_file_of_more_than_sixteen_megabytes_is_no_config(tmp_path):
     text = json.dumps(CONFIG)
-    assert model(tmp_path, text + " " * (2_000_000 - len(text))).results["parameters"].value > 0
-    with pytest.raises(IngestError, match="larger than 2,000,000 bytes"):
-        model(tmp_path, text + " " * (2_000_001 - len(text)))
+    assert model(tmp_path, text + " " * (16_000_000 - len(text))).results["parameters"].value > 0
+    with pytest.raises(IngestError, match="larger than 16,000,000 bytes"):
+        model(tmp_path, text + " " * (16_000_001 - len(text)))

@@ -235,7 +235,7 @@ def test_a_part_that_nobody_reads_is_refused(made, refusal, key):
 @pytest.mark.parametrize("value", ["geglu", "reglu", 7])
 def test_another_network_in_bert_is_refused(made, refusal, value):
     assert "feed_forward_type" in refusal({**BERT, "feed_forward_type": value})
-    assert "feed_forward_type" in refusal({**LLAMA, "feed_forward_type": value})
+    assert made({**LLAMA, "feed_forward_type": value}).unverified_keys == ("feed_forward_type",)
     assert made({**BERT, "feed_forward_type": "original"}).parameters == made(BERT).parameters
 
 
@@ -248,3 +248,28 @@ def test_a_number_without_end_is_one_clean_line(refusal):
 @pytest.mark.parametrize(("text", "called"), [("null", "None"), ("true", "True"), ("7", "7"), ("[]", "[]"), ('"a"', "'a'")])
 def test_what_is_no_table_is_named(refusal, text, called):
     assert f"found {called}, expected" in refusal(text)
+
+
+@pytest.mark.parametrize("part", ["vision_config", "text_config"])
+@pytest.mark.parametrize("value", [None, "absent"])
+def test_a_part_that_the_file_leaves_out_has_the_sizes_of_its_class(made, part, value):
+    config = {"model_type": "qwen3_vl", "text_config": {}, "vision_config": {}, part: value}
+    config = {key: item for key, item in config.items() if item != "absent"}
+    described = made(config)
+    assert described.parameters == 12_616_410_352  # of the class, on the meta device
+    assert f"{part}.hidden_size" in described.defaults
+
+
+KIMI = {"AutoConfig": "configuration_deepseek.DeepseekV3Config", "AutoModel": "modeling_deepseek.DeepseekV3Model"}
+
+
+def test_classes_decide_where_the_model_type_is_new(made, refusal):
+    latent = {"q_lora_rank": 32, "kv_lora_rank": 16, "qk_nope_head_dim": 8, "qk_rope_head_dim": 8, "v_head_dim": 8}
+    known = {**LLAMA, **latent, "model_type": "deepseek_v3", "n_routed_experts": 4, "num_experts_per_tok": 2}
+    new = {**known, "model_type": "kimi_k2", "architectures": ["DeepseekV3ForCausalLM"], "auto_map": KIMI}
+    described = made(new)
+    assert described.parameters == made(known).parameters
+    assert (described.model_type, "kimi_k2" in described.notes[0]) == ("deepseek_v3", True)
+    assert "kimi_k2" in refusal({**new, "auto_map": None})
+    assert "kimi_k2" in refusal({**new, "architectures": ["DeepseekV2ForCausalLM"]})
+    assert "kimi_k2" in refusal({**new, "auto_map": {**KIMI, "AutoModel": "modeling.OtherModel"}})

@@ -221,7 +221,7 @@ register(
             2304, 9216, 26, 8, 256000, kv_heads=4, head_width=256, bias=ATTENTION_BIAS, window=slide(4096, 2), tied=True),
     Decoder("gemma3_text", "Gemma 3: Gemma 2 with norms on the heads of Q and K; five layers of six within a window.",
             2304, 9216, 26, 8, 262208, kv_heads=4, head_width=256, bias=ATTENTION_BIAS, qk_norm="heads", norms=4, tied=True,
-            window=slide(4096, ("sliding_window_pattern|_sliding_window_pattern", 6))),
+            window=slide(4096, ("sliding_window_pattern|_sliding_window_pattern", 6)), ignore=("use_bidirectional_attention",)),
     Decoder("phi3", "Phi-3: LLaMA with Q, K, V in one matrix, and gate and up in another; no biases.",
             3072, 8192, 32, 32, 32064, window=slide(),
             ignore=("attention_bias", "mlp_bias", "num_lora_layers", "lm_head_bias")),

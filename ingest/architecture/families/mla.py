@@ -140,7 +140,7 @@ def _index(config: ModelConfig, a: Latent, heads: int) -> tuple[int, int]:
     """Heads of the indexer and their width."""
     if not a.q_rank:
         raise config.refuse("q_lora_rank", None, "a rank: the indexer reads the latent of Q")
-    config.ignore("layer_types", "mlp_bias")
+    config.ignore("layer_types", "mlp_bias", "index_topk")
     return config.integer("index_n_heads", heads), config.integer("index_head_dim", 128)
 
 
@@ -157,9 +157,10 @@ def glm_moe_dsa(config: ModelConfig) -> Iterator[TableRow]:
     a = latent(config, 6144, 64, 2048, 512, 192, 64, 256)
     index = _index(config, a, 32)
     config.only("index_topk_pattern")
-    config.only("index_topk_freq", 1)
-    config.ignore("index_share_for_mtp_iteration")
     kinds = config.texts("indexer_types")
+    if kinds is None:
+        config.only("index_topk_freq", 1)
+    config.ignore("index_share_for_mtp_iteration", "index_topk_freq", "index_skip_topk_offset")
     full = kinds.count("full") if kinds else None
     yield from DeepSeek(154880, 78, 12288, 2048, 256, 1, 3, 8).rows(config, a, index, full)
 

@@ -103,7 +103,7 @@ register(
     Decoder("minimax_m2", "MiniMax-M2: norms over all of Q and K, 256 experts; without the prediction modules of the release.",
             3072, 1536, 62, 48, 200064, kv_heads=8, head_width=128, qk_norm="flat", experts=Experts((LOCAL, 256), (CHOSEN, 8)),
             only=(("use_qk_norm", True), ("qk_norm_type", "per_layer"), ("shared_intermediate_size", 0)),
-            ignore=("use_routing_bias", "mtp_transformer_layers", "num_mtp_modules", "use_mtp")),
+            ignore=("use_routing_bias", "mtp_transformer_layers", "num_mtp_modules", "use_mtp", "attn_type_list")),
     Decoder("glm4_moe", "GLM-4.5 to 4.7: first layers dense, then 128 or 160 experts and a shared one; head norms by switch.",
             4096, 10944, 46, 96, 151552, kv_heads=8, bias=ATTENTION_BIAS, o_bias=False, ignore=("num_nextn_predict_layers",),
             extra=rows_if("use_qk_norm", False, DecoderSizes.head_norms),

@@ -211,7 +211,9 @@ def nemotron_h(config: ModelConfig) -> Iterator[TableRow]:
     width = config.integer("head_dim|attention_head_dim", 128)
     s = DecoderSizes(config, hidden, 0, len(kinds), heads, groups, width, words)
     config.ignore("use_mamba_kernels", "mamba_ssm_cache_dtype", "time_step_rank", "mamba_dt_rank")
-    config.ignore("attention_bias", "mamba_proj_bias", "mamba_expand", "moe_shared_expert_overlap", "mtp_layers_block_type")
+    config.ignore(
+        "attention_bias", "mamba_proj_bias", "mamba_expand", "expand", "moe_shared_expert_overlap", "mtp_layers_block_type"
+    )
     config.ignore("mtp_hybrid_override_pattern", "num_nextn_predict_layers", "mamba_state_scale_weights")
     bias, mlp_bias = config.flag("use_bias", False), config.flag("mlp_bias", False)
     rows: list[TableRow] = [*times(len(kinds), s.norms(1))]

@@ -164,6 +164,9 @@ def moonvit(config: ModelConfig, text: int, joint: int) -> list[TableRow]:
     hidden, inner, layers, heads = _sizes(config, 1152, 4304, 27, 16)
     patch = config.integer("patch_size", 14)
     config.ignore("pos_emb_time", "init_pos_emb_time", "pos_emb_type")
+    repeated = {"hidden_size": hidden, "intermediate_size": inner, "num_hidden_layers": layers, "num_attention_heads": heads}
+    for key, size in repeated.items():
+        config.only(f"vt_{key}", size)
     merge = config.integers("merge_kernel_size", low=1) or [2, 2]
     high = config.integer("pos_emb_height|init_pos_emb_height", 64)
     wide = config.integer("pos_emb_width|init_pos_emb_width", 64)

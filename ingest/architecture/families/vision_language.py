@@ -12,7 +12,7 @@ from ingest.architecture.families.decoders import ATTENTION_BIAS, Decoder, Exper
 from ingest.architecture.families.moe import CHOSEN, LOCAL, QWEN_WINDOW, WIDTH, qwen_dense
 from ingest.architecture.hf_config import ModelConfig
 from ingest.architecture.layers import DecoderSizes, linear, norm, sizes, sliding, windowed
-from ingest.architecture.registry import class_suffix, families, family
+from ingest.architecture.registry import class_suffix, families, family, resolved
 from ingest.architecture.weight_table import TableRow, Weight, relabelled, times, without
 
 #: Keys of the wrapper that change no weight: places of images in the text.
@@ -40,13 +40,13 @@ def joined(
     With `sized`, the text part must state its width: versions of the class disagree on the default.
     """
     class_suffix(config, "ForConditionalGeneration")
-    text = config.table("text_config|llm_config")
+    text = config.table("text_config|llm_config") if sized else config.table_or_defaults("text_config|llm_config")
     if sized:
         text.integer("hidden_size")
     if never_tied:
         text.only("tie_word_embeddings", False)
     kind = text.text("model_type", default)
-    kind = _ALIASES.get(kind, kind)
+    kind = resolved(text) or _ALIASES.get(kind, kind)
     describing = families().get(kind)
     if describing is None:
         raise text.refuse("model_type", kind, "a described family")
@@ -74,7 +74,7 @@ def _text_width(config: ModelConfig) -> int:
 
 def _with_text(tower: Callable[[ModelConfig, int], list[TableRow]]) -> Callable[[ModelConfig], list[TableRow]]:
     """Return a vision encoder that ends in the width of the text."""
-    return lambda wrapper: tower(wrapper.table("vision_config"), _text_width(wrapper))
+    return lambda wrapper: tower(wrapper.table_or_defaults("vision_config"), _text_width(wrapper))
 
 
 def _two_products(config: ModelConfig, width: int, text: int, bias: bool) -> Iterator[TableRow]:
@@ -152,7 +152,7 @@ def gemma3(config: ModelConfig) -> Iterator[TableRow]:
     """Gemma 3: SigLIP, projected by a norm and one matrix."""
 
     def rows(wrapper: ModelConfig) -> Iterator[TableRow]:
-        width, tower = vision_encoders.siglip(wrapper.table("vision_config"))
+        width, tower = vision_encoders.siglip(wrapper.table_or_defaults("vision_config"))
         yield from tower
         yield from norm("projector.norm", width)
         yield Weight("projector", (width, _text_width(wrapper)), "vision")
@@ -189,14 +189,16 @@ def qwen2_vl(config: ModelConfig) -> Iterator[TableRow]:
         vision = config.table("vision_config")
         yield from relabelled(tower(vision), "vision", "vision", computed=False)
         return
-    yield from joined(config, f"{kind}_text", False, lambda wrapper: tower(wrapper.table("vision_config")), either=True)
+    yield from joined(
+        config, f"{kind}_text", False, lambda wrapper: tower(wrapper.table_or_defaults("vision_config")), either=True
+    )
 
 
 @family("qwen3_vl", "qwen3_vl_moe")
 def qwen3_vl(config: ModelConfig) -> Iterator[TableRow]:
     """Qwen3-VL: mergers on the way and at the end."""
     text = f"{config.data['model_type']}_text"
-    yield from joined(config, text, False, lambda wrapper: vision_encoders.qwen3_vl(wrapper.table("vision_config")))
+    yield from joined(config, text, False, lambda wrapper: vision_encoders.qwen3_vl(wrapper.table_or_defaults("vision_config")))
 
 
 @family("qwen3_5", "qwen3_5_moe")
@@ -204,7 +206,10 @@ def qwen3_5(config: ModelConfig) -> Iterator[TableRow]:
     """Qwen3.5: Qwen3-VL's tower without the mergers on the way."""
     text = f"{config.data['model_type']}_text"
     yield from joined(
-        config, text, False, lambda wrapper: vision_encoders.qwen3_vl(wrapper.table("vision_config"), deepstack=False)
+        config,
+        text,
+        False,
+        lambda wrapper: vision_encoders.qwen3_vl(wrapper.table_or_defaults("vision_config"), deepstack=False),
     )
 
 
@@ -221,7 +226,7 @@ def kimi_k25(config: ModelConfig) -> Iterator[TableRow]:
 
     def rows(wrapper: ModelConfig) -> Iterator[TableRow]:
         joint = wrapper.integer("projection_hidden_size", 1152)
-        yield from vision_encoders.moonvit(wrapper.table("vision_config"), _text_width(wrapper), joint)
+        yield from vision_encoders.moonvit(wrapper.table_or_defaults("vision_config"), _text_width(wrapper), joint)
 
     yield from joined(config, "deepseek_v3", True, rows)
 

@@ -182,11 +182,12 @@ TITLES = {
     "weights": "Weights",
     "footprint": "Stages, and the data kept of each",
     "attention": "Attention",
+    "stored": "Stored tensors, by kind and type",
 }
 #: columns that CSV and JSON carry in full and a page leaves to the sources
 HIDDEN = ("source", "where", "assumed")
 #: columns of tables that are no quantities of their own
-UNITS = {"bytes_each": "B", "bytes_per_node": "B", "count": "file", "stage_bytes": "B", "kept_bytes": "B"}
+UNITS = {"bytes_each": "B", "stored_bytes": "B", "bytes_per_node": "B", "count": "file", "stage_bytes": "B", "kept_bytes": "B"}
 
 
 def answer_page(answer: Answer) -> Page:

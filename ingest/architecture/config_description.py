@@ -1,0 +1,105 @@
+"""From the keys of a config to an `Architecture`: by the family that `model_type` names, or by rows that a user wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ingest.architecture.hf_config import ModelConfig
+from ingest.architecture.registry import ended, families, resolved
+from ingest.architecture.structure import Architecture
+from ingest.architecture.unverified_keys import is_part, unverified
+from ingest.architecture.weight_table import HOW, Attention, TableRow, Weight, by_hand, joined
+from ingest.errors import IngestError
+
+#: Beyond this a number in the config is wrong.
+MAX_PARAMETERS = 10**17
+
+
+def from_config(name: str, path: str | Path, data: Mapping[str, Any], *, strict: bool = False) -> Architecture:
+    """Return the structure that the keys of a config describe.
+
+    Args:
+        name: of the model.
+        path: of the file, for messages.
+        data: the keys and values.
+        strict: refuse a key that the family has not looked at and that may change a weight.
+
+    Raises:
+        IngestError: a family that is not described, or a key that may change the structure.
+    """
+    config = ModelConfig({key: item for key, item in data.items() if key not in ("source", "where", "name")}, str(path))
+    own = "weights" in data
+    rows = [*joined(by_hand(config) if own else _family(config))]
+    open_keys = () if own else _unverified(config, rows, strict)
+    weights = tuple(row for row in rows if isinstance(row, Weight))
+    attentions = tuple(row for row in rows if isinstance(row, Attention))
+    if sum(row.parameters for row in weights) > MAX_PARAMETERS:
+        raise IngestError(f"{path}: more than {MAX_PARAMETERS:,} parameters, expected sizes that can be built")
+    first = max(attentions, key=lambda row: row.cached, default=None)
+    table = next((row for row in weights if row.kind == "embedding"), None)
+    return Architecture(
+        id=name,
+        model_type=str(config.data.get("model_type", "by hand")),
+        weights=weights,
+        attentions=attentions,
+        layers=_layers(config),
+        hidden=table.shape[-1] if table else 0,
+        heads=first.heads if first else 0,
+        kv_heads=max(first.cached // (first.key + first.value), 1) if first and first.cached else 0,
+        head_dim=first.key if first else 0,
+        vocabulary=table.shape[0] if table else 0,
+        defaults=config.all_defaults(),
+        basis="by-hand" if own else "family",
+        unverified_keys=open_keys,
+        notes=_renamed(data, config),
+    )
+
+
+def _family(config: ModelConfig) -> Iterable[TableRow]:
+    """The rows of the family that `model_type` names, with the end that `architectures` names."""
+    config.ignore("model_type")
+    found = resolved(config) or config.data.get("model_type")
+    if not isinstance(found, str):
+        raise IngestError(f"{config.path}: model_type: found {found!r}, expected the name of a family, such as llama")
+    describing = families().get(found)
+    if describing is None:
+        from difflib import get_close_matches
+
+        near = get_close_matches(found, families(), n=3, cutoff=0.5)
+        hint = f"; nearest: {', '.join(near)}" if near else ""
+        raise IngestError(f"{config.path}: model_type: the family '{found[:60]}' is not described{hint}; {HOW}")
+    config.data = {**config.data, "model_type": found}
+    rows = [*describing(config)]
+    if "architectures" not in config.read_keys:
+        rows = [*ended(config, rows)]
+    return rows
+
+
+def _renamed(data: Mapping[str, Any], config: ModelConfig) -> tuple[str, ...]:
+    """A note where the classes that the file names decided, not its model type."""
+    stated, used = data.get("model_type"), config.data.get("model_type")
+    return () if stated == used else (f"no family '{stated}' is described; the file names the classes of '{used}'",)
+
+
+def _unverified(config: ModelConfig, rows: Iterable[TableRow], strict: bool) -> tuple[str, ...]:
+    """The keys that may change the structure.
+
+    Raises:
+        IngestError: a whole part of the model that the family does not have, or any such key where `strict`.
+    """
+    found = unverified(config, rows)
+    for owner, key in found:
+        if strict or is_part(key, owner.data[key]):
+            kind = config.data.get("model_type")
+            raise owner.refuse(key, owner.data[key], f"a key of the family '{kind}': this key may change the structure; {HOW}")
+    return tuple(f"{owner.prefix}{key}" for owner, key in found)
+
+
+def _layers(config: ModelConfig) -> int:
+    for key in ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_layers"):
+        found = config.data.get(key)
+        if isinstance(found, int):
+            return found
+    return next((found for part in config.parts if (found := _layers(part))), 0)

@@ -1,0 +1,137 @@
+"""A model as two tables, with the totals over their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from ingest.architecture.stored_weights import UNTRAINED, StoredRow
+from ingest.architecture.weight_table import Attention, Weight
+from ingest.engine.expression import Num
+from ingest.engine.registry import solve
+from ingest.errors import IngestError
+
+#: Where a structure comes from, the surest first.
+BASES = ("headers", "family", "index", "by-hand")
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """A model's structure.
+
+    Attributes:
+        id: file stem or catalog id.
+        model_type: the family's name in the config.
+        weights: the rows, see `Weight`.
+        attentions: the attention layers, see `Attention`.
+        layers, hidden, heads, kv_heads, head_dim, vocabulary: the usual sizes of a model; 0 where it has none.
+        defaults: keys that the file leaves to the defaults of the model's class, and their values.
+        basis: one of `BASES`.
+        stored: the tensors of a release, from its headers.
+        stored_bytes: bytes of all tensors of a release, from its headers or its index; None if unknown.
+        estimated: parameters as (low, typical, high), where only an index of bytes is there.
+        missing: what cannot be known of this model, by quantity, and why.
+        unverified_keys: keys of its config that the family has not looked at and that may change a weight.
+        notes: one line each.
+    """
+
+    id: str
+    model_type: str
+    weights: tuple[Weight, ...]
+    attentions: tuple[Attention, ...]
+    layers: int
+    hidden: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    vocabulary: int
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    basis: str = "family"
+    stored: tuple[StoredRow, ...] = ()
+    stored_bytes: int | None = None
+    estimated: tuple[int, int, int] | None = None
+    missing: Mapping[str, str] = field(default_factory=dict)
+    unverified_keys: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def columns(self) -> dict[str, Any]:
+        """The columns over which formulas sum, by quantity; without those that are not known."""
+        own = [row for row in self.weights if row.kind not in ("mtp", *UNTRAINED)]
+        further = [row.parameters for row in self.weights if row.kind == "mtp"]
+        found = {
+            "weight_parameters": [row.parameters for row in own],
+            "active_weight_parameters": [row.parameters_active for row in own],
+            "embedding_weight_parameters": [row.parameters for row in own if row.kind == "embedding"],
+            "multiply_adds_per_token": [row.multiply_adds for row in own],
+            "multiply_adds_per_token_pair": [row.multiply_adds_per_pair for row in self.attentions],
+            "cached_elements_per_token": [row.cached * row.layers for row in self.attentions],
+            **({"mtp_weight_parameters": further} if further else {}),
+        }
+        return {name: column for name, column in found.items() if name not in self.missing}
+
+    def quantities(self, sequence_length: Num | None = None) -> dict[str, Any]:
+        """Return the inputs of formulas for this model, with those for a sequence length where it is given."""
+        known = dict(self.columns)
+        if sequence_length is not None:
+            known["sequence_length"] = sequence_length
+            if "multiply_adds_per_token_pair" in known:
+                known["causal_attention_flops"] = [self._causal(row, sequence_length) for row in self.attentions]
+        return known
+
+    def _causal(self, row: Attention, sequence_length: Num) -> Num:
+        given = {
+            "sequence_length": sequence_length,
+            "attention_window": row.window or sequence_length,
+            "pair_multiply_adds": row.multiply_adds_per_pair,
+        }
+        if not row.causal:
+            given["visible_tokens"] = sequence_length
+        return solve("visible_attention_flops", given)
+
+    def solve(self, name: str, sequence_length: Num | None = None, **given: Num) -> Num:
+        """Compute a quantity of this model."""
+        return solve(name, {**self.quantities(sequence_length), **given})
+
+    @property
+    def parameters(self) -> int:
+        """All parameters, tied ones once, without those that predict tokens further on.
+
+        Raises:
+            IngestError: they are not known.
+        """
+        if self.estimated:
+            return self.estimated[1]
+        if "weight_parameters" in self.missing:
+            raise IngestError(f"the parameters of {self.id} are not known: {self.missing['weight_parameters']}")
+        return int(self.solve("parameters"))
+
+    @property
+    def parameters_trained(self) -> int:
+        """All parameters, with those of modules that predict tokens further on: what training holds and checkpoints save."""
+        return int(self.solve("parameters_trained", parameters=self.parameters))
+
+    @property
+    def parameters_active(self) -> int:
+        """Parameters that one token uses: all but the experts that it does not visit."""
+        return int(self.solve("parameters_active"))
+
+    @property
+    def parameters_embedding(self) -> int:
+        """Parameters of the token embedding table."""
+        return int(self.solve("parameters_embedding"))
+
+    def kv_cache_bytes_per_token(self, bytes_per_cached_element: float = 2) -> float:
+        """Key-value cache per token, before a sliding window limits it."""
+        return float(self.solve("kv_cache_bytes_per_token", bytes_per_cached_element=bytes_per_cached_element))
+
+    def flops_per_token(self, sequence_length: Num, causal: bool = True) -> Num:
+        """FLOPs of the forward and backward pass, per token."""
+        return self.solve("flops_per_token" if causal else "flops_per_token_full_attention", sequence_length)
+
+    def forward_flops_per_token(self, sequence_length: Num, causal: bool = True) -> Num:
+        """FLOPs of the forward pass, per token."""
+        name = "forward_flops_per_token" if causal else "forward_flops_per_token_full_attention"
+        return self.solve(name, sequence_length)

@@ -1,0 +1,87 @@
+"""Keys that a family has not looked at: answered with a warning, refused where the user is strict, never passed over."""
+
+import json
+
+import pytest
+
+import ingest
+from ingest.errors import IngestError
+
+#: The file of Qwen3-8B, as released.
+QWEN3_8B = {
+    "architectures": ["Qwen3ForCausalLM"], "attention_bias": False, "attention_dropout": 0.0, "bos_token_id": 151643,
+    "eos_token_id": 151645, "head_dim": 128, "hidden_act": "silu", "hidden_size": 4096, "initializer_range": 0.02,
+    "intermediate_size": 12288, "max_position_embeddings": 40960, "max_window_layers": 36, "model_type": "qwen3",
+    "num_attention_heads": 32, "num_hidden_layers": 36, "num_key_value_heads": 8, "rms_norm_eps": 1e-06, "rope_scaling": None,
+    "rope_theta": 1000000, "sliding_window": None, "tie_word_embeddings": False, "torch_dtype": "bfloat16",
+    "transformers_version": "4.51.0", "use_cache": True, "use_sliding_window": False, "vocab_size": 151936,
+}  # fmt: skip
+STRUCTURE = {
+    "use_mla": True, "attention_type": "mla", "use_cla": True, "cla_share_factor": 2, "hc_mult": 4, "index_topk": 2048,
+    "use_dsa": True, "use_glu": False, "mlp_act": "relu2", "total_ut_steps": 4, "use_sinks": True, "add_cross_attention": True,
+    "hyper_connections": 4, "engram": True, "bottleneck": 512, "num_loops": 2, "value_residual": True, "q_lora_rank": 1536,
+    "kv_lora_rank": 512, "num_experts": 128, "num_experts_per_tok": 8, "moe_intermediate_size": 768, "n_shared_experts": 1,
+    "num_nextn_predict_layers": 1, "mtp_depth": 1, "conv_kernel_size": 4, "mamba_d_state": 16, "ssm_state_size": 128,
+    "qkv_bias": True, "mlp_bias": True, "lm_head_bias": True, "use_qk_norm": False, "gated_attention": True, "ffn_norm": False,
+    "altup_num_inputs": 4, "laurel_rank": 64, "vocab_size_per_layer_input": 262144, "hidden_size_per_layer_input": 256,
+    "mlp_ratio": 0.5, "adapter_layers": [1, 2], "moe_every": 2,
+}  # fmt: skip
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(**keys):
+        path = tmp_path / "config.json"
+        path.write_text(json.dumps(QWEN3_8B | keys), encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_a_file_as_released_is_verified(file):
+    answer = ingest.model(file(), strict=True)
+    assert answer.unverified_keys == ()
+    assert answer.results["parameters"].value == 8_190_735_360
+
+
+@pytest.mark.parametrize("key", STRUCTURE)
+def test_no_structure_is_passed_over(file, key):
+    path = file(**{key: STRUCTURE[key]})
+    answer = ingest.model(path)
+    assert answer.unverified_keys == (key,)
+    assert key in answer.warnings[0]
+    assert answer.to_dict()["unverified_keys"] == [key]
+    with pytest.raises(IngestError, match=key):
+        ingest.model(path, strict=True)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("mamba_ssm_dtype", "float32"), ("attn_dtype", "bfloat16"), ("some_dropout", 0.1), ("n_new", None),
+        ("audio_token_id", 7),
+        ("use_qk_norm", True), ("qkv_bias", False), ("use_moe", False), ("gated_mlp", True), ("rope_local_base", 10_000.0),
+        ("router_coefficient", 0.001), ("kv_channels", 128), ("quantization_config", {"bits": 4}), ("extra_list", []),
+    ],
+)  # fmt: skip
+def test_what_changes_no_weight_is_passed_over(file, key, value):
+    assert ingest.model(file(**{key: value}), strict=True).unverified_keys == ()
+
+
+def test_a_repeated_size_must_be_a_size_of_the_model(file):
+    assert ingest.model(file(kv_channels=64)).unverified_keys == ("kv_channels",)
+
+
+def test_a_part_that_no_family_reads_is_refused(file):
+    with pytest.raises(IngestError, match="memory_config"):
+        ingest.model(file(memory_config={"slots": 8}))
+
+
+def test_strict_exits_with_one_line(file, run):
+    path = file(use_mla=True)
+    refused = run("model", path, "--strict")
+    assert refused.code == 1
+    assert "use_mla" in refused.err
+    answered = run("model", path)
+    assert answered.code == 0
+    assert "unverified" in answered.err
