@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ingest.sizing.model import model as model
     from ingest.sizing.published_results import validate as validate
     from ingest.sizing.sweep import sweep as sweep
+    from ingest.sizing.train import train as train
     from ingest.storage.fit import fit as fit
 
 #: The module of each public function: a command imports only what it needs.
@@ -51,6 +52,7 @@ _PLACES = {
     "report": "ingest.reports.plan_report",
     "response": "ingest.rfp.response",
     "sweep": "ingest.sizing.sweep",
+    "train": "ingest.sizing.train",
     "validate": "ingest.sizing.published_results",
     "verdict": "ingest.acceptance.verdict",
 }

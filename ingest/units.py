@@ -1,6 +1,7 @@
 """Text to base units and back: the only place where a prefix or a factor lives.
 
-Base units are B, s, FLOP, W and J, and the things one counts: sample, document, token, GPU, node, file, parameter.
+Base units are B, s, FLOP, W, J, kg and L, and the things one counts: sample, document, token, GPU, GPU-hour, node, file,
+parameter. An amount of money has the unit 1, because its currency is that of the prices.
 Things counted may be left out when a size is written (`16 MB` for bytes per sample), the physical part may not.
 """
 
@@ -16,6 +17,9 @@ DECIMAL = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "
 BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50, "Ei": 2**60}
 SMALL = {"m": 1e-3, "u": 1e-6, "µ": 1e-6, "n": 1e-9}
 
+#: prefixes of the watt-hours in which people read energy
+ENERGY = ("", "k", "M", "G", "T")
+
 #: unit as written -> (factor, base unit); these take decimal and binary prefixes
 SCALED = {
     "B": (1, "B"),
@@ -25,6 +29,8 @@ SCALED = {
     "FLOP": (1, "FLOP"),
     "W": (1, "W"),
     "J": (1, "J"),
+    "Wh": (3600, "J"),
+    "g": (1e-3, "kg"),
 }
 #: these take no prefix
 PLAIN = {
@@ -34,10 +40,13 @@ PLAIN = {
     **dict.fromkeys(("d", "day"), (86400, "s")),
     "week": (604800, "s"),
     **dict.fromkeys(("y", "year"), (31557600, "s")),
+    "t": (1000, "kg"),
+    "L": (1, "L"),
+    "m3": (1000, "L"),
 }
 #: counted in sentences, never in units that are written
 PEOPLE = ("client", "thread")
-COUNTED = ("sample", "document", "token", "GPU", "node", "file", "parameter")
+COUNTED = ("sample", "document", "token", "GPU", "GPU-hour", "node", "file", "parameter")
 #: these have a plural; "MiBs" is half of a rate
 PLURAL = (*(word for word in PLAIN if len(word) > 2), *COUNTED, "byte", "bit", "FLOP")
 SHORTHAND = {"bps": "b/s", "Bps": "B/s", "FLOPS": "FLOP/s"}
@@ -141,6 +150,7 @@ def parse(written: object, unit: str, what: str) -> float:
     digits = match[1].replace("_", "").replace(",", "")
     number: float = float(digits) if re.search("[.eE]", digits) else int(digits)
     suffix = (match[2] or "").replace("\u03bc", "\u00b5")  # a Greek letter for the sign of the prefix
+    suffix = f"1{suffix}" if suffix.startswith("/") else suffix  # a price: 0.1/kWh
     factor: float = 1
     if suffix in ("%", "percent"):
         number, base = number / 100, "1"
@@ -221,6 +231,8 @@ def _scales_of(unit: str, binary: bool) -> tuple[tuple[float, int, str], ...]:
     """The units in which people read bytes, FLOP or a time: from which number on, of how many base units, and the name."""
     short = _readable(unit)
     base = short.split("/")[0]
+    if short == "J" and not binary:
+        return tuple((3599 * DECIMAL[prefix] if prefix else 0, 3600 * DECIMAL[prefix], f"{prefix}Wh") for prefix in ENERGY)
     if short == "s" and not binary:
         return tuple((1.5 * factor, factor, name) for name, factor in (("min", 60), ("h", 3600), ("days", 86400)))
     if base not in SCALED or (binary and base != "B"):
@@ -251,10 +263,14 @@ def display(number: float, unit: str, binary: bool = True, digits: int = 4) -> s
     ('285.7 samples/s', '989.4 TFLOP/s', '1.5 h', '1,024 GPUs')
     >>> display(541.2e12, "B", binary=False, digits=3), display(125e6 / 2**40, "B/s/B"), display(9200 / 2**40, "1/s/B")
     ('541 TB', '125 MB/s/TiB', '9,200 1/s/TiB')
+    >>> display(1.616e12, "J"), display(1.0694e-7, "kg/J"), display(184_320, "GPU-hour")
+    ('448.9 MWh', '0.385 kg/kWh', '184,320 GPU-hours')
     """
     if unit.endswith("/s/B"):
         # Services sell a rate by the TiB provisioned.
         return display(number * 2**40, unit.removesuffix("/B"), binary=False, digits=digits) + "/TiB"
+    if unit.endswith("/J"):
+        return display(number * 3.6e6, unit.removesuffix("/J"), digits=digits) + "/kWh"
     if unit == "parameter" and number == round(number):
         return f"{round(number):,} parameter{'' if number == 1 else 's'}"
     shown = _read(number, unit, digits=digits)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ingest.engine.registry import FORMULAS, INPUTS, unit_of
 from ingest.units import COUNTED
 
-BASE = ("B", "FLOP", "W", "J", "s", *COUNTED)
+BASE = ("B", "FLOP", "J", "s", "kg", "L", *(name for name in COUNTED if name != "GPU-hour"))
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +22,8 @@ def units():
     own = pint.UnitRegistry(None)
     for name in BASE:
         own.define(f"{name} = [{name}]")
+    own.define("W = J / s")
+    own.define("GPU_hour = GPU")  # GPUs times a number of hours
     return own
 
 
@@ -31,7 +33,7 @@ def carrying(units, name):
 
 
 def written(units, unit):
-    return units.dimensionless if unit == "1" else units.parse_units(unit)
+    return units.dimensionless if unit == "1" else units.parse_units(unit.replace("GPU-hour", "GPU_hour"))
 
 
 def right_dimension(units, formula):

@@ -203,6 +203,7 @@ class Node(Entry):
     nvme_bytes: Value | None = value("B/node", zero=True)
     nvme_read_bandwidth: Value | None = value("B/s/node", zero=True)
     nvme_write_bandwidth: Value | None = value("B/s/node", zero=True)
+    power: Value | None = value("W/node")
 
 
 class Tier(Record):

@@ -19,6 +19,7 @@ COMMANDS = {
     "model": "Parameters, FLOPs and cache of a model, from its config.json.",
     "checkpoint": "Size, write bandwidth and interval of checkpoints, their overhead and their restore.",
     "memory": "Model states in GPU memory, and the GPUs and nodes that hold them.",
+    "train": "GPU-hours, duration, energy, carbon and cost of a training run, and its goodput.",
     "measure": "Bytes per token, tokens and sizes of your own corpus.",
     "fit": "Storage systems that meet a need: bottleneck, headroom and units required.",
     "accept": "Write acceptance tests from the requirement lines of a plan.",

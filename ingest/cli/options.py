@@ -67,8 +67,11 @@ METAVARS = {
     "SIZE": "sample_bytes raw_bytes shard_size tier_capacity residual capacity io_size size client_memory server_cache "
     "most_data",
     "RATE": "achieved read_bandwidth write_bandwidth",
-    "TIME": "mtti interval restart_time duration runtime latency",
-    "F": "efficiency utilization cache_hit waste drain_fraction allowed_deviation tolerance confidence",
+    "POWER": "power host_power storage_power",
+    "PRICE": "price_gpu_hour electricity_price",
+    "PER kWh": "carbon wue",
+    "TIME": "mtti interval drain_time restart_time reschedule_time duration runtime latency",
+    "F": "efficiency utilization cache_hit waste stall slow_down drain_fraction allowed_deviation tolerance confidence",
     "FLOP": "flops_per_sample",
     "FILE": "hosts resume prices derivations",
     "FILE.docx": "template",

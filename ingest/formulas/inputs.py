@@ -163,7 +163,9 @@ input_quantity("optimizer_replicated", "1", "1 where every replica holds the opt
 input_quantity("optimizer_partitioned", "1", "1 where the replicas share the optimizer states.", above=False, high=1, default=0)
 input_quantity("optimizer_offloaded", "1", "1 where the optimizer states are offloaded from the GPU.",
     above=False, high=1, default=0)  # fmt: skip
-input_quantity("offloaded_gradient_bytes_per_parameter", "B/parameter", "Gradients kept off the GPU.", above=False, default=0)
+input_quantity("gradients_offloaded", "1", "1 where the gradients are offloaded from the GPU.", above=False, high=1, default=0)
+input_quantity("shard_group", "1", "Replicas that share partitioned states, in hybrid sharding.", whole=True, default=1e9)
+input_quantity("replica_group", "1", "Replicas that come together: they share experts or sequences.", whole=True, default=1)
 input_quantity("offload_nodes", "node", "Nodes that hold the offloaded states.", whole=True)
 input_quantity("memory_bytes_per_gpu", "B/GPU", "Memory of one GPU.")
 input_quantity("memory_utilization", "1", "Share of the memory that model states may fill.", high=1)

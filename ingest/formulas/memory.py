@@ -5,7 +5,7 @@ ZeRO spreads parts of the states over the replicas; offload moves parts off the 
 on the GPU.
 """
 
-from ingest.engine.expression import Num, ceil, maximum
+from ingest.engine.expression import Num, ceil, maximum, minimum
 from ingest.engine.registry import formula
 
 ZERO = "zero2020"
@@ -76,13 +76,23 @@ def partitioned_bytes_per_parameter(
 
 
 @formula(unit="parameter/GPU", source="definition")
-def parameters_per_gpu(parameters: Num, tensor_parallel: Num, pipeline_parallel: Num) -> Num:
-    """Parameters of one model shard: the model over tensor and pipeline ranks, evenly.
+def parameters_per_gpu(parameters: Num, tensor_parallel: Num, pipeline_parallel: Num, largest_stage_factor: Num) -> Num:
+    """Parameters of the largest model shard: the model over tensor and pipeline ranks, and the largest stage over the mean one.
 
-    >>> parameters_per_gpu(405_853_388_800, 8, 16)
+    >>> parameters_per_gpu(405_853_388_800, 8, 16, 1)
     3170729600.0
     """
-    return parameters / (tensor_parallel * pipeline_parallel)
+    return parameters / (tensor_parallel * pipeline_parallel) * largest_stage_factor
+
+
+@formula(unit="1", source="fsdp2023", where="sec. 3.2.2: sharding factor")
+def partition_ranks(data_parallel: Num, shard_group: Num) -> Num:
+    """Replicas that share the partitioned states: all of them, or those of one group in hybrid sharding.
+
+    >>> partition_ranks(128, 8)
+    8
+    """
+    return minimum(data_parallel, shard_group)
 
 
 @formula(unit="parameter/GPU", source="definition")
@@ -101,7 +111,7 @@ def model_state_bytes_per_gpu(
     replicated_bytes_per_parameter: Num,
     parameters_per_gpu: Num,
     partitioned_bytes_per_parameter: Num,
-    data_parallel: Num,
+    partition_ranks: Num,
 ) -> Num:
     """Model states on one GPU.
 
@@ -110,7 +120,7 @@ def model_state_bytes_per_gpu(
     """
     return (
         resident_parameters_per_gpu * replicated_bytes_per_parameter
-        + parameters_per_gpu * partitioned_bytes_per_parameter / data_parallel
+        + parameters_per_gpu * partitioned_bytes_per_parameter / partition_ranks
     )
 
 
@@ -141,26 +151,28 @@ def gpus_to_hold(
     memory_left_for_partitions: Num,
     tensor_parallel: Num,
     pipeline_parallel: Num,
-    expert_parallel: Num,
+    largest_stage_factor: Num,
+    replica_group: Num,
 ) -> Num:
-    """GPUs that hold the model states; whole replicas of tensor × pipeline GPUs, as many as share the experts.
+    """GPUs that hold the model; whole replicas of tensor × pipeline GPUs, in whole groups that share experts or sequences.
 
-    >>> gpus_to_hold(17e9, 16, 72e9, 1, 1, 1)
+    >>> gpus_to_hold(17e9, 16, 72e9, 1, 1, 1, 1)
     4
     """
     return (
         maximum(
             ceil(
                 parameters
+                * largest_stage_factor
                 * partitioned_bytes_per_parameter
                 / memory_left_for_partitions
-                / (tensor_parallel * pipeline_parallel * expert_parallel)
+                / (tensor_parallel * pipeline_parallel * replica_group)
             ),
             1,
         )
         * tensor_parallel
         * pipeline_parallel
-        * expert_parallel
+        * replica_group
     )
 
 
@@ -179,18 +191,19 @@ def offloaded_bytes(
     parameters: Num,
     weight_bytes_per_parameter: Num,
     weights_offloaded: Num,
-    offloaded_gradient_bytes_per_parameter: Num,
+    gradient_bytes_per_parameter: Num,
+    gradients_offloaded: Num,
     optimizer_bytes_per_parameter: Num,
     optimizer_offloaded: Num,
 ) -> Num:
     """Model states in host memory or on NVMe instead of GPU memory.
 
-    >>> offloaded_bytes(13e9, 2, 0, 4, 12, 1)
+    >>> offloaded_bytes(13e9, 2, 0, 4, 1, 12, 1)
     208000000000.0
     """
     return parameters * (
         weight_bytes_per_parameter * weights_offloaded
-        + offloaded_gradient_bytes_per_parameter
+        + gradient_bytes_per_parameter * gradients_offloaded
         + optimizer_bytes_per_parameter * optimizer_offloaded
     )
 

@@ -23,6 +23,7 @@ from ingest.sizing.memory import memory
 from ingest.sizing.model import model as model_command
 from ingest.sizing.published_rates import typical
 from ingest.sizing.rates_at_size import measured_models
+from ingest.sizing.train import train
 from ingest.sizing.transfer import transferred
 from ingest.units import display, parse
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 SET_KEYS = {"title", "source", "bar", "cases", "runs", "study", "note"}
 #: Commands that a case may run instead of a formula.
 COMMANDS: dict[str, Callable[..., Any]] = {
-    command.__name__: command for command in (bw, model_command, checkpoint, memory, dataset)
+    command.__name__: command for command in (bw, model_command, checkpoint, memory, train, dataset)
 }
 CASE_KEYS = {
     "id",

@@ -179,6 +179,9 @@ TITLES = {
     "failures": "Mean time to interrupt, by published failure rate",
     "tiers": "Tiers",
     "stages": "Model states, by ZeRO stage",
+    "parts": "Memory of one GPU",
+    "layouts": "Layouts that fit, fewest GPUs first",
+    "rejected": "Layouts that do not fit",
     "weights": "Weights",
     "footprint": "Stages, and the data kept of each",
     "attention": "Attention",
@@ -187,7 +190,8 @@ TITLES = {
 #: columns that CSV and JSON carry in full and a page leaves to the sources
 HIDDEN = ("source", "where", "assumed")
 #: columns of tables that are no quantities of their own
-UNITS = {"bytes_each": "B", "stored_bytes": "B", "bytes_per_node": "B", "count": "file", "stage_bytes": "B", "kept_bytes": "B"}
+UNITS = {"bytes_each": "B", "stored_bytes": "B", "bytes_per_node": "B", "count": "file", "stage_bytes": "B", "kept_bytes": "B",
+         "bytes_per_gpu": "B"}  # fmt: skip
 
 
 def answer_page(answer: Answer) -> Page:

@@ -1,0 +1,260 @@
+"""Memory of a training step besides the model states: activations, scores, gathered layers, and what the framework takes.
+
+Numbers per token come from the table of weights (`ingest.sizing.memory_activations`), added up over all layers: what a
+matrix reads is kept once, what it yields is kept where a function that is not linear follows.
+"""
+
+from ingest.engine.expression import Num, ceil, maximum, minimum, where
+from ingest.engine.registry import formula, input_quantity
+
+KORTHIKANTI = "korthikanti2022"
+
+input_quantity("micro_batch", "1", "Sequences that one replica works on at a time.", whole=True, default=1)
+input_quantity("micro_batches", "1", "Micro-batches of one step; no more of them are in flight.", whole=True, default=1e6)
+input_quantity("context_parallel", "1", "Ranks that share the tokens of a sequence.", whole=True, default=1)
+input_quantity("virtual_stages", "1", "Parts of the model on each pipeline rank; above 1 the pipeline is interleaved.",
+    whole=True, default=1)  # fmt: skip
+input_quantity("single_gpu", "GPU", "One GPU.", low=1, high=1, above=False, default=1)
+input_quantity("activation_width", "B", "Width of one activation.", default=2, source=KORTHIKANTI)
+input_quantity("mask_width", "B", "Width of one element of the mask of a dropout; 0 without dropout.", above=False, default=0)
+input_quantity("kept_score_width", "B", "Bytes kept of each attention score: 0 where scores are computed again.",
+    above=False, default=0)  # fmt: skip
+input_quantity("kept_gate_copies", "1", "1 where the activated gate is kept beside its input: kernels that are not fused.",
+    above=False, high=1, default=0)  # fmt: skip
+input_quantity("sequence_split", "1", "1 where tensor ranks share the tokens outside of matrices: sequence parallelism.",
+    above=False, high=1, default=1)  # fmt: skip
+input_quantity("transformer_layers", "1", "Layers that a token passes through.", whole=True)
+input_quantity("split_elements", "1/token", "Numbers kept within tensor-parallel parts.", above=False)
+input_quantity("common_elements", "1/token", "Numbers kept outside of tensor-parallel parts.", above=False)
+input_quantity("masked_elements", "1/token", "Numbers on which dropout acts.", above=False)
+input_quantity("gate_elements", "1/token", "Numbers that gates yield.", above=False)
+input_quantity("layer_input_elements", "1/token", "Inputs of the layers.", above=False)
+input_quantity("score_elements", "1/token/token", "Scores of a query and a key token: the heads of all layers.", above=False)
+input_quantity("logit_width", "B", "Bytes kept of each score of the vocabulary until the loss is known.", above=False)
+input_quantity("scored_words", "1/token", "Scores of one token: the vocabulary.", above=False)
+input_quantity("gathered_parameters", "parameter", "Largest part whose weights ZeRO-3 gathers at a time.", above=False)
+input_quantity("gathered_parts", "1", "Parts whose weights are gathered at a time: the current one and the next.", above=False)
+input_quantity("framework_bytes_per_gpu", "B/GPU", "Memory of the driver, its kernels and the communication library.",
+    above=False, label="framework residue")  # fmt: skip
+
+
+@formula(unit="token", source="definition")
+def tokens_in_flight(sequence_length: Num, micro_batch: Num, context_parallel: Num) -> Num:
+    """Tokens of one micro-batch on one context-parallel rank.
+
+    >>> tokens_in_flight(131_072, 1, 16)
+    8192.0
+    """
+    return sequence_length * micro_batch / context_parallel
+
+
+@formula(unit="GPU", source=KORTHIKANTI, where="sec. 4.2.2")
+def sequence_ranks(sequence_split: Num, tensor_parallel: Num, single_gpu: Num) -> Num:
+    """GPUs that share the tokens outside of matrices: all tensor ranks with sequence parallelism, one without.
+
+    >>> sequence_ranks(1, 8, 1), sequence_ranks(0, 8, 1)
+    (8, 1)
+    """
+    return single_gpu + sequence_split * (tensor_parallel - single_gpu)
+
+
+@formula(unit="B/GPU", source=KORTHIKANTI, where="eq. 1, 2 and 4, without the term 5·a·s²·b")
+def layer_activation_bytes(
+    tokens_in_flight: Num,
+    activation_width: Num,
+    common_elements: Num,
+    sequence_ranks: Num,
+    split_elements: Num,
+    kept_gate_copies: Num,
+    gate_elements: Num,
+    tensor_parallel: Num,
+    mask_width: Num,
+    masked_elements: Num,
+) -> Num:
+    """Activations of one micro-batch over all layers, without the scores of attention.
+
+    >>> layer_activation_bytes(2048, 2, 4 * 12_288, 8, 12 * 12_288, 0, 0, 8, 1, 2 * 12_288) / (2048 * 12_288 / 8)
+    34.0
+    """
+    return tokens_in_flight * (
+        (activation_width * common_elements + mask_width * masked_elements) / sequence_ranks
+        + activation_width * (split_elements + kept_gate_copies * gate_elements) / tensor_parallel
+    )
+
+
+@formula(unit="B/GPU", source=KORTHIKANTI, where="eq. 1: 5·a·s²·b with dropout, 2·a·s²·b without")
+def score_bytes(
+    tokens_in_flight: Num, sequence_length: Num, score_elements: Num, kept_score_width: Num, tensor_parallel: Num
+) -> Num:
+    """Attention scores of one micro-batch over all layers, where they are kept.
+
+    >>> score_bytes(2048, 2048, 96, 5, 8) / (2048 * 12_288 / 8)
+    80.0
+    """
+    return tokens_in_flight * sequence_length * score_elements * kept_score_width / tensor_parallel
+
+
+@formula(unit="1", source=KORTHIKANTI, where="sec. 5: 5·a·s/h of 34 + 5·a·s/h", high=1)
+def selective_saving(score_bytes: Num, layer_activation_bytes: Num) -> Num:
+    """Share of the activations that is saved by computing the scores of attention again.
+
+    >>> round(selective_saving(80, 34), 2)
+    0.7
+    """
+    return score_bytes / (score_bytes + layer_activation_bytes)
+
+
+@formula(unit="B/GPU", source=KORTHIKANTI, where="sec. 5 and table 2")
+def kept_activation_bytes(layer_activation_bytes: Num, score_bytes: Num) -> Num:
+    """Activations of one micro-batch over all layers.
+
+    >>> kept_activation_bytes(34, 80)
+    114
+    """
+    return layer_activation_bytes + score_bytes
+
+
+@formula(unit="B/GPU", source=KORTHIKANTI, where="table 2: full recomputation keeps 2·s·b·h of each layer")
+def layer_input_bytes(tokens_in_flight: Num, activation_width: Num, layer_input_elements: Num, sequence_ranks: Num) -> Num:
+    """Inputs of all layers of one micro-batch: all that full recomputation keeps.
+
+    >>> layer_input_bytes(8192, 2, 80 * 8192, 1) / 1e9
+    10.73741824
+    """
+    return tokens_in_flight * activation_width * layer_input_elements / sequence_ranks
+
+
+@formula(unit="B/GPU", source="definition")
+def recomputed_layer_bytes(layer_activation_bytes: Num, score_bytes: Num, transformer_layers: Num) -> Num:
+    """Activations of the one layer that is computed again at a time.
+
+    >>> recomputed_layer_bytes(3200, 0, 32)
+    100.0
+    """
+    return (layer_activation_bytes + score_bytes) / transformer_layers
+
+
+@formula(unit="1", source=KORTHIKANTI, where="sec. 4.2.3: L·(1 + (p − 1)/(p·m)) layers where interleaved, L where not")
+def first_stage_share(transformer_layers: Num, pipeline_parallel: Num, virtual_stages: Num, micro_batches: Num) -> Num:
+    """Layers in flight on the fullest of the first stages, over all layers; spare layers go to the stages behind the first.
+
+    >>> first_stage_share(96, 8, 1, 1000), first_stage_share(96, 8, 2, 1000), first_stage_share(96, 8, 1, 4)
+    (1.0, 1.4375, 0.5)
+    >>> round(first_stage_share(126, 16, 1, 1000) * 126)
+    120
+    """
+    return (
+        minimum(
+            where(
+                virtual_stages > 1,
+                ceil(transformer_layers / pipeline_parallel) * (pipeline_parallel + (pipeline_parallel - 1) / virtual_stages),
+                maximum(
+                    pipeline_parallel * (ceil((transformer_layers + 1) / pipeline_parallel) - 1),
+                    (pipeline_parallel - 1) * ceil(transformer_layers / pipeline_parallel),
+                ),
+            ),
+            micro_batches * ceil(transformer_layers / pipeline_parallel),
+        )
+        / transformer_layers
+    )
+
+
+@formula(unit="1", source="megatron-lm", where="schedules.py: (v − 1)·p chunks warm up the last rank")
+def last_stage_share(transformer_layers: Num, pipeline_parallel: Num, virtual_stages: Num, micro_batches: Num) -> Num:
+    """Micro-batches in flight on the last stage, times its share of the layers.
+
+    >>> last_stage_share(96, 8, 1, 1000), last_stage_share(96, 8, 2, 1000)
+    (0.125, 0.5625)
+    """
+    return (
+        minimum((pipeline_parallel * (virtual_stages - 1) + 1) / virtual_stages, micro_batches)
+        * ceil(transformer_layers / pipeline_parallel)
+        / transformer_layers
+    )
+
+
+@formula(unit="B/GPU", source=KORTHIKANTI, where="sec. 4.3: 4·s·b·v of logits in full precision")
+def last_stage_logit_bytes(tokens_in_flight: Num, scored_words: Num, logit_width: Num, tensor_parallel: Num) -> Num:
+    """Scores of the vocabulary that the last stage keeps for one micro-batch until the loss is known.
+
+    >>> last_stage_logit_bytes(8192, 128_256, 4, 1) / 1e9
+    4.202692608
+    """
+    return tokens_in_flight * scored_words * logit_width / tensor_parallel
+
+
+@formula(unit="B/GPU", source=KORTHIKANTI, where="sec. 4.2.3", label="activations per GPU")
+def activation_bytes_per_gpu(
+    kept_activation_bytes: Num,
+    first_stage_share: Num,
+    last_stage_share: Num,
+    last_stage_logit_bytes: Num,
+    recomputed_layer_bytes: Num,
+) -> Num:
+    """Activations on a GPU of the fuller of the first and the last pipeline stage, without logits.
+
+    >>> activation_bytes_per_gpu(100, 1, 0.25, 30, 5), activation_bytes_per_gpu(100, 1, 1, 30, 5)
+    (105, 105)
+    """
+    return (
+        where(
+            kept_activation_bytes * first_stage_share > kept_activation_bytes * last_stage_share + last_stage_logit_bytes,
+            kept_activation_bytes * first_stage_share,
+            kept_activation_bytes * last_stage_share,
+        )
+        + recomputed_layer_bytes
+    )
+
+
+@formula(unit="B/GPU", source=KORTHIKANTI, where="sec. 4.3", label="logits per GPU")
+def logit_bytes_per_gpu(
+    kept_activation_bytes: Num, first_stage_share: Num, last_stage_share: Num, last_stage_logit_bytes: Num
+) -> Num:
+    """Logits on a GPU of the fuller of the first and the last pipeline stage: none on the first of several.
+
+    >>> logit_bytes_per_gpu(100, 1, 0.25, 30), logit_bytes_per_gpu(100, 1, 1, 30)
+    (0, 30)
+    """
+    return where(
+        kept_activation_bytes * first_stage_share > kept_activation_bytes * last_stage_share + last_stage_logit_bytes,
+        0 * last_stage_logit_bytes,
+        last_stage_logit_bytes,
+    )
+
+
+@formula(unit="B/GPU", source="fsdp2023", where="sec. 3.4: two all-gathers in flight", label="gather buffers per GPU")
+def gather_bytes_per_gpu(
+    gathered_parameters: Num,
+    gathered_parts: Num,
+    weight_bytes_per_parameter: Num,
+    gradient_bytes_per_parameter: Num,
+    tensor_parallel: Num,
+) -> Num:
+    """Weights that are gathered from their partitions while they are used, and the gradients of one such part.
+
+    >>> gather_bytes_per_gpu(855_654_400, 2, 2, 2, 1) / 1e9
+    5.1339264
+    """
+    return gathered_parameters * (gathered_parts * weight_bytes_per_parameter + gradient_bytes_per_parameter) / tensor_parallel
+
+
+@formula(unit="B/GPU", source="definition", label="bytes besides the model states per GPU")
+def step_bytes_per_gpu(
+    activation_bytes_per_gpu: Num, logit_bytes_per_gpu: Num, gather_bytes_per_gpu: Num, framework_bytes_per_gpu: Num
+) -> Num:
+    """Bytes that a training step takes on one GPU besides the model states.
+
+    >>> step_bytes_per_gpu(10.7e9, 4.2e9, 5.1e9, 2e9) / 1e9
+    22.0
+    """
+    return activation_bytes_per_gpu + logit_bytes_per_gpu + gather_bytes_per_gpu + framework_bytes_per_gpu
+
+
+@formula(unit="B/GPU", source="definition", label="total bytes per GPU")
+def total_bytes_per_gpu(model_state_bytes_per_gpu: Num, residual_bytes_per_gpu: Num) -> Num:
+    """Bytes on one GPU: its model states, and all that a step takes besides.
+
+    >>> total_bytes_per_gpu(18e9, 22e9) / 1e9
+    40.0
+    """
+    return model_state_bytes_per_gpu + residual_bytes_per_gpu

@@ -1,0 +1,188 @@
+"""What a training step keeps of each token, from the table of weights of a model.
+
+A matrix keeps its input until its gradient is computed, and matrices that read the same input keep it once. Its output is
+kept where a function follows that is not linear: attention after q, k and v, an activation after gate and up. What the
+last matrix of a block yields is added to the residual stream and not kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ingest.architecture import Architecture, Weight
+from ingest.engine.messages import option_error
+from ingest.engine.value import Input
+
+RECOMPUTES = ("none", "selective", "full")
+ATTENTIONS = ("flash", "scores")
+#: Kinds of weights that are multiplied in the layers.
+IN_LAYERS = ("attention", "mlp", "expert", "router", "ssm", "conv", "recurrent", "other")
+#: Last words of the names of matrices that end a block: their output goes to the residual stream.
+ENDS = ("o", "down", "out")
+#: A router works in full precision, twice as wide, and keeps scores and shares.
+ROUTER_COPIES = 4
+#: Flash attention keeps one number in full precision for each query and head.
+FLASH_ELEMENTS = 2
+
+#: Inputs that nobody has to give.
+DEFAULTS = {
+    "framework_bytes_per_gpu": Input(
+        2e9, 0.5e9, 5e9, source="ml-engineering", grade="assumed",
+        where="training/performance/README.md, preloaded CUDA kernels: 0.5 to 2 GB; buffers of NCCL come in addition",
+    ).by_default("2 GB for the driver, its kernels and communication", "set.framework_bytes_per_gpu"),
+    "logit_width": Input(
+        4, 4, 10, source="korthikanti2022", where="sec. 4.3: logits in full precision", grade="published",
+    ).by_default("logits in full precision, kept once; up to 10 B where a loss keeps copies", "set.logit_width"),
+    "gathered_parts": Input(
+        2, source="fsdp2023", where="sec. 3.4", grade="published",
+    ).by_default("one layer at work and the next one gathered", "set.gathered_parts"),
+}  # fmt: skip
+
+
+class KeptElements(NamedTuple):
+    """Numbers kept per token over all layers.
+
+    Attributes:
+        split: within tensor-parallel parts.
+        common: outside of them: inputs of norms, and of the first matrices of a block.
+        masked: on which dropout acts.
+        gates: that gates yield.
+        layers: layers that a token passes through.
+        inputs: inputs of the layers.
+        scores: heads of all layers.
+    """
+
+    split: float
+    common: float
+    masked: float
+    gates: float
+    layers: int
+    inputs: float
+    scores: float
+
+    def quantities(self, where: str) -> dict[str, Input]:
+        """The numbers as inputs."""
+        named = {
+            "split_elements": self.split,
+            "common_elements": self.common,
+            "masked_elements": self.masked,
+            "gate_elements": self.gates,
+            "layer_input_elements": self.inputs,
+            "score_elements": self.scores,
+            "transformer_layers": self.layers,
+        }
+        return {name: Input(value, source="arithmetic", where=where, grade="derived") for name, value in named.items()}
+
+
+def kept_elements(model: Architecture) -> KeptElements:
+    """Count what a training step keeps of each token.
+
+    Args:
+        model: the table of weights.
+
+    >>> from ingest.architecture import describe
+    >>> from ingest.catalog.store import Catalog
+    >>> kept = kept_elements(describe("gpt3-175b", Catalog()))
+    >>> (2 * (kept.split + kept.common) + kept.masked) / (96 * 12_288)  # the 34 of Korthikanti et al., flash attention apart
+    34.0...
+    """
+    rows = [row for row in model.weights if row.kind in IN_LAYERS and row.passes and len(row.shape) > 1]
+    first, ends = [row for row in rows if not _ends(row)], [row for row in rows if _ends(row)]
+    split = float(sum(row.shape[-1] * row.passes for row in ends))
+    split += sum(row.shape[0] * row.passes for row in first if row.kind != "router")
+    split += sum(row.shape[0] * row.passes for row in ends if row.kind == "expert")
+    common = float(sum(ROUTER_COPIES * row.shape[0] * row.passes for row in first if row.kind == "router"))
+    blocks = 0.0
+    for (_, width), members in _by_input(first).items():
+        passes = max(row.passes for row in members)
+        if width == model.hidden and members[0].kind != "expert":
+            blocks += passes
+        else:
+            split += width * passes
+    norms = sum(row.count for row in model.weights if row.kind == "norm" and row.shape == (model.hidden,) and _is_scale(row))
+    normed = max(norms, blocks)
+    # The head reads what the last norm yields.
+    common += model.hidden * (normed + min(blocks, normed) + any(row.kind == "head" and row.passes for row in model.weights))
+    split += _expanded_keys(model, rows) + _normed_heads(model, rows)
+    split += FLASH_ELEMENTS * sum(row.heads * row.layers for row in model.attentions)
+    return KeptElements(
+        split,
+        common,
+        sum(row.shape[0] * row.passes for row in ends if row.kind != "expert"),
+        sum(row.shape[0] * row.passes for row in first if _last(row) == "gate" and row.kind in ("mlp", "expert")),
+        model.layers,
+        model.hidden * model.layers,
+        sum(row.heads * row.layers for row in model.attentions),
+    )
+
+
+def _last(row: Weight) -> str:
+    return row.name.rpartition(".")[2]
+
+
+def _ends(row: Weight) -> bool:
+    return _last(row) in ENDS
+
+
+def _is_scale(row: Weight) -> bool:
+    return not row.name.endswith(".bias")
+
+
+def _by_input(rows: Sequence[Weight]) -> dict[tuple[str, int], list[Weight]]:
+    """Rows that read the same input: those of one block with the same width; a router reads what shared experts read."""
+    found: dict[tuple[str, int], list[Weight]] = {}
+    for row in rows:
+        block = "shared" if row.name.startswith(("router", "shared_expert")) else row.name.rpartition(".")[0]
+        found.setdefault((block, row.shape[-1]), []).append(row)
+    return found
+
+
+def _expanded_keys(model: Architecture, rows: Sequence[Weight]) -> float:
+    """Keys and values of latent attention beyond what their matrix yields: each head has the part with positions."""
+    yielded = sum(row.shape[0] * row.passes for row in rows if _last(row) == "kv_up")
+    wanted = sum(row.heads * (row.key + row.value) * row.layers for row in model.attentions)
+    return max(wanted - yielded, 0) if yielded else 0
+
+
+def _normed_heads(model: Architecture, rows: Sequence[Weight]) -> float:
+    """Queries and keys before their norms, where heads have norms."""
+    if any(_last(row).endswith("_down") for row in rows):
+        return 0
+    if not any(row.kind == "norm" and row.name.rpartition(".")[2] in ("qk_norm", "q_norm") for row in model.weights):
+        return 0
+    return sum(row.shape[0] * row.passes for row in rows if _last(row) in ("q", "k"))
+
+
+def gathered_parameters(model: Architecture, expert_parallel: int) -> float:
+    """Parameters of the largest part that ZeRO-3 gathers: a mean layer, or the embedding or head.
+
+    Args:
+        model: the table of weights.
+        expert_parallel: ranks that share the experts.
+    """
+    tables = [row.parameters for row in model.weights if row.kind in ("embedding", "head")]
+    experts = sum(row.parameters for row in model.weights if row.kind == "expert")
+    others = model.parameters - sum(tables) - experts
+    layer = (others + experts / expert_parallel) / max(model.layers, 1)
+    return max([layer, *tables])
+
+
+def recompute_inputs(recompute: str, attention: str, dropout: bool) -> Iterator[tuple[str, Input]]:
+    """The inputs that follow from the recomputation, the kernel of attention and dropout."""
+    note = f"attention: {attention}; recompute: {recompute}"
+    kept = attention == "scores" and recompute != "selective"
+    yield "kept_score_width", Input((5 if dropout else 2) if kept else 0, note=note)
+    if dropout:
+        yield "mask_width", Input(1, source="korthikanti2022", where="sec. 4.1: a mask of one byte")
+
+
+def check_known(model: Architecture | None, name: str) -> Architecture:
+    """The table of weights, without which activations are not known.
+
+    Raises:
+        UsageError: a model of which only the parameters are known.
+    """
+    if model is None or not model.layers:
+        raise option_error("sequence_length", f": the layers of {name} are not known, expected a model with a config.json")
+    return model

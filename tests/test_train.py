@@ -1,0 +1,102 @@
+"""`ingest train`: the arithmetic of published runs, what a run loses, and what it refuses."""
+
+import pytest
+
+import ingest
+from ingest.engine.registry import solve
+
+CONTRACT = {"training_seconds", "gpu_hours", "training_energy", "goodput"}
+GIVEN = {"training_carbon", "training_water", "training_cost", "gpu_cost", "electricity_cost", "stall_cost_per_year"}
+RUN = {"model": "llama3-405b", "tokens": "15.6T", "gpu": "h100", "gpus": 16384, "achieved": "400 TFLOP/s"}
+
+
+def results(**options):
+    return {name: item.value for name, item in ingest.train(**{**RUN, **options}).results.items()}
+
+
+def test_the_contract_is_answered_and_money_and_carbon_have_no_default(run):
+    ran = run("train", "llama3-8b", "--tokens", "1T", "--gpu", "h100", "--gpus", "64", "--format", "json")
+    assert ran.code == 0, ran.err
+    assert set(ran.data["results"]) >= CONTRACT
+    assert not GIVEN & ({*ran.data["results"]} | {*ran.data["unknown"]})
+    assert ran.data["results"]["training_energy"]["unit"] == "J"
+
+
+def test_every_price_and_intensity_adds_its_own_result():
+    found = results(price_gpu_hour=2, electricity_price="0.1/kWh", carbon="385 g/kWh", wue="0.55 L/kWh", stall="5%", pue=1.2)
+    assert set(found) >= GIVEN
+    kilowatt_hours = found["training_energy"] / 3.6e6
+    assert found["training_carbon"] == pytest.approx(0.385 * kilowatt_hours)
+    assert found["training_water"] == pytest.approx(0.55 * kilowatt_hours / 1.2)
+    assert found["training_cost"] == pytest.approx(2 * found["gpu_hours"] + 0.1 * kilowatt_hours)
+    assert found["stall_cost_per_year"] == pytest.approx(16384 * 8760 * 2 * 0.05)
+
+
+def test_the_published_gpu_hours_of_405b_lie_within_the_range():
+    found = ingest.train(**RUN).results["gpu_hours"]
+    assert found.low < 30.84e6 < found.high
+
+
+def test_duration_gpu_hours_and_energy_agree():
+    found = results(stall="3%")
+    steady = 15.6e12 / found["tokens_per_second_per_gpu"] / 16384
+    assert found["goodput"] == pytest.approx((1 - found["total_overhead"]) * 0.97)
+    assert found["training_seconds"] == pytest.approx(steady / found["goodput"])
+    assert found["gpu_hours"] == pytest.approx(16384 * found["training_seconds"] / 3600)
+    assert found["training_energy"] == pytest.approx(found["gpu_hours"] * 3600 * found["power_drawn_per_gpu"] * 1.1)
+
+
+def test_the_losses_are_those_of_the_checkpoint_plan():
+    plan = ingest.checkpoint("llama3-405b", gpus=16384, gpu="h100", mtti="2 h", interval="10 min").results
+    found = results(mtti="2 h", interval="10 min")
+    for name in ("total_overhead", "checkpoint_overhead", "lost_work_overhead", "job_mean_time_to_interrupt"):
+        assert found[name] == plan[name].value
+
+
+def test_the_host_draws_what_the_node_takes_beyond_its_gpus():
+    assert results(node="dgx-h100", gpu=None)["power_drawn_per_gpu"] == 10_200 / 8
+    assert results(node="dgx-h100", gpu=None, host_power=0)["power_drawn_per_gpu"] == 700
+    assert results(power="500 W", host_power="100 W", set={"power_load": 0.8})["power_drawn_per_gpu"] == 500
+
+
+def test_storage_takes_its_part_of_the_power():
+    alone, with_storage = results(host_power=0), results(host_power=0, storage_power="1 MW")
+    assert with_storage["storage_power_share"] == pytest.approx(1e6 / (1e6 + 16384 * 700))
+    more = with_storage["training_energy"] - alone["training_energy"]
+    assert more == pytest.approx(1e6 * alone["training_seconds"] * 1.1)
+
+
+@pytest.mark.parametrize(("mtti", "code"), [("13.9 min", 0), ("13.7 min", 3)])
+def test_a_run_that_makes_no_progress_has_no_duration(run, mtti, code):
+    ran = run("train", "llama3-8b", "--tokens", "1T", "--gpu", "h100", "--gpus", "64", "--mtti", mtti, "--format", "json")
+    assert ran.code == code, ran.err
+    assert ("gpu_hours" in ran.data["results"]) is (code == 0)
+
+
+def test_samples_serve_models_without_tokens():
+    found = ingest.train("resnet50", samples="115M", gpu="a100", gpus=64, set={"goodput": 0.9}).results
+    assert found["gpu_hours"].value == pytest.approx(115e6 / found["samples_per_second_per_gpu"].value / 0.9 / 3600)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"tokens": None}, "expected either --tokens or --samples"),
+        ({"samples": 5}, "found training_tokens and training_samples"),
+        ({"gpus": None}, "--gpus is missing"),
+        ({"model": None}, "the model is missing"),
+        ({"carbon": 385}, "--carbon: found 385"),
+        ({"electricity_price": 0.1}, "--electricity-price: found 0.1"),
+        ({"stall": "100%"}, "--stall: found 1"),
+        ({"model": "resnet50", "achieved": None}, "not counted in tokens"),
+        ({"pue": 0.9}, "--pue: found 0.9"),
+        ({"model": "resnet50", "achieved": None, "tokens": None, "samples": 9}, "--set goodput=SHARE"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(options, words):
+    with pytest.raises(ingest.errors.IngestError, match=words.replace("(", r"\(")):
+        ingest.train(**{**RUN, **options})
+
+
+def test_the_price_of_a_stall_needs_no_run():
+    assert solve("stall_cost_per_year", {"gpus": 1024, "gpu_hour_price": 2, "stall_fraction": 0.05}) == pytest.approx(897024)
