@@ -20,6 +20,7 @@ COMMANDS = {
     "model": "Parameters, FLOPs and cache of a model, from its config.json.",
     "checkpoint": "Size, write bandwidth and interval of checkpoints, their overhead and their restore.",
     "memory": "Model states in GPU memory, and the GPUs and nodes that hold them.",
+    "offload": "Training and inference beyond GPU memory: tiers, traffic, step time, bandwidth.",
     "measure": "Bytes per token, tokens and sizes of your own corpus.",
     "fit": "Storage systems that meet a need: bottleneck, headroom and units required.",
     "accept": "Write acceptance tests from the requirement lines of a plan.",

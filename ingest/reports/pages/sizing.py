@@ -179,6 +179,8 @@ TITLES = {
     "failures": "Mean time to interrupt, by published failure rate",
     "tiers": "Tiers",
     "stages": "Model states, by ZeRO stage",
+    "placement": "What lies where",
+    "traffic": "Bytes of one step, if the class lies off the GPU",
     "weights": "Weights",
     "footprint": "Stages, and the data kept of each",
     "attention": "Attention",
