@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ingest.sizing.explain import explain as explain
     from ingest.sizing.memory import memory as memory
     from ingest.sizing.model import model as model
+    from ingest.sizing.offload import offload as offload
     from ingest.sizing.published_results import validate as validate
     from ingest.sizing.sweep import sweep as sweep
     from ingest.sizing.train import train as train
@@ -48,6 +49,7 @@ _PLACES = {
     "measure_storage": "ingest.acceptance.path_benchmark",
     "memory": "ingest.sizing.memory",
     "model": "ingest.sizing.model",
+    "offload": "ingest.sizing.offload",
     "plan": "ingest.site.planner",
     "report": "ingest.reports.plan_report",
     "response": "ingest.rfp.response",

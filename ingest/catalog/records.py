@@ -189,12 +189,17 @@ class Gpu(Entry):
 
 
 class Node(Entry):
-    """A server with GPUs; the storage NICs are separate from the compute NICs."""
+    """A server with GPUs; the storage NICs are separate from the compute NICs.
+
+    Attributes:
+        host_uplink_bandwidth: between host and GPUs, one direction, where GPUs share uplinks.
+    """
 
     kind: ClassVar[str] = "nodes"
     gpu: str = REQUIRED_TEXT
     gpus_per_node: Value = value("GPU/node", required=True)
     host_memory_bytes: Value | None = value("B/node")
+    host_uplink_bandwidth: Value | None = value("B/s/node")
     compute_nics: str = TEXT
     compute_nic_bandwidth: Value | None = value("B/s/node")
     storage_nics: str = TEXT

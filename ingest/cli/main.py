@@ -20,6 +20,7 @@ COMMANDS = {
     "checkpoint": "Size, write bandwidth and interval of checkpoints, their overhead and their restore.",
     "memory": "Model states in GPU memory, and the GPUs and nodes that hold them.",
     "train": "GPU-hours, duration, energy, carbon and cost of a training run, and its goodput.",
+    "offload": "Training and inference beyond GPU memory: tiers, traffic, step time, bandwidth.",
     "measure": "Bytes per token, tokens and sizes of your own corpus.",
     "fit": "Storage systems that meet a need: bottleneck, headroom and units required.",
     "accept": "Write acceptance tests from the requirement lines of a plan.",

@@ -21,6 +21,7 @@ from ingest.sizing.checkpoint import checkpoint
 from ingest.sizing.dataset import dataset
 from ingest.sizing.memory import memory
 from ingest.sizing.model import model as model_command
+from ingest.sizing.offload import offload
 from ingest.sizing.published_rates import typical
 from ingest.sizing.rates_at_size import measured_models
 from ingest.sizing.train import train
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 SET_KEYS = {"title", "source", "bar", "cases", "runs", "study", "note"}
 #: Commands that a case may run instead of a formula.
 COMMANDS: dict[str, Callable[..., Any]] = {
-    command.__name__: command for command in (bw, model_command, checkpoint, memory, train, dataset)
+    command.__name__: command for command in (bw, model_command, checkpoint, memory, train, dataset, offload)
 }
 CASE_KEYS = {
     "id",

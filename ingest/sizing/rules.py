@@ -38,6 +38,8 @@ SMALLEST_PART = 0.01
 LARGE_REQUEST = 1_048_576
 #: Two durations that differ by more than this share of the longer one contradict each other.
 SAME_TIME = 0.2
+#: Drive writes per day for which write-intensive NVMe drives are specified.
+MOST_WRITES = 3.0
 #: Restarts that take more of the time than this deserve a look at spares, detection and the restore.
 MUCH_RESTARTING = 0.1
 #: How far a rate may exceed its limit by rounding, and a checkpoint overhead its limit by the approximations.
@@ -281,6 +283,10 @@ ROWS = (
          supply=("datasets.*.load_within", "floor")),
     Rule("W51", 48, **_said("R-CAP-03 has no reserve for what is not training data: usual are 10 to 20 % for snapshots, 5 % "
                             "for rebuilds, and bytes for homes, containers and logs", reserve="none"), supply=("reserve",)),
+    Rule("W90", 90, "nvme_writes_per_day", ">", MOST_WRITES,
+         "training writes the NVMe of each node {value:,.3g} times per day; drives for writing are built for {limit:g}"),
+    Rule("W91", 91, **_said("{held} lie on shared storage whose bandwidth is not known", storage="unknown"),
+         supply=("storage", "units")),
     Rule("W36", 36, **_said("R-META-01 leaves out {jobs}: the samples in a file are not known", opens="unknown"),
          supply=("samples_per_file of its data", "file_bytes of its data")),
     Rule("W37", 37, **_said("R-META-03 leaves out {datasets}: the number of files is not known", files="unknown"),

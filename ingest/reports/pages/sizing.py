@@ -182,6 +182,8 @@ TITLES = {
     "parts": "Memory of one GPU",
     "layouts": "Layouts that fit, fewest GPUs first",
     "rejected": "Layouts that do not fit",
+    "placement": "What lies where",
+    "traffic": "Bytes of one step, if the class lies off the GPU",
     "weights": "Weights",
     "footprint": "Stages, and the data kept of each",
     "attention": "Attention",

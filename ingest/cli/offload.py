@@ -1,0 +1,32 @@
+"""`ingest offload`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ingest.cli.answers import show_answer
+from ingest.cli.options import explain_option, options_of, output_options
+from ingest.errors import RequirementNotMet
+from ingest.sizing.offload import offload
+
+
+@click.command("offload")
+@click.argument("model", required=False, metavar="ID|config.json")
+@options_of(offload)
+@explain_option
+@output_options
+def command(form: str | None, output: str | None, explain: str | None, **options: Any) -> None:
+    """Training beyond GPU memory: what lies where, what moves, step time and bandwidth.
+
+    Exits with 3 if a tier has no room for what is placed in it.
+
+    \b
+    ingest offload llama3-70b --gpu h100 --gpus 8
+    ingest offload --set layers=128 --set hidden_size=25600 --set attention_heads=256 --node dgx-2
+    """
+    answer = offload(**options)
+    show_answer(answer, explain, form, output)
+    if answer.unmet:
+        raise RequirementNotMet(answer.unmet)

@@ -1,0 +1,453 @@
+"""Training whose states lie below GPU memory: bytes by class and tier, traffic per step, efficiency, bandwidth, wear.
+
+Four classes of bytes (weights, gradients, optimizer states, activation checkpoints) lie in four tiers (GPU memory, host
+memory, NVMe of the nodes, shared storage). The shares of each class in a tier are inputs (`ingest.sizing.offload`); each
+tier, and each group of tiers, has the same formulas, `level_…`.
+"""
+
+from ingest.engine.expression import Num, maximum, minimum
+from ingest.engine.registry import formula, input_quantity
+
+INFINITY = "zero-infinity2021"
+
+input_quantity("sequences_per_gpu", "1/GPU", "Sequences that one GPU trains in one step.", whole=True)
+input_quantity("operator_share_per_gpu", "1/GPU", "Share of the largest operator that a GPU holds at a time: 1 unless tiled.",
+    high=1, default=1, source=INFINITY)  # fmt: skip
+input_quantity("attention_heads", "1", "Attention heads of one block.", whole=True)
+input_quantity("weight_reads_per_step", "1", "Reads of the weights in one step: forward, backward, and recomputing.",
+    default=3, source=INFINITY, whole=True)  # fmt: skip
+input_quantity("update_gradient_bytes", "B/parameter", "Width in which the optimizer on the host takes a gradient.",
+    default=4, source=INFINITY)  # fmt: skip
+input_quantity("tier_utilization", "1", "Share of host memory or NVMe that offloaded bytes may fill.", high=1)
+input_quantity("nvme_write_bandwidth_per_node", "B/s/node", "Aggregate write bandwidth of the local drives of one node.")
+input_quantity("nvme_delivery", "1", "Share of the datasheet bandwidth that reads and writes of tensors reach.", high=1)
+input_quantity("nvme_write_share", "1", "Write over read bandwidth of the local drives.", high=2)
+input_quantity("host_link_delivery", "1", "Share of the host link that copies between host and GPU reach.", high=1)
+input_quantity("host_uplink_bandwidth_per_node", "B/s/node", "Links between host and GPUs of a node, all GPUs at once.")
+input_quantity("host_optimizer_rate_per_node", "parameter/s/node", "Parameters that the host CPUs of a node update per second.")
+input_quantity("storage_room_bytes", "B", "Usable bytes of the shared storage system.")
+input_quantity("offload_storage_units", "1", "Drives of each node, or units of the shared system.", whole=True)
+input_quantity("system_write_bandwidth", "B/s", "Write bandwidth of a whole storage system.")
+input_quantity("offload_target", "1", "Efficiency wanted: compute time over step time.", high=0.999)
+for _class in ("weights", "gradients", "optimizer", "activations"):
+    input_quantity(f"level_{_class}_share", "1", f"Share of the {_class} that lies in the tier.", above=False, high=1)
+input_quantity("level_read_bandwidth", "B/s", "Read bandwidth of the tier for the whole job.")
+input_quantity("level_write_bandwidth", "B/s", "Write bandwidth of the tier for the whole job.")
+for _tier, _place in (("gpu", "GPU memory"), ("cpu", "host memory"), ("nvme", "NVMe"),
+                      ("storage", "shared storage")):  # fmt: skip
+    input_quantity(f"{_tier}_tier_bytes", "B", f"Bytes in {_place}, of all nodes.", above=False, label=f"held in {_place}")
+for _tier in ("nvme", "storage"):
+    input_quantity(f"{_tier}_pass_seconds", "s", "Transfers of this tier during forward and backward pass.", above=False)
+    input_quantity(f"{_tier}_update_seconds", "s", "Transfers of this tier while the optimizer runs.", above=False)
+input_quantity("offload_bytes_per_node", "B/node", "Bytes off the GPU for each node.", above=False,
+    label="offloaded bytes per node")  # fmt: skip
+input_quantity("offload_read_bandwidth_per_node", "B/s/node", "Reads from the tiers off the GPU at the efficiency wanted.",
+    above=False, label="offload read bandwidth per node")  # fmt: skip
+input_quantity("offload_write_bandwidth_per_node", "B/s/node", "Writes to the tiers off the GPU at the efficiency wanted.",
+    above=False, label="offload write bandwidth per node")  # fmt: skip
+input_quantity("drive_tier_bytes_per_node", "B/node", "Bytes on NVMe and shared storage for each node.", above=False,
+    label="of it on NVMe and shared storage per node")  # fmt: skip
+input_quantity("drive_tier_read_bandwidth_per_node", "B/s/node",
+    "Reads from NVMe and shared storage at the efficiency wanted.", above=False,
+    label="reads from NVMe and shared storage per node")  # fmt: skip
+input_quantity("drive_tier_write_bandwidth_per_node", "B/s/node",
+    "Writes to NVMe and shared storage at the efficiency wanted.", above=False,
+    label="writes to NVMe and shared storage per node")  # fmt: skip
+input_quantity("nvme_step_write_bytes", "B", "Bytes written to the NVMe of all nodes in one step.", above=False)
+input_quantity("storage_step_write_bytes", "B", "Bytes written to shared storage in one step.", above=False)
+
+
+@formula(unit="parameter", source=INFINITY, where="eq. 1: 12·nl·hd²")
+def block_parameters(block_parameter_factor: Num, layers: Num, hidden_size: Num) -> Num:
+    """Parameters of a transformer by its layers and width, embeddings left out.
+
+    >>> block_parameters(12, 128, 25_600)
+    1006632960000
+    """
+    return block_parameter_factor * layers * hidden_size * hidden_size
+
+
+@formula(unit="GPU", source="definition")
+def gpus_of_one_node(gpus_per_node: Num, single_node: Num) -> Num:
+    """GPUs of a job on one node.
+
+    >>> gpus_of_one_node(8, 1)
+    8
+    """
+    return gpus_per_node * single_node
+
+
+@formula(unit="B/s/node", source="definition")
+def host_links_of_node(host_link_bandwidth_per_gpu: Num, gpus_per_node: Num) -> Num:
+    """Links between host and GPUs of a node whose GPUs share no uplink.
+
+    >>> host_links_of_node(63e9, 8)
+    504000000000.0
+    """
+    return host_link_bandwidth_per_gpu * gpus_per_node
+
+
+@formula(unit="1", source="definition")
+def step_sequences(sequences_per_gpu: Num, gpus: Num) -> Num:
+    """Sequences of one step over all GPUs.
+
+    >>> step_sequences(2, 512)
+    1024
+    """
+    return sequences_per_gpu * gpus
+
+
+@formula(unit="token", source="definition")
+def step_tokens(step_sequences: Num, sequence_length: Num) -> Num:
+    """Tokens of one step over all GPUs.
+
+    >>> step_tokens(1024, 1024)
+    1048576
+    """
+    return step_sequences * sequence_length
+
+
+@formula(unit="FLOP", source=INFINITY, where="sec. 4: 2·4·bsz·seq·parameters with recomputed activations")
+def step_flops(flops_per_token_6n: Num, step_tokens: Num) -> Num:
+    """Compute of one step.
+
+    >>> step_flops(8e12, 1024)
+    8192000000000000.0
+    """
+    return flops_per_token_6n * step_tokens
+
+
+@formula(unit="s", source="definition", label="compute of a step")
+def step_compute_seconds(step_flops: Num, achieved_flops_per_gpu: Num, gpus: Num) -> Num:
+    """Time of one step if nothing waits for a transfer.
+
+    >>> step_compute_seconds(8.192e15, 70e12, 16)
+    7.314285714285714
+    """
+    return step_flops / (achieved_flops_per_gpu * gpus)
+
+
+@formula(unit="B", source="zero2020", where="sec. 3.1", label="weights")
+def held_weights_bytes(parameters: Num, weight_bytes_per_parameter: Num) -> Num:
+    """Weights of the whole model, once.
+
+    >>> held_weights_bytes(1e12, 2)
+    2000000000000.0
+    """
+    return parameters * weight_bytes_per_parameter
+
+
+@formula(unit="B", source="zero2020", where="sec. 3.1", label="gradients")
+def held_gradients_bytes(parameters: Num, gradient_bytes_per_parameter: Num) -> Num:
+    """Gradients of the whole model, once.
+
+    >>> held_gradients_bytes(1e12, 6)
+    6000000000000.0
+    """
+    return parameters * gradient_bytes_per_parameter
+
+
+@formula(unit="B", source="zero2020", where="sec. 3.1", label="optimizer states")
+def held_optimizer_bytes(parameters: Num, optimizer_bytes_per_parameter: Num) -> Num:
+    """Optimizer states of the whole model, once.
+
+    >>> held_optimizer_bytes(1e12, 12)
+    12000000000000.0
+    """
+    return parameters * optimizer_bytes_per_parameter
+
+
+@formula(unit="B", source=INFINITY, where="eq. 3: 2·bsz·seq·hd·nl/ci", label="activation checkpoints")
+def held_activations_bytes(
+    activation_bytes: Num,
+    step_sequences: Num,
+    sequence_elements: Num,
+    hidden_size: Num,
+    layers: Num,
+    blocks_per_checkpoint: Num,
+) -> Num:
+    """Activation checkpoints of one step over all GPUs.
+
+    >>> round(held_activations_bytes(2, 32, 1024, 25_600, 128, 1) / 2**40, 2)
+    0.2
+    """
+    return activation_bytes * step_sequences * sequence_elements * hidden_size * layers / blocks_per_checkpoint
+
+
+@formula(unit="B", source=INFINITY, where="sec. 4: 2·16·parameters of optimizer traffic, a gradient of 4 B among them")
+def moved_gradients_bytes(parameters: Num, gradient_bytes_per_parameter: Num, update_gradient_bytes: Num) -> Num:
+    """Gradients that move to the optimizer in one step: at most as wide as the optimizer takes them.
+
+    >>> moved_gradients_bytes(1e12, 6, 4), moved_gradients_bytes(1e12, 2, 4)
+    (4000000000000.0, 2000000000000.0)
+    """
+    return parameters * minimum(gradient_bytes_per_parameter, update_gradient_bytes)
+
+
+@formula(unit="B", source="definition", label="states and activation checkpoints")
+def offload_total_bytes(
+    held_weights_bytes: Num, held_gradients_bytes: Num, held_optimizer_bytes: Num, held_activations_bytes: Num
+) -> Num:
+    """All that is placed: model states and activation checkpoints.
+
+    >>> offload_total_bytes(2e12, 6e12, 12e12, 1e11)
+    20100000000000.0
+    """
+    return held_weights_bytes + held_gradients_bytes + held_optimizer_bytes + held_activations_bytes
+
+
+@formula(unit="B/GPU", source=INFINITY, where="eq. 5: bsz·seq·ci·(16·hd + 2·heads·seq)")
+def activation_working_memory(
+    activation_bytes: Num,
+    sequences_per_gpu: Num,
+    sequence_elements: Num,
+    blocks_per_checkpoint: Num,
+    hidden_size: Num,
+    attention_heads: Num,
+) -> Num:
+    """Activations between two checkpoints, which a GPU holds while it recomputes them; scores of attention in full.
+
+    >>> round(activation_working_memory(2, 4, 1024, 1, 25_600, 256) / 2**30, 2)
+    3.56
+    """
+    return (
+        activation_bytes
+        * sequences_per_gpu
+        * sequence_elements
+        * blocks_per_checkpoint
+        * (8 * hidden_size + attention_heads * sequence_elements)
+    )
+
+
+@formula(unit="B/GPU", source="definition", label="working memory per GPU")
+def offload_working_bytes_per_gpu(
+    model_state_working_memory: Num, operator_share_per_gpu: Num, activation_working_memory: Num, residual_bytes_per_gpu: Num
+) -> Num:
+    """Memory that one GPU needs besides what is placed: a tile of the largest operator, activations in work, buffers.
+
+    >>> offload_working_bytes_per_gpu(10.5e9, 1, 3.8e9, 0)
+    14300000000.0
+    """
+    return model_state_working_memory * operator_share_per_gpu + activation_working_memory + residual_bytes_per_gpu
+
+
+@formula(unit="B", source="definition")
+def gpu_room_bytes(memory_bytes_per_gpu: Num, memory_utilization: Num, offload_working_bytes_per_gpu: Num, gpus: Num) -> Num:
+    """GPU memory of the job that placed bytes may fill; none where working memory fills it.
+
+    >>> gpu_room_bytes(80e9, 0.9, 12e9, 8), gpu_room_bytes(80e9, 0.9, 75e9, 8)
+    (480000000000.0, 0.0)
+    """
+    return maximum(memory_bytes_per_gpu * memory_utilization - offload_working_bytes_per_gpu, 0.0) * gpus
+
+
+@formula(unit="B", source="definition")
+def cpu_room_bytes(host_memory_per_node: Num, tier_utilization: Num, nodes_in_job: Num) -> Num:
+    """Host memory of the job that placed bytes may fill.
+
+    >>> cpu_room_bytes(2e12, 0.9, 4)
+    7200000000000.0
+    """
+    return host_memory_per_node * tier_utilization * nodes_in_job
+
+
+@formula(unit="B", source="definition")
+def nvme_room_bytes(nvme_bytes_per_node: Num, tier_utilization: Num, nodes_in_job: Num) -> Num:
+    """NVMe of the job that placed bytes may fill.
+
+    >>> nvme_room_bytes(30.72e12, 0.9, 1)
+    27648000000000.0
+    """
+    return nvme_bytes_per_node * tier_utilization * nodes_in_job
+
+
+@formula(unit="B/s/node", source="definition")
+def nvme_write_bandwidth_from_reads(nvme_read_bandwidth_per_node: Num, nvme_write_share: Num) -> Num:
+    """Write bandwidth of drives whose read bandwidth alone is known.
+
+    >>> nvme_write_bandwidth_from_reads(50e9, 0.5)
+    25000000000.0
+    """
+    return nvme_read_bandwidth_per_node * nvme_write_share
+
+
+@formula(unit="B/s", source="definition")
+def nvme_read_bandwidth_of_job(nvme_read_bandwidth_per_node: Num, nvme_delivery: Num, nodes_in_job: Num) -> Num:
+    """Reads of tensors from the NVMe of all nodes.
+
+    >>> nvme_read_bandwidth_of_job(28e9, 0.36, 2)
+    20160000000.0
+    """
+    return nvme_read_bandwidth_per_node * nvme_delivery * nodes_in_job
+
+
+@formula(unit="B/s", source="definition")
+def nvme_write_bandwidth_of_job(nvme_write_bandwidth_per_node: Num, nvme_delivery: Num, nodes_in_job: Num) -> Num:
+    """Writes of tensors to the NVMe of all nodes.
+
+    >>> nvme_write_bandwidth_of_job(20e9, 0.5, 2)
+    20000000000.0
+    """
+    return nvme_write_bandwidth_per_node * nvme_delivery * nodes_in_job
+
+
+@formula(unit="B/s", source="definition")
+def storage_read_bandwidth_of_job(system_read_bandwidth: Num, storage_nic_bandwidth_per_node: Num, nodes_in_job: Num) -> Num:
+    """Reads from shared storage: what the system gives, or what the storage NICs of the nodes take.
+
+    >>> storage_read_bandwidth_of_job(90e9, 50e9, 1)
+    50000000000.0
+    """
+    return minimum(system_read_bandwidth, storage_nic_bandwidth_per_node * nodes_in_job)
+
+
+@formula(unit="B/s", source="definition")
+def storage_write_bandwidth_of_job(system_write_bandwidth: Num, storage_nic_bandwidth_per_node: Num, nodes_in_job: Num) -> Num:
+    """Writes to shared storage: what the system takes, or what the storage NICs of the nodes give.
+
+    >>> storage_write_bandwidth_of_job(65e9, 50e9, 1)
+    50000000000.0
+    """
+    return minimum(system_write_bandwidth, storage_nic_bandwidth_per_node * nodes_in_job)
+
+
+@formula(unit="B/s", source="definition")
+def host_link_bandwidth_of_job(
+    host_link_bandwidth_per_gpu: Num, gpus: Num, host_uplink_bandwidth_per_node: Num, nodes_in_job: Num, host_link_delivery: Num
+) -> Num:
+    """Copies between host and GPUs in one direction, all GPUs at once.
+
+    >>> host_link_bandwidth_of_job(15.75e9, 16, 48e9, 1, 1)
+    48000000000.0
+    """
+    return minimum(host_link_bandwidth_per_gpu * gpus, host_uplink_bandwidth_per_node * nodes_in_job) * host_link_delivery
+
+
+@formula(unit="B", source="definition")
+def level_bytes(
+    held_weights_bytes: Num,
+    level_weights_share: Num,
+    held_gradients_bytes: Num,
+    level_gradients_share: Num,
+    held_optimizer_bytes: Num,
+    level_optimizer_share: Num,
+    held_activations_bytes: Num,
+    level_activations_share: Num,
+) -> Num:
+    """Bytes that lie in a tier.
+
+    >>> level_bytes(2e12, 1, 6e12, 1, 12e12, 0.5, 1e11, 0)
+    14000000000000.0
+    """
+    return (
+        held_weights_bytes * level_weights_share
+        + held_gradients_bytes * level_gradients_share
+        + held_optimizer_bytes * level_optimizer_share
+        + held_activations_bytes * level_activations_share
+    )
+
+
+@formula(unit="B/node", source="definition")
+def level_bytes_per_node(level_bytes: Num, nodes_in_job: Num) -> Num:
+    """Bytes of a tier for each node.
+
+    >>> level_bytes_per_node(640e12, 32)
+    20000000000000.0
+    """
+    return level_bytes / nodes_in_job
+
+
+@formula(unit="B", source=INFINITY, where="sec. 4: weights for forward, backward and recomputing; activations once")
+def level_pass_read_bytes(
+    held_weights_bytes: Num,
+    level_weights_share: Num,
+    weight_reads_per_step: Num,
+    held_activations_bytes: Num,
+    level_activations_share: Num,
+) -> Num:
+    """Bytes that forward and backward pass read from a tier.
+
+    >>> level_pass_read_bytes(2e12, 1, 3, 1e11, 1)
+    6100000000000.0
+    """
+    return held_weights_bytes * level_weights_share * weight_reads_per_step + held_activations_bytes * level_activations_share
+
+
+@formula(unit="B", source=INFINITY, where="sec. 4: gradients once, activations once")
+def level_pass_write_bytes(
+    moved_gradients_bytes: Num, level_gradients_share: Num, held_activations_bytes: Num, level_activations_share: Num
+) -> Num:
+    """Bytes that forward and backward pass write to a tier.
+
+    >>> level_pass_write_bytes(4e12, 1, 1e11, 1)
+    4100000000000.0
+    """
+    return moved_gradients_bytes * level_gradients_share + held_activations_bytes * level_activations_share
+
+
+@formula(unit="B", source=INFINITY, where="sec. 4: optimizer states and gradients once")
+def level_update_read_bytes(
+    moved_gradients_bytes: Num, level_gradients_share: Num, held_optimizer_bytes: Num, level_optimizer_share: Num
+) -> Num:
+    """Bytes that the optimizer reads from a tier.
+
+    >>> level_update_read_bytes(4e12, 1, 12e12, 1)
+    16000000000000.0
+    """
+    return moved_gradients_bytes * level_gradients_share + held_optimizer_bytes * level_optimizer_share
+
+
+@formula(unit="B", source=INFINITY, where="sec. 4: optimizer states once, and the new weights")
+def level_update_write_bytes(
+    held_optimizer_bytes: Num, level_optimizer_share: Num, held_weights_bytes: Num, level_weights_share: Num
+) -> Num:
+    """Bytes that the optimizer writes to a tier.
+
+    >>> level_update_write_bytes(12e12, 1, 2e12, 1)
+    14000000000000.0
+    """
+    return held_optimizer_bytes * level_optimizer_share + held_weights_bytes * level_weights_share
+
+
+@formula(unit="B", source="definition", label="read per step")
+def level_step_read_bytes(level_pass_read_bytes: Num, level_update_read_bytes: Num) -> Num:
+    """Bytes read from a tier in one step.
+
+    >>> level_step_read_bytes(6e12, 16e12)
+    22000000000000.0
+    """
+    return level_pass_read_bytes + level_update_read_bytes
+
+
+@formula(unit="B", source="definition", label="written per step")
+def level_step_write_bytes(level_pass_write_bytes: Num, level_update_write_bytes: Num) -> Num:
+    """Bytes written to a tier in one step.
+
+    >>> level_step_write_bytes(4e12, 14e12)
+    18000000000000.0
+    """
+    return level_pass_write_bytes + level_update_write_bytes
+
+
+@formula(unit="s", source="definition")
+def level_pass_seconds(
+    level_pass_read_bytes: Num, level_read_bandwidth: Num, level_pass_write_bytes: Num, level_write_bandwidth: Num
+) -> Num:
+    """Transfers of a tier in forward and backward pass; reads and writes share the drives.
+
+    >>> level_pass_seconds(6e12, 24e9, 4e12, 16e9)
+    500.0
+    """
+    return level_pass_read_bytes / level_read_bandwidth + level_pass_write_bytes / level_write_bandwidth
+
+
+@formula(unit="s", source="definition")
+def level_update_seconds(
+    level_update_read_bytes: Num, level_read_bandwidth: Num, level_update_write_bytes: Num, level_write_bandwidth: Num
+) -> Num:
+    """Transfers of a tier while the optimizer runs; reads and writes share the drives.
+
+    >>> level_update_seconds(16e12, 32e9, 14e12, 28e9)
+    1000.0
+    """
+    return level_update_read_bytes / level_read_bandwidth + level_update_write_bytes / level_write_bandwidth

@@ -1,0 +1,334 @@
+"""Time of a training step whose states lie below GPU memory: transfers, efficiency, bandwidth for a target, wear of drives."""
+
+from ingest.engine.expression import Num, ceil, maximum
+from ingest.engine.registry import formula, input_quantity
+
+INFINITY = "zero-infinity2021"
+
+
+@formula(unit="B", source="definition")
+def link_up_bytes(
+    held_weights_bytes: Num,
+    level_weights_share: Num,
+    weight_reads_per_step: Num,
+    level_optimizer_share: Num,
+    held_activations_bytes: Num,
+    level_activations_share: Num,
+) -> Num:
+    """Bytes from the hosts to the GPUs in one step; weights that stay on the GPU come back new from an optimizer off the GPU.
+
+    >>> link_up_bytes(26e9, 0, 3, 1, 1e9, 0), link_up_bytes(26e9, 1, 3, 1, 1e9, 1)
+    (26000000000.0, 79000000000.0)
+    """
+    return (
+        held_weights_bytes * (level_weights_share * weight_reads_per_step + (1 - level_weights_share) * level_optimizer_share)
+        + held_activations_bytes * level_activations_share
+    )
+
+
+@formula(unit="B", source="definition")
+def link_down_bytes(
+    moved_gradients_bytes: Num,
+    level_gradients_share: Num,
+    level_optimizer_share: Num,
+    held_activations_bytes: Num,
+    level_activations_share: Num,
+) -> Num:
+    """Bytes from the GPUs to the hosts in one step: gradients to where they or their optimizer lie, activation checkpoints.
+
+    >>> link_down_bytes(26e9, 0, 1, 1e9, 1)
+    27000000000.0
+    """
+    return (
+        moved_gradients_bytes * maximum(level_gradients_share, level_optimizer_share)
+        + held_activations_bytes * level_activations_share
+    )
+
+
+@formula(unit="s", source="definition")
+def link_pass_seconds(link_up_bytes: Num, link_down_bytes: Num, host_link_bandwidth_of_job: Num) -> Num:
+    """Copies between hosts and GPUs in one step; both directions run at once.
+
+    >>> link_pass_seconds(6e12, 4e12, 48e9)
+    125.0
+    """
+    return maximum(link_up_bytes, link_down_bytes) / host_link_bandwidth_of_job
+
+
+@formula(unit="s", source="definition", label="optimizer on the host")
+def host_update_seconds(
+    parameters: Num, level_optimizer_share: Num, host_optimizer_rate_per_node: Num, nodes_in_job: Num
+) -> Num:
+    """Time in which the CPUs update the parameters whose optimizer states lie off the GPU.
+
+    >>> host_update_seconds(10e9, 1, 4e9, 1)
+    2.5
+    """
+    return parameters * level_optimizer_share / (host_optimizer_rate_per_node * nodes_in_job)
+
+
+@formula(unit="s", source="definition", label="transfers during forward and backward pass")
+def pass_transfer_seconds(link_pass_seconds: Num, nvme_pass_seconds: Num, storage_pass_seconds: Num) -> Num:
+    """Transfers in forward and backward pass: the tiers work at once, the slowest counts.
+
+    >>> pass_transfer_seconds(125, 500, 0)
+    500
+    """
+    return maximum(maximum(link_pass_seconds, nvme_pass_seconds), storage_pass_seconds)
+
+
+@formula(unit="s", source=INFINITY, where="sec. 5: reads, update and writes of parts of the states overlap",
+    label="optimizer step")  # fmt: skip
+def update_seconds(host_update_seconds: Num, nvme_update_seconds: Num, storage_update_seconds: Num) -> Num:
+    """Time of the optimizer step off the GPU: its transfers and its update overlap each other, but no compute.
+
+    >>> update_seconds(250, 1000, 0)
+    1000
+    """
+    return maximum(maximum(host_update_seconds, nvme_update_seconds), storage_update_seconds)
+
+
+@formula(unit="s", source="definition", label="step where transfers overlap compute")
+def step_seconds_overlapped(step_compute_seconds: Num, pass_transfer_seconds: Num, update_seconds: Num) -> Num:
+    """Time of one step where transfers overlap compute; the optimizer step follows the backward pass.
+
+    >>> step_seconds_overlapped(600, 500, 1000)
+    1600
+    """
+    return maximum(step_compute_seconds, pass_transfer_seconds) + update_seconds
+
+
+@formula(unit="s", source=INFINITY, where="sec. 4, efficiency without overlap", label="step without overlap")
+def step_seconds_serial(step_compute_seconds: Num, pass_transfer_seconds: Num, update_seconds: Num) -> Num:
+    """Time of one step where compute waits for every transfer.
+
+    >>> step_seconds_serial(600, 500, 1000)
+    2100
+    """
+    return step_compute_seconds + pass_transfer_seconds + update_seconds
+
+
+@formula(unit="s", source="definition", label="step")
+def step_seconds(step_seconds_overlapped: Num) -> Num:
+    """Time of one step.
+
+    >>> step_seconds(1600)
+    1600
+    """
+    return step_seconds_overlapped
+
+
+@formula(unit="1", source="definition")
+def offload_efficiency(step_compute_seconds: Num, step_seconds: Num) -> Num:
+    """Compute time over step time.
+
+    >>> offload_efficiency(600, 1600)
+    0.375
+    """
+    return step_compute_seconds / step_seconds
+
+
+@formula(unit="FLOP/B", source=INFINITY, where="sec. 4: bsz·seq for weights and gradients")
+def weights_intensity(step_flops: Num, held_weights_bytes: Num, weight_reads_per_step: Num) -> Num:
+    """Compute per byte of weights moved: each read of them, and one write of as many bytes.
+
+    >>> weights_intensity(8 * 1024 * 1e12, 2e12, 3)
+    1024.0
+    """
+    return step_flops / (held_weights_bytes * (weight_reads_per_step + 1))
+
+
+@formula(unit="FLOP/B", source=INFINITY, where="sec. 4: bsz·seq/4 for the optimizer")
+def optimizer_intensity(step_flops: Num, held_optimizer_bytes: Num, moved_gradients_bytes: Num) -> Num:
+    """Compute per byte of optimizer states and gradients moved, each read and written once.
+
+    >>> optimizer_intensity(8 * 1024 * 1e12, 12e12, 4e12)
+    256.0
+    """
+    return step_flops / (2 * (held_optimizer_bytes + moved_gradients_bytes))
+
+
+@formula(unit="FLOP/B", source=INFINITY, where="sec. 4: 24·hd·ci for activation checkpoints")
+def activations_intensity(step_flops: Num, held_activations_bytes: Num) -> Num:
+    """Compute per byte of activation checkpoints moved, each written and read once.
+
+    >>> activations_intensity(8 * 1024 * 12 * 128 * 25_600**2, 2 * 1024 * 25_600 * 128)
+    614400.0
+    """
+    return step_flops / (2 * held_activations_bytes)
+
+
+input_quantity("arithmetic_intensity", "FLOP/B", "Compute per byte that moves.")
+input_quantity("transfer_bandwidth_per_gpu", "B/s/GPU", "Bandwidth of transfers for each GPU.")
+
+
+@formula(unit="1", source=INFINITY, where="sec. 4: ait·bw/(ait·bw + peak)")
+def transfer_efficiency(arithmetic_intensity: Num, transfer_bandwidth_per_gpu: Num, achieved_flops_per_gpu: Num) -> Num:
+    """Compute time over the sum of compute and transfers, for one class of bytes and without overlap.
+
+    >>> round(transfer_efficiency(1024, 70e9, 70e12), 3)
+    0.506
+    """
+    return (
+        arithmetic_intensity
+        * transfer_bandwidth_per_gpu
+        / (arithmetic_intensity * transfer_bandwidth_per_gpu + achieved_flops_per_gpu)
+    )
+
+
+@formula(unit="B/s/GPU", source=INFINITY, where="sec. 4, solved for the bandwidth")
+def bandwidth_for_target(achieved_flops_per_gpu: Num, offload_target: Num, arithmetic_intensity: Num) -> Num:
+    """Bandwidth for each GPU at which one class of bytes leaves the efficiency wanted.
+
+    >>> round(bandwidth_for_target(70e12, 0.5, 256) / 1e9, 1)
+    273.4
+    """
+    return achieved_flops_per_gpu * offload_target / ((1 - offload_target) * arithmetic_intensity)
+
+
+@formula(unit="s", source="definition")
+def update_seconds_allowed(step_compute_seconds: Num, offload_target: Num) -> Num:
+    """Time beyond compute that the efficiency wanted leaves in one step.
+
+    >>> update_seconds_allowed(900, 0.9)
+    100.0
+    """
+    return step_compute_seconds / offload_target - step_compute_seconds
+
+
+@formula(unit="B/s/node", source="definition")
+def level_read_bandwidth_overlapped(
+    level_pass_read_bytes: Num,
+    step_compute_seconds: Num,
+    level_update_read_bytes: Num,
+    update_seconds_allowed: Num,
+    nodes_in_job: Num,
+) -> Num:
+    """Read bandwidth for the efficiency wanted: the passes read while they compute, the optimizer in the time left.
+
+    >>> level_read_bandwidth_overlapped(6e12, 600, 16e12, 100, 4)
+    40000000000.0
+    """
+    return (
+        maximum(level_pass_read_bytes / step_compute_seconds, level_update_read_bytes / update_seconds_allowed) / nodes_in_job
+    )
+
+
+@formula(unit="B/s/node", source="definition")
+def level_write_bandwidth_overlapped(
+    level_pass_write_bytes: Num,
+    step_compute_seconds: Num,
+    level_update_write_bytes: Num,
+    update_seconds_allowed: Num,
+    nodes_in_job: Num,
+) -> Num:
+    """Write bandwidth for the efficiency wanted, at the same time as the reads.
+
+    >>> level_write_bandwidth_overlapped(4e12, 600, 14e12, 100, 4)
+    35000000000.0
+    """
+    return (
+        maximum(level_pass_write_bytes / step_compute_seconds, level_update_write_bytes / update_seconds_allowed) / nodes_in_job
+    )
+
+
+@formula(unit="B/s/node", source="definition")
+def level_read_bandwidth_serial(level_step_read_bytes: Num, update_seconds_allowed: Num, nodes_in_job: Num) -> Num:
+    """Read bandwidth for the efficiency wanted where compute waits for every transfer.
+
+    >>> level_read_bandwidth_serial(22e12, 100, 4)
+    55000000000.0
+    """
+    return level_step_read_bytes / update_seconds_allowed / nodes_in_job
+
+
+@formula(unit="B/s/node", source="definition")
+def level_write_bandwidth_serial(level_step_write_bytes: Num, update_seconds_allowed: Num, nodes_in_job: Num) -> Num:
+    """Write bandwidth for the efficiency wanted where compute waits for every transfer.
+
+    >>> level_write_bandwidth_serial(18e12, 100, 4)
+    45000000000.0
+    """
+    return level_step_write_bytes / update_seconds_allowed / nodes_in_job
+
+
+@formula(unit="B/s", source="definition", label="reads from shared storage in place of NVMe")
+def shared_read_bandwidth(drive_tier_read_bandwidth_per_node: Num, nodes_in_job: Num) -> Num:
+    """Read bandwidth of a shared system that takes the place of all drives.
+
+    >>> shared_read_bandwidth(40e9, 4)
+    160000000000.0
+    """
+    return drive_tier_read_bandwidth_per_node * nodes_in_job
+
+
+@formula(unit="B/s", source="definition", label="writes to shared storage in place of NVMe")
+def shared_write_bandwidth(drive_tier_write_bandwidth_per_node: Num, nodes_in_job: Num) -> Num:
+    """Write bandwidth of a shared system that takes the place of all drives.
+
+    >>> shared_write_bandwidth(35e9, 4)
+    140000000000.0
+    """
+    return drive_tier_write_bandwidth_per_node * nodes_in_job
+
+
+@formula(unit="B/node", source="definition", label="written to the NVMe of a node per day")
+def nvme_bytes_written_per_day(nvme_step_write_bytes: Num, step_seconds: Num, seconds_per_day: Num, nodes_in_job: Num) -> Num:
+    """Bytes that training writes to the drives of one node in a day.
+
+    >>> nvme_bytes_written_per_day(16e12, 1600, 86_400, 1)
+    864000000000000.0
+    """
+    return nvme_step_write_bytes / step_seconds * seconds_per_day / nodes_in_job
+
+
+@formula(unit="1", source="definition", label="drive writes per day of the NVMe")
+def nvme_writes_per_day(nvme_bytes_written_per_day: Num, nvme_bytes_per_node: Num) -> Num:
+    """Drive writes per day (DWPD) of the NVMe of a node.
+
+    >>> nvme_writes_per_day(864e12, 28.8e12)
+    30.0
+    """
+    return nvme_bytes_written_per_day / nvme_bytes_per_node
+
+
+@formula(unit="B", source="definition", label="written to shared storage per day")
+def storage_bytes_written_per_day(storage_step_write_bytes: Num, step_seconds: Num, seconds_per_day: Num) -> Num:
+    """Bytes that training writes to shared storage in a day.
+
+    >>> storage_bytes_written_per_day(16e12, 1600, 86_400)
+    864000000000000.0
+    """
+    return storage_step_write_bytes / step_seconds * seconds_per_day
+
+
+@formula(unit="B", source="definition", label="states of the model")
+def offload_states_bytes(held_weights_bytes: Num, held_gradients_bytes: Num, held_optimizer_bytes: Num) -> Num:
+    """Model states: all that is placed but activation checkpoints.
+
+    >>> offload_states_bytes(2e12, 6e12, 12e12)
+    20000000000000.0
+    """
+    return held_weights_bytes + held_gradients_bytes + held_optimizer_bytes
+
+
+@formula(unit="B/node", source="definition")
+def states_room_per_node(
+    gpu_room_bytes: Num, cpu_room_bytes: Num, nvme_room_bytes: Num, held_activations_bytes: Num, nodes_in_job: Num
+) -> Num:
+    """Room of one node for model states: its three tiers without its own activation checkpoints.
+
+    >>> states_room_per_node(0.2e12, 1.4e12, 27.6e12, 0.2e12, 1)
+    29000000000000.0
+    """
+    return (gpu_room_bytes + cpu_room_bytes + nvme_room_bytes - held_activations_bytes) / nodes_in_job
+
+
+@formula(unit="node", source="definition", label="nodes that hold all without shared storage")
+def offload_nodes_to_hold(offload_states_bytes: Num, states_room_per_node: Num) -> Num:
+    """Nodes whose GPU memory, host memory and NVMe hold the model states.
+
+    >>> offload_nodes_to_hold(640e12, 29e12)
+    23
+    """
+    return ceil(offload_states_bytes / states_room_per_node)

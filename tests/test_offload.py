@@ -1,0 +1,138 @@
+"""`ingest offload`: placement, traffic, step time and bandwidth, recomputed by plain arithmetic."""
+
+import random
+
+import pytest
+
+import ingest
+from ingest.engine.solver import Quantities
+from ingest.engine.value import Input
+from ingest.sizing.offload import CLASSES, TIERS, placed
+
+CONTRACT = {
+    "offload_bytes_per_node",
+    "offload_read_bandwidth_per_node",
+    "offload_write_bandwidth_per_node",
+    "offload_efficiency",
+    "step_seconds",
+}
+#: 128 layers of width 25,600 on a DGX-2 whose drives and CPUs have round numbers
+TRILLION = {"layers": 128, "hidden_size": 25_600, "attention_heads": 256, "memory_utilization": 1, "tier_utilization": 1,
+            "nvme_read_bandwidth_per_node": 20e9, "nvme_write_bandwidth_per_node": 10e9, "nvme_delivery": 1,
+            "host_link_delivery": 1, "host_optimizer_rate_per_node": 4e9, "achieved_flops_per_gpu": 50e12}  # fmt: skip
+ON_DRIVES = {"parameters": "nvme", "gradients": "nvme", "optimizer_states": "nvme", "activations": "cpu"}
+PARAMETERS = 12 * 128 * 25_600**2
+
+
+def results(**options):
+    return {name: item.value for name, item in ingest.offload(**options).results.items()}
+
+
+def test_the_contract_is_answered_in_full(run):
+    ran = run("offload", "llama3-70b", "--gpu", "h100", "--format", "json")
+    assert ran.code == 0, ran.err
+    assert set(ran.data["results"]) >= CONTRACT
+
+
+def test_a_trillion_parameters_on_the_drives_of_one_node():
+    found = results(set=TRILLION, node="dgx-2", batch=2, **ON_DRIVES)
+    compute = 8 * PARAMETERS * 2 * 16 * 1024 / (16 * 50e12)
+    passes = 3 * 2 * PARAMETERS / 20e9 + 4 * PARAMETERS / 10e9
+    update = (4 + 12) * PARAMETERS / 20e9 + (12 + 2) * PARAMETERS / 10e9
+    assert found["step_compute_seconds"] == pytest.approx(compute)
+    assert found["pass_transfer_seconds"] == pytest.approx(passes)
+    assert found["update_seconds"] == pytest.approx(update)
+    assert found["step_seconds"] == pytest.approx(max(compute, passes) + update)
+    assert found["step_seconds_serial"] == pytest.approx(compute + passes + update)
+    assert found["offload_efficiency"] == pytest.approx(compute / (max(compute, passes) + update))
+    assert found["nvme_tier_bytes"] == pytest.approx(20 * PARAMETERS)
+    assert found["offload_bytes_per_node"] == pytest.approx(20 * PARAMETERS + 2 * 32 * 1024 * 25_600 * 128)
+    written = 18 * PARAMETERS / found["step_seconds"] * 86_400
+    assert found["nvme_bytes_written_per_day"] == pytest.approx(written)
+    assert found["nvme_writes_per_day"] == pytest.approx(written / 30.7e12)
+    in_the_passes, in_the_update = 6 * PARAMETERS / compute, 16 * PARAMETERS / (compute / 0.9 - compute)
+    assert found["drive_tier_read_bandwidth_per_node"] == pytest.approx(max(in_the_passes, in_the_update))
+
+
+@pytest.mark.parametrize("no_overlap", [False, True])
+def test_the_bandwidth_found_reaches_the_efficiency_wanted(no_overlap):
+    """With the optimizer alone on drives whose reads and writes do not share, the inverse is exact."""
+    where = {"parameters": "gpu", "gradients": "cpu", "optimizer_states": "nvme", "activations": "gpu"}
+    known = {**TRILLION, "host_optimizer_rate_per_node": 1e15, "host_link_bandwidth_per_gpu": 1e15,
+             "host_uplink_bandwidth_per_node": 1e16, "nvme_write_bandwidth_per_node": 1e18}  # fmt: skip
+    need = results(set=known, node="dgx-2", **where, no_overlap=no_overlap)["drive_tier_read_bandwidth_per_node"]
+    known["nvme_read_bandwidth_per_node"] = need
+    assert results(set=known, node="dgx-2", **where, no_overlap=no_overlap)["offload_efficiency"] == pytest.approx(
+        0.9, rel=1e-5
+    )
+
+
+def test_ten_thousand_placements_conserve_bytes():
+    draw = random.Random(20)
+    for _ in range(10_000):
+        size = {name: draw.choice([0.1, 1, 10]) * draw.random() for name in CLASSES}
+        room = {tier: draw.choice([0.0, 1, 10]) * draw.random() for tier in TIERS[:-1]}
+        asked = {name: draw.choice(["fill", "fill", *TIERS]) for name in CLASSES}
+        given = {f"held_{name}_bytes": Input(size[name]) for name in CLASSES}
+        parts = placed(Quantities({**given, **{f"{tier}_room_bytes": Input(room[tier]) for tier in room}}), asked)
+        for name, part in parts.items():
+            assert sum(part.shares.values()) == pytest.approx(1)
+            assert asked[name] == "fill" or part.shares == {asked[name]: 1}
+        for tier in room:
+            held = sum(size[name] * part.shares.get(tier, 0) for name, part in parts.items() if asked[name] == "fill")
+            fixed = sum(size[name] for name in CLASSES if asked[name] == tier)
+            assert held <= max(room[tier] - fixed, 0) + 1e-12
+
+
+def test_tiers_add_up_to_what_is_placed():
+    for options in ({}, {"parameters": "cpu"}, {"optimizer_states": "nvme"}, {"gradients": "storage", "gpus": 16}):
+        found = results(model="llama3-70b", gpu="h100", **options)
+        assert sum(found[f"{tier}_tier_bytes"] for tier in TIERS) == pytest.approx(found["offload_total_bytes"], rel=1e-12)
+
+
+@pytest.mark.parametrize(("writes", "told"), [(2.99, False), (3.01, True)])
+def test_wear_is_warned_of_above_three_writes_per_day(writes, told):
+    known = {**TRILLION, "nvme_writes_per_day": writes}
+    lines = ingest.offload(set=known, node="dgx-2", **ON_DRIVES).warnings
+    assert any("times per day" in line for line in lines) is told
+
+
+def test_a_tier_without_room_exits_with_3(run):
+    ran = run("offload", "llama3-405b", "--gpus", 8, "--optimizer-states", "cpu", "--gradients", "nvme")
+    assert ran.code == 3
+    assert "host memory must hold" in ran.err
+    ran = run("offload", "llama3-70b", "--batch", 64, "--sequence-length", 8192)
+    assert ran.code == 3
+    assert "working memory takes" in ran.err
+
+
+def test_storage_of_unknown_bandwidth_leaves_the_step_unknown(run):
+    ran = run("offload", "llama3-70b", "--parameters", "storage", "--format", "json")
+    assert ran.code == 0
+    assert set(ran.data["unknown"]) == {"step_seconds", "offload_efficiency"}
+    assert "bandwidth is not known" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("llama3-8b --parameters disk", "expected one of fill, gpu, cpu, nvme, storage"),
+        ("llama3-8b --recipe zero16", "did you mean 'zero-16'"),
+        ("llama3-8b --units 4", "without --storage"),
+        ("llama3-8b --target 1", "--target"),
+        ("llama3-8b --batch 0", "--batch"),
+        ("llama3-8b --storage prot-rep3", "is not known"),
+        ("", "the model is missing"),
+    ],
+)
+def test_bad_input_is_one_line(run, words, told):
+    ran = run("offload", *words.split())
+    assert ran.code == 2, ran.err
+    assert told in ran.refusal
+    assert ran.out == ""
+
+
+def test_a_model_of_unknown_structure_is_refused(run):
+    ran = run("offload", "--set", "parameters=1e12")
+    assert ran.code == 1
+    assert "layers" in ran.refusal
