@@ -78,11 +78,13 @@ def utilizations(
     step_seconds: float,
     handover_seconds: ArrayLike = 0.0,
     shared_seconds: float = 0.0,
+    from_request: bool = False,
 ) -> Array:
     """Accelerator utilization of runs of an in-order loader, from the time that each batch takes its worker.
 
     Batch k goes to worker k mod W. It is requested when step k − W·P starts, and loaded when the worker is free. Step k starts
-    when step k − 1 has ended and batch k is ready on every rank. The time before the first step does not count.
+    when step k − 1 has ended and batch k is ready on every rank. The time before the first step does not count: batches that
+    were loaded in it lift the utilization by up to W·P ÷ steps. From the request on, nothing that delays a batch lifts it.
 
     Args:
         batch_seconds: for each step, the seconds to read and decode its batch: runs × ranks.
@@ -91,6 +93,7 @@ def utilizations(
         step_seconds: computation of one step.
         handover_seconds: time in which the training process receives a batch; one value, or one per run.
         shared_seconds: time of a batch on a resource that serves the batches one after the other, such as the bandwidth.
+        from_request: count the time from the request of the first batch on, not from the first step.
 
     Returns:
         The computation over the elapsed time, one value per run.
@@ -117,11 +120,17 @@ def utilizations(
         started[number % slots] = start
         end = start + step_seconds
         steps += 1
-    return numpy.minimum(1, steps * step_seconds / (end - first))
+    return numpy.minimum(1, steps * step_seconds / (end if from_request else end - first))
 
 
 def simulate(
-    loader: Loader, *, steps: int, seed: int, most_batches: int = MOST_BATCHES, fewest_runs: int = FEWEST_RUNS
+    loader: Loader,
+    *,
+    steps: int,
+    seed: int,
+    most_batches: int = MOST_BATCHES,
+    fewest_runs: int = FEWEST_RUNS,
+    from_request: bool = False,
 ) -> Utilization:
     """Utilization over the given number of steps: the median of many runs, and their 10th and 90th percentile.
 
@@ -131,6 +140,7 @@ def simulate(
         seed: of the draws; the same seed gives the same numbers.
         most_batches: batches drawn at most, which limits the number of runs.
         fewest_runs: runs at least.
+        from_request: count the time from the request of the first batch on, not from the first step.
 
     >>> simulate(Loader(4, 2, 1, 0.02, 0.06, latency_variation=2), steps=600, seed=1)._replace(runs=0)
     Utilization(median=..., low=..., high=..., runs=0)
@@ -148,6 +158,7 @@ def simulate(
         step_seconds=loader.step_seconds,
         handover_seconds=handover,
         shared_seconds=loader.shared_seconds,
+        from_request=from_request,
     )
     median, least, most = (float(end) for end in numpy.quantile(found, (0.5, 0.1, 0.9)))
     return Utilization(median, least, most, runs)

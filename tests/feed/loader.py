@@ -1,17 +1,20 @@
 """An in-order loader of several processes over real files, in the manner of PyTorch's, and runs of it that are recorded.
 
-    python tests/feed/loader.py --seed 1 --count 30 -o tests/feed/runs.csv
+    python tests/feed/loader.py --seed 1 --count 30 -o runs.csv
+    python tests/feed/loader.py --seed 4 --count 10 --throttle -o runs.csv   # as root, on a disk that a cgroup can throttle
 
 One index queue per worker, one result queue, `prefetch` batches outstanding per worker; batch k goes to worker k mod W, and
 the main process hands the batches over in order, asking for one more batch whenever it takes one. Each sample is a file that
-is opened and read; its latency and its decoding are slept. A row holds the settings, the utilization, and the seconds that
-were drawn for each batch: all that is needed to predict the run.
+is opened and read; its latency and its decoding are slept; the bandwidth may be throttled. A row holds the settings, the
+utilization, and the seconds that were drawn for each batch: all that is needed to predict the run.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import csv
+import mmap
 import multiprocessing
 import os
 import tempfile
@@ -20,11 +23,38 @@ from pathlib import Path
 
 import numpy
 
-COLUMNS = ("id", "loader", "latency_by", "seed", "workers", "prefetch", "batch", "steps", "step_seconds", "latency_seconds",
-           "latency_cv", "decode_seconds", "sample_bytes", "load", "utilization", "late_seconds", "drawn")  # fmt: skip
+COLUMNS = (
+    "id", "loader", "latency_by", "seed", "workers", "prefetch", "batch", "steps", "step_seconds", "latency_seconds",
+    "latency_cv", "decode_seconds", "sample_bytes", "read_bandwidth", "load", "utilization", "late_seconds", "drawn",
+)  # fmt: skip
 #: A run lasts about this long, so that many fit into minutes.
 LONGEST = 2.5
 FILES = 64
+#: Bytes per second of a throttled disk, and the group that is throttled.
+THROTTLED, GROUP = 20 * 2**20, Path("/sys/fs/cgroup/blkio/loader-runs")
+
+
+def throttled_settings(seed, count):
+    """Settings of runs whose reads take 0.6 to 1.4 times what the disk gives, and whose latencies leave the workers time."""
+    chance = numpy.random.default_rng(seed)
+    for number in range(count):
+        workers, batch = int(chance.integers(2, 9)), int(2 ** chance.integers(0, 4))
+        load, busy = chance.uniform(0.6, 1.4), chance.uniform(0.1, 0.7)
+        step = round(batch * 262_144 / THROTTLED / load, 4)
+        yield {
+            "id": f"{seed}-{number}",
+            "seed": seed * 1000 + number,
+            "workers": workers,
+            "prefetch": int(chance.integers(1, 5)),
+            "batch": batch,
+            "steps": max(20, int(LONGEST / step / max(1, load))),
+            "step_seconds": step,
+            "latency_seconds": round(busy * step * workers / batch, 6),
+            "latency_cv": round(float(chance.uniform(0.1, 1)), 3),
+            "decode_seconds": 0.0,
+            "sample_bytes": 262_144,
+            "read_bandwidth": THROTTLED,
+        }
 
 
 def settings(seed, count):
@@ -49,6 +79,7 @@ def settings(seed, count):
             "latency_cv": round(float(numpy.exp(chance.uniform(numpy.log(0.1), numpy.log(3)))), 3),
             "decode_seconds": round(decode, 6),
             "sample_bytes": int(chance.choice([16_384, 65_536, 262_144])),
+            "read_bandwidth": 0,
         }
 
 
@@ -72,19 +103,46 @@ class Files:
         self.latencies = latencies(setting).ravel()
         self.decode_seconds = setting["decode_seconds"]
         self.late = 0.0
+        self.throttled = setting["read_bandwidth"] > 0
 
     def __len__(self):
         return len(self.latencies)
 
     def __getitem__(self, index):
         start = time.perf_counter()
-        with self.paths[index % len(self.paths)].open("rb", buffering=0) as file:
-            content = file.read()
+        size = read(self.paths[index % len(self.paths)], uncached=self.throttled)
+        if self.throttled:  # the latency comes on top of what the disk takes
+            start = time.perf_counter()
         planned = self.latencies[index] + self.decode_seconds
         time.sleep(max(0.0, planned - self.late - (time.perf_counter() - start)))
         taken = time.perf_counter() - start
         self.late += taken - planned
-        return len(content), taken - planned
+        return size, taken - planned
+
+
+def read(path, uncached):
+    """Read a file whole; returns its bytes."""
+    file = os.open(path, os.O_RDONLY | (os.O_DIRECT if uncached else 0))
+    try:
+        with mmap.mmap(-1, path.stat().st_size) as room:  # aligned, as direct reads must be
+            return os.readv(file, [room])
+    finally:
+        os.close(file)
+
+
+@contextlib.contextmanager
+def throttle(folder):
+    """This process and its children in a group that reads at `THROTTLED` bytes per second."""
+    device = os.stat(folder).st_dev
+    GROUP.mkdir()
+    try:
+        rule = f"{os.major(device)}:{os.minor(device)} {THROTTLED}"
+        Path(GROUP, "blkio.throttle.read_bps_device").write_text(rule)
+        Path(GROUP, "cgroup.procs").write_text(str(os.getpid()))
+        yield
+    finally:
+        Path(GROUP.parent, "cgroup.procs").write_text(str(os.getpid()))
+        GROUP.rmdir()
 
 
 def collated(samples):
@@ -160,7 +218,7 @@ def run(setting, folder, loader="own"):
     return {
         **setting,
         "loader": loader,
-        "latency_by": "sleep",
+        "latency_by": "throttle" if setting["read_bandwidth"] else "sleep",
         "load": round(os.getloadavg()[0], 2),
         "utilization": round(busy / (end - first), 5),
         "late_seconds": round(late / len(files), 6),
@@ -183,26 +241,23 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=10)
     parser.add_argument("--loader", choices=LOADERS, default="own")
+    parser.add_argument("--throttle", action="store_true")
     parser.add_argument("-o", "--output", type=Path, required=True)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        new = not options.output.exists()
-        with options.output.open("a", newline="") as output:
-            writer = csv.DictWriter(output, COLUMNS, lineterminator="\n")
-            if new:
-                writer.writeheader()
-            for setting in settings(options.seed, options.count):
-                for number in range(FILES):
-                    Path(folder, f"{number}").write_bytes(os.urandom(setting["sample_bytes"]))
+    drawn = (throttled_settings if options.throttle else settings)(options.seed, options.count)
+    with tempfile.TemporaryDirectory() as folder, options.output.open("a", newline="") as output:
+        writer = csv.DictWriter(output, COLUMNS, lineterminator="\n")
+        if output.tell() == 0:
+            writer.writeheader()
+        for setting in drawn:
+            for number in range(FILES):
+                Path(folder, f"{number}").write_bytes(os.urandom(setting["sample_bytes"]))
+            os.sync()
+            with throttle(folder) if options.throttle else contextlib.nullcontext():
                 row = run(setting, folder, options.loader)
-                writer.writerow(row)
-                output.flush()
-                print(
-                    row["id"],
-                    f"W{row['workers']} P{row['prefetch']} B{row['batch']}",
-                    f"cv {row['latency_cv']}",
-                    row["utilization"],
-                )
+            writer.writerow(row)
+            output.flush()
+            print(*(row[name] for name in ("id", "workers", "prefetch", "batch", "latency_cv", "utilization")))
 
 
 if __name__ == "__main__":
