@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ingest.acceptance.path_benchmark import measure_storage as measure_storage
     from ingest.acceptance.verdict import verdict as verdict
     from ingest.corpus.measure import measure as measure
+    from ingest.loader.feed import feed as feed
     from ingest.reports.plan_report import report as report
     from ingest.rfp.response import response as response
     from ingest.site.plan_diff import diff as diff
@@ -44,6 +45,7 @@ _PLACES = {
     "dataset": "ingest.sizing.dataset",
     "diff": "ingest.site.plan_diff",
     "explain": "ingest.sizing.explain",
+    "feed": "ingest.loader.feed",
     "fit": "ingest.storage.fit",
     "measure": "ingest.corpus.measure",
     "measure_storage": "ingest.acceptance.path_benchmark",

@@ -31,6 +31,7 @@ COMMANDS = {
     "diff": "What changed between two plans, and why, by quantity.",
     "report": "Write a plan as a workbook, a tender document or data.",
     "response": "Compare a vendor's filled workbook with the requirements.",
+    "feed": "Whether GPUs wait for their loaders: utilization, readers, decoding, caches.",
     "explain": "Derivation of one quantity of `bw`, down to the datasheet.",
     "sweep": "Many scenarios in one call, over any quantity.",
     "catalog": "List, show, check and add entries: models, GPUs, nodes, storage, corpora and more.",

@@ -75,8 +75,8 @@ def value_text(name: str, value: float, unit: str, binary: bool = True) -> str:
         if value >= 10:
             return f"{value:,.3g} times"
         return f"{value * 100:,.3g} %" if value >= 1e-4 or value <= 0 else "below 0.01 %"
-    # The label already says "per open".
-    return display(value, unit.removesuffix("/file"), binary)
+    # The label already says "per open", "of a sample", "per GPU".
+    return display(value, {"s/sample": "s", "1/GPU": "1"}.get(unit, unit.removesuffix("/file")), binary)
 
 
 def range_text(name: str, quantity: Quantity) -> str:

@@ -110,6 +110,7 @@ GOOD = {
         ["--read-bandwidth", "500GB/s", "--capacity", "1PB", "--storage", "ddn-ai400x2"],
         ["--model", "unet3d", "--gpu", "h100", "--storage", "nfs-tcp"],
     ],
+    "feed": [["--model", "cosmoflow", "--gpu", "h100", "--batch", "4", "--steps", "100"]],
     "dataset": [["--tokens", "15T"], ["--samples", "1281167", "--sample-bytes", "114660"], ["--corpus", "fineweb"]],
     "explain": [["ingest_bandwidth_per_job", "--model", "cosmoflow", "--gpu", "h100"]],
     "sweep": [

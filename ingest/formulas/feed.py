@@ -1,0 +1,254 @@
+"""From storage to the step of a GPU: loaders, readers, decoding and caches."""
+
+from ingest.engine.expression import Num, floor, maximum, minimum, where
+from ingest.engine.registry import formula, input_quantity
+
+# The loader
+input_quantity("loader_workers", "1/GPU", "Worker processes that load for one GPU.", whole=True, high=4096,
+    label="workers per GPU")  # fmt: skip
+input_quantity("loader_prefetch", "1", "Batches that a loader requests ahead for each worker.", whole=True, high=4096,
+    label="prefetched batches per worker")  # fmt: skip
+input_quantity("sample_read_seconds", "s/sample", "Mean time to open and read one sample from storage.", above=False,
+    label="latency of a sample")  # fmt: skip
+input_quantity("sample_read_variation", "1", "Standard deviation of the latency of a sample over its mean.", above=False,
+    high=10, label="variation of the latency")  # fmt: skip
+input_quantity("handover_seconds", "s", "Time in which the training process receives a batch from a worker.",
+    label="hand-over of a batch")  # fmt: skip
+input_quantity("feed_read_bandwidth", "B/s", "Read bandwidth that storage gives to the job.", label="read bandwidth given")
+input_quantity("cores_per_node", "1/node", "CPU cores of one node that decode.", label="cores per node")
+input_quantity("simulated_steps", "1", "Steps of a simulated training run.", whole=True, high=1e6, label="simulated steps")
+
+# What would lift the utilization to the accepted one, each alone
+input_quantity("sufficient_workers", "1/GPU", "Fewest workers per GPU that reach the accepted utilization.",
+    label="workers per GPU that suffice")  # fmt: skip
+input_quantity("sufficient_prefetch", "1", "Fewest batches per worker that reach the accepted utilization.",
+    label="prefetched batches per worker that suffice")  # fmt: skip
+input_quantity("sufficient_latency", "s/sample", "Longest latency that keeps the accepted utilization.",
+    label="latency of a sample that suffices")  # fmt: skip
+
+# Who reads what
+input_quantity("context_parallel", "1", "Ranks over which one sequence is distributed.", whole=True, default=1)
+input_quantity("dataset_shards", "1", "Shards of a streamed data set.", whole=True)
+input_quantity("gpus_per_loader", "1", "GPUs that work on the batches of one loader.", whole=True, default=1,
+    label="GPUs per loader")  # fmt: skip
+input_quantity("single_gpu", "GPU", "One GPU.", default=1)
+input_quantity("readers", "1", "Processes that read the data set of the job.")
+input_quantity("read_amplification", "1", "Times that each sample is read in one epoch.", low=1, above=False)
+input_quantity("later_hit_share", "1", "Share of the reads of later epochs that the cache serves.", above=False, high=1,
+    label="cache hits of later epochs")  # fmt: skip
+input_quantity("job_epochs", "1", "Epochs of the job.", low=1, above=False, label="epochs")
+
+
+@formula(unit="1", source="megatron-lm", where="GPUs of one replica: tensor × pipeline × context")
+def gpus_of_replica(tensor_parallel: Num, pipeline_parallel: Num, context_parallel: Num, single_gpu: Num) -> Num:
+    """GPUs that one reading rank feeds, where tensor, pipeline and context ranks work on one batch.
+
+    >>> gpus_of_replica(8, 16, 1, 1)
+    128.0
+    """
+    return tensor_parallel * pipeline_parallel * context_parallel / single_gpu
+
+
+@formula(unit="s", source="definition", label="computation of one step")
+def step_computation_seconds(samples_per_step: Num, unstalled_samples_per_second_per_gpu: Num, gpus_per_loader: Num) -> Num:
+    """Time in which the GPUs that one loader feeds compute on one batch.
+
+    >>> round(step_computation_seconds(400, 2850, 1), 4)
+    0.1404
+    """
+    return samples_per_step / (unstalled_samples_per_second_per_gpu * gpus_per_loader)
+
+
+@formula(unit="s/sample", source="definition", above=False, label="decoding time of a sample")
+def sample_decode_seconds(decode_samples_per_second_per_core: Num) -> Num:
+    """Time of one core to decode and augment one sample.
+
+    >>> sample_decode_seconds(400)
+    0.0025
+    """
+    return 1 / decode_samples_per_second_per_core
+
+
+@formula(unit="sample/s", source="definition")
+def decoded_per_core(sample_decode_seconds: Num) -> Num:
+    """Samples that one core decodes each second.
+
+    >>> decoded_per_core(0.0025)
+    400.0
+    """
+    return 1 / sample_decode_seconds
+
+
+@formula(unit="1", source="little1961", label="load of the workers", above=False)
+def workers_load(
+    unstalled_samples_per_second_per_gpu: Num,
+    sample_read_seconds: Num,
+    cache_hit_fraction: Num,
+    sample_decode_seconds: Num,
+    gpus_per_loader: Num,
+    loader_workers: Num,
+) -> Num:
+    """Time to load the samples of a second over the time of the workers, each of which loads one sample after the other.
+
+    >>> round(workers_load(400, 0.02, 0, 0.004, 1, 8), 3)
+    1.2
+    """
+    return (
+        unstalled_samples_per_second_per_gpu
+        * gpus_per_loader
+        * (sample_read_seconds * (1 - cache_hit_fraction) + sample_decode_seconds)
+        / loader_workers
+    )
+
+
+@formula(unit="1", source="definition", label="load of the storage", above=False)
+def storage_load(amplified_read_bandwidth: Num, feed_read_bandwidth: Num) -> Num:
+    """Reads of GPUs that never wait over the bandwidth that storage gives to the job.
+
+    >>> storage_load(8e9, 10e9)
+    0.8
+    """
+    return amplified_read_bandwidth / feed_read_bandwidth
+
+
+@formula(unit="1", source="definition", label="load of the cores", above=False)
+def cores_load(
+    unstalled_samples_per_second_per_gpu: Num, gpus_per_node: Num, sample_decode_seconds: Num, cores_per_node: Num
+) -> Num:
+    """Cores that decode for GPUs that never wait over the cores of the node.
+
+    >>> round(cores_load(2850, 8, 0.0014, 96), 4)
+    0.3325
+    """
+    return unstalled_samples_per_second_per_gpu * gpus_per_node * sample_decode_seconds / cores_per_node
+
+
+@formula(unit="1", source="definition", high=1, label="utilization by mean rates")
+def accelerator_utilization_fluid(workers_load: Num, storage_load: Num, cores_load: Num) -> Num:
+    """Share of the time in which a GPU computes, by mean rates: as if samples flowed and no latency varied.
+
+    >>> accelerator_utilization_fluid(1.25, 0.8, 0.3), accelerator_utilization_fluid(0.9, 0.8, 0.3)
+    (0.8, 1.0)
+    """
+    return 1 / maximum(maximum(1, workers_load), maximum(storage_load, cores_load))
+
+
+@formula(unit="s", source="definition", label="time of a batch at the bandwidth", above=False)
+def shared_seconds_per_step(step_computation_seconds: Num, storage_load: Num, cores_load: Num) -> Num:
+    """Time between two batches of a GPU that storage and cores deliver at their full rate.
+
+    >>> shared_seconds_per_step(0.1, 0.8, 0.3)
+    0.08000000000000002
+    """
+    return step_computation_seconds * maximum(storage_load, cores_load)
+
+
+@formula(unit="1", source="megatron-lm", where="GPUs ÷ (tensor × pipeline × context)")
+def data_parallel_replicas(gpus: Num, tensor_parallel: Num, pipeline_parallel: Num, context_parallel: Num) -> Num:
+    """Replicas of the model, which read different samples; experts divide the ranks, not the data.
+
+    >>> data_parallel_replicas(16_384, 8, 16, 1)
+    128.0
+    """
+    return gpus / (tensor_parallel * pipeline_parallel * context_parallel)
+
+
+@formula(unit="1", source="megatron-lm", where="DeepSpeed issue 4255: the first and the last stage read")
+def reading_stages(pipeline_parallel: Num) -> Num:
+    """Pipeline stages that read the data: the first, and the last one for its labels.
+
+    >>> reading_stages(1), reading_stages(16)
+    (1, 2)
+    """
+    return minimum(pipeline_parallel, 2)
+
+
+@formula(unit="1", source="megatron-lm", where="issue 441: rank 0 of each tensor group builds the data sets")
+def readers_of_stages(data_parallel_replicas: Num, context_parallel: Num, reading_stages: Num) -> Num:
+    """Ranks that read where tensor rank 0 of the first and of the last pipeline stage reads.
+
+    >>> readers_of_stages(128, 1, 2)
+    256
+    """
+    return data_parallel_replicas * context_parallel * reading_stages
+
+
+@formula(unit="1", source="megatron-lm", where="issue 441; DeepSpeed issue 4255: first and last stage")
+def amplification_of_stages(context_parallel: Num, reading_stages: Num) -> Num:
+    """Times that a sample is read where each context rank and both end stages read it.
+
+    >>> amplification_of_stages(1, 2), amplification_of_stages(16, 2)
+    (2, 32)
+    """
+    return context_parallel * reading_stages
+
+
+@formula(unit="1", source="definition", label="processes that read")
+def readers_of_workers(gpus: Num, loader_workers: Num) -> Num:
+    """Processes that read where each GPU has workers of its own.
+
+    >>> readers_of_workers(64, 8)
+    512
+    """
+    return gpus * loader_workers
+
+
+@formula(unit="1", source="pytorch", where="torch.utils.data.IterableDataset: each worker has a copy of the data set")
+def amplification_of_copies(readers_of_workers: Num) -> Num:
+    """Times that a sample is read where every worker of every rank iterates over the whole data set.
+
+    >>> amplification_of_copies(512)
+    512
+    """
+    return readers_of_workers
+
+
+@formula(unit="1", source="hf-datasets", where="split_dataset_by_node; issue 6623: 1 shard on 2 nodes is read twice")
+def amplification_of_shards(dataset_shards: Num, gpus: Num, single_gpu: Num) -> Num:
+    """Times that a streamed sample is read: once where the ranks divide the number of shards, else once by every rank.
+
+    >>> amplification_of_shards(64, 8, 1), amplification_of_shards(1, 2, 1)
+    (1, 2.0)
+    """
+    return where(floor(dataset_shards / (gpus / single_gpu)) * (gpus / single_gpu) >= dataset_shards, 1, gpus / single_gpu)
+
+
+@formula(unit="B/s", source="definition", label="read bandwidth of the job with repeated reads")
+def amplified_read_bandwidth(ingest_bandwidth_per_job: Num, read_amplification: Num) -> Num:
+    """Read bandwidth of the job, each sample as often as it is read.
+
+    >>> amplified_read_bandwidth(10.79e6, 2)
+    21580000.0
+    """
+    return ingest_bandwidth_per_job * read_amplification
+
+
+@formula(unit="1", source="ingest-cache-model", where="hits of LRU under fresh permutations: h = c + (1 − c)·ln(1 − c)", high=1)
+def lru_hit_share(lru_miss_share: Num) -> Num:
+    """Share of reads of a later epoch that an LRU cache serves, where each epoch has a permutation of its own.
+
+    >>> from ingest.formulas.site_jobs import lru_miss_share
+    >>> [round(lru_hit_share(lru_miss_share(share)), 3) for share in (0.25, 0.35, 0.5, 0.65, 0.8, 0.95)]
+    [0.034, 0.07, 0.153, 0.283, 0.478, 0.8]
+    """
+    return 1 - lru_miss_share
+
+
+@formula(unit="1", source="definition", low=0, above=False, high=1, label="mean share of storage reads over the epochs")
+def epochs_storage_share(job_epochs: Num, later_hit_share: Num) -> Num:
+    """Share of all reads of a job that storage serves: the whole first epoch, and the misses of the others.
+
+    >>> epochs_storage_share(90, 1), epochs_storage_share(2, 0.5)
+    (0.0111111111111111..., 0.75)
+    """
+    return (1 + (job_epochs - 1) * (1 - later_hit_share)) / job_epochs
+
+
+@formula(unit="B/s", source="definition", label="mean read bandwidth over all epochs")
+def epochs_read_bandwidth(amplified_read_bandwidth: Num, epochs_storage_share: Num) -> Num:
+    """Mean read bandwidth of a job over all its epochs with a cache; the first epoch, with nothing cached, is the peak.
+
+    >>> epochs_read_bandwidth(10e9, 0.25)
+    2500000000.0
+    """
+    return amplified_read_bandwidth * epochs_storage_share

@@ -1,0 +1,384 @@
+"""`ingest feed`: whether GPUs wait for their loaders, who reads what, and what decoding and caches take."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ingest.catalog.store import Catalog
+from ingest.engine.messages import Message, Option
+from ingest.engine.registry import Step, unit_of
+from ingest.engine.result import Answer
+from ingest.engine.solver import Quantities
+from ingest.engine.value import Input, Quantity, assumed
+from ingest.errors import UsageError, one_of
+from ingest.loader.readers import LOADERS, USUAL_LOADER, share_data, warnings_of
+from ingest.loader.stall import MOST_PREFETCH, MOST_RANKS, MOST_WORKERS, Loader, Utilization, remedies, simulate
+from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
+from ingest.sizing.evidence_ladder import from_fields
+from ingest.sizing.job import Written, by_user, job_of, quantities_of
+from ingest.units import display, parse
+
+#: Steps that are simulated, and the seed of their draws.
+USUAL_STEPS, USUAL_SEED = 1000, 1
+#: A batch is chosen so that its computation lasts at least this long, where no batch is given.
+USUAL_STEP_SECONDS = 0.1
+CACHES = {
+    "pinned": "keeps what it read first",
+    "lru": "evicts what was not read for longest; each epoch is shuffled anew",
+    "partitioned": "each node keeps another part and serves it to the others",
+}
+#: option -> the quantity that it sets
+QUANTITIES = {
+    "workers": "loader_workers",
+    "prefetch": "loader_prefetch",
+    "batch": "samples_per_step",
+    "latency": "sample_read_seconds",
+    "latency_cv": "sample_read_variation",
+    "read_bandwidth": "feed_read_bandwidth",
+    "decode_time": "sample_decode_seconds",
+    "cores": "cores_per_node",
+    "cache_memory": "job_cache_bytes",
+    "epochs": "job_epochs",
+    "tensor_parallel": "tensor_parallel",
+    "pipeline_parallel": "pipeline_parallel",
+    "context_parallel": "context_parallel",
+    "steps": "simulated_steps",
+    "utilization": "accepted_utilization",
+}
+#: Inputs that nobody has to give.
+DEFAULTS = {
+    "loader_workers": assumed(4, "four workers per GPU; published recipes use 2 to 8", "workers", source="olmo-core",
+        where="training scripts: 4 and 8 workers"),
+    "loader_prefetch": Input(2, source="pytorch", where="torch.utils.data.DataLoader, prefetch_factor",
+        grade="published").by_default("PyTorch's default of two batches per worker", "prefetch"),
+    "sample_read_seconds": assumed(0.005, "a sample takes 5 ms: a few requests to a busy shared file system", "latency"),
+    "sample_read_variation": assumed(1, "the latency varies by as much as its mean", "latency_cv"),
+    "handover_seconds": Input(1e-4, 5e-5, 4e-4, source="ingest-loader-runs", where="own loader and PyTorch's, 2 cores",
+        grade="measured").by_default("a batch is handed over in 0.1 ms", Option("set.handover_seconds")),
+    "accelerator_utilization": Input(1).by_default("rates and loads are those of GPUs that never wait"),
+    "accepted_utilization": assumed(0.95, "GPUs compute 95 % of the time", "utilization"),
+    "simulated_steps": assumed(USUAL_STEPS, f"runs of {USUAL_STEPS:,} steps", "steps"),
+    "job_epochs": assumed(1, "one epoch", "epochs"),
+}  # fmt: skip
+#: Why a remedy is missing.
+BEYOND = {
+    "sufficient_workers": f"up to {MOST_WORKERS} workers per GPU do not suffice",
+    "sufficient_prefetch": f"up to {MOST_PREFETCH} batches per worker do not suffice",
+    "sufficient_latency": "reads without any latency do not suffice",
+}
+#: Inputs of the simulation.
+SIMULATED_FROM = (
+    "loader_workers", "loader_prefetch", "samples_per_step", "step_computation_seconds", "sample_read_seconds",
+    "sample_read_variation", "sample_decode_seconds", "cache_hit_fraction", "shared_seconds_per_step", "handover_seconds",
+    "simulated_steps", "accepted_utilization", "gpus",
+)  # fmt: skip
+RESULTS = (
+    "accelerator_utilization",
+    "accelerator_utilization_fluid",
+    "sufficient_workers",
+    "sufficient_prefetch",
+    "sufficient_latency",
+    "step_computation_seconds",
+    "workers_load",
+    "storage_load",
+    "cores_load",
+    "readers",
+    "read_amplification",
+    "amplified_read_bandwidth",
+    "decode_cores_per_node",
+    "cache_hit_fraction",
+    "epochs_read_bandwidth",
+)
+
+
+@dataclass(frozen=True)
+class Feed(Answer):
+    """The utilization of a job and its loaders.
+
+    Attributes:
+        own: results that are simulated, or that are those of later epochs, with their derivation.
+    """
+
+    own: Mapping[str, Step] = field(default_factory=dict)
+
+    def derivation(self, name: str) -> Step:
+        """The derivation of a quantity; a simulated one was given by its simulation."""
+        return self.own[name] if name in self.own else super().derivation(name)
+
+
+def feed(
+    *,
+    model: str | None = None,
+    gpu: str | None = None,
+    nodes: Written | None = None,
+    gpus_per_node: Written | None = None,
+    node: str | None = None,
+    basis: str = "auto",
+    protocol: str | None = None,
+    encoding: str | None = None,
+    precision: str | None = None,
+    efficiency: Written | None = None,
+    achieved: Written | None = None,
+    samples_per_second: Written | None = None,
+    sample_bytes: Written | None = None,
+    flops_per_sample: Written | None = None,
+    sequence_length: Written | None = None,
+    bytes_per_token: Written | Path | None = None,
+    scaling: str = "published",
+    loader: str = USUAL_LOADER,
+    workers: Written | None = None,
+    prefetch: Written | None = None,
+    batch: Written | None = None,
+    latency: Written | None = None,
+    latency_cv: Written | None = None,
+    read_bandwidth: Written | None = None,
+    decode_time: Written | None = None,
+    cores: Written | None = None,
+    cache: str | None = None,
+    cache_memory: Written | None = None,
+    cache_hit: Written | None = None,
+    epochs: Written | None = None,
+    tensor_parallel: Written | None = None,
+    pipeline_parallel: Written | None = None,
+    context_parallel: Written | None = None,
+    utilization: Written | None = None,
+    steps: Written | None = None,
+    seed: int | str = USUAL_SEED,
+    set: Mapping[str, Written] | Sequence[str] | None = None,
+    catalogs: Sequence[str | Path] = (),
+) -> Feed:
+    """Whether GPUs wait for their loaders: utilization by simulation and by mean rates, readers, decoding, caches.
+
+    Args:
+        model: id, alias or YAML file of a model.
+        gpu: id, alias or YAML file of a GPU.
+        nodes: number of nodes, one by default.
+        gpus_per_node: GPUs in a node; that of the GPU's usual node by default.
+        node: id or YAML file of a node type; sets the GPU too.
+        basis: evidence level of the rate, as in `bw`.
+        protocol: measurement protocol, as in `bw`.
+        encoding: encoding of the data set, as in `bw`.
+        precision: precision of the training run, as in `bw`.
+        efficiency: model FLOPs utilization, a share of the dense peak.
+        achieved: achieved FLOP/s per GPU, such as '35 TFLOP/s'.
+        samples_per_second: samples/s per GPU from your own measurement.
+        sample_bytes: bytes of one sample, such as '2.83 MB'.
+        flops_per_sample: FLOPs of one sample, forward and backward.
+        sequence_length: tokens of one sequence of a language model.
+        bytes_per_token: if the job reads text instead of token ids.
+        scaling: how the rate per GPU changes with the size of the job, as in `bw`.
+        loader: who reads what: `pytorch`, `pytorch-iterable`, `megatron`, `huggingface`, `mosaic` or `node`.
+        workers: worker processes per GPU; 4 by default.
+        prefetch: batches requested ahead for each worker; 2 by default.
+        batch: samples per GPU and step; by default, those that a GPU computes in a tenth of a second.
+        latency: mean time to open and read one sample, such as 5ms.
+        latency_cv: standard deviation of the latency over its mean; 1 by default.
+        read_bandwidth: read bandwidth that storage gives to the job.
+        decode_time: time of one core to decode and augment one sample; that of the catalog by default.
+        cores: CPU cores of a node that decode.
+        cache: `lru`, `pinned` or `partitioned`: a cache on the nodes that serves later epochs.
+        cache_memory: bytes of that cache on one node.
+        cache_hit: share of reads served by a cache on the node, in every epoch.
+        epochs: epochs of the job; 1 by default.
+        tensor_parallel: GPUs that share a layer, for `megatron`.
+        pipeline_parallel: pipeline stages, for `megatron`.
+        context_parallel: ranks over which a sequence is distributed, for `megatron`.
+        utilization: accelerator utilization to reach; 95% by default.
+        steps: steps of a simulated run; 1,000 by default.
+        seed: seed of the simulation.
+        set: values of quantities, by name.
+        catalogs: folders with entries of your own.
+
+    >>> answer = feed(samples_per_second=200, sample_bytes="100kB", gpus_per_node=1, batch=4, latency="20ms", workers=6)
+    >>> answer.results["accelerator_utilization_fluid"].value
+    1.0
+
+    Raises:
+        UsageError: an option is out of range, unknown or contradicts another one.
+        IngestError: an input is missing; names what to supply.
+    """
+    catalog = Catalog(catalogs)
+    one_of("--loader", loader, LOADERS)
+    if cache is not None:
+        one_of("--cache", cache, CACHES)
+    seed_of_draws = _seed(seed)
+    numbers = {
+        "workers": workers,
+        "prefetch": prefetch,
+        "batch": batch,
+        "latency": latency,
+        "latency_cv": latency_cv,
+        "read_bandwidth": read_bandwidth,
+        "decode_time": decode_time,
+        "cores": cores,
+        "cache_memory": cache_memory,
+        "epochs": epochs,
+        "tensor_parallel": tensor_parallel,
+        "pipeline_parallel": pipeline_parallel,
+        "context_parallel": context_parallel,
+        "utilization": utilization,
+        "steps": steps,
+    }
+    options = quantities_of(QUANTITIES, numbers)
+    job = job_of(
+        gpus_per_node=gpus_per_node,
+        nodes=nodes,
+        node=node,
+        basis=basis,
+        protocol=protocol,
+        encoding=encoding,
+        precision=precision,
+        efficiency=efficiency,
+        achieved=achieved,
+        samples_per_second=samples_per_second,
+        sample_bytes=sample_bytes,
+        flops_per_sample=flops_per_sample,
+        sequence_length=sequence_length,
+        bytes_per_token=bytes_per_token,
+        cache_hit=cache_hit,
+        scaling=scaling,
+        set=set,
+    )
+    rate = rate_basis_of(replace(job, model=model, gpu=gpu), catalog)
+    known = Quantities({**rate.known, **DEFAULTS, **by_user({**options, **job.settings})})
+    share_data(known, loader)
+    _complete(known, rate)
+    _choose_cache(known, cache)
+    known.freeze()
+    first = _loader_of(known, loader)
+    count = int(known.value("simulated_steps"))
+    found = simulate(first, steps=count, seed=seed_of_draws)
+    own = _simulated(known, first, found, count, seed_of_draws)
+    if cache is not None:
+        own["cache_hit_fraction"] = known.step("later_hit_share")
+    results, unknown = known.results([name for name in RESULTS if name not in own])
+    unknown |= {name: why for name, why in BEYOND.items() if name in unknown}
+    every = {**results, **{name: _result(name, step) for name, step in own.items()}}
+    return Feed(
+        command="feed",
+        title=f"Loaders of {_name(rate)}: {loader}, {first.workers} workers × {first.prefetch} batches per GPU",
+        chosen=_chosen(gpu, loader, cache, rate, seed_of_draws),
+        known=known,
+        results={name: every[name] for name in RESULTS if name in every},
+        unknown=unknown,
+        tables={},
+        warnings=tuple(_warnings(known, loader, first)),
+        catalog=catalog,
+        own=own,
+    )
+
+
+def _seed(written: int | str) -> int:
+    found = parse(written, "1", "--seed")
+    if found % 1 or found < 0:
+        raise UsageError(f"--seed: found {written}, expected a whole number from 0")
+    return int(found)
+
+
+def _complete(known: Quantities, rate: RateBasis) -> None:
+    """Fill in the batch, the decoding, and the resources that nobody limits."""
+    if "samples_per_step" not in known.given:
+        rates = known.value("unstalled_samples_per_second_per_gpu") * known.value("gpus_per_loader")
+        samples = math.ceil(USUAL_STEP_SECONDS * rates)
+        why = f"a step computes for at least {display(USUAL_STEP_SECONDS, 's')}"
+        known.give({"samples_per_step": assumed(samples, why, "batch")})
+    _decode(known, rate)
+    if "feed_read_bandwidth" not in known.given:
+        known.give({"storage_load": Input(0).by_default("the bandwidth of the storage is no limit", "read_bandwidth")})
+    if "cores_per_node" not in known.given:
+        known.give({"cores_load": Input(0).by_default("the workers have a core each", "cores")})
+
+
+def _decode(known: Quantities, rate: RateBasis) -> None:
+    given = known.given.get("sample_decode_seconds")
+    encodings = rate.model.encodings if rate.model is not None else {}
+    chosen = encodings.get((rate.job.encoding or "").partition("/")[0]) or next(iter(encodings.values()), None)
+    if given is None and chosen is not None and chosen.decode_rate is not None:
+        known.give(from_fields({"decode_samples_per_second_per_core": chosen.decode_rate}))
+        return
+    if given is None:
+        given = Input(0).by_default("decoding takes no time", "decode_time")
+        known.give({"sample_decode_seconds": given})
+    if given.value:
+        known.choose("decode_samples_per_second_per_core", "decoded_per_core")
+    else:
+        known.give({"decode_cores_per_node": given})
+
+
+def _choose_cache(known: Quantities, cache: str | None) -> None:
+    """Choose the share of the data set that the cache holds, and of the reads that it serves after the first epoch."""
+    if cache is None:
+        known.give_default("later_hit_share", known.given.get("cache_hit_fraction", Input(0, note="no cache is given")))
+        return
+    if "job_cache_bytes" not in known.given:
+        raise UsageError(f"--cache: found {cache} without its size, expected --cache-memory, such as 500GB")
+    if known.find("job_dataset_bytes") is None:
+        known.choose("job_dataset_bytes", "stored_dataset_bytes")
+    known.choose("cached_share", "share_in_all_nodes" if cache == "partitioned" else "share_in_one_node")
+    known.choose("later_hit_share", "lru_hit_share" if cache == "lru" else "cached_share")
+
+
+def _loader_of(known: Quantities, kind: str) -> Loader:
+    """The loader of one rank, for the simulation."""
+    value, handover = known.value, known.given["handover_seconds"]
+    ranks = value("readers") if kind == "megatron" else value("gpus")
+    ends = (handover.value, handover.value) if handover.low is None else (handover.low, handover.high or handover.value)
+    return Loader(
+        workers=int(value("loader_workers")),
+        prefetch=int(value("loader_prefetch")),
+        batch=int(value("samples_per_step")),
+        step_seconds=value("step_computation_seconds"),
+        latency_seconds=value("sample_read_seconds"),
+        latency_variation=value("sample_read_variation"),
+        hit_fraction=value("cache_hit_fraction"),
+        decode_seconds=value("sample_decode_seconds"),
+        shared_seconds=value("shared_seconds_per_step"),
+        ranks=int(ranks),
+        handover_seconds=ends,
+    )
+
+
+def _simulated(known: Quantities, loader: Loader, found: Utilization, steps: int, seed: int) -> dict[str, Step]:
+    """The results of the simulation, as steps that it gave."""
+    where = f"{found.runs} runs of {steps:,} steps, seed {seed}; median, P10 and P90"
+    own = {"accelerator_utilization": Input(found.median, found.low, found.high, where=where)}
+    needed = remedies(loader, known.value("accepted_utilization"), steps=steps, seed=seed)
+    counted = {
+        "sufficient_workers": needed.workers,
+        "sufficient_prefetch": needed.prefetch,
+        "sufficient_latency": needed.latency_seconds,
+    }
+    own |= {name: Input(value, where="search by simulation") for name, value in counted.items() if value is not None}
+    inputs = tuple(known.step(name) for name in SIMULATED_FROM)
+    made = {name: item._replace(source="ingest-loader-recurrence", grade="derived") for name, item in own.items()}
+    return {name: Step(name, item.value, None, inputs, item) for name, item in made.items()}
+
+
+def _result(name: str, step: Step) -> Quantity:
+    ends = (step.source.low, step.source.high) if step.source is not None else ()
+    return Quantity(float(step.value), unit_of(name), *ends)
+
+
+def _name(rate: RateBasis) -> str:
+    return rate.model.name if rate.model is not None else "your model"
+
+
+def _chosen(gpu: str | None, loader: str, cache: str | None, rate: RateBasis, seed: int) -> dict[str, dict[str, Any]]:
+    words = {"model": rate.model and rate.model.id, "gpu": rate.gpu and rate.gpu.id, "loader": loader, "cache": cache}
+    by_default = {"loader": loader == USUAL_LOADER, "gpu": gpu is None, "seed": seed == USUAL_SEED}
+    return {
+        name: {"value": word, "from": "default" if by_default.get(name) else "user"}
+        for name, word in {**words, "seed": seed}.items()
+        if word is not None
+    }
+
+
+def _warnings(known: Quantities, kind: str, loader: Loader) -> list[Message]:
+    warnings = warnings_of(known, kind)
+    if loader.ranks > MOST_RANKS:
+        warnings.append(Message(f"{MOST_RANKS:,} of {loader.ranks:,} loaders are simulated: the utilization is an upper bound"))
+    return warnings

@@ -1,0 +1,251 @@
+"""How long accelerators wait for an in-order loader: its recurrence, run for many draws of the latency at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[numpy.float64]
+
+#: Runs of a simulation; fewer where many ranks wait for each other.
+MOST_RUNS, FEWEST_RUNS, FEWEST_RUNS_OF_TRIAL = 200, 16, 4
+#: Ranks that are simulated at most: more ranks wait longer for the slowest, by little.
+MOST_RANKS = 4096
+#: Batches drawn in one simulation, and in each trial of a search.
+MOST_BATCHES, MOST_BATCHES_OF_TRIAL = 6_000_000, 600_000
+#: Latencies drawn for the pool of batches, from which longer simulations draw again.
+POOL_LATENCIES, POOL_BATCHES = 4_000_000, 200_000
+#: Steps of a trial at least, whatever the ranks.
+FEWEST_STEPS_OF_TRIAL = 200
+#: The latencies of a larger batch add up to a normal distribution.
+MOST_DRAWN_BATCH = 10_000
+#: A search ends beyond these.
+MOST_WORKERS, MOST_PREFETCH = 256, 256
+#: Relative width at which the search of a latency ends.
+NEAR = 0.01
+
+
+@dataclass(frozen=True)
+class Loader:
+    """The loader of one rank, and what it loads from.
+
+    Attributes:
+        workers: worker processes, W.
+        prefetch: batches outstanding per worker, P.
+        batch: samples of a batch.
+        step_seconds: computation of one step.
+        latency_seconds: mean time to read one sample.
+        latency_variation: standard deviation of that time over its mean; its distribution is lognormal.
+        hit_fraction: share of the samples that a cache serves, without latency.
+        decode_seconds: time of a worker to decode one sample.
+        shared_seconds: time between two batches of this rank that storage or cores deliver at their full rate.
+        ranks: loaders of the job, whose steps start together.
+        handover_seconds: smallest and largest time in which the training process receives a batch.
+    """
+
+    workers: int
+    prefetch: int
+    batch: int
+    step_seconds: float
+    latency_seconds: float
+    latency_variation: float = 0.0
+    hit_fraction: float = 0.0
+    decode_seconds: float = 0.0
+    shared_seconds: float = 0.0
+    ranks: int = 1
+    handover_seconds: tuple[float, float] = (0.0, 0.0)
+
+
+class Utilization(NamedTuple):
+    """Accelerator utilization of simulated runs: the median, and the ends between which 80 % of the runs lie."""
+
+    median: float
+    low: float
+    high: float
+    runs: int
+
+
+def utilizations(
+    batch_seconds: Iterable[ArrayLike],
+    *,
+    workers: int,
+    prefetch: int,
+    step_seconds: float,
+    handover_seconds: ArrayLike = 0.0,
+    shared_seconds: float = 0.0,
+    from_request: bool = False,
+) -> Array:
+    """Accelerator utilization of runs of an in-order loader, from the time that each batch takes its worker.
+
+    Batch k goes to worker k mod W. It is requested when step k − W·P starts, and loaded when the worker is free. Step k starts
+    when step k − 1 has ended and batch k is ready on every rank. The time before the first step does not count: batches that
+    were loaded in it lift the utilization by up to W·P ÷ steps. From the request on, nothing that delays a batch lifts it.
+
+    Args:
+        batch_seconds: for each step, the seconds to read and decode its batch: runs × ranks.
+        workers: worker processes of one rank, W.
+        prefetch: batches outstanding per worker, P.
+        step_seconds: computation of one step.
+        handover_seconds: time in which the training process receives a batch; one value, or one per run.
+        shared_seconds: time of a batch on a resource that serves the batches one after the other, such as the bandwidth.
+        from_request: count the time from the request of the first batch on, not from the first step.
+
+    Returns:
+        The computation over the elapsed time, one value per run.
+
+    >>> utilizations([[[0.03]]] * 1001, workers=1, prefetch=2, step_seconds=0.02).round(3)
+    array([0.667])
+    >>> utilizations([[[0.03]]] * 1001, workers=2, prefetch=2, step_seconds=0.02).round(3)
+    array([1.])
+    """
+    slots = workers * prefetch
+    done: list[Array] = [numpy.zeros((1, 1))] * workers
+    started: list[Array] = [numpy.zeros(1)] * slots
+    end = shared = first = numpy.zeros(1)
+    steps = 0
+    for number, seconds in enumerate(batch_seconds):
+        requested = started[number % slots]
+        ready = numpy.maximum(done[number % workers], requested[:, None]) + numpy.asarray(seconds, float)
+        if shared_seconds:
+            shared = numpy.maximum(shared, requested) + shared_seconds
+            ready = numpy.maximum(ready, shared[:, None])
+        done[number % workers] = ready
+        start = numpy.maximum(end, ready.max(axis=1)) + handover_seconds
+        first = start if number == 0 else first
+        started[number % slots] = start
+        end = start + step_seconds
+        steps += 1
+    return numpy.minimum(1, steps * step_seconds / (end if from_request else end - first))
+
+
+def simulate(
+    loader: Loader,
+    *,
+    steps: int,
+    seed: int,
+    most_batches: int = MOST_BATCHES,
+    fewest_runs: int = FEWEST_RUNS,
+    from_request: bool = False,
+) -> Utilization:
+    """Utilization over the given number of steps: the median of many runs, and their 10th and 90th percentile.
+
+    Args:
+        loader: the loader.
+        steps: steps of each run.
+        seed: of the draws; the same seed gives the same numbers.
+        most_batches: batches drawn at most, which limits the number of runs.
+        fewest_runs: runs at least.
+        from_request: count the time from the request of the first batch on, not from the first step.
+
+    >>> simulate(Loader(4, 2, 1, 0.02, 0.06, latency_variation=2), steps=600, seed=1)._replace(runs=0)
+    Utilization(median=..., low=..., high=..., runs=0)
+    """
+    ranks = min(loader.ranks, MOST_RANKS)
+    runs = int(numpy.clip(most_batches // (steps * ranks), fewest_runs, MOST_RUNS))
+    chance = numpy.random.default_rng(seed)
+    low, high = loader.handover_seconds
+    # Each run has a processor of its own speed: a range of the hand-over moves a whole run.
+    handover = numpy.exp(chance.uniform(numpy.log(low), numpy.log(high), runs)) if low > 0 else high
+    found = utilizations(
+        _batches(loader, seed, steps, (runs, ranks)),
+        workers=loader.workers,
+        prefetch=loader.prefetch,
+        step_seconds=loader.step_seconds,
+        handover_seconds=handover,
+        shared_seconds=loader.shared_seconds,
+        from_request=from_request,
+    )
+    median, least, most = (float(end) for end in numpy.quantile(found, (0.5, 0.1, 0.9)))
+    return Utilization(median, least, most, runs)
+
+
+def _batches(loader: Loader, seed: int, steps: int, shape: tuple[int, int]) -> Iterator[Array]:
+    """Seconds of the batches of each step: those of a pool, each once where it suffices."""
+    each, wanted = shape[0] * shape[1], steps * shape[0] * shape[1]
+    size = max(1, min(wanted, POOL_BATCHES, POOL_LATENCIES // min(loader.batch, MOST_DRAWN_BATCH)))
+    latencies = _latencies_of_batches(loader.latency_variation, loader.hit_fraction, loader.batch, size, seed)
+    pool = loader.latency_seconds * latencies + loader.batch * loader.decode_seconds
+    chance = numpy.random.default_rng((seed, size))
+    for step in range(steps):
+        chosen = slice(step * each, (step + 1) * each) if size == wanted else chance.integers(size, size=each)
+        yield pool[chosen].reshape(shape)
+
+
+@lru_cache(maxsize=4)
+def _latencies_of_batches(variation: float, hit_fraction: float, batch: int, size: int, seed: int) -> Array:
+    """Sum of the latencies of each batch, for a mean latency of 1."""
+    chance = numpy.random.default_rng(seed)
+    if batch > MOST_DRAWN_BATCH:
+        spread = (batch * (1 - hit_fraction) * (variation**2 + hit_fraction)) ** 0.5
+        return numpy.maximum(0, batch * (1 - hit_fraction) + spread * chance.standard_normal(size))
+    variance = numpy.log1p(variation**2)
+    drawn = chance.lognormal(-variance / 2, variance**0.5, (size, batch))
+    if hit_fraction:
+        drawn *= chance.random((size, batch)) >= hit_fraction
+    return numpy.asarray(drawn.sum(axis=1))
+
+
+class Remedies(NamedTuple):
+    """What alone lifts the median to the accepted utilization; None where it does not suffice.
+
+    Attributes:
+        workers: fewest workers, with the prefetch as it is.
+        prefetch: fewest batches per worker, with the workers as they are.
+        latency_seconds: longest mean latency, with the workers and the prefetch as they are.
+    """
+
+    workers: int | None
+    prefetch: int | None
+    latency_seconds: float | None
+
+
+def remedies(loader: Loader, accepted: float, *, steps: int, seed: int) -> Remedies:
+    """Find the workers, the prefetch or the latency at which the median reaches an accepted utilization.
+
+    Args:
+        loader: the loader as it is.
+        accepted: the utilization to reach.
+        steps: steps of each run.
+        seed: of the draws, the same in every trial.
+    """
+
+    affordable = MOST_BATCHES_OF_TRIAL // (FEWEST_RUNS_OF_TRIAL * min(loader.ranks, MOST_RANKS))
+    trial_steps = max(FEWEST_STEPS_OF_TRIAL, min(steps, affordable))
+
+    def reaches(changed: Loader) -> bool:
+        few = {"most_batches": MOST_BATCHES_OF_TRIAL, "fewest_runs": FEWEST_RUNS_OF_TRIAL}
+        return simulate(changed, steps=trial_steps, seed=seed, **few).median >= accepted
+
+    latency = None
+    if reaches(replace(loader, latency_seconds=0.0)):
+        low, high = 0.0, max(loader.latency_seconds, loader.step_seconds / loader.batch)
+        while reaches(replace(loader, latency_seconds=high)) and high < 1e6 * loader.step_seconds:
+            low, high = high, 4 * high
+        while high - low > NEAR * high and high > 1e-7:
+            middle = (low + high) / 2
+            low, high = (middle, high) if reaches(replace(loader, latency_seconds=middle)) else (low, middle)
+        latency = low or None
+    return Remedies(
+        _fewest(lambda count: reaches(replace(loader, workers=count)), MOST_WORKERS),
+        _fewest(lambda count: reaches(replace(loader, prefetch=count)), MOST_PREFETCH),
+        latency,
+    )
+
+
+def _fewest(suffices: Callable[[int], bool], most: int) -> int | None:
+    """The smallest count that suffices, found by doubling and halving; None beyond the largest."""
+    high = 1
+    while not suffices(high):
+        high *= 2
+        if high > most:
+            return None
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if suffices(middle) else (middle, high)
+    return high
