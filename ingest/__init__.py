@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ingest.sizing.checkpoint import checkpoint as checkpoint
     from ingest.sizing.dataset import dataset as dataset
     from ingest.sizing.explain import explain as explain
+    from ingest.sizing.goodput import goodput as goodput
     from ingest.sizing.memory import memory as memory
     from ingest.sizing.model import model as model
     from ingest.sizing.published_results import validate as validate
@@ -43,6 +44,7 @@ _PLACES = {
     "diff": "ingest.site.plan_diff",
     "explain": "ingest.sizing.explain",
     "fit": "ingest.storage.fit",
+    "goodput": "ingest.sizing.goodput",
     "measure": "ingest.corpus.measure",
     "measure_storage": "ingest.acceptance.path_benchmark",
     "memory": "ingest.sizing.memory",

@@ -70,9 +70,10 @@ METAVARS = {
     "NAME": "layout text_field input_format",
     "SIZE": "sample_bytes raw_bytes shard_size tier_capacity residual capacity io_size size client_memory server_cache "
     "most_data",
-    "RATE": "achieved read_bandwidth write_bandwidth",
-    "TIME": "mtti interval restart_time duration runtime latency",
-    "F": "efficiency utilization cache_hit waste drain_fraction allowed_deviation tolerance confidence",
+    "RATE": "achieved read_bandwidth write_bandwidth restore_bandwidth shared_reads",
+    "TIME": "mtti interval restart_time repair_time near_restore_time duration runtime latency",
+    "SHARE=TIME,…": "mixture",
+    "F": "near_recovery efficiency utilization cache_hit waste drain_fraction allowed_deviation tolerance confidence",
     "FLOP": "flops_per_sample",
     "FILE": "hosts resume prices derivations",
     "FILE.docx": "template",
