@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ingest.sizing.checkpoint import checkpoint as checkpoint
     from ingest.sizing.dataset import dataset as dataset
     from ingest.sizing.explain import explain as explain
+    from ingest.sizing.goodput import goodput as goodput
     from ingest.sizing.memory import memory as memory
     from ingest.sizing.model import model as model
     from ingest.sizing.offload import offload as offload
@@ -47,6 +48,7 @@ _PLACES = {
     "explain": "ingest.sizing.explain",
     "feed": "ingest.loader.feed",
     "fit": "ingest.storage.fit",
+    "goodput": "ingest.sizing.goodput",
     "measure": "ingest.corpus.measure",
     "measure_storage": "ingest.acceptance.path_benchmark",
     "memory": "ingest.sizing.memory",

@@ -471,6 +471,7 @@ class Pipeline(Entry):
         extracted_share: extracted text over raw input, each as stored.
         pipeline_output_share: stored over plain bytes of the output, if its form is compressed.
         dedup_hashes: hash values that fuzzy deduplication keeps for each document.
+        preparation_passes: times that the pipeline reads its input.
     """
 
     kind: ClassVar[str] = "pipelines"
@@ -492,6 +493,7 @@ class Pipeline(Entry):
     pipeline_output_share: Value | None = value("1")
     dedup_hashes: Value | None = value("1/document")
     dedup_hash_bytes: Value | None = value("B")
+    preparation_passes: Value | None = value("1")
 
 
 #: how the samples of a format are read

@@ -18,6 +18,7 @@ COMMANDS = {
     "bw": "Read bandwidth that storage must deliver so that GPUs never wait.",
     "model": "Parameters, FLOPs and cache of a model, from its config.json.",
     "checkpoint": "Size, write bandwidth and interval of checkpoints, their overhead and their restore.",
+    "goodput": "Share of a training run that is progress, by simulation, and what more write bandwidth gains.",
     "memory": "Model states in GPU memory, and the GPUs and nodes that hold them.",
     "train": "GPU-hours, duration, energy, carbon and cost of a training run, and its goodput.",
     "offload": "Training and inference beyond GPU memory: tiers, traffic, step time, bandwidth.",

@@ -66,12 +66,14 @@ METAVARS = {
     "NAME": "layout text_field input_format",
     "SIZE": "sample_bytes raw_bytes shard_size tier_capacity residual capacity io_size size client_memory server_cache "
     "most_data",
-    "RATE": "achieved read_bandwidth write_bandwidth",
+    "RATE": "achieved read_bandwidth write_bandwidth restore_bandwidth shared_reads",
     "POWER": "power host_power storage_power",
     "PRICE": "price_gpu_hour electricity_price",
     "PER kWh": "carbon wue",
-    "TIME": "mtti interval drain_time restart_time reschedule_time duration runtime latency",
-    "F": "efficiency utilization cache_hit waste stall slow_down drain_fraction allowed_deviation tolerance confidence",
+    "TIME": "mtti interval drain_time restart_time reschedule_time repair_time near_restore_time duration runtime latency",
+    "SHARE=TIME,…": "mixture",
+    "F": "efficiency utilization cache_hit waste stall slow_down drain_fraction near_recovery allowed_deviation tolerance "
+    "confidence",
     "FLOP": "flops_per_sample",
     "FILE": "hosts resume prices derivations",
     "FILE.docx": "template",

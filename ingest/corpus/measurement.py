@@ -58,6 +58,7 @@ class CorpusMeasurement(Answer):
         design: exact, or how the sample was drawn.
         manifest_hash: of the paths, sizes and stamps of the files.
         partial: why this is not the whole corpus, where it is not.
+        speed: bytes of text, seconds and worker processes of a whole count; empty for a sample and for a resumed count.
     """
 
     tokenizer: Mapping[str, Any] = field(default_factory=dict)
@@ -66,6 +67,7 @@ class CorpusMeasurement(Answer):
     design: Mapping[str, Any] = field(default_factory=dict)
     manifest_hash: str = ""
     partial: str = ""
+    speed: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def left_out(self) -> str:
@@ -76,7 +78,7 @@ class CorpusMeasurement(Answer):
         return f"{len(named):,} left out, expected none; the first is {named[0]['path']}: {named[0]['reason']}"
 
     def to_dict(self) -> dict[str, Any]:
-        own = ("tokenizer", "engine", "date", "design", "manifest_hash", "partial")
+        own = ("tokenizer", "engine", "date", "design", "manifest_hash", "partial", "speed")
         return {**super().to_dict(), **{name: getattr(self, name) for name in own}}
 
 

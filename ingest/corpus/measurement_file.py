@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from ingest.engine.registry import check_value
+from ingest.engine.registry import check_value, solve
 from ingest.engine.result import SCHEMA
 from ingest.engine.value import Input
 from ingest.errors import IngestError, brief
@@ -16,6 +16,8 @@ from ingest.units import display, parse
 OPTION, SIZES_OPTION = "--bytes-per-token", "--sample-bytes"
 #: in the note of a count that was interrupted
 PARTIAL = "a part of the corpus only"
+#: quantity -> its name in the speed of a count
+SPEED = {"prepared_bytes": "bytes", "prepared_seconds": "seconds", "preparation_workers": "workers"}
 #: A result of `measure` with a hundred thousand skipped files is smaller.
 MOST_BYTES = 256 * 2**20
 #: percentiles of sample sizes in the note of their mean, which is counted: they are not its range
@@ -68,6 +70,20 @@ class MeasurementFile:
         if result is None:
             raise IngestError(f"{self._place} has no results.{name}, expected the JSON of `ingest measure{options}`")
         return result
+
+    def rate_of_core(self) -> Input:
+        """Return the bytes of text that one worker process tokenized in a second.
+
+        Raises:
+            IngestError: the file does not tell: a sample, or a count that was resumed or ran on a cluster.
+        """
+        speed = {name: _number(self._table("speed").get(name), f"{self._place}: speed.{name}") for name in SPEED.values()}
+        if None in speed.values():
+            raise IngestError(
+                f"{self._place} has no speed, expected the JSON of an `ingest measure --exact` that was not resumed"
+            )
+        rate = solve("rate_of_core", {quantity: speed[name] for quantity, name in SPEED.items()})
+        return Input(float(rate), origin="measured", grade="measured", note=self.note)
 
     @property
     def note(self) -> str:

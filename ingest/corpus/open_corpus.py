@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -94,7 +95,11 @@ class OpenCorpus:
             else local_runner(self.counter, shards, root, self.threads, listing.has_standard_input)
         )
         partial = counting.run(runner, ledger)
-        return self._exactly(counting.totals, partial)
+        answer = self._exactly(counting.totals, partial)
+        if scheduler or partial or progress.taken_up or not counting.totals.total.text_bytes:
+            return answer
+        text = counting.totals.total.text_bytes
+        return replace(answer, speed={"bytes": text, "seconds": progress.seconds, "workers": runner.processes})
 
     def sampled(self, tolerance: float, confidence: float, seed: int | None, progress: Progress) -> CorpusMeasurement:
         """Estimate from a sample; from exact counts where a sample would read most of the corpus."""

@@ -97,6 +97,8 @@ columns(
     dataset_load_bandwidth="B/s",
     dataset_refresh_bandwidth="B/s",
     dataset_preparation_bandwidth="B/s",
+    dataset_preparation_write_bandwidth="B/s",
+    dataset_scratch_bytes_held="B",
 )
 columns(
     "years",
@@ -106,6 +108,7 @@ columns(
     year_files="file",
     year_load_bandwidth="B/s",
     year_preparation_bandwidth="B/s",
+    year_preparation_write_bandwidth="B/s",
 )
 
 

@@ -104,11 +104,28 @@ def _dataset(site: Site, keys: Keys, described: Mapping[str, Any]) -> None:
         site.refuse((*keys, "tokens"), "expected `bytes_per_token` or `format` with it")
     if "made_from" in described:
         _named(site, (*keys, "made_from"), "datasets", described["made_from"])
+    _preparation(site, (*keys, "preparation"), described)
     first, last = described.get("from"), described.get("until")
     if first is not None and last is not None and last < first:
         site.refuse((*keys, "until"), f"found {last}, before `from` ({first}), expected them in this order")
     if (first or last) and site.data.get("start") is None:
         site.refuse((*keys, "from" if first else "until"), "dates need the year in which the plan starts, expected `start`")
+
+
+def _preparation(site: Site, keys: Keys, described: Mapping[str, Any]) -> None:
+    """Refuse a preparation without an origin, and one whose rate or scratch space is given twice or in part."""
+    job = described.get("preparation")
+    if job is None:
+        return
+    if "made_from" not in described:
+        site.refuse(keys, "only a data set that is made from another one has a preparation, expected `made_from` with it")
+    for word, others in (("scratch", ("intermediate", "documents")), ("measured", ("rate",))):
+        twice = [other for other in others if word in job and other in job]
+        if twice:
+            site.refuse((*keys, twice[0]), f"already given by `{word}`, expected one of them")
+    for word, partners in (("documents", ("hashes", "pipeline")), ("hashes", ("documents",))):
+        if word in job and job.keys().isdisjoint(partners):
+            site.refuse((*keys, word), f"expected {' or '.join(f'`{one}`' for one in partners)} with it")
 
 
 def refuse(site: Site, found: Iterable[Finding | None]) -> None:

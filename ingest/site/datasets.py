@@ -17,6 +17,7 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import IngestError, listed
 from ingest.site.jobs import encoding_in, family_of, model_of
+from ingest.site.preparation import place_preparation
 from ingest.site.site_file import Keys, Site
 from ingest.site.transfers import times_of_dataset
 from ingest.sizing.dataset import dataset
@@ -159,6 +160,8 @@ def _size(
     if "made_from" in described:
         known.link("origin_bytes", rows[described["made_from"]].known.step("data_bytes"))
         known.choose("data_bytes", "bytes_of_origin")
+        if "preparation" in described:
+            place_preparation((*keys, "preparation"), described, known, site, catalog)
         return f"made from {described['made_from']}"
     if "model" in described:
         known.give(_of_model(keys, described, site, catalog, known.given))
@@ -263,6 +266,8 @@ def year_rows(
         name = label_of(site, year)
         known = Quantities(storage.given, name, shared_inputs=True)
         known.adopt({**shared, **columns_of("datasets", present, name)})
+        if any("preparation" in one for one in site.section("datasets").values()):
+            known.choose("year_usable_bytes", "year_bytes_with_scratch")
         rows.append(QuantityRow(name, {"year": year}, known))
     return rows
 
@@ -308,12 +313,15 @@ def dataset_rows_in(site: Site, data: Mapping[str, QuantityRow], year: int, grow
         rows[name] = QuantityRow(name, {"year": label_of(site, year)}, known)
         if "made_from" in described:
             known.link("origin_growth", rows[described["made_from"]].known.step("capacity_growth"))
+            if "preparation" in described:
+                known.choose("dataset_preparation_bandwidth", "dataset_passes_bandwidth")
     return list(rows.values())
 
 
 def _same(known: Quantities) -> dict[str, Step]:
     """The quantities that are equal in all years: one step, so that a draw is the same in all of them."""
-    names = ("data_bytes", "dataset_bytes", "data_files", "versions_held", "data_copies", "refresh_seconds", "origin_bytes")
+    names = ("data_bytes", "dataset_bytes", "data_files", "versions_held", "data_copies", "refresh_seconds", "origin_bytes",
+             "preparation_scratch_bytes", "prepared_copies")  # fmt: skip
     for name in names:
         if name in known.given:
             known.step(name)

@@ -352,6 +352,8 @@ TABLES = {
          "total_overhead", "checkpoint_write_bandwidth", "job_write_bandwidth",
          "job_sustained_write_bandwidth", "restart_read_bandwidth", "checkpoints_retained", "job_checkpoint_bytes_held"),
     ),
+    "preparation": ("datasets", ("origin_bytes", "preparation_passes", "preparation_scratch_bytes", "preparation_rate",
+                                 "preparation_cores", "preparation_core_hours")),
     "datasets": ("datasets", ("data_bytes", "data_files", "data_copies", "versions_held")),
     "holdings": ("holdings", ("dataset_bytes_held", "dataset_files_held", "dataset_bytes_written_per_day",
                                "dataset_bytes_added_per_day")),
@@ -369,7 +371,7 @@ TORNADO = ("R-READ-01", "R-READ-03", "R-WRITE-01", "R-CAP-01")
 MOST_BARS = 10
 MOST_ROWS = 4
 #: the quantity that a row of a table must have
-NEEDED = {"checkpoints": "checkpoint_bytes", "placement": "job_dataset_bytes"}
+NEEDED = {"checkpoints": "checkpoint_bytes", "placement": "job_dataset_bytes", "preparation": "prepared_copies"}
 
 
 def tables_of(plan: Plan) -> dict[str, list[dict[str, Any]]]:

@@ -98,6 +98,7 @@ RATIONALES = {
     "R-RESTART-02": Rationale("checkpoints", "After an outage of the site, all runs restore concurrently, and all GPUs wait."),
     "R-LOAD-01": Rationale("loading", "Data sets and their new versions are loaded while the system is in use."),
     "R-PREP-01": Rationale("loading", "Data sets are made from raw data on the same system, before they are needed."),
+    "R-PREP-02": Rationale("loading", "Preparation writes its result and its intermediate files while the system is in use."),
     "R-START-01": Rationale("loading", "All nodes of a job read its environment, weights or evaluation data, and GPUs wait."),
     "R-START-02": Rationale("loading", "A software environment is thousands of small files, which all nodes of a job open at "
                             "its start."),
@@ -174,6 +175,9 @@ LINES = (
     RequirementTemplate("R-PREP-01", "site_preparation_bandwidth", "mandatory", "read",
          _SUSTAIN + "of uncached sequential {io} reads from {clients} {depth} so that data sets are made from their origins "
          "{within}", "dataset_preparation_bandwidth_of_datasets", "site", streams=True, within="preparation_seconds"),
+    RequirementTemplate("R-PREP-02", "site_preparation_write_bandwidth", "mandatory", "write",
+         _SUSTAIN + "of sequential {io} writes from {clients} for {duration} at {fill} fill, so that data sets are made from "
+         "their origins {within}", "dataset_preparation_write_bandwidth_of_datasets", "site", within="preparation_seconds"),
     RequirementTemplate("R-START-01", "site_start_bandwidth", "mandatory", "read",
          _SUSTAIN + "of uncached sequential {io} reads from {clients} {depth} so that all runs of a job start, or evaluate, "
          "{within}", "job_start_bandwidth_of_jobs", "job", streams=True, within="start_seconds", phase="start_seconds",

@@ -19,6 +19,7 @@ from ingest.sizing import evidence_ladder
 from ingest.sizing.bandwidth import bw
 from ingest.sizing.checkpoint import checkpoint
 from ingest.sizing.dataset import dataset
+from ingest.sizing.goodput import goodput
 from ingest.sizing.memory import memory
 from ingest.sizing.model import model as model_command
 from ingest.sizing.offload import offload
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 SET_KEYS = {"title", "source", "bar", "cases", "runs", "study", "note"}
 #: Commands that a case may run instead of a formula.
 COMMANDS: dict[str, Callable[..., Any]] = {
-    command.__name__: command for command in (bw, model_command, checkpoint, memory, train, dataset, offload)
+    command.__name__: command for command in (bw, model_command, checkpoint, memory, train, dataset, offload, goodput)
 }
 CASE_KEYS = {
     "id",
@@ -48,6 +49,8 @@ CASE_KEYS = {
     "expected",
     "tolerance",
     "remark",
+    "published_up_to",
+    "ends",
     *COMMANDS,
 }
 #: What JSON tells of a set, and what JSON and CSV tell of a case.
@@ -262,6 +265,10 @@ def _case(path: Path, data: Mapping[str, Any], case: Mapping[str, Any], catalog:
     if source not in catalog.sources:
         raise CatalogError(f"{path}: case {case['id']}: unknown source '{source}'{nearest(source, catalog.sources)}")
     remark = " ".join(filter(None, (case.get("statement", ""), case.get("remark", ""))))
+    if command is not None and "ends" in case:
+        ends = [_answered(command, name, {**case[command], **end}, catalog) for end in case["ends"]]
+        most = parse(case.get("published_up_to", case["published"]), unit, place)
+        return _ranged_case(str(case["id"]), (published, most), ours, ends, source, where, remark, unit)
     return Case(str(case["id"]), unit, published, ours, expected, case["tolerance"], source, where, remark)
 
 
@@ -318,12 +325,28 @@ def _transferred_pairs(catalog: Catalog) -> Iterator[Case]:
 def _transfer_case(name: str, measured: float, row: Rate, level: evidence_ladder.EvidenceLevel) -> Case:
     predicted = level.given[evidence_ladder.RATE]
     low, high = predicted.low or predicted.value, predicted.high or predicted.value
-    inside = low <= measured <= high
-    remark = f"{level.note}; measured {'inside' if inside else 'OUTSIDE'} the range"
-    # Within: the measured value lies in the predicted range.
-    tolerance = abs(predicted.value / measured - 1) * 1.0000001 if inside else 0.0
     unit = unit_of(evidence_ladder.RATE)
-    return Case(name, unit, measured, predicted.value, measured, tolerance, row.source, row.where, remark, high / low)
+    found = (measured, measured)
+    return _ranged_case(name, found, predicted.value, (low, high), row.source, row.where, level.note, unit, "measured")
+
+
+def _ranged_case(
+    name: str,
+    published: tuple[float, float],
+    ours: float,
+    ends: Sequence[float],
+    source: str,
+    where: str,
+    remark: str,
+    unit: str,
+    what: str = "published",
+) -> Case:
+    """A case that is within where the published figure, or a part of its range, lies between the ends computed for it."""
+    low, high = min(ends), max(ends)
+    inside = low <= published[1] and published[0] <= high
+    shown = f"{remark}; {what} {'inside' if inside else 'OUTSIDE'} the range"
+    tolerance = abs(ours / published[0] - 1) * 1.0000001 if inside else 0.0
+    return Case(name, unit, published[0], ours, published[0], tolerance, source, where, shown, high / low)
 
 
 #: Sets computed from the catalogs, by the name of their `study`.

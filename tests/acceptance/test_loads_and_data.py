@@ -204,6 +204,7 @@ def test_nothing_that_is_written_can_be_reduced(tmp_path):
     [
         ("R-LOAD-01", "write", "B/s"),
         ("R-PREP-01", "read", "B/s"),
+        ("R-PREP-02", "write", "B/s"),
         ("R-START-01", "read", "B/s"),
         ("R-START-02", "open", "file/s"),
         ("R-READ-05", "read", "B/s"),

@@ -76,6 +76,9 @@ def test_the_json_is_that_of_the_contract(corpus, small, tmp_path, run):
     assert data["manifest_hash"].startswith("sha256:")
     assert data["design"] == {"design": "exact"}
     assert data["date"].endswith("+00:00")
+    assert data["speed"]["bytes"] == data["results"]["corpus_bytes"]["value"]
+    assert data["speed"]["seconds"] > 0
+    assert data["speed"]["workers"] >= 1
     assert data["results"]["files"]["value"] == sum(path.is_file() for path in corpus.rglob("*"))
     again = run("measure", corpus, "--tokenizer", small, "--format", "json").data
     assert again["results"] == data["results"]

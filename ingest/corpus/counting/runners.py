@@ -50,7 +50,13 @@ class CountingTask(NamedTuple):
 
 
 class Runner:
-    """Counts shards."""
+    """Counts shards.
+
+    Attributes:
+        processes: that count at the same time.
+    """
+
+    processes = 1
 
     def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[ShardCount]:
         """Yield the counts of these shards in any order; call `moved` with the stored bytes done since the last call."""
@@ -257,7 +263,7 @@ class ShardPool(Runner):
     """Each worker reads and counts one shard at a time."""
 
     def __init__(self, state: SharedState, pool: ProcessPoolExecutor, processes: int) -> None:
-        self.state, self.pool, self.most_tasks = state, pool, processes * TASKS_AHEAD
+        self.state, self.pool, self.most_tasks, self.processes = state, pool, processes * TASKS_AHEAD, processes
 
     def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[ShardCount]:
         reported = 0
@@ -281,7 +287,7 @@ class TextPool(LocalRunner):
 
     def __init__(self, state: SharedState, pool: ProcessPoolExecutor, processes: int) -> None:
         super().__init__(state.local.counter, state.local.shards, state.local.root)
-        self.pool, self.most_tasks, self.counts = pool, processes * TASKS_AHEAD, self._counts
+        self.pool, self.most_tasks, self.counts, self.processes = pool, processes * TASKS_AHEAD, self._counts, processes
 
     def _counts(self, read: Iterator[Batch]) -> Iterator[tuple[Batch, list[int]]]:
         waiting: deque[tuple[Batch, Future[list[int]]]] = deque()

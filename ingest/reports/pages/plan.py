@@ -29,6 +29,7 @@ TITLES = {
     "jobs": "Jobs",
     "clusters": "Clusters",
     "checkpoints": "Checkpoints",
+    "preparation": "Preparation of data sets",
     "datasets": "Data sets",
     "capacity": "Capacity by year",
     "metadata": "Metadata",

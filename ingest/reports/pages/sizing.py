@@ -175,6 +175,7 @@ def validation_page(validation: Validation) -> Page:
 TITLES = {
     "files": "Files of one checkpoint",
     "intervals": "Checkpoint overhead and write bandwidth by interval",
+    "bandwidths": "Goodput and its gain per GB/s, by write bandwidth; restores unchanged",
     "readers": "Restore, by readers",
     "failures": "Mean time to interrupt, by published failure rate",
     "tiers": "Tiers",
@@ -191,6 +192,8 @@ TITLES = {
 }
 #: columns that CSV and JSON carry in full and a page leaves to the sources
 HIDDEN = ("source", "where", "assumed")
+#: columns that a page leaves out where the table has a clearer one, and those in decimal units alone
+INSTEAD, DECIMAL = {"goodput_gain_share": "gpus_gained"}, ("write_bandwidth",)
 #: columns of tables that are no quantities of their own
 UNITS = {"bytes_each": "B", "stored_bytes": "B", "bytes_per_node": "B", "count": "file", "stage_bytes": "B", "kept_bytes": "B",
          "bytes_per_gpu": "B"}  # fmt: skip
@@ -207,7 +210,7 @@ def answer_page(answer: Answer) -> Page:
 
 
 def _answer_table(name: str, rows: Sequence[Mapping[str, Any]]) -> Section:
-    columns = tuple(column for column in rows[0] if column not in HIDDEN)
+    columns = tuple(column for column in rows[0] if column not in HIDDEN and INSTEAD.get(column) not in rows[0])
     shown = tuple(tuple(_cell(column, row[column]) for column in columns) for row in rows)
     return Section(TITLES[name], tuple(plain(column) for column in columns), shown)
 
@@ -216,7 +219,7 @@ def _cell(column: str, value: Any) -> str:
     if isinstance(value, str):
         return value
     unit = UNITS.get(column) or (unit_of(column) if is_quantity(column) else "1")
-    return "small" if column == "bytes_each" and not value else value_text(column, value, unit)
+    return "small" if column == "bytes_each" and not value else value_text(column, value, unit, column not in DECIMAL)
 
 
 def flat_rows(answer: Answer) -> Iterator[tuple[object, ...]]:
