@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ingest.acceptance.path_benchmark import measure_storage as measure_storage
     from ingest.acceptance.verdict import verdict as verdict
     from ingest.corpus.measure import measure as measure
+    from ingest.observation.observe import observe as observe
     from ingest.reports.plan_report import report as report
     from ingest.rfp.response import response as response
     from ingest.site.plan_diff import diff as diff
@@ -47,6 +48,7 @@ _PLACES = {
     "measure_storage": "ingest.acceptance.path_benchmark",
     "memory": "ingest.sizing.memory",
     "model": "ingest.sizing.model",
+    "observe": "ingest.observation.observe",
     "plan": "ingest.site.planner",
     "report": "ingest.reports.plan_report",
     "response": "ingest.rfp.response",

@@ -71,7 +71,7 @@ METAVARS = {
     "SIZE": "sample_bytes raw_bytes shard_size tier_capacity residual capacity io_size size client_memory server_cache "
     "most_data",
     "RATE": "achieved read_bandwidth write_bandwidth",
-    "TIME": "mtti interval restart_time duration runtime latency",
+    "TIME": "mtti interval restart_time duration runtime latency window",
     "F": "efficiency utilization cache_hit waste drain_fraction allowed_deviation tolerance confidence",
     "FLOP": "flops_per_sample",
     "FILE": "hosts resume prices derivations",
