@@ -99,7 +99,7 @@ class ProcessTree:
         return Sample(time.monotonic(), total, readers, len(now))
 
     def _settled(self) -> dict[int, _Process]:
-        """The processes at a moment at which none of them ended: a parent must not be read before its child and the child after."""
+        """The processes at a moment at which none ended: a parent is not read before a child hands its counters over."""
         for _ in range(MOST_TRIES):
             members = set(self._members())
             now = {pid: one for pid in members if (one := self._read(pid)) is not None}

@@ -77,7 +77,7 @@ def test_a_process_that_is_not_there_and_a_program_that_is_not_there(data):
 
 
 def test_children_that_end_keep_their_counts_once(data):
-    """A child that is waited for adds its counts to its parent's; one that nobody waits for must not be lost, nor counted twice."""
+    """A child that is waited for adds its counts to its parent's; one that nobody waits for is not lost, nor counted twice."""
     program = (
         "import os,signal,sys,time\n"
         "if sys.argv[2]=='ignored': signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
@@ -104,7 +104,8 @@ def test_children_that_end_keep_their_counts_once(data):
 def series(asked, moved, steps=20):
     """Samples of a job that asks for and moves so many bytes in all, at one rate."""
     share = [place / steps for place in range(steps + 1)]
-    return [Sample(place * 20, Counters(rchar=int(asked * place), read_bytes=int(moved * place)), Counters(), 1) for place in share]
+    counts = [Counters(rchar=int(asked * place), read_bytes=int(moved * place)) for place in share]
+    return [Sample(place * 20, one, Counters(), 1) for place, one in zip(share, counts, strict=True)]
 
 
 def test_the_limits_below_which_a_job_has_not_read_from_storage():

@@ -61,8 +61,8 @@ def test_a_log_of_synthetic_data_is_read_too(tmp_path):
 
 def megatron(*lines):
     return "".join(
-        f" [2026-03-05 12:00:{second:02d}] iteration {number}/ 100 | consumed samples: {256 * number} | elapsed time per iteration "
-        f"(ms): {ms} | global batch size: 256 |\n"
+        f" [2026-03-05 12:00:{second:02d}] iteration {number}/ 100 | consumed samples: {256 * number} | "
+        f"elapsed time per iteration (ms): {ms} | global batch size: 256 |\n"
         for second, number, ms in lines
     )
 
@@ -79,7 +79,7 @@ POISON = {
     "no batch size": ("iteration 1/ 9 | elapsed time per iteration (ms): 5 |\n" * 9, "--samples-per-step"),
     "two runs in a log": (EVENT % (1, "run_start") + EVENT % (2, "run_start"), ":2: a second run_start"),
     "an MLLOG that is cut off": (EVENT % (1, "run_start") + EVENT[:60], ":2: found no whole JSON"),
-    "an epoch that stops before it starts": (EVENT % (5, "epoch_start") + EVENT % (1, "epoch_stop"), ":2: epoch_stop is before"),
+    "an epoch that stops too early": (EVENT % (5, "epoch_start") + EVENT % (1, "epoch_stop"), ":2: epoch_stop is before"),
     "a trainer state without a rate": (json.dumps({"log_history": [{"step": 1}]}), "train_samples_per_second"),
     "a CSV without rates": ("epoch,step,train_loss\n0,1,2.5\n", "ThroughputMonitor"),
     "tokens without their number": ((LOGS / "torchtitan.log").read_text(), "--tokens-per-sample"),
