@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ingest.acceptance.verdict import verdict as verdict
     from ingest.corpus.measure import measure as measure
     from ingest.loader.feed import feed as feed
+    from ingest.observation.observe import observe as observe
     from ingest.reports.plan_report import report as report
     from ingest.rfp.response import response as response
     from ingest.site.plan_diff import diff as diff
@@ -54,6 +55,7 @@ _PLACES = {
     "memory": "ingest.sizing.memory",
     "model": "ingest.sizing.model",
     "offload": "ingest.sizing.offload",
+    "observe": "ingest.observation.observe",
     "plan": "ingest.site.planner",
     "report": "ingest.reports.plan_report",
     "response": "ingest.rfp.response",

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import explain_option, options_of, output_options, show_answer
+from ingest.cli.answers import show_answer
+from ingest.cli.options import explain_option, options_of, output_options
 from ingest.errors import RequirementNotMet
 from ingest.sizing.checkpoint import checkpoint
 from ingest.sizing.goodput import goodput

@@ -70,7 +70,8 @@ METAVARS = {
     "POWER": "power host_power storage_power",
     "PRICE": "price_gpu_hour electricity_price",
     "PER kWh": "carbon wue",
-    "TIME": "mtti interval drain_time restart_time reschedule_time repair_time near_restore_time duration runtime latency",
+    "TIME": "mtti interval drain_time restart_time reschedule_time repair_time near_restore_time duration runtime latency "
+    "window",
     "SHARE=TIME,…": "mixture",
     "F": "efficiency utilization cache_hit waste stall slow_down drain_fraction near_recovery allowed_deviation tolerance "
     "confidence",

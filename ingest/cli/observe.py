@@ -1,0 +1,56 @@
+"""`ingest observe`."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import click
+
+from ingest.cli.options import hand_over, options_of, output_options, warn
+from ingest.observation.observe import observe
+from ingest.reports.pages.observation import observation_page
+
+COMMAND = "--command"
+
+
+class ObserveCommand(click.Command):
+    """A command whose option `--command` takes all words after it: they belong to the job."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        place = next((at for at, word in enumerate(args) if word == COMMAND or word.startswith(f"{COMMAND}=")), None)
+        if place is not None:
+            words = [args[place].partition("=")[2]] if "=" in args[place] else args[place + 1 :]
+            rest = args[place + 1 :] if "=" in args[place] else []
+            if not any(words):
+                raise click.UsageError(f"{COMMAND} needs the program to start, and its arguments, as the last words", ctx)
+            try:
+                ctx.meta["job"] = tuple(shlex.split(words[0]) if len(words) == 1 else words)
+            except ValueError:
+                raise click.UsageError(f"{COMMAND}: found '{words[0]}', expected closed quotation marks", ctx) from None
+            args = [*args[:place], *rest]
+        return super().parse_args(ctx, args)
+
+
+@click.command("observe", cls=ObserveCommand)
+@click.argument("sources", nargs=-1, metavar="[SOURCE…]")
+@options_of(observe, "command")
+@click.option(COMMAND, "job", metavar="CMD…", help="Start a job and watch it; all words after this option belong to it.")
+@output_options
+@click.pass_context
+def command(ctx: click.Context, /, form: str | None, output: str | None, sources: tuple[str, ...], **options: Any) -> None:
+    """Read rate, request sizes, samples per second and stalls of your own job, each with window and coverage.
+
+    SOURCE is a log of the job: Megatron, NeMo, MLPerf, torchtitan, trainer_state.json, Lightning's metrics.csv. A running job
+    needs no root: --pid or --command watch its processes, with their counters of reads. Output of a started job goes to
+    standard error. What would mislead is refused, with what to do instead.
+
+    \b
+    ingest observe --pid 4711 --path /data --window 60s
+    ingest observe train.log --gpus 64 --synthetic '1000 sample/s'
+    ingest observe --path /data -o job.json --command python train.py --epochs 1
+    """
+    options.pop("job", None)
+    answer = observe(*sources, command=ctx.meta.get("job", ()), **options)
+    hand_over(lambda: observation_page(answer), answer.to_dict, form, output)
+    warn(answer.warnings)

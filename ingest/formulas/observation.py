@@ -1,0 +1,115 @@
+"""Figures of an observed job: rates, request sizes and stalls from counters, logs and traces."""
+
+from __future__ import annotations
+
+from ingest.engine.expression import Num, maximum
+from ingest.engine.registry import formula, input_quantity
+
+input_quantity("window_seconds", "s", "Steady part of an observation, with its edges cut.", label="steady window")
+input_quantity("reads", "1", "Read requests of the job within the window.", above=False)
+input_quantity("opens", "file", "Files that the job opened for reading within the window, each time counted.", above=False)
+input_quantity("bytes_requested", "B", "Bytes that the job asked for with read calls, caches included.", above=False)
+input_quantity("explained_bytes", "B", "Bytes of an observation that belong to the data path.", above=False)
+input_quantity("observed_samples", "sample", "Samples that a job trained on within the window.")
+input_quantity("real_samples_per_second", "sample/s", "Rate of a whole job that reads its data.")
+input_quantity("synthetic_samples_per_second", "sample/s", "Rate of the whole job on synthetic data, which it does not read.")
+
+
+@formula(unit="B/s", source="definition")
+def read_bandwidth(bytes_read: Num, window_seconds: Num) -> Num:
+    """Bytes that the job read each second of the window.
+
+    >>> read_bandwidth(113_139_440, 8.11) / 1e6
+    13.950...
+    """
+    return bytes_read / window_seconds
+
+
+@formula(unit="B", source="definition", label="mean read request")
+def read_bytes_mean(bytes_requested: Num, reads: Num) -> Num:
+    """Mean size of a read request: totals over totals.
+
+    >>> read_bytes_mean(226_278_880, 960)
+    235707.16...
+    """
+    return bytes_requested / reads
+
+
+@formula(unit="sample/s", source="definition", label="observed samples per second")
+def observed_samples_per_second(observed_samples: Num, window_seconds: Num) -> Num:
+    """Samples per second of the whole observed job.
+
+    >>> observed_samples_per_second(102_400, 100)
+    1024.0
+    """
+    return observed_samples / window_seconds
+
+
+@formula(unit="sample/s/GPU", source="definition", label="observed samples per second per GPU")
+def observed_samples_per_second_per_gpu(real_samples_per_second: Num, observed_gpus: Num) -> Num:
+    """Samples per second of one GPU of the observed job, stalls included.
+
+    >>> observed_samples_per_second_per_gpu(1024, 8)
+    128.0
+    """
+    return real_samples_per_second / observed_gpus
+
+
+@formula(unit="1", source="definition", label="stall share", high=1, above=False)
+def stall_fraction(real_samples_per_second: Num, synthetic_samples_per_second: Num) -> Num:
+    """Share of the time in which GPUs wait for data: the rate on real data falls short of the rate on synthetic data.
+
+    >>> stall_fraction(900, 1000), stall_fraction(1000, 1000)
+    (0.1, 0)
+    """
+    return maximum(0, (synthetic_samples_per_second - real_samples_per_second) / synthetic_samples_per_second)
+
+
+@formula(unit="sample/s/GPU", source="definition", label="demand in samples per second per GPU")
+def demanded_samples_per_second_per_gpu(observed_samples_per_second_per_gpu: Num, stall_fraction: Num) -> Num:
+    """Samples per second that one GPU would train on if it never waited.
+
+    >>> round(demanded_samples_per_second_per_gpu(900, 0.1), 9)
+    1000.0
+    """
+    return observed_samples_per_second_per_gpu / (1 - stall_fraction)
+
+
+@formula(unit="B/s", source="definition", label="demanded read bandwidth")
+def demanded_read_bandwidth(read_bandwidth: Num, stall_fraction: Num) -> Num:
+    """Read bandwidth that the observed job would take if it never waited.
+
+    >>> demanded_read_bandwidth(900e6, 0.1)
+    1000000000.0
+    """
+    return read_bandwidth / (1 - stall_fraction)
+
+
+@formula(unit="B/sample", source="definition", label="observed bytes per sample")
+def observed_bytes_per_sample(read_bandwidth: Num, real_samples_per_second: Num) -> Num:
+    """Bytes that an observed job reads from storage for one sample.
+
+    >>> observed_bytes_per_sample(13.95e6, 53.2)
+    262218.04...
+    """
+    return read_bandwidth / real_samples_per_second
+
+
+@formula(unit="1", source="definition", high=1, above=False)
+def coverage(explained_bytes: Num, bytes_read: Num) -> Num:
+    """Share of the bytes seen that belong to the data path.
+
+    >>> coverage(960, 1000)
+    0.96
+    """
+    return explained_bytes / bytes_read
+
+
+@formula(unit="1", source="definition", label="share of reads that memory served", high=1, above=False)
+def observed_cache_fraction(bytes_requested: Num, bytes_read: Num) -> Num:
+    """Share of the requested bytes that a cache in memory served; 0 where read-ahead moved more than was asked for.
+
+    >>> observed_cache_fraction(1000, 250), observed_cache_fraction(1000, 1010)
+    (0.75, 0)
+    """
+    return maximum(0, (bytes_requested - bytes_read) / bytes_requested)

@@ -1,0 +1,141 @@
+"""Mounts of a path, and the counters that network file systems keep for each of them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from ingest.errors import IngestError
+
+#: File systems whose reads a block device of this machine serves: `/proc/PID/io` counts them.
+BLOCK_BACKED = ("ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "zfs", "bcachefs", "overlay", "jfs", "vfat", "exfat", "iso9660")
+IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs", "hugetlbfs")
+#: counters of a line of `llite.*.stats`: name, samples, unit, and for sizes least, most and sum
+_LLITE = re.compile(r"^(\w+)\s+(\d+)\s+samples\s+\[(\w+)\](?:\s+(\d+)\s+(\d+)\s+(\d+))?", re.MULTILINE)
+
+
+class Mount(NamedTuple):
+    """A mounted file system: where it is mounted, its type and its source."""
+
+    point: str
+    kind: str
+    source: str
+
+
+class MountCounters(NamedTuple):
+    """Running totals of a mount.
+
+    Attributes:
+        bytes_read: bytes that the server sent.
+        bytes_requested: bytes that programs asked for with read calls; None where the mount does not count them.
+        reads: read requests to the server.
+        opens: files opened; None where the mount does not count them.
+    """
+
+    bytes_read: int
+    bytes_requested: int | None
+    reads: int
+    opens: int | None
+
+
+def mounts(proc: Path) -> list[Mount]:
+    """The mounts that this machine reports, from `/proc/self/mountinfo`."""
+    found = []
+    for line in (proc / "self" / "mountinfo").read_text(encoding="utf-8", errors="surrogateescape").splitlines():
+        before, _, after = line.partition(" - ")
+        fields, kinds = before.split(), after.split()
+        if len(fields) >= 5 and len(kinds) >= 2:
+            found.append(Mount(_unescaped(fields[4]), kinds[0], _unescaped(kinds[1])))
+    return found
+
+
+def _unescaped(text: str) -> str:
+    """A field of `mountinfo`, where blanks are octal numbers.
+
+    >>> _unescaped("/mnt/my" + chr(92) + "040data")
+    '/mnt/my data'
+    """
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)
+
+
+def mount_of(path: str, known: list[Mount]) -> Mount | None:
+    """The mount that holds a path: the longest mount point above it, the last one mounted where there are several.
+
+    >>> mount_of("/data/a", [Mount("/", "ext4", "/dev/vda"), Mount("/data", "nfs4", "server:/x")]).kind
+    'nfs4'
+    >>> mount_of("/database", [Mount("/", "ext4", "/dev/vda"), Mount("/data", "nfs4", "server:/x")]).kind
+    'ext4'
+    """
+    above = [one for one in known if one.point == "/" or path == one.point or path.startswith(one.point.rstrip("/") + "/")]
+    return max(reversed(above), key=lambda one: len(one.point), default=None)
+
+
+def refuse_unseen(mount: Mount, path: str) -> None:
+    """Refuse a path whose reads the counters of processes do not show.
+
+    Raises:
+        IngestError: the file system is in memory, in user space, or on a network without counters that this reads.
+    """
+    where = f"--path: {path} is on {mount.kind} ({mount.point})"
+    if mount.kind in IN_MEMORY:
+        raise IngestError(f"{where}: these files are in memory, expected a path on storage")
+    if mount.kind.startswith("fuse"):
+        raise IngestError(
+            f"{where}: /proc/PID/io does not count what a user-space file system moves, expected a Darshan log of the job"
+        )
+    raise IngestError(
+        f"{where}: /proc/PID/io does not count its reads, expected a block device, NFS, Lustre, or a Darshan log of the job"
+    )
+
+
+def nfs_counters(text: str, point: str) -> MountCounters | None:
+    """Counters of an NFS mount, from the text of `/proc/self/mountstats`; None where it does not list the mount.
+
+    `bytes:` has eight numbers: read and written by normal calls, by direct calls, from and to the server, and in pages.
+    `READ:` begins with operations, transmissions and timeouts.
+    """
+    for block in re.split(r"^(?=device )", text, flags=re.MULTILINE):
+        head = re.match(r"device .+ mounted on (.+) with fstype nfs", block)
+        if head is None or _unescaped(head[1]) != point:
+            continue
+        sizes = re.search(r"^\s*bytes:\s+(.+)$", block, re.MULTILINE)
+        calls = re.search(r"^\s*READ:\s+(\d+)", block, re.MULTILINE)
+        opened = [int(one) for one in re.findall(r"^\s*OPEN(?:_NOATTR)?:\s+(\d+)", block, re.MULTILINE)]
+        numbers = [int(one) for one in sizes[1].split()] if sizes else []
+        if len(numbers) < 8 or calls is None:
+            return None
+        return MountCounters(numbers[4], numbers[0] + numbers[2], int(calls[1]), sum(opened) if opened else None)
+    return None
+
+
+def lustre_counters(text: str) -> MountCounters | None:
+    """Counters of a Lustre client, from the text of `llite.*.stats`; None where it counts no reads.
+
+    >>> lustre_counters("read_bytes 500 samples [bytes] 4096 1048576 209715200")
+    MountCounters(bytes_read=209715200, bytes_requested=None, reads=500, opens=None)
+    """
+    found = {name: (int(count), int(total) if total else 0) for name, count, _, _, _, total in _LLITE.findall(text)}
+    if "read_bytes" not in found:
+        return None
+    count, total = found["read_bytes"]
+    return MountCounters(total, None, count, found["open"][0] if "open" in found else None)
+
+
+def mount_counters(mount: Mount, proc: Path) -> MountCounters | None:
+    """The counters of a network mount; None for a file system without counters of its own that this user may read.
+
+    Args:
+        mount: the mount.
+        proc: the folder of the kernel's process files, `/proc`.
+    """
+    try:
+        if mount.kind.startswith("nfs"):
+            return nfs_counters((proc / "self" / "mountstats").read_text(encoding="utf-8", errors="replace"), mount.point)
+        if mount.kind == "lustre":
+            name = mount.source.rpartition("/")[2]
+            for place in sorted((proc / "fs" / "lustre" / "llite").glob(f"{name}-*/stats")):
+                return lustre_counters(place.read_text(encoding="utf-8", errors="replace"))
+    except OSError:
+        return None
+    return None

@@ -1,0 +1,204 @@
+"""`ingest observe`: what one job does to its storage, from its own run: live, from its logs, from its traces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ingest.engine.registry import check_value, solve
+from ingest.errors import IngestError, UsageError
+from ingest.files import read_text
+from ingest.observation.live import data_path, observe_command, observe_process
+from ingest.observation.observation import Figure, Observation, Reading
+from ingest.observation.training_logs import read_training_log
+from ingest.observation.training_rate import training_reading
+from ingest.units import parse, parse_whole
+
+#: The longest window, and the usual one: a minute shows dozens of batches.
+LONGEST_WINDOW = 7 * 86_400
+USUAL_WINDOW = "60 s"
+#: Real data cannot be faster than synthetic data by more than what two runs differ.
+FASTER_BY = 1.05
+EXPECTED = "a training log (Megatron, NeMo, MLPerf, torchtitan, trainer_state.json, Lightning's metrics.csv)"
+MOST_BYTES = 2**30
+
+
+def observe(
+    *sources: str | Path,
+    pid: int | str | None = None,
+    command: Sequence[str] = (),
+    window: str | float | None = None,
+    path: str | Path | None = None,
+    gpus: int | str | None = None,
+    samples_per_step: float | str | None = None,
+    tokens_per_sample: float | str | None = None,
+    real: str | float | None = None,
+    synthetic: str | float | Path | None = None,
+) -> Observation:
+    """Observe one job: read rate, requests, samples per second and stalls, each with its window and its coverage.
+
+    Args:
+        sources: logs and traces of one job.
+        pid: process of a running job; its whole tree is watched.
+        command: program and arguments of a job to start; a window ends it.
+        window: how long to watch; 60 s, or to the end of a job that is started.
+        path: folder or file that counts as data; imports, checkpoints and evaluations lie elsewhere.
+        gpus: GPUs of the job, where its log does not state them.
+        samples_per_step: samples of one step of the whole job, where its log does not state them.
+        tokens_per_sample: tokens of one sample (sequence length), for logs that count tokens.
+        real: rate of the whole job on its data, such as `900 sample/s`, where no log has it.
+        synthetic: rate of the whole job on synthetic data, or a log of that run; gives the stall.
+
+    Raises:
+        UsageError: nothing to observe, or two jobs at a time.
+        IngestError: a source that would mislead, with what to do instead.
+    """
+    if pid is not None and command:
+        raise UsageError("--pid and --command are two jobs, expected one of them")
+    if window is not None and pid is None and not command:
+        raise UsageError("--window: there is no running job, expected --pid or --command beside it")
+    if not sources and pid is None and not command and real is None:
+        raise UsageError("nothing to observe, expected a log, --pid N, --command CMD…, or --real and --synthetic")
+    count = None if gpus is None else parse_whole(gpus, "--gpus", 1)
+    step = _number(samples_per_step, "sample", "--samples-per-step")
+    tokens = _number(tokens_per_sample, "token/sample", "--tokens-per-sample")
+    readings = [_log(one, count, step, tokens) for one in sources]
+    _refuse_two_jobs(sources, readings)
+    readings += _live(pid, command, window, path)
+    if real is not None:
+        if any("real_samples_per_second" in one.figures for one in readings):
+            raise UsageError("--real: a log has the rate of this run, expected only one of them")
+        readings.append(_given(_rate(real, "--real"), count))
+    stalled = None if synthetic is None else _synthetic(synthetic, count, step, tokens)
+    inputs = {"sources": {"value": [str(one) for one in sources], "from": "user"},
+              **({"path": {"value": str(path), "from": "user"}} if path is not None else {})}  # fmt: skip
+    return combined(readings, stalled, inputs)
+
+
+def _number(written: float | str | None, unit: str, option: str) -> float | None:
+    if written is None:
+        return None
+    found = parse(written, unit, option)
+    if found <= 0:
+        raise UsageError(f"{option}: found {written}, expected a number above 0")
+    return found
+
+
+def _rate(written: str | float, option: str) -> float:
+    found = parse(written, "sample/s", option)
+    check_value("real_samples_per_second", found, option)
+    return found
+
+
+def _given(rate: float, gpus: int | None) -> Reading:
+    """The rate that a user typed."""
+    figures = {"real_samples_per_second": Figure(rate, "sample/s", "user", basis="given")}
+    if gpus is None:
+        return Reading("user", figures, {"samples_per_second_per_gpu": "the GPUs of the job are not known; --gpus sets them"})
+    each = solve("observed_samples_per_second_per_gpu", {"real_samples_per_second": rate, "observed_gpus": gpus})
+    figures["samples_per_second_per_gpu"] = Figure(float(each), "sample/s/GPU", "user", basis="given")
+    return Reading("user", figures)
+
+
+def _log(path: str | Path, gpus: int | None, step: float | None, tokens: float | None) -> Reading:
+    log = read_training_log(read_text(path, EXPECTED, most=MOST_BYTES), str(path))
+    if log is None:
+        raise IngestError(f"{path}: no source that is known, expected {EXPECTED}")
+    return training_reading(log, str(path), gpus, step, tokens)
+
+
+def _refuse_two_jobs(sources: Sequence[str | Path], readings: Sequence[Reading]) -> None:
+    rated = [str(path) for path, one in zip(sources, readings, strict=True) if "real_samples_per_second" in one.figures]
+    if len(rated) > 1:
+        raise UsageError(
+            f"{rated[0]} and {rated[1]} are two runs, expected one; observe each by itself, join restarts in one file"
+        )
+
+
+def _live(pid: int | str | None, command: Sequence[str], window: str | float | None, path: str | Path | None) -> list[Reading]:
+    if pid is None and not command:
+        return []
+    folder = None if path is None else data_path(str(path))
+    seconds = None if window is None and command else parse(window if window is not None else USUAL_WINDOW, "s", "--window")
+    if seconds is not None and not 1 <= seconds <= LONGEST_WINDOW:
+        raise UsageError(f"--window: found {window}, expected 1 s to 7 d")
+    if command:
+        return [observe_command(command, folder, seconds)]
+    assert seconds is not None
+    return [observe_process(parse_whole(pid, "--pid", 1), folder, seconds)]
+
+
+def _synthetic(found: str | float | Path, gpus: int | None, step: float | None, tokens: float | None) -> Figure:
+    """The rate on synthetic data: typed, or of a log."""
+    if isinstance(found, (int, float)) or not Path(found).is_file():
+        return Figure(_rate(str(found), "--synthetic"), "sample/s", "user", basis="given")
+    return _log(found, gpus, step, tokens).figures["real_samples_per_second"]
+
+
+#: demand -> the observed figure, and its name in the formula
+DEMANDS = {
+    "demanded_samples_per_second_per_gpu": ("samples_per_second_per_gpu", "observed_samples_per_second_per_gpu"),
+    "demanded_read_bandwidth": ("read_bandwidth", "read_bandwidth"),
+}
+
+
+def combined(readings: Sequence[Reading], synthetic: Figure | None, inputs: Mapping[str, Any]) -> Observation:
+    """One observation of the readings of one job: what each shows, and what follows from them together.
+
+    Raises:
+        IngestError: two sources show one quantity, or the job is faster with its data than without.
+    """
+    figures: dict[str, Figure] = {}
+    unknown: dict[str, str] = {}
+    for one in readings:
+        figures = {**one.figures, **figures}
+        unknown |= one.unknown
+    warnings = [line for one in readings for line in one.warnings]
+    rate, bandwidth = figures.get("real_samples_per_second"), figures.get("read_bandwidth")
+    if bandwidth is not None and rate is not None:
+        given = {"read_bandwidth": bandwidth.value, "real_samples_per_second": rate.value}
+        note = f"read bandwidth of the {bandwidth.source} over the rate of the {rate.source}"
+        each = float(solve("observed_bytes_per_sample", given))
+        figures["bytes_read_per_sample"] = bandwidth._replace(value=each, unit="B/sample", note=note)
+    else:
+        missing = (
+            "bytes read: a Darshan log, a trace, --pid or --command"
+            if bandwidth is None
+            else "samples: a training log or --real"
+        )
+        unknown["bytes_read_per_sample"] = f"no source has {missing}"
+    figures |= _stall(figures, synthetic, unknown, warnings)
+    facts = {name: value for one in readings for name, value in one.facts.items()}
+    unknown = {name: why for name, why in unknown.items() if name not in figures}
+    sizes = next((one.sizes for one in readings if one.sizes), ())
+    kinds = ", ".join(dict.fromkeys(one.source for one in readings))
+    return Observation(f"Observed job: {kinds}", inputs, figures, unknown, tuple(warnings), sizes, facts)
+
+
+def _stall(
+    figures: dict[str, Figure], synthetic: Figure | None, unknown: dict[str, str], warnings: list[str]
+) -> dict[str, Figure]:
+    """The stall from two rates, and the demand that follows; without a second rate the observed figures bound it from below."""
+    rate = figures.get("real_samples_per_second")
+    known = {demand: figures[seen] for demand, (seen, _) in DEMANDS.items() if seen in figures}
+    if rate is None or synthetic is None:
+        why = (
+            "no rate on synthetic data tells it; --synthetic does"
+            if rate
+            else "no source has a rate on real and on synthetic data"
+        )
+        unknown["stall_fraction"] = why
+        warnings.append("without a rate on synthetic data every rate is a lower bound: the job may have waited for data")
+        return {demand: one._replace(lower_bound=True, note="the stall is unknown") for demand, one in known.items()}
+    if rate.value > FASTER_BY * synthetic.value:
+        raise IngestError(
+            f"--synthetic: found {synthetic.value:g} sample/s, below the {rate.value:g} sample/s on real data, expected more"
+        )
+    given = {"real_samples_per_second": rate.value, "synthetic_samples_per_second": synthetic.value}
+    stall = float(solve("stall_fraction", given))
+    found = {"stall_fraction": Figure(stall, "1", rate.source, rate.window, basis=synthetic.basis, note="from two rates")}
+    for demand, one in known.items():
+        value = float(solve(demand, {DEMANDS[demand][1]: one.value, "stall_fraction": stall}))
+        found[demand] = one._replace(value=value, low=None, high=None, note="observed rate ÷ (1 − stall)")
+    return found

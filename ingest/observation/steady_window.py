@@ -1,0 +1,121 @@
+"""The steady part of a series of counts: its start, its end and its rate, without warm-up and without the tail."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import log
+from statistics import median
+from typing import NamedTuple
+
+from ingest.observation.observation import Window
+
+#: Longer series are summed in pairs until they are shorter: the search takes the square of their length.
+MOST_BINS = 400
+#: A shift of the rate is one where it lowers the squared error by more than so many variances per logarithm of the length.
+PENALTY = 6.0
+#: Neighbouring parts whose rates differ by less than this share are one part: bursts of batches, not phases of the job.
+ALIKE = 0.1
+#: A part that lasts a shorter share of the observation is a phase in passing, not the job's steady state.
+LEAST_SHARE = 0.25
+#: Fewer intervals tell no steady rate from a moving one.
+LEAST_BINS = 5
+
+
+class Steady(NamedTuple):
+    """The steady part of a series: the first and the last of its times, as positions, and what was cut."""
+
+    first: int
+    last: int
+    window: Window
+
+
+def steady_part(times: Sequence[float], totals: Sequence[float]) -> Steady | None:
+    """Find the longest stretch over which a running total grows at one rate.
+
+    Args:
+        times: seconds, ascending.
+        totals: the running total at each time.
+
+    Returns:
+        None where no stretch of at least a quarter of the time, and of five intervals, is steady, or its halves differ.
+
+    >>> times = [float(second) for second in range(31)]
+    >>> totals = [0.0] * 6 + [100.0 * second for second in range(1, 21)] + [2000.0] * 5
+    >>> found = steady_part(times, totals)
+    >>> found.first, found.last, found.window.cut_before, found.window.cut_after
+    (5, 25, 5.0, 5.0)
+    """
+    step = 1
+    while (len(times) - 1) / step > MOST_BINS:
+        step *= 2
+    places = list(range(0, len(times), step))
+    if len(places) - 1 < LEAST_BINS:
+        return None
+    spans = [times[after] - times[before] for before, after in pairwise(places)]
+    amounts = [totals[after] - totals[before] for before, after in pairwise(places)]
+    parts = _merged(_segments(amounts, spans), amounts, spans)
+    steady = max((one for one in parts if sum(amounts[one[0] : one[1]]) > 0), key=lambda one: sum(spans[one[0] : one[1]]),
+                 default=None)  # fmt: skip
+    if steady is None:
+        return None
+    first, last = places[steady[0]], places[steady[1]]
+    if not _is_level(times[first : last + 1], totals[first : last + 1]):
+        return None
+    seconds, whole = times[last] - times[first], times[-1] - times[0]
+    if seconds < LEAST_SHARE * whole or steady[1] - steady[0] < LEAST_BINS:
+        return None
+    before, after = times[first] - times[0], times[-1] - times[last]
+    note = "the rate shifts there" if before or after else "the whole observation is steady"
+    return Steady(first, last, Window(seconds, before, after, note))
+
+
+def _is_level(times: Sequence[float], totals: Sequence[float]) -> bool:
+    """Whether both halves of a stretch have nearly one rate: a rate that drifts has no level."""
+    middle = times[0] + (times[-1] - times[0]) / 2
+    place = min(range(1, len(times) - 1), key=lambda at: abs(times[at] - middle))
+    before = (totals[place] - totals[0]) / (times[place] - times[0])
+    after = (totals[-1] - totals[place]) / (times[-1] - times[place])
+    return abs(after - before) <= ALIKE * max(before, after)
+
+
+def _segments(amounts: Sequence[float], spans: Sequence[float]) -> list[tuple[int, int]]:
+    """Parts of constant rate by optimal partitioning: least squared error of the rate plus a penalty for each part."""
+    rates = [amount / span for amount, span in zip(amounts, spans, strict=True)]
+    steps = [abs(after - before) for before, after in pairwise(rates)]
+    # The deviation of single intervals from their neighbours; a shift adds few large differences, which the median ignores.
+    deviation = max(median(steps) / 0.954, 0.02 * max(rates), 1e-12)
+    price = PENALTY * deviation**2 * log(len(rates))
+    sums, squares = [0.0], [0.0]
+    for rate in rates:
+        sums.append(sums[-1] + rate)
+        squares.append(squares[-1] + rate * rate)
+    best, came_from = [0.0], [0]
+    for end in range(1, len(rates) + 1):
+        costs = (
+            best[start] + squares[end] - squares[start] - (sums[end] - sums[start]) ** 2 / (end - start) + price
+            for start in range(end)
+        )
+        start, cost = min(enumerate(costs), key=lambda one: one[1])
+        best.append(cost)
+        came_from.append(start)
+    parts, end = [], len(rates)
+    while end > 0:
+        parts.append((came_from[end], end))
+        end = came_from[end]
+    return parts[::-1]
+
+
+def _merged(parts: Sequence[tuple[int, int]], amounts: Sequence[float], spans: Sequence[float]) -> list[tuple[int, int]]:
+    """Neighbouring parts of nearly one rate as one."""
+
+    def rate(part: tuple[int, int]) -> float:
+        return sum(amounts[part[0] : part[1]]) / sum(spans[part[0] : part[1]])
+
+    found = [parts[0]]
+    for part in parts[1:]:
+        if abs(rate(part) - rate(found[-1])) <= ALIKE * max(rate(part), rate(found[-1])):
+            found[-1] = (found[-1][0], part[1])
+        else:
+            found.append(part)
+    return found

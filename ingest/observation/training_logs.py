@@ -1,0 +1,306 @@
+"""Logs of training runs: steps with their samples and times, checkpoints and restarts, by the program that wrote them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from ingest.errors import IngestError, brief
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_NUMBER = r"([0-9][0-9,]*\.?[0-9]*(?:[eE][-+]?[0-9]+)?)"
+
+
+class LogStep(NamedTuple):
+    """One line of a log that states a step, or several steps together.
+
+    Attributes:
+        line: its line in the file.
+        number: of the last step, as printed.
+        seconds: time of what the line covers; None where only the clock tells.
+        samples: samples of the whole job that the line covers; None where only the batch of one GPU is known.
+        per_gpu: samples or tokens per second of one GPU, where the log prints a rate.
+        clock: seconds of the wall clock, or of the run; None where the line has no time.
+    """
+
+    line: int
+    number: int
+    seconds: float | None = None
+    samples: float | None = None
+    per_gpu: float | None = None
+    clock: float | None = None
+
+
+class Checkpoint(NamedTuple):
+    """One checkpoint that a log reports, and the seconds for which it held the job; None where the log does not tell."""
+
+    line: int
+    seconds: float | None
+
+
+class TrainingLog(NamedTuple):
+    """What a log of a training run states.
+
+    Attributes:
+        program: the program or the format that wrote it.
+        steps: in the order of the file.
+        checkpoints: saved checkpoints.
+        gpus: of the job, where the log states them.
+        batch: samples of one step of the whole job.
+        rate: samples per second of the whole run, where the log has no single steps.
+        unit: of `per_gpu` and `rate`: `sample` or `token`.
+        remark: how the rate was counted.
+    """
+
+    program: str
+    steps: tuple[LogStep, ...]
+    checkpoints: tuple[Checkpoint, ...] = ()
+    gpus: int | None = None
+    batch: float | None = None
+    rate: float | None = None
+    unit: str = "sample"
+    remark: str = ""
+
+
+def read_training_log(text: str, path: str) -> TrainingLog | None:
+    """The training run in a log; None where no known program wrote the file.
+
+    Args:
+        text: the content of the file.
+        path: its name, for messages.
+
+    Raises:
+        IngestError: a known form without usable steps, with a clock that runs backwards, negative numbers or two runs.
+    """
+    for form in FORMS:
+        found = form(text, path)
+        if found is not None:
+            _check(found, path)
+            return found
+    return None
+
+
+def _check(log: TrainingLog, path: str) -> None:
+    if not log.steps and log.rate is None:
+        raise IngestError(f"{path}: the {log.program} log has no step with a time, expected at least two")
+    for one in log.steps:
+        for what, value in (("seconds", one.seconds), ("samples", one.samples), ("rate", one.per_gpu)):
+            if value is not None and value <= 0:
+                raise IngestError(f"{path}:{one.line}: found {what} {value:g} in a step, expected a number above 0")
+    timed = [one for one in log.steps if one.clock is not None]
+    for before, after in pairwise(timed):
+        if (after.clock or 0) < (before.clock or 0):
+            raise IngestError(
+                f"{path}:{after.line}: the clock runs backwards by {(before.clock or 0) - (after.clock or 0):g} s, expected one"
+                " run in the order of its lines; sort joined logs by time"
+            )
+
+
+def _figure(found: str) -> float:
+    return float(found.replace(",", ""))
+
+
+def _clock(line: str) -> float | None:
+    """Seconds of the first time stamp of a line.
+
+    >>> _clock(" [2024-03-05 12:13:15] iteration 1") - _clock("2024-03-05 12:13:14,500 - root")
+    0.5
+    """
+    found = re.search(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[.,](\d{1,6}))?", line)
+    if found is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(f"{found[1]}T{found[2]}+00:00")
+    except ValueError:
+        return None
+    return moment.timestamp() + float(f"0.{found[3] or 0}")
+
+
+_MEGATRON = re.compile(r"\biteration\s+(\d+)\s*/\s*\d+\s*\|(.*)")
+_ELAPSED = re.compile(r"elapsed time per iteration \((ms|s)\):\s*(-?[\d.,eE+-]+)")
+_NEMO = re.compile(r"\btrain_step_timing in s[:=]\s*(-?[\d.,eE+-]+)")
+
+
+def megatron(text: str, path: str) -> TrainingLog | None:
+    """A log of Megatron-LM, Megatron-DeepSpeed or NeMo: time per iteration and consumed samples."""
+    del path
+    if not (_ELAPSED.search(text) or _NEMO.search(text)):
+        return None
+    steps: list[LogStep] = []
+    checkpoints: list[Checkpoint] = []
+    gpus = batch = None
+    consumed: tuple[int, float] | None = None
+    for place, line in enumerate(text.splitlines(), 1):
+        if gpus is None and (world := re.search(r"world size:\s*(\d+)", line)):
+            gpus = int(world[1])
+        if saved := re.search(r"save-checkpoint[ .]*:\s*\(([\d.]+),\s*([\d.]+)\)", line):
+            checkpoints[-1:] = [Checkpoint(place, float(saved[2]) / 1000)]
+        elif re.search(r"successfully saved checkpoint", line):
+            checkpoints.append(Checkpoint(place, None))
+        seconds = _seconds_of(line)
+        number = _MEGATRON.search(line) or re.search(r"\b(?:global_step|iteration)[:= ]+(\d+)", line)
+        if seconds is None or number is None:
+            continue
+        told = re.search(r"consumed[ _]samples[:=]\s*([\d.]+)", line)
+        size = re.search(r"global[ _]batch[ _]size:\s*(\d+)", line)
+        batch = float(size[1]) if size else batch
+        each, step = (float(size[1]) if size else None), int(number[1])
+        if told:
+            total = float(told[1])
+            if each is None and consumed is not None and total > consumed[1] and step > consumed[0]:
+                each = (total - consumed[1]) / (step - consumed[0])
+            consumed = (step, total)
+        steps.append(LogStep(place, step, seconds, each, clock=_clock(line)))
+    return TrainingLog("Megatron", tuple(steps), tuple(checkpoints), gpus, batch, remark="time per iteration, as printed")
+
+
+def _seconds_of(line: str) -> float | None:
+    if elapsed := _ELAPSED.search(line):
+        return _figure(elapsed[2]) / (1000 if elapsed[1] == "ms" else 1)
+    timing = _NEMO.search(line)
+    return _figure(timing[1]) if timing else None
+
+
+def mllog(text: str, path: str) -> TrainingLog | None:
+    """A log of MLPerf Training, lines of `:::MLLOG`: samples between events with their times, evaluations left out."""
+    if ":::MLLOG" not in text:
+        return None
+    events = list(_events(text, path))
+    starts = [line for line, one in events if one.get("key") == "run_start"]
+    if len(starts) > 1:
+        raise IngestError(f"{path}:{starts[1]}: a second run_start, expected the log of one run; observe each run by itself")
+    values = {str(one.get("key")): one.get("value") for _, one in events}
+    batch, samples = (_positive(values.get(name)) for name in ("global_batch_size", "train_samples"))
+    steps: list[LogStep] = []
+    began: tuple[float, float] | None = None
+    for line, one in events:
+        key, clock = str(one.get("key")), _milliseconds(one, path, line) / 1000
+        metadata = one.get("metadata")
+        told: Mapping[str, Any] = metadata if isinstance(metadata, dict) else {}
+        count = _samples_told(told, samples)
+        if key in ("epoch_start", "block_start"):
+            began = (clock, count or 0)
+        elif key in ("epoch_stop", "block_stop") and began is not None:
+            done = (
+                (count - began[1]) if count and count > began[1] else (_positive(told.get("epoch_count")) or 1) * (samples or 0)
+            )
+            if done and clock > began[0]:
+                steps.append(LogStep(line, len(steps) + 1, clock - began[0], done, clock=clock))
+            elif clock < began[0]:
+                raise IngestError(f"{path}:{line}: {key} is before its start, expected times that ascend")
+            began = None
+    return TrainingLog("MLPerf", tuple(steps), (), None, batch, remark="samples between start and stop of blocks or epochs")
+
+
+def _events(text: str, path: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    for place, line in enumerate(text.splitlines(), 1):
+        _, mark, rest = line.partition(":::MLLOG")
+        if not mark:
+            continue
+        try:
+            found = json.loads(rest)
+        except ValueError:
+            raise IngestError(
+                f"{path}:{place}: found no whole JSON after :::MLLOG, expected an event; the log is cut off"
+            ) from None
+        if isinstance(found, dict):
+            yield place, found
+
+
+def _milliseconds(event: Mapping[str, Any], path: str, line: int) -> float:
+    found = event.get("time_ms")
+    if isinstance(found, bool) or not isinstance(found, (int, float)):
+        raise IngestError(f"{path}:{line}: found time_ms {brief(found)}, expected milliseconds")
+    return float(found)
+
+
+def _samples_told(told: Mapping[str, Any], train_samples: float | None) -> float | None:
+    """Samples since the start of the run that the metadata of an event state."""
+    if (count := _positive(told.get("samples_count"))) is not None:
+        return count
+    epoch = _positive(told.get("epoch_num"))
+    # Epochs of language models are sample counts in some submissions: larger numbers than any epoch has.
+    return epoch if epoch is not None and train_samples and epoch > 10_000 else None
+
+
+def _positive(found: object) -> float | None:
+    return float(found) if isinstance(found, (int, float)) and not isinstance(found, bool) and 0 < found < 1e18 else None
+
+
+_TITAN = re.compile(rf"\bstep:\s*(\d+)\b.*?\b(?:tps|wps):\s*{_NUMBER}")
+
+
+def torchtitan(text: str, path: str) -> TrainingLog | None:
+    """A log of torchtitan: tokens per second of each GPU, and checkpoints."""
+    del path
+    lines = [_COLOUR.sub("", line) for line in text.splitlines()]
+    steps = [
+        LogStep(place, int(found[1]), per_gpu=_figure(found[2]), clock=_clock(line))
+        for place, line in enumerate(lines, 1)
+        if (found := _TITAN.search(line))
+    ]
+    if not steps:
+        return None
+    saved = [
+        Checkpoint(place, _figure(found[1]))
+        for place, line in enumerate(lines, 1)
+        if (found := re.search(rf"[Ff]inished saving the checkpoint.*?in {_NUMBER} seconds", line))
+    ]
+    return TrainingLog(
+        "torchtitan", tuple(steps), tuple(saved), unit="token", remark="tokens per second of each GPU, as printed"
+    )
+
+
+def trainer_state(text: str, path: str) -> TrainingLog | None:
+    """The `trainer_state.json` of Hugging Face: the rate of the whole run, evaluations and checkpoints included."""
+    if '"log_history"' not in text:
+        return None
+    try:
+        state = json.loads(text)
+        history = [one for one in state["log_history"] if isinstance(one, dict)]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise IngestError(f"{path}: found no whole trainer_state.json, expected an object with a list log_history") from None
+    rates = [rate for one in history if (rate := _positive(one.get("train_samples_per_second"))) is not None]
+    if not rates:
+        raise IngestError(f"{path}: log_history has no train_samples_per_second, expected the file of a finished run")
+    return TrainingLog(
+        "Hugging Face Trainer", (), rate=rates[-1], remark="mean of the whole run, evaluations and checkpoints included"
+    )
+
+
+def lightning(text: str, path: str) -> TrainingLog | None:
+    """The `metrics.csv` of Lightning with the columns of its ThroughputMonitor."""
+    head = text.partition("\n")[0]
+    if "," not in head or "step" not in head.split(","):
+        return None
+    rows = list(csv.DictReader(io.StringIO(text)))
+    names = rows[0].keys() if rows else []
+    device, whole = (
+        next((name for name in names if re.fullmatch(rf"(?:train[|/])?{kind}samples_per_sec", name or "")), None)
+        for kind in (r"device[|/]", "")
+    )
+    clock = next((name for name in names if re.fullmatch(r"(?:train[|/])?time", name or "")), None)
+    if device is None and whole is None:
+        raise IngestError(f"{path}: no column samples_per_sec, expected the metrics of Lightning's ThroughputMonitor")
+    steps = []
+    for place, row in enumerate(rows, 2):
+        try:
+            rate = float(row[device or whole or ""] or "nan")
+            when = float(row[clock]) if clock and row[clock] else None
+            number = int(float(row["step"] or 0))
+        except (TypeError, ValueError):
+            raise IngestError(f"{path}:{place}: found no number in a column of numbers, expected a whole row") from None
+        if rate == rate:
+            steps.append(LogStep(place, number, per_gpu=rate if device else None, samples=None if device else rate,
+                                 seconds=None if device else 1.0, clock=when))  # fmt: skip
+    return TrainingLog("Lightning", tuple(steps), remark="samples per second, as ThroughputMonitor prints them")
+
+
+#: the readers, the most particular first
+FORMS: tuple[Callable[[str, str], TrainingLog | None], ...] = (mllog, megatron, torchtitan, trainer_state, lightning)

@@ -1,0 +1,153 @@
+"""The rate of a training run from its log: steady steps, their spread, checkpoint pauses, restarts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+from statistics import fmean, median, quantiles
+
+from ingest.engine.registry import solve
+from ingest.errors import IngestError
+from ingest.observation.observation import Figure, Reading, Window
+from ingest.observation.steady_window import LEAST_BINS, Steady, steady_part
+from ingest.observation.training_logs import LogStep, TrainingLog
+
+SOURCE = "training log"
+#: A gap between two lines of the clock that takes this many times the usual one is a pause: a checkpoint, an evaluation.
+PAUSE_BEYOND = 3.0
+
+
+def training_reading(log: TrainingLog, path: str, gpus: int | None, samples_per_step: float | None,
+                     tokens_per_sample: float | None) -> Reading:  # fmt: skip
+    """Figures of a training log.
+
+    Args:
+        log: the steps.
+        path: the file, for messages.
+        gpus: GPUs of the job; None takes those that the log states.
+        samples_per_step: samples of one step of the whole job, where the log does not state them.
+        tokens_per_sample: tokens of one sample, for logs that count tokens.
+
+    Raises:
+        IngestError: the log leaves the rate open, with what would settle it, or no part of the run is steady.
+    """
+    count = gpus or log.gpus
+    steps, restarts = _longest_attempt(log.steps)
+    warnings: list[str] = []
+    window: Window | None = None
+    if log.rate is not None:
+        whole = Figure(log.rate, "sample/s", SOURCE, None, note=log.remark)
+        warnings.append(f"{path}: the rate is the mean of the whole run: evaluations and checkpoints lower it")
+    elif steps[0].per_gpu is not None:
+        each = 1.0 if log.unit == "sample" else tokens_per_sample
+        if each is None or count is None:
+            need = "--gpus" if each is not None else "--tokens-per-sample (the sequence length)"
+            raise IngestError(f"{path}: the {log.program} log has {log.unit}s per second of one GPU, expected {need} beside it")
+        # Steps are of one size: a slow one counts by the time that it takes.
+        amounts = [float(one) for one in _covered(steps)]
+        seconds = [amount * each / (one.per_gpu or 1) / count for amount, one in zip(amounts, steps, strict=True)]
+        whole, steady = _steady(path, seconds, amounts, log.remark)
+        window = _by_the_clock(steady, steps)
+        whole = whole._replace(window=window)
+    else:
+        batches = [one.samples or samples_per_step or log.batch for one in steps]
+        if None in batches:
+            raise IngestError(
+                f"{path}: the {log.program} log does not state the batch size, expected --samples-per-step beside it"
+            )
+        covered = _covered(steps)
+        seconds = [(one.seconds or 0) * lines for one, lines in zip(steps, covered, strict=True)]
+        amounts = [(one or 0) * lines for one, lines in zip(batches, covered, strict=True)]
+        whole, steady = _steady(path, seconds, amounts, log.remark)
+        window = steady.window
+    figures = {"real_samples_per_second": whole}
+    unknown = {}
+    if count is None:
+        unknown["samples_per_second_per_gpu"] = "the log does not state the GPUs of the job; --gpus does"
+    else:
+        figures["samples_per_second_per_gpu"] = _per_gpu(whole, count)
+    if window is not None:
+        figures["window_seconds"] = Figure(window.seconds, "s", SOURCE, window)
+    figures |= _of_checkpoints(log)
+    figures |= _of_restarts(log, restarts)
+    facts = {"program": log.program, "steps": len(log.steps), "checkpoints": len(log.checkpoints), "restarts": restarts}
+    return Reading(SOURCE, figures, unknown, tuple(warnings), facts=facts | ({"gpus": count} if count else {}))
+
+
+def _longest_attempt(steps: Sequence[LogStep]) -> tuple[Sequence[LogStep], int]:
+    """The longest stretch of ascending steps, and how often the numbers fall: each fall is a restart from a checkpoint."""
+    falls = [place for place, (before, after) in enumerate(pairwise(steps), 1) if after.number < before.number]
+    edges = [0, *falls, len(steps)]
+    first, last = max(pairwise(edges), key=lambda one: one[1] - one[0])
+    return steps[first:last], len(falls)
+
+
+def _covered(steps: Sequence[LogStep]) -> list[int]:
+    """How many steps each line covers: those since the line before; the first line as many as the second."""
+    counts = [max(1, after.number - before.number) for before, after in pairwise(steps)]
+    return [*counts[:1], *counts] or [1]
+
+
+def _by_the_clock(steady: Steady, steps: Sequence[LogStep]) -> Window | None:
+    """The window of a log that prints rates: by the times of its lines; None where they have none."""
+    clocks = [one.clock for one in steps if one.clock is not None]
+    if len(clocks) < len(steps):
+        return None
+    first, last = clocks[max(steady.first - 1, 0)], clocks[steady.last - 1]
+    return steady.window._replace(seconds=last - first, cut_before=first - clocks[0], cut_after=clocks[-1] - last)
+
+
+def _steady(path: str, seconds: Sequence[float], samples: Sequence[float], remark: str) -> tuple[Figure, Steady]:
+    times, totals = [0.0, *accumulate(seconds)], [0.0, *accumulate(samples)]
+    found = steady_part(times, totals)
+    if found is None:
+        raise IngestError(
+            f"{path}: no steady part among {len(seconds)} lines of steps, expected at least {LEAST_BINS} at one rate"
+        )
+    given = {"observed_samples": totals[found.last] - totals[found.first], "window_seconds": found.window.seconds}
+    rates = [amount / time for amount, time in zip(samples, seconds, strict=True)][found.first : found.last]
+    tenths = quantiles(rates, n=10) if len(rates) > 1 else [rates[0]] * 9
+    rate = float(solve("observed_samples_per_second", given))
+    window = found.window._replace(note=f"{found.last - found.first} of {len(seconds)} lines of steps; {found.window.note}")
+    ends = min(tenths[0], rate), max(tenths[-1], rate)
+    return Figure(rate, "sample/s", SOURCE, window, low=ends[0], high=ends[1], note=remark), found._replace(window=window)
+
+
+def _per_gpu(whole: Figure, gpus: int) -> Figure:
+    def each(rate: float) -> float:
+        return float(solve("observed_samples_per_second_per_gpu", {"real_samples_per_second": rate, "observed_gpus": gpus}))
+
+    low, high = (None if end is None else each(end) for end in (whole.low, whole.high))
+    return whole._replace(value=each(whole.value), unit="sample/s/GPU", low=low, high=high)
+
+
+def _of_checkpoints(log: TrainingLog) -> dict[str, Figure]:
+    """The mean pause of a checkpoint, where the log prints it or the clock shows it."""
+    told = [one.seconds for one in log.checkpoints if one.seconds is not None]
+    if not told:
+        told = _pauses(log)
+    return (
+        {"checkpoint_stall_seconds": Figure(fmean(told), "s", SOURCE, note=f"mean; checkpoints: {len(told)}")} if told else {}
+    )
+
+
+def _pauses(log: TrainingLog) -> list[float]:
+    """The time beyond the usual between two lines that have a checkpoint between them."""
+    timed = [one for one in log.steps if one.clock is not None]
+    gaps = [((after.clock or 0) - (before.clock or 0), before.line, after.line) for before, after in pairwise(timed)]
+    if not gaps:
+        return []
+    usual = median(gap for gap, *_ in gaps)
+    saved = [one.line for one in log.checkpoints]
+    return [gap - usual for gap, first, last in gaps if gap > PAUSE_BEYOND * usual and any(first < one < last for one in saved)]
+
+
+def _of_restarts(log: TrainingLog, restarts: int) -> dict[str, Figure]:
+    clocks = [one.clock for one in log.steps if one.clock is not None]
+    if not restarts or len(clocks) < 2 or clocks[-1] <= clocks[0]:
+        return {}
+    given = {"observed_seconds": clocks[-1] - clocks[0], "observed_interrupts": restarts}
+    note = f"{restarts} restarts: the step number falls back"
+    return {
+        "job_mean_time_to_interrupt": Figure(float(solve("observed_mean_time_to_interrupt", given)), "s", SOURCE, note=note)
+    }

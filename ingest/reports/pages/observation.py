@@ -1,0 +1,61 @@
+"""The page of an observed job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ingest.reports.labels import plain
+from ingest.reports.page import FLAT_HEADER, Page, Section, page_of, range_text, unknown_section, value_text
+from ingest.units import display, exact
+
+if TYPE_CHECKING:
+    from ingest.observation.observation import Figure, Observation
+
+COLUMNS = ("", "", "from", "evidence", "window", "coverage")
+
+
+def observation_page(answer: Observation) -> Page:
+    """Figures with source, window and coverage; sizes of requests; how each was counted; what is not known."""
+    rows = tuple(_row(name, one) for name, one in answer.figures.items())
+    notes = dict.fromkeys(f"{plain(name)}: {one.note}" for name, one in answer.figures.items() if one.note)
+    sections = [
+        Section("", COLUMNS, rows),
+        Section("Read requests by size", ("from", "below", "requests"), tuple(_sizes(answer))),
+        Section("Windows", lines=tuple(_windows(answer))),
+        Section("How it was counted", lines=tuple(notes)),
+        Section("Job", lines=tuple(f"{name.replace('_', ' ')}: {_fact(value)}" for name, value in answer.facts.items())),
+        unknown_section(answer.unknown),
+    ]
+    return page_of(answer.title, sections, _flat(answer))
+
+
+def _row(name: str, one: Figure) -> tuple[str, ...]:
+    value = value_text(name, one.value, one.unit, binary=False)
+    window = display(one.window.seconds, "s") if one.window else ""
+    covered = "" if one.coverage is None else f"{one.coverage:.1%}"
+    spread = range_text(name, one.quantity)
+    return plain(name), f"≥ {value}" if one.lower_bound else value, spread, f"{one.basis}, {one.source}", window, covered
+
+
+def _sizes(answer: Observation) -> Iterator[tuple[str, str, str]]:
+    for one in answer.sizes:
+        if one.requests:
+            yield display(one.low, "B", binary=True), display(one.below, "B", binary=True), exact(one.requests)
+
+
+def _windows(answer: Observation) -> Iterator[str]:
+    seen = {(one.source, one.window) for one in answer.figures.values() if one.window}
+    for source, window in sorted(seen):
+        cut = f", cut {display(window.cut_before, 's')} before and {display(window.cut_after, 's')} after it"
+        yield f"{source}: {display(window.seconds, 's')}{cut if window.cut_before or window.cut_after else ''}: {window.note}"
+
+
+def _fact(value: Any) -> str:
+    return f"{value:,.4g}" if isinstance(value, float) else exact(value) if isinstance(value, int) else str(value)
+
+
+def _flat(answer: Observation) -> Iterator[tuple[object, ...]]:
+    yield FLAT_HEADER
+    for name, one in answer.figures.items():
+        yield "results", one.source, name, one.value, one.unit, one.low, one.high

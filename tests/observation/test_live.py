@@ -1,0 +1,134 @@
+"""A job that really runs, watched through /proc: its rate, requests and edges; what the counters cannot show is refused."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ingest
+from ingest.errors import IngestError
+from ingest.observation.live import CACHE_SHARE, LEAST_BYTES, MAPPED_BEYOND, steady_samples
+from ingest.observation.mounts import Mount, lustre_counters, mount_of, nfs_counters, refuse_unseen
+from ingest.observation.processes import Counters, ProcessTree, Sample
+
+JOB = Path(__file__).with_name("job.py")
+NFS = """device rootfs mounted on / with fstype rootfs
+device server:/export mounted on /mnt/my\\040data with fstype nfs4 statvers=1.1
+\topts:\trw,vers=4.1
+\tage:\t120
+\tbytes:\t1000 20 4096 0 209715200 40 51200 0
+\tper-op statistics
+\t        READ: 200 201 0 32000 209720000 5 600 610 0
+\t        OPEN: 3 3 0 900 1000 0 1 1 0
+\tOPEN_NOATTR: 7 7 0 900 1000 0 1 1 0
+"""
+
+
+@pytest.fixture
+def data(tmp_path):
+    """Two files of 8 MiB on a block device."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for name in "ab":
+        (folder / name).write_bytes(os.urandom(8 * 2**20))
+    os.sync()
+    try:
+        os.close(os.open(folder / "a", os.O_RDONLY | os.O_DIRECT))
+    except OSError:
+        pytest.skip("this file system refuses direct I/O: nothing past the page cache can be read here")
+    return folder
+
+
+def test_the_rate_and_the_request_of_a_running_job(data, capfd):
+    """Against the job's own count: 2 % and 5 %."""
+    answer = ingest.observe(command=[sys.executable, str(JOB), str(data), "3"], path=data)
+    moved, reads, seconds = json.loads(capfd.readouterr().err.splitlines()[-1])
+    found = {name: one.value for name, one in answer.results.items()}
+    assert found["read_bandwidth"] == pytest.approx(moved / (seconds / 2), rel=0.02)
+    assert found["read_bytes_mean"] == pytest.approx(moved / reads, rel=0.05)
+    assert found["bytes_read"] <= moved
+    assert found["coverage"] > 0.95
+    assert found["window_seconds"] == pytest.approx(3, abs=0.5)
+    window = answer.figures["read_bandwidth"].window
+    assert (window.cut_before > 0.4, window.cut_after > 0.2) == (True, True)
+    assert answer.figures["demanded_read_bandwidth"].lower_bound
+    assert answer.to_dict()["schema"] == "ingest/observation/1"
+
+
+def test_files_in_the_page_cache_are_refused(data):
+    program = "import sys,time\nfor _ in range(40):\n open(sys.argv[1],'rb').read(); time.sleep(.03)"
+    (data / "a").read_bytes()
+    with pytest.raises(IngestError, match=r"the page cache served them.*cold first epoch"):
+        ingest.observe(command=[sys.executable, "-c", program, str(data / "a")], path=data)
+
+
+def test_a_process_that_is_not_there_and_a_program_that_is_not_there(data):
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    with pytest.raises(IngestError, match="there is no process"):
+        ingest.observe(pid=ended.pid, window="1s")
+    with pytest.raises(IngestError, match="cannot be started"):
+        ingest.observe(command=["no-such-program"])
+    with pytest.raises(IngestError, match="--path: there is no"):
+        ingest.observe(pid=1, path=data / "nothing")
+
+
+def test_children_that_end_keep_their_counts_once(data):
+    """A child that is waited for adds its counts to its parent's; one that nobody waits for is not lost, nor counted twice."""
+    program = (
+        "import os,signal,sys,time\n"
+        "if sys.argv[2]=='ignored': signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+        "if os.fork()==0:\n open(sys.argv[1],'rb').read(); time.sleep(.3); os._exit(0)\n"
+        "time.sleep(.5)\n"
+        "if sys.argv[2]=='waited': os.wait()\n"
+        "print(flush=True); sys.stdin.read()"
+    )
+    for manner in ("waited", "ignored"):
+        job = subprocess.Popen(
+            [sys.executable, "-c", program, str(data / "a"), manner], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        tree, totals = ProcessTree(job.pid, str(data)), []
+        os.set_blocking(job.stdout.fileno(), False)
+        while not job.stdout.read(1):
+            totals.append(tree.sample().total.rchar)
+        totals.append(tree.sample().total.rchar)
+        job.communicate()
+        assert 8 * 2**20 <= totals[-1] < 1.2 * 8 * 2**20, manner
+        assert totals == sorted(totals), manner
+        assert tree.sample() is None
+
+
+def series(asked, moved, steps=20):
+    """Samples of a job that asks for and moves so many bytes in all, at one rate."""
+    share = [place / steps for place in range(steps + 1)]
+    counts = [Counters(rchar=int(asked * place), read_bytes=int(moved * place)) for place in share]
+    return [Sample(place * 20, one, Counters(), 1) for place, one in zip(share, counts, strict=True)]
+
+
+def test_the_limits_below_which_a_job_has_not_read_from_storage():
+    with pytest.raises(IngestError, match="expected reads of data"):
+        steady_samples(series(LEAST_BYTES - 1, 0))
+    with pytest.raises(IngestError, match="page cache"):
+        steady_samples(series(1e8, LEAST_BYTES - 1))
+    assert steady_samples(series(1e8, LEAST_BYTES + 20)).window.seconds == 20
+    assert LEAST_BYTES < CACHE_SHARE * 1e8
+    assert MAPPED_BEYOND > 1
+
+
+def test_file_systems_that_process_counters_do_not_see():
+    known = [Mount("/", "ext4", "/dev/vda"), Mount("/data", "fuse.sshfs", "host:/"), Mount("/scratch", "beegfs", "x")]
+    for path, expected in (("/data/x", "user-space file system"), ("/scratch", "does not count its reads")):
+        with pytest.raises(IngestError, match=expected):
+            refuse_unseen(mount_of(path, known), path)
+
+
+def test_counters_of_network_mounts():
+    nfs = nfs_counters(NFS, "/mnt/my data")
+    assert nfs == (209_715_200, 5096, 200, 10)
+    assert nfs_counters(NFS, "/mnt") is None
+    text = "snapshot_time 1.0 secs\nread_bytes 500 samples [bytes] 4096 1048576 209715200\nopen 17 samples [usec]\n"
+    assert lustre_counters(text) == (209_715_200, None, 500, 17)
+    assert lustre_counters("open 17 samples [regs]") is None

@@ -1,0 +1,50 @@
+"""The steady part of a series: found within noise, cut where the rate shifts, refused where it drifts."""
+
+import random
+
+import pytest
+
+from ingest.observation.steady_window import ALIKE, LEAST_BINS, LEAST_SHARE, steady_part
+
+
+def totals_of(rates):
+    found = [0.0]
+    for rate in rates:
+        found.append(found[-1] + rate)
+    return found
+
+
+def part(rates):
+    return steady_part([float(second) for second in range(len(rates) + 1)], totals_of(rates))
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.05, 0.3])
+def test_warm_up_and_tail_are_cut(noise):
+    """Batches in bursts are noise; a slow start, an epoch from the cache and an idle tail are phases."""
+    draw = random.Random(7)
+    steady = [100 * (1 + noise * draw.uniform(-1, 1)) for _ in range(60)]
+    found = part([5.0] * 8 + steady + [400.0] * 9 + [0.0] * 6)
+    assert abs(found.first - 8) <= 1
+    assert abs(found.last - 68) <= 1
+    assert found.window.seconds + found.window.cut_before + found.window.cut_after == 83
+
+
+def test_a_part_that_is_too_short_is_no_steady_state():
+    least = int(40 * LEAST_SHARE)
+    for length, steady in ((least, True), (least - 1, False)):
+        idle = [0.0] * (40 - length)
+        assert (part(idle[::2] + [100.0] * length + idle[1::2]) is not None) is steady
+    assert part([100.0] * LEAST_BINS) is not None
+    assert part([100.0] * (LEAST_BINS - 1)) is None
+
+
+def test_neighbours_of_nearly_one_rate_are_one_part():
+    assert part([100.0] * 20 + [100 * (1 + ALIKE * 0.99)] * 20).window.seconds == 40
+    assert part([100.0] * 20 + [100 * (1 + ALIKE * 1.3)] * 20).window.seconds == 20
+    assert part([100 * 1.2**second for second in range(30)]) is None
+
+
+def test_a_long_series_is_cut_as_a_short_one():
+    found = part([5.0] * 2000 + [100.0] * 6000)
+    assert found.first == pytest.approx(2000, abs=64)
+    assert found.last == pytest.approx(8000, abs=64)
