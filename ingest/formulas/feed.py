@@ -27,11 +27,9 @@ input_quantity("sufficient_latency", "s/sample", "Longest latency that keeps the
     label="latency of a sample that suffices")  # fmt: skip
 
 # Who reads what
-input_quantity("context_parallel", "1", "Ranks over which one sequence is distributed.", whole=True, default=1)
 input_quantity("dataset_shards", "1", "Shards of a streamed data set.", whole=True)
 input_quantity("gpus_per_loader", "1", "GPUs that work on the batches of one loader.", whole=True, default=1,
     label="GPUs per loader")  # fmt: skip
-input_quantity("single_gpu", "GPU", "One GPU.", default=1)
 input_quantity("readers", "1", "Processes that read the data set of the job.")
 input_quantity("read_amplification", "1", "Times that each sample is read in one epoch.", low=1, above=False)
 input_quantity("later_hit_share", "1", "Share of the reads of later epochs that the cache serves.", above=False, high=1,

@@ -102,6 +102,9 @@ input_quantity("extra_bytes_per_rank", "B/GPU", "Buffers, random-number and data
 
 # How the job is laid out, and who writes
 input_quantity("tensor_parallel", "GPU", "GPUs that share each layer.", whole=True, default=1)
+input_quantity("context_parallel", "1", "Ranks that share the tokens of a sequence.", whole=True, default=1)
+input_quantity("single_gpu", "GPU", "One GPU.", low=1, high=1, above=False, default=1)
+input_quantity("seconds_per_hour", "s", "An hour.", low=3600, high=3600, above=False, default=3600)
 input_quantity("pipeline_parallel", "1", "Stages that the layers are cut into.", whole=True, default=1)
 input_quantity("expert_parallel", "1", "Ranks that share the experts of a layer.", whole=True, default=1)
 input_quantity("expert_share", "1", "Share of the parameters that lie in experts.", above=False, high=1, default=0)

@@ -11,10 +11,8 @@ KORTHIKANTI = "korthikanti2022"
 
 input_quantity("micro_batch", "1", "Sequences that one replica works on at a time.", whole=True, default=1)
 input_quantity("micro_batches", "1", "Micro-batches of one step; no more of them are in flight.", whole=True, default=1e6)
-input_quantity("context_parallel", "1", "Ranks that share the tokens of a sequence.", whole=True, default=1)
 input_quantity("virtual_stages", "1", "Parts of the model on each pipeline rank; above 1 the pipeline is interleaved.",
     whole=True, default=1)  # fmt: skip
-input_quantity("single_gpu", "GPU", "One GPU.", low=1, high=1, above=False, default=1)
 input_quantity("activation_width", "B", "Width of one activation.", default=2, source=KORTHIKANTI)
 input_quantity("mask_width", "B", "Width of one element of the mask of a dropout; 0 without dropout.", above=False, default=0)
 input_quantity("kept_score_width", "B", "Bytes kept of each attention score: 0 where scores are computed again.",

@@ -15,7 +15,6 @@ input_quantity("document_rate", "document/s", "Documents that one worker goes th
 input_quantity("preparation_workers", "1", "Processes that prepared or counted at the same time.", whole=True)
 input_quantity("prepared_bytes", "B", "Bytes that were prepared or counted in a measurement.")
 input_quantity("prepared_seconds", "s", "Duration of a preparation or of a count.")
-input_quantity("seconds_per_hour", "s", "An hour.", low=3600, high=3600, above=False, default=3600)
 
 
 @formula(unit="B/s", source="definition", label="rate of one core")

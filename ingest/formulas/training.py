@@ -8,9 +8,6 @@ from ingest.engine.registry import formula, input_quantity
 
 LLAMA = "llama1"
 
-input_quantity("stall_fraction", "1", "Share of the running time in which the GPUs wait for data.",
-    above=False, high=0.99, label="stall fraction")  # fmt: skip
-input_quantity("seconds_per_hour", "s", "An hour.", low=3600, high=3600, above=False, default=3600)
 input_quantity("hours_per_year", "1", "Hours of a year of 365 days.", low=8760, high=8760, above=False, default=8760)
 input_quantity("power_per_gpu", "W/GPU", "Power of one GPU at full load.", high=20_000, label="power per GPU")
 input_quantity("power_load", "1", "Mean power of a GPU over its power at full load.", high=1, default=1)
