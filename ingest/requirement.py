@@ -11,6 +11,8 @@ from ingest.units import as_printed, request_size, stated
 PRIORITIES = ("mandatory", "target", "information")
 #: The priority of lines that describe the workload and are not required.
 INFORMATION = PRIORITIES[-1]
+#: The priority of a term on a vendor's form for which the buyer sets no value: an answer is required and is scored.
+ANSWER = "answer"
 #: the themes of a tender, in order, with their titles; each requirement and each term belongs to one
 THEMES: Mapping[str, str] = {
     "reading": "Reading of training data",

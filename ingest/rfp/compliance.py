@@ -8,10 +8,11 @@ from typing import Any
 
 from ingest.engine.registry import solve
 from ingest.errors import IngestError, UsageError, brief, expected_one_of
-from ingest.requirement import INFORMATION
+from ingest.requirement import ANSWER, INFORMATION
 from ingest.rfp import response_form as form
 from ingest.rfp.requirement_lines import MANDATORY, RequirementLine, in_base_units, is_value
 from ingest.rfp.response_units import ResponseUnit, read_unit, units_offered
+from ingest.rfp.term_bounds import bound_kept
 from ingest.rfp.unit_slips import binary_note, slip_note
 from ingest.rfp.workbook_reader import SAME, Sheet, SheetLine, is_formula
 from ingest.text import visible
@@ -22,6 +23,7 @@ MOST_NAMED, MOST_TEXT, MOST_REMARK = 20, 4_000, 200
 #: Verdicts.
 MET, MISSED, PARTLY = "met", "missed", "partly"
 UNANSWERED, UNPROVEN, UNASKED, SLIP = "no answer", "yes without a value", "for information", "unit slip"
+ANSWERED = "answered"
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,8 @@ class LineVerdict:
     Attributes:
         requirement: the requirement.
         verdict: `met`, `missed`, `partly` (as the vendor states, which does not meet a mandatory requirement),
-            `no answer`, `yes without a value`, `unit slip` where the value fits in another unit only, or `for information`
-            where nothing is required or answered.
+            `no answer`, `yes without a value`, `unit slip` where the value fits in another unit only, `answered` where the
+            buyer sets no value, or `for information` where nothing is required or answered.
         offered: the value that counts, in base units.
         margin: offered over required, less one.
         stated: all fields as text, by heading.
@@ -161,11 +163,13 @@ def _choice(field: form.FormField, stored: Any) -> str:
 
 
 def _number(field: form.FormField, unit: ResponseUnit | None, stored: Any) -> float | int:
+    if field.kind == form.NUMBER and unit is not None and isinstance(stored, str):
+        stored = _with_unit(stored, unit)
     good = is_value(stored)
     if good and field.kind == form.COUNT:
         good = stored >= 1 and stored == int(stored)
     if not good or (unit is not None and not is_value(stored * unit.factor)):
-        raise _Unfit(f"found {_shown(stored)!r:.60}, expected {_expected(field, unit)}{_hint(field, unit, stored)}")
+        raise _Unfit(f"found {_shown(stored)!r:.60}, expected {_expected(field, unit)}")
     return int(stored) if field.kind == form.COUNT else float(stored)
 
 
@@ -180,14 +184,14 @@ def _expected(field: form.FormField, unit: ResponseUnit | None) -> str:
     return {form.CHOICE: f"one of {', '.join(field.choices)}", form.COUNT: "a whole number from 1"}.get(field.kind, "text")
 
 
-def _hint(field: form.FormField, unit: ResponseUnit | None, stored: Any) -> str:
-    """A text with a unit as a number, as a suggestion."""
-    if field.kind != form.NUMBER or unit is None or not isinstance(stored, str):
-        return ""
+def _with_unit(written: str, unit: ResponseUnit) -> float | str:
+    """A text that has a unit of its own, such as `109 GB/s`, as a number in the unit of the cell; any other text as it is."""
+    if not any(mark.isalpha() for mark in written):
+        return written
     try:
-        return f", such as {parse(stored, unit.base, field.head) / unit.factor:.15g}"
-    except (UsageError, IngestError):
-        return ""
+        return parse(written, unit.base, "the value") / unit.factor
+    except UsageError:
+        return written
 
 
 def judge(requirement: RequirementLine, offer: OfferLine | None, optimized: bool, confirmed: bool = False) -> LineVerdict:
@@ -202,8 +206,8 @@ def judge(requirement: RequirementLine, offer: OfferLine | None, optimized: bool
     found = offer or OfferLine(requirement.id, "", None, None, {field.head: "" for field in form.FIELDS})
     reserved = tuple(_reservations(requirement, found))
     if requirement.value is None:
-        verdict = _in_words(requirement, found.comply)
-        return LineVerdict(requirement, verdict, None, None, found.stated, _partial(found), reserved)
+        verdict, note = _of_term(requirement, found)
+        return LineVerdict(requirement, verdict, None, None, found.stated, note, reserved)
     values = [value for value in (found.as_is, found.optimized if optimized else None) if value is not None]
     if not values or found.unit is None or physical(found.unit.base) != physical(requirement.unit):
         note = "only a tuned value was given; --optimized counts it" if found.optimized is not None else ""
@@ -232,9 +236,16 @@ def _verdict(met: bool, comply: str) -> str:
     return PARTLY if comply == form.PARTIAL else MET
 
 
-def _in_words(requirement: RequirementLine, comply: str) -> str:
-    """The verdict on a term without a value, for which the word counts."""
-    return {form.YES: MET, form.NO: MISSED, form.PARTIAL: PARTLY}.get(comply, _silent(requirement))
+def _of_term(requirement: RequirementLine, offer: OfferLine) -> tuple[str, str]:
+    """The verdict on a term and its note: a value against the bound of the term, else the word."""
+    stated = offer.stated.get(form.AS_IS, "")
+    if requirement.priority == ANSWER:
+        return (ANSWERED if any((offer.comply, stated, _remark(offer))) else UNANSWERED), ""
+    kept = bound_kept(requirement.bound, stated)
+    word = {form.YES: MET, form.NO: MISSED, form.PARTIAL: PARTLY}.get(offer.comply, _silent(requirement))
+    if kept is None:
+        return word, _partial(offer)
+    return _verdict(kept, offer.comply), _partial(offer) or _contradiction(kept, offer.comply)
 
 
 def _without_value(requirement: RequirementLine, comply: str) -> str:

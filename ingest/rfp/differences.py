@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from ingest.errors import UsageError, brief
 from ingest.rfp import response_form as form
 from ingest.rfp.requirement_lines import RequirementLine, is_value, required_in, visible_word
 from ingest.rfp.response_units import ResponseUnit, read_unit, response_unit
-from ingest.rfp.workbook_reader import Sheet, SheetLine, same
+from ingest.rfp.workbook_reader import Rows, Sheet, SheetLine, same
 from ingest.text import visible
 from ingest.units import physical
 
@@ -59,6 +60,28 @@ def differences(
                     yield RequirementDifference(one.id, visible(f"'{head}' of sheet '{name}' {change}"))
 
 
+def sheet_differences(sent: Mapping[str, Rows], returned: Mapping[str, Rows]) -> Iterator[RequirementDifference]:
+    """Where the other sheets of the returned workbook, such as the terms, differ from those that were sent, cell by cell.
+
+    >>> sent, returned = {"Terms": [("Delay", "0.5 %")], "Prices": [("Support", None)]}, {"Terms": [("Delay", "0.1 %")]}
+    >>> [str(one) for one in sheet_differences(sent, {**returned, "Prices": [("Support", 9)]})]
+    ["Terms!B1: is '0.1 %', was '0.5 %'"]
+    """
+    from openpyxl.utils import get_column_letter
+
+    for name, rows in sent.items():
+        if name not in returned:
+            yield RequirementDifference(visible_word(name), "the sheet was removed")
+            continue
+        for number, (was, found) in enumerate(zip_longest(rows, returned[name], fillvalue=()), start=1):
+            for column, (before, after) in enumerate(zip_longest(was, found), start=1):
+                # The vendor fills in the blank cells of the prices.
+                if not same(after, before) and not (before is None and name == form.PRICES_SHEET):
+                    place = f"{name}!{get_column_letter(column)}{number}"
+                    shown = "blank" if before is None else _excerpt(before, after)
+                    yield RequirementDifference(place, visible(f"is {_excerpt(after, before)}, was {shown}"))
+
+
 def _alike(one: Sheet, other: Sheet) -> bool:
     """Whether both are buyer's sheets, or both are vendor's, which lack the computed value."""
     return (form.VALUE in one.heads) == (form.VALUE in other.heads)
@@ -82,8 +105,8 @@ def _changes(one: RequirementLine, sheet: Sheet, line: SheetLine) -> Iterator[tu
     head = form.REQUIRED if sheet.name == form.RESPONSE_SHEET else required_in(sheet)
     found, written = line.stored.get(head), line.stored.get(form.UNIT)
     if one.value is None:
-        if found not in (None, ""):
-            yield head, f"is {_excerpt(found, '')}, was blank"
+        if not same(found, one.bound):
+            yield head, f"is {_excerpt(found, one.bound)}, was {_excerpt(one.bound, found) if one.bound else 'blank'}"
         return
     own = response_unit(one.value, one.unit)
     try:

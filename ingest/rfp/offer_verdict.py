@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.engine.result import envelope
 from ingest.errors import listed
+from ingest.requirement import ANSWER
 from ingest.rfp.compliance import MET, MISSED, PARTLY, SLIP, UNANSWERED, UNASKED, UNPROVEN, LineVerdict
 from ingest.rfp.differences import RequirementDifference
 from ingest.rfp.requirement_lines import MANDATORY, TARGET
@@ -83,6 +84,8 @@ class Response:
         counted = Counter(line.verdict for line in lines)
         parts = [f"{counted[MET]} of {len(lines)} mandatory requirements met"]
         parts += [f"{counted[verdict]} {words}" for verdict, words in (DEVIATING | PENDING).items() if counted[verdict]]
+        if asked := self.of(ANSWER):
+            parts.append(f"{sum(line.answered for line in asked)} of {len(asked)} questions answered")
         if targets:
             parts.append(f"{sum(line.verdict == MET for line in targets)} of {len(targets)} targets met")
         if self.differences:

@@ -9,7 +9,7 @@ from typing import Any, TypeGuard
 
 from ingest.errors import IngestError, UsageError, brief
 from ingest.files import read_json_object
-from ingest.requirement import INFORMATION, PRIORITIES, least_accepted, lines_for_vendors
+from ingest.requirement import ANSWER, PRIORITIES, least_accepted, lines_for_vendors
 from ingest.rfp import response_form as form
 from ingest.rfp.response_units import ResponseUnit, read_unit
 from ingest.rfp.workbook_reader import Sheet
@@ -19,6 +19,8 @@ from ingest.version import newer
 #: A plan of a thousand jobs is a few megabytes; what is larger is something else.
 MOST_BYTES = 64 * 2**20
 MANDATORY, TARGET = PRIORITIES[:2]
+#: The status of a term that the buyer has not decided, which vendors do not receive.
+UNDECIDED = "open"
 #: Digits of a number whose last ones are the noise of a change of unit.
 DIGITS = 15
 
@@ -29,12 +31,13 @@ class RequirementLine:
 
     Attributes:
         id: of the requirement.
-        priority: `mandatory`, `target` or `information`.
+        priority: `mandatory`, `target` or `information`; `answer` for a term to which the vendor states the value.
         value: in `unit`; None for a term in words, which the vendor accepts or not.
         unit: a base unit.
         clients: number of client nodes that its test takes; None where that is open.
         rounded: whether the value is the number that its statement prints; forms of format 1 print other ones.
         statement: its sentence.
+        bound: of a term, such as `at least 99.9 %`; empty where a word is the answer.
     """
 
     id: str
@@ -44,6 +47,7 @@ class RequirementLine:
     clients: float | None = None
     rounded: bool = True
     statement: str = ""
+    bound: str = ""
 
     @property
     def least(self) -> float:
@@ -118,9 +122,9 @@ def terms_on(form_sheet: Sheet, known: Container[str]) -> list[RequirementLine]:
     found: dict[str, RequirementLine] = {}
     for line in form_sheet.lines:
         name, priority = str(line.stored[form.ID]), line.stored.get(form.PRIORITY)
-        if name not in known and priority in PRIORITIES and not line.stored.get(form.UNIT):
-            statement = str(line.stored.get(form.REQUIREMENT) or "")
-            found.setdefault(name, RequirementLine(name, str(priority), None, "", None, True, statement))
+        if name not in known and priority in (*PRIORITIES, ANSWER) and not line.stored.get(form.UNIT):
+            statement, bound = (str(line.stored.get(head) or "") for head in (form.REQUIREMENT, form.REQUIRED))
+            found.setdefault(name, RequirementLine(name, str(priority), None, "", None, True, statement, bound))
     return list(found.values())
 
 
@@ -151,7 +155,11 @@ def _planned(path: Path, lines: Iterable[Any], valued: bool) -> Iterable[Require
         if not isinstance(line, Mapping):
             raise IngestError(f"{place}: found {brief(line)}, expected an object")
         ident = checked_id(line.get("id"), f"{place}: id")
-        yield _required(ident, line, place) if valued else term_line(ident, line.get("value"), one_line(line.get("text") or ""))
+        if valued:
+            yield _required(ident, line, place)
+        elif line.get("status") != UNDECIDED:
+            text, bound = (one_line(line.get(name) or "") for name in ("text", "bound"))
+            yield term_line(ident, line.get("value"), text, bound)
 
 
 def _required(ident: str, line: Mapping[str, Any], place: str) -> RequirementLine:
@@ -166,6 +174,6 @@ def _required(ident: str, line: Mapping[str, Any], place: str) -> RequirementLin
     return RequirementLine(ident, str(priority), float(value), unit, known, True, one_line(line.get("statement") or ""))
 
 
-def term_line(ident: str, value: object, text: str) -> RequirementLine:
-    """A term of the service: mandatory where the buyer has set a value, else the vendor informs."""
-    return RequirementLine(ident, INFORMATION if value is None else MANDATORY, None, "", None, True, text)
+def term_line(ident: str, value: object, text: str, bound: str) -> RequirementLine:
+    """A term of the service: mandatory where the buyer has set a value, else the vendor states one."""
+    return RequirementLine(ident, ANSWER if value is None else MANDATORY, None, "", None, True, text, bound)

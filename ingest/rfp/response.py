@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, overload
 
 from ingest.errors import UsageError, listed, nearest
 from ingest.rfp.comparison import Comparison, weights_of
 from ingest.rfp.compliance import judge, offer_lines
-from ingest.rfp.differences import differences
+from ingest.rfp.differences import differences, sheet_differences
 from ingest.rfp.offer_verdict import MOST_LISTED, Response
 from ingest.rfp.requirement_lines import TARGET, RequirementLine, planned_lines, requirement_lines, terms_on
 from ingest.rfp.response_form import REQUIREMENTS_SHEET, RESPONSE_SHEET
-from ingest.rfp.workbook_reader import Sheet, read_sheets
+from ingest.rfp.workbook_reader import Rows, Sheet, other_sheets, read_sheets
 
 #: Offers that one comparison takes: a page with more columns cannot be read.
 MOST_OFFERS = 50
@@ -28,11 +29,13 @@ class SentRequirements:
         path: the file; empty where it is a vendor's own.
         lines: the requirements.
         sheet: their sheet; None where they come from a plan.
+        others: the other sheets of the workbook that was sent, such as the terms; empty where there is none.
     """
 
     path: str
     lines: tuple[RequirementLine, ...]
     sheet: Sheet | None
+    others: Mapping[str, Rows]
 
 
 @overload
@@ -118,15 +121,15 @@ def _check(paths: Sequence[Path], sent: Path | None) -> None:
 def _sent(path: Path) -> SentRequirements:
     """The requirements of a plan or of a workbook as it was sent."""
     if path.suffix.lower() == ".json":
-        return SentRequirements(str(path), tuple(planned_lines(path)), None)
-    return _stated(str(path), read_sheets(path))
+        return SentRequirements(str(path), tuple(planned_lines(path)), None, {})
+    return _stated(str(path), read_sheets(path), other_sheets(path))
 
 
-def _stated(path: str, sheets: Mapping[str, Sheet]) -> SentRequirements:
+def _stated(path: str, sheets: Mapping[str, Sheet], others: Mapping[str, Rows] = MappingProxyType({})) -> SentRequirements:
     """The requirements of a workbook: those on their sheet, and the terms that the form alone has."""
     lines = requirement_lines(sheets[REQUIREMENTS_SHEET])
     terms = terms_on(sheets[RESPONSE_SHEET], {one.id for one in lines})
-    return SentRequirements(path, (*lines, *terms), sheets[REQUIREMENTS_SHEET])
+    return SentRequirements(path, (*lines, *terms), sheets[REQUIREMENTS_SHEET], others)
 
 
 def _judged(
@@ -135,4 +138,7 @@ def _judged(
     """The verdict on one offer."""
     offers = {one.id: one for one in offer_lines(returned[RESPONSE_SHEET])}
     lines = tuple(judge(one, offers.get(one.id), optimized, one.id in confirmed) for one in sent.lines)
-    return Response(str(path), lines, tuple(differences(sent.lines, returned, sent.sheet)), optimized, sent.path)
+    changed = [*differences(sent.lines, returned, sent.sheet)]
+    if sent.others:
+        changed += sheet_differences(sent.others, other_sheets(path))
+    return Response(str(path), lines, tuple(changed), optimized, sent.path)

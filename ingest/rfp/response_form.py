@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 #: The sheet that states the requirements, and the one that the vendor fills in.
 REQUIREMENTS_SHEET, RESPONSE_SHEET = "Requirements", "Vendor response"
+#: The sheet whose blank cells the vendor may fill in or leave.
+PRICES_SHEET = "Prices"
 #: Headings of the sheet of requirements.
 ID, PRIORITY, STATEMENT, VALUE, UNIT, CLIENTS = "Id", "Priority", "Statement", "Value", "Unit", "Clients"
 #: What is required: the value, rounded; on both sheets. Forms of format 1 have it on the response form alone, not rounded.

@@ -89,6 +89,19 @@ def read_sheets(path: Path) -> dict[str, Sheet]:
     return {name: _sheet(path, name, stored[name], live[name], merged[name]) for name in HEADS}
 
 
+def other_sheets(path: Path) -> dict[str, Rows]:
+    """The rows of the sheets that are neither the requirements nor the form, such as the terms.
+
+    Args:
+        path: of a workbook that `read_sheets` has read.
+
+    Raises:
+        IngestError: a sheet with more rows than a tender has.
+    """
+    with _loaded(path) as book:
+        return {str(sheet.title): _rows(path, sheet) for sheet in book.worksheets if sheet.title not in HEADS}
+
+
 def _check_format(path: Path, book: Any) -> None:
     """Refuse a form of a format that is not known yet; programs that drop the property leave the columns, which decide."""
     found = {one.name: one.value for one in book.custom_doc_props.props}

@@ -26,6 +26,7 @@ from ingest.site.open_questions import OpenQuestion, open_questions
 from ingest.site.requirement_writer import WrittenRequirement
 from ingest.site.scenarios import Expectation
 from ingest.site.service import ServiceTerm
+from ingest.site.service_records import OPEN
 from ingest.site.site_file import Site
 from ingest.sizing.bandwidth import estimate
 from ingest.sizing.checkpoint_schedule import Point, interval_course
@@ -89,6 +90,11 @@ class Plan:
     def vendor_lines(self) -> tuple[Requirement, ...]:
         """The requirement lines that vendors receive."""
         return lines_for_vendors(self.requirements)
+
+    @cached_property
+    def vendor_terms(self) -> tuple[ServiceTerm, ...]:
+        """The terms that vendors receive: those that the buyer has set, and those that the vendor is to state."""
+        return tuple(one for one in self.service if one.status != OPEN)
 
     @property
     def steps(self) -> Mapping[str, Step]:

@@ -31,6 +31,7 @@ class ServiceTerm:
         type: share, time, rate, power, number, text, choice, yes or fixed.
         quantity: the value in base units; None for words.
         unit: of the quantity.
+        bound: the value as a bound that an offered value is compared with, such as `at least 99.9 %`; empty for none.
         status: `set`; `stated` where the Vendor states the value; `open` where the buyer has not decided.
         grade: of the suggestion: published or assumed.
         source: the title of its source.
@@ -50,6 +51,7 @@ class ServiceTerm:
     type: str = "text"
     quantity: float | None = None
     unit: str = ""
+    bound: str = ""
     status: str = "set"
     grade: str = "assumed"
     source: str = ""
@@ -117,6 +119,7 @@ def _term(record: TermRecord, given: Any, known: Quantities, catalog: Catalog) -
         type=record.type,
         quantity=number,
         unit=(record.unit or UNITS[record.type]) if record.type in UNITS else "",
+        bound=f"{record.sense} {value}" if record.sense and number is not None else "",
         status=status,
         grade=record.grade,
         source=catalog.source(record.source).title if record.source else "",

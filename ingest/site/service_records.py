@@ -45,6 +45,7 @@ class TermRecord:
         value: of a fixed term.
         unit: behind a number.
         low, high: limits of a number, in base units.
+        sense: `at least` or `at most`, where an offered value can be compared with the number.
         options: the clause by choice.
         text: the clause with `{value}`.
         states: what the Vendor states where no value is set.
@@ -68,6 +69,7 @@ class TermRecord:
     unit: str = ""
     low: float = 0
     high: float = float("inf")
+    sense: str = ""
     options: Mapping[str, str] | None = None
     text: str = ""
     states: str = ""

@@ -12,8 +12,9 @@ import pytest
 from ingest.acceptance.accept import KINDS_OF_TOOL
 from ingest.acceptance.test_table import rows_of, shown_by
 from ingest.reports.document.buyer_report import buyer_report, spread
+from ingest.reports.document.composition import Composition
 from ingest.reports.document.model import Paragraph, Table
-from ingest.reports.document.tables import acceptance_table, growth_table, response_table
+from ingest.reports.document.tables import acceptance_table, response_table
 from ingest.reports.document.tender_document import tender_document
 from ingest.site.load_conditions import UNCACHED
 from ingest.site.planner import plan
@@ -57,7 +58,7 @@ def test_the_response_form_has_each_line_that_binds_and_each_term_that_is_stated
 
 def test_steps_of_growth_are_the_years_of_the_plan(planned):
     years = planned.tables["capacity"]
-    table = growth_table(years, {one.id: one for one in planned.requirements}, planned.rounded)
+    table = Composition("vendor", planned).growth()
     assert column(table, "Year") == [year["name"] for year in years]
     assert column(table, "Trigger")[0] == "delivery"
     grown = [year["year_usable_bytes"] for year in years]
@@ -198,7 +199,7 @@ def test_the_section_on_checkpoints_says_who_reads_in_a_restore(whole):
 
 
 def test_steps_of_growth_hold_the_reserve(whole):
-    table = growth_table(whole.tables["capacity"], {one.id: one for one in whole.requirements}, whole.rounded)
+    table = Composition("vendor", whole).growth()
     held, bought = (whole.requirement(name).computed for name in ("R-CAP-01", "R-CAP-03"))
     assert bought == pytest.approx((held * 1.1 + 20e12) / 0.8)
     assert column(table, "Usable capacity by then")[0] == whole.requirement("R-CAP-03").display.partition(" (")[0]

@@ -138,4 +138,4 @@ def everything_met(plan: ingest.Plan, factor: float = 1.1) -> dict[str, dict[str
     """Every requirement is answered, by the same share above what is required, and every term accepted."""
     proof = {"Comply": "yes", "Measured or projected": "measured", "Log file": "run.log"}
     valued = {one.id: {**proof, "As-is value": on_form(one, factor)} for one in plan.vendor_lines}
-    return {**valued, **{one.id: {"Comply": "yes"} for one in plan.service}}
+    return {**valued, **{one.id: {"Comply": "yes"} for one in plan.vendor_terms}}

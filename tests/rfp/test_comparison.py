@@ -83,6 +83,20 @@ def test_every_format_has_a_column_for_each_offer(folder, tmp_path):
     assert "<td" in (tmp_path / "offers.html").read_text(encoding="utf-8")
 
 
+def test_changed_terms_and_thresholds_are_listed_and_prices_are_the_vendors(folder, tmp_path):
+    def change(book) -> None:
+        book["Terms"]["B3"] = "optional"
+        book["Acceptance"]["I2"] = 1
+        book["Prices"]["F2"] = 1e6
+        book.remove(book["Read-me"])
+
+    path = edited((folder / "good.xlsx").read_bytes(), change, tmp_path / "offer.xlsx")
+    found = ingest.response(path, sent=folder / "good.xlsx")
+    places = [one.partition(": ")[0] for one in found.changes]
+    assert sorted(places) == ["Acceptance!I2", "Read-me", "Terms!B3"]
+    assert found.verdict == "DOES NOT COMPLY"
+
+
 def test_a_plan_serves_as_what_was_sent(folder, tmp_path):
     def change(book) -> None:
         sheet = book[RESPONSE_SHEET]

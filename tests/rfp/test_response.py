@@ -22,7 +22,7 @@ from ingest.rfp.compliance import judge
 from ingest.rfp.differences import differences
 from ingest.rfp.offer_verdict import Response
 from ingest.rfp.requirement_lines import RequirementLine, requirement_lines
-from ingest.rfp.response_form import HEADS, REQUIREMENTS_SHEET, RESPONSE_SHEET
+from ingest.rfp.response_form import HEADS, PRICES_SHEET, REQUIREMENTS_SHEET, RESPONSE_SHEET
 from ingest.rfp.workbook_reader import Sheet, SheetLine
 from ingest.units import as_printed
 
@@ -68,7 +68,7 @@ def test_an_offer_that_meets_everything_complies(plan, offer, sent):
     path = offer()
     answer = ingest.response(path, sent=sent)
     valued = answer.lines[: len(plan.vendor_lines)]
-    assert answer.results == {one.id: "met" for one in (*plan.vendor_lines, *plan.service)}
+    assert answer.results == {one.id: "met" for one in (*plan.vendor_lines, *plan.vendor_terms)}
     assert [line.requirement.value for line in valued] == [one.value for one in plan.vendor_lines]
     assert (answer.changes, answer.unmet, answer.warnings) == ((), "", ())
     assert all(line.margin == pytest.approx(0.1) for line in valued)
@@ -81,7 +81,7 @@ def test_without_the_workbook_that_was_sent_a_warning_says_what_the_verdict_rest
     done = told("response", offer(), "--format", "json")
     data = json.loads(done.out)
     assert (done.code, data["command"], data["complies"], data["changes"]) == (0, "response", True, [])
-    assert [line["id"] for line in data["requirements"]] == [one.id for one in (*plan.vendor_lines, *plan.service)]
+    assert [line["id"] for line in data["requirements"]] == [one.id for one in (*plan.vendor_lines, *plan.vendor_terms)]
     rests = "the requirements are read from the vendor's own file, which may have been changed: pass the workbook or the plan"
     assert data["warnings"][0].startswith(rests)
     assert done.err.startswith(f"ingest: warning: {rests}")
@@ -90,11 +90,11 @@ def test_without_the_workbook_that_was_sent_a_warning_says_what_the_verdict_rest
 
 def test_a_blank_form_answers_nothing(plan, sent):
     asked = {one.id for one in plan.vendor_lines if one.priority != "information"}
-    asked |= {one.id for one in plan.service if one.value is not None}
+    asked |= {one.id for one in plan.vendor_terms if one.value is not None}
     done = told("response", sent, "--sent", sent, "--format", "json")
     results = {line["id"]: line["result"] for line in json.loads(done.out)["requirements"]}
     assert results == {
-        one.id: "no answer" if one.id in asked else "for information" for one in (*plan.vendor_lines, *plan.service)
+        one.id: "no answer" if one.id in asked else "for information" for one in (*plan.vendor_lines, *plan.vendor_terms)
     }
     assert done.code == 3
 
@@ -215,7 +215,7 @@ def test_only_what_is_meant_for_editing_is_open(workbook):
         assert sheet.sheet_state == "visible", sheet.title
         free = {cell.column_letter for row in sheet.iter_rows(min_row=2) for cell in row if not cell.protection.locked}
         opened |= {sheet.title: free} if free else {}
-    assert opened == {RESPONSE_SHEET: set("FGHIJKLMNO")}
+    assert opened == {RESPONSE_SHEET: set("FGHIJKLMNO"), PRICES_SHEET: set("BCDEFG")}
 
 
 def sheets(**changes: object) -> tuple[list[RequirementLine], dict[str, Sheet], Sheet]:

@@ -24,7 +24,7 @@ from ingest.requirement import THEMES
 from ingest.units import parse
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
-SHEETS = ["Read-me", "Requirements", "Vendor response", "Acceptance", "Terms"]
+SHEETS = ["Read-me", "Requirements", "Vendor response", "Acceptance", "Terms", "Prices"]
 #: Words of the buyer's own work: sheets, ranges, evidence, and what the site file says about margins.
 WORDS = ("Inputs", "Calculation", "Sensitivity", "Assumption", "(P10)", "(P90)", "As delivered", "headroom", ".yaml", "sha256:",
          "inputs_changed", "set checkpoint.", "set storage.", str(Path.home()))  # fmt: skip

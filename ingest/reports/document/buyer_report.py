@@ -12,7 +12,7 @@ from ingest.reports.charts.chart import Chart
 from ingest.reports.document.composition import Composition, counted
 from ingest.reports.document.derivations import derivation_listings, place_of
 from ingest.reports.document.model import Block, Bullets, Document, Paragraph, Subheading
-from ingest.reports.document.tables import form, growth_table, quantity_text
+from ingest.reports.document.tables import form, quantity_text
 from ingest.reports.labels import capitalised, label, plain, span
 from ingest.requirement import INFORMATION, THEMES
 from ingest.sizing.checkpoint import USUAL_READERS
@@ -123,8 +123,7 @@ class BuyerReport:
         return [*found, Paragraph(said, small=True)] if said else found
 
     def _growth(self) -> Iterator[Block]:
-        years = self.plan.tables.get("capacity", [])
-        yield growth_table(years, {one.id: one for one in self.plan.requirements}, self.plan.rounded)
+        yield self.parts.growth()
         for one in self.parts.requirements("growth"):
             yield from self._stated(one)
 

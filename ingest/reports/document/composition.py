@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from ingest.acceptance.test_table import shown_by
 from ingest.reports.charts.chart import Chart
 from ingest.reports.document.model import Block, Bullets, Cover, Document, DocumentSection, Figure, Paragraph, Table
-from ingest.reports.document.tables import tables_for, with_numbers
+from ingest.reports.document.tables import growth_table, tables_for, with_numbers
 from ingest.reports.texts import texts
 from ingest.requirement import INFORMATION
+from ingest.site.planner import bandwidth_by_year
 from ingest.units import display
 from ingest.version import __version__
 
@@ -110,6 +111,11 @@ class Composition:
             if name in self.charts:
                 chart = self.charts[name]
                 yield Figure(chart, "; ".join(filter(None, (known[name]["caption"], chart.note))))
+
+    def growth(self) -> Table:
+        """The steps of growth."""
+        reads = {one.year: one.reads for one in bandwidth_by_year(self.plan)}
+        return growth_table(self.plan.tables.get("capacity", []), reads, self.plan.rounded)
 
     def themes(self, section: str) -> Sequence[str]:
         """The themes of a section."""

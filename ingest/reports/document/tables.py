@@ -116,10 +116,6 @@ def quantity_text(name: str, value: float, unit: str) -> str:
     return display(value, unit, binary=False)
 
 
-#: The bandwidth of a year between the first and the last, where it grows.
-NO_LESS = "no less than the year before"
-
-
 def form(name: str, rows: Iterable[Sequence[str]]) -> Table:
     """A table whose caption and columns `document.yaml` lists under `forms`."""
     look = texts("document")["forms"][name]
@@ -177,27 +173,22 @@ def response_table(requirements: Sequence[Requirement], terms: Sequence[ServiceT
 
 
 def growth_table(
-    years: Sequence[Mapping[str, Any]], requirements: Mapping[str, Requirement], rounded: Callable[[float], float]
+    years: Sequence[Mapping[str, Any]], reads: Mapping[str, float | None], rounded: Callable[[float], float]
 ) -> Table:
     """Required capacity and bandwidth by year, the trigger of each step, and a column for its price.
 
     Args:
         years: the data held and the usable capacity by year, in base units.
-        requirements: by id; the bandwidth of the first year, and of the last one where it grows.
+        reads: read bandwidth by year in B/s; None where there is no such requirement.
         rounded: rounds a value as the requirements are rounded.
     """
-    rates = {one.id: required(one) for one in requirements.values()}
-    first, grown = rates.get("R-READ-03", ""), rates.get("R-GROW-01")
-    reads = [first, *(first if grown is None else NO_LESS for _ in years[1:])]
-    if grown is not None:
-        reads[-1] = grown
     columns = ("year_usable_bytes", "year_capacity_to_buy")
     rows = (
         (
             str(step),
             str(year["name"]),
             *(display(rounded(year[column]), "B", binary=False) for column in columns),
-            reads[step],
+            "" if (rate := reads.get(year["name"])) is None else display(rate, "B/s", binary=False),
             _trigger(step, years),
             "",
         )

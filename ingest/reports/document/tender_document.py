@@ -13,7 +13,6 @@ from ingest.reports.document.model import Block, Document, Paragraph, Subheading
 from ingest.reports.document.tables import (
     acceptance_table,
     form,
-    growth_table,
     inspection_table,
     required,
     response_table,
@@ -44,7 +43,7 @@ class TenderDocument:
     def __init__(self, plan: Plan, charts: Sequence[Chart]) -> None:
         self.plan, self.parts = plan, Composition("vendor", plan, charts)
         self.binding = [one for one in plan.requirements if one.priority != INFORMATION]
-        self.terms = [one for one in plan.service if one.status != "open"]
+        self.terms = plan.vendor_terms
 
     def document(self) -> Document:
         """The whole document."""
@@ -97,7 +96,7 @@ class TenderDocument:
 
     def _theme(self, section: str, theme: str) -> Iterator[Block]:
         yield from self._stated(self.parts.requirements(section, theme))
-        terms = [one for one in self.parts.terms(theme) if one.status != "open"]
+        terms = [one for one in self.terms if one.theme == theme]
         if terms:
             yield terms_table(terms)
 
@@ -109,7 +108,7 @@ class TenderDocument:
                 yield Paragraph(" ".join(filter(None, (one.rationale, self.parts.verification(one)))), small=True)
 
     def _growth(self) -> Iterator[Block]:
-        yield growth_table(self.plan.tables.get("capacity", []), {one.id: one for one in self.binding}, self.plan.rounded)
+        yield self.parts.growth()
         yield from self._stated(self.parts.requirements("growth"))
 
     def _acceptance(self) -> Iterator[Block]:

@@ -10,7 +10,7 @@ from ingest.errors import listed
 from ingest.reports.page import Page, Section, page_of
 from ingest.requirement import INFORMATION
 from ingest.rfp.comparison import Comparison, credit
-from ingest.rfp.compliance import MET, PARTLY, SLIP, UNASKED, LineVerdict
+from ingest.rfp.compliance import ANSWERED, MET, PARTLY, SLIP, UNASKED, LineVerdict
 from ingest.rfp.offer_verdict import MOST_LISTED, Response
 from ingest.rfp.requirement_lines import TARGET, RequirementLine
 from ingest.units import display
@@ -46,7 +46,7 @@ def _basis(answer: Response) -> str:
 
 
 def _matters(line: LineVerdict) -> bool:
-    return line.verdict not in (MET, UNASKED) or bool(line.notes)
+    return line.verdict not in (MET, ANSWERED, UNASKED) or bool(line.notes)
 
 
 def _answer(line: LineVerdict) -> tuple[str, ...]:
@@ -63,8 +63,8 @@ def grouped_notes(lines: Iterable[LineVerdict]) -> Iterator[str]:
 
 
 def required_text(one: RequirementLine) -> str:
-    """The required value in the unit in which people read it; nothing for a term in words."""
-    return "" if one.value is None else display(one.value, one.unit, binary=False)
+    """The required value in the unit in which people read it; nothing for a term without one."""
+    return one.bound if one.value is None else display(one.value, one.unit, binary=False)
 
 
 def margin_text(line: LineVerdict) -> str:
@@ -139,7 +139,7 @@ def summary_rows(found: Comparison) -> Iterator[tuple[str, ...]]:
 def _tells(found: Comparison, place: int) -> bool:
     """Whether a line distinguishes offers, or keeps one from complying."""
     lines = found.row(place)
-    return lines[0].requirement.priority != INFORMATION and any(line.verdict != MET for line in lines)
+    return lines[0].requirement.priority != INFORMATION and any(line.verdict not in (MET, ANSWERED) for line in lines)
 
 
 def _has_margin(found: Comparison, place: int) -> bool:

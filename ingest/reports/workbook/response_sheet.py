@@ -41,7 +41,7 @@ def response_sheet(plan: Plan, book: WorkbookWriter) -> None:
     sheet = book.sheet(form.RESPONSE_SHEET)
     for one in plan.vendor_lines:
         _line(sheet, one)
-    for term in plan.service:
+    for term in plan.vendor_terms:
         _term(sheet, term)
     sheet.close()
 
@@ -63,10 +63,9 @@ def _line(sheet: SheetWriter, one: Requirement) -> None:
 
 def _term(sheet: SheetWriter, term: ServiceTerm) -> None:
     """The line of a term of the service, which the vendor answers in words."""
-    shown = term_line(term.id, term.value, term.text)
-    empty = (None,) * 2
+    shown = term_line(term.id, term.value, term.text, term.bound)
     fields = (None if field.head in NOT_FOR_TERMS else EntryCell(None, _rule_in_words(field)) for field in form.FIELDS)
-    sheet.row(shown.id, shown.priority, shown.statement, *empty, *fields)
+    sheet.row(shown.id, shown.priority, shown.statement, term.bound or None, None, *fields)
 
 
 def _rule_in_words(field: form.FormField) -> Mapping[str, Any] | None:

@@ -13,12 +13,13 @@ from ingest.acceptance.test_table import job_file_of, rows_of, shown_by
 from ingest.files import garbage_collection_paused
 from ingest.reports.texts import texts
 from ingest.reports.workbook.response_sheet import response_sheet
-from ingest.reports.workbook.sheet import CellContent, NumberCell, SheetWriter, display_unit, seen
+from ingest.reports.workbook.sheet import CellContent, EntryCell, NumberCell, SheetWriter, display_unit, seen
 from ingest.reports.workbook.styles import layouts
 from ingest.reports.workbook.workbook_writer import FREE, SECTION, TITLE, WorkbookWriter
 from ingest.requirement import INFORMATION, THEMES
-from ingest.rfp.response_form import FORMAT_PROPERTY, REQUIREMENTS_SHEET
+from ingest.rfp.response_form import FORMAT_PROPERTY, PRICES_SHEET, REQUIREMENTS_SHEET
 from ingest.site.load_conditions import latency_in_words
+from ingest.site.planner import bandwidth_by_year
 from ingest.site.requirement_wording import LINES
 from ingest.units import display, request_size
 from ingest.version import FORMAT
@@ -46,7 +47,8 @@ def vendor_workbook(plan: Plan) -> bytes:
         requirements(plan, book)
         response_sheet(plan, book)
         acceptance(plan, book)
-        terms(plan.service, book)
+        terms(plan.vendor_terms, book)
+        prices(plan, book)
         for sheet in book.sheets.values():
             sheet.protect("", FREE)
         book.sheets["Read-me"].activate()
@@ -153,6 +155,27 @@ def _load(row: LoadRow) -> Iterator[CellContent]:
     assert shown is not None
     yield from (NumberCell(load.threshold / shown.factor, "strong"), shown.unit)
     yield display(load.seconds, "s") if load.seconds else ""
+
+
+def prices(plan: Plan, book: WorkbookWriter) -> None:
+    """The sheet Prices: the whole capacity at once, the steps of growth, and what goes with them, a line each."""
+    sheet, words = book.sheet(PRICES_SHEET), texts("workbook")["texts"]["vendor"]["prices"]
+    reads = {one.year: one.reads for one in bandwidth_by_year(plan)}
+    years = [(year["name"], year["year_capacity_to_buy"]) for year in plan.tables.get("capacity", ())]
+    steps = [(words["step"].format(step=step, year=year), size, reads.get(year)) for step, (year, size) in enumerate(years)]
+    first = next(iter(reads.values()), None)
+    whole = [(words["all"], max(size for _, size in years), first)] if years else []
+    for item, size, rate in (*whole, *steps):
+        sheet.row(item, *_amount(plan.rounded(size), "B"), *_amount(rate, "B/s"), EntryCell(None), EntryCell(None))
+    for item in words["others"]:
+        sheet.row(item, *(EntryCell(None) for _ in range(6)))
+    sheet.close()
+
+
+def _amount(value: float | None, unit: str) -> tuple[CellContent, CellContent]:
+    """A value in the unit in which people read it."""
+    shown = None if value is None else display_unit("", value, unit)
+    return (None, None) if shown is None or value is None else (NumberCell(value / shown.factor, "strong"), shown.unit)
 
 
 def terms(service: Sequence[ServiceTerm], book: WorkbookWriter) -> None:
