@@ -19,9 +19,11 @@ from ingest.reports.page import Page
 from ingest.reports.pages.response import comparison_page, response_page
 from ingest.reports.workbook.response_workbook import response_workbook
 from ingest.rfp.response import response
+from ingest.text import one_line
+from ingest.version import __version__
 
 #: What a document says about itself.
-SUBTITLE = "Offers against the requirements that were sent, by ingest response"
+SUBTITLE = f"Offers against the requirements of {{sent}}. Made by ingest {__version__}."
 WEIGHTS = Kind("weights of targets, such as `R-READ-05: 2`", "ingest response --help")
 
 
@@ -65,11 +67,13 @@ def command(
     answer = one or compared
 
     def page() -> Page:
-        return response_page(one, verbose) if one else comparison_page(compared, verbose)
+        # A file is filed: it holds every line.
+        shown = verbose or output is not None
+        return response_page(one, shown) if one else comparison_page(compared, shown)
 
     suffix = "" if output is None or form is not None else Path(output).suffix.lower()
     if output is not None and suffix in (".docx", ".html"):
-        document = response_document(page(), SUBTITLE)
+        document = response_document(page(), SUBTITLE.format(sent=one_line(Path(sent).name) if sent else "the first offer"))
         write_whole(output, as_docx(document) if suffix == ".docx" else as_html(document))
     else:
         hand_over(page, answer.to_dict, form, output, lambda: response_workbook(compared))
