@@ -180,7 +180,7 @@ def _rule_of_runs(test: AcceptanceTest) -> str:
         return "the rate of one run reaches it" if test.repeats == 1 else "the median of two runs reaches it"
     return (
         f"at first {test.repeats} runs: passed where the one-sided 95 % lower bound of their median reaches {share} of the"
-        " rate, failed where its upper bound is below the rate; else the verdict tells how many more to run, "
+        " rate, failed where its upper bound is below that, too; else the verdict tells how many more to run, "
         f"{MOST_RUNS} in all"
     )
 
