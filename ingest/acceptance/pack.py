@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ingest.acceptance.datasets import data_cost
 from ingest.acceptance.loads import Task, TestData
 from ingest.acceptance.run_interval import FEWEST_RUNS, MOST_RUNS
-from ingest.acceptance.service_limits import DEGRADED, JUDGED, ServiceLimit
+from ingest.acceptance.term_steps import readme_terms
 from ingest.acceptance.test_spec import AcceptanceTest, Load
 from ingest.engine.registry import INPUTS, solve
 from ingest.requirement import Requirement
@@ -21,10 +21,6 @@ from ingest.units import display
 if TYPE_CHECKING:
     from ingest.acceptance.acceptance_result import Acceptance
 
-DEGRADED_RUNS = (
-    "Repeat these tests with {state}, into a results folder of their own, and compare the measured rates with this table:"
-    " `ingest verdict` judges the whole rates."
-)
 FULL = "Each test proves one requirement line. Run the scripts on the driver, a machine that reaches every client."
 ONCE = "Once, before the tests of each tool; remove its data before the next tool fills its own:"
 IMPLIED = {
@@ -66,36 +62,12 @@ def readme(made: Acceptance) -> Iterator[str]:
         yield from ("", f"### {test.id}", "", markdown(test.statement), "")
         yield from (f"- {line}" for line in _conditions(test, requirements[test.requirement]))
         yield from ("", "```", f"sh {_script(test)}", "```")
-    yield from _service(made)
+    yield from readme_terms(made)
     if made.untested:
         yield from ("", "## Requirements without a performance test", "")
         yield from (
             f"- {ident}: {markdown(requirements[ident].statement)} {markdown(why)}." for ident, why in made.untested.items()
         )
-
-
-def _service(made: Acceptance) -> Iterator[str]:
-    """Service terms that the tests show, and the rates of degraded operation."""
-    shown = [limit for limit in made.service if limit.key in JUDGED]
-    if shown:
-        yield from (
-            "",
-            "## Service terms",
-            "",
-            *(f"- {limit.id}, {markdown(limit.name)}: {limit.shown}" for limit in shown),
-        )
-    if made.setting.logs_seconds:
-        yield from ("", "fio logs the rate of each second; the scripts keep the logs next to the results.")
-    for limit in made.service:
-        if limit.key in DEGRADED:
-            yield from ("", f"## {markdown(limit.name)} ({limit.id})", "", DEGRADED_RUNS.format(state=DEGRADED[limit.key]), "")
-            yield from ("| test | load | must reach |", "|---|---|---|")
-            yield from (f"| {test.id} | {load.name} | {_degraded(load, limit)} |" for test in made.tests for load in test.loads)
-
-
-def _degraded(load: Load, limit: ServiceLimit) -> str:
-    rate = solve("degraded_rate_required", {"required_rate": load.threshold, "degraded_term_share": limit.quantity})
-    return display(float(rate), load.unit)
 
 
 def _effort(made: Acceptance) -> Iterator[str]:

@@ -34,7 +34,7 @@ def test_a_spread_that_reaches_over_the_limits_leaves_the_verdict_open(center, e
     assert decision_of(runs_of(center, 2, FEWEST_RUNS), 100, ALLOWED).result == expected
 
 
-# Spreads of 0.05 and 0.2 % around a median of 98 %: the bounds of the wider one are 98 ∓ 1.15, so that seven more runs may pass.
+# Spreads of 0.05 and 0.2 % around a median of 98 %: the bounds of the wider one are 98 ∓ 1.15, and more runs may pass.
 @pytest.mark.parametrize(("center", "spread", "expected"), [(98, 0.05, "pass"), (98, 0.2, "undecided"), (97.9, 1, "undecided")])
 def test_runs_that_more_runs_could_let_pass_are_no_failure(center, spread, expected):
     assert decision_of(runs_of(center, spread, FEWEST_RUNS), 100, ALLOWED).result == expected
