@@ -9,6 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from ingest.acceptance.datasets import data_cost
+from ingest.acceptance.latencies import milliseconds
 from ingest.acceptance.loads import Task, TestData
 from ingest.acceptance.run_interval import FEWEST_RUNS, MOST_RUNS
 from ingest.acceptance.term_steps import readme_terms
@@ -26,7 +27,7 @@ ONCE = "Once, before the tests of each tool; remove its data before the next too
 IMPLIED = {
     "required_requests_per_second": "implied: {:,.0f} requests per second",
     "requests_in_flight": "implied: a queue depth of {:,.0f} requests",
-    "mean_latency_allowed": "implied: a mean latency of at most {:.3g} s",
+    "mean_latency_allowed": "implied: a mean latency of at most {}",
 }
 
 
@@ -126,7 +127,7 @@ def _conditions(test: AcceptanceTest, requirement: Requirement) -> Iterator[str]
         if load.dataset_bytes:
             yield f"from at least {display(load.dataset_bytes, 'B')} of data"
         if load.latency_99:
-            yield f"beside the rate: 99 % of the requests within {display(load.latency_99, 's')}; a longer time is a remark"
+            yield f"beside the rate: 99 % of the requests within {milliseconds(load.latency_99)}; a longer time is a remark"
     if test.tool == "fio" and test.scale == "full":
         yield f"servers on the clients: `sh fio/servers.sh {_servers(test)}`"
     yield _rule_of_runs(test)
@@ -143,7 +144,8 @@ def _conditions(test: AcceptanceTest, requirement: Requirement) -> Iterator[str]
     for note in test.notes:
         yield f"**{markdown(note)}**"
     for name, value in test.implied.items():
-        yield IMPLIED[name.rpartition(".")[0]].format(value)
+        kind = name.rpartition(".")[0]
+        yield IMPLIED[kind].format(milliseconds(value) if "latency" in kind else value)
 
 
 def _rule_of_runs(test: AcceptanceTest) -> str:

@@ -23,7 +23,7 @@ DEGRADED_RUNS = (
 
 
 @cache
-def _steps() -> Mapping[str, str]:
+def steps_of_terms() -> Mapping[str, str]:
     """Id of a term -> the steps of its test, with `@value@`."""
     text = (files("ingest.acceptance") / "templates" / "terms.md").read_text(encoding="utf-8")
     parts = re.split(r"^# (S-\S+)\n", text, flags=re.MULTILINE)
@@ -61,6 +61,6 @@ def _degraded(limit: ServiceLimit, tests: tuple[AcceptanceTest, ...]) -> Iterato
 
 
 def _stepwise(term: MandatoryTerm) -> Iterator[str]:
-    steps = _steps().get(term.id)
+    steps = steps_of_terms().get(term.id)
     if steps:
         yield from ("", f"### {term.id}: {markdown(term.name)}", "", steps.replace("@value@", markdown(term.value)))

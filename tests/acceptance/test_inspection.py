@@ -1,6 +1,9 @@
 """What the word of a verdict covers: tests, degraded operation, and what remains to be inspected."""
 
 import json
+import os
+import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -75,7 +78,6 @@ def text_of(path):
 
 def test_tests_of_an_earlier_version_have_no_terms(made, results, tmp_path):
     import hashlib
-    import shutil
 
     shutil.copytree(made.folder, tmp_path / "old")
     path = tmp_path / "old" / "tests.json"
@@ -142,6 +144,20 @@ def test_the_requirement_is_that_of_the_line_and_the_failing_part_is_named(made,
     assert found.measured == pytest.approx(192e6 * (0.75 * 1.1 + 0.25 * share))
     # 0.9 of 48 MB/s; the upper bound is 0.6 % above it.
     assert ("write at most 43.45 MB/s, below 97 % of its 48 MB/s" in found.why) == (result == "fail")
+
+
+@pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+def test_fio_takes_the_commands_of_the_terms(tmp_path):
+    """A second, or one file, in place of a minute."""
+    from ingest.acceptance.term_steps import steps_of_terms
+
+    (tmp_path / "file").write_bytes(bytes(2**20))
+    environment = {**os.environ, "TARGET": str(tmp_path), "FILE": str(tmp_path / "file")}
+    for term, shown in (("S-CKPT-01", "WRITE: bw="), ("S-LAT-01", " 50th=[")):
+        command = steps_of_terms()[term].split("```")[1].replace("--runtime=60", "--runtime=1")
+        command = command.replace("--size=1t", "--size=16m").replace("--time_based", "" if term == "S-CKPT-01" else "--time_based")
+        subprocess.run(["sh", "-ec", command], cwd=tmp_path, env=environment, check=True, capture_output=True)
+        assert shown in (tmp_path / f"{term}.txt").read_text()
 
 
 def test_latencies_are_numbers_of_people():
