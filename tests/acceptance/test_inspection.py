@@ -155,7 +155,7 @@ def test_fio_takes_the_commands_of_the_terms(tmp_path):
     environment = {**os.environ, "TARGET": str(tmp_path), "FILE": str(tmp_path / "file")}
     for term, shown in (("S-CKPT-01", "WRITE: bw="), ("S-LAT-01", " 50th=[")):
         command = steps_of_terms()[term].split("```")[1].replace("--runtime=60", "--runtime=1")
-        command = command.replace("--size=1t", "--size=16m").replace("--time_based", "" if term == "S-CKPT-01" else "--time_based")
+        command = command.replace("--size=1t", "--size=16m --number_ios=16")
         subprocess.run(["sh", "-ec", command], cwd=tmp_path, env=environment, check=True, capture_output=True)
         assert shown in (tmp_path / f"{term}.txt").read_text()
 
