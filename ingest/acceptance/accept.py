@@ -12,7 +12,7 @@ from ingest.acceptance.datasets import memory_of, server_cache_of, with_capacity
 from ingest.acceptance.loads import NotTestable, Setting, Task, assumed_for, implied_by, kind_of, loads_of
 from ingest.acceptance.pack import helpers, readme
 from ingest.acceptance.run_interval import MOST_RUNS
-from ingest.acceptance.service_limits import limits_of, logs_seconds
+from ingest.acceptance.service_limits import limits_of, logs_seconds, terms_of
 from ingest.acceptance.test_spec import DATA, METADATA, SCALES, TOOLS, AcceptanceTest, within
 from ingest.acceptance.test_table import also_shown, id_of_test, notes_of, too_large
 from ingest.acceptance.tools import GENERATORS, mlpstorage
@@ -133,7 +133,8 @@ def accept(
         repeats=parse_whole(repeats, "--repeats", 1, MOST_RUNS) if repeats is not None else 1 if scale == "1node" else 3,
         allowed_deviation=check_value("allowed_deviation", parse(allowed_deviation, "1", deviation), deviation),
     )
-    service = limits_of(data.get("service") or (), str(plan))
+    clauses = data.get("service") or ()
+    service, terms = limits_of(clauses, str(plan)), terms_of(clauses, str(plan))
     setting = with_capacity(replace(setting, logs_seconds=logs_seconds(service)), lines)
     if server_cache is None:
         cache = server_cache_of(setting, lines)
@@ -143,7 +144,16 @@ def accept(
     setting = with_data(replace(setting, server_cache=cache.value), lines, tools, at_most)
     tests, untested = _tests(lines, tools, setting)
     made = Acceptance(
-        site_name(plan, data), str(folder), setting, tuple(tests), untested, tuple(lines), memory, cache, service=service
+        site_name(plan, data),
+        str(folder),
+        setting,
+        tuple(tests),
+        untested,
+        tuple(lines),
+        memory,
+        cache,
+        service=service,
+        terms=terms,
     )
     files = _files(made, _hosts(hosts))
     write_folder(folder, files, force)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ingest.acceptance.datasets import data_warnings
 from ingest.acceptance.effort import Effort, effort_of
 from ingest.acceptance.loads import Setting
-from ingest.acceptance.service_limits import ServiceLimit
+from ingest.acceptance.service_limits import DEGRADED, MandatoryTerm, ServiceLimit, degraded_tests, shows
 from ingest.acceptance.test_spec import AcceptanceTest
 from ingest.engine.result import envelope
 from ingest.engine.value import Input
@@ -34,6 +34,7 @@ class Acceptance:
         memory: of one client.
         cache: of all storage servers.
         service: limits that the service terms of the plan set.
+        terms: all mandatory service terms of the plan.
         manifest_hash: sha256 of `tests.json`, which `verdict` prints too.
     """
 
@@ -47,6 +48,7 @@ class Acceptance:
     cache: Input
     manifest_hash: str = ""
     service: tuple[ServiceLimit, ...] = ()
+    terms: tuple[MandatoryTerm, ...] = ()
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -64,7 +66,20 @@ class Acceptance:
     @property
     def effort(self) -> Effort:
         """Hours and bytes of the acceptance."""
-        return effort_of(self.tests, self.requirements, self.setting, self.fill)
+        again = [test for tests in self.degraded.values() for test in tests]
+        return effort_of(self.tests, self.requirements, self.setting, self.fill, again)
+
+    @property
+    def degraded(self) -> Mapping[ServiceLimit, tuple[AcceptanceTest, ...]]:
+        """The tests to repeat in degraded operation, with their rates then; none in a rehearsal."""
+        limits = () if self.setting.rehearsal else self.service
+        return {limit: degraded_tests(limit, self.tests) for limit in limits if limit.key in DEGRADED}
+
+    @property
+    def inspected(self) -> tuple[MandatoryTerm, ...]:
+        """The mandatory terms that no test of the folder shows."""
+        shown = {limit.id for limit in self.service if shows(limit, self.tests)} | {limit.id for limit in self.degraded}
+        return tuple(term for term in self.terms if term.id not in shown)
 
     @property
     def fill(self) -> float:
@@ -86,6 +101,7 @@ class Acceptance:
             "requirements": [line.to_dict() for line in self.requirements],
             "effort": self.effort._asdict(),
             "service": [limit._asdict() for limit in self.service],
+            "terms": [term._asdict() for term in self.terms],
             "data": None if self.setting.data is None else asdict(self.setting.data),
         }
         return envelope("accept", body, assumptions=self._assumptions, warnings=self.warnings)

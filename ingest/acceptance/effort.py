@@ -26,6 +26,8 @@ class Effort(NamedTuple):
         runs: of all tests, before more are asked for.
         run_seconds: of these.
         most_run_seconds: of ten runs of each test, after which the verdict is decided.
+        degraded_runs: runs of the tests that terms on degraded operation name.
+        degraded_seconds: of these.
     """
 
     total_seconds: float
@@ -35,6 +37,8 @@ class Effort(NamedTuple):
     runs: int
     run_seconds: float
     most_run_seconds: float
+    degraded_runs: int = 0
+    degraded_seconds: float = 0
 
     @property
     def words(self) -> str:
@@ -44,6 +48,8 @@ class Effort(NamedTuple):
         '11.4 h: fill 6.2 h once, 18 runs 5.2 h'
         """
         runs = f"{self.runs} {'run' if self.runs == 1 else 'runs'} {_time(self.run_seconds)}"
+        if self.degraded_runs:
+            runs += f", {self.degraded_runs} in degraded operation {_time(self.degraded_seconds)}"
         if not self.fill_bytes:
             return f"{_time(self.total_seconds)}: {runs}"
         often = "once" if len(self.tools) < 2 else f"once for each of {', '.join(self.tools)}"
@@ -65,7 +71,13 @@ class Effort(NamedTuple):
         return f"up to {MOST_RUNS} runs of a test where their spread leaves the verdict open: {longest} if all tests do"
 
 
-def effort_of(tests: Sequence[AcceptanceTest], lines: Sequence[Requirement], setting: Setting, fill: float) -> Effort:
+def effort_of(
+    tests: Sequence[AcceptanceTest],
+    lines: Sequence[Requirement],
+    setting: Setting,
+    fill: float,
+    degraded: Sequence[AcceptanceTest] = (),
+) -> Effort:
     """The effort of the tests of one folder.
 
     Args:
@@ -73,25 +85,34 @@ def effort_of(tests: Sequence[AcceptanceTest], lines: Sequence[Requirement], set
         lines: of the plan.
         setting: common to all tests.
         fill: share of the capacity that the lines want in use.
+        degraded: tests that are repeated in degraded operation.
     """
     data, rate = setting.data, required_write_rate(lines)
     tools = tuple(dict.fromkeys(test.tool for test in tests if any(load.dataset_bytes for load in test.loads)))
-    seconds = [(test, max(_seconds(load, test.repeats) for load in test.loads)) for test in tests]
+    seconds = [(test, _seconds_of(test)) for test in tests]
     runs = float(total([time for _, time in seconds]))
+    again = float(total([_seconds_of(test) for test in degraded] or [0]))
+    all_runs = float(total([runs, again]))
     most = [
         max(_seconds(load, MOST_RUNS) for load in test.loads) if test.repeats >= FEWEST_RUNS else time for test, time in seconds
     ]
-    filled, fill_time, whole = 0.0, None, runs
+    filled, fill_time, whole = 0.0, None, all_runs
     if data is not None:
         level = {"acceptance_usable_bytes": setting.usable, "fill_under_test": fill}
         ballast = solve("capacity_in_use", level) if setting.usable and fill else 0
         given = {"all_dataset_bytes": data.all_bytes, "filling_tools": max(len(tools), 1), "ballast_level_bytes": ballast}
         filled = float(solve("acceptance_fill_bytes", given))
         if rate:
-            times = {"acceptance_fill_bytes": filled, "required_write_bandwidth": rate, "all_run_seconds": runs}
+            times = {"acceptance_fill_bytes": filled, "required_write_bandwidth": rate, "all_run_seconds": all_runs}
             fill_time = float(solve("acceptance_fill_seconds", times))
             whole = float(solve("acceptance_effort_seconds", times))
-    return Effort(whole, filled, fill_time, tools, sum(test.repeats for test in tests), runs, float(total(most)))
+    counts = [sum(test.repeats for test in some) for some in (tests, degraded)]
+    return Effort(whole, filled, fill_time, tools, counts[0], runs, float(total(most)), counts[1], again)
+
+
+def _seconds_of(test: AcceptanceTest) -> float:
+    """The time of the runs that a test begins with; its loads run concurrently."""
+    return max(_seconds(load, test.repeats) for load in test.loads)
 
 
 def _seconds(load: Load, runs: int) -> float:

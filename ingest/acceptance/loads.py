@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from ingest.acceptance.test_spec import DATA, METADATA, Load
+from ingest.acceptance.test_spec import DATA, METADATA, Load, part_of
 from ingest.engine.expression import Num, total
 from ingest.engine.registry import INPUTS, solve
 from ingest.requirement import MixPart, Requirement
@@ -26,6 +26,14 @@ REHEARSAL_FILES = 2000
 SMALL_FILE = 4096
 #: Files of each thread, which fio keeps open at a time, and files that all threads share.
 FILES_PER_THREAD, SHARED_FILES = 4, 16
+#: The metric of a line that leaves a share of the capacity free.
+DATA_HELD = "site_usable_bytes"
+#: Unit of an amount that is held -> the number that shows it.
+HELD = {
+    "B": "the usable capacity that the empty file system reports, without data reduction",
+    "B/node": "the free space on the NVMe that the operating system of a node reports",
+    "file": "the largest number of files that the file system reports",
+}
 #: A test of at most one pass over the files is a burst: it lasts as long as its line, however few files that takes.
 PASS_SECONDS = 60
 
@@ -171,9 +179,10 @@ def _why_not(requirement: Requirement) -> str:
     if requirement.value <= 0:
         return "it has no value yet"
     if "hold" in requirement.conditions.operation:
-        return "capacity is not timed: compare it with the capacity that the empty system reports"
+        fill = ", times the fill limit" if requirement.metric == DATA_HELD else ""
+        return f"it is not timed: compare it with {HELD.get(requirement.unit, HELD['B'])}{fill}"
     if physical(requirement.unit) == "B":
-        return "it is an amount, not a rate: require other evidence"
+        return "it is an amount, not a rate: compare it with the rated endurance of all media (drive writes per day × capacity)"
     operation = requirement.conditions.operation or "nothing"
     return f"no tool times {operation} in {requirement.unit}: require other evidence"
 
@@ -315,9 +324,8 @@ def implied_by(load: Load) -> dict[str, float]:
         "threads_per_client": load.threads,
         "requests_in_flight_per_thread": load.depth,
     }
-    part = load.name.rpartition(".")[2] if "." in load.name else load.operation
     return {
-        f"{name}.{part}": float(solve(name, given))
+        f"{name}.{part_of(load)}": float(solve(name, given))
         for name in ("required_requests_per_second", "requests_in_flight", "mean_latency_allowed")
     }
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from ingest.acceptance.service_limits import ServiceLimit, limits_of
+from ingest.acceptance.service_limits import MandatoryTerm, ServiceLimit, limits_of, terms_of
 from ingest.acceptance.test_spec import AcceptanceTest, Load
 from ingest.errors import IngestError
 from ingest.site.plan_file import check_object
@@ -40,6 +40,7 @@ class Manifest:
         untested: requirement id -> why it has no test.
         warnings: of `accept`, on limits of the tests.
         service: limits that the service terms of the plan set.
+        terms: all mandatory service terms of the plan; empty in manifests of earlier versions.
     """
 
     site: str
@@ -49,6 +50,7 @@ class Manifest:
     untested: Mapping[str, str]
     warnings: tuple[str, ...]
     service: tuple[ServiceLimit, ...] = ()
+    terms: tuple[MandatoryTerm, ...] = ()
 
 
 def manifest_of(found: Mapping[str, Any], where: str) -> Manifest:
@@ -66,6 +68,7 @@ def manifest_of(found: Mapping[str, Any], where: str) -> Manifest:
         found.get("untested", {}),
         tuple(map(one_line, found.get("warnings", ()))),
         limits_of(found.get("service") or (), where),
+        terms_of(found.get("terms") or (), where),
     )
 
 

@@ -9,9 +9,10 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from ingest.acceptance.datasets import data_cost
+from ingest.acceptance.latencies import milliseconds
 from ingest.acceptance.loads import Task, TestData
 from ingest.acceptance.run_interval import FEWEST_RUNS, MOST_RUNS
-from ingest.acceptance.service_limits import DEGRADED, JUDGED, ServiceLimit
+from ingest.acceptance.term_steps import readme_terms
 from ingest.acceptance.test_spec import AcceptanceTest, Load
 from ingest.engine.registry import INPUTS, solve
 from ingest.requirement import Requirement
@@ -21,16 +22,12 @@ from ingest.units import display
 if TYPE_CHECKING:
     from ingest.acceptance.acceptance_result import Acceptance
 
-DEGRADED_RUNS = (
-    "Repeat these tests with {state}, into a results folder of their own, and compare the measured rates with this table:"
-    " `ingest verdict` judges the whole rates."
-)
 FULL = "Each test proves one requirement line. Run the scripts on the driver, a machine that reaches every client."
 ONCE = "Once, before the tests of each tool; remove its data before the next tool fills its own:"
 IMPLIED = {
     "required_requests_per_second": "implied: {:,.0f} requests per second",
     "requests_in_flight": "implied: a queue depth of {:,.0f} requests",
-    "mean_latency_allowed": "implied: a mean latency of at most {:.3g} s",
+    "mean_latency_allowed": "implied: a mean latency of at most {}",
 }
 
 
@@ -66,36 +63,12 @@ def readme(made: Acceptance) -> Iterator[str]:
         yield from ("", f"### {test.id}", "", markdown(test.statement), "")
         yield from (f"- {line}" for line in _conditions(test, requirements[test.requirement]))
         yield from ("", "```", f"sh {_script(test)}", "```")
-    yield from _service(made)
+    yield from readme_terms(made)
     if made.untested:
         yield from ("", "## Requirements without a performance test", "")
         yield from (
             f"- {ident}: {markdown(requirements[ident].statement)} {markdown(why)}." for ident, why in made.untested.items()
         )
-
-
-def _service(made: Acceptance) -> Iterator[str]:
-    """Service terms that the tests show, and the rates of degraded operation."""
-    shown = [limit for limit in made.service if limit.key in JUDGED]
-    if shown:
-        yield from (
-            "",
-            "## Service terms",
-            "",
-            *(f"- {limit.id}, {markdown(limit.name)}: {limit.shown}" for limit in shown),
-        )
-    if made.setting.logs_seconds:
-        yield from ("", "fio logs the rate of each second; the scripts keep the logs next to the results.")
-    for limit in made.service:
-        if limit.key in DEGRADED:
-            yield from ("", f"## {markdown(limit.name)} ({limit.id})", "", DEGRADED_RUNS.format(state=DEGRADED[limit.key]), "")
-            yield from ("| test | load | must reach |", "|---|---|---|")
-            yield from (f"| {test.id} | {load.name} | {_degraded(load, limit)} |" for test in made.tests for load in test.loads)
-
-
-def _degraded(load: Load, limit: ServiceLimit) -> str:
-    rate = solve("degraded_rate_required", {"required_rate": load.threshold, "degraded_term_share": limit.quantity})
-    return display(float(rate), load.unit)
 
 
 def _effort(made: Acceptance) -> Iterator[str]:
@@ -154,7 +127,7 @@ def _conditions(test: AcceptanceTest, requirement: Requirement) -> Iterator[str]
         if load.dataset_bytes:
             yield f"from at least {display(load.dataset_bytes, 'B')} of data"
         if load.latency_99:
-            yield f"beside the rate: 99 % of the requests within {display(load.latency_99, 's')}; a longer time is a remark"
+            yield f"beside the rate: 99 % of the requests within {milliseconds(load.latency_99)}; a longer time is a remark"
     if test.tool == "fio" and test.scale == "full":
         yield f"servers on the clients: `sh fio/servers.sh {_servers(test)}`"
     yield _rule_of_runs(test)
@@ -171,7 +144,8 @@ def _conditions(test: AcceptanceTest, requirement: Requirement) -> Iterator[str]
     for note in test.notes:
         yield f"**{markdown(note)}**"
     for name, value in test.implied.items():
-        yield IMPLIED[name.rpartition(".")[0]].format(value)
+        kind = name.rpartition(".")[0]
+        yield IMPLIED[kind].format(milliseconds(value) if "latency" in kind else value)
 
 
 def _rule_of_runs(test: AcceptanceTest) -> str:
@@ -180,7 +154,7 @@ def _rule_of_runs(test: AcceptanceTest) -> str:
         return "the rate of one run reaches it" if test.repeats == 1 else "the median of two runs reaches it"
     return (
         f"at first {test.repeats} runs: passed where the one-sided 95 % lower bound of their median reaches {share} of the"
-        " rate, failed where its upper bound is below the rate; else the verdict tells how many more to run, "
+        " rate, failed where its upper bound is below that, too; else the verdict tells how many more to run, "
         f"{MOST_RUNS} in all"
     )
 

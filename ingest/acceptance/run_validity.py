@@ -80,7 +80,7 @@ def _differences(load: Load, seen: Observed) -> Iterator[str]:
     yield from _unlike("operation", seen.operation, load.operation)
     yield from _unlike("pattern", seen.pattern or load.pattern, load.pattern)
     if seen.io_bytes is not None and load.io_bytes is not None and not _same_size(seen.io_bytes, load):
-        yield f"block size: found {display(seen.io_bytes, 'B')}, expected {display(load.io_bytes, 'B')}"
+        yield f"block size: found {seen.io_bytes:,.0f} B, expected {load.io_bytes:,} B"
     yield from _unlike("clients", seen.clients, load.clients)
     yield from _unlike("threads in all", seen.threads, load.clients * load.threads)
     yield from _unlike("queue depth of a thread", seen.depth, load.depth)

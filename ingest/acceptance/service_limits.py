@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ingest.acceptance.latencies import milliseconds
 from ingest.acceptance.run_interval import FAIL, FEWEST_RUNS, NOT_TESTED, PASS, limit_decision_of
 from ingest.acceptance.test_spec import DATA, AcceptanceTest, Load, Observed, Run
 from ingest.engine.registry import solve
@@ -16,10 +19,10 @@ from ingest.text import checked_id, one_line
 #: Terms that results of fio show, and terms that take tests of their own.
 STALL, CLIENT, TAIL = "service.stall_floor", "service.slowest_client", "test.latency_tail"
 JUDGED = (STALL, CLIENT, TAIL)
-DEGRADED = {
-    "service.degraded_rate": "one server or controller out of service",
-    "service.rebuild_rate": "one drive being rebuilt",
-}
+FAILED_SERVER, REBUILD = "service.degraded_rate", "service.rebuild_rate"
+DEGRADED = {FAILED_SERVER: "one server or controller out of service", REBUILD: "one drive being rebuilt"}
+#: How a verification names a test.
+NAMED_TEST = re.compile(r"T-[A-Z]+-\d+")
 
 
 class ServiceLimit(NamedTuple):
@@ -30,12 +33,14 @@ class ServiceLimit(NamedTuple):
         key: of the site file.
         name: a few words.
         quantity: a share, or times the mean latency.
+        tests: ids that its verification names, such as `T-READ-03`; empty for all.
     """
 
     id: str
     key: str
     name: str
     quantity: float
+    tests: tuple[str, ...] = ()
 
     @property
     def shown(self) -> str:
@@ -71,17 +76,91 @@ def limits_of(terms: object, where: str) -> tuple[ServiceLimit, ...]:
     Raises:
         IngestError: no list of terms, or a term whose quantity is no number above 0.
     """
+    known = (*JUDGED, *DEGRADED)
+    return tuple(
+        _limit(term, where) for term in _rows(terms, where) if term.get("key") in known and term.get("quantity") is not None
+    )
+
+
+def _rows(terms: object, where: str) -> Sequence[Mapping[str, Any]]:
     if not isinstance(terms, (list, tuple)) or not all(isinstance(term, Mapping) for term in terms):
         raise IngestError(f"{where}: service: found {brief(terms)}, expected the list of terms that `ingest plan` writes")
-    known = (*JUDGED, *DEGRADED)
-    return tuple(_limit(term, where) for term in terms if term.get("key") in known and term.get("quantity") is not None)
+    return terms
 
 
 def _limit(term: Mapping[str, Any], where: str) -> ServiceLimit:
     ident, quantity = checked_id(term.get("id", ""), f"{where}: service: id"), term["quantity"]
     if isinstance(quantity, bool) or not isinstance(quantity, (int, float)) or not 0 < quantity < 1e6:
         raise IngestError(f"{where}: service: {ident}: found {brief(quantity)}, expected a number above 0")
-    return ServiceLimit(ident, str(term["key"]), one_line(term.get("name", term["key"])), float(quantity))
+    named = term.get("tests") or NAMED_TEST.findall(str(term.get("verification", "")))
+    if not isinstance(named, (list, tuple)) or not all(isinstance(one, str) for one in named):
+        raise IngestError(f"{where}: service: {ident}: tests: found {brief(named)}, expected a list of ids")
+    name = one_line(term.get("name", term["key"]))
+    return ServiceLimit(ident, str(term["key"]), name, float(quantity), tuple(dict.fromkeys(named)))
+
+
+class MandatoryTerm(NamedTuple):
+    """A mandatory service term of a plan.
+
+    Attributes:
+        id: such as `S-AVAIL-01`.
+        name: a few words.
+        value: as people read it.
+        verification: the evidence at acceptance or in operation.
+    """
+
+    id: str
+    name: str
+    value: str
+    verification: str
+
+
+def terms_of(terms: object, where: str) -> tuple[MandatoryTerm, ...]:
+    """The mandatory terms of a plan: those with a value that the Vendor does not choose.
+
+    Args:
+        terms: the service terms of a plan, or the mandatory ones of a manifest, as JSON.
+        where: the file, for errors.
+
+    Raises:
+        IngestError: no list of terms, or an invalid id.
+    """
+    rows = [term for term in _rows(terms, where) if term.get("status", "set") == "set" and term.get("value")]
+    return tuple(_term(term, where) for term in rows)
+
+
+def _term(term: Mapping[str, Any], where: str) -> MandatoryTerm:
+    ident = checked_id(term.get("id", ""), f"{where}: terms: id")
+    return MandatoryTerm(ident, *(one_line(term.get(name, "")) for name in MandatoryTerm._fields[1:]))
+
+
+def degraded_tests(limit: ServiceLimit, tests: Sequence[AcceptanceTest]) -> tuple[AcceptanceTest, ...]:
+    """The tests that a term on degraded operation names, with the share of their rates that it leaves."""
+    return tuple(
+        replace(test, requirement=limit.id, priority="mandatory", loads=loads, also={}) for test, loads in _named(limit, tests)
+    )
+
+
+def _named(limit: ServiceLimit, tests: Sequence[AcceptanceTest]) -> Iterator[tuple[AcceptanceTest, tuple[Load, ...]]]:
+    """Tests with the loads of the named line; the first tool that tests a line, or a higher one beside it, does."""
+    if not limit.tests:
+        yield from ((test, _left(test.loads, limit)) for test in tests)
+    for name in limit.tests:
+        line = f"R-{name.removeprefix('T-')}"
+        for test in tests:
+            if line == test.requirement:
+                yield test, _left(test.loads, limit)
+                break
+            if line in test.also:
+                yield test, _left((replace(test.loads[0], threshold=test.also[line]),), limit)
+                break
+
+
+def _left(loads: Sequence[Load], limit: ServiceLimit) -> tuple[Load, ...]:
+    """Loads with the share of their thresholds that a term leaves."""
+    given = [{"required_rate": load.threshold, "degraded_term_share": limit.quantity} for load in loads]
+    rates = [float(solve("degraded_rate_required", one)) for one in given]
+    return tuple(replace(load, threshold=float(f"{rate:.12g}")) for load, rate in zip(loads, rates, strict=True))
 
 
 def logs_seconds(limits: Iterable[ServiceLimit]) -> bool:
@@ -129,9 +208,9 @@ def _found(limit: ServiceLimit, test: AcceptanceTest, load: Load, runs: Sequence
     known = [share for share in shares if share is not None]
     if len(known) < len(shares):
         return LimitFound(NOT_TESTED, min(known, default=None), "a run without the log of its seconds")
-    what = "slowest second" if limit.key == STALL else "slowest client"
+    what, rate = ("slowest second", "required rate") if limit.key == STALL else ("slowest client", "mean rate")
     least = min(known)
-    return LimitFound(PASS if least >= limit.quantity else FAIL, least, f"{what} {least:.3g} of the rate")
+    return LimitFound(PASS if least >= limit.quantity else FAIL, least, f"{what} at {least * 100:.4g} % of the {rate}")
 
 
 def _share(limit: ServiceLimit, load: Load, seen: Observed) -> float | None:
@@ -150,7 +229,7 @@ def _tail(limit: ServiceLimit, test: AcceptanceTest, load: Load, seen: Sequence[
     measured = statistics.median(times) / stated * limit.quantity
     if len(times) < test.repeats:
         return LimitFound(NOT_TESTED, measured, f"{len(times)} of {test.repeats} runs")
-    why = f"99 % within {statistics.median(times) * 1e3:,.4g} ms, {stated * 1e3:,.4g} ms stated"
+    why = f"99 % within {milliseconds(statistics.median(times))}, {milliseconds(stated)} stated"
     if len(times) < FEWEST_RUNS:
         return LimitFound(PASS if statistics.median(times) <= stated else FAIL, measured, why)
     found = limit_decision_of(times, stated, test.allowed_deviation)

@@ -64,6 +64,11 @@ class Load:
     latency_99: float | None = None
 
 
+def part_of(load: Load) -> str:
+    """The short name of a load within its test: the end of its job's name, or its operation."""
+    return load.name.rpartition(".")[2] if "." in load.name else load.operation
+
+
 @dataclass(frozen=True)
 class AcceptanceTest:
     """One test of one requirement with one tool.

@@ -1,37 +1,32 @@
-"""`ingest verdict`: results of acceptance tests against their thresholds."""
+"""`ingest verdict`: the requirements of a plan judged by the results of their acceptance tests."""
 
 from __future__ import annotations
 
-import os
-import re
-import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ingest.acceptance.judgement import TestVerdict, judged_test
 from ingest.acceptance.manifest import Manifest, ManifestLine, manifest_of
-from ingest.acceptance.run_interval import (
-    FAIL,
-    FEWEST_RUNS,
-    MOST_RUNS,
-    NOT_TESTED,
-    PASS,
-    UNDECIDED,
-    RunDecision,
-    decision_of,
+from ingest.acceptance.run_files import CountedRuns, counted_runs
+from ingest.acceptance.run_interval import FAIL, NOT_TESTED, PASS, UNDECIDED
+from ingest.acceptance.service_limits import (
+    FAILED_SERVER,
+    JUDGED,
+    REBUILD,
+    TAIL,
+    MandatoryTerm,
+    ServiceLimit,
+    degraded_tests,
+    judged_limit,
+    shows,
 )
-from ingest.acceptance.run_validity import differences
-from ingest.acceptance.service_limits import JUDGED, TAIL, ServiceLimit, judged_limit, shows
-from ingest.acceptance.test_spec import AcceptanceTest, Load, Observed, Run
-from ingest.acceptance.tools import is_companion, runs_in
-from ingest.engine.registry import solve
+from ingest.acceptance.test_spec import AcceptanceTest
 from ingest.engine.result import envelope
-from ingest.errors import IngestError, cannot_be_read, listed
-from ingest.files import read_bytes, read_text, sha256
-from ingest.requirement import least_accepted
+from ingest.errors import IngestError, UsageError, listed
+from ingest.files import read_bytes, sha256
 from ingest.site.plan_file import read_object
-from ingest.units import display
 
 if TYPE_CHECKING:
     import pandas
@@ -41,51 +36,6 @@ SHARE, TIMES = "share", "times the mean"
 #: The one word on a folder of tests.
 ACCEPTED, NOT_ACCEPTED, INCOMPLETE = "ACCEPTED", "NOT ACCEPTED", "INCOMPLETE"
 WRITTEN = "a file of `ingest accept`"
-WRITTEN_BY_SCRIPTS = "a file of its scripts"
-#: Files in which scripts write the hash of their list of tests, next to results.
-MANIFEST_SUFFIX = ".tests.sha256"
-
-
-@dataclass(frozen=True)
-class TestVerdict:
-    """The verdict on one test, or on one requirement.
-
-    Attributes:
-        id: of the test or the requirement.
-        requirement: id of the requirement.
-        priority: of the requirement.
-        result: `pass`, `fail`, `undecided` or `not tested`.
-        measured: median of the runs that count, of the load with the smallest margin.
-        required: the threshold.
-        unit: of both.
-        margin: measured over required, less one.
-        why: the reason of the result.
-        tests: ids of the tests that ran.
-        remark: a latency above the one that the line states beside its rate; it fails nothing.
-        runs: that count.
-        low, high: interval of the median of the runs; None for fewer than three.
-        more: runs that may suffice for a decision; 0 where there is one.
-    """
-
-    id: str
-    requirement: str
-    priority: str
-    result: str
-    measured: float | None
-    required: float | None
-    unit: str
-    margin: float | None
-    why: str
-    tests: tuple[str, ...] = ()
-    remark: str = ""
-    runs: int = 0
-    low: float | None = None
-    high: float | None = None
-    more: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """The verdict as JSON."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
 
 
 @dataclass(frozen=True)
@@ -94,10 +44,11 @@ class Verdict:
 
     Attributes:
         manifest: the tests and requirement lines.
-        requirements: one entry per requirement line.
+        requirements: one entry per requirement line, and per service term that tests judge.
         tests: one entry per test.
         refused: file -> why it does not count.
         manifest_hash: sha256 of `tests.json`, to compare with the one that `accept` printed.
+        degraded: id of a term on degraded operation -> its tests; of the terms whose results were given.
     """
 
     manifest: Manifest
@@ -105,6 +56,7 @@ class Verdict:
     tests: tuple[TestVerdict, ...]
     refused: Mapping[str, str]
     manifest_hash: str
+    degraded: Mapping[str, tuple[TestVerdict, ...]] = field(default_factory=dict)
 
     @property
     def results(self) -> Mapping[str, TestVerdict]:
@@ -121,14 +73,23 @@ class Verdict:
 
     @property
     def counted(self) -> str:
-        """How many of the lines that a test can pass do pass, in words."""
+        """How many of the lines that a test can pass do pass, and how many must be inspected, in words."""
         tested = [one for one in self.requirements if one.id in self.testable]
         passed = [one.priority for one in tested if one.result == PASS]
         mandatory = sum(one.priority == "mandatory" for one in tested)
         return (
             f"{passed.count('mandatory')} of {mandatory} mandatory requirements with a test pass"
-            f", {len(passed)} of {len(tested)} in all"
+            f", {len(passed)} of {len(tested)} in all{self.remaining and f'; {self.remaining}'}"
         )
+
+    @property
+    def remaining(self) -> str:
+        """How many mandatory requirements and terms no test shows, in words; empty for none."""
+        numbers = {"requirement": len(self.inspected), "term": len(self.inspected_terms)}
+        counts = [f"{number} {name}{'s' if number > 1 else ''}" for name, number in numbers.items() if number]
+        if not counts:
+            return ""
+        return f"{' and '.join(counts)} {'remains' if sum(numbers.values()) == 1 else 'remain'} to be inspected"
 
     @property
     def rehearsal(self) -> bool:
@@ -153,14 +114,21 @@ class Verdict:
 
     @property
     def inspected(self) -> Mapping[str, str]:
-        """The mandatory requirements that no performance test shows, with the reason."""
-        return {ident: self.manifest.untested.get(ident, "") for ident in self._mandatory() if ident not in self.testable}
+        """The mandatory requirements that no performance test shows, with the reason and what to inspect."""
+        lines = {line.id for line in self.manifest.lines}
+        shown = [ident for ident in self._mandatory() if ident in lines and ident not in self.testable]
+        return {ident: self.manifest.untested.get(ident, "") for ident in shown}
+
+    @property
+    def inspected_terms(self) -> tuple[MandatoryTerm, ...]:
+        """The mandatory service terms that no test shows; empty where an earlier version wrote the tests."""
+        return tuple(term for term in self.manifest.terms if term.id not in self.testable)
 
     @property
     def testable(self) -> set[str]:
-        """The requirements that a test can show."""
+        """The requirements and terms that a test can show."""
         limits = {limit.id for limit in self.manifest.service if shows(limit, self.manifest.tests)}
-        return limits | {ident for test in self.manifest.tests for ident in (test.requirement, *test.also)}
+        return limits | {*self.degraded} | {ident for test in self.manifest.tests for ident in (test.requirement, *test.also)}
 
     def _mandatory(self, *results: str) -> list[str]:
         return [one.id for one in self.requirements if one.priority == "mandatory" and (not results or one.result in results)]
@@ -183,10 +151,12 @@ class Verdict:
             "scale": self.manifest.scale,
             "requirements": [one.to_dict() for one in self.requirements],
             "tests": [one.to_dict() for one in self.tests],
+            "degraded": {ident: [one.to_dict() for one in tests] for ident, tests in self.degraded.items()},
             "tests_sha256": self.manifest_hash,
             "refused": dict(self.refused),
             "not_shown": list(self.unshown),
             "inspected": dict(self.inspected),
+            "inspected_terms": [term._asdict() for term in self.inspected_terms],
         }
         return envelope("verdict", body, warnings=self.warnings)
 
@@ -197,16 +167,25 @@ class Verdict:
         return pandas.DataFrame([one.to_dict() for one in self.requirements])
 
 
-def verdict(folder: str | Path, results: str | Path | Sequence[str | Path]) -> Verdict:
+def verdict(
+    folder: str | Path,
+    results: str | Path | Sequence[str | Path],
+    *,
+    degraded: str | Path | None = None,
+    rebuild: str | Path | None = None,
+) -> Verdict:
     """Judge results of acceptance tests.
 
     Args:
         folder: that `ingest accept` wrote.
         results: result files, or folders of them.
+        degraded: results with one server or controller out of service, for the term `service.degraded_rate`.
+        rebuild: results while one drive is rebuilt, for the term `service.rebuild_rate`.
 
     Raises:
         IngestError: a folder without tests, changed job files or a changed list of tests, a named file that is cut
             off or not a result of a known tool.
+        UsageError: results for a term that the plan does not set.
     """
     folder = Path(folder)
     path = folder / "tests.json"
@@ -214,52 +193,60 @@ def verdict(folder: str | Path, results: str | Path | Sequence[str | Path]) -> V
         raise IngestError(f"{folder}: found no tests.json, expected a folder that `ingest accept` wrote")
     manifest = manifest_of(read_object(path), str(path))
     manifest_hash = _unchanged(folder, manifest.tests)
+    read: dict[str, Path] = {}
     paths = [results] if isinstance(results, (str, Path)) else list(results)
-    _refuse_foreign(paths, manifest_hash)
-    runs, refused = _gather(paths)
-    counting: dict[str, list[Run]] = {test.id: [] for test in manifest.tests}
-    by_id = {test.id: test for test in manifest.tests}
-    for run in sorted(runs, key=_start):
-        why = _refusal(run, by_id, counting)
-        if why:
-            refused[run.file] = why
-        else:
-            counting[run.test].append(run)
-    reasons = {run.test: refused[run.file] for run in reversed(runs) if run.file in refused}
-    tests = {test.id: _judge(test, counting[test.id], reasons.get(test.id, "")) for test in manifest.tests}
-    requirements = tuple(_requirement(line, _verdicts_on(line, manifest, counting, tests), manifest) for line in manifest.lines)
-    requirements += tuple(_limit_verdict(limit, manifest, counting) for limit in manifest.service if limit.key in JUDGED)
-    return Verdict(manifest, requirements, tuple(tests.values()), refused, manifest_hash)
+    counted = counted_runs(paths, manifest.tests, manifest_hash, read)
+    tests = {test.id: judged_test(test, counted.runs[test.id], counted.reasons.get(test.id, "")) for test in manifest.tests}
+    requirements = [_requirement(line, _verdicts_on(line, manifest, counted, tests), manifest) for line in manifest.lines]
+    requirements += [_limit_verdict(limit, manifest, counted) for limit in manifest.service if limit.key in JUDGED]
+    refused, again = dict(counted.refused), {}
+    for option, key, given in (("--degraded", FAILED_SERVER, degraded), ("--rebuild", REBUILD, rebuild)):
+        if given is not None:
+            limit = _degraded_limit(manifest, option, key)
+            found = counted_runs([given], manifest.tests, manifest_hash, read)
+            again[limit.id] = tuple(
+                judged_test(test, found.runs[test.id], found.reasons.get(test.id, ""))
+                for test in degraded_tests(limit, manifest.tests)
+            )
+            requirements.append(_degraded_verdict(limit, again[limit.id]))
+            refused |= found.refused
+    return Verdict(manifest, tuple(requirements), tuple(tests.values()), refused, manifest_hash, again)
 
 
-def _limit_verdict(limit: ServiceLimit, manifest: Manifest, counting: Mapping[str, list[Run]]) -> TestVerdict:
+def _degraded_limit(manifest: Manifest, option: str, key: str) -> ServiceLimit:
+    for limit in manifest.service:
+        if limit.key == key:
+            return limit
+    raise UsageError(f"{option}: the plan of these tests has no term {key}, expected one that sets it")
+
+
+def _degraded_verdict(limit: ServiceLimit, tests: Sequence[TestVerdict]) -> TestVerdict:
+    """The verdict on a term on degraded operation: its lowest share of a required rate."""
+    if not tests:
+        return TestVerdict(limit.id, limit.id, "mandatory", NOT_TESTED, None, limit.quantity, SHARE, None, "no test shows it")
+    # A test without a result leaves the term open, unless another one fails.
+    decisive = min(tests, key=lambda one: ((FAIL, UNDECIDED, NOT_TESTED, PASS).index(one.result), one.margin or 0))
+    shares = [one.measured / one.required * limit.quantity for one in tests if one.measured is not None and one.required]
+    return replace(
+        decisive,
+        id=limit.id,
+        measured=min(shares, default=None),
+        required=limit.quantity,
+        unit=SHARE,
+        margin=None,
+        low=None,
+        high=None,
+        why=f"{limit.name}: {decisive.id}: {decisive.why}",
+        tests=tuple(one.id for one in tests if one.measured is not None),
+    )
+
+
+def _limit_verdict(limit: ServiceLimit, manifest: Manifest, counted: CountedRuns) -> TestVerdict:
     """The verdict on a service term, a mandatory clause."""
-    found = judged_limit(limit, manifest.tests, counting)
+    found = judged_limit(limit, manifest.tests, counted.runs)
     why = f"{limit.name}: {found.why}"
     unit = TIMES if limit.key == TAIL else SHARE
     return TestVerdict(limit.id, limit.id, "mandatory", found.result, found.measured, limit.quantity, unit, None, why)
-
-
-def _start(run: Run) -> tuple[float, tuple[tuple[int, str], ...]]:
-    """Sorts runs by their start where the tool writes it as a number, then by file: run 2 before run 10."""
-    parts = re.split(r"(\d{1,9})", run.file)
-    return float(run.began) if run.began.isdigit() else 0, tuple((int(part) if part.isdigit() else -1, part) for part in parts)
-
-
-def _refuse_foreign(paths: Sequence[str | Path], manifest_hash: str) -> None:
-    """Reject folders of results whose scripts belong to another list of tests.
-
-    Raises:
-        IngestError: the folder, with both hashes.
-    """
-    for given in filter(Path.is_dir, map(Path, paths)):
-        for path in sorted(given.rglob(f"*{MANIFEST_SUFFIX}")):
-            found = read_text(path, WRITTEN_BY_SCRIPTS).split()[:1]
-            if found != [manifest_hash]:
-                raise IngestError(
-                    f"{given}: {path.name}: results of another plan (tests.json {''.join(found)[:12] or 'none'}…)"
-                    f", expected {manifest_hash[:12]}…"
-                )
 
 
 def _unchanged(folder: Path, tests: Sequence[AcceptanceTest]) -> str:
@@ -272,171 +259,15 @@ def _unchanged(folder: Path, tests: Sequence[AcceptanceTest]) -> str:
     return manifest_hash
 
 
-def _gather(paths: Iterable[str | Path]) -> tuple[list[Run], dict[str, str]]:
-    """The runs in files and folders, and the files of folders that are not results; a named file must be a result."""
-    runs: list[Run] = []
-    refused: dict[str, str] = {}
-    read: dict[str, Path] = {}
-    for path, named in _result_files(paths):
-        try:
-            found, content = runs_in(path), sha256(read_bytes(path, "a result"))
-        except IngestError as error:
-            if named:
-                raise
-            refused[str(path)] = str(error).removeprefix(f"{path}: ")
-            continue
-        if content in read:
-            refused[f"{path} (again)" if path == read[content] else str(path)] = f"duplicate of {read[content]}"
-            continue
-        read[content] = path
-        runs += found
-    return runs, refused
-
-
-def _result_files(paths: Iterable[str | Path]) -> Iterable[tuple[Path, bool]]:
-    """Every file, and whether the user named it."""
-    for given in map(Path, paths):
-        if not given.is_dir():
-            yield given, True
-            continue
-        walked = os.walk(given, onerror=_refuse_folder)
-        found = sorted(Path(folder, name) for folder, _, names in walked for name in names)
-        results = [path for path in found if not is_companion(path.relative_to(given))]
-        if not results:
-            raise IngestError(f"{given}: found no result, expected a folder that the test scripts wrote (RESULTS)")
-        yield from ((path, False) for path in results)
-
-
-def _refuse_folder(error: OSError) -> None:
-    raise IngestError(cannot_be_read(error.filename, error.strerror, "a folder of results"))
-
-
-def _refusal(run: Run, tests: Mapping[str, AcceptanceTest], counting: Mapping[str, list[Run]]) -> str:
-    """Why a run does not count for any test of this folder; runs of one test have different start times."""
-    if run.test not in tests:
-        named = f"of {run.test}" if run.test else "without the id of a test"
-        return f"a result {named}, expected one of {', '.join(tests) or 'none: the folder has no tests'}"
-    if reasons := differences(tests[run.test], run):
-        return "; ".join(reasons)
-    twins = (one.file for one in counting[run.test] if run.began and one.began == run.began and one.file != run.file)
-    twin = next(twins, "")
-    if twin:
-        return f"duplicate of {twin}: both runs have the same start time"
-    return f"{MOST_RUNS} runs came before it, which decide" if len(counting[run.test]) >= MOST_RUNS else ""
-
-
-def _judge(test: AcceptanceTest, runs: Sequence[Run], reason: str) -> TestVerdict:
-    if not runs:
-        load, why = test.loads[0], f"invalid result: {reason}" if reason else "no result"
-        return TestVerdict(test.id, test.requirement, test.priority, NOT_TESTED, None, load.threshold, load.unit, None, why)
-    judged = [_judge_load(test, load, runs) for load in test.loads]
-    worst = min(judged, key=lambda one: (_ORDER.index(one.result), one.margin))
-    return replace(worst, why="; ".join((worst.why, *_latencies(test, runs))), remark=_remark(test, runs))
-
-
-#: Results of loads, the one first that decides about their test.
-_ORDER = (FAIL, UNDECIDED, NOT_TESTED, PASS)
-
-
-def _judge_load(test: AcceptanceTest, load: Load, runs: Sequence[Run]) -> TestVerdict:
-    """The verdict on one load; the least rate that counts as required is the threshold as printed."""
-    rates = [_rate(test, seen) for run in runs for seen in run.loads if seen.name == load.name]
-    median, least = statistics.median(rates), least_accepted(load.threshold, load.unit)
-    found = decision_of(rates, least, test.allowed_deviation) if len(rates) >= FEWEST_RUNS else None
-    counted = "one run" if len(runs) == 1 else f"median of {len(runs)} runs"
-    part = f" of {load.name.rpartition('.')[2]}" if len(test.loads) > 1 else ""
-    failed = sum(run.judged == "fail" for run in runs)
-    more = 0
-    if len(runs) < test.repeats:
-        result, why, more = NOT_TESTED, f"{len(runs)} of {test.repeats} runs", test.repeats - len(runs)
-    elif failed:
-        result, why = FAIL, f"{test.tool} reports {failed} of {len(runs)} runs as failed"
-    elif found is not None:
-        result, more = found.result, found.more
-        why = f"{counted}{part}, {_words(found, least, load, test)}"
-    elif median < least:
-        result, why = FAIL, f"{counted}{part} below the requirement"
-    else:
-        result, why = PASS, counted
-    low, high = found.interval if found else (None, None)
-    judged = (result, median, load.threshold, load.unit, _margin(median, load.threshold), why)
-    return TestVerdict(test.id, test.requirement, test.priority, *judged, runs=len(runs), low=low, high=high, more=more)
-
-
-def _words(found: RunDecision, least: float, load: Load, test: AcceptanceTest) -> str:
-    """The interval of a median, and what follows from it."""
-    low, high = (display(end, load.unit, binary=False) for end in found.interval)
-    share = f"{(1 - test.allowed_deviation) * 100:g} %"
-    if found.result == UNDECIDED:
-        return f"{low} to {high}: undecided, run {found.more} more"
-    if found.result == PASS:
-        return f"at least {low}, which reaches {share} of the requirement"
-    if found.interval.high < least:
-        return f"at most {high}, below the requirement"
-    return f"at least {low} only: {MOST_RUNS} runs do not show {share} of the requirement"
-
-
-def _latencies(test: AcceptanceTest, runs: Sequence[Run]) -> Iterator[str]:
-    """The latencies of each load beside those that its rate implies and its line states."""
-    for load in test.loads:
-        mean, slow = (_median_of(runs, load, name) for name in ("latency_seconds", "latency_99"))
-        if load.unit != "B/s" or mean is None:
-            continue
-        part = load.name.rpartition(".")[2] if len(test.loads) > 1 else load.operation
-        allowed = test.implied.get(f"mean_latency_allowed.{part}")
-        of_mean = f" ({_milliseconds(allowed)} at the required rate)" if allowed else ""
-        stated = f" ({_milliseconds(load.latency_99)} stated)" if load.latency_99 else ""
-        of_slow = f", 99 % within {_milliseconds(slow)}{stated}" if slow is not None else ""
-        yield f"{part} latency {_milliseconds(mean)}{of_mean}{of_slow}"
-
-
-def _milliseconds(seconds: float) -> str:
-    """A latency, so that all of a line compare at a glance.
-
-    >>> _milliseconds(0.000512), _milliseconds(1.5)
-    ('0.512 ms', '1,500 ms')
-    """
-    return f"{seconds * 1e3:,.6g} ms"
-
-
-def _remark(test: AcceptanceTest, runs: Sequence[Run]) -> str:
-    """The loads whose 99 % latency exceeds the stated one, which judges no line."""
-    found = [(load, _median_of(runs, load, "latency_99")) for load in test.loads]
-    above = [
-        f"99 % of the {load.operation} requests within {_milliseconds(slow)}, beside a stated {_milliseconds(load.latency_99)}"
-        for load, slow in found
-        if slow is not None and load.latency_99 is not None and slow > load.latency_99
-    ]
-    return "; ".join(above)
-
-
-def _median_of(runs: Sequence[Run], load: Load, name: str) -> float | None:
-    known = [getattr(seen, name) for run in runs for seen in run.loads if seen.name == load.name]
-    known = [value for value in known if value is not None]
-    return statistics.median(known) if known else None
-
-
-def _rate(test: AcceptanceTest, seen: Observed) -> float:
-    """A rate in the unit of the requirement; DLIO counts samples."""
-    if seen.unit != "sample/s":
-        return seen.rate
-    given = {"measured_samples_per_second": seen.rate, "benchmark_record_bytes": test.parameters["record_length_bytes"]}
-    return float(solve("bandwidth_of_samples", given))
-
-
-def _margin(measured: float, required: float) -> float:
-    return float(solve("acceptance_margin", {"measured_rate": measured, "required_rate": required}))
-
-
 def _verdicts_on(
-    line: ManifestLine, manifest: Manifest, runs: Mapping[str, list[Run]], tests: Mapping[str, TestVerdict]
+    line: ManifestLine, manifest: Manifest, counted: CountedRuns, tests: Mapping[str, TestVerdict]
 ) -> list[TestVerdict]:
     """The verdicts of a line's tests, and of tests of higher lines against its own threshold."""
     own = [tests[test.id] for test in manifest.tests if test.requirement == line.id]
     for test in manifest.tests:
         if line.id in test.also:
             load = replace(test.loads[0], threshold=test.also[line.id])
-            own.append(_judge(replace(test, loads=(load,)), runs[test.id], ""))
+            own.append(judged_test(replace(test, loads=(load,)), counted.runs[test.id]))
     return own
 
 

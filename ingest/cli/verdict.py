@@ -20,22 +20,34 @@ from ingest.reports.workbook.verdict_workbook import verdict_workbook
 @click.argument("folder", metavar="DIR")
 @click.argument("results", nargs=-1, required=True, metavar="RESULTS…")
 @click.option("--partial", is_flag=True, help="Exit with 0 although mandatory requirements have no result yet.")
+@click.option("--degraded", metavar="DIR", help="Results with one server or controller out of service (S-AVAIL-04).")
+@click.option("--rebuild", metavar="DIR", help="Results while one drive is rebuilt (S-AVAIL-05).")
 @output_options
-def command(folder: str, results: tuple[str, ...], partial: bool, form: str | None, output: str | None) -> None:
+def command(
+    folder: str,
+    results: tuple[str, ...],
+    partial: bool,
+    degraded: str | None,
+    rebuild: str | None,
+    form: str | None,
+    output: str | None,
+) -> None:
     """Judge results of acceptance tests: ACCEPTED, NOT ACCEPTED or INCOMPLETE, then line by line with margins.
 
     Reads the results of fio, IOR, mdtest, elbencho, DLIO and MLPerf Storage. A requirement passes where the one-sided 95 %
     lower bound of the median of its runs reaches 97 % of it. It is undecided, with the number of runs to add, where their
-    spread is too wide; ten runs decide. A run whose settings differ from the test (block size, duration, errors, caches,
-    threads) does not count and is listed. A file may end in .docx, .xlsx, .md, .csv, .json or .txt.
+    spread is too wide; ten runs decide. Requirements and terms that no test shows are listed for inspection. A run whose
+    settings differ from the test (block size, duration, errors, caches, threads) does not count and is listed. A file may end
+    in .docx, .xlsx, .md, .csv, .json or .txt.
 
     Exits with 3 if a mandatory requirement failed, or has a test and no result; with --partial only if one failed.
 
     \b
     ingest verdict tests results/
     ingest verdict tests results/ -o verdict.docx
+    ingest verdict tests results/ --degraded results-degraded/ --rebuild results-rebuild/
     """
-    answer = verdict(folder, results)
+    answer = verdict(folder, results, degraded=degraded, rebuild=rebuild)
     if form is None and output is not None and Path(output).suffix.lower() == ".docx":
         write_whole(output, as_docx(verdict_document(answer)))
     else:

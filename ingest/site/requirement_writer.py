@@ -180,6 +180,7 @@ class RequirementWriter:
         fields = {
             "value": stated(self._required(value), unit_of(line.metric), self._digits),
             **self._of_line(line),
+            "written": self._written(value, conditions),
             "readers": self._readers(value),
             "within": self._within(value),
             **self.loads.fields(value, conditions),
@@ -188,6 +189,16 @@ class RequirementWriter:
         template = VERBS[allowed if floor is None else "information"].format(line.says)
         written = template + (TOO_SMALL if floor is not None and allowed != "information" else "")
         return re.sub(r"\s+", " ", written.format(**fields)).strip()
+
+    def _written(self, value: RequirementValue, conditions: Conditions) -> str:
+        """The writes of a mixed load, as its test requires them: by their rounded share, where they have one."""
+        if "{written}" not in value.line.says:
+            return ""
+        shares = [part.share for part in conditions.mix if part.operation == "write"]
+        if not shares:
+            return self._rounded(self.known.step("workload_write_bandwidth"))
+        given = {"required_bandwidth": self._required(value), "mix_share": shares[0]}
+        return stated(float(solve("tested_bandwidth", given)), unit_of(value.line.metric), self._digits)
 
     def _remark(self, value: RequirementValue) -> str:
         """Which guidance decides a value, and what the workload needs, or why a mix is no requirement; else empty."""
@@ -247,8 +258,6 @@ class RequirementWriter:
         found: dict[str, str] = {}
         if "{overlap}" in line.says:
             found["overlap"] = OVERLAPS[self.site.section("overlap").get("checkpoints")]
-        if "{written}" in line.says:
-            found["written"] = self._rounded(self.known.step("workload_write_bandwidth"))
         if "{reserve}" in line.says:
             found["reserve"] = " and the Buyer's reserve" if self.site.section("reserve") else ""
         if "{warranty}" in line.says:

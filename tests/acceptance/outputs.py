@@ -244,6 +244,39 @@ READ        Elapsed time     :      2.001s     {elapsed}
 """
 
 
+def fio_results(tests, folder, factor, requirements=(), runs=3, parts=None):
+    """Results of fio at a factor of each threshold, 0.1 % apart; `parts` gives factors of single loads."""
+    folder.mkdir(exist_ok=True)
+    for test in tests:
+        for run in range(runs if not requirements or test.requirement in requirements else 0):
+            jobs = []
+            for load in test.loads:
+                rate = load.threshold * (parts or {}).get(load.name, factor) * (1 + 0.001 * (run - 1))
+                jobs += [fio_job(load, rate, f"n{client}") for client in range(load.clients)]
+            found = {"fio version": "fio-3.33", "timestamp_ms": round(1e6 * factor) + run, "global options": {"direct": "1"}}
+            text = json.dumps({**found, "client_stats": jobs})
+            (folder / f"{test.id}.run{run + 1}.json").write_text("{\n" + text[1:])
+    return folder
+
+
+def fio_job(load, rate, host):
+    """The part of one client in a load that moves data."""
+    options = {"rw": f"{'rand' if load.pattern == 'random' else ''}{load.operation}", "iodepth": str(load.depth)}
+    options |= {"group_reporting": "1", "numjobs": str(load.threads)}
+    if load.dataset_bytes:
+        options["size"] = str(-(-load.dataset_bytes // (load.clients * load.threads)))
+    moved = rate * load.seconds / load.clients
+    done = {
+        "bw_bytes": rate / load.clients,
+        "io_bytes": moved,
+        "total_ios": moved / load.io_bytes,
+        "runtime": load.seconds * 1000,
+    }
+    none = {"bw_bytes": 0, "io_bytes": 0, "total_ios": 0, "runtime": 0}
+    ways = {way: done if way == load.operation else none for way in ("read", "write")}
+    return {"jobname": load.name, "hostname": host, "port": 1, "job options": options, **ways}
+
+
 def summary(accelerators, hosts, files, samples_per_second, record, au=93.2, expected=90.0, epochs=5, memory=1481.663):
     """A `summary.json` of DLIO; what it calls MB/s is computed, in MiB/s."""
     return json.dumps(

@@ -110,6 +110,7 @@ def test_degraded_operation_has_its_own_table_of_rates(tmp_path):
     assert "## Rate with a failed server (S-AVAIL-04)" in readme
     # 70 % of 128 kB/s.
     assert "| T-READ-01-fio | T-READ-01-fio | 89.6 kB/s" in readme
+    assert "RESULTS=$PWD/results-degraded sh fio/T-READ-01-fio.sh" in readme
 
 
 @pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")

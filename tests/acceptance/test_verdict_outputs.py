@@ -81,7 +81,7 @@ def test_the_number_that_is_printed_passes_and_so_does_the_exact_one(tmp_path, r
         ({"nodes": 64}, "clients: found 64, expected 128"),
         ({"tasks": 128, "block": None}, "threads in all: found 128, expected 256"),
         ({"took": 3.0}, "duration: found 3 s"),
-        ({"xfer": 1048576}, "block size: found 1.049 MB"),
+        ({"xfer": 1048576}, "block size: found 1,048,576 B"),
         ({"block": 2**20}, "which exceeds caches"),
         ({"noise": "ERROR: cannot read from file, (ior.c:1706)\n"}, "1 errors, expected none"),
     ],
@@ -165,7 +165,7 @@ def test_the_slowest_thread_decides(judge):
     [
         ({"hosts": 2}, "clients: found 2"),
         ({"threads": 1}, "threads in all: found 128"),
-        ({"block": 4096}, "block size: found 4.096 kB"),
+        ({"block": 4096}, "block size: found 4,096 B"),
         ({"seconds": 10}, "duration: found 10 s"),
         ({"size": 2**20}, "which exceeds caches"),
         ({"direct": "false"}, "buffered I/O"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ingest.reports.document.model import Block, Bullets, Document, DocumentSection, Table
-from ingest.reports.pages.acceptance import verdict_page
+from ingest.reports.pages.acceptance import verdict_page, verdict_word
 from ingest.version import __version__
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ def verdict_document(answer: Verdict) -> Document:
     """The sections of the page as a document, the word in its title."""
     page = verdict_page(answer)
     sections = tuple(DocumentSection("", section.title, tuple(_blocks(section))) for section in page.sections)
-    title = f"{answer.word}: acceptance of {answer.manifest.site}"
+    title = f"{verdict_word(answer)}: acceptance of {answer.manifest.site}"
     rehearsal = "Rehearsal on one machine, which proves no requirement of the whole system. " if answer.rehearsal else ""
     return Document(title, f"{rehearsal}{answer.counted}. Made by ingest {__version__}.", sections)
 

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.acceptance.run_interval import PASS
 from ingest.acceptance.test_spec import TOOLS
-from ingest.acceptance.verdict import SHARE, TIMES
+from ingest.acceptance.verdict import ACCEPTED, SHARE, TIMES
 from ingest.reports.labels import plain
 from ingest.reports.page import Page, Section, attributes, page_of
 from ingest.units import display
 
 if TYPE_CHECKING:
     from ingest.acceptance.acceptance_result import Acceptance
+    from ingest.acceptance.judgement import TestVerdict
     from ingest.acceptance.path_benchmark import PathBenchmark
-    from ingest.acceptance.verdict import TestVerdict, Verdict
+    from ingest.acceptance.service_limits import MandatoryTerm
+    from ingest.acceptance.verdict import Verdict
 
 
 def acceptance_page(made: Acceptance) -> Page:
@@ -26,6 +28,12 @@ def acceptance_page(made: Acceptance) -> Page:
         for load in test.loads
     )
     columns = ("test", "requirement", "priority", "must reach")
+    degraded_rows = tuple(
+        (test.id, limit.id, f"{load.operation} {display(load.threshold, load.unit)}")
+        for limit, tests in made.degraded.items()
+        for test in tests
+        for load in test.loads
+    )
     others = [name for name in TOOLS if name not in {test.tool for test in made.tests}]
     following = (
         f"follow {made.folder}/README.md, then: ingest verdict {made.folder} RESULTS",
@@ -36,6 +44,8 @@ def acceptance_page(made: Acceptance) -> Page:
     sections = [
         Section("", columns, rows),
         Section("Without a performance test", lines=tuple(f"{ident}: {why}" for ident, why in made.untested.items())),
+        Section("In degraded operation", ("test", "term", "must reach"), degraded_rows),
+        Section("Mandatory terms to be inspected", lines=_counted_terms(made)),
         Section("Next", lines=following),
     ]
     of_test = ("id", "requirement", "priority", "tool")
@@ -48,6 +58,11 @@ def acceptance_page(made: Acceptance) -> Page:
     return page_of(title, sections, (header, *flat))
 
 
+def _counted_terms(made: Acceptance) -> tuple[str, ...]:
+    ids = ", ".join(term.id for term in made.inspected)
+    return (f"{len(made.inspected)} terms, each with its evidence in README.md: {ids}",) if ids else ()
+
+
 #: Columns of a list of requirements or tests that were judged.
 JUDGED = ("id", "result", "measured", "required", "margin")
 
@@ -58,8 +73,9 @@ def verdict_page(answer: Verdict) -> Page:
     sections = [
         Section("Requirements", JUDGED, judged_rows(tested)),
         Section("Why", lines=tuple(f"{one.id} ({one.priority}): {one.why}" for one in tested if one.why)),
-        Section("Mandatory, shown by inspection", lines=tuple(f"{ident}: {why}" for ident, why in answer.inspected.items())),
+        *inspection_sections(answer),
         Section("Tests", JUDGED, judged_rows(answer.tests)),
+        *(Section(f"Degraded operation, {ident}", JUDGED, judged_rows(tests)) for ident, tests in answer.degraded.items()),
         Section("Excluded results", lines=tuple(f"{name}: {why}" for name, why in answer.refused.items())),
         Section("Tests judged", lines=(f"tests.json with sha256 {answer.manifest_hash}",)),
     ]
@@ -67,13 +83,40 @@ def verdict_page(answer: Verdict) -> Page:
     flat: list[tuple[object, ...]] = [("verdict", answer.manifest.site, "", "", answer.word, *[None] * 7, answer.counted)]
     flat += [("requirement", *row) for row in attributes(header, answer.requirements)]
     flat += [("test", *row) for row in attributes(header, answer.tests)]
+    for ident, tests in answer.degraded.items():
+        flat += [(f"degraded {ident}", *row) for row in attributes(header, tests)]
+    remaining = [*answer.inspected.items(), *((term.id, _evidence(term)) for term in answer.inspected_terms)]
+    flat += [("inspection", ident, ident, "mandatory", "to be inspected", *[None] * 7, what) for ident, what in remaining]
     return page_of(verdict_title(answer), sections, (("kind", *header), *flat))
 
 
+def inspection_sections(answer: Verdict) -> tuple[Section, ...]:
+    """The mandatory requirements and terms that no test shows, each with what to inspect."""
+    lines = tuple(f"{ident}: {what}" for ident, what in answer.inspected.items())
+    return (
+        Section("Mandatory requirements to be inspected", lines=lines),
+        Section("Mandatory terms to be inspected", lines=terms_in_words(answer.inspected_terms)),
+    )
+
+
+def terms_in_words(terms: Iterable[MandatoryTerm]) -> tuple[str, ...]:
+    """One line for each term: its id, name, value and evidence."""
+    return tuple(f"{term.id}: {_evidence(term)}" for term in terms)
+
+
+def _evidence(term: MandatoryTerm) -> str:
+    return f"{term.name}, {term.value}: {term.verification}"
+
+
+def verdict_word(answer: Verdict) -> str:
+    """The word, which covers the tests alone where something remains to be inspected."""
+    return f"{answer.word} by tests" if answer.word == ACCEPTED and answer.remaining else answer.word
+
+
 def verdict_title(answer: Verdict) -> str:
-    """The word and what it counts."""
+    """The word and what it covers."""
     rehearsal = "rehearsal on one machine, which proves no requirement of the whole system; " if answer.rehearsal else ""
-    return f"{answer.word}: {answer.manifest.site}: {rehearsal}{answer.counted}"
+    return f"{verdict_word(answer)}: {answer.manifest.site}: {rehearsal}{answer.counted}"
 
 
 def judged_rows(judged: Iterable[TestVerdict]) -> tuple[tuple[str, ...], ...]:
@@ -93,12 +136,12 @@ def judged_rows(judged: Iterable[TestVerdict]) -> tuple[tuple[str, ...], ...]:
 def _measured(value: float, unit: str) -> str:
     """A rate, or the number of a service term.
 
-    >>> _measured(0.5, "share"), _measured(1e9, "B/s"), _measured(5, "times the mean")
-    ('50 %', '1 GB/s', '5 times the mean')
+    >>> _measured(0.5, "share"), _measured(1e9, "B/s"), _measured(1751, "times the mean")
+    ('50 %', '1 GB/s', '1,750 times the mean')
     """
     if unit == SHARE:
-        return f"{value * 100:.3g} %"
-    return f"{value:.3g} {unit}" if unit == TIMES else display(value, unit, binary=False)
+        return f"{value * 100:.4g} %"
+    return f"{float(f'{value:.3g}'):,.10g} {unit}" if unit == TIMES else display(value, unit, binary=False)
 
 
 def _margin(share: float) -> str:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ingest.acceptance.verdict import SHARE
-from ingest.reports.pages.acceptance import verdict_title
+from ingest.reports.pages.acceptance import inspection_sections, verdict_title
 from ingest.reports.workbook.sheet import CellContent, DisplayUnit, NumberCell, SheetWriter, display_unit
 from ingest.reports.workbook.styles import layouts
 from ingest.reports.workbook.workbook_writer import WorkbookWriter, write_sections
 from ingest.version import __version__
 
 if TYPE_CHECKING:
-    from ingest.acceptance.verdict import TestVerdict, Verdict
+    from ingest.acceptance.judgement import TestVerdict
+    from ingest.acceptance.verdict import Verdict
 
 
 def verdict_workbook(answer: Verdict) -> bytes:
@@ -21,14 +23,15 @@ def verdict_workbook(answer: Verdict) -> bytes:
     book = WorkbookWriter(f"Verdict on {answer.manifest.site}", layouts("verdict"))
     front = book.sheet("Verdict", (verdict_title(answer),))
     sections = {
-        "Mandatory, shown by inspection": [f"{ident}: {why}" for ident, why in answer.inspected.items()],
+        **{section.title: section.lines for section in inspection_sections(answer)},
         "Excluded results": [f"{name}: {why}" for name, why in answer.refused.items()],
         "Tests judged": [f"tests.json with sha256 {answer.manifest_hash}", f"Made by ingest {__version__}."],
     }
     write_sections(front, sections)
     front.close()
     _judged(book.sheet("Requirements"), answer.requirements)
-    _judged(book.sheet("Tests"), answer.tests)
+    degraded = (replace(one, id=f"{one.id}, {ident}") for ident, tests in answer.degraded.items() for one in tests)
+    _judged(book.sheet("Tests"), (*answer.tests, *degraded))
     return book.content()
 
 
