@@ -108,7 +108,7 @@ def job(number: int) -> dict[str, object]:
     checkpoint = {
         "parameters": 10**9 + number,
         "precision": "fp32",
-        "interval": 1800 + number,
+        "interval": f"{1800 + number} s",
         "waste": "5%",
         "failures": "rsc-1",
     }

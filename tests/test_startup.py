@@ -81,7 +81,18 @@ def test_the_probe_sees_what_a_sweep_imports():
 
 def test_help_reads_no_catalog():
     modules, _ = imported(["--help"])
-    assert "yaml" not in modules
+    assert {"yaml", "click", "inspect"} & modules == set()
+
+
+def test_the_list_of_commands_is_the_same_with_the_parser_of_options(run):
+    alone, parsed = run("--help"), run()
+    assert (alone.code, parsed.code) == (0, 2)
+    assert parsed.err.strip() == alone.out.strip()
+
+
+def test_a_job_imports_neither_workbooks_nor_formulas_of_other_fields():
+    probe = PROBE.replace('if "." not in name', 'if name.startswith(("ingest.reports.workbook", "ingest.formulas."))')
+    assert imported(MAIN_JOB, probe)[0] == {"ingest.formulas.inputs", "ingest.formulas.bandwidth"}
 
 
 def test_importing_the_package_imports_its_version_alone():

@@ -75,7 +75,7 @@ def overview() -> str:
     for title, rows in (("Options:", options), ("Commands:", COMMANDS)):
         column = max(map(len, rows)) + 4
         parts += [title, *(_lines(text, width, f"  {name}".ljust(column)) for name, text in rows.items()), ""]
-    return "\n".join(parts)
+    return "\n".join(parts).rstrip()
 
 
 def _lines(text: str, width: int, first: str) -> str:

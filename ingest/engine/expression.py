@@ -227,7 +227,11 @@ def largest(column: Num) -> Num:
         return column
     if all(isinstance(entry, (int, float)) for entry in entries):
         return max(entries, default=0)
-    return reduce(maximum, entries, 0)
+    if any(isinstance(entry, Expression) for entry in entries):
+        return reduce(maximum, entries, 0)
+    import numpy
+
+    return reduce(numpy.maximum, entries, 0)
 
 
 def record(function: Callable[..., Num], names: Iterable[str]) -> Expression:

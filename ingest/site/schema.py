@@ -119,6 +119,21 @@ def resolved(node: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**schema()["$defs"][reference.rpartition("/")[2]], **node} if reference else node
 
 
+@cache
+def inlined() -> Mapping[str, Any]:
+    """The schema with what it refers to in place of each reference: a site of many jobs follows thousands of them."""
+    found: Mapping[str, Any] = _inlined(schema())
+    return found
+
+
+def _inlined(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_inlined(one) for one in node]
+    if not isinstance(node, Mapping):
+        return node
+    return {key: _inlined(one) for key, one in resolved(node).items() if key not in ("$ref", "$defs")}
+
+
 def below(node: Mapping[str, Any], key: str) -> Mapping[str, Any] | None:
     """The node of a key below an object's node; None where the key is not allowed."""
     inner = node.get("properties", {}).get(key) or node.get("additionalProperties")
@@ -165,7 +180,7 @@ def problems(data: object, against: Mapping[str, Any] | None = None) -> list[tup
     """The violations of a schema, by default that of a site file: the path of the key, and one line."""
     import jsonschema
 
-    validator = jsonschema.Draft202012Validator(schema() if against is None else against)
+    validator = jsonschema.Draft202012Validator(inlined() if against is None else against)
     return [_problem(error) for error in validator.iter_errors(data)]
 
 

@@ -100,7 +100,7 @@ def read_site(source: str | Path | Mapping[str, Any], settings: Mapping[str, str
     found = schema.problems(raw)
     if found:
         site.refuse(*(found[0] if path is None else min(found, key=lambda one: line_of(path, one[0]))))
-    return replace(site, data=_in_base_units(site, raw, schema.schema(), ()))
+    return replace(site, data=_in_base_units(site, raw, schema.inlined(), ()))
 
 
 def _named(raw: Any, keys: Keys) -> None:

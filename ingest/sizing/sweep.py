@@ -40,10 +40,15 @@ class ScenarioGrid:
     results: Mapping[str, Array]
 
     def columns(self) -> dict[str, Array]:
-        """Axes and results as flat columns, one row per scenario."""
+        """Axes and results as flat columns, one row per scenario; to be read only, since one number may stand for many rows."""
         shape = numpy.broadcast_shapes(*(axis.shape for axis in self.axes.values()))
         named = {**self.axes, **self.results}
-        return {name: numpy.broadcast_to(array, shape).ravel() for name, array in named.items()}
+        return {
+            name: numpy.broadcast_to(array.ravel(), math.prod(shape))
+            if array.size == 1
+            else numpy.broadcast_to(array, shape).ravel()
+            for name, array in named.items()
+        }
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per scenario: model, GPU, basis, axes, results."""
