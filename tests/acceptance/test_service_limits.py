@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+from dataclasses import replace
 
 import pytest
 from plans import plan, times
@@ -43,6 +44,13 @@ def test_late_answers_have_an_upper_limit_with_the_same_deviation(seconds, expec
     """10 ms ÷ 0.97 are 10.31 ms."""
     assert result(TAIL, 5, *[seen(latency_99=seconds)] * 3) == expected
     assert result(TAIL, 5, *[seen(latency_99=seconds)] * 2) == NOT_TESTED
+
+
+def test_a_mandatory_term_is_not_judged_by_the_test_of_a_target():
+    limit, target = ServiceLimit("S-LAT-03", STALL, "limit", 0.5), replace(TEST, priority="target")
+    runs = {TEST.id: [Run("fio", "a.json", TEST.id, (seen(lowest_second=1.0),))]}
+    assert judged_limit(limit, [TEST], runs).result == FAIL
+    assert judged_limit(limit, [target], runs).result == NOT_TESTED
 
 
 def logs_of(folder, *threads):
