@@ -333,6 +333,25 @@ def _bandwidths(sized: Quantities, known: Quantities, simulation: Simulation, mo
     ]
 
 
+def closed_course(sized: Quantities, mode: str) -> list[dict[str, Any]]:
+    """Goodput in closed form by write bandwidth, as the table of `goodput` has it, for a chart.
+
+    Args:
+        sized: the quantities of `checkpoint`.
+        mode: `sync` or `async`.
+
+    Raises:
+        MissingQuantity: the mean time to interrupt is unknown.
+    """
+    rate = sized.value("checkpoint_write_bandwidth")
+    found = []
+    for factor in AROUND:
+        planned = replanned(sized, mode, write_bandwidth=rate * factor)
+        found.append({"write_bandwidth": rate * factor, "goodput": planned.value("goodput_closed_form")})
+    gains = [_gain(less, more, sized) for less, more in pairwise(found)]
+    return [{**row, **gain} for row, gain in zip(found, [*gains, {}], strict=True)]
+
+
 def knee_of(goodputs: Sequence[float]) -> int | None:
     """The first of several bandwidths, each twice the one before, whose doubling gains less than `KNEE`.
 
