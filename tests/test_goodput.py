@@ -219,3 +219,17 @@ def test_what_cannot_be_simulated_is_refused_in_one_line(options, words):
     with pytest.raises(IngestError, match=words) as refused:
         ingest.goodput("llama3-405b", **{"gpus": 16384, **options})
     assert len(str(refused.value)) <= 300
+
+
+def test_a_run_begins_without_a_restart_and_keeps_what_it_has_not_saved_at_its_end():
+    one = simulated(Schedule(100, 1, 20, 0.5), Interrupts((1,), (1e12,)), Restart(600, 60), duration=150, runs=3, seed=0)
+    assert one.restart.tolist() == [0, 0, 0]
+    # 100 s of work, a stall of 1 s, 20 s of draining at half the rate, 29 s of work.
+    assert (one.goodput * 150).tolist() == pytest.approx([100 + 10 + 29] * 3)
+    assert (one.slowdown * 150).tolist() == pytest.approx([10] * 3)
+
+
+def test_settings_and_options_are_one():
+    set_, option = few(set=["near_recovery_share=0.5"]), few(near_recovery=0.5)
+    assert set_.results["goodput"] == option.results["goodput"]
+    assert not any("changes nothing" in line for line in set_.warnings)

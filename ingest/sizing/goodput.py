@@ -192,7 +192,8 @@ def goodput(
         raise option_error("mixture", ": found with --mtti, expected one of them: both set the mean time to interrupt")
     mean = {} if interrupts is None else {"mtti": interrupts.mean}
     shared = _shared(numbers, options.get("write_bandwidth"))
-    sized = checkpoint(model, set=settings, catalogs=catalogs, **{**options, **mean, **shared})
+    own = {name: value for name, value in settings.items() if name not in QUANTITIES.values()}
+    sized = checkpoint(model, set=own, catalogs=catalogs, **{**options, **mean, **shared})
     known = _schedule(sized.known, numbers, settings)
     simulation = _simulation(known, interrupts)
     shares = simulation.of(known)
@@ -274,7 +275,7 @@ def _schedule(sized: Quantities, numbers: Mapping[str, float], settings: Mapping
         own["restore_bandwidth"] = _left(numbers["restore_bandwidth"], reads)
     given = {
         **{name: item for name, item in sized.given.items() if name != "restart_seconds" or "restore_bandwidth" not in own},
-        **by_user({**own, **{name: value for name, value in settings.items() if name in QUANTITIES.values()}}),
+        **by_user({**{name: value for name, value in settings.items() if name in QUANTITIES.values()}, **own}),
     }
     known = Quantities(given)
     steps = {name: sized.find(name) for name in SCHEDULE if name not in known.given}
