@@ -172,6 +172,10 @@ def few(**options):
     return ingest.goodput("llama3-405b", gpus=16384, runs=20, **options)
 
 
+def test_retention_knows_the_end_of_the_run():
+    assert few(keep="last=2,every=10", duration="10 days").results["goodput"].value > 0.5
+
+
 def test_the_same_seed_gives_the_same_answer_and_another_one_another():
     one, same, other = (few(seed=seed).results["goodput"].value for seed in (1, 1, 2))
     assert one == same != other

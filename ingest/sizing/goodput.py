@@ -190,7 +190,9 @@ def goodput(
     interrupts = _mixed(mixture)
     if interrupts is not None and options.get("mtti") is not None:
         raise option_error("mixture", ": found with --mtti, expected one of them: both set the mean time to interrupt")
-    mean = {} if interrupts is None else {"mtti": interrupts.mean}
+    mean: dict[str, Any] = {} if interrupts is None else {"mtti": interrupts.mean}
+    # Only retention depends on the end of a run; elsewhere `checkpoint` would call the duration unused.
+    mean |= {"duration": duration} if "every" in str(options.get("keep")) else {}
     shared = _shared(numbers, options.get("write_bandwidth"))
     own = {name: value for name, value in settings.items() if name not in QUANTITIES.values()}
     sized = checkpoint(model, set=own, catalogs=catalogs, **{**options, **mean, **shared})
