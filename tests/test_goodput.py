@@ -8,7 +8,7 @@ import pytest
 import ingest
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
-from ingest.sizing import run_simulation
+from ingest.sizing import published_results, run_simulation
 from ingest.sizing.goodput import KNEE, knee_of
 from ingest.sizing.run_simulation import Interrupts, Progress, Restart, Schedule, Segments, progress, simulated
 
@@ -185,6 +185,7 @@ def test_the_marginal_gain_falls_with_the_bandwidth_bought():
     rows = few(mode="sync", write_bandwidth="200GB/s").tables["bandwidths"]
     gains = [row["goodput_gain_share"] for row in rows[:-1]]
     assert gains == sorted(gains, reverse=True)
+    assert gains[-1] > 0
     assert rows[3]["mark"].startswith("chosen")
     assert rows[3]["goodput"] == few(mode="sync", write_bandwidth="200GB/s").results["goodput"].value
     step = (rows[1]["goodput"] - rows[0]["goodput"]) / (rows[1]["write_bandwidth"] - rows[0]["write_bandwidth"]) * 1e9
@@ -237,3 +238,19 @@ def test_settings_and_options_are_one():
     set_, option = few(set=["near_recovery_share=0.5"]), few(near_recovery=0.5)
     assert set_.results["goodput"] == option.results["goodput"]
     assert not any("changes nothing" in line for line in set_.warnings)
+
+
+def test_more_readers_of_a_restore_are_a_storm():
+    rates = {"restore_bandwidth": "100GB/s", "write_bandwidth": "100GB/s"}
+    one, all_ = (few(readers=readers, **rates).results for readers in ("unique", "all"))
+    assert all_["restart_seconds"].value > 10 * one["restart_seconds"].value
+    assert all_["goodput"].value < one["goodput"].value - 0.05
+
+
+@pytest.mark.parametrize(
+    ("published", "within"), [((0.79, 0.79), False), ((0.81, 0.81), True), ((0.91, 0.91), False), ((0.7, 0.81), True)]
+)
+def test_a_published_figure_passes_inside_the_range_of_its_inputs(published, within):
+    case = published_results._ranged_case("a", published, 0.85, (0.9, 0.8), "daly2006", "", "r", "1")
+    assert case.within is within
+    assert ("OUTSIDE" in case.remark) is not within

@@ -26,7 +26,9 @@ input_quantity("near_recovery_share", "1", "Share of the interrupts that leave t
 input_quantity("near_restore_seconds", "s", "Time to restore from host memory or NVMe of the nodes.",
     above=False, label="restore from the near tier")  # fmt: skip
 input_quantity("bought_bandwidth", "B/s", "Bandwidth of the storage that checkpoints share with reads of other jobs.")
-input_quantity("shared_read_bandwidth", "B/s", "Reads of other jobs from the storage that takes the checkpoints.", above=False)
+input_quantity(
+    "other_jobs_read_bandwidth", "B/s", "Reads of other jobs from the storage that takes the checkpoints.", above=False
+)
 input_quantity("restore_bandwidth", "B/s", "Read bandwidth of the storage that is available for a restore.")
 input_quantity("doubled_bandwidth", "B/s", "Write bandwidth that is doubled.")
 input_quantity("goodput_before", "1", "Goodput before the write bandwidth is doubled.", above=False, high=1)
@@ -35,13 +37,13 @@ input_quantity("bandwidth_step", "B/s", "Step of bandwidth for which a gain is s
 
 
 @formula(unit="B/s", source="definition", label="bandwidth left by reads of other jobs")
-def bandwidth_beside_reads(bought_bandwidth: Num, shared_read_bandwidth: Num) -> Num:
+def bandwidth_beside_reads(bought_bandwidth: Num, other_jobs_read_bandwidth: Num) -> Num:
     """Bandwidth that reads of other jobs leave to checkpoints; 0 or below leaves none.
 
     >>> bandwidth_beside_reads(500e9, 120e9)
     380000000000.0
     """
-    return bought_bandwidth - shared_read_bandwidth
+    return bought_bandwidth - other_jobs_read_bandwidth
 
 
 @formula(unit="s", source="definition", label="restore time at the restore bandwidth")

@@ -15,7 +15,6 @@ input_quantity("document_rate", "document/s", "Documents that one worker goes th
 input_quantity("preparation_workers", "1", "Processes that prepared or counted at the same time.", whole=True)
 input_quantity("prepared_bytes", "B", "Bytes that were prepared or counted in a measurement.")
 input_quantity("prepared_seconds", "s", "Duration of a preparation or of a count.")
-input_quantity("seconds_per_hour", "s", "An hour.", low=3600, high=3600, above=False, default=3600)
 
 
 @formula(unit="B/s", source="definition", label="rate of one core")
@@ -118,13 +117,13 @@ def preparation_cores(origin_bytes: Num, preparation_passes: Num, preparation_ra
 
 
 @formula(unit="1", source="definition", label="core-hours of a preparation")
-def preparation_core_hours(origin_bytes: Num, preparation_passes: Num, preparation_rate: Num, seconds_per_hour: Num) -> Num:
+def preparation_core_hours(origin_bytes: Num, preparation_passes: Num, preparation_rate: Num) -> Num:
     """Core-hours that the preparation of a data set takes, at the start of the plan.
 
-    >>> round(preparation_core_hours(1.5e12, 1, 1.05e6, 3600), 1)
+    >>> round(preparation_core_hours(1.5e12, 1, 1.05e6), 1)
     396.8
     """
-    return origin_bytes * preparation_passes / preparation_rate / seconds_per_hour
+    return origin_bytes * preparation_passes / preparation_rate / 3600
 
 
 @formula(unit="B/s", source="definition", label="preparation writes of a year")

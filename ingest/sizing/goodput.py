@@ -38,7 +38,7 @@ QUANTITIES = {
     "near_recovery": "near_recovery_share",
     "near_restore_time": "near_restore_seconds",
     "restore_bandwidth": "restore_bandwidth",
-    "shared_reads": "shared_read_bandwidth",
+    "shared_reads": "other_jobs_read_bandwidth",
 }
 #: What a simulation needs of a schedule, and the closed form with it.
 SCHEDULE = (
@@ -244,7 +244,7 @@ def _shared(numbers: Mapping[str, float], bought: Written | None) -> dict[str, f
     Raises:
         UsageError: no bandwidth is given, or the reads take all of it.
     """
-    reads = numbers.get("shared_read_bandwidth", 0.0)
+    reads = numbers.get("other_jobs_read_bandwidth", 0.0)
     if not reads:
         return {}
     if bought is None:
@@ -254,7 +254,7 @@ def _shared(numbers: Mapping[str, float], bought: Written | None) -> dict[str, f
 
 
 def _left(bought: float, reads: float) -> float:
-    left = float(solve("bandwidth_beside_reads", {"bought_bandwidth": bought, "shared_read_bandwidth": reads}))
+    left = float(solve("bandwidth_beside_reads", {"bought_bandwidth": bought, "other_jobs_read_bandwidth": reads}))
     if left <= 0:
         found, most = (display(rate, "B/s", binary=False) for rate in (reads, bought))
         raise option_error("shared_reads", f": found {found}, expected less than the {most} that they share")
@@ -269,7 +269,7 @@ def _schedule(sized: Quantities, numbers: Mapping[str, float], settings: Mapping
     """
     if sized.find("job_mean_time_to_interrupt") is None:
         raise IngestError(Message("the mean time to interrupt is not known, expected GPUs or a time", supply=("gpus", "mtti")))
-    reads = numbers.get("shared_read_bandwidth", 0.0)
+    reads = numbers.get("other_jobs_read_bandwidth", 0.0)
     own = {name: value for name, value in numbers.items() if name != "restore_bandwidth"}
     if "restore_bandwidth" in numbers:
         if sized.given["restart_seconds"].origin == "user":
