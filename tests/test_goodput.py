@@ -8,7 +8,7 @@ import pytest
 import ingest
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
-from ingest.sizing import run_simulation
+from ingest.sizing import published_results, run_simulation
 from ingest.sizing.goodput import KNEE, knee_of
 from ingest.sizing.run_simulation import Interrupts, Progress, Restart, Schedule, Segments, progress, simulated
 
@@ -172,6 +172,10 @@ def few(**options):
     return ingest.goodput("llama3-405b", gpus=16384, runs=20, **options)
 
 
+def test_retention_knows_the_end_of_the_run():
+    assert few(keep="last=2,every=10", duration="10 days").results["goodput"].value > 0.5
+
+
 def test_the_same_seed_gives_the_same_answer_and_another_one_another():
     one, same, other = (few(seed=seed).results["goodput"].value for seed in (1, 1, 2))
     assert one == same != other
@@ -181,6 +185,7 @@ def test_the_marginal_gain_falls_with_the_bandwidth_bought():
     rows = few(mode="sync", write_bandwidth="200GB/s").tables["bandwidths"]
     gains = [row["goodput_gain_share"] for row in rows[:-1]]
     assert gains == sorted(gains, reverse=True)
+    assert gains[-1] > 0
     assert rows[3]["mark"].startswith("chosen")
     assert rows[3]["goodput"] == few(mode="sync", write_bandwidth="200GB/s").results["goodput"].value
     step = (rows[1]["goodput"] - rows[0]["goodput"]) / (rows[1]["write_bandwidth"] - rows[0]["write_bandwidth"]) * 1e9
@@ -219,3 +224,33 @@ def test_what_cannot_be_simulated_is_refused_in_one_line(options, words):
     with pytest.raises(IngestError, match=words) as refused:
         ingest.goodput("llama3-405b", **{"gpus": 16384, **options})
     assert len(str(refused.value)) <= 300
+
+
+def test_a_run_begins_without_a_restart_and_keeps_what_it_has_not_saved_at_its_end():
+    one = simulated(Schedule(100, 1, 20, 0.5), Interrupts((1,), (1e12,)), Restart(600, 60), duration=150, runs=3, seed=0)
+    assert one.restart.tolist() == [0, 0, 0]
+    # 100 s of work, a stall of 1 s, 20 s of draining at half the rate, 29 s of work.
+    assert (one.goodput * 150).tolist() == pytest.approx([100 + 10 + 29] * 3)
+    assert (one.slowdown * 150).tolist() == pytest.approx([10] * 3)
+
+
+def test_settings_and_options_are_one():
+    set_, option = few(set=["near_recovery_share=0.5"]), few(near_recovery=0.5)
+    assert set_.results["goodput"] == option.results["goodput"]
+    assert not any("changes nothing" in line for line in set_.warnings)
+
+
+def test_more_readers_of_a_restore_are_a_storm():
+    rates = {"restore_bandwidth": "100GB/s", "write_bandwidth": "100GB/s"}
+    one, all_ = (few(readers=readers, **rates).results for readers in ("unique", "all"))
+    assert all_["restart_seconds"].value > 10 * one["restart_seconds"].value
+    assert all_["goodput"].value < one["goodput"].value - 0.05
+
+
+@pytest.mark.parametrize(
+    ("published", "within"), [((0.79, 0.79), False), ((0.81, 0.81), True), ((0.91, 0.91), False), ((0.7, 0.81), True)]
+)
+def test_a_published_figure_passes_inside_the_range_of_its_inputs(published, within):
+    case = published_results._ranged_case("a", published, 0.85, (0.9, 0.8), "daly2006", "", "r", "1")
+    assert case.within is within
+    assert ("OUTSIDE" in case.remark) is not within

@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING
 from ingest.errors import IngestError
 from ingest.reports.charts.bandwidth import Bar, Ceiling, Point, demand, ladder, scaling
 from ingest.reports.charts.chart import Chart
-from ingest.reports.charts.planning import Interval, Swing, intervals, tornado
+from ingest.reports.charts.planning import Goodput, Interval, Swing, goodput, intervals, tornado
 from ingest.reports.labels import plain
 from ingest.reports.vendor_charts import vendor_charts
-from ingest.site.plan import TORNADO, Plan, bandwidth_by_nodes, evidence_levels, largest_checkpoint_course
+from ingest.site.plan import (
+    TORNADO,
+    Plan,
+    bandwidth_by_nodes,
+    evidence_levels,
+    largest_checkpoint_course,
+    largest_checkpoint_goodput,
+)
 from ingest.storage.read_ceilings import read_ceilings
 
 if TYPE_CHECKING:
@@ -52,6 +59,11 @@ def _charts(plan: Plan, storage: Sequence[str]) -> Iterator[Chart]:
     if course is not None:
         job, chosen, points, condition = course
         yield intervals([Interval(*one) for one in points], Interval(*chosen), job, condition)
+    found = largest_checkpoint_goodput(plan)
+    if course is not None and found is not None:
+        job, rows = found
+        shown = [Goodput(row["write_bandwidth"], row["goodput"], row.get("gpus_gained")) for row in rows]
+        yield goodput(shown, course[1][2], job)
     yield from _tornado(plan)
 
 

@@ -31,6 +31,7 @@ from ingest.site.site_file import Site
 from ingest.sizing.bandwidth import estimate
 from ingest.sizing.checkpoint_schedule import Point, interval_course
 from ingest.sizing.derivation_text import DerivationWriter
+from ingest.sizing.goodput import closed_course
 from ingest.sizing.job import Job
 from ingest.sizing.rules import Finding
 from ingest.version import FORMAT
@@ -421,11 +422,16 @@ def evidence_levels(plan: Plan, job: str) -> list[tuple[str, Quantity]]:
     return [(level.basis, results[READS]) for level, results in levels if READS in results]
 
 
+#: a word in the name of a column of bytes held -> its use; data sets otherwise
+USES = {"checkpoint": "checkpoints", "scratch": "scratch space"}
+
+
 def capacity_by_use(year: QuantityRow) -> Iterator[tuple[str, float]]:
     """What the data held in a year consists of, in bytes."""
     for part in steps_below([year.known.step("year_usable_bytes")]):
         if is_column(part):
-            yield "checkpoints" if "checkpoint" in part.name else "data sets", float(sum(one.value for one in part.inputs))
+            use = next((use for word, use in USES.items() if word in part.name), "data sets")
+            yield use, float(sum(one.value for one in part.inputs))
 
 
 def largest_checkpoint_course(plan: Plan) -> tuple[str, Point, list[Point], str] | None:
@@ -433,13 +439,26 @@ def largest_checkpoint_course(plan: Plan) -> tuple[str, Point, list[Point], str]
 
     None where no job saves checkpoints, or the intervals of that job cannot be compared.
     """
-    saved = [(row, float(step.value)) for row in plan.rows["jobs"] if (step := row.step("checkpoint_bytes")) is not None]
-    if not saved:
-        return None
-    job = max(saved, key=lambda one: one[1])[0]
-    if job.checkpoints is None:
+    job = _largest_checkpoint(plan)
+    if job is None or job.checkpoints is None:
         return None
     try:
         return job.name, *interval_course(job.checkpoints, str(job.words.get("mode", "sync")))
     except MissingQuantity:
         return None
+
+
+def largest_checkpoint_goodput(plan: Plan) -> tuple[str, list[dict[str, Any]]] | None:
+    """The job with the largest checkpoint, and its goodput by write bandwidth; None where they are unknown."""
+    job = _largest_checkpoint(plan)
+    if job is None or job.checkpoints is None:
+        return None
+    try:
+        return job.name, closed_course(job.checkpoints, str(job.words.get("mode", "sync")))
+    except (MissingQuantity, UsageError):
+        return None
+
+
+def _largest_checkpoint(plan: Plan) -> QuantityRow | None:
+    saved = [(row, float(step.value)) for row in plan.rows["jobs"] if (step := row.step("checkpoint_bytes")) is not None]
+    return max(saved, key=lambda one: one[1])[0] if saved else None

@@ -190,9 +190,12 @@ def goodput(
     interrupts = _mixed(mixture)
     if interrupts is not None and options.get("mtti") is not None:
         raise option_error("mixture", ": found with --mtti, expected one of them: both set the mean time to interrupt")
-    mean = {} if interrupts is None else {"mtti": interrupts.mean}
+    mean: dict[str, Any] = {} if interrupts is None else {"mtti": interrupts.mean}
+    # Only retention depends on the end of a run; elsewhere `checkpoint` would call the duration unused.
+    mean |= {"duration": duration} if "every" in str(options.get("keep")) else {}
     shared = _shared(numbers, options.get("write_bandwidth"))
-    sized = checkpoint(model, set=settings, catalogs=catalogs, **{**options, **mean, **shared})
+    own = {name: value for name, value in settings.items() if name not in QUANTITIES.values()}
+    sized = checkpoint(model, set=own, catalogs=catalogs, **{**options, **mean, **shared})
     known = _schedule(sized.known, numbers, settings)
     simulation = _simulation(known, interrupts)
     shares = simulation.of(known)
@@ -274,7 +277,7 @@ def _schedule(sized: Quantities, numbers: Mapping[str, float], settings: Mapping
         own["restore_bandwidth"] = _left(numbers["restore_bandwidth"], reads)
     given = {
         **{name: item for name, item in sized.given.items() if name != "restart_seconds" or "restore_bandwidth" not in own},
-        **by_user({**own, **{name: value for name, value in settings.items() if name in QUANTITIES.values()}}),
+        **by_user({**{name: value for name, value in settings.items() if name in QUANTITIES.values()}, **own}),
     }
     known = Quantities(given)
     steps = {name: sized.find(name) for name in SCHEDULE if name not in known.given}
@@ -331,6 +334,25 @@ def _bandwidths(sized: Quantities, known: Quantities, simulation: Simulation, mo
         {**row, **gain, "mark": ", ".join((*mark, *(("knee",) if at == knee else ())))}
         for at, (row, gain, mark) in enumerate(zip(rows, gains, marks, strict=True))
     ]
+
+
+def closed_course(sized: Quantities, mode: str) -> list[dict[str, Any]]:
+    """Goodput in closed form by write bandwidth, as the table of `goodput` has it, for a chart.
+
+    Args:
+        sized: the quantities of `checkpoint`.
+        mode: `sync` or `async`.
+
+    Raises:
+        MissingQuantity: the mean time to interrupt is unknown.
+    """
+    rate = sized.value("checkpoint_write_bandwidth")
+    found = []
+    for factor in AROUND:
+        planned = replanned(sized, mode, write_bandwidth=rate * factor)
+        found.append({"write_bandwidth": rate * factor, "goodput": planned.value("goodput_closed_form")})
+    gains = [_gain(less, more, sized) for less, more in pairwise(found)]
+    return [{**row, **gain} for row, gain in zip(found, [*gains, {}], strict=True)]
 
 
 def knee_of(goodputs: Sequence[float]) -> int | None:

@@ -159,7 +159,7 @@ WHOLE = {
         "images": {"model": "resnet50"},
         "scans": {"samples": 42_000, "sample_bytes": "146 MB", "samples_per_file": 1},
         "crawl": {"bytes": "2 PB", "file_bytes": "1 GB"},
-        "text": {"made_from": "crawl", "ratio": "5%", "file_bytes": "500 MB"},
+        "text": {"made_from": "crawl", "ratio": "5%", "file_bytes": "500 MB", "preparation": {"passes": 2}},
     },
     "storage": {"protection": {"data": 8, "parity": 2}, "fill_limit": "80%"},
     "reserve": {"snapshots": "10%", "homes": "20 TB"},

@@ -105,6 +105,7 @@ GOOD = {
     ],
     "model": [["llama3-8b"], ["mixtral-8x7b"]],
     "checkpoint": [["llama3-8b", "--gpus", "64"], ["llama3-405b", "--gpus", "16384"]],
+    "goodput": [["llama3-8b", "--gpus", "64", "--runs", "5"], ["llama3-405b", "--gpus", "16384", "--runs", "5"]],
     "memory": [["llama3-8b"], ["--set", "parameters=7e9"]],
     "fit": [
         ["--read-bandwidth", "500GB/s", "--capacity", "1PB", "--storage", "ddn-ai400x2"],

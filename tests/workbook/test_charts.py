@@ -12,7 +12,7 @@ import ingest
 from ingest.errors import IngestError
 from ingest.reports.charts.bandwidth import Bar, Ceiling, Point, demand, ladder, scaling
 from ingest.reports.charts.chart import Chart
-from ingest.reports.charts.planning import Interval, Swing, YearBytes, capacity, intervals, tornado
+from ingest.reports.charts.planning import Goodput, Interval, Swing, YearBytes, capacity, goodput, intervals, tornado
 from ingest.reports.charts.training_day import DayLoad, Share, YearRates, bandwidth_by_year, request_sizes, training_day
 from ingest.reports.plan_charts import charts_of
 from ingest.reports.vendor_charts import vendor_charts
@@ -28,6 +28,7 @@ CHARTS = {
     "ladder": ladder([Bar("measured", 8e8, 3e8, 8e8), Bar("peak", 1.1e10)], "B/s/GPU", "read bandwidth per GPU"),
     "capacity": capacity([YearBytes(str(year), stage, 1e15) for year in (2026, 2027) for stage in (HOSTILE, "clean")]),
     "intervals": intervals([Interval(60 * m, 1 / m, 6e9 / m) for m in (1, 5, 30)], Interval(300, 0.2, 1.2e9), HOSTILE),
+    "goodput": goodput([Goodput(6e9 * k, 1 - 0.2 / k, 30.0 / k) for k in (1, 2, 4)], 12e9, HOSTILE),
     "training_day": training_day(
         DayLoad("training reads", [4e11] * 1440),
         DayLoad("restores", [0.0] * 1430 + [9e10] * 10),
@@ -105,6 +106,18 @@ def test_the_chosen_interval_of_a_site_is_that_of_its_requirement_and_lies_on_th
     assert display(largest["checkpoint_write_bandwidth"], "B/s", binary=False) in chart.title
     on_line = min(chart.spec["data"]["values"], key=lambda row: abs(row["minutes"] - mark["minutes"]))
     assert on_line == pytest.approx({key: mark[key] for key in on_line})
+
+
+def test_goodput_is_drawn_at_the_bandwidth_of_the_plan_and_beside_it():
+    plan = ingest.plan(Path(__file__).parents[2] / "examples/llm-16384-gpus.yaml", samples=0)
+    chart = next(chart for chart in charts_of(plan) if chart.name == "goodput")
+    largest = max(plan.tables["checkpoints"], key=lambda row: row["checkpoint_bytes"])
+    rows, (mark,) = chart.spec["data"]["values"], chart.spec["layer"][2]["data"]["values"]
+    assert mark == rows[3]
+    assert mark["bandwidth"] == pytest.approx(largest["checkpoint_write_bandwidth"] / 1e9)
+    assert [row["goodput"] for row in rows] == sorted(row["goodput"] for row in rows)
+    # The closed form loses less than the sum of the single overheads, which it approximates.
+    assert 0 < mark["goodput"] - (1 - largest["total_overhead"]) < 0.02
 
 
 SITE = Path(__file__).parents[2] / "examples/hpc-128-nodes.yaml"

@@ -159,6 +159,53 @@ def _panel(x: Mapping[str, Any], mark: Mapping[str, Any], upward: Mapping[str, A
     }
 
 
+class Goodput(NamedTuple):
+    """Goodput at a write bandwidth, and the GPUs that one more GB/s gains; None at the highest bandwidth."""
+
+    bandwidth: float
+    goodput: float
+    gained: float | None = None
+
+
+def goodput(rows: Sequence[Goodput], chosen: float, job: str) -> Chart:
+    """Goodput by write bandwidth bought, with the GPUs that one more GB/s gains at each.
+
+    >>> rows = [Goodput(50e9, 0.84, 11.0), Goodput(100e9, 0.87, 2.0), Goodput(200e9, 0.88)]
+    >>> goodput(rows, 50e9, "llm").title
+    'llm: at 50 GB/s, 84 % of the time is progress, and one more GB/s gains 11 GPUs'
+    """
+    values, shown = scaled([row.bandwidth for row in rows], "B/s")
+    at = min(rows, key=lambda row: abs(row.bandwidth - chosen))
+    data = [
+        {"bandwidth": value, "goodput": row.goodput, "text": "" if row.gained is None else gpus_in_words(row.gained)}
+        for value, row in zip(values, rows, strict=True)
+    ]
+    x = channel("bandwidth", title=f"write bandwidth for checkpoints of {job} ({shown})", **sideways(values, WIDTH))
+    y = channel("goodput", title="share of the time that is progress", scale={"zero": False}, axis={"format": "~%"})
+    mark = [row for row, one in zip(data, rows, strict=True) if one is at]
+    layers = [
+        layer("line", look={"color": DARK, "strokeWidth": 2}, x=x, y=y),
+        layer("point", look={"filled": True, "size": 60, "color": DARK}, x=x, y=y),
+        layer("point", mark, {"shape": "diamond", "filled": True, "size": 160, "color": SIGNAL}, x=x, y=y),
+        layer("text", look={"align": "left", "dx": 8, "dy": 12, "fontSize": 11}, x=x, y=y, text={"field": "text"}),
+    ]
+    rate = display(at.bandwidth, "B/s", binary=False)
+    gain = "" if at.gained is None else f", and one more GB/s gains {gpus_in_words(at.gained)} GPUs"
+    title = f"{job}: at {rate}, {at.goodput * 100:.3g} % of the time is progress{gain}"
+    alt = f"Line chart of goodput against the write bandwidth bought. {title}."
+    how = "numbers: GPUs that one more GB/s gains; diamond: this plan; closed form, restores unchanged"
+    return made("goodput", title, how, alt, plot(data, HEIGHT, layer=layers))
+
+
+def gpus_in_words(number: float) -> str:
+    """A number of GPUs, of which a part may be gained.
+
+    >>> gpus_in_words(113.2), gpus_in_words(2.34), gpus_in_words(0.0149)
+    ('113', '2.3', '0.015')
+    """
+    return f"{number:,.0f}" if abs(number) >= 10 else f"{number:.2g}"
+
+
 def tornado(rows: Sequence[Swing], typical: float, unit: str, requirement: str) -> Chart:
     """A requirement with one input at a time at its ends, the largest effect first.
 
