@@ -15,6 +15,8 @@ from ingest.errors import IngestError
 
 #: Beyond this a number in the config is wrong.
 MAX_PARAMETERS = 10**17
+#: Keys of the tokens that positions reach.
+_LONGEST = ("max_target_positions", "max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "max_sequence_length")
 
 
 def from_config(name: str, path: str | Path, data: Mapping[str, Any], *, strict: bool = False) -> Architecture:
@@ -52,6 +54,7 @@ def from_config(name: str, path: str | Path, data: Mapping[str, Any], *, strict:
         vocabulary=table.shape[0] if table else 0,
         defaults=config.all_defaults(),
         basis="by-hand" if own else "family",
+        longest=_longest(config),
         unverified_keys=open_keys,
         notes=_renamed(data, config),
     )
@@ -103,3 +106,19 @@ def _layers(config: ModelConfig) -> int:
         if isinstance(found, int):
             return found
     return next((found for part in config.parts if (found := _layers(part))), 0)
+
+
+def _longest(config: ModelConfig) -> int:
+    """The tokens that the positions of a model reach; 0 where no key says."""
+    for key in (
+        "max_target_positions",
+        "max_position_embeddings",
+        "n_positions",
+        "n_ctx",
+        "max_seq_len",
+        "max_sequence_length",
+    ):
+        found = config.data.get(key)
+        if type(found) is int and found > 0:
+            return found
+    return next((found for part in config.parts if "vision" not in part.prefix and (found := _longest(part))), 0)

@@ -26,6 +26,7 @@ class Architecture:
         model_type: the family's name in the config.
         weights: the rows, see `Weight`.
         attentions: the attention layers, see `Attention`.
+        longest: tokens of a sequence that its positions reach; 0 where the file does not say.
         layers, hidden, heads, kv_heads, head_dim, vocabulary: the usual sizes of a model; 0 where it has none.
         defaults: keys that the file leaves to the defaults of the model's class, and their values.
         basis: one of `BASES`.
@@ -52,6 +53,7 @@ class Architecture:
     stored: tuple[StoredRow, ...] = ()
     stored_bytes: int | None = None
     estimated: tuple[int, int, int] | None = None
+    longest: int = 0
     missing: Mapping[str, str] = field(default_factory=dict)
     unverified_keys: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -73,22 +75,34 @@ class Architecture:
         return {name: column for name, column in found.items() if name not in self.missing}
 
     def quantities(self, sequence_length: Num | None = None) -> dict[str, Any]:
-        """Return the inputs of formulas for this model, with those for a sequence length where it is given."""
+        """Return the inputs of formulas for this model, with those for a sequence length where it is given.
+
+        An encoder that reads so many positions of each sequence costs a token its share of them.
+        """
         known = dict(self.columns)
-        if sequence_length is not None:
-            known["sequence_length"] = sequence_length
-            if "multiply_adds_per_token_pair" in known:
-                known["causal_attention_flops"] = [self._causal(row, sequence_length) for row in self.attentions]
+        if sequence_length is None:
+            return known
+        known["sequence_length"] = sequence_length
+        if "multiply_adds_per_token" in known and any(row.positions for row in self.weights):
+            own = [row for row in self.weights if row.kind not in ("mtp", *UNTRAINED)]
+            shares = (row.positions / sequence_length if row.positions else 1 for row in own)
+            known["multiply_adds_per_token"] = [row.multiply_adds * share for row, share in zip(own, shares, strict=True)]
+        if "multiply_adds_per_token_pair" in known:
+            known["multiply_adds_per_token_pair"] = [
+                row.multiply_adds_per_pair * _share(row, sequence_length) * (row.keys / sequence_length if row.keys else 1)
+                for row in self.attentions
+            ]
+            known["causal_attention_flops"] = [self._causal(row, sequence_length) for row in self.attentions]
         return known
 
     def _causal(self, row: Attention, sequence_length: Num) -> Num:
         given = {
             "sequence_length": sequence_length,
             "attention_window": row.window or sequence_length,
-            "pair_multiply_adds": row.multiply_adds_per_pair,
+            "pair_multiply_adds": row.multiply_adds_per_pair * _share(row, sequence_length),
         }
         if not row.causal:
-            given["visible_tokens"] = sequence_length
+            given["visible_tokens"] = row.keys or sequence_length
         return solve("visible_attention_flops", given)
 
     def solve(self, name: str, sequence_length: Num | None = None, **given: Num) -> Num:
@@ -135,3 +149,8 @@ class Architecture:
         """FLOPs of the forward pass, per token."""
         name = "forward_flops_per_token" if causal else "forward_flops_per_token_full_attention"
         return self.solve(name, sequence_length)
+
+
+def _share(row: Attention, sequence_length: Num) -> Num:
+    """Queries of an attention layer per token of the sequence."""
+    return row.queries / sequence_length if row.queries else 1

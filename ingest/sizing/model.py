@@ -18,6 +18,7 @@ from ingest.engine.value import Input
 from ingest.errors import listed
 from ingest.sizing.job import Written, by_user, settings_of
 from ingest.sizing.optimizer_states import width_of
+from ingest.sizing.rules import applying, finding
 from ingest.units import parse
 
 USUAL_SEQUENCE, USUAL_PRECISION = 4096, "bf16"
@@ -84,8 +85,8 @@ def model(
     catalog = Catalog(catalogs)
     width = width_of(precision or USUAL_PRECISION)
     settings = settings_of(set)
-    tokens = _tokens(sequence_length, settings)
     made = describe(source, catalog, strict=strict)
+    tokens = _tokens(sequence_length, settings, made)
     given = _given(made, tokens, width, settings)
     if precision is None and made.stored_bytes is not None and "bytes_per_parameter" not in settings:
         where = f"{'headers' if made.stored else 'index'} of {made.id}"
@@ -102,7 +103,7 @@ def model(
     tables = {"weights": _weights(made), "attention": _attention(made), "stored": _stored(made)}
     tables = {name: rows for name, rows in tables.items() if rows}
     return ModelAnswer(
-        "model", title, chosen, known, results, unknown, tables, _warnings(made), catalog,
+        "model", title, chosen, known, results, unknown, tables, _warnings(made, tokens.value), catalog,
         basis=made.basis, unverified_keys=made.unverified_keys,
     )  # fmt: skip
 
@@ -122,11 +123,13 @@ def _reasons(made: Architecture) -> dict[str, str]:
     return found | (dict.fromkeys(flops, why) if why else {})
 
 
-def _tokens(written: Written | None, settings: Mapping[str, float]) -> Input:
+def _tokens(written: Written | None, settings: Mapping[str, float], made: Architecture) -> Input:
     if written is None:
         if "sequence_length" in settings:
             return Input(settings["sequence_length"], origin="user")
-        return Input(USUAL_SEQUENCE).by_default(f"sequences of {USUAL_SEQUENCE:,} tokens", "sequence_length")
+        usual = min(USUAL_SEQUENCE, made.longest or USUAL_SEQUENCE)
+        why = f"sequences of {usual:,} tokens" + (", the longest of this model" if usual < USUAL_SEQUENCE else "")
+        return Input(usual).by_default(why, "sequence_length")
     tokens = parse(written, "token", "--sequence-length")
     return Input(check_value("sequence_length", tokens, "--sequence-length"), origin="user")
 
@@ -199,8 +202,9 @@ def _attention(made: Architecture) -> list[dict[str, Any]]:
     ]
 
 
-def _warnings(made: Architecture) -> tuple[str, ...]:
-    found = []
+def _warnings(made: Architecture, tokens: float) -> tuple[str, ...]:
+    reach = {"sequence_length": tokens, "longest_sequence": made.longest or None}
+    found = [str(one.message()) for one in applying([finding("W70", reach, model=made.id)])]
     if made.unverified_keys:
         keys = listed(made.unverified_keys, MOST_KEYS)
         found.append(f"unverified: the family '{made.model_type}' has not looked at {keys}, which may change the structure")

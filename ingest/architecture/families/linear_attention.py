@@ -12,6 +12,10 @@ from ingest.architecture.registry import family
 from ingest.architecture.weight_table import TableRow, Weight, times
 
 
+#: Tokens of a chunk in which the gated delta rule is computed, in transformers and in flash-linear-attention.
+DELTA_CHUNK = 64
+
+
 def delta_net(config: ModelConfig, hidden: int) -> Iterator[TableRow]:
     """Yang et al. 2024, gated delta rule: Q, K, V through a short convolution, a decay and a strength per head."""
     k_heads, v_heads = config.integer("linear_num_key_heads", 16), config.integer("linear_num_value_heads", 32)
@@ -23,6 +27,9 @@ def delta_net(config: ModelConfig, hidden: int) -> Iterator[TableRow]:
     conv = config.integer("linear_conv_kernel_dim", 4)
     yield Weight("delta.conv", (2 * keys + values, 1, conv), "ssm", passes=1)
     yield Weight("delta.decay", (v_heads,), "ssm", count=2, active=2)
+    # The scan: within a chunk two products of keys and one of values for each pair of tokens, three with the state.
+    yield Weight("delta.chunk (work, no weights)", (DELTA_CHUNK, v_heads, 2 * keys // k_heads + width), "ssm", 0, 0, 1)
+    yield Weight("delta.state (work, no weights)", (3, values, keys // k_heads), "ssm", 0, 0, 1)
     yield from norm("delta.norm", width)
     yield from linear("delta.out", hidden, values, kind="ssm")
 
