@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ingest.architecture import Architecture, describe
+from ingest.architecture import Architecture
 from ingest.architecture.stored_weights import UNTRAINED
 from ingest.catalog.records import Model
 from ingest.catalog.store import Catalog
@@ -18,6 +18,7 @@ from ingest.engine.value import Input
 from ingest.errors import listed
 from ingest.sizing.job import Written, by_user, settings_of
 from ingest.sizing.optimizer_states import width_of
+from ingest.sizing.remote_release import model_structure
 from ingest.sizing.rules import applying, finding
 from ingest.units import parse
 
@@ -66,7 +67,7 @@ def model(
     """Parameters, weight bytes, FLOPs per token and key-value cache of a model.
 
     Args:
-        source: folder of a release, catalog id, `config.json`, or YAML file of the same keys or of rows of weights.
+        source: folder of a release or its URL, catalog id, `config.json`, or YAML file of the same keys or of rows of weights.
         sequence_length: tokens of one sequence, for the FLOPs of attention; 4,096 by default.
         precision: precision of the weights and of the cache: `bf16`, `fp16`, `fp32`, `fp8` or `fp4`; by default as
             stored for a release, else `bf16`.
@@ -85,7 +86,7 @@ def model(
     catalog = Catalog(catalogs)
     width = width_of(precision or USUAL_PRECISION)
     settings = settings_of(set)
-    made = describe(source, catalog, strict=strict)
+    made = model_structure(source, catalog, strict=strict)
     tokens = _tokens(sequence_length, settings, made)
     given = _given(made, tokens, width, settings)
     if precision is None and made.stored_bytes is not None and "bytes_per_parameter" not in settings:
