@@ -32,6 +32,7 @@ class Architecture:
         basis: one of `BASES`.
         stored: the tensors of a release, from its headers.
         stored_bytes: bytes of all tensors of a release, from its headers or its index; None if unknown.
+        row_bytes: bytes of each row as its quantized release stores it; None where it is not quantized.
         estimated: parameters as (low, typical, high), where only an index of bytes is there.
         missing: what cannot be known of this model, by quantity, and why.
         unverified_keys: keys of its config that the family has not looked at and that may change a weight.
@@ -52,6 +53,7 @@ class Architecture:
     basis: str = "family"
     stored: tuple[StoredRow, ...] = ()
     stored_bytes: int | None = None
+    row_bytes: tuple[float, ...] | None = None
     estimated: tuple[int, int, int] | None = None
     longest: int = 0
     missing: Mapping[str, str] = field(default_factory=dict)
@@ -108,6 +110,11 @@ class Architecture:
     def solve(self, name: str, sequence_length: Num | None = None, **given: Num) -> Num:
         """Compute a quantity of this model."""
         return solve(name, {**self.quantities(sequence_length), **given})
+
+    @property
+    def released_row_bytes(self) -> list[float]:
+        """Bytes of the release by row, from its headers or its quantization; empty where neither is there."""
+        return [float(row.bytes) for row in self.stored] or list(self.row_bytes or ())
 
     @property
     def parameters(self) -> int:

@@ -89,10 +89,15 @@ def model(
     made = model_structure(source, catalog, strict=strict)
     tokens = _tokens(sequence_length, settings, made)
     given = _given(made, tokens, width, settings)
-    if precision is None and made.stored_bytes is not None and "bytes_per_parameter" not in settings:
-        where = f"{'headers' if made.stored else 'index'} of {made.id}"
+    own = precision is None and "bytes_per_parameter" not in settings
+    if own and not made.stored and made.stored_bytes is not None:
+        where = f"index of {made.id}"
         given["weights_bytes"] = Input(made.stored_bytes, source="arithmetic", where=where, grade="derived")
+    elif own and "weights_bytes" in made.missing:
+        del given["bytes_per_parameter"]
     known = Quantities(given)
+    if own and made.released_row_bytes:
+        known.choose("weights_bytes", "released_weights_bytes")
     further = ("parameters_mtp", "parameters_trained") if "mtp_weight_parameters" in given else ()
     results, unknown = known.results((RESULTS[0], *further, *RESULTS[1:]), ranged=made.estimated is not None)
     unknown |= {name: why for name, why in _reasons(made).items() if name in unknown}
@@ -112,6 +117,7 @@ def model(
 def _reasons(made: Architecture) -> dict[str, str]:
     """Why a result is not known, by the columns that are missing."""
     columns = {
+        "weights_bytes": "weights_bytes",
         "parameters": "weight_parameters",
         "parameters_active": "active_weight_parameters",
         "parameters_embedding": "embedding_weight_parameters",
@@ -141,6 +147,10 @@ def _given(made: Architecture, tokens: Input, width: float, settings: Mapping[st
         name: Input(column, source="arithmetic", where=where, grade="derived")
         for name, column in made.quantities(tokens.value).items()
     }
+    if made.released_row_bytes:
+        where = f"headers of {made.id}" if made.stored else f"quantization_config of {made.id}"
+        column: Any = made.released_row_bytes
+        counted["released_row_bytes"] = Input(column, source="arithmetic", where=where, grade="derived")
     if made.estimated:
         low, typical, high = made.estimated
         counted["parameters"] = Input(typical, low, high, source="arithmetic", where=f"bytes in the index of {made.id}")

@@ -150,6 +150,16 @@ def kept_by(optimizer: Optimizer, precision: str, size: ModelSize, settings: Map
     return known
 
 
+def released_width(size: ModelSize, settings: Mapping[str, float]) -> dict[str, Input]:
+    """Return the mean bytes of a weight in the model's own quantized release; nothing where it has none."""
+    model = size.architecture
+    if model is None or not model.released_row_bytes or "weight_bytes_per_parameter" in settings:
+        return {}
+    where = f"release of {model.id}"
+    mean = sum(model.released_row_bytes) / model.parameters_trained
+    return {"weight_bytes_per_parameter": Input(mean, source="arithmetic", where=where, grade="derived")}
+
+
 def _second_moments(row: Weight, factored: str) -> float:
     """Numbers of second moment for one row of weights."""
     matrix = len(row.shape) >= 2
