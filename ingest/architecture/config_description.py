@@ -57,7 +57,7 @@ def from_config(name: str, path: str | Path, data: Mapping[str, Any], *, strict:
         defaults=config.all_defaults(),
         basis="by-hand" if own else "family",
         row_bytes=row_bytes,
-        longest=_longest(config),
+        longest=_longest(config) or next((row.shape[0] for row in weights if row.name == "places"), 0),
         unverified_keys=open_keys,
         missing={} if own else _unknown_packing(data, row_bytes is not None),
         notes=_renamed(data, config),
