@@ -8,6 +8,7 @@ from typing import Any
 
 from ingest.architecture.hf_config import ModelConfig
 from ingest.architecture.registry import ended, families, resolved
+from ingest.architecture.release_width import stated_quantization, stored_row_bytes
 from ingest.architecture.structure import Architecture
 from ingest.architecture.unverified_keys import is_part, unverified
 from ingest.architecture.weight_table import HOW, Attention, TableRow, Weight, by_hand, joined
@@ -15,6 +16,8 @@ from ingest.errors import IngestError
 
 #: Beyond this a number in the config is wrong.
 MAX_PARAMETERS = 10**17
+#: Keys of the tokens that positions reach.
+_LONGEST = ("max_target_positions", "max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "max_sequence_length")
 
 
 def from_config(name: str, path: str | Path, data: Mapping[str, Any], *, strict: bool = False) -> Architecture:
@@ -37,6 +40,7 @@ def from_config(name: str, path: str | Path, data: Mapping[str, Any], *, strict:
     attentions = tuple(row for row in rows if isinstance(row, Attention))
     if sum(row.parameters for row in weights) > MAX_PARAMETERS:
         raise IngestError(f"{path}: more than {MAX_PARAMETERS:,} parameters, expected sizes that can be built")
+    row_bytes = None if own else _row_bytes(weights, config, data)
     first = max(attentions, key=lambda row: row.cached, default=None)
     table = next((row for row in weights if row.kind == "embedding"), None)
     return Architecture(
@@ -52,7 +56,10 @@ def from_config(name: str, path: str | Path, data: Mapping[str, Any], *, strict:
         vocabulary=table.shape[0] if table else 0,
         defaults=config.all_defaults(),
         basis="by-hand" if own else "family",
+        row_bytes=row_bytes,
+        longest=_longest(config) or next((row.shape[0] for row in weights if row.name == "places"), 0),
         unverified_keys=open_keys,
+        missing={} if own else _unknown_packing(data, row_bytes is not None),
         notes=_renamed(data, config),
     )
 
@@ -83,6 +90,14 @@ def _renamed(data: Mapping[str, Any], config: ModelConfig) -> tuple[str, ...]:
     return () if stated == used else (f"no family '{stated}' is described; the file names the classes of '{used}'",)
 
 
+def _unknown_packing(data: Mapping[str, Any], known: bool) -> dict[str, str]:
+    """Why the bytes of the weights are not known, where they are quantized in a way that is not described."""
+    found = stated_quantization(data)
+    method = found.get("quant_algo") or found.get("quant_method") or "by a method without a name"
+    why = f"the release is quantized ({str(method)[:40]}) in a way that is not described; use --precision"
+    return {"weights_bytes": why} if found and not known else {}
+
+
 def _unverified(config: ModelConfig, rows: Iterable[TableRow], strict: bool) -> tuple[str, ...]:
     """The keys that may change the structure.
 
@@ -103,3 +118,24 @@ def _layers(config: ModelConfig) -> int:
         if isinstance(found, int):
             return found
     return next((found for part in config.parts if (found := _layers(part))), 0)
+
+
+def _row_bytes(weights: tuple[Weight, ...], config: ModelConfig, data: Mapping[str, Any]) -> tuple[float, ...] | None:
+    found = stored_row_bytes(weights, data, _layers(config))
+    return None if found is None else tuple(found)
+
+
+def _longest(config: ModelConfig) -> int:
+    """The tokens that the positions of a model reach; 0 where no key says."""
+    for key in (
+        "max_target_positions",
+        "max_position_embeddings",
+        "n_positions",
+        "n_ctx",
+        "max_seq_len",
+        "max_sequence_length",
+    ):
+        found = config.data.get(key)
+        if type(found) is int and found > 0:
+            return found
+    return next((found for part in config.parts if "vision" not in part.prefix and (found := _longest(part))), 0)

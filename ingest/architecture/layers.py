@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
-from ingest.architecture.weight_table import Attention, TableRow, Weight, routed
+from ingest.architecture.weight_table import Attention, TableRow, Weight, relabelled, routed, times
 
 
 def biased(name: str, shape: tuple[int, ...], kind: str, passes: int = 0, bias: bool = True) -> Iterator[Weight]:
@@ -102,6 +102,22 @@ def plain_mlp(hidden: int, inner: int, bias: bool = True, kind: str = "mlp", pre
     """
     yield from linear(f"{prefix}.up", inner, hidden, bias, kind)
     yield from linear(f"{prefix}.down", hidden, inner, bias, kind)
+
+
+def prediction(hidden: int, modules: int, layer: Iterable[TableRow], joints: int | None = None) -> Iterator[TableRow]:
+    """Modules that predict tokens further on: a norm of the states and one of the next token, a product, a layer, a norm.
+
+    They share embedding and head with the model, are trained with it, and are left out when it runs.
+
+    Args:
+        hidden: width of the residual stream.
+        modules: layers, each with weights of its own.
+        layer: rows of one.
+        joints: norms and products before them; one per layer by default.
+    """
+    number = modules if joints is None else joints
+    rows = [*times(modules, layer), *times(number, [*linear("join", hidden, 2 * hidden), *norm("norm", hidden, number=3)])]
+    yield from relabelled(rows if modules else (), "mtp", "mtp", computed=False)
 
 
 class DecoderSizes(NamedTuple):

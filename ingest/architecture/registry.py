@@ -42,10 +42,12 @@ def families() -> Mapping[str, Family]:
 
 #: Stems of class names other than the model type: renamed in the library, or in the files of a release.
 _OTHER_STEMS = {
+    "clip_vision_model": ("clipvision",),
     "hunyuan_v1_dense": ("hunyuandensev1",),
     "hunyuan_v1_moe": ("hunyuanmoev1",),
     "internlm3": ("llama",),
     "ministral3": ("mistral3",),
+    "siglip_vision_model": ("siglipvision",),
 }
 
 #: Stems that `auto_map` alone may name, from the files of a release.

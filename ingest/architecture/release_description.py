@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from ingest.architecture.config_description import from_config
 from ingest.architecture.release import MOST_CONFIG_BYTES, Release, read_json, release_of
+from ingest.architecture.release_width import TYPES, stated_quantization
 from ingest.architecture.safetensors_headers import ReleaseFiles
 from ingest.architecture.stored_weights import (
     UNTRAINED,
@@ -26,8 +27,6 @@ from ingest.architecture.weight_table import Attention, Weight
 from ingest.errors import IngestError, listed, shortened
 
 CONFIG, PIPELINE, QUANTIZATION = "config.json", "model_index.json", "hf_quant_config.json"
-#: Bytes of a weight by the type that a config names; an index of other types says nothing of the parameters.
-TYPES = {"float32": 4, "float16": 2, "bfloat16": 2}
 #: Rows of one kind that one stored row may hold together, such as Q, K and V.
 MOST_FUSED = 4
 #: Rows named in a note at most.
@@ -87,7 +86,9 @@ def _described(
     if release.tensors:
         return _from_headers(name, release, sizes, config or {}, family, refusal)
     if family is not None:
-        return replace(family, stored_bytes=release.bytes, notes=(*family.notes, *_index_notes(release, family, config or {})))
+        notes = (*family.notes, *_index_notes(release, family, config or {}))
+        own = None if release.bytes else family.row_bytes
+        return replace(family, stored_bytes=release.bytes, row_bytes=own, notes=notes)
     return _from_index(name, release, sizes, config or {}, refusal)
 
 
@@ -103,8 +104,8 @@ def _from_headers(
         own = [row for row in rows if row.weight.kind != "mtp"]
         if parameters_of(own) == family.parameters:
             weights = (*(row for row in family.weights if row.kind != "mtp"), *further)
-            found = replace(family, basis="headers", stored=rows, stored_bytes=release.bytes, weights=weights)
-            return replace(found, notes=(*family.notes, *notes))
+            found = replace(family, basis="headers", stored=rows, stored_bytes=release.bytes, weights=weights, row_bytes=None)
+            return replace(found, missing={}, notes=(*family.notes, *notes))
         notes.append(_differences(own, family))
     elif family is None and refusal:
         notes.append(f"the structure is that of the headers alone: {refusal.partition('; ')[0]}")
@@ -269,7 +270,7 @@ def _type_bytes(config: Mapping[str, Any], quantized: bool) -> int:
 
 def _index_notes(release: Release, family: Architecture, config: Mapping[str, Any]) -> tuple[str, ...]:
     """Whether the bytes of an index are those of the family's parameters."""
-    width = _type_bytes(config, bool(config.get("quantization_config")))
+    width = _type_bytes(config, bool(stated_quantization(config)))
     if release.bytes is None or not width or release.listing is None:
         return ()
     stored, counted = release.bytes / width, family.parameters

@@ -26,11 +26,13 @@ class Architecture:
         model_type: the family's name in the config.
         weights: the rows, see `Weight`.
         attentions: the attention layers, see `Attention`.
+        longest: tokens of a sequence that its positions reach; 0 where the file does not say.
         layers, hidden, heads, kv_heads, head_dim, vocabulary: the usual sizes of a model; 0 where it has none.
         defaults: keys that the file leaves to the defaults of the model's class, and their values.
         basis: one of `BASES`.
         stored: the tensors of a release, from its headers.
         stored_bytes: bytes of all tensors of a release, from its headers or its index; None if unknown.
+        row_bytes: bytes of each row as its quantized release stores it; None where it is not quantized.
         estimated: parameters as (low, typical, high), where only an index of bytes is there.
         missing: what cannot be known of this model, by quantity, and why.
         unverified_keys: keys of its config that the family has not looked at and that may change a weight.
@@ -51,7 +53,9 @@ class Architecture:
     basis: str = "family"
     stored: tuple[StoredRow, ...] = ()
     stored_bytes: int | None = None
+    row_bytes: tuple[float, ...] | None = None
     estimated: tuple[int, int, int] | None = None
+    longest: int = 0
     missing: Mapping[str, str] = field(default_factory=dict)
     unverified_keys: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -73,27 +77,44 @@ class Architecture:
         return {name: column for name, column in found.items() if name not in self.missing}
 
     def quantities(self, sequence_length: Num | None = None) -> dict[str, Any]:
-        """Return the inputs of formulas for this model, with those for a sequence length where it is given."""
+        """Return the inputs of formulas for this model, with those for a sequence length where it is given.
+
+        An encoder that reads so many positions of each sequence costs a token its share of them.
+        """
         known = dict(self.columns)
-        if sequence_length is not None:
-            known["sequence_length"] = sequence_length
-            if "multiply_adds_per_token_pair" in known:
-                known["causal_attention_flops"] = [self._causal(row, sequence_length) for row in self.attentions]
+        if sequence_length is None:
+            return known
+        known["sequence_length"] = sequence_length
+        if "multiply_adds_per_token" in known and any(row.positions for row in self.weights):
+            own = [row for row in self.weights if row.kind not in ("mtp", *UNTRAINED)]
+            shares = (row.positions / sequence_length if row.positions else 1 for row in own)
+            known["multiply_adds_per_token"] = [row.multiply_adds * share for row, share in zip(own, shares, strict=True)]
+        if "multiply_adds_per_token_pair" in known:
+            known["multiply_adds_per_token_pair"] = [
+                row.multiply_adds_per_pair * _share(row, sequence_length) * (row.keys / sequence_length if row.keys else 1)
+                for row in self.attentions
+            ]
+            known["causal_attention_flops"] = [self._causal(row, sequence_length) for row in self.attentions]
         return known
 
     def _causal(self, row: Attention, sequence_length: Num) -> Num:
         given = {
             "sequence_length": sequence_length,
             "attention_window": row.window or sequence_length,
-            "pair_multiply_adds": row.multiply_adds_per_pair,
+            "pair_multiply_adds": row.multiply_adds_per_pair * _share(row, sequence_length),
         }
         if not row.causal:
-            given["visible_tokens"] = sequence_length
+            given["visible_tokens"] = row.keys or sequence_length
         return solve("visible_attention_flops", given)
 
     def solve(self, name: str, sequence_length: Num | None = None, **given: Num) -> Num:
         """Compute a quantity of this model."""
         return solve(name, {**self.quantities(sequence_length), **given})
+
+    @property
+    def released_row_bytes(self) -> list[float]:
+        """Bytes of the release by row, from its headers or its quantization; empty where neither is there."""
+        return [float(row.bytes) for row in self.stored] or list(self.row_bytes or ())
 
     @property
     def parameters(self) -> int:
@@ -135,3 +156,8 @@ class Architecture:
         """FLOPs of the forward pass, per token."""
         name = "forward_flops_per_token" if causal else "forward_flops_per_token_full_attention"
         return self.solve(name, sequence_length)
+
+
+def _share(row: Attention, sequence_length: Num) -> Num:
+    """Queries of an attention layer per token of the sequence."""
+    return row.queries / sequence_length if row.queries else 1

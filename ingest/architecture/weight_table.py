@@ -43,6 +43,8 @@ class Weight(NamedTuple):
         active: how many of these one token passes through.
         passes: matrix products with such a tensor per token; 0 for what is looked up, added or scaled, more than
             `count` where layers share a tensor.
+        positions: positions of one sequence that pass through it, where they are not its tokens, such as the frames of audio
+            that an encoder reads; 0 for the tokens.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Weight(NamedTuple):
     count: int = 1  # type: ignore[assignment]  # a tuple's own count() is of no use here
     active: int = 1
     passes: int = 0
+    positions: int = 0
 
     @property
     def parameters(self) -> int:
@@ -73,7 +76,7 @@ class Weight(NamedTuple):
 
     @property
     def multiply_adds(self) -> int:
-        """Multiplications with this row's weights per token, each with its addition."""
+        """Multiplications with this row's weights per position that passes, each with its addition."""
         return math.prod(self.shape) * self.passes
 
 
@@ -89,6 +92,8 @@ class Attention(NamedTuple):
         cached: elements that one layer keeps per token while generating; 0 for an encoder.
         window: width of the sliding window; 0 for all tokens.
         causal: a query attends to earlier tokens only.
+        queries, keys: positions of one sequence that ask and that are looked at, where they are not its tokens; 0 for the
+            tokens.
     """
 
     name: str
@@ -99,6 +104,8 @@ class Attention(NamedTuple):
     cached: int = 0
     window: int = 0
     causal: bool = True
+    queries: int = 0
+    keys: int = 0
 
     @property
     def multiply_adds_per_pair(self) -> int:
@@ -138,6 +145,16 @@ def routed(experts: int, chosen: int, rows: Iterable[TableRow]) -> Iterator[Tabl
         yield row._replace(count=row.count * experts, active=row.active * chosen, passes=row.passes * chosen, kind="expert")
 
 
+def over(positions: int, rows: Iterable[TableRow]) -> Iterator[TableRow]:
+    """Let an encoder read so many positions of each sequence, whatever the number of its tokens.
+
+    >>> next(over(1500, [Weight("up", (4, 2), "mlp", passes=1)])).positions
+    1500
+    """
+    for row in rows:
+        yield row._replace(positions=positions) if isinstance(row, Weight) else row._replace(queries=positions, keys=positions)
+
+
 def without(rows: Iterable[TableRow], *names: str) -> Iterator[TableRow]:
     """Leave out the rows of these names."""
     return (row for row in rows if row.name not in names)
@@ -156,16 +173,16 @@ def relabelled(rows: Iterable[TableRow], prefix: str, kind: str | None = None, c
 def joined(rows: Iterable[TableRow]) -> Iterator[TableRow]:
     """Add up rows that differ in their number alone."""
     weights: dict[tuple[object, ...], Weight] = {}
-    attentions: dict[tuple[object, ...], Attention] = {}
+    attentions: dict[Attention, Attention] = {}
     for row in rows:
         if isinstance(row, Weight):
-            key = (row.name, row.shape, row.kind)
+            key = (row.name, row.shape, row.kind, row.positions)
             seen = weights.get(key, row._replace(count=0, active=0, passes=0))
             weights[key] = seen._replace(
                 count=seen.count + row.count, active=seen.active + row.active, passes=seen.passes + row.passes
             )
         else:
-            alike = (row.name, row.heads, row.key, row.value, row.cached, row.window, row.causal)
+            alike = row._replace(layers=0)
             attentions[alike] = row._replace(layers=row.layers + (attentions[alike].layers if alike in attentions else 0))
     yield from weights.values()
     yield from attentions.values()

@@ -61,6 +61,7 @@ input_quantity("active_weight_parameters", "parameter", "Parameters of each row 
 input_quantity("embedding_weight_parameters", "parameter", "Parameters of each token embedding table.")
 input_quantity("mtp_weight_parameters", "parameter", "Parameters of each row of modules that predict tokens further on.",
     above=False, default=0)  # fmt: skip
+input_quantity("released_row_bytes", "B", "Bytes of each row of weights as a release stores it.", above=False)
 input_quantity("multiply_adds_per_token", "1/token", "Products of one token with each row of weights.")
 input_quantity(
     "multiply_adds_per_token_pair", "1/token/token", "Products for one query and one key token, per kind of attention."

@@ -64,6 +64,16 @@ def weights_bytes(parameters: Num, bytes_per_parameter: Num) -> Num:
     return parameters * bytes_per_parameter
 
 
+@formula(unit="B", source="definition")
+def released_weights_bytes(released_row_bytes: Num) -> Num:
+    """Bytes of the weights of a release as they are stored, scales of quantized weights included.
+
+    >>> released_weights_bytes([1_158_266_880, 62_000_000_000])
+    63158266880
+    """
+    return total(released_row_bytes)
+
+
 @formula(unit="B/token", source="definition")
 def kv_cache_bytes_per_token(cached_elements_per_token: Num, bytes_per_cached_element: Num) -> Num:
     """Keys and values that generating keeps per token, before a sliding window cuts them.

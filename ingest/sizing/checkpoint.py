@@ -28,7 +28,7 @@ from ingest.sizing.checkpoint_files import (
 from ingest.sizing.checkpoint_ranks import Machine, ranks_of
 from ingest.sizing.checkpoint_schedule import MODES, USUAL_MODE, interval_table, plan_interval, tier_table
 from ingest.sizing.job import Written, by_user, counts_of, gpus_in_node, machine_of, quantities_of, settings_of
-from ingest.sizing.optimizer_states import ModelSize, kept_by, optimizer_of, size_of
+from ingest.sizing.optimizer_states import ModelSize, kept_by, optimizer_of, released_width, size_of
 from ingest.sizing.rules import applying, finding, unused
 
 #: The GPU whose memory is the default.
@@ -284,6 +284,8 @@ def checkpoint(
     groups = ranks.layout if ranks is not None else None
     chosen = layout or ("megatron" if groups is not None and groups.shards > 1 else "dcp")
     one_of("--layout", chosen, LAYOUTS)
+    if chosen == "safetensors" and precision is None:
+        given |= released_width(sized, settings)
     known = Quantities(given)
     files = _lay_out(known, chosen, groups, sized)
     unmet, warnings = plan_interval(known, mode)

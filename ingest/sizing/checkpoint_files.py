@@ -208,7 +208,7 @@ def expert_spread(model: Architecture, experts_shared_by: int) -> float:
 
 def expert_share(model: Architecture) -> float:
     """Return the share of the weights that lie in experts."""
-    return sum(row.parameters for row in model.weights if row.kind == "expert") / model.parameters
+    return sum(row.parameters for row in model.weights if row.kind == "expert") / model.parameters_trained
 
 
 LAYOUTS = {
@@ -227,10 +227,10 @@ def largest_stage_factor(model: Architecture, stages: int) -> float:
     parts = {kind: sum(row.parameters for row in model.weights if row.kind == kind) for kind in ("embedding", "head")}
     if stages < 2 or not model.layers:
         return 1.0
-    block = (model.parameters - sum(parts.values())) / model.layers
+    block = (model.parameters_trained - sum(parts.values())) / model.layers
     whole, more = divmod(model.layers, stages)
     inner = (whole + 1) * block if more else whole * block
     # Pipeline schedules assign spare blocks to the first stages, so the last stage has the fewest.
     last = whole * block + parts["head"]
     largest = max(inner + parts["embedding"], last, inner)
-    return largest / (model.parameters / stages)
+    return largest / (model.parameters_trained / stages)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ingest.architecture import Architecture, describe
+from ingest.architecture import Architecture
 from ingest.architecture.stored_weights import UNTRAINED
 from ingest.catalog.records import Model
 from ingest.catalog.store import Catalog
@@ -18,6 +18,8 @@ from ingest.engine.value import Input
 from ingest.errors import listed
 from ingest.sizing.job import Written, by_user, settings_of
 from ingest.sizing.optimizer_states import width_of
+from ingest.sizing.remote_release import model_structure
+from ingest.sizing.rules import applying, finding
 from ingest.units import parse
 
 USUAL_SEQUENCE, USUAL_PRECISION = 4096, "bf16"
@@ -65,7 +67,7 @@ def model(
     """Parameters, weight bytes, FLOPs per token and key-value cache of a model.
 
     Args:
-        source: folder of a release, catalog id, `config.json`, or YAML file of the same keys or of rows of weights.
+        source: folder of a release or its URL, catalog id, `config.json`, or YAML file of the same keys or of rows of weights.
         sequence_length: tokens of one sequence, for the FLOPs of attention; 4,096 by default.
         precision: precision of the weights and of the cache: `bf16`, `fp16`, `fp32`, `fp8` or `fp4`; by default as
             stored for a release, else `bf16`.
@@ -84,13 +86,18 @@ def model(
     catalog = Catalog(catalogs)
     width = width_of(precision or USUAL_PRECISION)
     settings = settings_of(set)
-    tokens = _tokens(sequence_length, settings)
-    made = describe(source, catalog, strict=strict)
+    made = model_structure(source, catalog, strict=strict)
+    tokens = _tokens(sequence_length, settings, made)
     given = _given(made, tokens, width, settings)
-    if precision is None and made.stored_bytes is not None and "bytes_per_parameter" not in settings:
-        where = f"{'headers' if made.stored else 'index'} of {made.id}"
+    own = precision is None and "bytes_per_parameter" not in settings
+    if own and not made.stored and made.stored_bytes is not None:
+        where = f"index of {made.id}"
         given["weights_bytes"] = Input(made.stored_bytes, source="arithmetic", where=where, grade="derived")
+    elif own and "weights_bytes" in made.missing:
+        del given["bytes_per_parameter"]
     known = Quantities(given)
+    if own and made.released_row_bytes:
+        known.choose("weights_bytes", "released_weights_bytes")
     further = ("parameters_mtp", "parameters_trained") if "mtp_weight_parameters" in given else ()
     results, unknown = known.results((RESULTS[0], *further, *RESULTS[1:]), ranged=made.estimated is not None)
     unknown |= {name: why for name, why in _reasons(made).items() if name in unknown}
@@ -102,7 +109,7 @@ def model(
     tables = {"weights": _weights(made), "attention": _attention(made), "stored": _stored(made)}
     tables = {name: rows for name, rows in tables.items() if rows}
     return ModelAnswer(
-        "model", title, chosen, known, results, unknown, tables, _warnings(made), catalog,
+        "model", title, chosen, known, results, unknown, tables, _warnings(made, tokens.value), catalog,
         basis=made.basis, unverified_keys=made.unverified_keys,
     )  # fmt: skip
 
@@ -110,6 +117,7 @@ def model(
 def _reasons(made: Architecture) -> dict[str, str]:
     """Why a result is not known, by the columns that are missing."""
     columns = {
+        "weights_bytes": "weights_bytes",
         "parameters": "weight_parameters",
         "parameters_active": "active_weight_parameters",
         "parameters_embedding": "embedding_weight_parameters",
@@ -122,11 +130,13 @@ def _reasons(made: Architecture) -> dict[str, str]:
     return found | (dict.fromkeys(flops, why) if why else {})
 
 
-def _tokens(written: Written | None, settings: Mapping[str, float]) -> Input:
+def _tokens(written: Written | None, settings: Mapping[str, float], made: Architecture) -> Input:
     if written is None:
         if "sequence_length" in settings:
             return Input(settings["sequence_length"], origin="user")
-        return Input(USUAL_SEQUENCE).by_default(f"sequences of {USUAL_SEQUENCE:,} tokens", "sequence_length")
+        usual = min(USUAL_SEQUENCE, made.longest or USUAL_SEQUENCE)
+        why = f"sequences of {usual:,} tokens" + (", the longest of this model" if usual < USUAL_SEQUENCE else "")
+        return Input(usual).by_default(why, "sequence_length")
     tokens = parse(written, "token", "--sequence-length")
     return Input(check_value("sequence_length", tokens, "--sequence-length"), origin="user")
 
@@ -137,6 +147,10 @@ def _given(made: Architecture, tokens: Input, width: float, settings: Mapping[st
         name: Input(column, source="arithmetic", where=where, grade="derived")
         for name, column in made.quantities(tokens.value).items()
     }
+    if made.released_row_bytes:
+        where = f"headers of {made.id}" if made.stored else f"quantization_config of {made.id}"
+        column: Any = made.released_row_bytes
+        counted["released_row_bytes"] = Input(column, source="arithmetic", where=where, grade="derived")
     if made.estimated:
         low, typical, high = made.estimated
         counted["parameters"] = Input(typical, low, high, source="arithmetic", where=f"bytes in the index of {made.id}")
@@ -199,8 +213,9 @@ def _attention(made: Architecture) -> list[dict[str, Any]]:
     ]
 
 
-def _warnings(made: Architecture) -> tuple[str, ...]:
-    found = []
+def _warnings(made: Architecture, tokens: float) -> tuple[str, ...]:
+    reach = {"sequence_length": tokens, "longest_sequence": made.longest or None}
+    found = [str(one.message()) for one in applying([finding("W70", reach, model=made.id)])]
     if made.unverified_keys:
         keys = listed(made.unverified_keys, MOST_KEYS)
         found.append(f"unverified: the family '{made.model_type}' has not looked at {keys}, which may change the structure")

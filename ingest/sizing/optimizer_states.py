@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from ingest.architecture import Architecture, Weight, describe
+from ingest.architecture import Architecture, Weight
 from ingest.catalog.records import Model, Optimizer
 from ingest.catalog.store import Catalog
 from ingest.catalog.yaml_reader import read_yaml
@@ -15,6 +15,7 @@ from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, expected_one_of
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import MOST_GPUS
+from ingest.sizing.remote_release import is_url, model_structure
 from ingest.units import parse
 
 #: bytes of a weight, by precision; weights at full precision need no master copy
@@ -63,7 +64,7 @@ def size_of(source: str | None, catalog: Catalog, settings: Mapping[str, float])
         if "parameters" not in settings and "trainable_parameters" not in settings:
             raise UsageError("the model is missing: expected a catalog id, a config.json, or --set parameters=N")
         return ModelSize("Your model", {})
-    if source.endswith((".json", "/")) or Path(source).is_dir() or _is_architecture(source, catalog):
+    if is_url(source) or source.endswith((".json", "/")) or Path(source).is_dir() or _is_architecture(source, catalog):
         return _described(source, catalog)
     entry = catalog.get(Model, source)
     if entry.parameters is None and "parameters" not in settings:
@@ -81,8 +82,10 @@ def _is_architecture(source: str, catalog: Catalog) -> bool:
 
 
 def _described(source: str, catalog: Catalog) -> ModelSize:
-    model = describe(source, catalog)
-    counted = Input(model.parameters, source="arithmetic", where=f"counted over the weights of {source}", grade="derived")
+    model = model_structure(source, catalog)
+    counted = Input(
+        model.parameters_trained, source="arithmetic", where=f"counted over the weights of {source}", grade="derived"
+    )
     known = catalog.get(Model, source) if source in catalog.ids(Model.kind) else None
     return ModelSize(known.name if known else model.id, {"parameters": counted}, model, known)
 
@@ -141,8 +144,20 @@ def kept_by(optimizer: Optimizer, precision: str, size: ModelSize, settings: Map
     if optimizer.factored and model is not None:
         numbers = sum(_second_moments(row, optimizer.factored) for row in model.weights)
         where = f"counted over the weights of {model.id}"
-        known["second_moment_share"] = Input(numbers / model.parameters, source="arithmetic", where=where, grade="derived")
+        known["second_moment_share"] = Input(
+            numbers / model.parameters_trained, source="arithmetic", where=where, grade="derived"
+        )
     return known
+
+
+def released_width(size: ModelSize, settings: Mapping[str, float]) -> dict[str, Input]:
+    """Return the mean bytes of a weight in the model's own quantized release; nothing where it has none."""
+    model = size.architecture
+    if model is None or not model.released_row_bytes or "weight_bytes_per_parameter" in settings:
+        return {}
+    where = f"release of {model.id}"
+    mean = sum(model.released_row_bytes) / model.parameters_trained
+    return {"weight_bytes_per_parameter": Input(mean, source="arithmetic", where=where, grade="derived")}
 
 
 def _second_moments(row: Weight, factored: str) -> float:

@@ -293,6 +293,8 @@ ROWS = (
          supply=("files", "file_bytes", "samples_per_file")),
     Rule("W38", 38, **_said("growth: the published factors apply to recommenders only; jobs without growth: {jobs}",
                             growth="published")),
+    Rule("W70", 42, "sequence_length", ">", "longest_sequence", subject="sequence_length",
+         text=": {shown} are more than {at_most}, as far as the positions of {model} reach"),
     # Acceptance tests.
     Rule("W55", 55, "all_dataset_bytes", ">", "dataset_room", factor=ROUNDED,
          text="tests that no cache serves need {shown} of data, but the planned system has room for {at_most}: they read that, "

@@ -65,7 +65,8 @@ def test_a_small_config_is_exact(described, case):
     made = described(case["config"])
     assert made.parameters == case["parameters"]
     if case["flops"] is not None:
-        assert made.forward_flops_per_token(16, causal=False) * 16 == pytest.approx(case["flops"], rel=0.005)
+        tokens = case.get("tokens", 16)
+        assert made.forward_flops_per_token(tokens, causal=False) * tokens == pytest.approx(case["flops"], rel=0.005)
     if case["cached"] is not None:
         assert made.kv_cache_bytes_per_token(1) == case["cached"]
 

@@ -8,7 +8,8 @@ from architecture.releases import llama, release, save, write
 
 import ingest
 from ingest.architecture import describe
-from ingest.errors import IngestError
+from ingest.errors import IngestError, UsageError
+from ingest.sizing import remote_release
 
 CONFIG = {
     "architectures": ["LlamaForCausalLM"],
@@ -300,3 +301,23 @@ def test_towers_are_kinds_that_text_does_not_pass(tmp_path):
     assert made.parameters == ELEMENTS + 48 * 16 + 16
     assert kinds(made)["vision"] == 48 * 16 + 16
     assert made.solve("forward_matmul_flops_per_token") == 2 * (ELEMENTS - 1600 - 7 * 16)
+
+
+def test_a_release_behind_a_url_is_read_by_its_headers_alone(tmp_path, monkeypatch):
+    fsspec = pytest.importorskip("fsspec")
+    release(tmp_path, CONFIG, dict(list(TENSORS.items())[:9]), dict(list(TENSORS.items())[9:]))
+    memory = fsspec.filesystem("memory")
+    for path in tmp_path.iterdir():
+        memory.pipe(f"/zoo/mine/{path.name}", path.read_bytes())
+    ranges = []
+    read = remote_release.RemoteFiles.read
+    monkeypatch.setattr(remote_release.RemoteFiles, "read", lambda *given: ranges.append(given[1:]) or read(*given))
+    answer = ingest.model("memory://zoo/mine")
+    assert answer.results["parameters"].value == ELEMENTS
+    assert sum(size for name, _, size in ranges if name.endswith(".safetensors")) < 2 * ELEMENTS
+    assert ingest.memory(model="memory://zoo/mine").results["model_state_bytes"].value == 16 * ELEMENTS
+    memory.pipe("/zoo/mine/model-00002-of-00002.safetensors", b"1234")
+    with pytest.raises(IngestError, match="memory://zoo/mine/model-00002"):
+        ingest.model("memory://zoo/mine")
+    with pytest.raises(UsageError):
+        ingest.model("memory://zoo/none")

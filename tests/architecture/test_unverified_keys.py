@@ -85,3 +85,14 @@ def test_strict_exits_with_one_line(file, run):
     answered = run("model", path)
     assert answered.code == 0
     assert "unverified" in answered.err
+
+
+@pytest.mark.parametrize(("tokens", "warned"), [(40960, False), (40961, True)])
+def test_more_tokens_than_the_positions_reach_are_named(file, tokens, warned):
+    answer = ingest.model(file(), sequence_length=tokens)
+    assert any("40,960" in line for line in answer.warnings) is warned
+
+
+@pytest.mark.parametrize(("longest", "usual"), [(512, 512), (4096, 4096), (8192, 4096)])
+def test_the_usual_length_is_one_that_the_model_reaches(file, longest, usual):
+    assert ingest.model(file(max_position_embeddings=longest)).given["sequence_length"].value == usual

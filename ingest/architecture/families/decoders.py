@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from ingest.architecture.hf_config import ModelConfig, Required
-from ingest.architecture.layers import DecoderSizes, norm, sizes, sliding, windowed
+from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig, Required
+from ingest.architecture.layers import DecoderSizes, norm, prediction, sizes, sliding, windowed
 from ingest.architecture.registry import family
 from ingest.architecture.weight_table import TableRow, times
 
@@ -89,6 +89,7 @@ class Decoder(NamedTuple):
         only: keys that must have this value.
         ignore: keys that change no weight.
         after_attention, extra: further rows of a layer, after attention and at its end.
+        mtp: the key of how many modules predict further tokens, each with a layer of experts.
     """
 
     model_types: str
@@ -116,6 +117,7 @@ class Decoder(NamedTuple):
     ignore: tuple[str, ...] = ()
     after_attention: Rows | None = None
     extra: Rows | None = None
+    mtp: str = ""
 
     def rows(self, config: ModelConfig) -> Iterator[TableRow]:
         """Return the rows of one model of the family."""
@@ -132,14 +134,23 @@ class Decoder(NamedTuple):
             final_norm=self.final_norm,
             head_bias=switched(config, self.head_bias),
         )
+        further = config.optional_integer(self.mtp, 0, high=MAX_LAYERS) if self.mtp else None
+        if further and self.experts:
+            yield from prediction(s.hidden, further, [*self._mixer(s), *self._ends(s), *self.experts.rows(s)])
+
+    def _mixer(self, s: DecoderSizes) -> Iterator[TableRow]:
+        bias = switched(s.config, self.bias)
+        yield from s.attention(bias, bias if self.o_bias is None else switched(s.config, self.o_bias))
+        yield from self.after_attention(s) if self.after_attention else ()
+        if self.qk_norm:
+            yield from s.head_norms() if self.qk_norm == "heads" else s.flat_norms()
+
+    def _ends(self, s: DecoderSizes) -> Iterator[TableRow]:
+        yield from s.norms(self.norms, self.norm_bias)
+        yield from self.extra(s) if self.extra else ()
 
     def _layers(self, s: DecoderSizes) -> Iterator[TableRow]:
-        bias = switched(s.config, self.bias)
-        mixer: list[TableRow] = [*s.attention(bias, bias if self.o_bias is None else switched(s.config, self.o_bias))]
-        mixer += self.after_attention(s) if self.after_attention else ()
-        if self.qk_norm:
-            mixer += s.head_norms() if self.qk_norm == "heads" else s.flat_norms()
-        ends = [*s.norms(self.norms, self.norm_bias), *(self.extra(s) if self.extra else ())]
+        mixer, ends = [*self._mixer(s)], [*self._ends(s)]
         mlp_bias = switched(s.config, self.mlp_bias)
         if self.experts is None:
             yield from times(s.layers, [*mixer, *(s.gated if self.gated else s.plain)(bias=mlp_bias), *ends])

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
 from ingest.architecture.layers import attention, biased, embedding, gated_mlp, head, head_width, norm, plain_mlp, positions
 from ingest.architecture.registry import class_suffix, family
-from ingest.architecture.weight_table import TableRow, Weight, relabelled, times, without
+from ingest.architecture.weight_table import TableRow, Weight, over, relabelled, times, without
 
 
 @family("t5", "mt5", "umt5")
@@ -152,9 +152,18 @@ def m2m_100(config: ModelConfig) -> Iterator[TableRow]:
     return Translator().rows(config, 128112, 1024, last_norm=True, stored_places=False)
 
 
+def _looking_at(positions: int, rows: Iterable[TableRow]) -> Iterator[TableRow]:
+    """A decoder whose cross attention looks at so many positions of an encoder, each of which has one key and one value."""
+    for row in rows:
+        if isinstance(row, Weight):
+            yield row._replace(positions=positions) if row.name in ("cross_attention.k", "cross_attention.v") else row
+        else:
+            yield row._replace(keys=positions) if row.name == "cross" else row
+
+
 @family("whisper")
 def whisper(config: ModelConfig) -> Iterator[TableRow]:
-    """Radford et al. 2022: two convolutions over the spectrum, halving it; K without bias; FLOPs as of one text token."""
+    """Radford et al. 2022: two convolutions over the spectrum, halving it; K without bias; the encoder reads all its frames."""
     p = Translator(384, (4, 4), (6, 6), (1536, 1536)).read(config)
     config.ignore("use_weighted_layer_sum", "classifier_proj_size", "median_filter_width")
     config.ignore(*(key for key in config.data if key.startswith("mask_")), "alignment_heads")
@@ -169,6 +178,6 @@ def whisper(config: ModelConfig) -> Iterator[TableRow]:
     for side, name, first, places in ((0, "encoder", front, audio_places), (1, "decoder", [], text_places)):
         layer = without(p.layer(side), "self_attention.k.bias", "cross_attention.k.bias")
         rows = [*first, positions(places, p.hidden), *times(p.layers[side], layer), *norm("final_norm", p.hidden, True)]
-        yield from relabelled(rows, name)
+        yield from relabelled(over(places, rows) if side == 0 else _looking_at(audio_places, rows), name)
     if end != "Model":
         yield from head(vocabulary, p.hidden, config.flag("tie_word_embeddings", True))

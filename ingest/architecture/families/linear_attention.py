@@ -7,9 +7,12 @@ from collections.abc import Iterable, Iterator
 from ingest.architecture.families.decoders import Experts
 from ingest.architecture.families.moe import CHOSEN, PLAIN, SHARED_WIDTH, WIDTH, qwen_sparse, shared_gate
 from ingest.architecture.hf_config import ModelConfig
-from ingest.architecture.layers import DecoderSizes, biased, linear, multi_head_sizes, norm, sizes, windowed
+from ingest.architecture.layers import DecoderSizes, biased, linear, multi_head_sizes, norm, prediction, sizes, windowed
 from ingest.architecture.registry import family
 from ingest.architecture.weight_table import TableRow, Weight, times
+
+#: Tokens of a chunk in which the gated delta rule is computed, in transformers and in flash-linear-attention.
+DELTA_CHUNK = 64
 
 
 def delta_net(config: ModelConfig, hidden: int) -> Iterator[TableRow]:
@@ -23,6 +26,9 @@ def delta_net(config: ModelConfig, hidden: int) -> Iterator[TableRow]:
     conv = config.integer("linear_conv_kernel_dim", 4)
     yield Weight("delta.conv", (2 * keys + values, 1, conv), "ssm", passes=1)
     yield Weight("delta.decay", (v_heads,), "ssm", count=2, active=2)
+    # The scan: within a chunk two products of keys and one of values for each pair of tokens, three with the state.
+    yield Weight("delta.chunk (work, no weights)", (DELTA_CHUNK, v_heads, 2 * keys // k_heads + width), "ssm", 0, 0, 1)
+    yield Weight("delta.state (work, no weights)", (3, values, keys // k_heads), "ssm", 0, 0, 1)
     yield from norm("delta.norm", width)
     yield from linear("delta.out", hidden, values, kind="ssm")
 
@@ -53,15 +59,16 @@ def qwen3_next(config: ModelConfig) -> Iterator[TableRow]:
 
 
 #: Keys of the release of Qwen3.5 that change no weight.
-_QWEN3_5 = ("mtp_num_hidden_layers", "mtp_use_dedicated_embeddings", "attn_output_gate", "mlp_only_layers")
+_QWEN3_5 = ("attn_output_gate", "mlp_only_layers")
 
 
 @family("qwen3_5_text")
 def qwen3_5(config: ModelConfig) -> Iterator[TableRow]:
-    """Qwen3.5: Qwen3-Next's mixers over dense layers; the prediction layer of the release is not part of it."""
+    """Qwen3.5: Qwen3-Next's mixers over dense layers; the prediction layer of the release apart."""
     s = sizes(config, 4096, 12288, 32, 16, 248320, kv_heads=4, width=256)
     config.ignore(*_QWEN3_5)
     yield from s.frame([*_mixers(config, s), *times(s.layers, s.gated())])
+    yield from _prediction(config, s, s.gated())
 
 
 @family("qwen3_5_moe_text")
@@ -71,6 +78,15 @@ def qwen3_5_moe(config: ModelConfig) -> Iterator[TableRow]:
     config.ignore("intermediate_size", *_QWEN3_5)
     experts = Experts((PLAIN, 256), (CHOSEN, 8), (WIDTH, 512), shared_width=SHARED_WIDTH, extra=shared_gate)
     yield from s.frame([*_mixers(config, s), *times(s.layers, experts.rows(s))])
+    yield from _prediction(config, s, experts.rows(s))
+
+
+def _prediction(config: ModelConfig, s: DecoderSizes, network: Iterable[TableRow]) -> Iterator[TableRow]:
+    """Qwen's prediction layers: attention in full and the network of the model, behind one product and its norms."""
+    number = config.optional_integer("mtp_num_hidden_layers", 0) or 0
+    config.only("mtp_use_dedicated_embeddings", False)
+    mixer = [*s.attention(config.flag("attention_bias", False), gate=True), *s.head_norms(), *s.norms(2)]
+    yield from prediction(s.hidden, number, [*mixer, *network], joints=1)
 
 
 def short_conv(config: ModelConfig, hidden: int) -> Iterator[TableRow]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ingest.architecture.families.moe import dense_first
 from ingest.architecture.hf_config import MAX_LAYERS, REQUIRED, ModelConfig, Required
-from ingest.architecture.layers import DecoderSizes, linear, norm
+from ingest.architecture.layers import DecoderSizes, linear, norm, prediction
 from ingest.architecture.registry import family
 from ingest.architecture.weight_table import Attention, TableRow, times
 
@@ -106,7 +106,7 @@ class DeepSeek(NamedTuple):
             feed = s.gated(config.size("intermediate_size", self.inner), bias=mlp_bias)
             yield from s.frame(times(deep, [*a.attention(), *feed, *s.norms(2)]), tied=True)
             return
-        config.ignore("num_nextn_predict_layers")
+        further = config.optional_integer("num_nextn_predict_layers", 0, high=MAX_LAYERS) or 0
         config.only("moe_layer_freq", 1)
         dense = dense_first(config, deep, self.dense)
         inner = config.size("intermediate_size", self.inner)
@@ -118,8 +118,11 @@ class DeepSeek(NamedTuple):
         if index:
             rows += times(deep if indexed is None else indexed, a.indexer(*index))
         rows += times(dense, s.gated(inner, mlp_bias))
-        rows += times(deep - dense, s.experts(number, chosen, width, shared=shared, shared_bias=mlp_bias))
+        experts = [*s.experts(number, chosen, width, shared=shared, shared_bias=mlp_bias)]
+        rows += times(deep - dense, experts)
         yield from s.frame(rows)
+        layer = [*a.attention(), *s.norms(2), *(a.indexer(*index) if index else ()), *experts]
+        yield from prediction(s.hidden, further, layer)
 
 
 @family("deepseek_v2")
@@ -131,7 +134,7 @@ def deepseek_v2(config: ModelConfig) -> Iterator[TableRow]:
 
 @family("deepseek_v3")
 def deepseek_v3(config: ModelConfig) -> Iterator[TableRow]:
-    """DeepSeek-AI 2024: 256 experts, of which a token visits eight; without the prediction module of the release."""
+    """DeepSeek-AI 2024: 256 experts, of which a token visits eight; the prediction module of the release apart."""
     a = latent(config, 7168, 128, 1536, 512, 128, 64, 128)
     yield from DeepSeek(129280, 61, 18432, 2048, 256, 1, 3, 8).rows(config, a)
 

@@ -105,7 +105,7 @@ register(
             only=(("use_qk_norm", True), ("qk_norm_type", "per_layer"), ("shared_intermediate_size", 0)),
             ignore=("use_routing_bias", "mtp_transformer_layers", "num_mtp_modules", "use_mtp", "attn_type_list")),
     Decoder("glm4_moe", "GLM-4.5 to 4.7: first layers dense, then 128 or 160 experts and a shared one; head norms by switch.",
-            4096, 10944, 46, 96, 151552, kv_heads=8, bias=ATTENTION_BIAS, o_bias=False, ignore=("num_nextn_predict_layers",),
+            4096, 10944, 46, 96, 151552, kv_heads=8, bias=ATTENTION_BIAS, o_bias=False, mtp="num_nextn_predict_layers",
             extra=rows_if("use_qk_norm", False, DecoderSizes.head_norms),
             experts=Experts((ROUTED, 128), (CHOSEN, 8), (WIDTH, 1408), ("n_shared_experts", 1, 0), dense=first_dense(1))),
     Decoder("dots1", "dots.llm1: norms on the heads of Q and K, the first layers dense, shared experts.",

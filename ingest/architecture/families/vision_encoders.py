@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
 from ingest.architecture.layers import attention, biased, encoder_attention, gated_mlp, head_width, linear, norm, plain_mlp
-from ingest.architecture.weight_table import TableRow, Weight, times
+from ingest.architecture.weight_table import Attention, TableRow, Weight, over, times
 
 
 def _sizes(config: ModelConfig, hidden: int, inner: int, layers: int, heads: int) -> tuple[int, int, int, int]:
@@ -51,8 +51,11 @@ def siglip(config: ModelConfig) -> tuple[int, list[TableRow]]:
         *norm("final_norm", hidden, True),
     ]
     if config.flag("vision_use_head", True):
-        rows += [Weight("pool.query", (1, 1, hidden), "vision"), *linear("pool.qkv", 3 * hidden, hidden, True)]
-        rows += [*linear("pool.o", hidden, hidden, True), *norm("pool.norm", hidden, True), *plain_mlp(hidden, inner)]
+        number, width = (image // patch) ** 2, head_width(config, hidden, heads, name="-")
+        once: list[TableRow] = [*linear("pool.q", hidden, hidden, True), *linear("pool.o", hidden, hidden, True)]
+        once += [*norm("pool.norm", hidden, True), *plain_mlp(hidden, inner, prefix="pool.mlp")]
+        rows += [Weight("pool.query", (1, 1, hidden), "vision"), *linear("pool.kv", 2 * hidden, hidden, True), *over(1, once)]
+        rows += [Attention("pool", heads, width, width, causal=False, queries=1, keys=number)]
     return hidden, rows
 
 

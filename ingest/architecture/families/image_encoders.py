@@ -1,0 +1,163 @@
+"""Encoders of images by themselves, where a token is a patch, and pairs of an image and a text encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ingest.architecture.families import vision_encoders
+from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
+from ingest.architecture.layers import (
+    attention,
+    biased,
+    embedding,
+    encoder_attention,
+    head_width,
+    linear,
+    norm,
+    plain_mlp,
+    positions,
+)
+from ingest.architecture.registry import class_suffix, family, labels
+from ingest.architecture.weight_table import TableRow, Weight, relabelled, times
+
+
+def _layers(config: ModelConfig, hidden: int, inner: int, layers: int, heads: int, qkv_bias: bool = True) -> Iterator[TableRow]:
+    """Layers of multi-head attention and a plain network, with biases and LayerNorms."""
+    width = head_width(config, hidden, heads, name="-")
+    mixer = attention(hidden, heads, heads, width, bias=qkv_bias, o_bias=True, causal=False)
+    return times(layers, [*mixer, *plain_mlp(hidden, inner), *norm("norm", hidden, True, 2)])
+
+
+def _sizes(config: ModelConfig) -> tuple[int, int, int]:
+    return (
+        config.size("hidden_size", 768),
+        config.size("num_hidden_layers", 12, high=MAX_LAYERS),
+        config.integer("num_attention_heads", 12),
+    )
+
+
+def _patches(config: ModelConfig, hidden: int, patch: int, image: int) -> tuple[list[TableRow], int]:
+    """Patches with a bias, and how many there are."""
+    side, whole = config.repeated("patch_size", patch), config.repeated("image_size", image)
+    number = (whole // side) ** 2
+    return [*_passing(number, biased("patches", (hidden, config.integer("num_channels", 3), side, side), "vision", 1))], number
+
+
+def _passing(positions: int, rows: Iterable[TableRow]) -> Iterator[TableRow]:
+    """Rows that so many positions of a sequence pass: its patches, or the first token alone."""
+    return (row._replace(positions=positions) for row in rows if isinstance(row, Weight))
+
+
+@family("vit")
+def vit(config: ModelConfig) -> Iterator[TableRow]:
+    """Dosovitskiy et al. 2020: a class token, learned places, norms before each part."""
+    hidden, layers, heads = _sizes(config)
+    inner = config.integer("intermediate_size", 3072)
+    patches, number = _patches(config, hidden, 16, 224)
+    bias = config.flag("qkv_bias", True)
+    config.only("pooler_output_size", hidden)
+    config.ignore("encoder_stride", "pooler_act")
+    yield Weight("class", (hidden,), "vision")
+    yield from patches
+    yield Weight("places", (number + 1, hidden), "vision")
+    yield from _layers(config, hidden, inner, layers, heads, bias)
+    yield from norm("final_norm", hidden, True)
+    if class_suffix(config, "Model", "ForImageClassification") == "Model":
+        yield from _passing(1, biased("pooler", (hidden, hidden), "head", 1))
+    else:
+        yield from _passing(1, biased("classifier", (labels(config), hidden), "head", 1))
+
+
+@family("dinov2")
+def dinov2(config: ModelConfig) -> Iterator[TableRow]:
+    """Oquab et al. 2023: ViT with a mask token and a learned scale after each part."""
+    hidden, layers, heads = _sizes(config)
+    config.ignore("layerscale_value", "reshape_hidden_states")
+    config.ignore("out_features", "out_indices", "stage_names", "apply_layernorm")
+    patches, number = _patches(config, hidden, 14, 224)
+    config.only("use_swiglu_ffn", False)
+    bias, mask = config.flag("qkv_bias", True), config.flag("use_mask_token", True)
+    yield Weight("class", (hidden,), "vision")
+    yield from [Weight("mask", (hidden,), "vision")] if mask else []
+    yield from patches
+    yield Weight("places", (number + 1, hidden), "vision")
+    yield from _layers(config, hidden, hidden * config.integer("mlp_ratio", 4), layers, heads, bias)
+    yield Weight("scale", (hidden,), "norm", 2 * layers, 2 * layers)
+    yield from norm("final_norm", hidden, True)
+    if class_suffix(config, "Model", "ForImageClassification") != "Model":
+        yield from _passing(1, biased("classifier", (labels(config), 2 * hidden), "head", 1))
+
+
+def _alone(rows: Iterable[TableRow]) -> Iterator[TableRow]:
+    """The rows of a tower whose patches are the tokens: each passes the product that makes it, the first one the pooler."""
+    table = list(rows)
+    classes = sum(row.name == "class" for row in table)
+    places = next(row.shape[0] for row in table if isinstance(row, Weight) and row.name == "places")
+    for row in table:
+        if isinstance(row, Weight) and row.name == "patches":
+            yield row._replace(passes=1, positions=places - classes)
+        elif isinstance(row, Weight) and row.name == "projection":
+            yield row._replace(positions=1)
+        else:
+            yield row
+
+
+@family("clip_vision_model")
+def clip_vision(config: ModelConfig) -> Iterator[TableRow]:
+    """Radford et al. 2021: the image encoder of CLIP."""
+    hidden, rows = vision_encoders.clip(config)
+    if class_suffix(config, "Model", "ModelWithProjection") != "Model":
+        rows += linear("projection", config.integer("projection_dim", 512), hidden)
+    yield from _alone(rows)
+
+
+@family("siglip_vision_model")
+def siglip_vision(config: ModelConfig) -> Iterator[TableRow]:
+    """Zhai et al. 2023: the image encoder of SigLIP."""
+    class_suffix(config, "Model")
+    yield from _alone(vision_encoders.siglip(config)[1])
+
+
+def _text(config: ModelConfig, hidden: int, words: int, places: int, heads: int, causal: bool) -> tuple[int, list[TableRow]]:
+    """The text encoder of a pair: learned places, a norm at the end. Returns its width and rows."""
+    wide, inner = config.integer("hidden_size", hidden), config.integer("intermediate_size", 4 * hidden)
+    layers, count = config.integer("num_hidden_layers", 12, high=MAX_LAYERS), config.integer("num_attention_heads", heads)
+    width = head_width(config, wide, count, name="-")
+    mixer = attention(wide, count, count, width, bias=True, causal=causal) if causal else encoder_attention(wide, count, width)
+    return wide, [
+        embedding(config.integer("vocab_size", words), wide),
+        positions(config.integer("max_position_embeddings", places), wide),
+        *times(layers, [*mixer, *plain_mlp(wide, inner), *norm("norm", wide, True, 2)]),
+        *norm("final_norm", wide, True),
+    ]
+
+
+@family("clip")
+def clip(config: ModelConfig) -> Iterator[TableRow]:
+    """Radford et al. 2021: an image and a text encoder, each with a projection into a common space."""
+    class_suffix(config, "Model")
+    out = config.integer("projection_dim", 512)
+    text, vision = config.table_or_defaults("text_config"), config.table_or_defaults("vision_config")
+    for part in (text, vision):
+        part.ignore("projection_dim", "model_type", "architectures")
+    config.ignore("text_config_dict", "vision_config_dict")
+    wide, rows = _text(text, 512, 49408, 77, 8, causal=True)
+    yield from rows
+    yield from linear("text_projection", out, wide)
+    hidden, tower = vision_encoders.clip(vision)
+    yield from relabelled([*tower, *linear("projection", out, hidden)], "vision", "vision", computed=False)
+    yield Weight("logit_scale", (1,), "other")
+
+
+@family("siglip")
+def siglip(config: ModelConfig) -> Iterator[TableRow]:
+    """Zhai et al. 2023: CLIP with a sigmoid loss; a projection behind the text alone."""
+    class_suffix(config, "Model")
+    text, vision = config.table_or_defaults("text_config"), config.table_or_defaults("vision_config")
+    for part in (text, vision):
+        part.ignore("model_type", "architectures")
+    wide, rows = _text(text, 768, 32000, 64, 12, causal=False)
+    yield from rows
+    yield from linear("text_projection", text.integer("projection_size", wide), wide, True)
+    yield from relabelled(vision_encoders.siglip(vision)[1], "vision", "vision", computed=False)
+    yield Weight("logits", (1,), "other", 2, 2)

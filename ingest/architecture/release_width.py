@@ -1,0 +1,174 @@
+"""Bytes of the weights of a quantized release, from its `quantization_config`, where no header says what is stored.
+
+Products of layers are stored narrow, with their scales; embedding, head, routers, norms and the modules that the config excepts
+are stored at the type of the config.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from ingest.architecture.weight_table import Weight
+
+#: Kinds of matrices that a release may store narrow.
+_PRODUCTS = ("attention", "mlp", "expert", "ssm", "conv", "mtp", "vision", "audio")
+#: Bytes of a weight by the type that a config names.
+TYPES = {"float32": 4, "float16": 2, "bfloat16": 2}
+#: Bits of a scale: of a block in 16- or 32-bit numbers, of NVFP4 and MXFP4 in eight.
+_SCALE = 16
+#: Weights that share a scale: of MXFP4 and of NVFP4 by their definitions, of bitsandbytes by its default.
+_MX, _NV, _BNB = 32, 16, 64
+#: Words in the names of rows that stay at the type of the config: vectors, routers, short convolutions.
+_WIDE = ("norm", "router", ".bias", "conv")
+#: What the releases call the parts of a row.
+_NAMES = {
+    "attention.q": "self_attn.q_proj", "attention.k": "self_attn.k_proj", "attention.v": "self_attn.v_proj",
+    "attention.o": "self_attn.o_proj", "attention.q_down": "self_attn.q_a_proj", "attention.q_up": "self_attn.q_b_proj",
+    "attention.kv_down": "self_attn.kv_a_proj_with_mqa", "attention.kv_up": "self_attn.kv_b_proj",
+    "indexer.q": "self_attn.indexer.wq_b", "indexer.k": "self_attn.indexer.wk",
+    "indexer.weights": "self_attn.indexer.weights_proj", "mlp.gate": "mlp.gate_proj", "mlp.up": "mlp.up_proj",
+    "mlp.down": "mlp.down_proj", "delta.qkvz": "linear_attn.in_proj_qkvz", "delta.ba": "linear_attn.in_proj_ba",
+    "delta.out": "linear_attn.out_proj", "ssm.in": "mixer.in_proj", "ssm.out": "mixer.out_proj",
+}  # fmt: skip
+
+
+def stated_quantization(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The table of quantization of a config, or of its text part; empty where there is none."""
+    levels = [config, *(config.get(key) for key in ("text_config", "llm_config"))]
+    tables = (level.get("quantization_config") for level in levels if isinstance(level, dict))
+    return next((table for table in tables if isinstance(table, dict) and table), {})
+
+
+def bits_per_weight(quantization: Mapping[str, Any]) -> float | None:
+    """Bits of a narrow weight with its share of the scales; None for a method that is not described.
+
+    >>> bits_per_weight({"quant_method": "mxfp4"}), bits_per_weight({"quant_method": "awq", "bits": 4, "group_size": 128})
+    (4.25, 4.15625)
+    """
+    method, algorithm = (str(quantization.get(key, "")).lower() for key in ("quant_method", "quant_algo"))
+    form = str(quantization.get("format", "")).lower()
+    if "mixed" in algorithm or quantization.get("quantized_layers"):
+        return None
+    if method == "mxfp4" or "mxfp4" in form:
+        return 4 + 8 / _MX
+    if "nvfp4" in (algorithm or form):
+        return 4 + 8 / _NV
+    if method in ("gptq", "awq"):
+        bits, group = quantization.get("bits") or quantization.get("w_bit"), quantization.get("group_size")
+        # A scale and a zero point for each group of inputs.
+        return bits + (_SCALE + bits) / group if type(bits) is int and type(group) is int and group > 0 else None
+    if method == "bitsandbytes":
+        nested = quantization.get("bnb_4bit_use_double_quant")
+        return 4 + (8 if nested else 32) / _BNB if quantization.get("load_in_4bit") else 8
+    block = quantization.get("weight_block_size")
+    if method == "fp8" or algorithm == "fp8":
+        whole = isinstance(block, list) and len(block) == 2 and all(type(side) is int and side > 0 for side in block)
+        return 8 + 32 / (block[0] * block[1]) if whole and block else 8
+    return _of_groups(quantization) if method == "compressed-tensors" else None
+
+
+def _of_groups(quantization: Mapping[str, Any]) -> float | None:
+    groups = quantization.get("config_groups")
+    tables = [one.get("weights") for one in groups.values() if isinstance(one, dict)] if isinstance(groups, dict) else []
+    widths = {(one.get("num_bits"), one.get("group_size")) for one in tables if isinstance(one, dict)}
+    if len(widths) != 1:
+        return None
+    ((bits, group),) = widths
+    if type(bits) is not int or bits not in (4, 8):
+        return None
+    return bits + _SCALE / group if type(group) is int and group > 0 else bits
+
+
+def stored_row_bytes(rows: Sequence[Weight], config: Mapping[str, Any], layers: int) -> list[float] | None:
+    """Bytes of each row as a quantized release stores it; None where the config names no method, or none that is described.
+
+    >>> up = Weight("mlp.up", (64, 32), "mlp", 2)
+    >>> stored_row_bytes([up], {"quantization_config": {"quant_method": "fp8"}}, 2)
+    [4096.0]
+    """
+    quantization = stated_quantization(config)
+    bits = bits_per_weight(quantization)
+    if bits is None:
+        return None
+    lists = (quantization.get(key) for key in ("modules_to_not_convert", "ignore", "exclude_modules", "ignored_layers"))
+    excepted = [matches for found in lists for matches in _patterns(found)]
+    wide = 8.0 * next((TYPES[name] for name in (_type(config),) if name in TYPES), 2)
+    found = [row.parameters * _bits_of(row, rows, bits, wide, excepted, layers) / 8 for row in rows]
+    if config.get("num_nextn_predict_layers"):
+        # Each such module is stored with copies of embedding and head, which it shares with the model when it runs.
+        modules = sum(row.count for row in rows if row.name == "mtp.join")
+        tables = [row.kind in ("embedding", "head") and bool(row.count) for row in rows]
+        found = [size * (1 + modules) if table else size for size, table in zip(found, tables, strict=True)]
+    return found
+
+
+def _type(config: Mapping[str, Any]) -> str:
+    levels = [config, *(one for key in ("text_config", "llm_config") if isinstance(one := config.get(key), dict))]
+    found = (level.get(key) for level in levels for key in ("dtype", "torch_dtype"))
+    return next((name.removeprefix("torch.") for name in found if isinstance(name, str)), "")
+
+
+def _bits_of(
+    row: Weight, rows: Iterable[Weight], narrow: float, wide: float, excepted: Sequence[Callable[[str], bool]], layers: int
+) -> float:
+    """Mean bits of a weight of one row, over the layers that have it."""
+    if row.kind not in _PRODUCTS or len(row.shape) < 2 or any(word in row.name for word in _WIDE):
+        return wide
+    places = [*_places(row, rows, layers)]
+    kept = sum(any(matches(name) for matches in excepted) for name in places)
+    return (kept * wide + (len(places) - kept) * narrow) / len(places)
+
+
+def _places(row: Weight, rows: Iterable[Weight], layers: int) -> Iterator[str]:
+    """The names of a row's modules in a release, one per layer."""
+    if row.kind in ("vision", "audio"):
+        yield f"{'visual' if row.kind == 'vision' else 'audio_tower'}.{row.name}"
+        return
+    own = row.name.removeprefix("mtp.")
+    part = own.rpartition(".")[2]
+    name = _NAMES.get(own, own)
+    if own.startswith("expert."):
+        name = f"mlp.experts.0.{part}_proj"
+    elif own.startswith("shared_expert."):
+        name = f"mlp.shared_experts.{part}_proj"
+    if row.kind == "mtp":
+        yield f"mtp.layers.0.{name}"
+        return
+    routers = sum(other.count for other in rows if other.name == "router")
+    dense = layers - routers if routers else layers
+    sparse = own.startswith(("expert.", "shared_expert."))
+    span = range(dense, layers) if sparse else range(dense if own.startswith("mlp.") else layers)
+    for layer in span or range(1):
+        yield f"layers.{layer}.{name}"
+
+
+def _patterns(listed: object) -> Iterator[Callable[[str], bool]]:
+    """How each entry of a list of exceptions names modules: by an expression, by wildcards, or by a part of the name."""
+    for entry in listed if isinstance(listed, list) else ():
+        if not isinstance(entry, str) or len(entry) > 300:
+            continue
+        if entry.startswith("re:"):
+            try:
+                expression = re.compile(entry[3:])
+            except re.error:
+                continue
+            yield _matching(expression)
+        else:
+            yield _named(re.sub(r"^((language_)?model\.)+", "", entry))
+
+
+def _matching(expression: re.Pattern[str]) -> Callable[[str], bool]:
+    return lambda name: bool(expression.match(name) or expression.match(f"model.{name}"))
+
+
+def _named(entry: str) -> Callable[[str], bool]:
+    if entry == "gate":
+        # A router's name is also the beginning of that of a projection.
+        return lambda _: False
+    inside = f".{entry.rstrip('.*')}."
+    if "*" in entry:
+        return lambda name: fnmatchcase(name, entry) or fnmatchcase(name, f"{entry}.*") or fnmatchcase(f"model.{name}", entry)
+    return lambda name: inside in f".{name}."

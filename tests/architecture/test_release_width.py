@@ -1,0 +1,106 @@
+"""Weights as released: `quantization_config` decides their bytes, and the recipe those of the training states."""
+
+import json
+
+import pytest
+
+import ingest
+from ingest.architecture.release_width import bits_per_weight, stored_row_bytes
+from ingest.architecture.weight_table import Weight
+
+GPT_OSS = {
+    "architectures": ["GptOssForCausalLM"], "model_type": "gpt_oss", "attention_bias": True, "head_dim": 64,
+    "hidden_size": 2880, "intermediate_size": 2880, "num_attention_heads": 64, "num_key_value_heads": 8, "vocab_size": 201088,
+    "num_experts_per_tok": 4, "sliding_window": 128, "tie_word_embeddings": False,
+    "quantization_config": {
+        "modules_to_not_convert": ["model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head"],
+        "quant_method": "mxfp4",
+    },
+}  # fmt: skip
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(config, **keys):
+        path = tmp_path / "config.json"
+        path.write_text(json.dumps(config | keys), encoding="utf-8")
+        return str(path)
+
+    return write
+
+
+# The sums of the indexes of both releases.
+@pytest.mark.parametrize(("layers", "experts", "stored"), [(36, 128, 65_248_815_744), (24, 32, 13_761_264_768)])
+def test_the_bytes_of_gpt_oss_are_those_of_its_index(file, layers, experts, stored):
+    path = file(GPT_OSS, num_hidden_layers=layers, num_local_experts=experts)
+    assert ingest.model(path).results["weights_bytes"].value == stored
+    wide = ingest.model(path, precision="bf16").results
+    assert wide["weights_bytes"].value == 2 * wide["parameters"].value
+    released = ingest.checkpoint(path, layout="safetensors").results["checkpoint_weights_bytes"].value
+    assert released == pytest.approx(stored)
+    trained = ingest.checkpoint(path, layout="dcp").results["checkpoint_weights_bytes"].value
+    assert trained == 2 * wide["parameters"].value
+
+
+@pytest.mark.parametrize(
+    ("quantization", "bits"),
+    [
+        ({"quant_method": "fp8", "weight_block_size": [128, 128]}, 8 + 32 / 128**2),
+        ({"quant_method": "fp8"}, 8),
+        ({"quant_method": "modelopt", "quant_algo": "NVFP4"}, 4.5),
+        ({"quant_method": "gptq", "bits": 4, "group_size": 128}, 4 + 20 / 128),
+        ({"quant_method": "bitsandbytes", "load_in_4bit": True}, 4.5),
+        ({"quant_method": "bitsandbytes", "load_in_8bit": True}, 8),
+        (
+            {"quant_method": "compressed-tensors", "config_groups": {"g": {"weights": {"num_bits": 4, "group_size": 32}}}},
+            4.5,
+        ),
+        ({"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION"}, None),
+        ({"quant_method": "of 2027"}, None),
+        ({"quant_method": "gptq", "bits": 4, "group_size": -1}, None),
+        ({}, None),
+    ],
+)
+def test_bits_of_a_weight_with_its_share_of_the_scales(quantization, bits):
+    assert bits_per_weight(quantization) == bits
+
+
+def test_a_packing_that_is_not_described_leaves_the_bytes_open(file):
+    path = file(GPT_OSS, num_hidden_layers=2, num_local_experts=4, quantization_config={"quant_method": "of 2027"})
+    answer = ingest.model(path)
+    assert "of 2027" in answer.unknown["weights_bytes"]
+    assert ingest.model(path, precision="fp8").results["weights_bytes"].value == answer.results["parameters"].value
+
+
+ROWS = [Weight("attention.q", (64, 32), "attention", 4), Weight("mlp.up", (64, 32), "mlp", 4), Weight("head", (9, 32), "head")]
+
+
+@pytest.mark.parametrize(
+    ("entry", "attention", "network"),
+    [
+        ("self_attn", 4, 0), ("re:.*self_attn.*", 4, 0), ("model.layers.1.self_attn.q_proj", 1, 0), ("model.layers.2*", 1, 1),
+        ("model.layers.*.mlp", 0, 4), ("lm_head", 0, 0), ("gate", 0, 0), ("re:(", 0, 0), ("layers.11", 0, 0),
+    ],
+)  # fmt: skip
+def test_modules_that_are_excepted_stay_wide(entry, attention, network):
+    config = {"torch_dtype": "bfloat16", "quantization_config": {"quant_method": "fp8", "modules_to_not_convert": [entry]}}
+    assert stored_row_bytes(ROWS, config, 4) == [2048 * (4 + attention), 2048 * (4 + network), 2 * 288]
+
+
+def test_modules_for_further_tokens_are_stored_with_copies_of_embedding_and_head(file):
+    latent = {"q_lora_rank": 32, "kv_lora_rank": 16, "qk_nope_head_dim": 8, "qk_rope_head_dim": 8, "v_head_dim": 8}
+    config = {
+        "model_type": "deepseek_v3", "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 4, "vocab_size": 1000,
+        "num_attention_heads": 4, "n_routed_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32, **latent,
+    }  # fmt: skip
+    quantized = {"quantization_config": {"quant_method": "fp8"}}
+    plain = ingest.model(file(config, **quantized)).results
+    more = ingest.model(file(config, num_nextn_predict_layers=1, **quantized)).results
+    further = more["parameters_mtp"].value
+    layer = 64 * 32 + 32 + 32 * 64 + 64 * 24 + 16 + 16 * 64 + 32 * 64 + 4 * 64 + 5 * 3 * 32 * 64 + 2 * 64
+    assert further == layer + 2 * 64 * 64 + 3 * 64
+    assert more["parameters"].value == plain["parameters"].value
+    wide = (32 + 16 + 2 * 64 + 3 * 64) + 4 * 64  # norms and router
+    assert more["weights_bytes"].value - plain["weights_bytes"].value == further + wide + 2 * 2 * 64_000
+    states = ingest.memory(model=file(config, num_nextn_predict_layers=1)).results["model_state_bytes"].value
+    assert states == 16 * more["parameters_trained"].value
