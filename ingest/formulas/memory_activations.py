@@ -28,7 +28,7 @@ input_quantity("split_elements", "1/token", "Numbers kept within tensor-parallel
 input_quantity("common_elements", "1/token", "Numbers kept outside of tensor-parallel parts.", above=False)
 input_quantity("masked_elements", "1/token", "Numbers on which dropout acts.", above=False)
 input_quantity("gate_elements", "1/token", "Numbers that gates yield.", above=False)
-input_quantity("layer_input_elements", "1/token", "Inputs of the layers.", above=False)
+input_quantity("layer_input_elements", "1/token", "Inputs of the layers, of the last norm and of the head.", above=False)
 input_quantity("score_elements", "1/token/token", "Scores of a query and a key token: the heads of all layers.", above=False)
 input_quantity("logit_width", "B", "Bytes kept of each score of the vocabulary until the loss is known.", above=False)
 input_quantity("scored_words", "1/token", "Scores of one token: the vocabulary.", above=False)

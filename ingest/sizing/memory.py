@@ -282,7 +282,10 @@ def _step(
     nothing = Input(0, note="no sequence length is given")
     if "sequence_length" in fixed:
         where = f"counted over the weights of {model.id}"
-        found |= {**kept_elements(model).quantities(where), **dict(recompute_inputs(recompute, attention, dropout))}
+        found |= {
+            **kept_elements(model, attention == "scores" and recompute == "none").quantities(where),
+            **dict(recompute_inputs(recompute, attention, dropout)),
+        }
         found["scored_words"] = Input(model.vocabulary, source="arithmetic", where=where, grade="derived")
     else:
         found |= dict.fromkeys(("activation_bytes_per_gpu", "logit_bytes_per_gpu"), nothing)
