@@ -18,7 +18,7 @@ from ingest.architecture import Architecture, describe
 from ingest.catalog.records import Failures, Optimizer, Recipe
 from ingest.engine.expression import prose
 from ingest.engine.registry import FORMULAS
-from ingest.sizing.memory import PLACES
+from ingest.sizing.memory_inputs import PLACES
 from ingest.sizing.published_results import Case, validate
 from ingest.units import display
 
