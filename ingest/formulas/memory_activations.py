@@ -58,7 +58,7 @@ def sequence_ranks(sequence_split: Num, tensor_parallel: Num, single_gpu: Num) -
     return single_gpu + sequence_split * (tensor_parallel - single_gpu)
 
 
-@formula(unit="B/GPU", source=KORTHIKANTI, where="eq. 1, 2 and 4, without the term 5·a·s²·b")
+@formula(unit="B/GPU", source=KORTHIKANTI, where="eq. 1, 2 and 4, without the term 5·a·s²·b", above=False)
 def layer_activation_bytes(
     tokens_in_flight: Num,
     activation_width: Num,
@@ -82,7 +82,7 @@ def layer_activation_bytes(
     )
 
 
-@formula(unit="B/GPU", source=KORTHIKANTI, where="eq. 1: 5·a·s²·b with dropout, 2·a·s²·b without")
+@formula(unit="B/GPU", source=KORTHIKANTI, where="eq. 1: 5·a·s²·b with dropout, 2·a·s²·b without", above=False)
 def score_bytes(
     tokens_in_flight: Num, sequence_length: Num, score_elements: Num, kept_score_width: Num, tensor_parallel: Num
 ) -> Num:
@@ -124,7 +124,7 @@ def layer_input_bytes(tokens_in_flight: Num, activation_width: Num, layer_input_
     return tokens_in_flight * activation_width * layer_input_elements / sequence_ranks
 
 
-@formula(unit="B/GPU", source="definition")
+@formula(unit="B/GPU", source="definition", above=False)
 def recomputed_layer_bytes(layer_activation_bytes: Num, score_bytes: Num, transformer_layers: Num) -> Num:
     """Activations of the one layer that is computed again at a time.
 
@@ -173,7 +173,7 @@ def last_stage_share(transformer_layers: Num, pipeline_parallel: Num, virtual_st
     )
 
 
-@formula(unit="B/GPU", source=KORTHIKANTI, where="sec. 4.3: 4·s·b·v of logits in full precision")
+@formula(unit="B/GPU", source=KORTHIKANTI, where="sec. 4.3: 4·s·b·v of logits in full precision", above=False)
 def last_stage_logit_bytes(tokens_in_flight: Num, scored_words: Num, logit_width: Num, tensor_parallel: Num) -> Num:
     """Scores of the vocabulary that the last stage keeps for one micro-batch until the loss is known.
 
@@ -183,7 +183,7 @@ def last_stage_logit_bytes(tokens_in_flight: Num, scored_words: Num, logit_width
     return tokens_in_flight * scored_words * logit_width / tensor_parallel
 
 
-@formula(unit="B/GPU", source=KORTHIKANTI, where="sec. 4.2.3", label="activations per GPU")
+@formula(unit="B/GPU", source=KORTHIKANTI, where="sec. 4.2.3", label="activations per GPU", above=False)
 def activation_bytes_per_gpu(
     kept_activation_bytes: Num,
     first_stage_share: Num,
@@ -206,7 +206,7 @@ def activation_bytes_per_gpu(
     )
 
 
-@formula(unit="B/GPU", source=KORTHIKANTI, where="sec. 4.3", label="logits per GPU")
+@formula(unit="B/GPU", source=KORTHIKANTI, where="sec. 4.3", label="logits per GPU", above=False)
 def logit_bytes_per_gpu(
     kept_activation_bytes: Num, first_stage_share: Num, last_stage_share: Num, last_stage_logit_bytes: Num
 ) -> Num:
@@ -222,7 +222,9 @@ def logit_bytes_per_gpu(
     )
 
 
-@formula(unit="B/GPU", source="fsdp2023", where="sec. 3.4: two all-gathers in flight", label="gather buffers per GPU")
+@formula(
+    unit="B/GPU", source="fsdp2023", where="sec. 3.4: two all-gathers in flight", label="gather buffers per GPU", above=False
+)
 def gather_bytes_per_gpu(
     gathered_parameters: Num,
     gathered_parts: Num,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ingest.catalog.records import Node, Optimizer
 from ingest.catalog.store import Catalog
-from ingest.engine.messages import Message
+from ingest.engine.messages import Message, Option
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
@@ -34,6 +35,7 @@ from ingest.sizing.memory_inputs import (
 from ingest.sizing.memory_search import Layout
 from ingest.sizing.memory_search import search as find_layouts
 from ingest.sizing.optimizer_states import ModelSize, optimizer_of, size_of, zero_stage_of
+from ingest.sizing.rules import unused
 from ingest.units import display
 
 USUAL_GPU = "h100-sxm"
@@ -187,7 +189,7 @@ def memory(
         "zero_stage": (stage, asked[0] is not None),
     }
     keeping = f"{chosen.name}, {optimizer}" if optimizer else chosen.name
-    return Answer(
+    answer = Answer(
         "memory",
         f"{'Memory' if step else 'Model states'} of {size.name}: {keeping}; ZeRO-{stage}, offload {offload}",
         {name: {"value": word, "from": "user" if asked_for else "default"} for name, (word, asked_for) in words.items()},
@@ -199,6 +201,21 @@ def memory(
         catalog,
         _unmet(known, results, unknown) if found[0] or not search else f"no layout holds the model: {found[1][0].reason}",
     )
+    idle = [name for name, given in (("recompute", recompute), ("dropout", dropout)) if given and not step]
+    return replace(answer, warnings=(*answer.warnings, *_unused(answer, {**options, **settings}, settings, idle)))
+
+
+def _unused(
+    answer: Answer, fixed: Mapping[str, float], settings: Mapping[str, float], idle: Sequence[str]
+) -> Iterator[Message]:
+    """Warnings about options on which no result depends; none where results are missing."""
+    if answer.unmet or "gpus_to_hold" in answer.unknown:
+        return
+    names = {quantity: option for option, quantity in QUANTITIES.items()}
+    for name, value in fixed.items():
+        if name not in answer.used and not (name.endswith("_parallel") and value == 1):
+            yield unused(Option(f"set.{name}" if name in settings else names.get(name, name)))
+    yield from (unused(Option(name)) for name in idle)
 
 
 def _layouts(found: tuple[list[Layout], list[Layout]], gpus_per_node: int) -> dict[str, list[dict[str, Any]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ import numpy
 
 from ingest.engine.value import Input
 from ingest.errors import UsageError
-from ingest.sizing.memory_inputs import MemoryJob, ParallelSizes
+from ingest.sizing.memory_inputs import PLACES, MemoryJob, ParallelSizes
 from ingest.units import display
 
 #: Shorter parts of a sequence leave too little work between two exchanges of keys and values.
@@ -83,7 +84,7 @@ def search(job: MemoryJob, stage: int | None, recompute: str | None) -> tuple[li
     Raises:
         UsageError: the layers of the model are unknown, or no layout divides the GPUs given.
     """
-    stages = STAGES if stage is None else (stage,)
+    stages = tuple(one for one in STAGES if (one, job.offload) in PLACES) if stage is None else (stage,)
     ways = tuple(way for way in WAYS if way != "selective" or job.attention == "scores") if recompute is None else (recompute,)
     gpus = int(job.fixed.get("gpus", 0))
     found: list[Layout] = []
@@ -93,7 +94,9 @@ def search(job: MemoryJob, stage: int | None, recompute: str | None) -> tuple[li
             found += _judged(job, candidates, level, way, gpus)
     if not found:
         raise UsageError(f"--gpus: found {gpus:,}, expected a number that some layout divides")
-    fitting = sorted((one for one in found if not one.reason), key=lambda one: (one.gpus, one.effort))
+    fitting = sorted(
+        (one for one in found if not one.reason), key=lambda one: (one.gpus, one.effort[0], math.prod(one.sizes), one.effort)
+    )
     rejected = sorted((one for one in found if one.reason), key=lambda one: (one.bytes_per_gpu, one.effort))
     return list(_frontier(fitting)), rejected
 
