@@ -189,6 +189,8 @@ def memory(
         "zero_stage": (stage, asked[0] is not None),
     }
     keeping = f"{chosen.name}, {optimizer}" if optimizer else chosen.name
+    shape = " × ".join(f"{short} {size}" for short, size in zip(("TP", "PP", "CP", "EP"), parallel, strict=True) if size > 1)
+    keeping += f"; {shape}" if shape and step else ""
     answer = Answer(
         "memory",
         f"{'Memory' if step else 'Model states'} of {size.name}: {keeping}; ZeRO-{stage}, offload {offload}",
