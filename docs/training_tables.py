@@ -18,7 +18,7 @@ from ingest.architecture import Architecture, describe
 from ingest.catalog.records import Failures, Optimizer, Recipe
 from ingest.engine.expression import prose
 from ingest.engine.registry import FORMULAS
-from ingest.sizing.memory import PLACES
+from ingest.sizing.memory_inputs import PLACES
 from ingest.sizing.published_results import Case, validate
 from ingest.units import display
 
@@ -44,7 +44,13 @@ GROUPS = {
         checkpoint_bytes_written_per_day drive_writes_per_day""",
     "memory": """model_state_bytes_per_parameter model_state_bytes replicated_bytes_per_parameter
         partitioned_bytes_per_parameter parameters_per_gpu resident_parameters_per_gpu model_state_bytes_per_gpu
-        memory_left_for_partitions gpus_to_hold nodes_to_hold offloaded_bytes offloaded_bytes_per_node""",
+        memory_left_for_partitions partition_ranks gpus_to_hold nodes_to_hold offloaded_bytes offloaded_bytes_per_node
+        total_bytes_per_gpu""",
+    "step": """layer_activation_bytes score_bytes kept_activation_bytes layer_input_bytes recomputed_layer_bytes
+        first_stage_share last_stage_share last_stage_logit_bytes activation_bytes_per_gpu logit_bytes_per_gpu
+        gather_bytes_per_gpu step_bytes_per_gpu""",
+    "training": """goodput gpu_hours wall_clock_seconds power_drawn_per_gpu machine_energy training_energy training_carbon
+        training_water training_cost stall_cost_per_year""",
     "corpus": "bytes_per_token tokenized_bytes stored_share text_sample_bytes",
     "site-reads": """run_cold_read_bandwidth job_read_bandwidth job_sustained_read_bandwidth cluster_read_bandwidth
         workload_read_bandwidth site_read_bandwidth workload_largest_read_bandwidth site_largest_read_bandwidth

@@ -135,6 +135,8 @@ def parse(written: object, unit: str, what: str) -> float:
     (16777216, 35000000000000)
     >>> parse("400 Gb/s", "B/s/node", "nic"), parse("70%", "1", "--utilization"), parse("15T", "token", "--tokens")
     (50000000000, 0.7, 15000000000000)
+    >>> parse("100B", "token", "--tokens"), parse("0.1/kWh", "1/J", "--electricity-price") * 3.6e6
+    (100000000000, 0.1)
 
     Raises:
         UsageError: no number, not finite, an unknown unit, or a unit of another kind.
@@ -156,6 +158,8 @@ def parse(written: object, unit: str, what: str) -> float:
         number, base = number / 100, "1"
     elif suffix == "" or (suffix in DECIMAL and unit != "s"):
         factor, base = DECIMAL[suffix], unit
+    elif suffix == "B" and text == f"{match[1]}B" and unit in ("token", "parameter"):
+        factor, base = 10**9, unit  # billions, as people write tokens and parameters; neither is measured in bytes
     else:
         try:
             factor, base = unit_factor(suffix)

@@ -26,7 +26,7 @@ input_quantity("split_elements", "1/token", "Numbers kept within tensor-parallel
 input_quantity("common_elements", "1/token", "Numbers kept outside of tensor-parallel parts.", above=False)
 input_quantity("masked_elements", "1/token", "Numbers on which dropout acts.", above=False)
 input_quantity("gate_elements", "1/token", "Numbers that gates yield.", above=False)
-input_quantity("layer_input_elements", "1/token", "Inputs of the layers.", above=False)
+input_quantity("layer_input_elements", "1/token", "Inputs of the layers, of the last norm and of the head.", above=False)
 input_quantity("score_elements", "1/token/token", "Scores of a query and a key token: the heads of all layers.", above=False)
 input_quantity("logit_width", "B", "Bytes kept of each score of the vocabulary until the loss is known.", above=False)
 input_quantity("scored_words", "1/token", "Scores of one token: the vocabulary.", above=False)
@@ -56,7 +56,7 @@ def sequence_ranks(sequence_split: Num, tensor_parallel: Num, single_gpu: Num) -
     return single_gpu + sequence_split * (tensor_parallel - single_gpu)
 
 
-@formula(unit="B/GPU", source=KORTHIKANTI, where="eq. 1, 2 and 4, without the term 5·a·s²·b")
+@formula(unit="B/GPU", source=KORTHIKANTI, where="eq. 1, 2 and 4, without the term 5·a·s²·b", above=False)
 def layer_activation_bytes(
     tokens_in_flight: Num,
     activation_width: Num,
@@ -80,7 +80,7 @@ def layer_activation_bytes(
     )
 
 
-@formula(unit="B/GPU", source=KORTHIKANTI, where="eq. 1: 5·a·s²·b with dropout, 2·a·s²·b without")
+@formula(unit="B/GPU", source=KORTHIKANTI, where="eq. 1: 5·a·s²·b with dropout, 2·a·s²·b without", above=False)
 def score_bytes(
     tokens_in_flight: Num, sequence_length: Num, score_elements: Num, kept_score_width: Num, tensor_parallel: Num
 ) -> Num:
@@ -122,7 +122,7 @@ def layer_input_bytes(tokens_in_flight: Num, activation_width: Num, layer_input_
     return tokens_in_flight * activation_width * layer_input_elements / sequence_ranks
 
 
-@formula(unit="B/GPU", source="definition")
+@formula(unit="B/GPU", source="definition", above=False)
 def recomputed_layer_bytes(layer_activation_bytes: Num, score_bytes: Num, transformer_layers: Num) -> Num:
     """Activations of the one layer that is computed again at a time.
 
@@ -171,7 +171,7 @@ def last_stage_share(transformer_layers: Num, pipeline_parallel: Num, virtual_st
     )
 
 
-@formula(unit="B/GPU", source=KORTHIKANTI, where="sec. 4.3: 4·s·b·v of logits in full precision")
+@formula(unit="B/GPU", source=KORTHIKANTI, where="sec. 4.3: 4·s·b·v of logits in full precision", above=False)
 def last_stage_logit_bytes(tokens_in_flight: Num, scored_words: Num, logit_width: Num, tensor_parallel: Num) -> Num:
     """Scores of the vocabulary that the last stage keeps for one micro-batch until the loss is known.
 
@@ -181,7 +181,7 @@ def last_stage_logit_bytes(tokens_in_flight: Num, scored_words: Num, logit_width
     return tokens_in_flight * scored_words * logit_width / tensor_parallel
 
 
-@formula(unit="B/GPU", source=KORTHIKANTI, where="sec. 4.2.3", label="activations per GPU")
+@formula(unit="B/GPU", source=KORTHIKANTI, where="sec. 4.2.3", label="activations per GPU", above=False)
 def activation_bytes_per_gpu(
     kept_activation_bytes: Num,
     first_stage_share: Num,
@@ -204,7 +204,7 @@ def activation_bytes_per_gpu(
     )
 
 
-@formula(unit="B/GPU", source=KORTHIKANTI, where="sec. 4.3", label="logits per GPU")
+@formula(unit="B/GPU", source=KORTHIKANTI, where="sec. 4.3", label="logits per GPU", above=False)
 def logit_bytes_per_gpu(
     kept_activation_bytes: Num, first_stage_share: Num, last_stage_share: Num, last_stage_logit_bytes: Num
 ) -> Num:
@@ -220,7 +220,9 @@ def logit_bytes_per_gpu(
     )
 
 
-@formula(unit="B/GPU", source="fsdp2023", where="sec. 3.4: two all-gathers in flight", label="gather buffers per GPU")
+@formula(
+    unit="B/GPU", source="fsdp2023", where="sec. 3.4: two all-gathers in flight", label="gather buffers per GPU", above=False
+)
 def gather_bytes_per_gpu(
     gathered_parameters: Num,
     gathered_parts: Num,

@@ -2,39 +2,42 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from ingest.catalog.records import Node, Optimizer, Recipe
+from ingest.catalog.records import Node, Optimizer
 from ingest.catalog.store import Catalog
-from ingest.engine.messages import Message
+from ingest.engine.messages import Message, Option
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import UsageError, one_of
-from ingest.sizing.checkpoint_files import check_division, expert_share, largest_stage_factor
+from ingest.sizing.checkpoint_files import check_division
 from ingest.sizing.evidence_ladder import from_fields
-from ingest.sizing.job import Written, by_user, gpus_in_node, machine_of, quantities_of, settings_of
-from ingest.sizing.memory_activations import (
-    ATTENTIONS,
-    RECOMPUTES,
-    check_known,
-    gathered_parameters,
-    kept_elements,
-    recompute_inputs,
-)
-from ingest.sizing.memory_activations import DEFAULTS as STEP_DEFAULTS
-from ingest.sizing.optimizer_states import ModelSize, kept_by, optimizer_of, size_of, zero_stage_of
+from ingest.sizing.job import Written, gpus_in_node, machine_of, quantities_of, settings_of
+from ingest.sizing.memory_activations import ATTENTIONS, RECOMPUTES, check_known
+from ingest.sizing.memory_inputs import (
+    DEFAULTS,
+    OFF,
+    PLACES,
+    USUAL_RECIPE,
+    USUAL_STAGE,
+    MemoryJob,
+    ParallelSizes,
+    Places,
+    kept_inputs,
+    place_shares,
+    places_of,
+    recipe_of,
+)  # fmt: skip
+from ingest.sizing.memory_search import Layout
+from ingest.sizing.memory_search import search as find_layouts
+from ingest.sizing.optimizer_states import ModelSize, optimizer_of, size_of, zero_stage_of
+from ingest.sizing.rules import unused
 from ingest.units import display
 
-#: Inputs that nobody has to give.
-DEFAULTS = {
-    "memory_utilization": Input(0.9).by_default("90 % of the memory for states", "utilization"),
-    "residual_bytes_per_gpu": Input(0).by_default("no activations or buffers", "residual"),
-}
-OFFLOADS = ("none", "cpu", "nvme")
 USUAL_GPU = "h100-sxm"
 #: option -> the quantity that it sets, where their names differ
 QUANTITIES = {"utilization": "memory_utilization", "residual": "residual_bytes_per_gpu", "hybrid_shard": "shard_group"}
@@ -55,38 +58,6 @@ OF_STEP = (
 )
 
 
-class MemoryPart(NamedTuple):
-    """The place of one part of the model states: 1 at its place, 0 elsewhere."""
-
-    replicated: int = 0
-    partitioned: int = 0
-    offloaded: int = 0
-
-
-R, P, OFF = MemoryPart(replicated=1), MemoryPart(partitioned=1), MemoryPart(offloaded=1)
-#: ZeRO stage, offload -> weights, gradients, optimizer states (ZeRO figure 1; ZeRO-Offload; ZeRO-Infinity)
-PLACES: dict[tuple[int, str], tuple[MemoryPart, MemoryPart, MemoryPart]] = {
-    (0, "none"): (R, R, R),
-    (1, "none"): (R, R, P),
-    (2, "none"): (R, P, P),
-    (3, "none"): (P, P, P),
-    (1, "cpu"): (R, R, OFF),
-    (2, "cpu"): (R, OFF, OFF),
-    (3, "cpu"): (P, OFF, OFF),
-    (3, "nvme"): (OFF, OFF, OFF),
-}
-#: An optimizer on the host takes gradients in full precision.
-OFFLOADED_GRADIENT = Input(
-    4, source="zero-infinity2021", where="sec. 3: full-precision gradients next to the optimizer", grade="assumed",
-    note="gradients are offloaded in full precision, with the optimizer states",
-)  # fmt: skip
-#: Where the parts of a step are counted, fragments are what remains.
-UTILIZATION_OF_STEP = Input(0.95, 0.9, 1).by_default("5 % of the memory is lost to fragments", "utilization")
-
-#: The default recipe and ZeRO stage.
-USUAL_RECIPE, USUAL_STAGE = "zero-16", 3
-
-
 def memory(
     model: str | None = None,
     *,
@@ -101,17 +72,18 @@ def memory(
     micro_batch: Written | None = None,
     micro_batches: Written | None = None,
     virtual_stages: Written | None = None,
-    recompute: str = "none",
+    recompute: str | None = None,
     attention: str = "flash",
     dropout: bool = False,
     no_sequence_parallel: bool = False,
-    zero_stage: int | str = 3,
+    zero_stage: int | str | None = None,
     hybrid_shard: Written | None = None,
     offload: str = "none",
     recipe: str = USUAL_RECIPE,
     optimizer: str | None = None,
     utilization: Written | None = None,
     residual: Written | None = None,
+    search: bool = False,
     set: Mapping[str, Written] | Sequence[str] | None = None,
     catalogs: Sequence[str | Path] = (),
 ) -> Answer:
@@ -130,17 +102,18 @@ def memory(
         micro_batch: sequences that a replica works on at a time; 1 by default.
         micro_batches: micro-batches of one step, where they are fewer than pipeline stages.
         virtual_stages: parts of the model on each pipeline rank; 1, not interleaved, by default.
-        recompute: `none`, `selective` (scores of attention) or `full` (layers keep their input alone).
+        recompute: `none`, `selective` (scores of attention) or `full` (layers keep their input alone); none by default.
         attention: `flash` (scores are never kept) or `scores`.
         dropout: masks of dropout are kept.
         no_sequence_parallel: tensor ranks do not share the tokens outside of matrices.
-        zero_stage: ZeRO stage; 0 is plain data parallelism.
+        zero_stage: ZeRO stage; 0 is plain data parallelism; 3 by default.
         hybrid_shard: replicas that share the partitioned states, where they are not all (HSDP).
         offload: `none`, `cpu` or `nvme`.
-        recipe: id in the catalogs, or its bytes per parameter: 2, 12, 14, 16, 18 or 20.
+        recipe: id in the catalogs, such as `bf16-only`, `fp8`, `qlora`, or its bytes per parameter: 2, 12, 14, 16, 18 or 20.
         optimizer: optimizer instead of that of the recipe: `adam8bit`, `adafactor`, `muon`, `sgd`, …
         utilization: share of the memory that states may fill; 0.9 by default.
         residual: bytes of activations, buffers and fragments on one GPU; 0 by default.
+        search: finds the layouts that hold a step at `sequence_length`, fewest GPUs first.
         set: values of quantities, by name.
         catalogs: folders with entries of your own.
 
@@ -168,43 +141,39 @@ def memory(
         "residual": residual,
     }
     options = quantities_of(QUANTITIES, numbers)
-    parallel = ParallelSizes.of(options)
-    places = _places(zero_stage, offload)
-    chosen = _recipe(recipe, catalog)
+    asked = (None if zero_stage is None else int(zero_stage_of(zero_stage)), recompute)
+    if recompute is not None:
+        one_of("--recompute", recompute, RECOMPUTES)
+    one_of("--attention", attention, ATTENTIONS)
+    stage, way = (asked[0] if asked[0] is not None else USUAL_STAGE), recompute or "none"
+    places = places_of(stage, offload)
+    chosen = recipe_of(recipe, catalog)
     size = size_of(model, catalog, settings)
     card, inside = machine_of(gpu or (None if node else USUAL_GPU), node, catalog)
     assert card is not None
-    memory_of = from_fields({"memory_bytes_per_gpu": card.memory_bytes})
+    machine = from_fields({"memory_bytes_per_gpu": card.memory_bytes})
     if gpu is None and node is None:
-        memory_of = {name: item.by_default(f"of {card.name}", "gpu") for name, item in memory_of.items()}
-    step = {}
-    counted = "sequence_length" in {**options, **settings}
-    gathered = places[0] is OFF and size.architecture is not None
-    if counted or gathered:
-        step = _step(size, {**options, **settings}, places, recompute, attention, dropout, no_sequence_parallel)
-    given = {
-        **size.given,
-        **_kept(chosen, optimizer_of(optimizer or chosen.optimizer, catalog), size, settings, places[1] is OFF),
-        **memory_of,
-        **gpus_in_node(card, inside, *(["node"] if node is None else [])),
-        **_flags(places),
-        **_experts(size, parallel.expert),
-        **_stage_factor(size, parallel.pipeline),
-        "replica_group": Input(parallel.replica_group),
-        **DEFAULTS,
-        **step,
-        **by_user({**options, **settings}),
-    }
-    if step and "residual_bytes_per_gpu" not in {**options, **settings}:
-        del given["residual_bytes_per_gpu"]
-    known = Quantities(given)
-    if recompute == "full" and step:
-        known.choose_first("kept_activation_bytes", "layer_input_bytes")
-    if "residual_bytes_per_gpu" not in given:
-        known.choose("residual_bytes_per_gpu", "step_bytes_per_gpu")
-    unknown = _fill(known, gpus is not None)
+        machine = {name: item.by_default(f"of {card.name}", "gpu") for name, item in machine.items()}
+    machine |= gpus_in_node(card, inside, *(["node"] if node is None else []))
+    states = optimizer_of(optimizer or chosen.optimizer, catalog)
+    job = MemoryJob(size, chosen, states, machine, options, settings, attention, dropout, not no_sequence_parallel, offload)
+    found: tuple[list[Layout], list[Layout]] = ([], [])
+    if search:
+        check_known(size.architecture, size.name)
+        if "sequence_length" not in job.fixed:
+            raise UsageError("--search: found no --sequence-length, expected the tokens of a sequence")
+        found = find_layouts(job, *asked)
+        best = (found[0] or found[1])[0]
+        stage, way = best.stage, best.recompute
+        options |= {f"{kind}_parallel": float(getattr(best.sizes, kind)) for kind in best.sizes._fields}
+        places = places_of(stage, offload)
+    parallel = ParallelSizes.of(options)
     if size.architecture is not None:
         check_division(size.architecture, parallel.tensor, parallel.pipeline, parallel.expert)
+    given = job.given(parallel, stage, way)
+    known = job.known(given, way)
+    step = job.counts_step(places)
+    unknown = _fill(known, gpus is not None)
     wanted = (*RESULTS, *(OF_STEP if step else ()))
     results, missing = known.results([name for name in wanted if name not in unknown])
     results |= _offloaded(known, places, unknown)
@@ -214,99 +183,47 @@ def memory(
         "model": (model, True),
         "recipe": (chosen.id, recipe != USUAL_RECIPE),
         "optimizer": (optimizer or chosen.optimizer, optimizer is not None),
-        "recompute": (recompute, recompute != "none"),
+        "recompute": (way, recompute is not None),
         "attention": (attention, attention != "flash"),
         "offload": (offload, offload != "none"),
-        "zero_stage": (int(zero_stage), int(zero_stage) != USUAL_STAGE),
+        "zero_stage": (stage, asked[0] is not None),
     }
     keeping = f"{chosen.name}, {optimizer}" if optimizer else chosen.name
-    return Answer(
+    shape = " × ".join(f"{short} {size}" for short, size in zip(("TP", "PP", "CP", "EP"), parallel, strict=True) if size > 1)
+    keeping += f"; {shape}" if shape and step else ""
+    answer = Answer(
         "memory",
-        f"Model states of {size.name}: {keeping}; ZeRO-{zero_stage}, offload {offload}",
+        f"{'Memory' if step else 'Model states'} of {size.name}: {keeping}; ZeRO-{stage}, offload {offload}",
         {name: {"value": word, "from": "user" if asked_for else "default"} for name, (word, asked_for) in words.items()},
         known,
         results,
         {**missing, **unknown},
-        _tables(known, given, unknown, bool(step)),
+        {**_tables(known, given, unknown, step), **_layouts(found, job.gpus_per_node)},
         tuple(_warnings(results, inside, offload)),
         catalog,
-        _unmet(known, results, unknown),
+        _unmet(known, results, unknown) if found[0] or not search else f"no layout holds the model: {found[1][0].reason}",
     )
+    idle = [name for name, given in (("recompute", recompute), ("dropout", dropout)) if given and not step]
+    return replace(answer, warnings=(*answer.warnings, *_unused(answer, {**options, **settings}, settings, idle)))
 
 
-class ParallelSizes(NamedTuple):
-    """The parallel sizes of a job."""
-
-    tensor: int = 1
-    pipeline: int = 1
-    context: int = 1
-    expert: int = 1
-
-    @classmethod
-    def of(cls, options: Mapping[str, float]) -> ParallelSizes:
-        """The sizes among the options, checked against the number of GPUs.
-
-        Raises:
-            UsageError: sizes that do not divide the GPUs.
-        """
-        sizes = cls(*(int(options.get(f"{kind}_parallel", 1)) for kind in cls._fields))
-        gpus, shards = options.get("gpus", 0), sizes.tensor * sizes.pipeline
-        if gpus % shards:
-            raise UsageError(f"--gpus: found {gpus:g}, expected a multiple of tensor × pipeline = {shards}")
-        for kind in ("context", "expert"):
-            found = getattr(sizes, kind)
-            if gpus // shards % found:
-                raise UsageError(f"--{kind}-parallel: found {found}, expected a divisor of the {gpus // shards:g} replicas")
-        return sizes
-
-    @property
-    def replica_group(self) -> int:
-        """Replicas that come together."""
-        return math.lcm(self.context, self.expert)
+def _unused(
+    answer: Answer, fixed: Mapping[str, float], settings: Mapping[str, float], idle: Sequence[str]
+) -> Iterator[Message]:
+    """Warnings about options on which no result depends; none where results are missing."""
+    if answer.unmet or "gpus_to_hold" in answer.unknown:
+        return
+    names = {quantity: option for option, quantity in QUANTITIES.items()}
+    for name, value in fixed.items():
+        if name not in answer.used and not (name.endswith("_parallel") and value == 1):
+            yield unused(Option(f"set.{name}" if name in settings else names.get(name, name)))
+    yield from (unused(Option(name)) for name in idle)
 
 
-def _step(
-    size: ModelSize,
-    fixed: Mapping[str, float],
-    places: tuple[MemoryPart, MemoryPart, MemoryPart],
-    recompute: str,
-    attention: str,
-    dropout: bool,
-    no_sequence_parallel: bool,
-) -> dict[str, Input]:
-    """What a training step takes besides the model states."""
-    one_of("--recompute", recompute, RECOMPUTES)
-    one_of("--attention", attention, ATTENTIONS)
-    model = check_known(size.architecture, size.name)
-    found = {**STEP_DEFAULTS, "memory_utilization": UTILIZATION_OF_STEP}
-    nothing = Input(0, note="no sequence length is given")
-    if "sequence_length" in fixed:
-        where = f"counted over the weights of {model.id}"
-        found |= {**kept_elements(model).quantities(where), **dict(recompute_inputs(recompute, attention, dropout))}
-        found["scored_words"] = Input(model.vocabulary, source="arithmetic", where=where, grade="derived")
-    else:
-        found |= dict.fromkeys(("activation_bytes_per_gpu", "logit_bytes_per_gpu"), nothing)
-    if no_sequence_parallel:
-        found["sequence_split"] = Input(0, origin="user")
-    if recompute != "full":
-        found["recomputed_layer_bytes"] = Input(0, note="no layer is computed again")
-    if places[0] is R:
-        found["gather_bytes_per_gpu"] = Input(0, note="every replica holds the weights")
-    else:
-        largest = gathered_parameters(model, int(fixed.get("expert_parallel", 1)))
-        found["gathered_parameters"] = Input(
-            largest, source="arithmetic", where=f"counted over the weights of {model.id}", grade="derived"
-        )
-    return found
-
-
-def _stage_factor(size: ModelSize, pipeline: int) -> dict[str, Input]:
-    """The largest pipeline stage over the mean one; empty where the layers are unknown."""
-    if size.architecture is None or pipeline == 1 or pipeline > size.architecture.layers:
-        return {}
-    where = f"blocks of {size.architecture.id} distributed over {pipeline} stages"
-    factor = largest_stage_factor(size.architecture, pipeline)
-    return {"largest_stage_factor": Input(factor, source="arithmetic", where=where, grade="derived")}
+def _layouts(found: tuple[list[Layout], list[Layout]], gpus_per_node: int) -> dict[str, list[dict[str, Any]]]:
+    """The layouts that fit and those that do not, as tables."""
+    tables = zip(("layouts", "rejected"), found, strict=True)
+    return {name: [one.row(gpus_per_node) for one in rows] for name, rows in tables if rows}
 
 
 def holds_states(
@@ -330,15 +247,9 @@ def holds_states(
         catalog: where the recipe comes from.
     """
     counted = {name: item.value for name, item in given.items()}
-    states = _kept(_recipe(USUAL_RECIPE, catalog), optimizer, size, counted)
-    sizes = {
-        "tensor_parallel": Input(tensor),
-        "pipeline_parallel": Input(pipeline),
-        "replica_group": Input(expert),
-        **_experts(size, expert),
-        **_stage_factor(size, pipeline),
-    }
-    return _holds(Quantities({**size.given, **states, **_flags(PLACES[stage, "none"]), **DEFAULTS, **given, **sizes}))
+    states = kept_inputs(recipe_of(USUAL_RECIPE, catalog), optimizer, size, counted)
+    sizes = ParallelSizes(tensor, pipeline, 1, expert).quantities(size)
+    return _holds(Quantities({**size.given, **states, **place_shares(PLACES[stage, "none"]), **DEFAULTS, **given, **sizes}))
 
 
 def _holds(known: Quantities) -> bool:
@@ -349,74 +260,6 @@ def _holds(known: Quantities) -> bool:
 def _replicas_to_hold(known: Quantities) -> float:
     """Replicas that hold the model together."""
     return known.value("gpus_to_hold") / known.value("tensor_parallel") / known.value("pipeline_parallel")
-
-
-def _experts(size: ModelSize, shared_by: int) -> dict[str, Input]:
-    """The share of the parameters in experts, where replicas share them."""
-    if shared_by == 1 or size.architecture is None:
-        return {}
-    where = f"counted over the weights of {size.architecture.id}"
-    share = Input(expert_share(size.architecture), source="arithmetic", where=where, grade="derived")
-    return {"expert_share": share, "expert_parallel": Input(shared_by)}
-
-
-def _places(zero_stage: int | str, offload: str) -> tuple[MemoryPart, MemoryPart, MemoryPart]:
-    one_of("--offload", offload, OFFLOADS)
-    stage = zero_stage_of(zero_stage)
-    if (stage, offload) not in PLACES:
-        stages = ", ".join(str(known) for known, way in PLACES if way == offload)
-        raise UsageError(f"--offload: found {offload} at ZeRO stage {stage}, expected ZeRO stage {stages}")
-    return PLACES[stage, offload]
-
-
-def _recipe(name: str, catalog: Catalog) -> Recipe:
-    known = catalog.ids(Recipe.kind)
-    for found in known:
-        if str(name) == found.rpartition("-")[2]:
-            return catalog.get(Recipe, found)
-    if name not in known and not name.endswith((".yaml", ".yml")):
-        one_of("--recipe", name, known)
-    return catalog.get(Recipe, name)
-
-
-def _kept(
-    recipe: Recipe, chosen: Optimizer, size: ModelSize, settings: Mapping[str, float], gradients_offloaded: bool = False
-) -> dict[str, Input]:
-    of_recipe = {
-        "weight_bytes_per_parameter": chosen.weights or recipe.weights,
-        "gradient_bytes_per_parameter": recipe.gradients,
-    }
-    kept = {**kept_by(chosen, "bf16", size, settings), **from_fields(of_recipe)}
-    if gradients_offloaded and 0 < recipe.gradients.value < OFFLOADED_GRADIENT.value:
-        kept["gradient_bytes_per_parameter"] = OFFLOADED_GRADIENT
-    if not chosen.adapters:
-        return kept
-    if "parameters" not in size.given and "parameters" not in settings:
-        raise UsageError("the model is missing: expected the frozen model of the adapters, or --set parameters=N")
-    counted = kept.pop("trainable_parameters", None)
-    adapters = counted or Input(settings["trainable_parameters"], origin="user")
-    return _with_frozen_model(kept, adapters, settings.get("parameters") or size.given["parameters"].value)
-
-
-def _with_frozen_model(kept: dict[str, Input], adapters: Input, parameters: float) -> dict[str, Input]:
-    """Bytes per parameter of a frozen model whose adapters alone have gradients and optimizer states."""
-    share, weights = adapters.value / parameters, kept["weight_bytes_per_parameter"]
-    note = "; ".join(filter(None, (f"adapters of {adapters.value:,.0f} parameters and a frozen model", adapters.note)))
-    scaled = {
-        name: item._replace(value=item.value * share, grade=adapters.grade or "derived", note=note)
-        for name, item in kept.items()
-        if name.endswith("_bytes_per_parameter")
-    }
-    return {**kept, **scaled, "weight_bytes_per_parameter": weights._replace(value=weights.value * (1 + share), note=note)}
-
-
-def _flags(places: tuple[MemoryPart, MemoryPart, MemoryPart]) -> dict[str, Input]:
-    """The places as the shares that the formulas take."""
-    return {
-        f"{name}_{way}": Input(share, source="zero2020", where="sec. 5, figure 1")
-        for name, part in zip(("weights", "gradients", "optimizer"), places, strict=True)
-        for way, share in part._asdict().items()
-    }
 
 
 def _fill(known: Quantities, asked: bool) -> dict[str, str]:
@@ -482,9 +325,7 @@ def _unmet(known: Quantities, results: Mapping[str, Quantity], unknown: Mapping[
     return f"{gpus:,.0f} GPUs do not hold the {what} ({each} on each): at least {least:,.0f} GPUs are needed"
 
 
-def _offloaded(
-    known: Quantities, places: tuple[MemoryPart, MemoryPart, MemoryPart], unknown: Mapping[str, str]
-) -> dict[str, Any]:
+def _offloaded(known: Quantities, places: Places, unknown: Mapping[str, str]) -> dict[str, Any]:
     if OFF not in places:
         return {}
     if "gpus" in known.given or "gpus" in known.steps:
@@ -498,7 +339,7 @@ def _stages(given: Mapping[str, Input]) -> list[dict[str, Any]]:
     """The GPUs that each ZeRO stage takes without offload."""
     rows = []
     for stage in range(4):
-        known = Quantities({**given, **_flags(PLACES[stage, "none"])})
+        known = Quantities({**given, **place_shares(PLACES[stage, "none"])})
         fits = known.value("memory_left_for_partitions") > 0
         found = {"zero_stage": str(stage), "gpus_to_hold": known.value("gpus_to_hold") if fits else "does not fit"}
         for name in ("replicated_bytes_per_parameter", "partitioned_bytes_per_parameter"):

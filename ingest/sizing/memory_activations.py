@@ -49,7 +49,7 @@ class KeptElements(NamedTuple):
         masked: on which dropout acts.
         gates: that gates yield.
         layers: layers that a token passes through.
-        inputs: inputs of the layers.
+        inputs: inputs of the layers, of the last norm and of the head.
         scores: heads of all layers.
     """
 
@@ -75,11 +75,12 @@ class KeptElements(NamedTuple):
         return {name: Input(value, source="arithmetic", where=where, grade="derived") for name, value in named.items()}
 
 
-def kept_elements(model: Architecture) -> KeptElements:
+def kept_elements(model: Architecture, expanded: bool = False) -> KeptElements:
     """Count what a training step keeps of each token.
 
     Args:
         model: the table of weights.
+        expanded: keys and values are copied for each query head, as kernels do that keep the scores.
 
     >>> from ingest.architecture import describe
     >>> from ingest.catalog.store import Catalog
@@ -104,7 +105,7 @@ def kept_elements(model: Architecture) -> KeptElements:
     normed = max(norms, blocks)
     # The head reads what the last norm yields.
     common += model.hidden * (normed + min(blocks, normed) + any(row.kind == "head" and row.passes for row in model.weights))
-    split += _expanded_keys(model, rows) + _normed_heads(model, rows)
+    split += _expanded_keys(model, rows, expanded) + _normed_heads(model, rows)
     split += FLASH_ELEMENTS * sum(row.heads * row.layers for row in model.attentions)
     return KeptElements(
         split,
@@ -112,7 +113,8 @@ def kept_elements(model: Architecture) -> KeptElements:
         sum(row.shape[0] * row.passes for row in ends if row.kind != "expert"),
         sum(row.shape[0] * row.passes for row in first if _last(row) == "gate" and row.kind in ("mlp", "expert")),
         model.layers,
-        model.hidden * model.layers,
+        # Besides the layers, the last norm keeps its input, and the head that of its own.
+        model.hidden * (model.layers + 2),
         sum(row.heads * row.layers for row in model.attentions),
     )
 
@@ -138,11 +140,14 @@ def _by_input(rows: Sequence[Weight]) -> dict[tuple[str, int], list[Weight]]:
     return found
 
 
-def _expanded_keys(model: Architecture, rows: Sequence[Weight]) -> float:
-    """Keys and values of latent attention beyond what their matrix yields: each head has the part with positions."""
-    yielded = sum(row.shape[0] * row.passes for row in rows if _last(row) == "kv_up")
+def _expanded_keys(model: Architecture, rows: Sequence[Weight], expanded: bool) -> float:
+    """Keys and values beyond what their matrices yield: each head of latent attention has the part with positions."""
+    latent = [row for row in rows if _last(row) == "kv_up"]
+    if not latent and not expanded:
+        return 0
+    yielded = sum(row.shape[0] * row.passes for row in latent or rows if _last(row) in ("kv_up", "k", "v"))
     wanted = sum(row.heads * (row.key + row.value) * row.layers for row in model.attentions)
-    return max(wanted - yielded, 0) if yielded else 0
+    return max(wanted - yielded, 0)
 
 
 def _normed_heads(model: Architecture, rows: Sequence[Weight]) -> float:

@@ -190,6 +190,13 @@ TITLES = {
     "attention": "Attention",
     "stored": "Stored tensors, by kind and type",
 }
+#: rows of long tables on a page; CSV and JSON carry all of them
+MOST_SHOWN = {"layouts": 12, "rejected": 8}
+_SIZES = {f"{kind}_parallel": short for kind, short in (("tensor", "TP"), ("pipeline", "PP"), ("context", "CP"),
+                                                        ("expert", "EP"), ("data", "DP"))}  # fmt: skip
+_SIZES |= {"zero_stage": "ZeRO", "bytes_per_gpu": "per GPU"}
+#: short headings of wide tables, as the field abbreviates them
+HEADS = {"layouts": _SIZES, "rejected": _SIZES}
 #: columns that CSV and JSON carry in full and a page leaves to the sources
 HIDDEN = ("source", "where", "assumed")
 #: columns that a page leaves out where the table has a clearer one, and those in decimal units alone
@@ -211,8 +218,15 @@ def answer_page(answer: Answer) -> Page:
 
 def _answer_table(name: str, rows: Sequence[Mapping[str, Any]]) -> Section:
     columns = tuple(column for column in rows[0] if column not in HIDDEN and INSTEAD.get(column) not in rows[0])
-    shown = tuple(tuple(_cell(column, row[column]) for column in columns) for row in rows)
-    return Section(TITLES[name], tuple(plain(column) for column in columns), shown)
+    most = MOST_SHOWN.get(name, len(rows))
+    heads = HEADS.get(name, {})
+    plain_sizes = {column for column in heads if column.endswith("_parallel")}
+    shown = tuple(
+        tuple(f"{row[column]:,}" if column in plain_sizes else _cell(column, row[column]) for column in columns)
+        for row in rows[:most]
+    )
+    more = (f"{len(rows) - most:,} more: --format json or csv",) if len(rows) > most else ()
+    return Section(TITLES[name], tuple(heads.get(column) or plain(column) for column in columns), shown, more)
 
 
 def _cell(column: str, value: Any) -> str:

@@ -1,0 +1,281 @@
+"""The inputs of `ingest memory`: what training keeps per parameter, where ZeRO and offload place it, and what a step takes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ingest.catalog.records import Optimizer, Recipe
+from ingest.catalog.store import Catalog
+from ingest.engine.solver import Quantities
+from ingest.engine.value import Input
+from ingest.errors import UsageError, one_of
+from ingest.sizing.checkpoint_files import expert_share, largest_stage_factor
+from ingest.sizing.evidence_ladder import from_fields
+from ingest.sizing.job import by_user
+from ingest.sizing.memory_activations import DEFAULTS as STEP_DEFAULTS
+from ingest.sizing.memory_activations import check_known, gathered_parameters, kept_elements, recompute_inputs
+from ingest.sizing.optimizer_states import ModelSize, kept_by, zero_stage_of
+
+#: Inputs that nobody has to give.
+DEFAULTS = {
+    "memory_utilization": Input(0.9).by_default("90 % of the memory for states", "utilization"),
+    "residual_bytes_per_gpu": Input(0).by_default("no activations or buffers", "residual"),
+}
+OFFLOADS = ("none", "cpu", "nvme")
+
+
+class MemoryPart(NamedTuple):
+    """The place of one part of the model states: 1 at its place, 0 elsewhere."""
+
+    replicated: int = 0
+    partitioned: int = 0
+    offloaded: int = 0
+
+
+R, P, OFF = MemoryPart(replicated=1), MemoryPart(partitioned=1), MemoryPart(offloaded=1)
+#: ZeRO stage, offload -> weights, gradients, optimizer states (ZeRO figure 1; ZeRO-Offload; ZeRO-Infinity)
+PLACES: dict[tuple[int, str], tuple[MemoryPart, MemoryPart, MemoryPart]] = {
+    (0, "none"): (R, R, R),
+    (1, "none"): (R, R, P),
+    (2, "none"): (R, P, P),
+    (3, "none"): (P, P, P),
+    (1, "cpu"): (R, R, OFF),
+    (2, "cpu"): (R, OFF, OFF),
+    (3, "cpu"): (P, OFF, OFF),
+    (3, "nvme"): (OFF, OFF, OFF),
+}
+#: An optimizer on the host takes gradients in full precision.
+OFFLOADED_GRADIENT = Input(
+    4, source="zero-infinity2021", where="sec. 3: full-precision gradients next to the optimizer", grade="assumed",
+    note="gradients are offloaded in full precision, with the optimizer states",
+)  # fmt: skip
+#: Where the parts of a step are counted, fragments are what remains.
+UTILIZATION_OF_STEP = Input(0.95, 0.9, 1).by_default("5 % of the memory is lost to fragments", "utilization")
+
+
+#: The default recipe and ZeRO stage.
+USUAL_RECIPE, USUAL_STAGE = "zero-16", 3
+
+#: Bytes of a weight of an adapter; the frozen model may be narrower.
+ADAPTER_WIDTH = 2
+#: GPUs of a node where neither the node type nor the GPU names them.
+USUAL_GPUS_PER_NODE = 8
+Places = tuple[MemoryPart, MemoryPart, MemoryPart]
+
+
+class ParallelSizes(NamedTuple):
+    """The parallel sizes of a job."""
+
+    tensor: int = 1
+    pipeline: int = 1
+    context: int = 1
+    expert: int = 1
+
+    @classmethod
+    def of(cls, options: Mapping[str, float]) -> ParallelSizes:
+        """The sizes among the options, checked against the number of GPUs.
+
+        Raises:
+            UsageError: sizes that do not divide the GPUs.
+        """
+        sizes = cls(*(int(options.get(f"{kind}_parallel", 1)) for kind in cls._fields))
+        gpus, shards = options.get("gpus", 0), sizes.tensor * sizes.pipeline
+        if gpus % shards:
+            raise UsageError(f"--gpus: found {gpus:g}, expected a multiple of tensor × pipeline = {shards}")
+        for kind in ("context", "expert"):
+            found = getattr(sizes, kind)
+            if gpus // shards % found:
+                raise UsageError(f"--{kind}-parallel: found {found}, expected a divisor of the {gpus // shards:g} replicas")
+        return sizes
+
+    def quantities(self, size: ModelSize) -> dict[str, Input]:
+        """The sizes and what follows from them for a model, as inputs."""
+        sizes = {f"{kind}_parallel": Input(getattr(self, kind)) for kind in ("tensor", "pipeline", "context")}
+        sizes["replica_group"] = Input(self.replica_group)
+        return {
+            **{name: item for name, item in sizes.items() if item.value > 1},
+            **_experts(size, self.expert),
+            **_stage_factor(size, self.pipeline),
+        }
+
+    @property
+    def replica_group(self) -> int:
+        """Replicas that come together."""
+        return math.lcm(self.context, self.expert)
+
+
+class MemoryJob(NamedTuple):
+    """A model, the GPU that holds it, and what the user set.
+
+    Attributes:
+        size: the model.
+        recipe, optimizer: what training keeps per parameter.
+        machine: memory of a GPU and GPUs of a node, as inputs.
+        options: options in base units, by the name of their quantity.
+        settings: quantities set by name.
+        attention: `flash` or `scores`.
+        dropout: whether masks are kept.
+        sequence_parallel: whether tensor ranks share the tokens outside of matrices.
+        offload: where states go besides the GPU.
+    """
+
+    size: ModelSize
+    recipe: Recipe
+    optimizer: Optimizer
+    machine: Mapping[str, Input]
+    options: Mapping[str, float]
+    settings: Mapping[str, float]
+    attention: str = "flash"
+    dropout: bool = False
+    sequence_parallel: bool = True
+    offload: str = "none"
+
+    @property
+    def fixed(self) -> dict[str, float]:
+        """All that the user set, by quantity."""
+        return {**self.options, **self.settings}
+
+    @property
+    def gpus_per_node(self) -> int:
+        """GPUs of a node; 8 where they are unknown."""
+        return int(self.machine["gpus_per_node"].value) if "gpus_per_node" in self.machine else USUAL_GPUS_PER_NODE
+
+    def counts_step(self, places: Places) -> bool:
+        """Whether a training step is counted: with a sequence length, or where weights are gathered from off the GPU."""
+        return "sequence_length" in self.fixed or (places[0] is OFF and self.size.architecture is not None)
+
+    def given(self, parallel: ParallelSizes, stage: int, recompute: str) -> dict[str, Input]:
+        """The inputs at parallel sizes, a ZeRO stage and a way to compute again."""
+        places = PLACES[stage, self.offload]
+        step = _step(self, places, recompute, parallel.expert) if self.counts_step(places) else {}
+        found = {
+            **self.size.given,
+            **kept_inputs(self.recipe, self.optimizer, self.size, self.settings, places[1] is OFF),
+            **self.machine,
+            **place_shares(places),
+            **DEFAULTS,
+            **step,
+            **by_user(self.fixed),
+            **parallel.quantities(self.size),
+        }
+        if step and "residual_bytes_per_gpu" not in self.fixed:
+            del found["residual_bytes_per_gpu"]
+        return found
+
+    def known(self, given: Mapping[str, Input], recompute: str) -> Quantities:
+        """The quantities, with the formulas that these inputs take."""
+        known = Quantities(given)
+        if recompute == "full" and "layer_input_elements" in given:
+            known.choose("kept_activation_bytes", "layer_input_bytes")
+        if "residual_bytes_per_gpu" not in given:
+            known.choose("residual_bytes_per_gpu", "step_bytes_per_gpu")
+        return known
+
+
+def _step(job: MemoryJob, places: Places, recompute: str, expert: int) -> dict[str, Input]:
+    """What a training step takes besides the model states."""
+    fixed, attention = job.fixed, job.attention
+    model = check_known(job.size.architecture, job.size.name)
+    found = {**STEP_DEFAULTS, "memory_utilization": UTILIZATION_OF_STEP}
+    nothing = Input(0, note="no sequence length is given")
+    if "sequence_length" in fixed:
+        where = f"counted over the weights of {model.id}"
+        found |= {
+            **kept_elements(model, attention == "scores" and recompute == "none").quantities(where),
+            **dict(recompute_inputs(recompute, attention, job.dropout)),
+        }
+        found["scored_words"] = Input(model.vocabulary, source="arithmetic", where=where, grade="derived")
+    else:
+        found |= dict.fromkeys(("activation_bytes_per_gpu", "logit_bytes_per_gpu"), nothing)
+    if not job.sequence_parallel:
+        found["sequence_split"] = Input(0, origin="user")
+    if recompute != "full":
+        found["recomputed_layer_bytes"] = Input(0, note="no layer is computed again")
+    if places[0] is R:
+        found["gather_bytes_per_gpu"] = Input(0, note="every replica holds the weights")
+    else:
+        largest = gathered_parameters(model, expert)
+        found["gathered_parameters"] = Input(
+            largest, source="arithmetic", where=f"counted over the weights of {model.id}", grade="derived"
+        )
+    return found
+
+
+def _stage_factor(size: ModelSize, pipeline: int) -> dict[str, Input]:
+    """The largest pipeline stage over the mean one; empty where the layers are unknown."""
+    if size.architecture is None or pipeline == 1 or pipeline > size.architecture.layers:
+        return {}
+    where = f"blocks of {size.architecture.id} distributed over {pipeline} stages"
+    factor = largest_stage_factor(size.architecture, pipeline)
+    return {"largest_stage_factor": Input(factor, source="arithmetic", where=where, grade="derived")}
+
+
+def _experts(size: ModelSize, shared_by: int) -> dict[str, Input]:
+    """The share of the parameters in experts, where replicas share them."""
+    if shared_by == 1 or size.architecture is None:
+        return {}
+    where = f"counted over the weights of {size.architecture.id}"
+    share = Input(expert_share(size.architecture), source="arithmetic", where=where, grade="derived")
+    return {"expert_share": share, "expert_parallel": Input(shared_by)}
+
+
+def places_of(zero_stage: int | str, offload: str) -> Places:
+    one_of("--offload", offload, OFFLOADS)
+    stage = zero_stage_of(zero_stage)
+    if (stage, offload) not in PLACES:
+        stages = ", ".join(str(known) for known, way in PLACES if way == offload)
+        raise UsageError(f"--offload: found {offload} at ZeRO stage {stage}, expected ZeRO stage {stages}")
+    return PLACES[stage, offload]
+
+
+def recipe_of(name: str, catalog: Catalog) -> Recipe:
+    known = catalog.ids(Recipe.kind)
+    for found in known:
+        if name.isdecimal() and name == found.rpartition("-")[2]:
+            return catalog.get(Recipe, found)
+    if name not in known and not name.endswith((".yaml", ".yml")):
+        one_of("--recipe", name, known)
+    return catalog.get(Recipe, name)
+
+
+def kept_inputs(
+    recipe: Recipe, chosen: Optimizer, size: ModelSize, settings: Mapping[str, float], gradients_offloaded: bool = False
+) -> dict[str, Input]:
+    of_recipe = {
+        "weight_bytes_per_parameter": chosen.weights or recipe.weights,
+        "gradient_bytes_per_parameter": recipe.gradients,
+    }
+    kept = {**kept_by(chosen, "bf16", size, settings), **from_fields(of_recipe)}
+    if gradients_offloaded and 0 < recipe.gradients.value < OFFLOADED_GRADIENT.value:
+        kept["gradient_bytes_per_parameter"] = OFFLOADED_GRADIENT
+    if not chosen.adapters:
+        return kept
+    if "parameters" not in size.given and "parameters" not in settings:
+        raise UsageError("the model is missing: expected the frozen model of the adapters, or --set parameters=N")
+    counted = kept.pop("trainable_parameters", None)
+    adapters = counted or Input(settings["trainable_parameters"], origin="user")
+    return _with_frozen_model(kept, adapters, settings.get("parameters") or size.given["parameters"].value)
+
+
+def _with_frozen_model(kept: dict[str, Input], adapters: Input, parameters: float) -> dict[str, Input]:
+    """Bytes per parameter of a frozen model whose adapters alone have gradients and optimizer states."""
+    share, weights = adapters.value / parameters, kept["weight_bytes_per_parameter"]
+    note = "; ".join(filter(None, (f"adapters of {adapters.value:,.0f} parameters and a frozen model", adapters.note)))
+    scaled = {
+        name: item._replace(value=item.value * share, grade=adapters.grade or "derived", note=note)
+        for name, item in kept.items()
+        if name.endswith("_bytes_per_parameter")
+    }
+    width = weights.value + max(weights.value, ADAPTER_WIDTH) * share
+    return {**kept, **scaled, "weight_bytes_per_parameter": weights._replace(value=width, note=note)}
+
+
+def place_shares(places: Places) -> dict[str, Input]:
+    """The places as the shares that the formulas take."""
+    return {
+        f"{name}_{way}": Input(share, source="zero2020", where="sec. 5, figure 1")
+        for name, part in zip(("weights", "gradients", "optimizer"), places, strict=True)
+        for way, share in part._asdict().items()
+    }

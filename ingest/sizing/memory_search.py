@@ -1,0 +1,185 @@
+"""`ingest memory --search`: the parallel layouts that hold a training step, fewest GPUs first, and why others do not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy
+
+from ingest.engine.value import Input
+from ingest.errors import UsageError
+from ingest.sizing.memory_inputs import PLACES, MemoryJob, ParallelSizes
+from ingest.units import display
+
+#: Shorter parts of a sequence leave too little work between two exchanges of keys and values.
+LEAST_CONTEXT_TOKENS = 1024
+#: Ranks along which a layout is cut at most; published runs use up to 64 stages and 64 ranks of experts.
+MOST_STAGES, MOST_CONTEXT, MOST_EXPERT_RANKS = 64, 64, 64
+#: ZeRO stages that are practised with pipeline stages, and without.
+STAGES = (1, 3)
+#: The parts of a GPU's memory, for the reason of a rejection.
+PARTS = {
+    "model_state_bytes_per_gpu": "model states",
+    "activation_bytes_per_gpu": "activations",
+    "logit_bytes_per_gpu": "logits",
+    "gather_bytes_per_gpu": "gathered weights",
+}
+
+
+class Layout(NamedTuple):
+    """A parallel layout, and whether it holds the step.
+
+    Attributes:
+        sizes: parallel sizes.
+        stage: ZeRO stage.
+        recompute: what is computed again.
+        gpus: the fewest GPUs that hold it, or the GPUs given; 0 where no number of them does.
+        bytes_per_gpu: on each of them; the least for any number of them where none holds it.
+        reason: why it is rejected; empty where it holds.
+    """
+
+    sizes: ParallelSizes
+    stage: int
+    recompute: str
+    gpus: int
+    bytes_per_gpu: float
+    reason: str = ""
+
+    @property
+    def effort(self) -> tuple[int, ...]:
+        """What a layout costs in speed and complexity: recomputation, then ranks that exchange data in each layer."""
+        return (WAYS.index(self.recompute), *self.sizes, self.stage)
+
+    def row(self, gpus_per_node: int) -> dict[str, Any]:
+        """A row of the table."""
+        tensor, pipeline, context, expert = self.sizes
+        shards = tensor * pipeline
+        sizes = {
+            "tensor_parallel": tensor,
+            "pipeline_parallel": pipeline,
+            "context_parallel": context,
+            "expert_parallel": expert,
+        }
+        found = {**sizes, "zero_stage": str(self.stage), "recompute": self.recompute, "bytes_per_gpu": self.bytes_per_gpu}
+        if self.reason:
+            return {**found, "reason": self.reason}
+        nodes = -(-self.gpus // gpus_per_node)
+        return {"gpus": self.gpus, "nodes": nodes, **found, "data_parallel": self.gpus // shards}
+
+
+WAYS = ("none", "selective", "full")
+
+
+def search(job: MemoryJob, stage: int | None, recompute: str | None) -> tuple[list[Layout], list[Layout]]:
+    """Return the layouts that hold a step and are not worse in every way, fewest GPUs first, and the rejected ones.
+
+    Args:
+        job: the model, the GPU, and the parallel sizes that the user fixes.
+        stage: ZeRO stage; None for 1 and 3.
+        recompute: `none`, `selective` or `full`; None for each of them.
+
+    Raises:
+        UsageError: the layers of the model are unknown, or no layout divides the GPUs given.
+    """
+    stages = tuple(one for one in STAGES if (one, job.offload) in PLACES) if stage is None else (stage,)
+    ways = tuple(way for way in WAYS if way != "selective" or job.attention == "scores") if recompute is None else (recompute,)
+    gpus = int(job.fixed.get("gpus", 0))
+    found: list[Layout] = []
+    for level in stages:
+        candidates = [sizes for sizes in _candidates(job) if _is_practised(sizes, level, stage) and _divides(sizes, gpus)]
+        for way in ways if candidates else ():
+            found += _judged(job, candidates, level, way, gpus)
+    if not found:
+        raise UsageError(f"--gpus: found {gpus:,}, expected a number that some layout divides")
+    fitting = sorted(
+        (one for one in found if not one.reason), key=lambda one: (one.gpus, one.effort[0], math.prod(one.sizes), one.effort)
+    )
+    rejected = sorted((one for one in found if one.reason), key=lambda one: (one.bytes_per_gpu, one.effort))
+    return list(_frontier(fitting)), rejected
+
+
+def _candidates(job: MemoryJob) -> Iterator[ParallelSizes]:
+    """Sizes that divide the model: tensor ranks within a node, and powers of two."""
+    model, fixed = job.size.architecture, job.fixed
+    assert model is not None
+    experts = {row.shape[0] for row in model.weights if row.kind == "router" and len(row.shape) == 2}
+    tokens = fixed["sequence_length"] / LEAST_CONTEXT_TOKENS
+    # The largest size of each kind, and the numbers that it has to divide.
+    limits: dict[str, tuple[float, Iterable[int]]] = {
+        "tensor": (job.gpus_per_node, [model.heads]),
+        "pipeline": (min(MOST_STAGES, model.layers), ()),
+        "context": (min(MOST_CONTEXT, max(tokens, 1)), ()),
+        "expert": (MOST_EXPERT_RANKS if experts else 1, experts),
+    }
+    axes = []
+    for kind, (most, divided) in limits.items():
+        given = fixed.get(f"{kind}_parallel")
+        powers = [1 << step for step in range(int(most).bit_length())]
+        sizes = [size for size in powers if size <= most and all(count % size == 0 for count in divided)]
+        axes.append(sizes if given is None else [int(given)])
+    yield from (ParallelSizes(*chosen) for chosen in product(*axes))
+
+
+def _is_practised(sizes: ParallelSizes, level: int, asked: int | None) -> bool:
+    """ZeRO-2 and 3 gather at each micro-batch, which pipelines do not do, unless the user asks for it."""
+    return asked is not None or (sizes.pipeline == 1 if level == 3 else True)
+
+
+def _divides(sizes: ParallelSizes, gpus: int) -> bool:
+    return gpus % (sizes.tensor * sizes.pipeline * sizes.replica_group) == 0
+
+
+def _judged(job: MemoryJob, candidates: list[ParallelSizes], level: int, way: str, gpus: int) -> Iterator[Layout]:
+    """Judge all candidates at once: the quantities are columns."""
+    singles = [job.given(sizes, level, way) for sizes in candidates]
+    names = {name for single in singles for name in single}
+    first = {name: next(single[name] for single in singles if name in single) for name in names}
+    columns: dict[str, Input] = {}
+    for name, item in first.items():
+        values = [single[name].value if name in single else NEUTRAL for single in singles]
+        columns[name] = item if len({*values}) == 1 else item._replace(value=numpy.array(values, dtype=float))  # type: ignore[arg-type]
+    known = job.known(columns, way)
+    count = len(candidates)
+    left, needed = (_column(known, name, count) for name in ("memory_left_for_partitions", "gpus_to_hold"))
+    if gpus:
+        held = [(float(one) > 0) and need <= gpus for one, need in zip(left, needed, strict=True)]
+        used = numpy.full(count, float(gpus))
+    else:
+        held = [float(one) > 0 for one in left]
+        # Where no number of GPUs suffices, what each of very many would hold.
+        used = numpy.where(left > 0, needed, VERY_MANY)
+    placed = job.known({**columns, "gpus": Input(used)}, way)  # type: ignore[arg-type]
+    total = _column(placed, "total_bytes_per_gpu", count)
+    parts = {name: _column(placed, name, count) for name in PARTS}
+    memory = float(columns["memory_bytes_per_gpu"].value)
+    room = memory * float(columns["memory_utilization"].value)
+    for place, sizes in enumerate(candidates):
+        here = {name: float(values[place]) for name, values in parts.items()}
+        reason = "" if held[place] else _reason(here, float(total[place]), room)
+        yield Layout(sizes, level, way, int(used[place]) if not reason else 0, float(total[place]), reason)
+
+
+#: GPUs that stand for any number of them, and the value of a size that a candidate does not have.
+VERY_MANY, NEUTRAL = 1e8, 1.0
+
+
+def _column(known: Any, name: str, count: int) -> Any:
+    return numpy.broadcast_to(numpy.asarray(known.step(name).value, dtype=float), (count,))
+
+
+def _reason(parts: Mapping[str, float], total: float, room: float) -> str:
+    name = max(parts, key=lambda one: parts[one])
+    shown = [display(value, "B", binary=False, digits=3) for value in (total, room, parts[name])]
+    return f"{shown[0]} on a GPU exceed {shown[1]}; {PARTS[name]} take {shown[2]}"
+
+
+def _frontier(layouts: list[Layout]) -> Iterator[Layout]:
+    """The layouts for which no other one takes as few GPUs and is as simple in every way."""
+    kept: list[Layout] = []
+    for one in layouts:
+        if not any(all(mine <= other for mine, other in zip(best.effort, one.effort, strict=True)) for best in kept):
+            kept.append(one)
+            yield one
