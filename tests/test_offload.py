@@ -141,7 +141,8 @@ def test_a_model_of_unknown_structure_is_refused(run):
 #: 13B on four A100 of one node, as in the logs of Deep Optimizer States
 THIRTEEN = {
     "set": {"layers": 40, "hidden_size": 5120, "attention_heads": 40}, "node": "polaris", "sequence_length": 2048,
-            "recipe": "zero-16", "parameters": "gpu", "gradients": "cpu", "optimizer_states": "cpu", "activations": "gpu"}  # fmt: skip
+    "recipe": "zero-16", "parameters": "gpu", "gradients": "cpu", "optimizer_states": "cpu", "activations": "gpu",
+}  # fmt: skip
 #: measured: seconds of the optimizer step by k
 MEASURED = {2: 2.595, 3: 2.673, 4: 2.818, 6: 2.903, 8: 2.912, 10: 2.990}
 

@@ -18,6 +18,7 @@ from ingest.errors import IngestError, one_of
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import Written, by_user, machine_of, quantities_of, settings_of
 from ingest.sizing.offload_inference import inference as infer
+from ingest.sizing.offload_serving import serving as serve
 from ingest.sizing.offload_tiers import (
     AWAY,
     DRIVES,
@@ -115,6 +116,11 @@ def offload(
     generate: Written | None = None,
     weight_bits: Written | None = None,
     kv: str | None = None,
+    users: Written | None = None,
+    turns: Written | None = None,
+    turn_time: Written | None = None,
+    hit: Written | None = None,
+    first_token_time: Written | None = None,
     set: Mapping[str, Written] | Sequence[str] | None = None,
     catalogs: Sequence[str | Path] = (),
 ) -> Answer:
@@ -144,6 +150,11 @@ def offload(
         generate: tokens generated for each sequence; 32 by default.
         weight_bits: width of a stored weight; 16 by default.
         kv: tier of the key-value cache: `gpu`, `cpu`, `nvme`, `storage` or `fill`.
+        users: sessions whose key-value cache a tier keeps between turns; with `inference`, sizes that tier.
+        turns: turns of a session; 1 by default.
+        turn_time: time between two turns of a user; 60 s by default.
+        hit: share of the reused context that the tier holds, or a trace `FILE.jsonl` with `hash_ids`; 1 by default.
+        first_token_time: time in which a turn reads its reused context; 0.5 s by default.
         set: values of quantities, by name.
         catalogs: folders with entries of your own.
 
@@ -158,10 +169,20 @@ def offload(
     catalog, settings = Catalog(catalogs), settings_of(set)
     training = {"gradients": gradients, "optimizer_states": optimizer_states, "activations": activations, "recipe": recipe,
                 "sequence_length": sequence_length, "target": target, "optimizer_on_gpu": optimizer_on_gpu}  # fmt: skip
-    serving = {"prompt": prompt, "generate": generate, "weight_bits": weight_bits, "kv": kv}
+    sessions = {"users": users, "turns": turns, "turn_time": turn_time, "first_token_time": first_token_time}
+    serving = {"prompt": prompt, "generate": generate, "weight_bits": weight_bits, "kv": kv, "hit": hit, **sessions}
     _check_options(serving if not inference else training, "without" if not inference else "with")
     card, inside = machine_of(gpu or (None if node else USUAL_GPU), node, catalog)
     assert card is not None
+    if users is not None:
+        return serve(
+            size_of(model, catalog, settings), card, inside, catalog,
+            numbers={"gpus": gpus, "prompt": prompt, "generate": generate, **sessions},
+            hit=hit, model=model, settings=settings, named=node is not None,
+        )  # fmt: skip
+    for option, given in {**sessions, "hit": hit}.items():
+        if given is not None:
+            raise option_error(option, ": found without --users, expected with it")
     if inference:
         return infer(
             size_of(model, catalog, settings), card, inside, catalog,

@@ -180,6 +180,7 @@ TITLES = {
     "tiers": "Tiers",
     "stages": "Model states, by ZeRO stage",
     "placement": "What lies where",
+    "hits": "Hits of the trace, by capacity",
     "interleaving": "Optimizer step, by the part that is updated on the GPU: each k-th",
     "traffic": "Bytes of one step, if the class lies off the GPU",
     "weights": "Weights",
