@@ -332,3 +332,80 @@ def offload_nodes_to_hold(offload_states_bytes: Num, states_room_per_node: Num) 
     23
     """
     return ceil(offload_states_bytes / states_room_per_node)
+
+
+input_quantity("interleave_every", "1", "Each k-th part of the optimizer states is updated on the GPU.", low=2, above=False,
+    whole=True, label="part that is updated on the GPU as one in")  # fmt: skip
+input_quantity("update_traffic_bytes", "B/parameter", "GPU memory that the update of one parameter reads and writes.",
+    default=30, source="arithmetic")  # fmt: skip
+
+
+@formula(unit="parameter", source="definition")
+def update_parameters(parameters: Num, level_optimizer_share: Num) -> Num:
+    """Parameters whose optimizer states lie off the GPU.
+
+    >>> update_parameters(12.6e9, 1)
+    12600000000.0
+    """
+    return parameters * level_optimizer_share
+
+
+@formula(unit="s", source="deep-optimizer-states2024", where="derived: CPU path, link, update on the GPU",
+    label="interleaved optimizer step")  # fmt: skip
+def interleaved_update_seconds(
+    update_parameters: Num,
+    interleave_every: Num,
+    host_optimizer_rate_per_node: Num,
+    nodes_in_job: Num,
+    optimizer_bytes_per_parameter: Num,
+    weight_bytes_per_parameter: Num,
+    host_link_bandwidth_of_job: Num,
+    update_traffic_bytes: Num,
+    memory_bandwidth_per_gpu: Num,
+    gpus: Num,
+) -> Num:
+    """Time of the optimizer step where each k-th part moves to the GPU and back while the CPUs update the others.
+
+    >>> round(interleaved_update_seconds(12.58e9, 2, 3.34e9, 1, 12, 2, 100e9, 30, 1.555e12, 4), 3)
+    1.883
+    """
+    return (
+        update_parameters
+        / interleave_every
+        * maximum(
+            (interleave_every - 1) / (host_optimizer_rate_per_node * nodes_in_job),
+            maximum(
+                (optimizer_bytes_per_parameter + (interleave_every - 1) * weight_bytes_per_parameter)
+                / host_link_bandwidth_of_job,
+                update_traffic_bytes / (memory_bandwidth_per_gpu * gpus),
+            ),
+        )
+    )
+
+
+@formula(unit="B", source="deep-optimizer-states2024", where="derived: states of each k-th part, 16-bit weights of the others",
+    label="from host to GPU in the optimizer step")  # fmt: skip
+def interleaved_up_bytes(
+    update_parameters: Num, interleave_every: Num, optimizer_bytes_per_parameter: Num, weight_bytes_per_parameter: Num
+) -> Num:
+    """Bytes from the hosts to the GPUs in an interleaved optimizer step.
+
+    >>> interleaved_up_bytes(10e9, 2, 12, 2)
+    70000000000.0
+    """
+    return (
+        update_parameters
+        * (optimizer_bytes_per_parameter + (interleave_every - 1) * weight_bytes_per_parameter)
+        / interleave_every
+    )
+
+
+@formula(unit="B", source="deep-optimizer-states2024", where="derived: states of each k-th part",
+    label="from GPU to host in the optimizer step")  # fmt: skip
+def interleaved_down_bytes(update_parameters: Num, interleave_every: Num, optimizer_bytes_per_parameter: Num) -> Num:
+    """Bytes from the GPUs to the hosts in an interleaved optimizer step, gradients left out.
+
+    >>> interleaved_down_bytes(10e9, 2, 12)
+    60000000000.0
+    """
+    return update_parameters * optimizer_bytes_per_parameter / interleave_every

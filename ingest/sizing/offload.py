@@ -4,55 +4,57 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ingest.architecture import Architecture
-from ingest.catalog.records import Family, Gpu, Node, Recipe, Storage
+from ingest.catalog.records import Recipe
 from ingest.catalog.store import Catalog
-from ingest.engine.messages import Message, Option
+from ingest.engine.messages import Message, Option, option_error
+from ingest.engine.registry import check_value
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, Quantity, assumed
-from ingest.errors import IngestError, UsageError, one_of
-from ingest.sizing import evidence_ladder
+from ingest.engine.value import Input, Quantity
+from ingest.errors import IngestError, one_of
 from ingest.sizing.evidence_ladder import from_fields
-from ingest.sizing.job import Written, by_user, gpus_in_node, machine_of, quantities_of, settings_of
+from ingest.sizing.job import Written, by_user, machine_of, quantities_of, settings_of
+from ingest.sizing.offload_inference import inference as infer
+from ingest.sizing.offload_serving import serving as serve
+from ingest.sizing.offload_tiers import (
+    AWAY,
+    DRIVES,
+    PLACES,
+    TIER_DEFAULTS,
+    TIERS,
+    USUAL_PRECISION,
+    Part,
+    complete,
+    compute,
+    drives,
+    machine,
+    placed,
+    unmet,
+)
 from ingest.sizing.optimizer_states import ModelSize, kept_by, optimizer_of, size_of
 from ingest.sizing.rules import applying, finding
-from ingest.units import display
+from ingest.units import display, parse
 
-TIERS = ("gpu", "cpu", "nvme", "storage")
 #: The classes in the order in which they are placed: those that move most often for each byte that they hold come first.
 CLASSES = ("weights", "gradients", "optimizer", "activations")
 #: class -> the option that places it
 OPTIONS = {"weights": "parameters", "gradients": "gradients", "optimizer": "optimizer_states", "activations": "activations"}
-#: Groups of tiers, in the words of the results.
-AWAY, DRIVES = ("cpu", "nvme", "storage"), ("nvme", "storage")
-PLACES = {"gpu": "GPU memory", "cpu": "host memory", "nvme": "NVMe", "storage": "shared storage"}
-USUAL_GPU, USUAL_RECIPE, USUAL_PRECISION = "h100-sxm", "zero-infinity-20", "bf16"
+USUAL_GPU, USUAL_RECIPE = "h100-sxm", "zero-infinity-20"
 #: FLOPs per parameter and token: forward pass 2, backward pass 4, recomputing the forward pass 2.
 RECOMPUTED, STORED = 8, 6
 QUANTITIES = {"batch": "sequences_per_gpu", "efficiency": "model_flops_utilization", "target": "offload_target"}
 DEFAULTS = {
+    **TIER_DEFAULTS,
     "sequences_per_gpu": Input(1).by_default("one sequence on each GPU", "batch"),
     "offload_target": Input(0.9).by_default("bandwidth is sized for 90 % of the rate without transfers", "target"),
-    "memory_utilization": Input(0.9).by_default("90 % of the GPU memory", "set.memory_utilization"),
-    "tier_utilization": assumed(0.9, "90 % of host memory and NVMe", "set.tier_utilization"),
     "residual_bytes_per_gpu": Input(0).by_default("no further buffers", "set.residual_bytes_per_gpu"),
-    "host_link_delivery": Input(
-        0.5, 0.3, 0.65, source="deepspeed-examples", where="ZeRO-Inference with weights on the host: 9.5 to 17.2 of 31.5 GB/s",
-        grade="derived",
-    ).by_default("copies reach half of the host link", "set.host_link_delivery"),
-    "nvme_delivery": Input(
-        0.43, 0.36, 0.48, source="deepnvme2025", where="10, 27, 48 GB/s of 4 × 7, 4 × 14, 8 × 14", grade="derived",
-    ).by_default("reads and writes of tensors reach 43 % of the datasheet", "set.nvme_delivery"),
-    "nvme_write_share": Input(
-        0.5, 0.41, 0.54, source="deepnvme2025", where="writes over reads: 5 of 10, 11 of 27, 26 of 48 GB/s", grade="derived",
-    ).by_default("drives write half as fast as they read", "set.nvme_write_bandwidth_per_node"),
     "host_optimizer_rate_per_node": Input(
-        3.45e9, 2e9, 4.6e9, source="deep-optimizer-states2024", where="13B on 4 ranks of one node: 3.77 s on the CPU",
-        grade="derived",
-    ).by_default("the CPUs of a node update 3.45 billion parameters per second", "set.host_optimizer_rate_per_node"),
+        3.34e9, 2e9, 4.6e9, source="deep-optimizer-states2024", grade="derived",
+        where="act-output-13B-scale-gaps-a100, 12.58 billion parameters on 4 ranks of one node: 3.77 s on the CPU",
+    ).by_default("the CPUs of a node update 3.34 billion parameters per second", "set.host_optimizer_rate_per_node"),
 }  # fmt: skip
 RESULTS = (
     "offload_states_bytes",
@@ -80,17 +82,13 @@ OF_DRIVES = (
     "drive_tier_write_bandwidth_per_node",
     "shared_read_bandwidth",
     "shared_write_bandwidth",
-    "nvme_bytes_written_per_day",
-    "nvme_writes_per_day",
-    "storage_bytes_written_per_day",
 )
-
-
-class Part(NamedTuple):
-    """Where a class of bytes lies: its shares by tier, and whether the user placed it."""
-
-    shares: Mapping[str, float]
-    asked: bool
+#: of an optimizer step that GPUs and CPUs share
+INTERLEAVED = ("interleave_every", "interleaved_update_seconds", "interleaved_up_bytes", "interleaved_down_bytes")
+#: The parts that are tried: each k-th on the GPU. All of them on the GPU (k = 1) would need room to stage them.
+EVERY = (2, 3, 4, 5, 6, 8, 10, 16, 32)
+#: tier -> the wear of what it holds
+WEAR = {"nvme": ("nvme_bytes_written_per_day", "nvme_writes_per_day"), "storage": ("storage_bytes_written_per_day",)}
 
 
 def offload(
@@ -101,17 +99,28 @@ def offload(
     gpus: Written | None = None,
     batch: Written | None = None,
     sequence_length: Written | None = None,
-    parameters: str = "fill",
-    gradients: str = "fill",
-    optimizer_states: str = "fill",
-    activations: str = "fill",
-    recipe: str = USUAL_RECIPE,
+    parameters: str | None = None,
+    gradients: str | None = None,
+    optimizer_states: str | None = None,
+    activations: str | None = None,
+    recipe: str | None = None,
     storage: str | None = None,
     units: Written | None = None,
     efficiency: Written | None = None,
     target: Written | None = None,
     no_recompute: bool = False,
     no_overlap: bool = False,
+    optimizer_on_gpu: str | None = None,
+    inference: bool = False,
+    prompt: Written | None = None,
+    generate: Written | None = None,
+    weight_bits: Written | None = None,
+    kv: str | None = None,
+    users: Written | None = None,
+    turns: Written | None = None,
+    turn_time: Written | None = None,
+    hit: Written | None = None,
+    first_token_time: Written | None = None,
     set: Mapping[str, Written] | Sequence[str] | None = None,
     catalogs: Sequence[str | Path] = (),
 ) -> Answer:
@@ -122,19 +131,30 @@ def offload(
         gpu: id or YAML file of the GPU; an H100 by default.
         node: id or YAML file of a node type; sets the GPU too.
         gpus: GPUs of the job; one node by default.
-        batch: sequences on each GPU in one step; 1 by default.
+        batch: sequences on each GPU in one step, with `inference` those of the whole job; 1 by default.
         sequence_length: tokens of one sequence; 1,024 by default.
-        parameters: tier of the weights: `gpu`, `cpu`, `nvme`, `storage`, or `fill` for the fastest tiers with room.
+        parameters: tier of the weights: `gpu`, `cpu`, `nvme`, `storage`, or `fill` (default) for the fastest tiers with room.
         gradients: tier of the gradients.
         optimizer_states: tier of the optimizer states.
         activations: tier of the activation checkpoints.
-        recipe: id in the catalogs of the bytes per parameter.
+        recipe: id in the catalogs of the bytes per parameter; `zero-infinity-20` by default.
         storage: id of drives, for the NVMe of each node, or of a shared storage system.
         units: drives of each node, or units of the shared system; 1 by default.
         efficiency: share of the dense peak that compute alone reaches; that of language models by default.
         target: step efficiency for which bandwidth is sized; 0.9 by default.
         no_recompute: keep all activations instead of recomputing them.
         no_overlap: let compute wait for every transfer.
+        optimizer_on_gpu: `every=K` updates each K-th part of the states on the GPU, `auto` takes the best K.
+        inference: generate text instead of training.
+        prompt: tokens of a prompt; 512 by default.
+        generate: tokens generated for each sequence; 32 by default.
+        weight_bits: width of a stored weight; 16 by default.
+        kv: tier of the key-value cache: `gpu`, `cpu`, `nvme`, `storage` or `fill`.
+        users: sessions whose key-value cache a tier keeps between turns; with `inference`, sizes that tier.
+        turns: turns of a session; 1 by default.
+        turn_time: time between two turns of a user; 60 s by default.
+        hit: share of the reused context that the tier holds, or a trace `FILE.jsonl` with `hash_ids`; 1 by default.
+        first_token_time: time in which a turn reads its reused context; 0.5 s by default.
         set: values of quantities, by name.
         catalogs: folders with entries of your own.
 
@@ -147,16 +167,38 @@ def offload(
         IngestError: an input is missing; names what to supply.
     """
     catalog, settings = Catalog(catalogs), settings_of(set)
-    numbers = {"gpus": gpus, "batch": batch, "sequence_length": sequence_length, "efficiency": efficiency, "target": target}
-    options = quantities_of(QUANTITIES, numbers)
-    asked = dict(zip(CLASSES, (parameters, gradients, optimizer_states, activations), strict=True))
-    for name, tier in asked.items():
-        one_of(f"--{OPTIONS[name].replace('_', '-')}", tier, ("fill", *TIERS))
-    one_of("--recipe", recipe, catalog.ids(Recipe.kind))
-    chosen = catalog.get(Recipe, recipe)
-    size = _size(model, catalog, settings)
+    training = {"gradients": gradients, "optimizer_states": optimizer_states, "activations": activations, "recipe": recipe,
+                "sequence_length": sequence_length, "target": target, "optimizer_on_gpu": optimizer_on_gpu}  # fmt: skip
+    sessions = {"users": users, "turns": turns, "turn_time": turn_time, "first_token_time": first_token_time}
+    serving = {"prompt": prompt, "generate": generate, "weight_bits": weight_bits, "kv": kv, "hit": hit, **sessions}
+    _check_options(serving if not inference else training, "without" if not inference else "with")
     card, inside = machine_of(gpu or (None if node else USUAL_GPU), node, catalog)
     assert card is not None
+    if users is not None:
+        return serve(
+            size_of(model, catalog, settings), card, inside, catalog,
+            numbers={"gpus": gpus, "prompt": prompt, "generate": generate, **sessions},
+            hit=hit, model=model, settings=settings, named=node is not None,
+        )  # fmt: skip
+    for option, given in {**sessions, "hit": hit}.items():
+        if given is not None:
+            raise option_error(option, ": found without --users, expected with it")
+    if inference:
+        return infer(
+            size_of(model, catalog, settings), card, inside, catalog,
+            numbers={"gpus": gpus, "batch": batch, "prompt": prompt, "generate": generate, "efficiency": efficiency},
+            words={"model": model, "parameters": parameters, "kv": kv, "storage": storage},
+            weight_bits=weight_bits, units=units, settings=settings, named=node is not None,
+        )  # fmt: skip
+    numbers = {"gpus": gpus, "batch": batch, "sequence_length": sequence_length, "efficiency": efficiency, "target": target}
+    options = quantities_of(QUANTITIES, numbers)
+    written = (parameters, gradients, optimizer_states, activations)
+    asked = {name: tier or "fill" for name, tier in zip(CLASSES, written, strict=True)}
+    for name, tier in asked.items():
+        one_of(f"--{OPTIONS[name].replace('_', '-')}", tier, ("fill", *TIERS))
+    one_of("--recipe", recipe or USUAL_RECIPE, catalog.ids(Recipe.kind))
+    chosen = catalog.get(Recipe, recipe or USUAL_RECIPE)
+    size = _size(model, catalog, settings)
     known = Quantities(
         {
             **DEFAULTS,
@@ -165,21 +207,25 @@ def offload(
             **_states(chosen, catalog, size, settings),
             **machine(card, inside, named=node is not None),
             **drives(storage, units, catalog),
-            **_compute(card, catalog, no_recompute),
+            **compute(card, catalog),
+            **_work(no_recompute),
             **_length(options.get("sequence_length") or settings.get("sequence_length")),
             **by_user({**options, **settings}),
         }
     )
-    _complete(known)
+    _follow(known)
     parts = placed(known, asked)
     tiers = {name: _tier(known, parts, (name,)) for name in TIERS}
     away, slow = _tier(known, parts, AWAY), _tier(known, parts, DRIVES)
+    choices = [*_interleaved(known, away, optimizer_on_gpu)]
     _link(known, tiers, away, slow, no_overlap)
-    used = slow.value("level_bytes") > 0
-    results, unknown = known.results((*RESULTS, *(OF_DRIVES if used else ())), ranged=True)
+    further = [*(OF_DRIVES if slow.value("level_bytes") else ())]
+    further += [name for tier, names in WEAR.items() if known.value(f"{tier}_tier_bytes") for name in names]
+    further += INTERLEAVED if choices else ()
+    results, unknown = known.results((*RESULTS, *further), ranged=True)
     words = {
         "model": (model, True),
-        "recipe": (chosen.id, recipe != USUAL_RECIPE),
+        "recipe": (chosen.id, recipe is not None),
         **{OPTIONS[name]: (tier, tier != "fill") for name, tier in asked.items()},
         "storage": (storage, storage is not None),
     }
@@ -190,11 +236,24 @@ def offload(
         known,
         results,
         _explained(known, unknown),
-        {"placement": [*_placement(known, parts)], "traffic": [*_traffic(known, parts, away)]},
+        {"placement": [*_placement(known, parts)], "traffic": [*_traffic(known, parts, away)]}
+        | ({"interleaving": choices} if choices else {}),
         tuple(_warnings(known, results)),
         catalog,
-        unmet=_unmet(known, tiers),
+        unmet=_unmet(known),
     )
+
+
+def _check_options(others: Mapping[str, object], preposition: str) -> None:
+    """Refuse options that have no effect here.
+
+    Raises:
+        UsageError: an option of training with `--inference`, or of inference without it.
+    """
+    for option, given in others.items():
+        if given is not None:
+            kind = "with" if preposition == "without" else "without"
+            raise option_error(option, f": found {preposition} --inference, expected {kind} it")
 
 
 def _size(model: str | None, catalog: Catalog, settings: dict[str, float]) -> ModelSize:
@@ -224,71 +283,12 @@ def _states(recipe: Recipe, catalog: Catalog, size: ModelSize, settings: Mapping
     return {**kept, **from_fields(widths)}
 
 
-def machine(card: Gpu, inside: Node | None, *, named: bool) -> dict[str, Input]:
-    """The tiers of a node as inputs: memory, links and drives.
-
-    Args:
-        card: the GPU.
-        inside: the node type; None if unknown.
-        named: whether the user named the node type.
-    """
-    found = from_fields({"memory_bytes_per_gpu": card.memory_bytes, "host_link_bandwidth_per_gpu": card.host_link_bandwidth})
-    found |= from_fields({"memory_bandwidth_per_gpu": card.memory_bandwidth})
-    found |= gpus_in_node(card, inside, *([] if named else ["node"]))
-    if inside is None:
-        return found
-    fields = {
-        "host_memory_per_node": inside.host_memory_bytes,
-        "host_uplink_bandwidth_per_node": inside.host_uplink_bandwidth,
-        "nvme_bytes_per_node": inside.nvme_bytes,
-        "nvme_read_bandwidth_per_node": inside.nvme_read_bandwidth,
-        "nvme_write_bandwidth_per_node": inside.nvme_write_bandwidth,
-        "storage_nic_bandwidth_per_node": inside.storage_nic_bandwidth,
-    }
-    return {**found, **{name: item for name, item in from_fields(fields).items() if item.value}}
-
-
-def drives(storage: str | None, units: Written | None, catalog: Catalog) -> dict[str, Input]:
-    """The bandwidth and capacity of drives in each node, or of a shared system.
-
-    Raises:
-        UsageError: an unknown entry, units without one, or an entry whose bandwidth is not known.
-    """
-    if storage is None:
-        if units is not None:
-            raise UsageError("--units: found without --storage, expected the id of the drives or of the system")
-        return {}
-    entry = catalog.get(Storage, storage)
-    count = quantities_of({"units": "offload_storage_units"}, {"units": units}).get("offload_storage_units", 1)
-    names = ("nvme_read_bandwidth_per_node", "nvme_write_bandwidth_per_node", "nvme_bytes_per_node")
-    if entry.family != "drive":
-        names = ("system_read_bandwidth", "system_write_bandwidth", "storage_room_bytes")
-    fields = (entry.read_bandwidth, entry.write_bandwidth, entry.raw_bytes if entry.family == "drive" else entry.usable_bytes)
-    found = from_fields(dict(zip(names, fields, strict=True)))
-    if names[0] not in found:
-        raise UsageError(f"--storage: the read bandwidth of one {entry.scaling_unit} of {entry.id} is not known")
-    note = f"{count:g} × {entry.name}"
-    scaled = {
-        name: item._replace(value=item.value * count, low=item.low and item.low * count, high=item.high and item.high * count,
-                            note=note)
-        for name, item in found.items()
-    }  # fmt: skip
-    if entry.family == "drive" and entry.read_bandwidth is not None and entry.read_bandwidth.grade == "measured":
-        scaled["nvme_delivery"] = Input(1, note="the bandwidth is measured with reads and writes of tensors")
-    return scaled
-
-
-def _compute(card: Gpu, catalog: Catalog, stored: bool) -> dict[str, Input]:
-    found = from_fields({"model_flops_utilization": catalog.get(Family, "llm").efficiency})
-    found = {name: item.by_default("of training runs of language models", "efficiency") for name, item in found.items()}
-    top = evidence_ladder.peak_of(card, USUAL_PRECISION)
-    if top is not None:
-        found["peak_flops_per_gpu"] = top
+def _work(stored: bool) -> dict[str, Input]:
+    """FLOPs per parameter and token, and reads of the weights, with recomputed or stored activations."""
     note = "activations are kept" if stored else "activations are recomputed: a third forward pass of work"
     factor, reads = (STORED, 2) if stored else (RECOMPUTED, 3)
-    found["flops_per_parameter_and_token"] = Input(factor, source="zero-infinity2021", where="sec. 4", note=note)
-    found["weight_reads_per_step"] = Input(reads, source="zero-infinity2021", where="sec. 4", note=note)
-    return found
+    values = {"flops_per_parameter_and_token": factor, "weight_reads_per_step": reads}
+    return {name: Input(value, source="zero-infinity2021", where="sec. 4", note=note) for name, value in values.items()}
 
 
 def _length(tokens: float | None) -> dict[str, Input]:
@@ -297,53 +297,16 @@ def _length(tokens: float | None) -> dict[str, Input]:
     return {"sequence_length": chosen, "sequence_elements": chosen}
 
 
-def _complete(known: Quantities) -> None:
-    """What follows from the structure, and what must be given."""
+def _follow(known: Quantities) -> None:
+    """What follows from structure and machine, and what must be given."""
     if "parameters" not in known.given:
         known.choose("parameters", "block_parameters")
     known.choose("parameters_active", "parameters")
-    if "gpus" not in known.given:
-        known.choose("gpus", "gpus_of_one_node")
-    if "host_uplink_bandwidth_per_node" not in known.given and known.find("host_link_bandwidth_per_gpu") is not None:
-        known.choose("host_uplink_bandwidth_per_node", "host_links_of_node")
-    if "nvme_write_bandwidth_per_node" not in known.given and "nvme_read_bandwidth_per_node" in known.given:
-        known.choose("nvme_write_bandwidth_per_node", "nvme_write_bandwidth_from_reads")
     missing = [name for name in ("layers", "hidden_size", "attention_heads") if name not in known.given]
     if missing:
         ways = tuple(Option(f"set.{name}", "N") for name in missing)
         raise IngestError(Message("the structure of the model is not known: give its config.json", supply=ways))
-
-
-def placed(known: Quantities, asked: Mapping[str, str]) -> dict[str, Part]:
-    """Where each class lies: what is asked for takes its room first, then each class fills the fastest tiers with room.
-
-    Shared storage takes what is left; whether it has the room is for the caller to say.
-
-    Args:
-        known: the classes as `held_…_bytes`, the tiers as `…_room_bytes`.
-        asked: tier or `fill`, by class.
-    """
-    size = {name: known.value(f"held_{name}_bytes") for name in asked}
-    room = {tier: known.value(f"{tier}_room_bytes") if known.find(f"{tier}_room_bytes") else 0.0 for tier in TIERS[:-1]}
-    for name, tier in asked.items():
-        if tier in room:
-            room[tier] = max(room[tier] - size[name], 0.0)
-    parts = {}
-    for name, tier in asked.items():
-        if tier != "fill":
-            parts[name] = Part({tier: 1.0}, True)
-            continue
-        shares, left = {}, size[name]
-        for place in room:
-            taken = min(left, room[place])
-            if taken:
-                shares[place] = taken / size[name]
-                room[place] -= taken
-                left -= taken
-        if left:
-            shares["storage"] = 1 - sum(shares.values())
-        parts[name] = Part(shares, False)
-    return parts
+    complete(known)
 
 
 def _tier(known: Quantities, parts: Mapping[str, Part], tiers: Sequence[str]) -> Quantities:
@@ -376,10 +339,12 @@ def _link(known: Quantities, tiers: Mapping[str, Quantities], away: Quantities, 
         known.link(f"{name}_step_write_bytes", tiers[name].step("level_step_write_bytes"))
         for phase in ("pass", "update"):
             _transfer(known, tiers[name], name, phase)
-    for name in ("link_pass_seconds", "host_update_seconds"):
-        step = away.find(name)
-        if step is not None:
-            known.adopt({name: step})
+    if (step := away.find("link_pass_seconds")) is not None:
+        known.adopt({"link_pass_seconds": step})
+    if "interleave_every" in known.given:
+        known.choose("host_update_seconds", "interleaved_update_seconds")
+    else:
+        known.adopt({"host_update_seconds": away.step("host_update_seconds")})
     how = "serial" if serial else "overlapped"
     for prefix, group in (("offload", away), ("drive_tier", slow)):
         known.link(f"{prefix}_bytes_per_node", group.step("level_bytes_per_node"))
@@ -389,6 +354,31 @@ def _link(known: Quantities, tiers: Mapping[str, Quantities], away: Quantities, 
                 known.link(f"{prefix}_{way}_bandwidth_per_node", step)
     if serial and known.find("step_seconds_serial") is not None:
         known.choose("step_seconds", "step_seconds_serial")
+
+
+def _interleaved(known: Quantities, away: Quantities, written: str | None) -> Iterator[dict[str, Any]]:
+    """The optimizer step by the part that is updated on the GPU; gives the one that is asked for, or the best.
+
+    Raises:
+        UsageError: neither `auto` nor `every=K` with a whole K from 2.
+    """
+    if written is None:
+        return
+    word, _, number = written.partition("=")
+    if written != "auto" and (word != "every" or not number):
+        raise option_error("optimizer_on_gpu", f": found '{written}', expected auto or every=K")
+    known.link("update_parameters", away.step("update_parameters"))
+    found = {}
+    for every in EVERY:
+        found[every] = known.with_inputs({"interleave_every": Input(every)}).value("interleaved_update_seconds")
+        yield {"interleave_every": every, "interleaved_update_seconds": found[every]}
+    best = min(found, key=lambda every: found[every])
+    if written == "auto":
+        chosen = Input(best, note="the shortest optimizer step", source="deep-optimizer-states2024", grade="derived")
+    else:
+        every = check_value("interleave_every", parse(number, "1", "--optimizer-on-gpu"), "--optimizer-on-gpu")
+        chosen = Input(float(every), origin="user")
+    known.give({"interleave_every": chosen})
 
 
 def _transfer(known: Quantities, tier: Quantities, name: str, phase: str) -> None:
@@ -444,20 +434,14 @@ def _traffic(known: Quantities, parts: Mapping[str, Part], away: Quantities) -> 
         yield row
 
 
-def _unmet(known: Quantities, tiers: Mapping[str, Quantities]) -> str:
-    """The first tier whose bytes exceed its room, GPU memory beside its working memory first."""
+def _unmet(known: Quantities) -> str:
+    """Why the job does not fit: working memory beyond the GPU, or a tier without room."""
     memory = known.value("memory_bytes_per_gpu") * known.value("memory_utilization")
     working = known.value("offload_working_bytes_per_gpu")
     if working > memory:
         taken = " of ".join(display(value, "B", binary=False) for value in (working, memory))
         return f"working memory takes {taken} on each GPU: use a smaller --batch, or --set operator_share_per_gpu=F"
-    for name in TIERS:
-        room = known.find(f"{name}_room_bytes")
-        held = tiers[name].value("level_bytes")
-        if room is not None and held > room.value * (1 + 1e-9):
-            shown = (display(value, "B", binary=False) for value in (held, room.value))
-            return "{} must hold {}, but has room for {}: use more nodes, or place less there".format(PLACES[name], *shown)
-    return ""
+    return unmet(known)
 
 
 def _warnings(known: Quantities, results: Mapping[str, Quantity]) -> Iterator[str]:

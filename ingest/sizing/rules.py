@@ -287,6 +287,10 @@ ROWS = (
          "training writes the NVMe of each node {value:,.3g} times per day; drives for writing are built for {limit:g}"),
     Rule("W91", 91, **_said("{held} lie on shared storage whose bandwidth is not known", storage="unknown"),
          supply=("storage", "units")),
+    Rule("W92", 92, "staged_host_bytes", ">", "host_memory_per_node",
+         "weights are staged on the host at 16 bits before they are quantized: {shown} for host memory of {at_most}"),
+    Rule("W93", 93, **_said("the key-value cache leaves the GPU: every step reads it over the host link, or attention runs on "
+                            "the CPU, which bounds published rates of such a cache", kv="off the GPU")),
     Rule("W36", 36, **_said("R-META-01 leaves out {jobs}: the samples in a file are not known", opens="unknown"),
          supply=("samples_per_file of its data", "file_bytes of its data")),
     Rule("W37", 37, **_said("R-META-03 leaves out {datasets}: the number of files is not known", files="unknown"),

@@ -184,6 +184,8 @@ TITLES = {
     "layouts": "Layouts that fit, fewest GPUs first",
     "rejected": "Layouts that do not fit",
     "placement": "What lies where",
+    "hits": "Hits of the trace, by capacity",
+    "interleaving": "Optimizer step, by the part that is updated on the GPU: each k-th",
     "traffic": "Bytes of one step, if the class lies off the GPU",
     "weights": "Weights",
     "footprint": "Stages, and the data kept of each",

@@ -1,0 +1,340 @@
+"""Inference whose weights or key-value cache lie below GPU memory: bytes by tier, prefill, decode, tokens per second."""
+
+from ingest.engine.expression import Num, maximum, minimum, total, where
+from ingest.engine.registry import formula, input_quantity
+
+ZERO_INFERENCE = "deepspeed-examples"
+
+input_quantity("inference_sequences", "1", "Sequences that are generated at once, over all GPUs.", whole=True)
+input_quantity("prompt_tokens", "token", "Tokens of one prompt.", whole=True)
+input_quantity("generated_tokens", "token", "Tokens that are generated for one sequence.", whole=True)
+input_quantity("tokens_per_decode_step", "token", "Tokens that one step generates for each sequence.", default=1, low=1,
+    above=False)  # fmt: skip
+input_quantity("weight_bits", "1/parameter", "Width of a stored weight in bits.", high=32)
+input_quantity("group_scale_bytes", "B", "Scale and zero point of one group of quantized weights; 0 of weights as they are.",
+    above=False)  # fmt: skip
+input_quantity("parameters_per_group", "parameter", "Weights that share a scale and a zero point.", whole=True, default=64,
+    source=ZERO_INFERENCE)  # fmt: skip
+input_quantity("cached_elements_of_kind", "1/token", "Numbers kept per token by all layers of one kind of attention.",
+    above=False)  # fmt: skip
+input_quantity("cached_elements", "1", "Numbers kept for one sequence, per kind of attention.", above=False)
+input_quantity("forward_flops_per_parameter", "FLOP/parameter/token", "A multiplication and an addition for each weight.",
+    default=2, source="kaplan2020")  # fmt: skip
+input_quantity("streaming_efficiency", "1", "Share of the bandwidth of drives that generation reaches.", high=1.1)
+input_quantity("staged_bytes_per_parameter", "B/parameter", "Width of the weights that the host stages before quantizing.",
+    above=False, default=2)  # fmt: skip
+for _phase in ("prefill", "decode"):
+    input_quantity(f"nvme_{_phase}_seconds", "s", f"Transfers of the NVMe in {_phase}.", above=False)
+    input_quantity(f"storage_{_phase}_seconds", "s", f"Transfers of shared storage in {_phase}.", above=False)
+    input_quantity(f"link_{_phase}_seconds", "s", f"Copies between hosts and GPUs in {_phase}.", above=False)
+input_quantity("level_kv_share", "1", "Share of the key-value cache that lies in the tier.", above=False, high=1)
+input_quantity("streamed_layers_per_gpu", "1/GPU", "Layers whose weights a GPU holds at a time while they stream.")
+input_quantity("kv_on_host_bytes", "B", "Key-value cache in host memory.", above=False)
+input_quantity("tokens_per_second_bound", "token/s", "Tokens per second if every link and drive gave its full bandwidth.",
+    label="bound of tokens per second")  # fmt: skip
+input_quantity("drive_weights_bytes", "B", "Weights on NVMe and shared storage.", above=False)
+input_quantity("drive_kv_bytes", "B", "Key-value cache on NVMe and shared storage.", above=False)
+
+
+@formula(unit="B/parameter", source=ZERO_INFERENCE, where="4 bits in groups of 64, asymmetric: 16-bit scale and zero point")
+def quantized_bytes_per_parameter(
+    weight_bits: Num, bits_per_byte: Num, group_scale_bytes: Num, parameters_per_group: Num
+) -> Num:
+    """Bytes of one stored weight, with its share of scale and zero point.
+
+    >>> quantized_bytes_per_parameter(4, 8, 4, 64), quantized_bytes_per_parameter(16, 8, 0, 64)
+    (0.5625, 2.0)
+    """
+    return weight_bits / bits_per_byte + group_scale_bytes / parameters_per_group
+
+
+@formula(unit="token", source="definition")
+def kv_context_tokens(prompt_tokens: Num, generated_tokens: Num) -> Num:
+    """Tokens of one sequence at the end of its generation.
+
+    >>> kv_context_tokens(512, 32)
+    544
+    """
+    return prompt_tokens + generated_tokens
+
+
+@formula(unit="1", source="definition")
+def cached_elements_per_sequence(cached_elements_of_kind: Num, kv_context_tokens: Num, attention_window: Num) -> Num:
+    """Numbers that one kind of attention keeps for a sequence: those of the window at most.
+
+    >>> cached_elements_per_sequence(163_840, 544, 544), cached_elements_per_sequence(163_840, 8192, 4096)
+    (89128960, 671088640)
+    """
+    return cached_elements_of_kind * minimum(attention_window, kv_context_tokens)
+
+
+@formula(unit="B", source="definition", label="key-value cache")
+def kv_cache_bytes(cached_elements: Num, bytes_per_cached_element: Num, inference_sequences: Num) -> Num:
+    """Key-value cache of all sequences at the end of their generation.
+
+    >>> kv_cache_bytes([163_840 * 544], 2, 96)
+    17112760320
+    """
+    return total(cached_elements) * bytes_per_cached_element * inference_sequences
+
+
+@formula(unit="B", source="definition")
+def held_kv_bytes(kv_cache_bytes: Num) -> Num:
+    """Key-value cache that is placed.
+
+    >>> held_kv_bytes(17e9)
+    17000000000.0
+    """
+    return kv_cache_bytes
+
+
+@formula(unit="1", source="ddn-offload", where="slides, table: memory hierarchy levels to host the model")
+def levels_used(cpu_tier_bytes: Num, nvme_tier_bytes: Num, storage_tier_bytes: Num) -> Num:
+    """Levels down to the last one in use: 1 GPU memory, 2 host memory, 3 NVMe, 4 shared storage.
+
+    >>> levels_used(0, 0, 0), levels_used(1e12, 0, 0), levels_used(0, 1e12, 0), levels_used(1e12, 1e12, 1e12)
+    (1, 2, 3, 4)
+    """
+    return where(storage_tier_bytes > 0, 4, where(nvme_tier_bytes > 0, 3, where(cpu_tier_bytes > 0, 2, 1)))
+
+
+@formula(unit="B", source="definition")
+def level_weights_bytes(held_weights_bytes: Num, level_weights_share: Num) -> Num:
+    """Weights that lie in a tier.
+
+    >>> level_weights_bytes(352e9, 0.25)
+    88000000000.0
+    """
+    return held_weights_bytes * level_weights_share
+
+
+@formula(unit="B", source="definition")
+def level_kv_bytes(held_kv_bytes: Num, level_kv_share: Num) -> Num:
+    """Key-value cache that lies in a tier.
+
+    >>> level_kv_bytes(35e9, 1)
+    35000000000.0
+    """
+    return held_kv_bytes * level_kv_share
+
+
+@formula(unit="B", source="definition")
+def level_stream_bytes(level_weights_bytes: Num, level_kv_bytes: Num) -> Num:
+    """Weights and key-value cache that lie in a tier.
+
+    >>> level_stream_bytes(88e9, 35e9)
+    123000000000.0
+    """
+    return level_weights_bytes + level_kv_bytes
+
+
+@formula(unit="B/node", source="definition")
+def level_stream_bytes_per_node(level_stream_bytes: Num, nodes_in_job: Num) -> Num:
+    """Weights and key-value cache of a tier for each node.
+
+    >>> level_stream_bytes_per_node(123e9, 1)
+    123000000000.0
+    """
+    return level_stream_bytes / nodes_in_job
+
+
+@formula(unit="B/GPU", source="definition")
+def streamed_bytes_per_gpu(
+    held_weights_bytes: Num, streamed_layers_per_gpu: Num, layers: Num, residual_bytes_per_gpu: Num
+) -> Num:
+    """Memory of a GPU through which the layers stream.
+
+    >>> streamed_bytes_per_gpu(352e9, 2, 70, 0) / 1e9
+    10.057142857142857
+    """
+    return held_weights_bytes * streamed_layers_per_gpu / layers + residual_bytes_per_gpu
+
+
+@formula(unit="s", source=ZERO_INFERENCE, where="weights stream once for each step")
+def level_decode_seconds(
+    level_weights_bytes: Num, level_kv_bytes: Num, level_read_bandwidth: Num, streaming_efficiency: Num
+) -> Num:
+    """Reads of a tier for one decode step: its weights, and its key-value cache.
+
+    >>> level_decode_seconds(141e9, 0, 48e9, 1)
+    2.9375
+    """
+    return (level_weights_bytes + level_kv_bytes) / (level_read_bandwidth * streaming_efficiency)
+
+
+@formula(unit="s", source=ZERO_INFERENCE, where="weights stream once for the prompt")
+def level_prefill_seconds(
+    level_weights_bytes: Num,
+    level_read_bandwidth: Num,
+    level_kv_bytes: Num,
+    level_write_bandwidth: Num,
+    streaming_efficiency: Num,
+) -> Num:
+    """Transfers of a tier for the prompt: its weights are read, its key-value cache is written.
+
+    >>> level_prefill_seconds(141e9, 48e9, 26e9, 26e9, 1)
+    3.9375
+    """
+    return (level_weights_bytes / level_read_bandwidth + level_kv_bytes / level_write_bandwidth) / streaming_efficiency
+
+
+@formula(unit="s", source="definition")
+def link_stream_seconds(level_weights_bytes: Num, level_kv_bytes: Num, host_link_bandwidth_of_job: Num) -> Num:
+    """Copies of all weights and cache off the GPU to the GPUs, once.
+
+    >>> link_stream_seconds(16.9e9, 0, 16.9e9)
+    1.0
+    """
+    return (level_weights_bytes + level_kv_bytes) / host_link_bandwidth_of_job
+
+
+@formula(unit="token", source="definition")
+def decode_tokens(inference_sequences: Num, tokens_per_decode_step: Num) -> Num:
+    """Tokens that one step generates over all sequences.
+
+    >>> decode_tokens(96, 1)
+    96
+    """
+    return inference_sequences * tokens_per_decode_step
+
+
+@formula(unit="s", source="kaplan2020", where="sec. 2.1: 2·N per token", label="compute of a decode step")
+def decode_compute_seconds(
+    forward_flops_per_parameter: Num, parameters_active: Num, decode_tokens: Num, achieved_flops_per_gpu: Num, gpus: Num
+) -> Num:
+    """Compute of one decode step.
+
+    >>> decode_compute_seconds(2, 70e9, 96, 400e12, 1)
+    0.0336
+    """
+    return forward_flops_per_parameter * parameters_active * decode_tokens / (achieved_flops_per_gpu * gpus)
+
+
+@formula(unit="s", source="kaplan2020", where="sec. 2.1: 2·N per token", label="compute of the prompts")
+def prefill_compute_seconds(
+    forward_flops_per_parameter: Num,
+    parameters_active: Num,
+    inference_sequences: Num,
+    prompt_tokens: Num,
+    achieved_flops_per_gpu: Num,
+    gpus: Num,
+) -> Num:
+    """Compute of all prompts.
+
+    >>> round(prefill_compute_seconds(2, 70e9, 96, 512, 400e12, 1), 1)
+    17.2
+    """
+    return (
+        forward_flops_per_parameter * parameters_active * inference_sequences * prompt_tokens / (achieved_flops_per_gpu * gpus)
+    )
+
+
+@formula(unit="s", source="definition")
+def gpu_memory_seconds(held_weights_bytes: Num, kv_cache_bytes: Num, memory_bandwidth_per_gpu: Num, gpus: Num) -> Num:
+    """Reads of GPU memory for one decode step: weights and key-value cache pass through it once.
+
+    >>> gpu_memory_seconds(141e9, 17e9, 4.8e12, 1)
+    0.03291666666666667
+    """
+    return (held_weights_bytes + kv_cache_bytes) / (memory_bandwidth_per_gpu * gpus)
+
+
+@formula(unit="s", source="definition")
+def decode_seconds_without_drives(link_decode_seconds: Num, decode_compute_seconds: Num, gpu_memory_seconds: Num) -> Num:
+    """Time of one decode step if drives gave their bytes at once: host link, compute or GPU memory, the slowest.
+
+    >>> decode_seconds_without_drives(2.2, 0.03, 0.03)
+    2.2
+    """
+    return maximum(maximum(link_decode_seconds, decode_compute_seconds), gpu_memory_seconds)
+
+
+@formula(unit="s", source=ZERO_INFERENCE, where="fetching a layer overlaps computing the one before", label="decode step")
+def decode_step_seconds(decode_seconds_without_drives: Num, nvme_decode_seconds: Num, storage_decode_seconds: Num) -> Num:
+    """Time of one decode step: the slowest of links, drives, compute and GPU memory.
+
+    >>> decode_step_seconds(2.2, 2.9, 0)
+    2.9
+    """
+    return maximum(decode_seconds_without_drives, maximum(nvme_decode_seconds, storage_decode_seconds))
+
+
+@formula(unit="s", source=ZERO_INFERENCE, where="fetching a layer overlaps computing the one before", label="prefill")
+def prefill_seconds(
+    prefill_compute_seconds: Num, link_prefill_seconds: Num, nvme_prefill_seconds: Num, storage_prefill_seconds: Num
+) -> Num:
+    """Time until the first token of all sequences: compute of the prompts, or one pass of the weights.
+
+    >>> prefill_seconds(17, 2.2, 2.9, 0)
+    17
+    """
+    return maximum(
+        maximum(prefill_compute_seconds, link_prefill_seconds), maximum(nvme_prefill_seconds, storage_prefill_seconds)
+    )
+
+
+@formula(unit="s", source="definition", label="generation")
+def generation_seconds(
+    prefill_seconds: Num, generated_tokens: Num, tokens_per_decode_step: Num, decode_step_seconds: Num
+) -> Num:
+    """Time of one generation: the prefill gives the first token, each decode step the next.
+
+    >>> generation_seconds(17, 32, 1, 3)
+    110.0
+    """
+    return prefill_seconds + maximum(generated_tokens / tokens_per_decode_step - 1, 0) * decode_step_seconds
+
+
+@formula(unit="token/s", source="definition", label="tokens per second")
+def tokens_per_second(inference_sequences: Num, generated_tokens: Num, generation_seconds: Num) -> Num:
+    """Tokens generated per second over all sequences, prefill included.
+
+    >>> tokens_per_second(96, 32, 110)
+    27.927272727272726
+    """
+    return inference_sequences * generated_tokens / generation_seconds
+
+
+@formula(unit="token/s", source="definition", label="tokens per second of decoding")
+def decode_tokens_per_second(decode_tokens: Num, decode_step_seconds: Num) -> Num:
+    """Tokens per second over all sequences once the prompts are read.
+
+    >>> decode_tokens_per_second(96, 3)
+    32.0
+    """
+    return decode_tokens / decode_step_seconds
+
+
+@formula(unit="B/s/node", source="definition")
+def drive_read_bandwidth_to_match(
+    drive_weights_bytes: Num, drive_kv_bytes: Num, decode_seconds_without_drives: Num, nodes_in_job: Num
+) -> Num:
+    """Read bandwidth of the drives beyond which links, compute or GPU memory set the pace.
+
+    >>> drive_read_bandwidth_to_match(141e9, 0, 2.2, 1) / 1e9
+    64.0909090909091
+    """
+    return (drive_weights_bytes + drive_kv_bytes) / decode_seconds_without_drives / nodes_in_job
+
+
+@formula(unit="B/s/node", source="definition")
+def drive_write_bandwidth_to_match(
+    drive_kv_bytes: Num, prefill_compute_seconds: Num, link_prefill_seconds: Num, nodes_in_job: Num
+) -> Num:
+    """Write bandwidth of the drives that takes the key-value cache of the prompts while they compute.
+
+    >>> drive_write_bandwidth_to_match(17e9, 17, 2.2, 1) / 1e9
+    1.0
+    """
+    return drive_kv_bytes / maximum(prefill_compute_seconds, link_prefill_seconds) / nodes_in_job
+
+
+@formula(unit="B/node", source=ZERO_INFERENCE, where="quantization at initialization starts from 16-bit weights on the host",
+    label="staged in host memory")  # fmt: skip
+def staged_host_bytes(parameters: Num, staged_bytes_per_parameter: Num, kv_on_host_bytes: Num, nodes_in_job: Num) -> Num:
+    """Host memory of a node as a model starts: 16-bit weights, however they are quantized later, and the cache on the host.
+
+    >>> staged_host_bytes(30e9, 2, 105e9, 1)
+    165000000000.0
+    """
+    return (parameters * staged_bytes_per_parameter + kv_on_host_bytes) / nodes_in_job

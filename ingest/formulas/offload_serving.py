@@ -1,0 +1,238 @@
+"""The key-value tier of a serving cluster: capacity, reads of reused context, writes of new context, time budget per block."""
+
+from ingest.engine.expression import Num, ceil, total
+from ingest.engine.registry import formula, input_quantity
+
+input_quantity("serving_users", "1", "Sessions whose key-value cache the tier holds.", whole=True)
+input_quantity("session_turns", "1", "Turns of one session.", whole=True, high=10_000)
+input_quantity("turn_seconds", "s", "Time between two turns of one user.")
+input_quantity("kv_hit_share", "1", "Share of the reused context that the tier still holds.", above=False, high=1,
+    label="hit share of the key-value tier")  # fmt: skip
+input_quantity("session_elements", "1", "Numbers kept of a whole session, per kind of attention.", above=False)
+input_quantity("reused_elements", "1", "Numbers of earlier turns that a mean turn reuses, per kind of attention.", above=False)
+input_quantity("kv_block_tokens", "token", "Tokens of one block of the cache.", whole=True, default=256,
+    source="mlperf-kv-cache")  # fmt: skip
+input_quantity("first_token_seconds", "s", "Time in which a turn reads its reused context.")
+input_quantity("kv_tier_capacity", "B", "Capacity of the key-value tier, where it is not that of all sessions.")
+input_quantity("benchmark_requests", "1", "Requests of a benchmark run.", whole=True)
+input_quantity("benchmark_context_tokens", "token", "Mean tokens of context of a request.")
+input_quantity("benchmark_generated_tokens", "token", "Mean tokens generated for a request.")
+input_quantity("benchmark_prefix_share", "1", "Share of requests whose context is a known prefix.", above=False, high=1)
+input_quantity("decode_batch_tokens", "token", "Tokens that the benchmark generates between two reads of the cache.",
+    default=32, source="mlperf-kv-cache", whole=True)  # fmt: skip
+input_quantity("mean_rounding", "1", "What rounding up to whole reads adds on average.", low=0.5, high=0.5, above=False,
+    default=0.5)  # fmt: skip
+
+
+@formula(unit="token", source="definition")
+def session_tokens(kv_context_tokens: Num, session_turns: Num) -> Num:
+    """Tokens of a session at its end.
+
+    >>> session_tokens(1_500, 8)
+    12000
+    """
+    return kv_context_tokens * session_turns
+
+
+@formula(unit="B", source="definition", label="key-value cache of a session")
+def kv_session_bytes(session_elements: Num, bytes_per_cached_element: Num) -> Num:
+    """Key-value cache of one session at its end.
+
+    >>> kv_session_bytes([163_840 * 12_000], 2)
+    3932160000
+    """
+    return total(session_elements) * bytes_per_cached_element
+
+
+@formula(unit="B", source="definition", label="reused by a mean turn")
+def kv_reused_bytes(reused_elements: Num, bytes_per_cached_element: Num) -> Num:
+    """Key-value cache of earlier turns that a turn reuses, in the mean over the turns.
+
+    >>> kv_reused_bytes([163_840 * 5_250], 2)
+    1720320000
+    """
+    return total(reused_elements) * bytes_per_cached_element
+
+
+@formula(unit="B", source="definition", label="capacity of the key-value tier")
+def kv_tier_bytes(kv_session_bytes: Num, serving_users: Num) -> Num:
+    """Capacity that holds all sessions at their end.
+
+    >>> kv_tier_bytes(3.93e9, 1_000)
+    3930000000000.0
+    """
+    return kv_session_bytes * serving_users
+
+
+@formula(unit="B", source="definition", label="new cache of a turn")
+def kv_new_bytes(kv_session_bytes: Num, session_turns: Num) -> Num:
+    """Key-value cache that one turn adds.
+
+    >>> kv_new_bytes(4e9, 8)
+    500000000.0
+    """
+    return kv_session_bytes / session_turns
+
+
+@formula(unit="1/s", source="definition", label="turns per second")
+def turn_rate(serving_users: Num, turn_seconds: Num) -> Num:
+    """Turns of all users per second.
+
+    >>> turn_rate(1_000, 60)
+    16.666666666666668
+    """
+    return serving_users / turn_seconds
+
+
+@formula(unit="B", source="definition", label="read by a mean turn")
+def kv_hit_bytes(kv_reused_bytes: Num, kv_hit_share: Num) -> Num:
+    """Key-value cache that a turn reads from the tier, in the mean over the turns.
+
+    >>> kv_hit_bytes(1.72e9, 0.5)
+    860000000.0
+    """
+    return kv_reused_bytes * kv_hit_share
+
+
+@formula(unit="B/s", source="definition", label="reads of the key-value tier")
+def kv_read_bandwidth(turn_rate: Num, kv_hit_bytes: Num) -> Num:
+    """Reads of reused context from the tier.
+
+    >>> kv_read_bandwidth(20, 1.5e9)
+    30000000000.0
+    """
+    return turn_rate * kv_hit_bytes
+
+
+@formula(unit="B/s", source="definition", label="writes of the key-value tier")
+def kv_write_bandwidth(turn_rate: Num, kv_new_bytes: Num, kv_reused_bytes: Num, kv_hit_share: Num) -> Num:
+    """Writes of new context, and of reused context that the tier had lost and the GPUs compute again.
+
+    >>> kv_write_bandwidth(20, 0.5e9, 1.5e9, 0.5)
+    25000000000.0
+    """
+    return turn_rate * (kv_new_bytes + kv_reused_bytes * (1 - kv_hit_share))
+
+
+@formula(unit="B/s/node", source="definition", label="reads of the key-value tier per node")
+def kv_read_bandwidth_per_node(kv_read_bandwidth: Num, nodes_in_job: Num) -> Num:
+    """Reads of reused context for each node.
+
+    >>> kv_read_bandwidth_per_node(30e9, 4)
+    7500000000.0
+    """
+    return kv_read_bandwidth / nodes_in_job
+
+
+@formula(unit="B/s/node", source="definition", label="writes of the key-value tier per node")
+def kv_write_bandwidth_per_node(kv_write_bandwidth: Num, nodes_in_job: Num) -> Num:
+    """Writes of new context for each node.
+
+    >>> kv_write_bandwidth_per_node(20e9, 4)
+    5000000000.0
+    """
+    return kv_write_bandwidth / nodes_in_job
+
+
+@formula(unit="B", source="definition", label="block of the key-value cache")
+def kv_block_bytes(kv_session_bytes: Num, session_tokens: Num, kv_block_tokens: Num) -> Num:
+    """Bytes of one block of the cache.
+
+    >>> kv_block_bytes(3.93216e9, 12_000, 256)
+    83886080.0
+    """
+    return kv_session_bytes / session_tokens * kv_block_tokens
+
+
+@formula(unit="1", source="definition", label="blocks that a mean turn reads")
+def kv_blocks_per_turn(kv_hit_bytes: Num, kv_block_bytes: Num) -> Num:
+    """Blocks that a turn reads from the tier.
+
+    >>> kv_blocks_per_turn(1.72e9, 83.9e6)
+    21
+    """
+    return ceil(kv_hit_bytes / kv_block_bytes)
+
+
+@formula(unit="s", source="definition", label="time for one block")
+def kv_block_seconds(first_token_seconds: Num, kv_blocks_per_turn: Num) -> Num:
+    """Time in which one block must arrive if a turn reads its blocks one after the other.
+
+    >>> kv_block_seconds(0.5, 20)
+    0.025
+    """
+    return first_token_seconds / kv_blocks_per_turn
+
+
+@formula(unit="B/s", source="definition", label="read rate of one turn")
+def kv_turn_bandwidth(kv_hit_bytes: Num, first_token_seconds: Num) -> Num:
+    """Rate at which one turn reads its reused context.
+
+    >>> kv_turn_bandwidth(1.25e9, 0.2)
+    6250000000.0
+    """
+    return kv_hit_bytes / first_token_seconds
+
+
+@formula(unit="B/s", source="definition", label="read rate if all users ask at once")
+def kv_burst_bandwidth(kv_turn_bandwidth: Num, serving_users: Num) -> Num:
+    """Rate at which all users read their reused context at once.
+
+    >>> kv_burst_bandwidth(6.25e9, 70)
+    437500000000.0
+    """
+    return kv_turn_bandwidth * serving_users
+
+
+@formula(unit="B", source="definition", label="written to the key-value tier per day")
+def kv_bytes_written_per_day(kv_write_bandwidth: Num, seconds_per_day: Num) -> Num:
+    """Bytes that the tier takes in a day.
+
+    >>> kv_bytes_written_per_day(10e9, 86_400)
+    864000000000000.0
+    """
+    return kv_write_bandwidth * seconds_per_day
+
+
+@formula(unit="1", source="definition", label="drive writes per day of the key-value tier")
+def kv_writes_per_day(kv_bytes_written_per_day: Num, kv_tier_bytes: Num) -> Num:
+    """Drive writes per day (DWPD) of a tier that holds all sessions.
+
+    >>> kv_writes_per_day(864e12, 86.4e12)
+    10.0
+    """
+    return kv_bytes_written_per_day / kv_tier_bytes
+
+
+@formula(unit="1", source="mlperf-kv-cache", where="kv_cache/benchmark.py: one read, then one for each batch of 32 tokens")
+def benchmark_reads_per_request(benchmark_generated_tokens: Num, decode_batch_tokens: Num, mean_rounding: Num) -> Num:
+    """Reads of its context by one request of the benchmark, in the mean: a first one, and one per batch begun.
+
+    >>> round(benchmark_reads_per_request(268.3, 32, 0.5), 2)
+    9.88
+    """
+    return 1 + benchmark_generated_tokens / decode_batch_tokens + mean_rounding
+
+
+@formula(unit="B", source="mlperf-kv-cache", where="kv_cache/benchmark.py: each read is the whole context of the request")
+def benchmark_read_bytes(
+    benchmark_requests: Num, benchmark_context_tokens: Num, kv_cache_bytes_per_token: Num, benchmark_reads_per_request: Num
+) -> Num:
+    """Bytes that the requests of the key-value benchmark read.
+
+    >>> round(benchmark_read_bytes(549, 134.5, 131_072, 9.88) / 2**30, 1)
+    89.1
+    """
+    return benchmark_requests * benchmark_context_tokens * kv_cache_bytes_per_token * benchmark_reads_per_request
+
+
+@formula(unit="B", source="mlperf-kv-cache", where="kv_cache/benchmark.py: a request without a known prefix writes its context")
+def benchmark_write_bytes(
+    benchmark_requests: Num, benchmark_prefix_share: Num, benchmark_context_tokens: Num, kv_cache_bytes_per_token: Num
+) -> Num:
+    """Bytes that the requests of the key-value benchmark write.
+
+    >>> round(benchmark_write_bytes(549, 98 / 549, 134.5, 131_072) / 2**30, 2)
+    7.4
+    """
+    return benchmark_requests * (1 - benchmark_prefix_share) * benchmark_context_tokens * kv_cache_bytes_per_token

@@ -1,0 +1,215 @@
+"""`ingest offload --inference --users`: the key-value tier of a serving cluster, and its hits from a trace."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ingest.architecture import Architecture
+from ingest.catalog.records import Gpu, Node
+from ingest.catalog.store import Catalog
+from ingest.engine.registry import solve
+from ingest.engine.result import Answer
+from ingest.engine.solver import Quantities
+from ingest.engine.value import Input, assumed
+from ingest.errors import IngestError, cannot_be_read
+from ingest.sizing.job import Written, by_user, quantities_of
+from ingest.sizing.offload_tiers import machine
+from ingest.sizing.optimizer_states import ModelSize
+
+QUANTITIES = {
+    "users": "serving_users",
+    "turns": "session_turns",
+    "turn_time": "turn_seconds",
+    "first_token_time": "first_token_seconds",
+    "prompt": "prompt_tokens",
+    "generate": "generated_tokens",
+}
+DEFAULTS = {
+    "session_turns": Input(1).by_default("one turn, which reuses nothing", "turns"),
+    "prompt_tokens": Input(512).by_default("512 new tokens in a turn", "prompt"),
+    "generated_tokens": Input(32).by_default("32 tokens are generated in a turn", "generate"),
+    "turn_seconds": assumed(60, "each user asks once a minute", "turn_time"),
+    "first_token_seconds": assumed(0.5, "a turn reads its context within half a second", "first_token_time"),
+    "kv_hit_share": Input(1).by_default("the tier holds all sessions, so that every reuse hits", "hit"),
+    "bytes_per_cached_element": Input(2).by_default("16-bit key-value cache", "set.bytes_per_cached_element"),
+}
+RESULTS = (
+    "kv_tier_bytes",
+    "kv_session_bytes",
+    "kv_new_bytes",
+    "kv_reused_bytes",
+    "kv_hit_share",
+    "turn_rate",
+    "kv_read_bandwidth",
+    "kv_write_bandwidth",
+    "kv_read_bandwidth_per_node",
+    "kv_write_bandwidth_per_node",
+    "kv_block_bytes",
+    "kv_bytes_written_per_day",
+    "kv_writes_per_day",
+)
+#: of turns that read from the tier
+READING = ("kv_turn_bandwidth", "kv_burst_bandwidth", "kv_blocks_per_turn", "kv_block_seconds")
+#: Capacities of the table of hits, as shares of the blocks of the trace.
+SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+#: Lines of a trace beyond which it is a mistake.
+MOST_BLOCKS = 20_000_000
+
+
+def serving(
+    size: ModelSize,
+    card: Gpu,
+    inside: Node | None,
+    catalog: Catalog,
+    *,
+    numbers: Mapping[str, Written | None],
+    hit: Written | None,
+    model: str | None,
+    settings: Mapping[str, float],
+    named: bool,
+) -> Answer:
+    """What the key-value tier of a serving cluster must hold, read and write.
+
+    Args:
+        size: the model.
+        card, inside: the machine.
+        catalog: for the sources.
+        numbers: the options that are numbers, as written.
+        hit: share of the reused context that the tier holds, or a trace in JSON lines.
+        model: as written.
+        settings: what the user set.
+        named: whether the user named the node type.
+
+    Raises:
+        UsageError: an option is out of range.
+        IngestError: a model of unknown structure, or a trace that cannot be read.
+    """
+    if size.architecture is None:
+        raise IngestError(f"the structure of {size.name} is not known: give its config.json")
+    options = quantities_of(QUANTITIES, numbers)
+    trace = _distances(Path(str(hit))) if hit is not None and str(hit).endswith(".jsonl") else None
+    if hit is not None and trace is None:
+        options |= quantities_of({"hit": "kv_hit_share"}, {"hit": hit})
+    inputs = {**DEFAULTS, **machine(card, inside, named=named), **by_user({**options, **settings})}
+    known = Quantities({**inputs, **_elements(size.architecture, inputs)})
+    known.choose("gpus", "gpus_of_one_node")
+    tables = {}
+    if trace is not None:
+        distances, blocks = trace
+        capacity = known.value("kv_tier_capacity" if "kv_tier_capacity" in known.given else "kv_tier_bytes")
+        held = int(capacity // known.value("kv_block_bytes"))
+        where = f"{Path(str(hit)).name}: LRU stack distances of {len(distances):,} block reads"
+        known.give({"kv_hit_share": Input(hits(distances, held), source="arithmetic", where=where, grade="derived")})
+        tables["hits"] = [*_curve(distances, blocks, known.value("kv_block_bytes"))]
+    results, unknown = known.results((*RESULTS, *(READING if known.value("kv_hit_bytes") else ())))
+    return Answer(
+        "offload",
+        f"Key-value tier of {size.name}: {known.value('serving_users'):,.0f} users, {known.value('session_turns'):,.0f} turns",
+        {"model": {"value": model, "from": "user"}, "inference": {"value": "yes", "from": "user"}},
+        known,
+        results,
+        unknown,
+        tables,
+        (),
+        catalog,
+    )
+
+
+def _elements(made: Architecture, inputs: Mapping[str, Input]) -> dict[str, Input]:
+    """What each kind of attention keeps of a session, and what a mean turn reuses of it; windows cut both."""
+    turn = solve("kv_context_tokens", {name: inputs[name].value for name in ("prompt_tokens", "generated_tokens")})
+    turns = int(inputs["session_turns"].value)
+
+    def kept(before: int) -> list[float]:
+        context = turn * before
+        return [
+            solve("cached_elements_per_sequence", {"cached_elements_of_kind": row.cached * row.layers,
+                                                   "kv_context_tokens": context, "attention_window": row.window or context})
+            for row in made.attentions
+        ]  # fmt: skip
+
+    earlier = [kept(before) for before in range(turns)]
+    reused = [sum(column) / turns for column in zip(*earlier, strict=True)]
+    where = f"attention of {made.id}"
+    columns = {"session_elements": kept(turns), "reused_elements": reused}
+    return {
+        name: Input(column, source="arithmetic", where=where, grade="derived")  # type: ignore[arg-type]
+        for name, column in columns.items()
+    }
+
+
+def _distances(path: Path) -> tuple[list[int], int]:
+    """The LRU stack distance of each block read of a trace, 0 for a first read, and the blocks read at all.
+
+    A line is an object whose `hash_ids` lists the blocks of one request, as in the traces of Mooncake.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise IngestError(cannot_be_read(path, getattr(error, "strerror", "no text"), "a trace in JSON lines")) from None
+    blocks: list[int] = []
+    for number, line in enumerate(filter(str.strip, lines), start=1):
+        try:
+            listed = json.loads(line)["hash_ids"]
+        except (ValueError, KeyError, TypeError):
+            listed = None
+        if not isinstance(listed, list) or not all(isinstance(block, (int, str)) for block in listed):
+            raise IngestError(f'{path}: line {number}: expected an object with "hash_ids", a list of blocks')
+        blocks += listed
+    if not blocks:
+        raise IngestError(f"{path}: found no blocks, expected a trace in JSON lines")
+    if len(blocks) > MOST_BLOCKS:
+        raise IngestError(f"{path}: found {len(blocks):,} block reads, expected at most {MOST_BLOCKS:,}")
+    return stack_distances(blocks), len({*blocks})
+
+
+def stack_distances(blocks: Sequence[Any]) -> list[int]:
+    """How many different blocks were read since the last read of the same block, itself included; 0 for a first read.
+
+    A cache that evicts the least recently used block hits where it holds at least so many (Mattson et al. 1970).
+
+    >>> stack_distances(["a", "b", "a", "a", "b", "c"])
+    [0, 0, 2, 1, 2, 0]
+    """
+    tree = [0] * (len(blocks) + 1)
+
+    def add(place: int, amount: int) -> None:
+        while place < len(tree):
+            tree[place] += amount
+            place += place & -place
+
+    def before(place: int) -> int:
+        found = 0
+        while place:
+            found += tree[place]
+            place -= place & -place
+        return found
+
+    last: dict[Any, int] = {}
+    distances = []
+    for place, block in enumerate(blocks, start=1):
+        earlier = last.get(block)
+        distances.append(0 if earlier is None else len(last) - before(earlier - 1))
+        if earlier is not None:
+            add(earlier, -1)
+        add(place, 1)
+        last[block] = place
+    return distances
+
+
+def hits(distances: Sequence[int], held: int) -> float:
+    """The share of block reads that hit in an LRU cache of so many blocks.
+
+    >>> hits(stack_distances(["a", "b", "a", "a", "b", "c"]), 1), hits(stack_distances(["a", "b", "a", "a", "b", "c"]), 2)
+    (0.16666666666666666, 0.5)
+    """
+    return sum(0 < distance <= held for distance in distances) / len(distances)
+
+
+def _curve(distances: Sequence[int], blocks: int, block_bytes: float) -> Iterator[dict[str, Any]]:
+    for share in SHARES:
+        held = max(int(blocks * share), 1)
+        yield {"kv_tier_capacity": held * block_bytes, "kv_hit_share": hits(distances, held)}

@@ -1,0 +1,168 @@
+"""The tiers below GPU memory, for training and inference: memory, links and drives of a machine, and what lies where."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ingest.catalog.records import Family, Gpu, Node, Storage
+from ingest.catalog.store import Catalog
+from ingest.engine.messages import Message
+from ingest.engine.solver import Quantities
+from ingest.engine.value import Input, assumed
+from ingest.errors import IngestError, UsageError
+from ingest.sizing import evidence_ladder
+from ingest.sizing.evidence_ladder import from_fields
+from ingest.sizing.job import Written, gpus_in_node, quantities_of
+from ingest.sizing.rules import ROUNDING
+from ingest.units import display
+
+TIERS = ("gpu", "cpu", "nvme", "storage")
+#: Groups of tiers, in the words of the results.
+AWAY, DRIVES = ("cpu", "nvme", "storage"), ("nvme", "storage")
+PLACES = {"gpu": "GPU memory", "cpu": "host memory", "nvme": "NVMe", "storage": "shared storage"}
+#: tier -> what sets the size of it in a node
+SIZES = {"gpu": "gpu", "cpu": "set.host_memory_per_node", "nvme": "set.nvme_bytes_per_node"}
+#: What nobody has to give of the tiers.
+TIER_DEFAULTS = {
+    "memory_utilization": Input(0.9).by_default("90 % of the GPU memory", "set.memory_utilization"),
+    "tier_utilization": assumed(0.9, "90 % of host memory and NVMe", "set.tier_utilization"),
+    "host_link_delivery": Input(
+        0.5, 0.3, 0.8, source="deepspeed-examples",
+        where="README.md, 4-bit weights on the host: 9.5 to 17.2 of 31.5 GB/s; DeepNVMe blog: 48 of 63 GB/s from NVMe",
+        grade="derived",
+    ).by_default("copies reach half of the host link", "set.host_link_delivery"),
+    "nvme_delivery": Input(
+        0.43, 0.36, 0.76, source="deepnvme2025", where="10, 27, 48 GB/s of 4 × 7, 4 × 14, 8 × 14; one drive reaches more",
+        grade="derived",
+    ).by_default("reads and writes of tensors reach 43 % of the datasheet", "set.nvme_delivery"),
+    "nvme_write_share": Input(
+        0.5, 0.41, 0.54, source="deepnvme2025", where="writes over reads: 5 of 10, 11 of 27, 26 of 48 GB/s", grade="derived",
+    ).by_default("drives write half as fast as they read", "set.nvme_write_bandwidth_per_node"),
+}  # fmt: skip
+USUAL_PRECISION = "bf16"
+
+
+class Part(NamedTuple):
+    """Where a class of bytes lies: its shares by tier, and whether the user placed it."""
+
+    shares: Mapping[str, float]
+    asked: bool
+
+
+def machine(card: Gpu, inside: Node | None, *, named: bool) -> dict[str, Input]:
+    """The tiers of a node as inputs: memory, links and drives.
+
+    Args:
+        card: the GPU.
+        inside: the node type; None if unknown.
+        named: whether the user named the node type.
+    """
+    found = from_fields({"memory_bytes_per_gpu": card.memory_bytes, "host_link_bandwidth_per_gpu": card.host_link_bandwidth})
+    found |= from_fields({"memory_bandwidth_per_gpu": card.memory_bandwidth})
+    found |= gpus_in_node(card, inside, *([] if named else ["node"]))
+    if inside is None:
+        return found
+    fields = {
+        "host_memory_per_node": inside.host_memory_bytes,
+        "host_uplink_bandwidth_per_node": inside.host_uplink_bandwidth,
+        "nvme_bytes_per_node": inside.nvme_bytes,
+        "nvme_read_bandwidth_per_node": inside.nvme_read_bandwidth,
+        "nvme_write_bandwidth_per_node": inside.nvme_write_bandwidth,
+        "storage_nic_bandwidth_per_node": inside.storage_nic_bandwidth,
+    }
+    drives_of_node = {name: item for name, item in from_fields(fields).items() if item.value or name == "nvme_bytes_per_node"}
+    return {**found, **drives_of_node}
+
+
+def drives(storage: str | None, units: Written | None, catalog: Catalog) -> dict[str, Input]:
+    """The bandwidth and capacity of drives in each node, or of a shared system.
+
+    Raises:
+        UsageError: an unknown entry, units without one, or an entry whose bandwidth is not known.
+    """
+    if storage is None:
+        if units is not None:
+            raise UsageError("--units: found without --storage, expected the id of the drives or of the system")
+        return {}
+    entry = catalog.get(Storage, storage)
+    count = quantities_of({"units": "offload_storage_units"}, {"units": units}).get("offload_storage_units", 1)
+    names = ("nvme_read_bandwidth_per_node", "nvme_write_bandwidth_per_node", "nvme_bytes_per_node")
+    if entry.family != "drive":
+        names = ("system_read_bandwidth", "system_write_bandwidth", "storage_room_bytes")
+    fields = (entry.read_bandwidth, entry.write_bandwidth, entry.raw_bytes if entry.family == "drive" else entry.usable_bytes)
+    found = from_fields(dict(zip(names, fields, strict=True)))
+    if names[0] not in found:
+        raise UsageError(f"--storage: the read bandwidth of one {entry.scaling_unit} of {entry.id} is not known")
+    note = f"{count:g} × {entry.name}"
+    scaled = {
+        name: item._replace(value=item.value * count, low=item.low and item.low * count, high=item.high and item.high * count,
+                            note=note)
+        for name, item in found.items()
+    }  # fmt: skip
+    if entry.family == "drive" and entry.read_bandwidth is not None and entry.read_bandwidth.grade == "measured":
+        scaled["nvme_delivery"] = Input(1, note="the bandwidth is measured with reads and writes of tensors")
+    return scaled
+
+
+def compute(card: Gpu, catalog: Catalog) -> dict[str, Input]:
+    """The dense peak of a GPU, and the share of it that language models reach."""
+    found = from_fields({"model_flops_utilization": catalog.get(Family, "llm").efficiency})
+    found = {name: item.by_default("of training runs of language models", "efficiency") for name, item in found.items()}
+    top = evidence_ladder.peak_of(card, USUAL_PRECISION)
+    return found if top is None else {**found, "peak_flops_per_gpu": top}
+
+
+def complete(known: Quantities) -> None:
+    """Choose what follows from the machine: GPUs of one node, links that share no uplink, writes from reads."""
+    known.choose("gpus", "gpus_of_one_node")
+    if known.find("host_link_bandwidth_per_gpu") is not None:
+        known.choose("host_uplink_bandwidth_per_node", "host_links_of_node")
+    if "nvme_read_bandwidth_per_node" in known.given:
+        known.choose("nvme_write_bandwidth_per_node", "nvme_write_bandwidth_from_reads")
+
+
+def placed(known: Quantities, asked: Mapping[str, str]) -> dict[str, Part]:
+    """Where each class lies: what is asked for takes its room first, then each class fills the fastest tiers with room.
+
+    Shared storage takes what is left; whether it has the room is for the caller to say.
+
+    Args:
+        known: the classes as `held_…_bytes`, the tiers as `…_room_bytes`.
+        asked: tier or `fill`, by class.
+
+    Raises:
+        IngestError: a tier has to be filled whose size is not known.
+    """
+    size = {name: known.value(f"held_{name}_bytes") for name in asked}
+    room = {tier: step.value for tier in TIERS[:-1] if (step := known.find(f"{tier}_room_bytes")) is not None}
+    for name, tier in asked.items():
+        if tier in room:
+            room[tier] = max(room[tier] - size[name], 0.0)
+    return {name: Part({tier: 1.0}, True) if tier != "fill" else _filled(size[name], room) for name, tier in asked.items()}
+
+
+def _filled(size: float, room: dict[str, float]) -> Part:
+    """The shares of a class in the fastest tiers with room, which it takes."""
+    shares, left = {}, size
+    for tier in TIERS[:-1]:
+        if left and tier not in room:
+            raise IngestError(Message(f"the {PLACES[tier]} of a node is not known", supply=("node", SIZES[tier])))
+        taken = min(left, room.get(tier, 0.0))
+        if taken:
+            shares[tier] = taken / size
+            room[tier] -= taken
+            left -= taken
+    if left:
+        shares["storage"] = 1 - sum(shares.values())
+    return Part(shares, False)
+
+
+def unmet(known: Quantities) -> str:
+    """The first tier whose bytes exceed its room; empty where all fit."""
+    for name in TIERS:
+        room, held = known.find(f"{name}_room_bytes"), known.value(f"{name}_tier_bytes")
+        if room is not None and held > room.value * (1 + ROUNDING):
+            have, free = (display(value, "B", binary=False) for value in (held, room.value))
+            return f"{PLACES[name]} must hold {have}, but has room for {free}: use more nodes, or place less there"
+    return ""

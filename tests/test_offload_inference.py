@@ -1,0 +1,116 @@
+"""`ingest offload --inference`: tiers, rates and bandwidth, recomputed by plain arithmetic."""
+
+import random
+
+import pytest
+
+import ingest
+
+#: Llama-3-70B: 70,553,706,496 parameters, 80 layers, 8 key-value heads of 128
+WEIGHTS, PER_TOKEN = 70_553_706_496, 2 * 80 * 8 * 128 * 2
+#: one H200 with drives, link and GPU of round numbers
+ROUND = {"nvme_read_bandwidth_per_node": 40e9, "nvme_write_bandwidth_per_node": 20e9, "nvme_delivery": 1,
+         "streaming_efficiency": 0.8, "host_link_bandwidth_per_gpu": 64e9, "host_uplink_bandwidth_per_node": 512e9,
+         "host_link_delivery": 0.5, "achieved_flops_per_gpu": 400e12, "memory_bandwidth_per_gpu": 4e12}  # fmt: skip
+LLAMA = {"model": "llama3-70b", "inference": True, "gpu": "h200", "gpus": 1, "batch": 96}
+
+
+def results(**options):
+    return {name: item.value for name, item in ingest.offload(**options).results.items()}
+
+
+def test_seventy_billion_weights_from_drives():
+    found = results(**LLAMA, parameters="nvme", kv="gpu", set=ROUND)
+    cache = PER_TOKEN * 544 * 96
+    decode = max(2 * WEIGHTS / (40e9 * 0.8), 2 * WEIGHTS / 32e9)
+    prefill = max(2 * WEIGHTS * 512 * 96 / 400e12, decode)
+    assert found["kv_cache_bytes"] == cache
+    assert found["decode_step_seconds"] == pytest.approx(decode)
+    assert found["prefill_seconds"] == pytest.approx(prefill)
+    assert found["tokens_per_second"] == pytest.approx(96 * 32 / (prefill + 31 * decode))
+    assert found["tokens_per_second_bound"] == pytest.approx(96 / (2 * WEIGHTS / 40e9))
+    assert found["offload_read_bandwidth_per_node"] == pytest.approx(32e9)
+
+
+def test_a_cache_on_drives_is_written_once_and_read_in_each_step():
+    found = results(**LLAMA, parameters="nvme", kv="nvme", set=ROUND)
+    cache = PER_TOKEN * 544 * 96
+    assert found["decode_step_seconds"] == pytest.approx((2 * WEIGHTS + cache) / 32e9)
+    prompts = 2 * WEIGHTS * 512 * 96 / 400e12
+    assert found["prefill_seconds"] == pytest.approx(max((2 * WEIGHTS / 40e9 + cache / 20e9) / 0.8, prompts))
+    assert found["offload_write_bandwidth_per_node"] == pytest.approx(cache / prompts)
+
+
+def test_twice_the_link_at_a_share_of_four_sevenths_is_40_percent_faster():
+    """Amdahl: PCIe 3 to 4 doubles the link; 1.4 times the rate means that it took 57 % of the time."""
+    slow, fast = (results(**LLAMA, parameters="cpu", kv="gpu", set={**ROUND, "host_link_bandwidth_per_gpu": link})
+                  for link in (16e9, 32e9))  # fmt: skip
+    other = 3 / 4 * slow["decode_step_seconds"]
+    assert (slow["decode_step_seconds"] + other) / (fast["decode_step_seconds"] + other) == pytest.approx(1.4)
+
+
+@pytest.mark.parametrize(("bits", "width"), [(16, 2), (8, 1.0625), (4, 0.5625)])
+def test_quantized_weights_carry_scales(bits, width):
+    assert results(**LLAMA, weight_bits=bits)["held_weights_bytes"] == pytest.approx(width * WEIGHTS)
+
+
+def test_a_sliding_window_bounds_the_cache():
+    """Mistral 7B: 32 layers, 8 key-value heads of 128; 131,072 B per token, no window in its second edition."""
+    known = {"model": "mistral-7b", "inference": True, "gpu": "h100", "gpus": 1, "generate": 88}
+    window = 4096
+    assert results(**known, prompt=1000)["kv_cache_bytes"] == 131_072 * 1088
+    assert results(**known, prompt=8000)["kv_cache_bytes"] == 131_072 * min(8088, window)
+
+
+def test_tiers_add_up_to_weights_and_cache():
+    draw = random.Random(7)
+    for _ in range(40):
+        job = {"model": draw.choice(["llama3-70b", "bloom-176b", "opt-30b"]), "gpus": draw.choice([1, 8, 16])}
+        where = {"parameters": draw.choice([None, "gpu", "cpu", "nvme", "storage"]), "kv": draw.choice([None, "cpu", "nvme"])}
+        found = results(**job, **where, inference=True, node="dgx-a100-40", batch=draw.choice([1, 64, 2048]))
+        tiers = sum(found[f"{tier}_tier_bytes"] for tier in ("gpu", "cpu", "nvme", "storage"))
+        assert tiers == pytest.approx(found["held_weights_bytes"] + found["kv_cache_bytes"], rel=1e-12)
+
+
+def test_a_faster_drive_never_slows_generation():
+    rates = [results(**LLAMA, parameters="nvme", set={**ROUND, "nvme_read_bandwidth_per_node": speed})["tokens_per_second"]
+             for speed in (5e9, 10e9, 20e9, 40e9, 80e9)]  # fmt: skip
+    assert rates == sorted(rates)
+    assert rates[0] < rates[-1]
+
+
+def test_weights_that_are_staged_beyond_host_memory_are_warned_of():
+    def told(memory):
+        known = {**ROUND, "host_memory_per_node": memory}
+        lines = ingest.offload(**LLAMA, parameters="cpu", kv="gpu", weight_bits=4, set=known).warnings
+        return any("staged on the host" in line for line in lines)
+
+    assert told(2 * WEIGHTS * 0.999)
+    assert not told(2 * WEIGHTS * 1.001)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("llama3-8b --prompt 512", "found without --inference, expected with it"),
+        ("llama3-8b --inference --recipe zero-16", "found with --inference, expected without it"),
+        ("llama3-8b --inference --kv disk", "expected one of fill, gpu, cpu, nvme, storage"),
+        ("llama3-8b --inference --weight-bits 0", "--weight-bits"),
+        ("llama3-8b --inference --weight-bits 64", "--weight-bits"),
+        ("llama3-8b --inference --generate 0", "--generate"),
+    ],
+)
+def test_bad_input_is_one_line(run, words, told):
+    ran = run("offload", *words.split())
+    assert ran.code == 2, ran.err
+    assert told in ran.refusal
+    assert ran.out == ""
+
+
+def test_what_is_not_known_is_named(run):
+    ran = run("offload", "bloom-176b", "--inference", "--gpu", "a6000", "--gpus", 1)
+    assert ran.code == 1
+    assert "host memory of a node is not known; set --node or --set host_memory_per_node" in ran.refusal
+    ran = run("offload", "llama3-70b", "--inference", "--parameters", "storage", "--format", "json")
+    assert ran.code == 0
+    assert "shared storage is not known" in ran.data["unknown"]["tokens_per_second"]

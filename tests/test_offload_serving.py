@@ -1,0 +1,113 @@
+"""`ingest offload --inference --users`: the key-value tier by plain arithmetic, and hits of traces by plain simulation."""
+
+import json
+import random
+from collections import OrderedDict
+
+import pytest
+
+import ingest
+from ingest.sizing.offload_serving import hits, stack_distances
+
+#: bytes per token of Llama-3-70B: 80 layers, keys and values, 8 heads of 128, 2 B
+PER_TOKEN = 80 * 2 * 8 * 128 * 2
+SESSIONS = {"model": "llama3-70b", "inference": True, "users": 1000, "turns": 8, "prompt": 1000, "generate": 500,
+            "turn_time": 30, "gpu": "h100", "gpus": 32}  # fmt: skip
+
+
+def results(**options):
+    return {name: item.value for name, item in ingest.offload(**options).results.items()}
+
+
+def test_users_turns_and_context_give_capacity_and_rates():
+    found = results(**SESSIONS, hit=0.75, first_token_time=0.25)
+    session, new, reused = 12_000 * PER_TOKEN, 1500 * PER_TOKEN, sum(range(8)) / 8 * 1500 * PER_TOKEN
+    assert found["kv_tier_bytes"] == pytest.approx(1000 * session)
+    assert found["kv_reused_bytes"] == pytest.approx(reused)
+    assert found["kv_read_bandwidth"] == pytest.approx(1000 / 30 * 0.75 * reused)
+    assert found["kv_write_bandwidth"] == pytest.approx(1000 / 30 * (new + 0.25 * reused))
+    assert found["kv_read_bandwidth_per_node"] == pytest.approx(found["kv_read_bandwidth"] / 4)
+    assert found["kv_burst_bandwidth"] == pytest.approx(1000 * 0.75 * reused / 0.25)
+    blocks = -(-0.75 * reused // (256 * PER_TOKEN))
+    assert found["kv_block_seconds"] == pytest.approx(0.25 / blocks)
+    assert found["kv_writes_per_day"] == pytest.approx(found["kv_write_bandwidth"] * 86_400 / (1000 * session))
+
+
+def test_what_is_read_and_recomputed_is_what_is_reused():
+    for share in (0, 0.3, 1):
+        found = results(**SESSIONS, hit=share)
+        recomputed = found["kv_write_bandwidth"] - found["turn_rate"] * found["kv_new_bytes"]
+        assert found["kv_read_bandwidth"] + recomputed == pytest.approx(found["turn_rate"] * found["kv_reused_bytes"])
+
+
+def test_one_turn_reads_nothing():
+    found = results(**{**SESSIONS, "turns": 1})
+    assert found["kv_read_bandwidth"] == 0
+    assert "kv_block_seconds" not in found
+
+
+def test_a_window_bounds_what_is_kept_and_reused():
+    """Mistral 7B, first edition: 131,072 B per token within a window of 4,096."""
+    found = results(model="mistral-7b", inference=True, users=1, turns=4, prompt=1500, generate=500, gpu="h100")
+    assert found["kv_session_bytes"] == 131_072 * 4096
+    assert found["kv_reused_bytes"] == 131_072 * (0 + 2000 + 4000 + 4096) / 4
+
+
+def lru_hits(blocks, held):
+    cache, found = OrderedDict(), 0
+    for block in blocks:
+        found += block in cache
+        cache[block] = None
+        cache.move_to_end(block)
+        if len(cache) > held:
+            cache.popitem(last=False)
+    return found / len(blocks)
+
+
+def test_stack_distances_count_the_hits_of_an_lru_cache():
+    draw = random.Random(4)
+    for _ in range(20):
+        blocks = [int(draw.paretovariate(0.8)) for _ in range(300)]
+        distances = stack_distances(blocks)
+        for held in (1, 2, 7, 40):
+            assert hits(distances, held) == lru_hits(blocks, held)
+
+
+def test_a_trace_gives_the_hits_at_the_capacity(tmp_path, run):
+    draw = random.Random(5)
+    requests = [[draw.randrange(60) for _ in range(10)] for _ in range(50)]
+    path = tmp_path / "trace.jsonl"
+    path.write_text("\n".join(json.dumps({"timestamp": 0, "hash_ids": one}) for one in requests), encoding="utf-8")
+    block = 256 * PER_TOKEN
+    ran = run("offload", "llama3-70b", "--inference", "--users", 10, "--turns", 4, "--hit", path, "--format", "json",
+              "--set", f"kv_tier_capacity={20.5 * block}")  # fmt: skip
+    assert ran.code == 0, ran.err
+    assert ran.data["results"]["kv_hit_share"]["value"] == lru_hits([one for line in requests for one in line], 20)
+    shares = [row["kv_hit_share"] for row in ran.data["tables"]["hits"]]
+    assert shares == sorted(shares)
+
+
+@pytest.mark.parametrize(
+    ("words", "told", "code"),
+    [
+        ("llama3-8b --inference --turns 4", "found without --users, expected with it", 2),
+        ("llama3-8b --users 10", "found without --inference, expected with it", 2),
+        ("llama3-8b --inference --users 0", "--users", 2),
+        ("llama3-8b --inference --users 10 --hit 1.5", "--hit", 2),
+        ("llama3-8b --inference --users 10 --turns 1e9", "--turns", 2),
+        ("llama3-8b --inference --users 10 --hit absent.jsonl", "absent.jsonl", 1),
+    ],
+)
+def test_bad_input_is_one_line(run, words, told, code):
+    ran = run("offload", *words.split())
+    assert ran.code == code, ran.err
+    assert told in ran.refusal
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"hash_ids": 3}', '{"hash_ids": [[1]]}', "no json"])
+def test_a_trace_of_another_form_is_refused(tmp_path, run, text):
+    path = tmp_path / "trace.jsonl"
+    path.write_text(text, encoding="utf-8")
+    ran = run("offload", "llama3-8b", "--inference", "--users", 2, "--hit", path)
+    assert ran.code == 1, ran.err
+    assert "trace.jsonl" in ran.refusal
