@@ -26,6 +26,13 @@ input_quantity("sufficient_prefetch", "1", "Fewest batches per worker that reach
 input_quantity("sufficient_latency", "s/sample", "Longest latency that keeps the accepted utilization.",
     label="latency of a sample that suffices")  # fmt: skip
 
+input_quantity(
+    "accelerator_utilization_p10", "1", "Utilization that one simulated run in ten falls below.", high=1, label="P10"
+)
+input_quantity(
+    "accelerator_utilization_p90", "1", "Utilization that one simulated run in ten exceeds.", high=1, label="utilization at P90"
+)
+
 # Who reads what
 input_quantity("context_parallel", "1", "Ranks over which one sequence is distributed.", whole=True, default=1)
 input_quantity("dataset_shards", "1", "Shards of a streamed data set.", whole=True)
@@ -124,23 +131,33 @@ def cores_load(
 
 
 @formula(unit="1", source="definition", high=1, label="utilization by mean rates")
-def accelerator_utilization_fluid(workers_load: Num, storage_load: Num, cores_load: Num) -> Num:
+def accelerator_utilization_fluid(workers_load: Num, shared_load: Num) -> Num:
     """Share of the time in which a GPU computes, by mean rates: as if samples flowed and no latency varied.
 
-    >>> accelerator_utilization_fluid(1.25, 0.8, 0.3), accelerator_utilization_fluid(0.9, 0.8, 0.3)
+    >>> accelerator_utilization_fluid(1.25, 0.8), accelerator_utilization_fluid(0.9, 0.8)
     (0.8, 1.0)
     """
-    return 1 / maximum(maximum(1, workers_load), maximum(storage_load, cores_load))
+    return 1 / maximum(maximum(1, workers_load), shared_load)
+
+
+@formula(unit="1", source="definition", above=False)
+def shared_load(storage_load: Num, cores_load: Num, host_link_load: Num) -> Num:
+    """Load of the busiest of storage, cores and host link, which all workers share.
+
+    >>> shared_load(0.8, 0.3, 0)
+    0.8
+    """
+    return maximum(maximum(storage_load, cores_load), host_link_load)
 
 
 @formula(unit="s", source="definition", label="time of a batch at the bandwidth", above=False)
-def shared_seconds_per_step(step_computation_seconds: Num, storage_load: Num, cores_load: Num) -> Num:
-    """Time between two batches of a GPU that storage and cores deliver at their full rate.
+def shared_seconds_per_step(step_computation_seconds: Num, shared_load: Num) -> Num:
+    """Time between two batches of a GPU that storage, cores and host link deliver at their full rate.
 
-    >>> shared_seconds_per_step(0.1, 0.8, 0.3)
-    0.08000000000000002
+    >>> shared_seconds_per_step(0.1, 0.75)
+    0.075...
     """
-    return step_computation_seconds * maximum(storage_load, cores_load)
+    return step_computation_seconds * shared_load
 
 
 @formula(unit="1", source="megatron-lm", where="GPUs ÷ (tensor × pipeline × context)")

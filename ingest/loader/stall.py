@@ -164,6 +164,11 @@ def simulate(
     return Utilization(median, least, most, runs)
 
 
+def tried(loader: Loader, *, steps: int, seed: int) -> Utilization:
+    """Utilization of a variant, from fewer runs: for searches and curves."""
+    return simulate(loader, steps=steps, seed=seed, most_batches=MOST_BATCHES_OF_TRIAL, fewest_runs=FEWEST_RUNS_OF_TRIAL)
+
+
 def _batches(loader: Loader, seed: int, steps: int, shape: tuple[int, int]) -> Iterator[Array]:
     """Seconds of the batches of each step: those of a pool, each once where it suffices."""
     each, wanted = shape[0] * shape[1], steps * shape[0] * shape[1]
@@ -182,7 +187,7 @@ def _latencies_of_batches(variation: float, hit_fraction: float, batch: int, siz
     chance = numpy.random.default_rng(seed)
     if batch > MOST_DRAWN_BATCH:
         spread = (batch * (1 - hit_fraction) * (variation**2 + hit_fraction)) ** 0.5
-        return numpy.maximum(0, batch * (1 - hit_fraction) + spread * chance.standard_normal(size))
+        return numpy.asarray(numpy.maximum(0, batch * (1 - hit_fraction) + spread * chance.standard_normal(size)))
     variance = numpy.log1p(variation**2)
     drawn = chance.lognormal(-variance / 2, variance**0.5, (size, batch))
     if hit_fraction:
@@ -218,8 +223,7 @@ def remedies(loader: Loader, accepted: float, *, steps: int, seed: int) -> Remed
     trial_steps = max(FEWEST_STEPS_OF_TRIAL, min(steps, affordable))
 
     def reaches(changed: Loader) -> bool:
-        few = {"most_batches": MOST_BATCHES_OF_TRIAL, "fewest_runs": FEWEST_RUNS_OF_TRIAL}
-        return simulate(changed, steps=trial_steps, seed=seed, **few).median >= accepted
+        return tried(changed, steps=trial_steps, seed=seed).median >= accepted
 
     latency = None
     if reaches(replace(loader, latency_seconds=0.0)):

@@ -182,6 +182,8 @@ TITLES = {
     "weights": "Weights",
     "footprint": "Stages, and the data kept of each",
     "attention": "Attention",
+    "utilization": "Accelerator utilization, by workers per GPU",
+    "epochs": "Reads and utilization, by epoch",
 }
 #: columns that CSV and JSON carry in full and a page leaves to the sources
 HIDDEN = ("source", "where", "assumed")
