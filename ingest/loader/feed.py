@@ -10,7 +10,7 @@ from typing import Any
 
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message, Option
-from ingest.engine.registry import Step, solve, unit_of
+from ingest.engine.registry import Step, derive, solve, unit_of
 from ingest.engine.result import Answer, DeferredTables
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity, assumed
@@ -72,6 +72,7 @@ DEFAULTS = {
 BEYOND = {
     "sufficient_workers": f"up to {MOST_WORKERS} workers per GPU do not suffice",
     "sufficient_prefetch": f"up to {MOST_PREFETCH} batches per worker do not suffice",
+    "sufficient_latency_p99": "reads without any latency do not suffice",
     "sufficient_latency": "reads without any latency do not suffice",
 }
 #: Inputs of the simulation.
@@ -86,6 +87,8 @@ RESULTS = (
     "sufficient_workers",
     "sufficient_prefetch",
     "sufficient_latency",
+    "sufficient_latency_p99",
+    "reads_in_flight_per_node",
     "step_computation_seconds",
     "workers_load",
     "storage_load",
@@ -93,6 +96,8 @@ RESULTS = (
     "readers",
     "read_amplification",
     "amplified_read_bandwidth",
+    "samples_per_second_per_reader",
+    "read_bandwidth_of_busiest_node",
     "decode_cores_per_node",
     "cache_hit_fraction",
     "epochs_read_bandwidth",
@@ -254,15 +259,21 @@ def feed(
     share_data(known, loader)
     _complete(known, rate)
     _choose_cache(known, cache)
-    of_shuffle = shuffle_of(known, shuffle)
+    further = shuffle_of(known, shuffle)
+    if cache == "partitioned":
+        further = ("partitioned_cache_bandwidth_per_node", *further)
     known.freeze()
     first = _loader_of(known, loader)
     count, accepted = int(known.value("simulated_steps")), known.value("accepted_utilization")
     found = simulate(first, steps=count, seed=seed_of_draws)
     own = _simulated(known, first, found, count, seed_of_draws)
+    if "sufficient_latency" in own:
+        own["sufficient_latency_p99"] = derive(
+            "sufficient_latency_p99", known.given, {"sufficient_latency": own["sufficient_latency"]}
+        )
     if cache is not None:
         own["cache_hit_fraction"] = known.step("later_hit_share")
-    results, unknown = known.results([name for name in (*RESULTS, *of_shuffle) if name not in own])
+    results, unknown = known.results([name for name in (*RESULTS, *further) if name not in own])
     unknown |= {name: why for name, why in BEYOND.items() if name in unknown}
     every = {**results, **{name: _result(name, step) for name, step in own.items()}}
     return Feed(
@@ -270,7 +281,7 @@ def feed(
         title=f"Loaders of {_name(rate)}: {loader}, {first.workers} workers × {first.prefetch} batches per GPU",
         chosen=_chosen(gpu, loader, cache, rate, seed_of_draws),
         known=known,
-        results={name: every[name] for name in (*RESULTS, *of_shuffle) if name in every},
+        results={name: every[name] for name in (*RESULTS, *further) if name in every},
         unknown=unknown,
         tables=DeferredTables(lambda: _tables(known, first, cache, count, seed_of_draws)),
         warnings=tuple(_warnings(known, loader, first)),

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy
 import pytest
 
 from ingest.errors import UsageError
@@ -34,6 +35,17 @@ def test_both_utilizations_stand_side_by_side(run):
     assert {"sample_read_variation", "loader_prefetch", "handover_seconds", "seed"} <= found["inputs"].keys()
 
 
+def test_the_latency_that_suffices_and_the_reads_in_flight():
+    """The 99th percentile of 100,000 drawn latencies is near the one that is printed."""
+    found = values(latency="30ms", latency_cv=2, workers=4)
+    variance = numpy.log(5)
+    drawn = numpy.random.default_rng(1).lognormal(-variance / 2, variance**0.5, 100_000) * found["sufficient_latency"]
+    assert found["sufficient_latency"] < 0.03
+    assert found["sufficient_latency_p99"] == pytest.approx(numpy.quantile(drawn, 0.99), rel=0.03)
+    assert found["reads_in_flight_per_node"] == pytest.approx(200 * 8 * 0.03)
+    assert "sufficient_latency_p99" in feed(**SMALL, decode_time="1s").unknown
+
+
 def test_a_given_utilization_that_is_missed_exits_with_3(run):
     words = (
         "feed",
@@ -61,6 +73,9 @@ def test_the_ranks_of_megatron_that_read():
     found = feed(**job, tensor_parallel=8, pipeline_parallel=16).results
     assert (found["readers"].value, found["read_amplification"].value) == (256, 2)
     assert found["amplified_read_bandwidth"].value == pytest.approx(21.6e6, rel=0.002)
+    # A node of a stage holds one tensor group, whose rank 0 reads.
+    assert found["read_bandwidth_of_busiest_node"].value == pytest.approx(21.6e6 / 256, rel=0.002)
+    assert found["samples_per_second_per_reader"].value == pytest.approx(21.6e6 / 256 / 32768, rel=0.002)
     context = feed(**job, tensor_parallel=8, pipeline_parallel=16, context_parallel=16).results
     assert (context["readers"].value, context["read_amplification"].value) == (256, 32)
     with pytest.raises(UsageError, match=r"16,384 GPUs, expected a multiple of tensor × pipeline × context = 48"):
@@ -119,6 +134,9 @@ def test_a_cache_serves_later_epochs(kind, hit):
     """100 GB of data; two nodes of 50 GB each."""
     found = values(cache=kind, cache_memory="50GB", epochs=10, nodes=2, set={"dataset_samples": 1e6})
     assert found["cache_hit_fraction"] == pytest.approx(hit, abs=1e-4)
+    assert found["read_bandwidth_of_busiest_node"] == pytest.approx(8 * 200 * 100e3)
+    if kind == "partitioned":
+        assert found["partitioned_cache_bandwidth_per_node"] == pytest.approx(8 * 200 * 100e3 / 2)
     share = (1 + 9 * (1 - hit)) / 10
     assert found["epochs_read_bandwidth"] == pytest.approx(share * found["amplified_read_bandwidth"], rel=1e-3)
 
