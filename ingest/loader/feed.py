@@ -256,6 +256,7 @@ def feed(
     )
     rate = rate_basis_of(replace(job, model=model, gpu=gpu), catalog)
     known = Quantities({**rate.known, **DEFAULTS, **by_user({**options, **job.settings})})
+    _join_parts(known)
     share_data(known, loader)
     _complete(known, rate)
     _choose_cache(known, cache)
@@ -354,6 +355,14 @@ def _seed(written: int | str) -> int:
     if found % 1 or found < 0:
         raise UsageError(f"--seed: found {written}, expected a whole number from 0")
     return int(found)
+
+
+def _join_parts(known: Quantities) -> None:
+    """A sample of text, images and audio, where its parts are given."""
+    size = known.given.get("sample_bytes")
+    if "images_per_sample" in known.given and (size is None or size.origin != "user"):
+        known.withdraw("sample_bytes")
+        known.choose("sample_bytes", "sample_bytes_of_parts")
 
 
 def _complete(known: Quantities, rate: RateBasis) -> None:

@@ -159,6 +159,20 @@ def test_the_curve_holds_the_loader_itself():
     assert rows[1]["accelerator_utilization"] < rows[16]["accelerator_utilization"]
 
 
+def test_a_sample_of_several_parts():
+    """16 images of 100 kB beside the 1,792 tokens of text that they leave of 4,096: 223 times the text alone."""
+    parts = {
+        "images_per_sample": 16,
+        "image_tokens": 144,
+        "image_bytes": 100e3,
+        "bytes_per_token": 4,
+        "tokens_per_sample": 4096,
+    }
+    mixed = feed(samples_per_second=1, gpus_per_node=8, batch=1, steps=20, set=parts).results["amplified_read_bandwidth"]
+    assert mixed.value == pytest.approx(8 * (1.6e6 + 7168))
+    assert values(set={**parts, "sample_bytes": 1e5})["amplified_read_bandwidth"] == pytest.approx(8 * 200 * 1e5)
+
+
 def test_what_a_shuffle_asks_of_host_and_storage():
     whole = {"samples_per_file": 2000, "sample_bytes": 1e5}
     buffer = values(shuffle="buffer=1000", set=whole, workers=4)
