@@ -16,7 +16,7 @@ input_quantity("handover_seconds", "s", "Time in which the training process rece
     label="hand-over of a batch")  # fmt: skip
 input_quantity("feed_read_bandwidth", "B/s", "Read bandwidth that storage gives to the job.", label="read bandwidth given")
 input_quantity("cores_per_node", "1/node", "CPU cores of one node that decode.", label="cores per node")
-input_quantity("simulated_steps", "1", "Steps of a simulated training run.", whole=True, high=1e6, label="simulated steps")
+input_quantity("simulated_steps", "1", "Steps of a simulated training run.", whole=True, high=1e5, label="simulated steps")
 
 # What would lift the utilization to the accepted one, each alone
 input_quantity("sufficient_workers", "1/GPU", "Fewest workers per GPU that reach the accepted utilization.",
