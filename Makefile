@@ -5,7 +5,7 @@ EXTRAS := corpus,vocabularies,formats,s3,cluster,charts,test,lint,docs
 SEED := 18
 COUNT := 20000
 
-.PHONY: demo setup test test-slow fuzz audit lint docs bench bench-exact corpus clean
+.PHONY: demo setup test test-slow fuzz feed-runs audit lint docs bench bench-exact corpus clean
 
 demo: $(VENV)/.core                 ## set up .venv and run the main job
 	$(BIN)/ingest bw --model cosmoflow --gpu h100 --nodes 128
@@ -20,6 +20,11 @@ test-slow: $(VENV)/.all             ## the slow tests: before an issue is closed
 
 fuzz: $(VENV)/.all                  ## mutated inputs held against the contract: make fuzz SEED=7 COUNT=20000
 	PYTHONPATH=tests $(BIN)/python -m fuzz --seed $(SEED) --count $(COUNT)
+
+feed-runs: $(VENV)/.all             ## runs of a real loader, judged against the recurrence: make feed-runs SEED=7 COUNT=30; minutes
+	rm -f build/feed-runs.csv && mkdir -p build
+	$(BIN)/python tests/feed/loader.py --seed $(SEED) --count $(COUNT) -o build/feed-runs.csv
+	FEED_RUNS=build/feed-runs.csv $(BIN)/python -m pytest -q tests/feed/test_recorded_runs.py -k "recurrence or blind"
 
 audit: $(VENV)/.all                 ## known vulnerabilities of the installed packages; needs the network
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'pip-audit>=2.7,<3'

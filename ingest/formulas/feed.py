@@ -1,6 +1,6 @@
 """From storage to the step of a GPU: loaders, readers, decoding and caches."""
 
-from ingest.engine.expression import Num, floor, maximum, minimum, where
+from ingest.engine.expression import Num, floor, log, maximum, minimum, where
 from ingest.engine.registry import formula, input_quantity
 
 # The loader
@@ -16,7 +16,7 @@ input_quantity("handover_seconds", "s", "Time in which the training process rece
     label="hand-over of a batch")  # fmt: skip
 input_quantity("feed_read_bandwidth", "B/s", "Read bandwidth that storage gives to the job.", label="read bandwidth given")
 input_quantity("cores_per_node", "1/node", "CPU cores of one node that decode.", label="cores per node")
-input_quantity("simulated_steps", "1", "Steps of a simulated training run.", whole=True, high=1e6, label="simulated steps")
+input_quantity("simulated_steps", "1", "Steps of a simulated training run.", whole=True, high=1e5, label="simulated steps")
 
 # What would lift the utilization to the accepted one, each alone
 input_quantity("sufficient_workers", "1/GPU", "Fewest workers per GPU that reach the accepted utilization.",
@@ -26,11 +26,23 @@ input_quantity("sufficient_prefetch", "1", "Fewest batches per worker that reach
 input_quantity("sufficient_latency", "s/sample", "Longest latency that keeps the accepted utilization.",
     label="latency of a sample that suffices")  # fmt: skip
 
+input_quantity(
+    "accelerator_utilization_p10",
+    "1",
+    "Utilization that one simulated run in ten falls below.",
+    high=1,
+    label="utilization at P10",
+)
+input_quantity(
+    "accelerator_utilization_p90", "1", "Utilization that one simulated run in ten exceeds.", high=1, label="utilization at P90"
+)
+
 # Who reads what
 input_quantity("dataset_shards", "1", "Shards of a streamed data set.", whole=True)
 input_quantity("gpus_per_loader", "1", "GPUs that work on the batches of one loader.", whole=True, default=1,
     label="GPUs per loader")  # fmt: skip
 input_quantity("readers", "1", "Processes that read the data set of the job.")
+input_quantity("readers_of_busiest_node", "1/node", "Processes that read the data set on the node with the most of them.")
 input_quantity("read_amplification", "1", "Times that each sample is read in one epoch.", low=1, above=False)
 input_quantity("later_hit_share", "1", "Share of the reads of later epochs that the cache serves.", above=False, high=1,
     label="cache hits of later epochs")  # fmt: skip
@@ -122,23 +134,60 @@ def cores_load(
 
 
 @formula(unit="1", source="definition", high=1, label="utilization by mean rates")
-def accelerator_utilization_fluid(workers_load: Num, storage_load: Num, cores_load: Num) -> Num:
+def accelerator_utilization_fluid(workers_load: Num, shared_load: Num) -> Num:
     """Share of the time in which a GPU computes, by mean rates: as if samples flowed and no latency varied.
 
-    >>> accelerator_utilization_fluid(1.25, 0.8, 0.3), accelerator_utilization_fluid(0.9, 0.8, 0.3)
+    >>> accelerator_utilization_fluid(1.25, 0.8), accelerator_utilization_fluid(0.9, 0.8)
     (0.8, 1.0)
     """
-    return 1 / maximum(maximum(1, workers_load), maximum(storage_load, cores_load))
+    return 1 / maximum(maximum(1, workers_load), shared_load)
+
+
+@formula(unit="s/sample", source="definition", where="99th percentile of a lognormal distribution",
+    label="latency of 99 in 100 samples that suffices", above=False)  # fmt: skip
+def sufficient_latency_p99(sufficient_latency: Num, sample_read_variation: Num) -> Num:
+    """Latency that 99 of 100 samples may reach, at the mean and the variation that keep the accepted utilization.
+
+    >>> round(sufficient_latency_p99(0.01, 1), 4), sufficient_latency_p99(0.01, 0)
+    (0.0491, 0.01)
+    """
+    return (
+        sufficient_latency
+        / (1 + sample_read_variation**2) ** 0.5
+        * 2.718281828459045 ** (2.3263478740408408 * log(1 + sample_read_variation**2) ** 0.5)
+    )
+
+
+@formula(unit="1/node", source="little1961", label="reads in flight per node", above=False)
+def reads_in_flight_per_node(
+    unstalled_samples_per_second_per_gpu: Num, gpus_per_node: Num, sample_read_seconds: Num, cache_hit_fraction: Num
+) -> Num:
+    """Samples of a node that are being read at a time, where its GPUs never wait: Little's law.
+
+    >>> reads_in_flight_per_node(2850, 8, 0.004, 0)
+    91.2
+    """
+    return unstalled_samples_per_second_per_gpu * gpus_per_node * sample_read_seconds * (1 - cache_hit_fraction)
+
+
+@formula(unit="1", source="definition", above=False)
+def shared_load(storage_load: Num, cores_load: Num, host_link_load: Num) -> Num:
+    """Load of the busiest of storage, cores and host link, which all workers share.
+
+    >>> shared_load(0.8, 0.3, 0)
+    0.8
+    """
+    return maximum(maximum(storage_load, cores_load), host_link_load)
 
 
 @formula(unit="s", source="definition", label="time of a batch at the bandwidth", above=False)
-def shared_seconds_per_step(step_computation_seconds: Num, storage_load: Num, cores_load: Num) -> Num:
-    """Time between two batches of a GPU that storage and cores deliver at their full rate.
+def shared_seconds_per_step(step_computation_seconds: Num, shared_load: Num) -> Num:
+    """Time between two batches of a GPU that storage, cores and host link deliver at their full rate.
 
-    >>> shared_seconds_per_step(0.1, 0.8, 0.3)
-    0.08000000000000002
+    >>> shared_seconds_per_step(0.1, 0.75)
+    0.075...
     """
-    return step_computation_seconds * maximum(storage_load, cores_load)
+    return step_computation_seconds * shared_load
 
 
 @formula(unit="1", source="megatron-lm", where="GPUs ÷ (tensor × pipeline × context)")
@@ -219,6 +268,68 @@ def amplified_read_bandwidth(ingest_bandwidth_per_job: Num, read_amplification: 
     21580000.0
     """
     return ingest_bandwidth_per_job * read_amplification
+
+
+@formula(unit="B/s", source="definition", label="read bandwidth of one reader")
+def read_bandwidth_per_reader(amplified_read_bandwidth: Num, readers: Num) -> Num:
+    """Read bandwidth of one process that reads the data set.
+
+    >>> read_bandwidth_per_reader(21.58e6, 256)
+    84296.875
+    """
+    return amplified_read_bandwidth / readers
+
+
+@formula(unit="sample/s", source="definition", label="samples read per second by one reader")
+def samples_per_second_per_reader(samples_per_second_per_job: Num, read_amplification: Num, readers: Num) -> Num:
+    """Samples that one process reads each second: its requests, where a sample is read with one.
+
+    >>> samples_per_second_per_reader(658.7, 2, 256)
+    5.14609375
+    """
+    return samples_per_second_per_job * read_amplification / readers
+
+
+@formula(unit="1/node", source="megatron-lm", where="tensor ranks are neighbours: a node holds GPUs ÷ tensor groups")
+def readers_of_stage_node(gpus_per_node: Num, tensor_parallel: Num, single_node: Num) -> Num:
+    """Readers on a node of the first or the last pipeline stage: one per tensor group that it holds, at least one.
+
+    >>> readers_of_stage_node(8, 8, 1), readers_of_stage_node(8, 2, 1), readers_of_stage_node(4, 8, 1)
+    (1.0, 4.0, 1.0)
+    """
+    return maximum(gpus_per_node / tensor_parallel, 1 / single_node)
+
+
+@formula(unit="1/node", source="definition")
+def readers_of_every_node(gpus_per_node: Num, loader_workers: Num) -> Num:
+    """Readers on a node whose GPUs all have workers.
+
+    >>> readers_of_every_node(8, 4)
+    32
+    """
+    return gpus_per_node * loader_workers
+
+
+@formula(unit="B/s/node", source="definition", label="read bandwidth of the node that reads most")
+def read_bandwidth_of_busiest_node(read_bandwidth_per_reader: Num, readers_of_busiest_node: Num) -> Num:
+    """Read bandwidth of the node with the most readers.
+
+    >>> read_bandwidth_of_busiest_node(84_296.875, 1)
+    84296.875
+    """
+    return read_bandwidth_per_reader * readers_of_busiest_node
+
+
+@formula(unit="B/s/node", source="definition", label="traffic between nodes for a partitioned cache")
+def partitioned_cache_bandwidth_per_node(
+    unstalled_bandwidth_per_gpu: Num, gpus_per_node: Num, later_hit_share: Num, nodes: Num, single_node: Num
+) -> Num:
+    """Data that a node receives from the caches of the others, and sends to them, in later epochs.
+
+    >>> partitioned_cache_bandwidth_per_node(0.8e9, 8, 1, 4, 1)
+    4800000000.0
+    """
+    return unstalled_bandwidth_per_gpu * gpus_per_node * later_hit_share * (1 - single_node / nodes)
 
 
 @formula(unit="1", source="ingest-cache-model", where="hits of LRU under fresh permutations: h = c + (1 − c)·ln(1 − c)", high=1)

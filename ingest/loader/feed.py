@@ -10,13 +10,14 @@ from typing import Any
 
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message, Option
-from ingest.engine.registry import Step, unit_of
-from ingest.engine.result import Answer
+from ingest.engine.registry import Step, derive, solve, unit_of
+from ingest.engine.result import Answer, DeferredTables
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity, assumed
 from ingest.errors import UsageError, one_of
 from ingest.loader.readers import LOADERS, USUAL_LOADER, share_data, warnings_of
-from ingest.loader.stall import MOST_PREFETCH, MOST_RANKS, MOST_WORKERS, Loader, Utilization, remedies, simulate
+from ingest.loader.shuffle import shuffle_of
+from ingest.loader.stall import MOST_PREFETCH, MOST_RANKS, MOST_WORKERS, Loader, Utilization, remedies, simulate, tried
 from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import Written, by_user, job_of, quantities_of
@@ -60,6 +61,9 @@ DEFAULTS = {
     "handover_seconds": Input(1e-4, 5e-5, 4e-4, source="ingest-loader-runs", where="own loader and PyTorch's, 2 cores",
         grade="measured").by_default("a batch is handed over in 0.1 ms", Option("set.handover_seconds")),
     "accelerator_utilization": Input(1).by_default("rates and loads are those of GPUs that never wait"),
+    "decode_scaling": Input(0.427, 0.32, 0.57, source="imread-benchmark", grade="measured",
+        where="README of commit f869db8: peak of 4 or 8 workers over as many single threads, 5 CPUs of 16 vCPU").by_default(
+        "each worker of a loader decodes at 0.43 of the rate of one thread alone", Option("set.decode_scaling")),
     "accepted_utilization": assumed(0.95, "GPUs compute 95 % of the time", "utilization"),
     "simulated_steps": assumed(USUAL_STEPS, f"runs of {USUAL_STEPS:,} steps", "steps"),
     "job_epochs": assumed(1, "one epoch", "epochs"),
@@ -68,6 +72,7 @@ DEFAULTS = {
 BEYOND = {
     "sufficient_workers": f"up to {MOST_WORKERS} workers per GPU do not suffice",
     "sufficient_prefetch": f"up to {MOST_PREFETCH} batches per worker do not suffice",
+    "sufficient_latency_p99": "reads without any latency do not suffice",
     "sufficient_latency": "reads without any latency do not suffice",
 }
 #: Inputs of the simulation.
@@ -82,6 +87,8 @@ RESULTS = (
     "sufficient_workers",
     "sufficient_prefetch",
     "sufficient_latency",
+    "sufficient_latency_p99",
+    "reads_in_flight_per_node",
     "step_computation_seconds",
     "workers_load",
     "storage_load",
@@ -89,6 +96,8 @@ RESULTS = (
     "readers",
     "read_amplification",
     "amplified_read_bandwidth",
+    "samples_per_second_per_reader",
+    "read_bandwidth_of_busiest_node",
     "decode_cores_per_node",
     "cache_hit_fraction",
     "epochs_read_bandwidth",
@@ -142,6 +151,7 @@ def feed(
     cache_memory: Written | None = None,
     cache_hit: Written | None = None,
     epochs: Written | None = None,
+    shuffle: str | None = None,
     tensor_parallel: Written | None = None,
     pipeline_parallel: Written | None = None,
     context_parallel: Written | None = None,
@@ -184,6 +194,7 @@ def feed(
         cache_memory: bytes of that cache on one node.
         cache_hit: share of reads served by a cache on the node, in every epoch.
         epochs: epochs of the job; 1 by default.
+        shuffle: `buffer=N` samples of each worker, `block=N` samples, or `global`: what a permutation asks of storage.
         tensor_parallel: GPUs that share a layer, for `megatron`.
         pipeline_parallel: pipeline stages, for `megatron`.
         context_parallel: ranks over which a sequence is distributed, for `megatron`.
@@ -245,17 +256,25 @@ def feed(
     )
     rate = rate_basis_of(replace(job, model=model, gpu=gpu), catalog)
     known = Quantities({**rate.known, **DEFAULTS, **by_user({**options, **job.settings})})
+    _join_parts(known)
     share_data(known, loader)
     _complete(known, rate)
     _choose_cache(known, cache)
+    further = shuffle_of(known, shuffle)
+    if cache == "partitioned":
+        further = ("partitioned_cache_bandwidth_per_node", *further)
     known.freeze()
     first = _loader_of(known, loader)
-    count = int(known.value("simulated_steps"))
+    count, accepted = int(known.value("simulated_steps")), known.value("accepted_utilization")
     found = simulate(first, steps=count, seed=seed_of_draws)
     own = _simulated(known, first, found, count, seed_of_draws)
+    if "sufficient_latency" in own:
+        own["sufficient_latency_p99"] = derive(
+            "sufficient_latency_p99", known.given, {"sufficient_latency": own["sufficient_latency"]}
+        )
     if cache is not None:
         own["cache_hit_fraction"] = known.step("later_hit_share")
-    results, unknown = known.results([name for name in RESULTS if name not in own])
+    results, unknown = known.results([name for name in (*RESULTS, *further) if name not in own])
     unknown |= {name: why for name, why in BEYOND.items() if name in unknown}
     every = {**results, **{name: _result(name, step) for name, step in own.items()}}
     return Feed(
@@ -263,13 +282,72 @@ def feed(
         title=f"Loaders of {_name(rate)}: {loader}, {first.workers} workers × {first.prefetch} batches per GPU",
         chosen=_chosen(gpu, loader, cache, rate, seed_of_draws),
         known=known,
-        results={name: every[name] for name in RESULTS if name in every},
+        results={name: every[name] for name in (*RESULTS, *further) if name in every},
         unknown=unknown,
-        tables={},
+        tables=DeferredTables(lambda: _tables(known, first, cache, count, seed_of_draws)),
         warnings=tuple(_warnings(known, loader, first)),
         catalog=catalog,
+        unmet=_unmet(found, accepted) if utilization is not None else "",
         own=own,
     )
+
+
+def _unmet(found: Utilization, accepted: float) -> str:
+    if found.median >= accepted:
+        return ""
+    return f"--utilization: GPUs compute {found.median:.1%} of the time in the median of the runs, expected {accepted:.1%}"
+
+
+def _tables(known: Quantities, loader: Loader, cache: str | None, steps: int, seed: int) -> dict[str, list[dict[str, Any]]]:
+    curve = {"utilization": _curve(known, loader, steps, seed)}
+    return curve if cache is None else {**curve, "epochs": _epochs(known, loader, steps, seed)}
+
+
+#: What the variants of a loader have in common.
+COMMON = (
+    "unstalled_samples_per_second_per_gpu", "samples_per_second_per_gpu", "gpus", "sample_bytes", "read_amplification",
+    "sample_read_seconds", "sample_decode_seconds", "gpus_per_loader", "step_computation_seconds", "cores_load",
+    "host_link_load",
+)  # fmt: skip
+
+
+def _variant(known: Quantities, loader: Loader) -> dict[str, float]:
+    """The inputs of the mean rates, with the workers and the hits of a loader."""
+    storage = "storage_load" if "storage_load" in known.given else "feed_read_bandwidth"
+    same = {name: known.value(name) for name in (*COMMON, storage)}
+    return {**same, "loader_workers": loader.workers, "cache_hit_fraction": loader.hit_fraction}
+
+
+def _curve(known: Quantities, loader: Loader, steps: int, seed: int) -> list[dict[str, Any]]:
+    """Utilization by the number of workers: what further workers gain."""
+    powers = {2**power for power in range(max(2 * loader.workers, 16).bit_length())}
+    rows = []
+    for workers in sorted(powers | {loader.workers}):
+        changed = replace(loader, workers=workers)
+        rows.append({"loader_workers": workers, **_utilization(_variant(known, changed), changed, steps, seed)})
+    return rows
+
+
+def _epochs(known: Quantities, loader: Loader, steps: int, seed: int) -> list[dict[str, Any]]:
+    """Reads and utilization of the first epoch, in which the cache is cold, and of the later ones."""
+    rows = []
+    for epoch, hits in (("first", loader.hit_fraction), ("later", known.value("later_hit_share"))):
+        given = _variant(known, replace(loader, hit_fraction=hits))
+        changed = replace(loader, hit_fraction=hits, shared_seconds=float(solve("shared_seconds_per_step", given)))
+        reads = {"cache_hit_fraction": hits, "amplified_read_bandwidth": float(solve("amplified_read_bandwidth", given))}
+        rows.append({"epoch": epoch, **reads, **_utilization(given, changed, steps, seed)})
+    return rows
+
+
+def _utilization(given: Mapping[str, float], loader: Loader, steps: int, seed: int) -> dict[str, float]:
+    """Utilization of a variant: by mean rates, and of few simulated runs."""
+    few = tried(loader, steps=steps, seed=seed)
+    return {
+        "accelerator_utilization_fluid": float(solve("accelerator_utilization_fluid", given)),
+        "accelerator_utilization": few.median,
+        "accelerator_utilization_p10": few.low,
+        "accelerator_utilization_p90": few.high,
+    }
 
 
 def _seed(written: int | str) -> int:
@@ -277,6 +355,14 @@ def _seed(written: int | str) -> int:
     if found % 1 or found < 0:
         raise UsageError(f"--seed: found {written}, expected a whole number from 0")
     return int(found)
+
+
+def _join_parts(known: Quantities) -> None:
+    """A sample of text, images and audio, where its parts are given."""
+    size = known.given.get("sample_bytes")
+    if "images_per_sample" in known.given and (size is None or size.origin != "user"):
+        known.withdraw("sample_bytes")
+        known.choose("sample_bytes", "sample_bytes_of_parts")
 
 
 def _complete(known: Quantities, rate: RateBasis) -> None:
@@ -289,6 +375,9 @@ def _complete(known: Quantities, rate: RateBasis) -> None:
     _decode(known, rate)
     if "feed_read_bandwidth" not in known.given:
         known.give({"storage_load": Input(0).by_default("the bandwidth of the storage is no limit", "read_bandwidth")})
+    if "host_link_bandwidth_per_gpu" not in known.given:
+        supply = Option("set.host_link_bandwidth_per_gpu", "RATE")
+        known.give({"host_link_load": Input(0).by_default("the link from the host to the GPU is no limit", supply)})
     if "cores_per_node" not in known.given:
         known.give({"cores_load": Input(0).by_default("the workers have a core each", "cores")})
 
@@ -297,8 +386,12 @@ def _decode(known: Quantities, rate: RateBasis) -> None:
     given = known.given.get("sample_decode_seconds")
     encodings = rate.model.encodings if rate.model is not None else {}
     chosen = encodings.get((rate.job.encoding or "").partition("/")[0]) or next(iter(encodings.values()), None)
+    if chosen is not None and chosen.decoded is not None and "decoded_sample_bytes" not in known.given:
+        known.give(from_fields({"decoded_sample_bytes": chosen.decoded}))
     if given is None and chosen is not None and chosen.decode_rate is not None:
-        known.give(from_fields({"decode_samples_per_second_per_core": chosen.decode_rate}))
+        known.give(from_fields({"thread_decode_rate": chosen.decode_rate}))
+    if given is None and "thread_decode_rate" in known.given:
+        known.choose("decode_samples_per_second_per_core", "decode_rate_in_loader")
         return
     if given is None:
         given = Input(0).by_default("decoding takes no time", "decode_time")

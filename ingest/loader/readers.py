@@ -15,40 +15,43 @@ class LoaderKind(NamedTuple):
 
     Attributes:
         what: one line.
-        readers, amplification: the formulas that apply.
+        readers, of_node, amplification: the formulas that apply.
     """
 
     what: str
     readers: str
+    of_node: str
     amplification: str
     source: str
     where: str
 
 
+_OF_WORKERS = ("readers_of_workers", "readers_of_every_node")
+_OF_STAGES = ("readers_of_stages", "readers_of_stage_node")
 LOADERS: Mapping[str, LoaderKind] = {
     "pytorch": LoaderKind(
         "workers of each GPU; a distributed sampler gives each rank other samples",
-        "readers_of_workers", "", "pytorch", "torch.utils.data.distributed.DistributedSampler",
+        *_OF_WORKERS, "", "pytorch", "torch.utils.data.distributed.DistributedSampler",
     ),
     "pytorch-iterable": LoaderKind(
         "an iterable data set that is not split: every worker of every rank reads the whole",
-        "readers_of_workers", "amplification_of_copies", "pytorch", "torch.utils.data.IterableDataset, Example 1",
+        *_OF_WORKERS, "amplification_of_copies", "pytorch", "torch.utils.data.IterableDataset, Example 1",
     ),
     "megatron": LoaderKind(
         "tensor rank 0 of the first and last pipeline stage reads",
-        "readers_of_stages", "amplification_of_stages", "megatron-lm", "issue 441",
+        *_OF_STAGES, "amplification_of_stages", "megatron-lm", "issue 441",
     ),
     "huggingface": LoaderKind(
         "a streamed data set: each rank reads its shards where the ranks divide their number, else every rank reads all",
-        "readers_of_workers", "amplification_of_shards", "hf-datasets", "split_dataset_by_node; issue 6623",
+        *_OF_WORKERS, "amplification_of_shards", "hf-datasets", "split_dataset_by_node; issue 6623",
     ),
     "mosaic": LoaderKind(
         "workers of each GPU share the shards that their node has downloaded",
-        "readers_of_workers", "", "mosaicml-streaming", "shards are kept in a folder of the node",
+        *_OF_WORKERS, "", "mosaicml-streaming", "shards are kept in a folder of the node",
     ),
     "node": LoaderKind(
         "one loader per node feeds its GPUs through shared memory",
-        "readers_of_workers", "", "megascale2024", "one loader per node",
+        *_OF_WORKERS, "", "megascale2024", "one loader per node",
     ),
 }  # fmt: skip
 USUAL_LOADER = "pytorch"
@@ -73,6 +76,7 @@ def share_data(known: Quantities, loader: str) -> None:
             Input(known.value("gpus")).by_default("the ranks divide the number of shards", Option("set.dataset_shards", "N")),
         )
     known.choose("readers", kind.readers)
+    known.choose("readers_of_busiest_node", kind.of_node)
     if kind.amplification:
         known.choose("read_amplification", kind.amplification)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -20,8 +21,8 @@ MOST_RANKS = 4096
 MOST_BATCHES, MOST_BATCHES_OF_TRIAL = 6_000_000, 600_000
 #: Latencies drawn for the pool of batches, from which longer simulations draw again.
 POOL_LATENCIES, POOL_BATCHES = 4_000_000, 200_000
-#: Steps of a trial at least, whatever the ranks.
-FEWEST_STEPS_OF_TRIAL = 200
+#: Steps of a trial: at least, whatever the ranks, and at most, whatever the run.
+FEWEST_STEPS_OF_TRIAL, MOST_STEPS_OF_TRIAL = 200, 2_000
 #: The latencies of a larger batch add up to a normal distribution.
 MOST_DRAWN_BATCH = 10_000
 #: A search ends beyond these.
@@ -103,23 +104,26 @@ def utilizations(
     >>> utilizations([[[0.03]]] * 1001, workers=2, prefetch=2, step_seconds=0.02).round(3)
     array([1.])
     """
-    slots = workers * prefetch
+    zero = numpy.zeros(1)
     done: list[Array] = [numpy.zeros((1, 1))] * workers
-    started: list[Array] = [numpy.zeros(1)] * slots
-    end = shared = first = numpy.zeros(1)
+    started: deque[Array] = deque(maxlen=workers * prefetch)
+    end = shared = first = zero
     steps = 0
-    for number, seconds in enumerate(batch_seconds):
-        requested = started[number % slots]
-        ready = numpy.maximum(done[number % workers], requested[:, None]) + numpy.asarray(seconds, float)
-        if shared_seconds:
-            shared = numpy.maximum(shared, requested) + shared_seconds
-            ready = numpy.maximum(ready, shared[:, None])
-        done[number % workers] = ready
-        start = numpy.maximum(end, ready.max(axis=1)) + handover_seconds
-        first = start if number == 0 else first
-        started[number % slots] = start
-        end = start + step_seconds
-        steps += 1
+    with numpy.errstate(over="ignore"):
+        for number, seconds in enumerate(batch_seconds):
+            requested = started[0] if len(started) == started.maxlen else zero
+            ready = numpy.maximum(done[number % workers], requested[:, None]) + numpy.asarray(seconds, float)
+            if shared_seconds:
+                shared = numpy.maximum(shared, requested) + shared_seconds
+                ready = numpy.maximum(ready, shared[:, None])
+            done[number % workers] = ready
+            start = numpy.maximum(end, ready.max(axis=1)) + handover_seconds
+            first = start if number == 0 else first
+            started.append(start)
+            end = start + step_seconds
+            steps += 1
+    if not numpy.isfinite(end).all():  # a wait beyond all numbers
+        return numpy.zeros_like(end)
     return numpy.minimum(1, steps * step_seconds / (end if from_request else end - first))
 
 
@@ -164,6 +168,12 @@ def simulate(
     return Utilization(median, least, most, runs)
 
 
+def tried(loader: Loader, *, steps: int, seed: int) -> Utilization:
+    """Utilization of a variant, from fewer and shorter runs: for searches and curves."""
+    few = min(steps, MOST_STEPS_OF_TRIAL)
+    return simulate(loader, steps=few, seed=seed, most_batches=MOST_BATCHES_OF_TRIAL, fewest_runs=FEWEST_RUNS_OF_TRIAL)
+
+
 def _batches(loader: Loader, seed: int, steps: int, shape: tuple[int, int]) -> Iterator[Array]:
     """Seconds of the batches of each step: those of a pool, each once where it suffices."""
     each, wanted = shape[0] * shape[1], steps * shape[0] * shape[1]
@@ -182,7 +192,7 @@ def _latencies_of_batches(variation: float, hit_fraction: float, batch: int, siz
     chance = numpy.random.default_rng(seed)
     if batch > MOST_DRAWN_BATCH:
         spread = (batch * (1 - hit_fraction) * (variation**2 + hit_fraction)) ** 0.5
-        return numpy.maximum(0, batch * (1 - hit_fraction) + spread * chance.standard_normal(size))
+        return numpy.asarray(numpy.maximum(0, batch * (1 - hit_fraction) + spread * chance.standard_normal(size)))
     variance = numpy.log1p(variation**2)
     drawn = chance.lognormal(-variance / 2, variance**0.5, (size, batch))
     if hit_fraction:
@@ -218,8 +228,7 @@ def remedies(loader: Loader, accepted: float, *, steps: int, seed: int) -> Remed
     trial_steps = max(FEWEST_STEPS_OF_TRIAL, min(steps, affordable))
 
     def reaches(changed: Loader) -> bool:
-        few = {"most_batches": MOST_BATCHES_OF_TRIAL, "fewest_runs": FEWEST_RUNS_OF_TRIAL}
-        return simulate(changed, steps=trial_steps, seed=seed, **few).median >= accepted
+        return tried(changed, steps=trial_steps, seed=seed).median >= accepted
 
     latency = None
     if reaches(replace(loader, latency_seconds=0.0)):

@@ -191,6 +191,8 @@ TITLES = {
     "footprint": "Stages, and the data kept of each",
     "attention": "Attention",
     "stored": "Stored tensors, by kind and type",
+    "utilization": "Accelerator utilization, by workers per GPU",
+    "epochs": "Reads and utilization, by epoch",
 }
 #: rows of long tables on a page; CSV and JSON carry all of them
 MOST_SHOWN = {"layouts": 12, "rejected": 8}

@@ -1,0 +1,204 @@
+"""`ingest feed`: results, readers, decoding, caches, shuffling, refusals."""
+
+import json
+
+import numpy
+import pytest
+
+from ingest.errors import UsageError
+from ingest.loader.feed import feed
+
+SMALL = {"samples_per_second": 200, "sample_bytes": "100kB", "gpus_per_node": 8, "batch": 4, "steps": 200}
+CONTRACT = {
+    "accelerator_utilization", "accelerator_utilization_fluid", "decode_cores_per_node", "cache_hit_fraction", "readers",
+    "read_amplification", "epochs_read_bandwidth",
+}  # fmt: skip
+
+
+def values(**options):
+    return {name: item.value for name, item in feed(**{**SMALL, **options}).results.items()}
+
+
+def test_both_utilizations_stand_side_by_side(run):
+    words = ("feed", "--samples-per-second", "200", "--sample-bytes", "100kB", "--gpus-per-node", "1", "--batch", "1",
+             "--latency", "18ms", "--latency-cv", "3", "--format", "json")  # fmt: skip
+    ran = run(*words)
+    found = json.loads(ran.out)
+    results = found["results"]
+    assert found["schema"] == "ingest/1"
+    assert results.keys() >= CONTRACT
+    real, fluid = results["accelerator_utilization"], results["accelerator_utilization_fluid"]
+    assert fluid["value"] == 1
+    assert 0.3 < real["low"] < real["value"] < real["high"] < 0.95
+    assert run(*words).out == ran.out
+    assert json.loads(run(*words, "--seed", "2").out)["results"]["accelerator_utilization"]["value"] != real["value"]
+    assert {"sample_read_variation", "loader_prefetch", "handover_seconds", "seed"} <= found["inputs"].keys()
+
+
+def test_the_latency_that_suffices_and_the_reads_in_flight():
+    """The 99th percentile of 100,000 drawn latencies is near the one that is printed."""
+    found = values(latency="30ms", latency_cv=2, workers=4)
+    variance = numpy.log(5)
+    drawn = numpy.random.default_rng(1).lognormal(-variance / 2, variance**0.5, 100_000) * found["sufficient_latency"]
+    assert found["sufficient_latency"] < 0.03
+    assert found["sufficient_latency_p99"] == pytest.approx(numpy.quantile(drawn, 0.99), rel=0.03)
+    assert found["reads_in_flight_per_node"] == pytest.approx(200 * 8 * 0.03)
+    assert "sufficient_latency_p99" in feed(**SMALL, decode_time="1s").unknown
+
+
+def test_a_given_utilization_that_is_missed_exits_with_3(run):
+    words = (
+        "feed",
+        "--samples-per-second",
+        "200",
+        "--sample-bytes",
+        "100kB",
+        "--gpus-per-node",
+        "1",
+        "--batch",
+        "4",
+        "--steps",
+        "100",
+    )
+    missed = run(*words, "--latency", "100ms", "--utilization", "90%")
+    assert missed.code == 3
+    assert "expected 90.0%" in missed.err
+    assert run(*words, "--latency", "1ms", "--utilization", "90%").code == 0
+    assert run(*words, "--latency", "100ms").code == 0
+
+
+def test_the_ranks_of_megatron_that_read():
+    """Tensor 8, pipeline 16 on 16,384 GPUs: 128 replicas, first and last stage; 10.79 MB/s of token ids."""
+    job = {"model": "llama3-405b", "gpu": "h100", "nodes": 2048, "steps": 50, "loader": "megatron"}
+    found = feed(**job, tensor_parallel=8, pipeline_parallel=16).results
+    assert (found["readers"].value, found["read_amplification"].value) == (256, 2)
+    assert found["amplified_read_bandwidth"].value == pytest.approx(21.6e6, rel=0.002)
+    # A node of a stage holds one tensor group, whose rank 0 reads.
+    assert found["read_bandwidth_of_busiest_node"].value == pytest.approx(21.6e6 / 256, rel=0.002)
+    assert found["samples_per_second_per_reader"].value == pytest.approx(21.6e6 / 256 / 32768, rel=0.002)
+    context = feed(**job, tensor_parallel=8, pipeline_parallel=16, context_parallel=16).results
+    assert (context["readers"].value, context["read_amplification"].value) == (256, 32)
+    with pytest.raises(UsageError, match=r"16,384 GPUs, expected a multiple of tensor × pipeline × context = 48"):
+        feed(**job, tensor_parallel=3, pipeline_parallel=16)
+
+
+@pytest.mark.parametrize(
+    ("options", "readers", "amplification"),
+    [
+        ({"loader": "pytorch"}, 32, 1),
+        ({"loader": "mosaic"}, 32, 1),
+        ({"loader": "pytorch-iterable"}, 32, 32),
+        ({"loader": "huggingface", "set": {"dataset_shards": 16}}, 32, 1),
+        ({"loader": "huggingface", "set": {"dataset_shards": 17}}, 32, 8),
+        ({"loader": "huggingface", "set": {"dataset_shards": 4}}, 32, 8),
+    ],
+)
+def test_who_reads_how_often(options, readers, amplification):
+    found = values(**options, workers=4)
+    assert (found["readers"], found["read_amplification"]) == (readers, amplification)
+    assert found["amplified_read_bandwidth"] == pytest.approx(amplification * 8 * 200 * 100e3)
+
+
+def test_repeated_reads_are_warned_of():
+    assert "leave a remainder" in feed(**SMALL, loader="huggingface", set={"dataset_shards": 17}).warnings[0]
+    assert feed(**SMALL, loader="huggingface", set={"dataset_shards": 16}).warnings == ()
+
+
+def test_ranks_beyond_those_simulated_are_warned_of(monkeypatch):
+    monkeypatch.setattr("ingest.loader.feed.MOST_RANKS", 16)
+    assert feed(**SMALL, nodes=2).warnings == ()
+    assert feed(**SMALL, nodes=3).warnings == ("16 of 24 loaders are simulated: the utilization is an upper bound",)
+
+
+def test_the_cores_that_decode_follow_from_a_loader_and_not_from_a_single_thread():
+    """ResNet-50 on 8 H100: 0.43 of 712 images/s per core, as 4 to 8 workers reach on 16 vCPU."""
+    answer = feed(model="resnet50", gpu="h100", batch=8, steps=20)
+    rate = answer.known.value("unstalled_samples_per_second_per_gpu")
+    assert answer.results["decode_cores_per_node"].value == pytest.approx(rate * 8 / (712 * 0.427))
+    assert values(decode_time="2.5ms")["decode_cores_per_node"] == pytest.approx(200 * 8 / 400)
+    assert values()["decode_cores_per_node"] == 0
+
+
+def test_too_few_cores_or_a_narrow_link_hold_all_workers_back():
+    # 1,600 samples/s of 10 ms take 16 cores.
+    few = values(decode_time="10ms", cores=8, workers=8, latency=0)
+    assert few["accelerator_utilization_fluid"] == pytest.approx(0.5)
+    assert few["accelerator_utilization"] == pytest.approx(0.5, abs=0.03)
+    assert values(decode_time="10ms", cores=16, workers=8, latency=0)["accelerator_utilization_fluid"] == pytest.approx(1)
+    link = {"decoded_sample_bytes": 1e6, "host_link_bandwidth_per_gpu": 1e8}
+    assert values(set=link, workers=8)["accelerator_utilization_fluid"] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(("kind", "hit"), [("pinned", 0.5), ("lru", 0.1534), ("partitioned", 1)])
+def test_a_cache_serves_later_epochs(kind, hit):
+    """100 GB of data; two nodes of 50 GB each."""
+    found = values(cache=kind, cache_memory="50GB", epochs=10, nodes=2, set={"dataset_samples": 1e6})
+    assert found["cache_hit_fraction"] == pytest.approx(hit, abs=1e-4)
+    assert found["read_bandwidth_of_busiest_node"] == pytest.approx(8 * 200 * 100e3)
+    if kind == "partitioned":
+        assert found["partitioned_cache_bandwidth_per_node"] == pytest.approx(8 * 200 * 100e3 / 2)
+    share = (1 + 9 * (1 - hit)) / 10
+    assert found["epochs_read_bandwidth"] == pytest.approx(share * found["amplified_read_bandwidth"], rel=1e-3)
+
+
+def test_the_first_epoch_is_cold_and_the_later_ones_gain():
+    first, later = feed(
+        **SMALL, workers=4, latency="30ms", cache="pinned", cache_memory="50GB", set={"dataset_samples": 1e6}
+    ).tables["epochs"]
+    assert first["cache_hit_fraction"] == 0
+    assert later["amplified_read_bandwidth"] == pytest.approx(first["amplified_read_bandwidth"] / 2)
+    assert later["accelerator_utilization"] > first["accelerator_utilization"] + 0.1
+
+
+def test_the_curve_holds_the_loader_itself():
+    answer = feed(**SMALL, workers=5, latency="30ms")
+    rows = {row["loader_workers"]: row for row in answer.tables["utilization"]}
+    assert rows.keys() == {1, 2, 4, 5, 8, 16}
+    assert rows[5]["accelerator_utilization"] == pytest.approx(answer.results["accelerator_utilization"].value, abs=0.02)
+    assert rows[5]["accelerator_utilization_fluid"] == answer.results["accelerator_utilization_fluid"].value
+    assert rows[1]["accelerator_utilization"] < rows[16]["accelerator_utilization"]
+
+
+def test_a_sample_of_several_parts():
+    """16 images of 100 kB beside the 1,792 tokens of text that they leave of 4,096: 223 times the text alone."""
+    parts = {
+        "images_per_sample": 16,
+        "image_tokens": 144,
+        "image_bytes": 100e3,
+        "bytes_per_token": 4,
+        "tokens_per_sample": 4096,
+    }
+    mixed = feed(samples_per_second=1, gpus_per_node=8, batch=1, steps=20, set=parts).results["amplified_read_bandwidth"]
+    assert mixed.value == pytest.approx(8 * (1.6e6 + 7168))
+    assert values(set={**parts, "sample_bytes": 1e5})["amplified_read_bandwidth"] == pytest.approx(8 * 200 * 1e5)
+
+
+def test_what_a_shuffle_asks_of_host_and_storage():
+    whole = {"samples_per_file": 2000, "sample_bytes": 1e5}
+    buffer = values(shuffle="buffer=1000", set=whole, workers=4)
+    assert (buffer["shuffle_bytes_per_node"], buffer["mixing_score"]) == (1000 * 1e5 * 4 * 8, 0.5)
+    assert values(shuffle="block=4000", set=whole)["shuffle_block_bytes"] == 4e8
+    assert values(shuffle="global")["samples_per_second_per_job"] == 1600
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"shuffle": "bufer=10"}, "--shuffle: found 'bufer=10', expected buffer=N, block=N or global; did you mean 'buffer'?"),
+        ({"shuffle": "buffer"}, "--shuffle: found 'buffer', expected"),
+        ({"shuffle": "global=3"}, "--shuffle: found 'global=3', expected"),
+        ({"shuffle": "buffer=0"}, "--shuffle: found 0, expected a whole number above 0"),
+        ({"cache": "lru"}, "--cache: found lru without its size"),
+        ({"cache": "lur", "cache_memory": "1GB"}, "did you mean 'lru'"),
+        ({"loader": "torch"}, "did you mean 'pytorch'"),
+        ({"workers": 0}, "--workers: found 0"),
+        ({"latency": "-1ms"}, "--latency: found -0.001, expected a number from 0"),
+        ({"latency_cv": 10.1}, "--latency-cv: found 10.1, expected a number from 0 up to 10"),
+        ({"seed": -1}, "--seed: found -1, expected a whole number from 0"),
+        ({"seed": 0.5}, "--seed: found 0.5"),
+    ],
+)
+def test_refusals_name_what_is_wrong(options, message):
+    with pytest.raises(UsageError) as refused:
+        feed(**{**SMALL, **options})
+    assert message in str(refused.value)
