@@ -39,7 +39,7 @@ COMMANDS = {
 
 
 #: package -> the extra that installs it
-EXTRA_OF = dict.fromkeys(("tokenizers", "datasets", "pyarrow", "fsspec", "pathspec", "tqdm"), "corpus")
+EXTRA_OF = dict.fromkeys(("tokenizers", "datasets", "pyarrow", "fsspec", "pathspec", "tqdm"), "corpus") | {"darshan": "observe"}
 
 
 class Commands(click.Group):

@@ -41,13 +41,15 @@ class ObserveCommand(click.Command):
 def command(ctx: click.Context, /, form: str | None, output: str | None, sources: tuple[str, ...], **options: Any) -> None:
     """Read rate, request sizes, samples per second and stalls of your own job, each with window and coverage.
 
-    SOURCE is a log of the job: Megatron, NeMo, MLPerf, torchtitan, trainer_state.json, Lightning's metrics.csv. A running job
-    needs no root: --pid or --command watch its processes, with their counters of reads. Output of a started job goes to
-    standard error. What would mislead is refused, with what to do instead.
+    SOURCE is a log of the job (Megatron, NeMo, MLPerf, torchtitan, trainer_state.json, Lightning's metrics.csv), its Darshan
+    logs or its DFTracer traces; a folder stands for all logs and traces in it, those of one job. A running job needs no
+    root: --pid or --command watch its processes. Output of a started job goes to standard error. What would mislead is
+    refused, with what to do instead.
 
     \b
     ingest observe --pid 4711 --path /data --window 60s
     ingest observe train.log --gpus 64 --synthetic '1000 sample/s'
+    ingest observe logs/ train.log --path /data --gpus 8
     ingest observe --path /data -o job.json --command python train.py --epochs 1
     """
     options.pop("job", None)

@@ -9,6 +9,8 @@ input_quantity("window_seconds", "s", "Steady part of an observation, with its e
 input_quantity("reads", "1", "Read requests of the job within the window.", above=False)
 input_quantity("opens", "file", "Files that the job opened for reading within the window, each time counted.", above=False)
 input_quantity("bytes_requested", "B", "Bytes that the job asked for with read calls, caches included.", above=False)
+input_quantity("read_seconds", "s", "Time of all read requests together.", above=False)
+input_quantity("window_bytes", "B", "Bytes that the job read within the steady window, from any file.", above=False)
 input_quantity("explained_bytes", "B", "Bytes of an observation that belong to the data path.", above=False)
 input_quantity("observed_samples", "sample", "Samples that a job trained on within the window.")
 input_quantity("real_samples_per_second", "sample/s", "Rate of a whole job that reads its data.")
@@ -33,6 +35,36 @@ def read_bytes_mean(bytes_requested: Num, reads: Num) -> Num:
     235707.16...
     """
     return bytes_requested / reads
+
+
+@formula(unit="s", source="definition", label="mean time of a read")
+def read_seconds_mean(read_seconds: Num, reads: Num) -> Num:
+    """Mean time that one read request took.
+
+    >>> read_seconds_mean(12, 960)
+    0.0125
+    """
+    return read_seconds / reads
+
+
+@formula(unit="B/file", source="definition")
+def read_bytes_per_open(bytes_read: Num, opens: Num) -> Num:
+    """Bytes read for each open of a file.
+
+    >>> read_bytes_per_open(226_278_880, 80)
+    2828486.0
+    """
+    return bytes_read / opens
+
+
+@formula(unit="B", source="definition")
+def explained_window_bytes(window_bytes: Num, coverage: Num) -> Num:
+    """Bytes of the data path within a window whose bytes are known for all files together.
+
+    >>> explained_window_bytes(1000, 0.96)
+    960.0
+    """
+    return window_bytes * coverage
 
 
 @formula(unit="sample/s", source="definition", label="observed samples per second")
