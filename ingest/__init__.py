@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ingest.acceptance.path_benchmark import measure_storage as measure_storage
     from ingest.acceptance.verdict import verdict as verdict
     from ingest.corpus.measure import measure as measure
+    from ingest.observation.calibration import calibrate as calibrate
     from ingest.observation.observe import observe as observe
     from ingest.reports.plan_report import report as report
     from ingest.rfp.response import response as response
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 _PLACES = {
     "accept": "ingest.acceptance.accept",
     "bw": "ingest.sizing.bandwidth",
+    "calibrate": "ingest.observation.calibration",
     "checkpoint": "ingest.sizing.checkpoint",
     "dataset": "ingest.sizing.dataset",
     "diff": "ingest.site.plan_diff",

@@ -57,6 +57,16 @@ def read_bytes_per_open(bytes_read: Num, opens: Num) -> Num:
     return bytes_read / opens
 
 
+@formula(unit="sample/file", source="definition", low=1, above=False)
+def observed_samples_per_file(read_bytes_per_open: Num, observed_bytes_per_sample: Num) -> Num:
+    """Samples that the job read for each open of a file: at least one.
+
+    >>> observed_samples_per_file(2_828_486, 2_828_486), observed_samples_per_file(1_000, 4_000)
+    (1.0, 1)
+    """
+    return maximum(1, read_bytes_per_open / observed_bytes_per_sample)
+
+
 @formula(unit="B", source="definition")
 def explained_window_bytes(window_bytes: Num, coverage: Num) -> Num:
     """Bytes of the data path within a window whose bytes are known for all files together.
