@@ -147,7 +147,7 @@ def calibrate(
     identity = "own-" + sha256(Path(observation).read_bytes())[:12]
     files = overlay(seen, answer, identity) if output is not None else {}
     if output is not None:
-        _write(Path(output), files)
+        write_entries(Path(output), files)
     warnings = tuple(_warnings(seen, rows, answer))
     unmet = _unmet(rows, allowed)
     return Calibration(answer.model.id, answer.gpu.id, rows, files, str(output or ""), warnings, Catalog(catalogs), unmet)
@@ -284,7 +284,7 @@ def _with_encoding(model: Model, size: Figure, seen: Observation, identity: str)
     return text.replace("\nencodings:\n", "\nencodings:\n" + "\n".join(lines) + "\n", 1)
 
 
-def _write(folder: Path, files: Mapping[str, str]) -> None:
+def write_entries(folder: Path, files: Mapping[str, str]) -> None:
     """Write the entries; a folder that holds rates of other observations keeps them."""
     if folder.exists() and not folder.is_dir():
         raise IngestError(f"-o: '{folder}' is a file, expected a folder")

@@ -13,7 +13,8 @@ from ingest.files import open_regular, read_text
 from ingest.observation.darshan_logs import darshan_reading, is_darshan_log
 from ingest.observation.dftracer_traces import is_trace, trace_reading
 from ingest.observation.live import data_path, observe_command, observe_process
-from ingest.observation.observation import Figure, Observation, Reading
+from ingest.observation.observation import SCHEMA, Figure, Observation, Reading
+from ingest.observation.observation_file import read_observation
 from ingest.observation.training_logs import read_training_log
 from ingest.observation.training_rate import training_reading
 from ingest.units import parse, parse_whole
@@ -66,6 +67,8 @@ def observe(
     count = None if gpus is None else parse_whole(gpus, "--gpus", 1)
     step = _number(samples_per_step, "sample", "--samples-per-step")
     tokens = _number(tokens_per_sample, "token/sample", "--tokens-per-sample")
+    if len(sources) == 1 and (kept := _kept(Path(sources[0]))) is not None:
+        return kept
     darshan, traces, logs = _sorted(sources)
     data = None if path is None else os.path.abspath(path)
     readings = [_log(one, count, step, tokens) for one in logs]
@@ -85,6 +88,13 @@ def observe(
     inputs = {"sources": {"value": [str(one) for one in sources], "from": "user"},
               **({"path": {"value": str(path), "from": "user"}} if path is not None else {})}  # fmt: skip
     return combined(readings, stalled, inputs)
+
+
+def _kept(path: Path) -> Observation | None:
+    """An observation that was written before; None for any other file."""
+    if path.suffix != ".json" or not path.is_file() or SCHEMA not in read_text(path, EXPECTED, most=MOST_BYTES):
+        return None
+    return read_observation(path)
 
 
 def _sorted(sources: Sequence[str | Path]) -> tuple[list[Path], list[Path], list[Path]]:
