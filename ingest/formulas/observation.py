@@ -11,6 +11,8 @@ input_quantity("opens", "file", "Files that the job opened for reading within th
 input_quantity("bytes_requested", "B", "Bytes that the job asked for with read calls, caches included.", above=False)
 input_quantity("read_seconds", "s", "Time of all read requests together.", above=False)
 input_quantity("window_bytes", "B", "Bytes that the job read within the steady window, from any file.", above=False)
+input_quantity("job_copies", "1", "Copies of the observed job that a test runs.", low=1, above=False, whole=True)
+input_quantity("reading_threads", "1", "Threads of a test that read.", low=1, above=False, whole=True)
 input_quantity("explained_bytes", "B", "Bytes of an observation that belong to the data path.", above=False)
 input_quantity("observed_samples", "sample", "Samples that a job trained on within the window.")
 input_quantity("real_samples_per_second", "sample/s", "Rate of a whole job that reads its data.")
@@ -155,3 +157,33 @@ def observed_cache_fraction(bytes_requested: Num, bytes_read: Num) -> Num:
     (0.75, 0)
     """
     return maximum(0, (bytes_requested - bytes_read) / bytes_requested)
+
+
+@formula(unit="B/s", source="definition")
+def scaled_read_bandwidth(read_bandwidth: Num, job_copies: Num) -> Num:
+    """Read bandwidth of several copies of an observed job.
+
+    >>> scaled_read_bandwidth(13.95e6, 4)
+    55800000.0
+    """
+    return read_bandwidth * job_copies
+
+
+@formula(unit="B/s", source="definition")
+def read_bandwidth_per_reader(scaled_read_bandwidth: Num, reading_threads: Num) -> Num:
+    """Read bandwidth at which each thread of a test is paced.
+
+    >>> read_bandwidth_per_reader(55_800_000, 8)
+    6975000.0
+    """
+    return scaled_read_bandwidth / reading_threads
+
+
+@formula(unit="s", source="definition")
+def observed_step_seconds(samples_per_step: Num, demanded_samples_per_second_per_gpu: Num) -> Num:
+    """Time that an emulated accelerator sleeps for one batch, so that it takes samples as the observed one would.
+
+    >>> observed_step_seconds(8, 100)
+    0.08
+    """
+    return samples_per_step / demanded_samples_per_second_per_gpu

@@ -68,7 +68,7 @@ def _log(path: str, prefix: str) -> dict[str, Any]:
         if name in ("MPI-IO", "H5F", "H5D", "LUSTRE"):
             for _ in _records(report, name):
                 pass
-    return {**found, "sizes": sizes, "common": common.most_common(8), "heat": heat}
+    return {**found, "sizes": sizes, "common": common.most_common(16), "heat": heat}
 
 
 def _records(report: Any, module: str) -> Iterator[dict[str, Any]]:

@@ -130,7 +130,7 @@ def totals_reading(totals: ReadTotals, source: str, path: str | None, place: str
         unknown["coverage"] = "no --path tells data from imports and checkpoints; all files that were read count"
     facts: dict[str, Any] = {"files": totals.files, "pattern": _pattern(totals)}
     if totals.common:
-        facts["common_read_sizes"] = {str(size): count for size, count in totals.common.most_common(4) if count}
+        facts["common_read_sizes"] = {str(size): count for size, count in totals.common.most_common(16) if count}
     return Reading(source, figures, unknown, tuple(warnings), totals.sizes, facts)
 
 

@@ -14,6 +14,7 @@ from ingest.units import display
 
 if TYPE_CHECKING:
     from ingest.acceptance.acceptance_result import Acceptance
+    from ingest.acceptance.observed_job import ObservedJob
     from ingest.acceptance.path_benchmark import PathBenchmark
     from ingest.acceptance.verdict import TestVerdict, Verdict
 
@@ -46,6 +47,18 @@ def acceptance_page(made: Acceptance) -> Page:
     header = ("test", *of_test[1:], "load", *of_load[1:])
     title = f"{made.effort.words}; " + ("rehearsal on one machine for " if made.setting.rehearsal else "") + made.site
     return page_of(title, sections, (header, *flat))
+
+
+def observed_job_page(made: ObservedJob) -> Page:
+    """The page of `ingest accept --from-observation`: the rate to reach, and requests by size."""
+    rows = tuple((display(size, "B"), f"{share} %") for size, share in made.sizes.items())
+    sections = [
+        Section("", ("", ""), (("must reach", display(made.rate, "B/s")), ("readers", f"{made.readers:,}"))),
+        Section("Requests", ("size", "share"), rows),
+        Section("Next", lines=(f"follow {made.folder}/README.md",)),
+    ]
+    flat = [("request", size, share) for size, share in made.sizes.items()]
+    return page_of(f"Observed job, {made.times:g} times", sections, [("", "size", "percent"), *flat])
 
 
 #: Columns of a list of requirements or tests that were judged.
