@@ -59,14 +59,14 @@ def read_bytes_per_open(bytes_read: Num, opens: Num) -> Num:
     return bytes_read / opens
 
 
-@formula(unit="sample/file", source="definition", low=1, above=False)
+@formula(unit="sample/file", source="definition")
 def observed_samples_per_file(read_bytes_per_open: Num, observed_bytes_per_sample: Num) -> Num:
-    """Samples that the job read for each open of a file: at least one.
+    """Samples that the job read for each open of a file; below one where it opens a file several times.
 
     >>> observed_samples_per_file(2_828_486, 2_828_486), observed_samples_per_file(1_000, 4_000)
-    (1.0, 1)
+    (1.0, 0.25)
     """
-    return maximum(1, read_bytes_per_open / observed_bytes_per_sample)
+    return read_bytes_per_open / observed_bytes_per_sample
 
 
 @formula(unit="B", source="definition")

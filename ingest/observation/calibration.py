@@ -276,7 +276,10 @@ def _with_encoding(model: Model, size: Figure, seen: Observation, identity: str)
     if per_open is not None and per_open.value > 0:
         given = {"read_bytes_per_open": per_open.value, "observed_bytes_per_sample": size.value}
         each = float(solve("observed_samples_per_file", given))
-        lines.append(f"    samples_per_file: {{value: {each!r}, unit: sample/file, {places.replace('measured', 'derived')}}}")
+        if each >= 1:
+            lines.append(
+                f"    samples_per_file: {{value: {each!r}, unit: sample/file, {places.replace('measured', 'derived')}}}"
+            )
     # An entry that carries another observation already gets this one in its place.
     text = re.sub(rf"\n  {PROTOCOL}:\n(?:    .*\n)+", "\n", model.path.read_text(encoding="utf-8"))
     if "\nencodings:\n" not in text:
