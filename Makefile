@@ -1,11 +1,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-EXTRAS := corpus,vocabularies,formats,s3,cluster,charts,test,lint,docs
+EXTRAS := corpus,vocabularies,formats,s3,cluster,charts,observe,test,lint,docs
 SEED := 18
 COUNT := 20000
 
-.PHONY: demo setup test test-slow fuzz feed-runs audit lint docs bench bench-exact corpus clean
+.PHONY: demo setup test test-slow fuzz feed-runs audit lint docs bench bench-exact corpus observe-jobs clean
 
 demo: $(VENV)/.core                 ## set up .venv and run the main job
 	$(BIN)/ingest bw --model cosmoflow --gpu h100 --nodes 128
@@ -41,6 +41,9 @@ lint: $(VENV)/.all                  ## style, types, layers, dependencies, catal
 docs: $(VENV)/.all                  ## the handbook, as HTML
 	$(BIN)/python docs/generate.py --check
 	$(BIN)/sphinx-build -W -q -b html docs docs/_build/html
+
+observe-jobs: $(VENV)/.all          ## record the generated jobs: make observe-jobs LIBDARSHAN=… LIBDFTRACER=…
+	LIBDARSHAN=$(LIBDARSHAN) LIBDFTRACER=$(LIBDFTRACER) $(BIN)/python tests/observation/record_jobs.py
 
 bench: $(VENV)/.all                 ## timings, as ratios measured in one run
 	$(BIN)/python -m compileall -q ingest

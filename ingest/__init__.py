@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ingest.acceptance.verdict import verdict as verdict
     from ingest.corpus.measure import measure as measure
     from ingest.loader.feed import feed as feed
+    from ingest.observation.calibration import calibrate as calibrate
     from ingest.observation.observe import observe as observe
     from ingest.reports.plan_report import report as report
     from ingest.rfp.response import response as response
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 _PLACES = {
     "accept": "ingest.acceptance.accept",
     "bw": "ingest.sizing.bandwidth",
+    "calibrate": "ingest.observation.calibration",
     "checkpoint": "ingest.sizing.checkpoint",
     "dataset": "ingest.sizing.dataset",
     "diff": "ingest.site.plan_diff",

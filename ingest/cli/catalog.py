@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import catalog_option, hand_over, options_of, output_options
+from ingest.cli.options import catalog_option, hand_over, options_of, output_options, warn
 from ingest.cli.telling import tell
 from ingest.errors import IngestError
+from ingest.observation.bundle import add_bundle
 from ingest.reports.page import as_text, terminal_width
 from ingest.reports.pages.sizing import check_page, entry_page, list_page
 from ingest.reports.pages.storage import comparison_page
@@ -94,3 +95,20 @@ def path(catalogs: tuple[str, ...]) -> None:
 def new(kind: str, name: str, output: str | None) -> None:
     """Write a commented template for a model, GPU, node, corpus, pipeline or format of your own."""
     tell(f"wrote {catalog_commands.new(kind, name, output)}")
+
+
+@command.command("add")
+@click.argument("bundle", metavar="BUNDLE")
+@click.option("--model", required=True, metavar="ID", help="Id, alias or YAML file of the model that was trained.")
+@click.option("--gpu", required=True, metavar="ID", help="Id, alias or YAML file of the GPU that it ran on.")
+@click.option("-o", "--output", metavar="DIR", help="Folder of the entries. [default: your own catalogs]")
+@options_of(add_bundle, "model", "gpu", "output")
+def add(bundle: str, **options: Any) -> None:
+    """Take the bundle of an observed job into your catalogs, after its entries have passed the check.
+
+    \b
+    ingest catalog add bundle.json --model unet3d --gpu h100
+    """
+    made = add_bundle(bundle, **options)
+    warn(made.warnings)
+    tell(f"added {len(made.files)} files: {', '.join(made.files)}")

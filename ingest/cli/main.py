@@ -28,6 +28,7 @@ COMMANDS = {
     "verdict": "Judge results of acceptance tests: pass, fail or not tested.",
     "measure-storage": "Measure a path with fio, and list the models that it can feed.",
     "observe": "Read rate, requests, samples per second and stalls of your own job, as it runs.",
+    "calibrate": "An observation beside the estimate of the same job, and entries that carry it on.",
     "dataset": "Storage footprint of a data set: stages, formats, copies, files, inodes.",
     "plan": "Requirement lines of a site for a tender, with their derivations.",
     "diff": "What changed between two plans, and why, by quantity.",
@@ -42,7 +43,7 @@ COMMANDS = {
 
 
 #: package -> the extra that installs it
-EXTRA_OF = dict.fromkeys(("tokenizers", "datasets", "pyarrow", "fsspec", "pathspec", "tqdm"), "corpus")
+EXTRA_OF = dict.fromkeys(("tokenizers", "datasets", "pyarrow", "fsspec", "pathspec", "tqdm"), "corpus") | {"darshan": "observe"}
 ABOUT = (
     "Storage sizing for AI training: what must storage do so that these GPUs never wait?",
     "Every number has a unit, a source and a range. `ingest explain` shows how it is derived.",

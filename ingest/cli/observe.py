@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from ingest.cli.options import hand_over, options_of, output_options, warn
+from ingest.observation.bundle import bundle_of
 from ingest.observation.observe import observe
 from ingest.reports.pages.observation import observation_page
 
@@ -36,21 +37,33 @@ class ObserveCommand(click.Command):
 @click.argument("sources", nargs=-1, metavar="[SOURCE…]")
 @options_of(observe, "command")
 @click.option(COMMAND, "job", metavar="CMD…", help="Start a job and watch it; all words after this option belong to it.")
+@click.option("--bundle", is_flag=True, help="Print the numbers alone, without paths, hosts, users and command lines.")
 @output_options
 @click.pass_context
-def command(ctx: click.Context, /, form: str | None, output: str | None, sources: tuple[str, ...], **options: Any) -> None:
+def command(
+    ctx: click.Context, /, form: str | None, output: str | None, sources: tuple[str, ...], bundle: bool, **options: Any
+) -> None:
     """Read rate, request sizes, samples per second and stalls of your own job, each with window and coverage.
 
-    SOURCE is a log of the job: Megatron, NeMo, MLPerf, torchtitan, trainer_state.json, Lightning's metrics.csv. A running job
-    needs no root: --pid or --command watch its processes, with their counters of reads. Output of a started job goes to
-    standard error. What would mislead is refused, with what to do instead.
+    SOURCE is a log of the job (Megatron, NeMo, MLPerf, torchtitan, trainer_state.json, Lightning's metrics.csv), its Darshan
+    logs or its DFTracer traces; a folder stands for all logs and traces in it, those of one job. A running job needs no
+    root: --pid or --command watch its processes. Output of a started job goes to standard error. What would mislead is
+    refused, with what to do instead.
 
     \b
     ingest observe --pid 4711 --path /data --window 60s
     ingest observe train.log --gpus 64 --synthetic '1000 sample/s'
+    ingest observe logs/ train.log --path /data --gpus 8
+    ingest observe job.json --bundle -o bundle.json
     ingest observe --path /data -o job.json --command python train.py --epochs 1
     """
     options.pop("job", None)
     answer = observe(*sources, command=ctx.meta.get("job", ()), **options)
+    if bundle:
+        form = form or (None if output else "json")
+        if form not in (None, "json"):
+            raise click.UsageError(f"--bundle: found --format {form}, expected json: a bundle is data", ctx)
+        hand_over(lambda: observation_page(answer), lambda: bundle_of(answer), form, output)
+        return
     hand_over(lambda: observation_page(answer), answer.to_dict, form, output)
     warn(answer.warnings)

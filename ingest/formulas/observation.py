@@ -9,6 +9,10 @@ input_quantity("window_seconds", "s", "Steady part of an observation, with its e
 input_quantity("reads", "1", "Read requests of the job within the window.", above=False)
 input_quantity("opens", "file", "Files that the job opened for reading within the window, each time counted.", above=False)
 input_quantity("bytes_requested", "B", "Bytes that the job asked for with read calls, caches included.", above=False)
+input_quantity("read_seconds", "s", "Time of all read requests together.", above=False)
+input_quantity("window_bytes", "B", "Bytes that the job read within the steady window, from any file.", above=False)
+input_quantity("job_copies", "1", "Copies of the observed job that a test runs.", low=1, above=False, whole=True)
+input_quantity("reading_threads", "1", "Threads of a test that read.", low=1, above=False, whole=True)
 input_quantity("explained_bytes", "B", "Bytes of an observation that belong to the data path.", above=False)
 input_quantity("observed_samples", "sample", "Samples that a job trained on within the window.")
 input_quantity("real_samples_per_second", "sample/s", "Rate of a whole job that reads its data.")
@@ -33,6 +37,46 @@ def read_bytes_mean(bytes_requested: Num, reads: Num) -> Num:
     235707.16...
     """
     return bytes_requested / reads
+
+
+@formula(unit="s", source="definition", label="mean time of a read")
+def read_seconds_mean(read_seconds: Num, reads: Num) -> Num:
+    """Mean time that one read request took.
+
+    >>> read_seconds_mean(12, 960)
+    0.0125
+    """
+    return read_seconds / reads
+
+
+@formula(unit="B/file", source="definition")
+def read_bytes_per_open(bytes_read: Num, opens: Num) -> Num:
+    """Bytes read for each open of a file.
+
+    >>> read_bytes_per_open(226_278_880, 80)
+    2828486.0
+    """
+    return bytes_read / opens
+
+
+@formula(unit="sample/file", source="definition")
+def observed_samples_per_file(read_bytes_per_open: Num, observed_bytes_per_sample: Num) -> Num:
+    """Samples that the job read for each open of a file; below one where it opens a file several times.
+
+    >>> observed_samples_per_file(2_828_486, 2_828_486), observed_samples_per_file(1_000, 4_000)
+    (1.0, 0.25)
+    """
+    return read_bytes_per_open / observed_bytes_per_sample
+
+
+@formula(unit="B", source="definition")
+def explained_window_bytes(window_bytes: Num, coverage: Num) -> Num:
+    """Bytes of the data path within a window whose bytes are known for all files together.
+
+    >>> explained_window_bytes(1000, 0.96)
+    960.0
+    """
+    return window_bytes * coverage
 
 
 @formula(unit="sample/s", source="definition", label="observed samples per second")
@@ -113,3 +157,33 @@ def observed_cache_fraction(bytes_requested: Num, bytes_read: Num) -> Num:
     (0.75, 0)
     """
     return maximum(0, (bytes_requested - bytes_read) / bytes_requested)
+
+
+@formula(unit="B/s", source="definition")
+def scaled_read_bandwidth(read_bandwidth: Num, job_copies: Num) -> Num:
+    """Read bandwidth of several copies of an observed job.
+
+    >>> scaled_read_bandwidth(13.95e6, 4)
+    55800000.0
+    """
+    return read_bandwidth * job_copies
+
+
+@formula(unit="B/s", source="definition")
+def paced_read_bandwidth(scaled_read_bandwidth: Num, reading_threads: Num) -> Num:
+    """Read bandwidth at which each thread of a test is paced.
+
+    >>> paced_read_bandwidth(55_800_000, 8)
+    6975000.0
+    """
+    return scaled_read_bandwidth / reading_threads
+
+
+@formula(unit="s", source="definition")
+def observed_step_seconds(samples_per_step: Num, demanded_samples_per_second_per_gpu: Num) -> Num:
+    """Time that an emulated accelerator sleeps for one batch, so that it takes samples as the observed one would.
+
+    >>> observed_step_seconds(8, 100)
+    0.08
+    """
+    return samples_per_step / demanded_samples_per_second_per_gpu

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ingest.engine.registry import check_value, solve
-from ingest.errors import IngestError, UsageError
-from ingest.files import read_text
+from ingest.errors import IngestError, UsageError, cannot_be_read
+from ingest.files import open_regular, read_text
+from ingest.observation.darshan_logs import darshan_reading, is_darshan_log
+from ingest.observation.dftracer_traces import is_trace, trace_reading
 from ingest.observation.live import data_path, observe_command, observe_process
-from ingest.observation.observation import Figure, Observation, Reading
+from ingest.observation.observation import SCHEMA, Figure, Observation, Reading
+from ingest.observation.observation_file import read_observation
 from ingest.observation.training_logs import read_training_log
 from ingest.observation.training_rate import training_reading
 from ingest.units import parse, parse_whole
@@ -20,7 +24,7 @@ LONGEST_WINDOW = 7 * 86_400
 USUAL_WINDOW = "60 s"
 #: Real data cannot be faster than synthetic data by more than what two runs differ.
 FASTER_BY = 1.05
-EXPECTED = "a training log (Megatron, NeMo, MLPerf, torchtitan, trainer_state.json, Lightning's metrics.csv)"
+EXPECTED = "a Darshan log, a DFTracer trace, or a training log (Megatron, NeMo, MLPerf, torchtitan, Hugging Face, Lightning)"
 MOST_BYTES = 2**30
 
 
@@ -63,8 +67,18 @@ def observe(
     count = None if gpus is None else parse_whole(gpus, "--gpus", 1)
     step = _number(samples_per_step, "sample", "--samples-per-step")
     tokens = _number(tokens_per_sample, "token/sample", "--tokens-per-sample")
-    readings = [_log(one, count, step, tokens) for one in sources]
-    _refuse_two_jobs(sources, readings)
+    if len(sources) == 1 and (kept := _kept(Path(sources[0]))) is not None:
+        return kept
+    darshan, traces, logs = _sorted(sources)
+    data = None if path is None else os.path.abspath(path)
+    readings = [_log(one, count, step, tokens) for one in logs]
+    _refuse_two_jobs(logs, readings)
+    if len([True for one in (darshan, traces, pid or command) if one]) > 1:
+        raise UsageError(
+            "two kinds of sources count the reads of the job, expected one: Darshan logs, DFTracer traces or a live job"
+        )
+    readings += [darshan_reading(darshan, data)] if darshan else []
+    readings += [trace_reading(traces, data)] if traces else []
     readings += _live(pid, command, window, path)
     if real is not None:
         if any("real_samples_per_second" in one.figures for one in readings):
@@ -74,6 +88,43 @@ def observe(
     inputs = {"sources": {"value": [str(one) for one in sources], "from": "user"},
               **({"path": {"value": str(path), "from": "user"}} if path is not None else {})}  # fmt: skip
     return combined(readings, stalled, inputs)
+
+
+def _kept(path: Path) -> Observation | None:
+    """An observation that was written before; None for any other file."""
+    if path.suffix != ".json" or not path.is_file() or SCHEMA not in read_text(path, EXPECTED, most=MOST_BYTES):
+        return None
+    return read_observation(path)
+
+
+def _sorted(sources: Sequence[str | Path]) -> tuple[list[Path], list[Path], list[Path]]:
+    """Darshan logs, DFTracer traces and other files among the sources; a folder stands for the logs and traces in it.
+
+    Raises:
+        IngestError: a source is not there, or a folder holds no log and no trace.
+    """
+    darshan: list[Path] = []
+    traces: list[Path] = []
+    logs: list[Path] = []
+    for source in map(Path, sources):
+        if source.is_dir():
+            inside = [one for one in sorted(source.iterdir()) if one.suffix == ".darshan" or is_trace(one)]
+            if not inside:
+                raise IngestError(f"{source}: the folder holds no *.darshan and no *.pfw, expected the logs of one job")
+        else:
+            inside = [source]
+        for one in inside:
+            kind = traces if is_trace(one) else darshan if is_darshan_log(one, _head(one)) else logs
+            kind.append(one)
+    return darshan, traces, logs
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with open_regular(path) as file:
+            return file.read(16)
+    except OSError as error:
+        raise IngestError(cannot_be_read(path, error.strerror, EXPECTED)) from None
 
 
 def _number(written: float | str | None, unit: str, option: str) -> float | None:

@@ -15,6 +15,7 @@ from ingest.units import display
 if TYPE_CHECKING:
     from ingest.acceptance.acceptance_result import Acceptance
     from ingest.acceptance.judgement import TestVerdict
+    from ingest.acceptance.observed_job import ObservedJob
     from ingest.acceptance.path_benchmark import PathBenchmark
     from ingest.acceptance.service_limits import MandatoryTerm
     from ingest.acceptance.verdict import Verdict
@@ -61,6 +62,18 @@ def acceptance_page(made: Acceptance) -> Page:
 def _counted_terms(made: Acceptance) -> tuple[str, ...]:
     ids = ", ".join(term.id for term in made.inspected)
     return (f"{len(made.inspected)} terms, each with its evidence in README.md: {ids}",) if ids else ()
+
+
+def observed_job_page(made: ObservedJob) -> Page:
+    """The page of `ingest accept --from-observation`: the rate to reach, and requests by size."""
+    rows = tuple((display(size, "B"), f"{share} %") for size, share in made.sizes.items())
+    sections = [
+        Section("", ("", ""), (("must reach", display(made.rate, "B/s")), ("readers", f"{made.readers:,}"))),
+        Section("Requests", ("size", "share"), rows),
+        Section("Next", lines=(f"follow {made.folder}/README.md",)),
+    ]
+    flat = [("request", size, share) for size, share in made.sizes.items()]
+    return page_of(f"Observed job, {made.times:g} times", sections, [("", "size", "percent"), *flat])
 
 
 #: Columns of a list of requirements or tests that were judged.

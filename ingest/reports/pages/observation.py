@@ -1,4 +1,4 @@
-"""The page of an observed job."""
+"""The pages of an observed job, and of the estimate that it is held against."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ingest.reports.page import FLAT_HEADER, Page, Section, page_of, range_text,
 from ingest.units import display, exact
 
 if TYPE_CHECKING:
+    from ingest.observation.calibration import Calibration, Comparison
     from ingest.observation.observation import Figure, Observation
 
 COLUMNS = ("", "", "from", "evidence", "window", "coverage")
@@ -53,6 +54,38 @@ def _windows(answer: Observation) -> Iterator[str]:
 
 def _fact(value: Any) -> str:
     return f"{value:,.4g}" if isinstance(value, float) else exact(value) if isinstance(value, int) else str(value)
+
+
+def calibration_page(answer: Calibration) -> Page:
+    """Estimate beside observation per quantity, why they differ, and what was written."""
+    columns = ("", "estimated", "observed", "observed ÷ estimated", "in range")
+    rows = tuple(_compared(one) for one in answer.rows)
+    commands = (
+        (f"ingest bw --model {answer.model} --gpu {answer.gpu} --protocol own --catalogs {answer.folder}",
+         f"ingest plan SITE.yaml --catalogs {answer.folder} --set jobs.NAME.protocol=own")
+        if answer.folder
+        else ("-o DIR writes entries that --catalogs takes",)
+    )  # fmt: skip
+    sections = [
+        Section("", columns, rows),
+        Section("Why they differ", lines=tuple(f"{plain(one.quantity)}: {one.why}" for one in answer.rows)),
+        Section(f"Written to {answer.folder}", lines=tuple(answer.files)),
+        Section("Use it with", lines=commands),
+    ]
+    flat = [(one.quantity, one.observed.value, one.observed.unit, one.ratio, one.inside) for one in answer.rows]
+    return page_of(f"{answer.model} on {answer.gpu}: estimate and observation", sections,
+                   [("quantity", "observed", "unit", "ratio", "inside"), *flat])  # fmt: skip
+
+
+def _compared(one: Comparison) -> tuple[str, ...]:
+    seen = value_text(one.quantity, one.observed.value, one.observed.unit, binary=False)
+    if one.estimated is None or one.ratio is None:
+        return plain(one.quantity), "not known", seen, "", ""
+    guess = value_text(one.quantity, one.estimated.value, one.estimated.unit, binary=False)
+    spread = range_text(one.quantity, one.estimated)
+    shown = f"{guess} ({spread})" if spread else guess
+    bound = "≥ " if one.observed.lower_bound else ""
+    return plain(one.quantity), shown, f"{bound}{seen}", f"{one.ratio:.3g}", "yes" if one.inside else "no"
 
 
 def _flat(answer: Observation) -> Iterator[tuple[object, ...]]:

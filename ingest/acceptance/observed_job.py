@@ -1,0 +1,250 @@
+"""`accept --from-observation`: fio and DLIO jobs that read as an observed job does, scaled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ingest.acceptance.test_spec import within
+from ingest.engine.registry import solve
+from ingest.engine.result import envelope
+from ingest.engine.value import Quantity
+from ingest.errors import IngestError
+from ingest.files import sha256, write_folder
+from ingest.observation.observation import Observation
+from ingest.observation.observation_file import read_observation
+from ingest.text import comment
+from ingest.units import display
+
+#: fio takes whole percents of requests; direct I/O takes whole blocks.
+BLOCK, PERCENT = 4096, 100
+#: Sizes that were listed stand for all reads from this share of them on; the bins of sizes do below it.
+LISTED_SHARE = 0.9
+SECONDS, RAMP_SECONDS = 60, 5
+#: Largest requests in a file where requests of several sizes are mixed: one in so many meets its end.
+ROOM = 64
+#: samples of one step of an emulated accelerator: DLIO asks for a number, and the rate does not depend on it
+BATCH = 8
+MOST_TIMES = 1e6
+
+
+@dataclass(frozen=True)
+class ObservedJob:
+    """Jobs of a load generator that read as an observed job does.
+
+    Attributes:
+        folder: where they were written.
+        rate: bytes per second that the generators must reach.
+        readers: threads that read.
+        sizes: share of the requests by size, in percent.
+        times: how many times the observed job.
+        files: path inside the folder -> content.
+        warnings: one line each.
+    """
+
+    folder: str
+    rate: float
+    readers: int
+    sizes: Mapping[int, int]
+    times: float
+    files: Mapping[str, str]
+    warnings: tuple[str, ...]
+
+    @property
+    def results(self) -> Mapping[str, Quantity]:
+        """The rate that must be reached."""
+        return {"demanded_read_bandwidth": Quantity(self.rate, "B/s")}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The jobs as JSON."""
+        body = {"folder": self.folder, "readers": self.readers, "read_sizes": {str(size): share for size, share in
+                self.sizes.items()}, "files": [*self.files]}  # fmt: skip
+        inputs = {"times": {"value": self.times, "unit": "1", "from": "user"}}
+        return envelope("accept", body, inputs=inputs, results=self.results, warnings=self.warnings)
+
+
+def observed_job(observation: str | Path, folder: str | Path, *, times: float | str = 1, force: bool = False) -> ObservedJob:
+    """Write fio and DLIO jobs that read as an observed job does: sizes of requests, pattern, files, readers, rate.
+
+    Args:
+        observation: the JSON of `ingest observe`.
+        folder: new or empty.
+        times: how many times the observed job; whole readers are added.
+        force: replace the files that an earlier call wrote into the folder.
+
+    Raises:
+        UsageError: an option is out of range, or a folder that is not empty.
+        IngestError: the observation has no rate or no sizes of reads.
+    """
+    factor = within("--times", str(times), "1", 1, MOST_TIMES)
+    seen = read_observation(observation)
+    rate = seen.figures.get("demanded_read_bandwidth") or seen.figures.get("read_bandwidth")
+    if rate is None or rate.value <= 0:
+        raise IngestError(
+            f"{observation}: no read bandwidth, expected an observation of reads: a Darshan log, a trace or a live job"
+        )
+    sizes = request_shares(seen)
+    if not sizes:
+        raise IngestError(f"{observation}: no sizes of reads, expected an observation with read_bytes_mean or read_sizes")
+    threads = max(1, int(_number(seen, "readers", 1)))
+    readers = threads * int(factor)
+    given = {"read_bandwidth": rate.value, "job_copies": factor}
+    demanded = float(solve("scaled_read_bandwidth", given))
+    per_reader = float(solve("paced_read_bandwidth", {"scaled_read_bandwidth": demanded, "reading_threads": readers}))
+    files = {"observed.fio": _fio(seen, sizes, readers, per_reader, threads)}
+    dlio = _dlio(seen, threads)
+    if dlio is not None:
+        files["dlio/workload/observed.yaml"] = dlio
+    files["README.md"] = _readme(seen, sizes, readers, demanded, factor, dlio is not None)
+    sums = "".join(f"{sha256(content.encode())}  {name}\n" for name, content in sorted(files.items()))
+    write_folder(folder, {**files, "SHA256SUMS": sums}, force)
+    warnings = ("the stall of the observed job is unknown: the rate is a lower bound",) if rate.lower_bound else ()
+    return ObservedJob(str(folder), demanded, readers, sizes, factor, files, warnings)
+
+
+def _number(seen: Observation, name: str, usual: float) -> float:
+    found = seen.facts.get(name)
+    return found if isinstance(found, (int, float)) and not isinstance(found, bool) and found > 0 else usual
+
+
+def request_shares(seen: Observation) -> dict[int, int]:
+    """Percent of the requests by size, in whole blocks; one size where only the mean is known.
+
+    >>> from ingest.observation.observation import SizeBin
+    >>> request_shares(Observation("", {}, {}, {}, (), (), {"common_read_sizes": {"262144": 3, "5000": 1}}))
+    {8192: 25, 262144: 75}
+    """
+    listed = seen.facts.get("common_read_sizes")
+    counts: dict[int, float] = {}
+    for size, count in listed.items() if isinstance(listed, Mapping) else ():
+        if str(size).isdigit() and isinstance(count, (int, float)) and count > 0:
+            _add(counts, float(size), count)
+    reads = seen.figures.get("reads")
+    if reads is not None and sum(counts.values()) < LISTED_SHARE * reads.value:
+        counts = {}
+        for one in seen.sizes:
+            _add(counts, (one.low * one.below) ** 0.5, one.requests)
+    if not counts and "read_bytes_mean" in seen.figures:
+        _add(counts, seen.figures["read_bytes_mean"].value, 1)
+    return _percents(counts)
+
+
+def _add(counts: dict[int, float], size: float, count: float) -> None:
+    """Count requests by their size in whole blocks; reads at the end of a file move nothing."""
+    if size > 0 and count > 0:
+        block = int(solve("aligned_io_bytes", {"requested_io_bytes": size, "direct_io_alignment": BLOCK}))
+        counts[block] = counts.get(block, 0) + count
+
+
+def _percents(counts: Mapping[int, float]) -> dict[int, int]:
+    """Whole percents that sum to a hundred: the largest remainders are rounded up; sizes below half a percent drop out."""
+    whole = sum(counts.values())
+    if not whole:
+        return {}
+    exact = {size: PERCENT * count / whole for size, count in counts.items()}
+    found = {size: int(share) for size, share in exact.items()}
+    for size in sorted(exact, key=lambda one: found[one] - exact[one])[: PERCENT - sum(found.values())]:
+        found[size] += 1
+    return {size: found[size] for size in sorted(found) if found[size]}
+
+
+def _fio(seen: Observation, sizes: Mapping[int, int], readers: int, rate: float, threads: int) -> str:
+    """The job file: each reader reads files of its own, paced at the observed rate."""
+    largest = max(sizes)
+    per_open = seen.figures.get("read_bytes_per_open")
+    size = max(largest, per_open.value if per_open else largest)
+    files = max(1, int(_number(seen, "files", threads)) // threads)
+    if len(sizes) > 1 and size < ROOM * largest:
+        # fio shortens requests at the end of a file: fewer, larger files of as many bytes keep their sizes.
+        files, size = max(1, round(files * size / (ROOM * largest))), ROOM * largest
+    whole = int(solve("aligned_io_bytes", {"requested_io_bytes": size, "direct_io_alignment": BLOCK}))
+    split = ":".join(f"{one}/{share}" for one, share in sizes.items())
+    lines = [
+        comment("Reads as the observed job does; TARGET is a folder on the storage under test."),
+        comment("The files of all readers must exceed the memory of the client, or the caches of the storage serve them."),
+        "[global]",
+        "ioengine=psync",
+        "direct=1",
+        "directory=${TARGET}",
+        f"rw={'read' if seen.facts.get('pattern') == 'sequential' else 'randread'}",
+        f"bssplit={split}",
+        "norandommap=1",
+        f"nrfiles={files}",
+        f"filesize={whole}",
+        "openfiles=1",
+        f"rate={round(rate)}",
+        "time_based=1",
+        f"runtime={SECONDS}",
+        f"ramp_time={RAMP_SECONDS}",
+        "group_reporting=1",
+        "",
+        "[observed-read]",
+        f"numjobs={readers}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _dlio(seen: Observation, threads: int) -> str | None:
+    """The workload of DLIO; None where the observation has no samples."""
+    import yaml
+
+    rate = seen.figures.get("demanded_samples_per_second_per_gpu") or seen.figures.get("samples_per_second_per_gpu")
+    size = seen.figures.get("bytes_read_per_sample")
+    if rate is None or size is None or not rate.value or not size.value:
+        return None
+    per_open = seen.figures.get("read_bytes_per_open")
+    samples = 1.0
+    if per_open is not None and per_open.value:
+        given = {"read_bytes_per_open": per_open.value, "observed_bytes_per_sample": size.value}
+        samples = float(solve("observed_samples_per_file", given))
+    step = float(solve("observed_step_seconds", {"samples_per_step": BATCH, "demanded_samples_per_second_per_gpu": rate.value}))
+    gpus = int(_number(seen, "gpus", 1))
+    workload = {
+        "model": {"name": "observed", "type": "cnn"},
+        "framework": "pytorch",
+        "workflow": {"generate_data": False, "train": True, "checkpoint": False},
+        "dataset": {
+            "data_folder": "data",
+            "format": "npz",
+            "num_files_train": int(_number(seen, "files", BATCH)),
+            "num_samples_per_file": max(1, round(samples)),
+            "record_length_bytes": round(size.value),
+        },
+        "reader": {
+            "data_loader": "pytorch",
+            "batch_size": BATCH,
+            "read_threads": max(1, threads // gpus),
+            "file_shuffle": "seed",
+            "sample_shuffle": "seed",
+        },
+        "train": {"epochs": 1, "computation_time": step},
+    }
+    return yaml.safe_dump(workload, sort_keys=False)
+
+
+def _readme(seen: Observation, sizes: Mapping[int, int], readers: int, rate: float, times: float, dlio: bool) -> str:
+    shown = ", ".join(f"{share} % of {display(size, 'B')}" for size, share in sizes.items())
+    gpus = int(_number(seen, "gpus", 1) * times)
+    lines = [
+        "# The observed job as a test",
+        "",
+        f"{readers:,} readers, requests of {shown}, {display(rate, 'B/s')} in total, {times:g} times the observed job.",
+        "",
+        "```sh",
+        "TARGET=/path/on/the/storage fio observed.fio --output-format=json -o observed.json",
+        *(
+            [
+                "dlio_benchmark workload=observed ++workload.workflow.generate_data=True ++workload.workflow.train=False \\",
+                '  --config-dir="$PWD/dlio"',
+                f'mpirun -n {gpus} dlio_benchmark workload=observed --config-dir="$PWD/dlio"',
+            ]
+            if dlio
+            else []
+        ),
+        "```",
+        "",
+        f"fio paces each reader at the observed rate: the storage passes where the total reaches {display(rate, 'B/s')}.",
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,311 @@
+"""DFTracer traces of one job (`.pfw`, `.pfw.gz`): every read, open and mapping, line by line."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import zlib
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any, TypeGuard
+
+from ingest.errors import IngestError, brief
+from ingest.observation.observation import Reading
+from ingest.observation.read_totals import ReadTotals, size_bins, totals_reading
+
+SOURCE = "DFTracer trace"
+READS = {"read", "pread", "pread64", "readv", "preadv", "preadv64", "fread"}
+OPENS = {"open", "open64", "openat", "openat64", "fopen", "fopen64"}
+MAPS = {"mmap", "mmap64"}
+OF_INTEREST = READS | OPENS | MAPS
+#: seconds of a bin of the time line
+WIDTH = 0.1
+#: No event takes a longer line, and none of the traces of a job unpacks to so many times its size.
+LONGEST_LINE, MOST_UNPACKED = 2**20, 200
+#: Smaller traces may repeat themselves as much as they like.
+SMALL = 2**28
+#: Sizes of requests are binned by powers of two, up to 1 TiB.
+LIMITS = (0, *(2**power for power in range(41)))
+#: Two processes of one job start within the life of one of them; their clocks agree to the second.
+GAP_SECONDS = 2.0
+WRITES_ONLY = 1  # O_WRONLY
+#: microseconds and bytes of events are below
+MOST_NUMBER = 1e18
+
+
+class _Trace:
+    """The reads of one file of events.
+
+    Attributes:
+        reads: per file hash, reads by size.
+        first, last: the earliest start and the latest end of an event, in seconds.
+        ended: whether the trace says that its process ended.
+        events: all events of the trace.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.events, self.ended = path, 0, False
+        self.names: dict[str, str] = {}
+        self.reads: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+        self.opens, self.mapped = Counter[str](), Counter[str]()
+        self.seconds: dict[str, float] = defaultdict(float)
+        self.times: dict[str, list[float]] = {}
+        # Plain counts: a Counter's own methods take twice as long, and there are a million events.
+        self.sequential: dict[str, int] = defaultdict(int)
+        self.bins: dict[int, int] = defaultdict(int)
+        self.first = self.last = 0.0
+        self._next: dict[tuple[str, str], int] = {}
+
+    def add(self, event: dict[str, Any], line: int) -> None:
+        """Count one event.
+
+        Raises:
+            IngestError: it has no time, or a negative one.
+        """
+        args, name = event.get("args"), event.get("name")
+        args = args if isinstance(args, dict) else {}
+        if event.get("ph") in (4, "M"):
+            if name == "FH":
+                self.names[str(args.get("value"))] = str(args.get("name"))
+            return
+        start, length = event.get("ts"), event.get("dur", 0)
+        if not _is_number(start) or not _is_number(length):
+            raise IngestError(f"{self.path}:{line}: found ts {brief(start)}, dur {brief(length)}, expected microseconds")
+        if length < 0 or start < 0:
+            raise IngestError(f"{self.path}:{line}: found ts {start}, dur {length}, expected a clock that runs forwards")
+        begin, end = start / 1e6, (start + length) / 1e6
+        self.events += 1
+        self.first, self.last = min(self.first or begin, begin), max(self.last, end)
+        if event.get("cat") == "dftracer":
+            self._of_process(event, begin, line)
+        elif name in READS:
+            self._read(event, args, begin, line)
+        elif name in OPENS and not (_is_number(args.get("ret")) and args["ret"] < 0):
+            if not (_is_number(args.get("flags")) and int(args["flags"]) & WRITES_ONLY) and "w" not in str(
+                args.get("mode", "")
+            ):
+                self.opens[_file(args)] += 1
+        elif name in MAPS and args.get("fhash", args.get("fname")) is not None:
+            self.mapped[_file(args)] += 1
+
+    def _of_process(self, event: dict[str, Any], begin: float, line: int) -> None:
+        if event.get("name") == "end":
+            self.ended = True
+            if begin < self.last - GAP_SECONDS:
+                raise IngestError(
+                    f"{self.path}:{line}: the trace ends {self.last - begin:.3g} s before its last event, expected one clock"
+                )
+
+    def _read(self, event: dict[str, Any], args: dict[str, Any], begin: float, line: int) -> None:
+        returned = args.get("ret", args.get("size"))
+        if not _is_number(returned):
+            raise IngestError(f"{self.path}:{line}: a read without its result, expected a trace with DFTRACER_INC_METADATA=1")
+        if returned < 0:
+            if returned < -1:
+                raise IngestError(f"{self.path}:{line}: found a read of {returned} bytes, expected a number from 0")
+            return
+        size = int(returned) * (int(args.get("size", 1)) if event["name"] == "fread" and "ret" in args else 1)
+        offset = args.get("offset")
+        self.count(
+            _file(args),
+            size,
+            begin,
+            event.get("dur", 0) / 1e6,
+            int(offset) if _is_number(offset) else None,
+            str(event.get("tid")),
+        )
+
+    def count(self, file: str, size: int, begin: float, seconds: float, offset: int | None, thread: str) -> None:
+        """Count one read of a file: seconds on the clock of the trace, and the offset where it states one."""
+        self.reads[file][size] += 1
+        self.seconds[file] += seconds
+        end = begin + seconds
+        span = self.times.get(file)
+        if span is None:
+            self.times[file] = [begin, end]
+        else:
+            span[:] = min(begin, span[0]), max(end, span[1])
+        self.bins[int(begin / WIDTH)] += size
+        if offset is None:
+            self.sequential[file] += 1
+            return
+        place = (file, thread)
+        self.sequential[file] += self._next.get(place) == offset
+        self._next[place] = offset + size
+
+
+def _file(args: dict[str, Any]) -> str:
+    return str(args.get("fhash", args.get("fname", "")))
+
+
+def _is_number(found: object) -> TypeGuard[float]:
+    return isinstance(found, (int, float)) and not isinstance(found, bool) and abs(found) < MOST_NUMBER
+
+
+def is_trace(path: Path) -> bool:
+    """Whether a file is a DFTracer trace, by its name."""
+    return path.name.endswith((".pfw", ".pfw.gz"))
+
+
+def trace_reading(paths: Sequence[Path], path: str | None) -> Reading:
+    """Reads of the job that wrote the traces.
+
+    Args:
+        paths: all traces of one job: one of each process.
+        path: what counts as data; None for every file.
+
+    Raises:
+        IngestError: all traces are empty, one is damaged or of another job, or none shows reads of data, with what to do.
+    """
+    traces = [_trace(one) for one in paths]
+    known = [one for one in traces if one.events]
+    place = str(paths[0]) if len(paths) == 1 else f"{paths[0].parent} ({len(paths)} traces)"
+    if not any(one.reads or one.mapped for one in known):
+        raise IngestError(
+            f"{place}: no event of a file, expected reads: set DFTRACER_DATA_DIR=all and DFTRACER_INC_METADATA=1, and run again"
+        )
+    _refuse_two_jobs(known)
+    totals = ReadTotals(width=WIDTH)
+    data = [_add(totals, one, path) for one in known]
+    totals.files = len(set().union(*data))
+    totals.sizes = _sizes(totals)
+    empty, open_ended = len(traces) - len(known), sum(not one.ended for one in known)
+    for count, what in ((empty, "are empty"), (open_ended, "do not end")):
+        if count:
+            totals.lower_bound = True
+            totals.warnings += (
+                f"{place}: {count} of {len(traces)} traces {what}: reads of a process that a signal ended are missing; "
+                "let workers end by themselves",
+            )
+    made = totals_reading(totals, SOURCE, path, place)
+    facts = {**made.facts, "traces": len(known), "readers": sum(map(bool, data)), "events": sum(one.events for one in known)}
+    return Reading(made.source, made.figures, made.unknown, made.warnings, made.sizes, facts)
+
+
+def _add(totals: ReadTotals, trace: _Trace, path: str | None) -> set[str]:
+    """Add one trace to the totals of the job, and return the files of the data path that it read."""
+    read = set()
+    inside = None if path is None else path.rstrip("/") + "/"
+    for file in {*trace.reads, *trace.opens, *trace.mapped}:
+        counts, name = trace.reads.get(file, {}), trace.names.get(file, file)
+        moved = sum(size * count for size, count in counts.items())
+        totals.all_bytes += moved
+        if inside is not None and name != path and not name.startswith(inside):
+            continue
+        totals.mapped += inside is not None and not moved and file in trace.mapped
+        if not counts:
+            continue
+        totals.bytes += moved
+        totals.reads += sum(counts.values())
+        totals.opens += trace.opens[file]
+        read.add(name)
+        totals.seconds += trace.seconds[file]
+        totals.sequential += trace.sequential[file]
+        totals.span(*trace.times[file])
+        totals.common.update(counts)
+    totals.bins.update(trace.bins)
+    return read
+
+
+def _sizes(totals: ReadTotals) -> Any:
+    counts = [0] * len(LIMITS)
+    for size, count in totals.common.items():
+        counts[min(bisect_right(LIMITS, size) - 1, len(LIMITS) - 2)] += count
+    return size_bins(LIMITS, counts)
+
+
+def _refuse_two_jobs(traces: Sequence[_Trace]) -> None:
+    """Refuse traces with a gap in time between them: the processes of one job overlap."""
+    ordered = sorted(traces, key=lambda one: one.first)
+    until = ordered[0].last
+    for one in ordered[1:]:
+        if one.first > until + GAP_SECONDS:
+            raise IngestError(
+                f"{ordered[0].path.name} and {one.path.name} are of two jobs: {one.first - until:.0f} s between them; "
+                "expected the traces of one job, name them one by one"
+            )
+        until = max(until, one.last)
+
+
+def _trace(path: Path) -> _Trace:
+    """The events of one file.
+
+    Raises:
+        IngestError: the file cannot be read, is cut off, or unpacks to more than a trace does.
+    """
+    found = _Trace(path)
+    try:
+        with open(path, "rb") as raw:
+            packed = raw.read(2) == b"\x1f\x8b"
+            raw.seek(0, 2)
+            size = raw.tell()
+            raw.seek(0)
+            source: IO[bytes] = gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[assignment]
+            for number, line in _lines(source, path, size):
+                _take(found, line, number)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise IngestError(
+            f"{path}: the trace is cut off or damaged ({brief(str(error))}), expected a whole one; leave it out"
+        ) from None
+    except OSError as error:
+        raise IngestError(f"{path}: cannot be read: {error.strerror}, expected a DFTracer trace") from None
+    return found
+
+
+def _lines(source: IO[bytes], path: Path, size: int) -> Iterator[tuple[int, bytes]]:
+    seen, number = 0, 0
+    while line := source.readline(LONGEST_LINE):
+        number += 1
+        seen += len(line)
+        if len(line) == LONGEST_LINE or (seen > SMALL and seen > MOST_UNPACKED * size):
+            raise IngestError(f"{path}:{number}: no trace unpacks to such lines or {seen:,} bytes, expected an event per line")
+        yield number, line
+
+
+#: marks of the events that count, as they stand in a line; all others are only counted
+_MARKS = tuple(f'"name":"{name}"'.encode() for name in (*OF_INTEREST, "FH", "start", "end"))
+
+
+#: an event of a read as DFTracer writes it: five times as fast as JSON; any other form goes through JSON
+_READ = re.compile(
+    rb'\{"id":\d+,"name":"(?:read|pread|pread64|readv)","cat":"\w+",(?:"type":\d+,)?"pid":\d+,"tid":(\d+),"ts":(\d{1,17}),'
+    rb'"dur":(\d{1,17}),"ph":(?:1|"X"),"args":\{"hhash":"\w+","ret":(\d{1,17})(?:,"offset":(\d{1,17}))?(?:,"\w+":\d+)*,'
+    rb'"fhash":"(\w+)"\}\}\s*$'
+)
+
+
+def _take(trace: _Trace, line: bytes, number: int) -> None:
+    if (read := _READ.match(line)) is not None:
+        thread, start, length, size, offset, file = read.groups()
+        begin = int(start) / 1e6
+        seconds = int(length) / 1e6
+        trace.events += 1
+        trace.first, trace.last = min(trace.first or begin, begin), max(trace.last, begin + seconds)
+        trace.count(file.decode(), int(size), begin, seconds, None if offset is None else int(offset), thread.decode())
+        return
+    text = line.strip().rstrip(b",")
+    if text in (b"", b"[", b"]"):
+        return
+    if not text.endswith(b"}"):
+        raise IngestError(
+            f"{trace.path}:{number}: the last event is cut off, expected a whole trace; let the job end by itself"
+        )
+    name_at = text.find(b'"name":"', 0, 64)
+    if name_at >= 0 and not text.startswith(_MARKS, name_at):
+        # An event that is none of reading: its place on the clock does not matter.
+        trace.events += 1
+        return
+    try:
+        event = json.loads(text)
+    except ValueError:
+        raise IngestError(
+            f"{trace.path}:{number}: found no event, expected a JSON object per line, as DFTracer writes it"
+        ) from None
+    if not isinstance(event, dict):
+        raise IngestError(
+            f"{trace.path}:{number}: found {brief(event)}, expected a JSON object per line, as DFTracer writes it"
+        )
+    trace.add(event, number)

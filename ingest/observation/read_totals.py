@@ -1,0 +1,169 @@
+"""Reads of a whole job, counted file by file: totals, sizes and time line, and the figures that follow."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ingest.engine.registry import solve
+from ingest.errors import IngestError
+from ingest.observation.observation import Figure, Reading, SizeBin, Window
+from ingest.observation.steady_window import steady_part
+
+#: More of the opened files than this share were never read: they were mapped, and their reads are not counted.
+UNREAD_SHARE = 0.05
+#: A job whose reads continue where the last one ended for at least this share reads in sequence.
+SEQUENTIAL_SHARE = 0.5
+
+
+#: Reads within a shorter time show a burst, not a rate.
+LEAST_SECONDS = 1.0
+#: what reads that were not recorded would raise
+COUNTS = ("bytes_read", "reads", "opens", "read_bandwidth")
+
+
+@dataclass
+class ReadTotals:
+    """Reads of the data path, and of everything.
+
+    Attributes:
+        all_bytes: bytes read from any file.
+        bytes, reads, opens, files: of the data path.
+        unread: files of the data path that were opened and never read.
+        mapped: files of the data path that were mapped, where the source tells.
+        seconds: time of all its reads together.
+        sequential: reads that continue where the last one of the file ended.
+        began, ended: first and last read, seconds on one clock.
+        sizes: reads by size.
+        common: the commonest sizes of reads, with their counts.
+        width: seconds of a bin of `bins`.
+        bins: bytes read from any file, by time.
+        lower_bound: some of the job's reads were not recorded.
+        warnings: one line each.
+    """
+
+    all_bytes: int = 0
+    bytes: int = 0
+    reads: int = 0
+    opens: int = 0
+    files: int = 0
+    unread: int = 0
+    mapped: int = 0
+    seconds: float = 0
+    sequential: int = 0
+    began: float | None = None
+    ended: float | None = None
+    sizes: tuple[SizeBin, ...] = ()
+    common: Counter[int] = field(default_factory=Counter)
+    width: float = 0
+    bins: Counter[int] = field(default_factory=Counter)
+    lower_bound: bool = False
+    warnings: tuple[str, ...] = ()
+
+    def span(self, first: float, last: float) -> None:
+        """Widen the time of the reads."""
+        self.began = first if self.began is None else min(self.began, first)
+        self.ended = last if self.ended is None else max(self.ended, last)
+
+
+def totals_reading(totals: ReadTotals, source: str, path: str | None, place: str) -> Reading:
+    """Figures of the reads of a job.
+
+    Args:
+        totals: the counts.
+        source: the kind of source.
+        path: what counts as data; None for every file.
+        place: the sources, for messages.
+
+    Raises:
+        IngestError: nothing was read, or the data path was mapped.
+    """
+    below = "" if path is None else f" below --path {path}"
+    if totals.mapped or (path is not None and totals.unread > UNREAD_SHARE * (totals.files + totals.unread)):
+        count = max(totals.mapped, totals.unread)
+        raise IngestError(
+            f"{place}: {count:,} of {totals.files + count:,} files{below} were opened and not read: mapped "
+            "files make no read calls. Observe the running job with --pid instead, which counts their pages"
+        )
+    if not totals.all_bytes:
+        raise IngestError(f"{place}: the job made no reads, expected one that reads its data; --pid counts mapped files")
+    if not totals.bytes:
+        raise IngestError(
+            f"{place}: no reads{below} among {totals.all_bytes:,} bytes read, expected the folder of the data in --path; "
+            "files that are mapped make no read calls, --pid counts their pages"
+        )
+    window, rate_bytes = _window(totals, source)
+    coverage = float(solve("coverage", {"explained_bytes": totals.bytes, "bytes_read": totals.all_bytes}))
+    share = coverage if path is not None else None
+    whole = Window((totals.ended or 0) - (totals.began or 0), note="first to last read")
+    given = {"bytes_read": totals.bytes, "reads": totals.reads, "opens": totals.opens or 1, "bytes_requested": totals.bytes,
+             "read_seconds": totals.seconds}  # fmt: skip
+
+    def figure(name: str, unit: str, value: float | None = None, note: str = "") -> Figure:
+        found = float(solve(name, given)) if value is None else value
+        return Figure(found, unit, source, whole, share, lower_bound=totals.lower_bound and name in COUNTS, note=note)
+
+    figures = {
+        "bytes_read": figure("bytes_read", "B", totals.bytes, "bytes that read calls returned, caches included"),
+        "reads": figure("reads", "1", totals.reads),
+        "opens": figure("opens", "file", totals.opens),
+        "read_bytes_mean": figure("read_bytes_mean", "B"),
+        **({"read_bytes_per_open": figure("read_bytes_per_open", "B/file")} if totals.opens else {}),
+        **({"read_seconds_mean": figure("read_seconds_mean", "s")} if totals.seconds else {}),
+    }
+    warnings = list(totals.warnings)
+    unknown = {}
+    if window is None or window.seconds < LEAST_SECONDS:
+        unknown["read_bandwidth"] = f"the reads last less than {LEAST_SECONDS:g} s, too short for a rate"
+    else:
+        moved = float(solve("explained_window_bytes", {"window_bytes": rate_bytes, "coverage": coverage}))
+        rate = float(solve("read_bandwidth", {"bytes_read": moved, "window_seconds": window.seconds}))
+        figures["read_bandwidth"] = figure("read_bandwidth", "B/s", rate)._replace(window=window)
+        figures["window_seconds"] = figure("window_seconds", "s", window.seconds)._replace(window=window)
+        if "mean" in window.note:
+            warnings.append(f"{place}: {window.note}")
+    if share is not None:
+        figures["coverage"] = figure("coverage", "1", share, "bytes read below --path, over all bytes read")
+    else:
+        unknown["coverage"] = "no --path tells data from imports and checkpoints; all files that were read count"
+    facts: dict[str, Any] = {"files": totals.files, "pattern": _pattern(totals)}
+    if totals.common:
+        facts["common_read_sizes"] = {str(size): count for size, count in totals.common.most_common(16) if count}
+    return Reading(source, figures, unknown, tuple(warnings), totals.sizes, facts)
+
+
+def _pattern(totals: ReadTotals) -> str:
+    return "sequential" if totals.sequential >= SEQUENTIAL_SHARE * totals.reads else "random"
+
+
+def _window(totals: ReadTotals, source: str) -> tuple[Window | None, float]:
+    """The steady window with the bytes within it; from the first to the last read where the source has no time line."""
+    bins = totals.bins
+    if totals.width and bins:
+        first, last = min(bins), max(bins)
+        if last - first < MOST_TIME_BINS:
+            times = [totals.width * place for place in range(first, last + 2)]
+            amounts = [0.0]
+            for place in range(first, last + 1):
+                amounts.append(amounts[-1] + bins.get(place, 0))
+            if (found := steady_part(times, amounts)) is not None:
+                return found.window, amounts[found.last] - amounts[found.first]
+    if totals.began is None or totals.ended is None or totals.ended <= totals.began:
+        return None, 0
+    note = f"mean from the first to the last read, pauses included: the {source} shows no steady part"
+    return Window(totals.ended - totals.began, note=note), totals.all_bytes
+
+
+#: A time line of more bins is a clock that jumps, not a job.
+MOST_TIME_BINS = 10_000_000
+
+
+def size_bins(limits: Sequence[float], counts: Sequence[int]) -> tuple[SizeBin, ...]:
+    """Bins of sizes from their limits, one more than there are counts.
+
+    >>> size_bins([0, 101, 1025], [3, 0])
+    (SizeBin(low=0, below=101, requests=3), SizeBin(low=101, below=1025, requests=0))
+    """
+    return tuple(SizeBin(low, below, count) for low, below, count in zip(limits, limits[1:], counts, strict=False))

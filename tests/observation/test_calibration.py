@@ -1,0 +1,104 @@
+"""Estimate beside observation: the entries written give the observation back; bad files are refused."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import ingest
+from ingest.errors import IngestError
+from ingest.observation.calibration import AGREES_WITHIN
+
+LOGS = Path(__file__).with_name("logs")
+
+
+def trace(path, size=2_000_000, period=0.02, reads=400):
+    """A trace of a job that reads so many bytes each period, a file each."""
+    lines = [{"name": "FH", "ph": 4, "args": {"name": "/data/a", "value": "f1"}}]
+    for number in range(1, reads + 1):
+        at, args = round(number * period * 1e6), {"fhash": "f1"}
+        lines.append({"name": "open64", "ts": at - 90, "dur": 9, "ph": 1, "args": args})
+        lines.append({"name": "read", "ts": at, "dur": 9, "ph": 1, "args": {"ret": size, **args}})
+    lines.append({"name": "end", "cat": "dftracer", "ts": round((reads + 1) * period * 1e6), "dur": 0, "ph": 1, "args": {}})
+    path.write_text("".join(json.dumps(one) + "\n" for one in lines))
+    return path
+
+
+@pytest.fixture
+def observed(tmp_path, run):
+    """A log of 204.8 samples/s on 16 GPUs, a run on synthetic data 10 % faster, and a trace of 2 MB for each read."""
+    made = trace(tmp_path / "t.pfw")
+    ran = run(
+        "observe", LOGS / "megatron.log", made, "--path", "/data", "--synthetic", "228 sample/s", "-o", tmp_path / "job.json"
+    )
+    assert ran.code == 0, ran.err
+    return tmp_path / "job.json"
+
+
+def test_the_entries_give_the_observation_back(observed, tmp_path):
+    seen = {name: one["value"] for name, one in json.loads(observed.read_text())["results"].items()}
+    answer = ingest.calibrate(observed, model="unet3d", gpu="h100", nodes=2, output=tmp_path / "own")
+    again = ingest.bw(model="unet3d", gpu="h100", nodes=2, protocol="own", catalogs=tmp_path / "own")
+    demanded = seen["demanded_samples_per_second_per_gpu"]
+    assert seen["stall_fraction"] == pytest.approx(0.1, abs=0.005)
+    assert again.results["samples_per_second_per_gpu"].value == pytest.approx(demanded, rel=1e-12)
+    each = seen["bytes_read_per_sample"] * demanded
+    assert again.results["ingest_bandwidth_per_gpu"].value == pytest.approx(each, rel=1e-12)
+    assert again.basis == "measured"
+    assert not answer.warnings
+    rows = {one.quantity: one for one in answer.rows}
+    assert rows["samples_per_second_per_gpu"].inside is False
+    assert rows["samples_per_second_per_gpu"].ratio == pytest.approx(
+        demanded / rows["samples_per_second_per_gpu"].estimated.value
+    )
+    assert "fewer bytes than one stored sample" in rows["bytes_read_per_sample"].why
+    assert ingest.catalog.check(tmp_path / "own").problems == ()
+
+
+def test_a_second_observation_joins_the_first(observed, tmp_path):
+    own = tmp_path / "own"
+    ingest.calibrate(observed, model="unet3d", gpu="h100", nodes=2, output=own)
+    other = tmp_path / "other.json"
+    other.write_text(observed.read_text().replace('"gpus": 16', '"gpus": 32'))
+    for _ in range(2):
+        ingest.calibrate(other, model="unet3d", gpu="h100", nodes=4, output=own)
+    assert (own / "models" / "unet3d.csv").read_text().count(",own,") == 2
+    assert (own / "sources.yaml").read_text().count("title:") == 2
+
+
+def test_a_rate_that_was_typed_is_not_measured(tmp_path, run):
+    run("observe", "--real", "640 sample/s", "--synthetic", "800 sample/s", "--gpus", 8, "-o", tmp_path / "typed.json")
+    answer = ingest.calibrate(tmp_path / "typed.json", model="unet3d", gpu="h100", output=tmp_path / "own")
+    assert ",assumed," in answer.files["models/unet3d.csv"]
+
+
+def test_the_tolerance_decides(tmp_path, run):
+    rate = ingest.bw(model="cosmoflow", gpu="h100").results["samples_per_second_per_gpu"]
+    for factor, code in ((1 + AGREES_WITHIN - 1e-6, 0), (1 + AGREES_WITHIN + 1e-6, 3)):
+        total = rate.value * 8 * factor
+        run("observe", "--real", f"{total}", "--synthetic", f"{total}", "--gpus", 8, "-o", tmp_path / "o.json")
+        ran = run("calibrate", tmp_path / "o.json", "--model", "cosmoflow", "--gpu", "h100", "--tolerance", "5%")
+        assert ran.code == code, ran.err
+
+
+BAD = {
+    "another schema": ({"schema": "ingest/1"}, "found schema"),
+    "no figures": ({"results": {}}, "expected a table of figures"),
+    "a negative rate": ({"value": -1}, "expected a number from 0"),
+    "text": ({"value": "12"}, "expected a number from 0"),
+    "another unit": ({"unit": "B"}, "expected sample/s/GPU"),
+    "another basis": ({"basis": "felt"}, "expected one of measured, given"),
+    "a range beside the value": ({"low": 9e9, "high": 9e10}, "low ≤ value ≤ high"),
+    "a coverage above 1": ({"coverage": 1.1}, "coverage up to 1"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_file_that_is_no_observation(name, observed):
+    change, expected = BAD[name]
+    data = json.loads(observed.read_text())
+    inner = data["results"]["samples_per_second_per_gpu"]
+    (data if {"schema", "results"} & change.keys() else inner).update(change)
+    observed.write_text(json.dumps(data))
+    with pytest.raises(IngestError, match=expected):
+        ingest.calibrate(observed, model="unet3d", gpu="h100")

@@ -1,0 +1,232 @@
+"""Jobs that really ran under Darshan and DFTracer: logs against the jobs' own counts; damaged and foreign logs are refused."""
+
+import gzip
+import json
+import os
+import shutil
+import zipfile
+from pathlib import Path
+
+import pytest
+from record_jobs import JOBS, LIBRARIES, run
+
+import ingest
+from ingest.errors import IngestError
+from ingest.observation.darshan_logs import GAP, _refuse_incomplete, _refuse_two_jobs
+from ingest.observation.dftracer_traces import GAP_SECONDS, LONGEST_LINE
+from ingest.observation.read_totals import LEAST_SECONDS, UNREAD_SHARE, ReadTotals, totals_reading
+
+HERE = Path(__file__).parent
+NAMES = ["-".join(map(str, job)) for job in JOBS]
+#: One of each manner of counting; the others are as slow as PyDarshan starts.
+FEW = {"files-fork-2", "shuffled-spawn-1", "mapped-fork-0"}
+DARSHAN = [pytest.param(name, marks=() if name in FEW else pytest.mark.slow) for name in NAMES]
+DATA = "/tmp/job/data"
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    """The logs of a job, unpacked, and its own counts."""
+
+    def unpack(tool, name):
+        with zipfile.ZipFile(HERE / f"generated_jobs-{tool}.zip") as kept:
+            for one in kept.namelist():
+                if one.startswith(f"{name}/"):
+                    kept.extract(one, tmp_path)
+        counts = tmp_path / name / "counts.json"
+        found = json.loads(counts.read_text())
+        counts.unlink()
+        return tmp_path / name, found
+
+    return unpack
+
+
+def check(folder, counts):
+    """The counts of a job, exactly; mapped files are refused."""
+    if "mapped" in folder.name:
+        with pytest.raises(IngestError, match=r"opened and not read.*--pid"):
+            ingest.observe(folder, path=DATA)
+        return
+    answer = ingest.observe(folder, path=DATA)
+    assert [answer.results[name].value for name in ("bytes_read", "reads", "opens")] == counts
+    assert answer.results["read_bytes_mean"].value == pytest.approx(counts[0] / counts[1])
+    assert sum(one.requests for one in answer.sizes) == counts[1]
+    workers = max(1, int(folder.name.rpartition("-")[2]))
+    assert answer.facts["readers"] == workers
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_dftracer_counts_as_the_job_does(name, recorded):
+    check(*recorded("dftracer", name))
+
+
+@pytest.mark.parametrize("name", DARSHAN)
+def test_darshan_counts_as_the_job_does(name, recorded):
+    pytest.importorskip("darshan")
+    check(*recorded("darshan", name))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tool", LIBRARIES)
+def test_jobs_that_run_now(tool, tmp_path):
+    library = os.environ.get(LIBRARIES[tool])
+    if not library:
+        pytest.skip(f"set {LIBRARIES[tool]} to the library of {tool}: the kept logs are compared instead")
+    for job in JOBS[:6] + JOBS[-2:]:
+        folder = tmp_path / "-".join(map(str, job))
+        check(folder, run(tool, library, job, folder))
+
+
+@pytest.mark.slow
+def test_every_log_of_pydarshan_gets_an_answer_or_one_line(run_process):
+    darshan = pytest.importorskip("darshan")
+    logs = sorted(Path(darshan.__file__).parent.rglob("*.darshan"))
+    assert len(logs) >= 18
+    answered = 0
+    for log in logs:
+        ran = run_process("observe", log, "--format", "json")
+        answered += ran.code == 0
+        assert "Traceback" not in ran.err
+        assert ran.code == 0 or (ran.code == 1 and len(ran.refusal) <= 300)
+    assert answered >= 8
+
+
+def test_damaged_darshan_logs_are_refused(recorded, tmp_path):
+    pytest.importorskip("darshan")
+    folder, _ = recorded("darshan", "files-fork-0")
+    (log,) = folder.iterdir()
+    whole = log.read_bytes()
+    for name, kept in (("half", len(whole) // 2), ("tail", len(whole) - 2)):
+        cut = tmp_path / f"{name}.darshan"
+        cut.write_bytes(whole[:kept])
+        with pytest.raises(IngestError, match="cut off or damaged"):
+            ingest.observe(cut)
+    with pytest.raises(IngestError, match=r"ran out of records \(POSIX\).*MAX_RECORDS"):
+        ingest.observe(HERE / "logs" / "partial.darshan")
+
+
+LOG = {"path": "a.darshan", "partial": [], "negative": "", "seconds": 10.0, "began": 100.0, "ended": 110.0, "first": 1.0,
+       "last": 9.0, "reads": 1, "uid": 1, "jobid": 7, "nprocs": 1, "exe": "python train.py"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"negative": "POSIX: /data/a"}, "negative counter"),
+        ({"ended": 98.9}, "ends before it begins"),
+        ({"seconds": -1.0}, "ends before it begins"),
+        ({"last": 10 + GAP + 0.1}, "expected one clock"),
+        ({"first": -GAP - 0.1}, "expected one clock"),
+    ],
+)
+def test_counters_and_clocks_that_cannot_be(change, expected):
+    _refuse_incomplete(LOG | {"last": 10 + GAP, "ended": 99.1})
+    with pytest.raises(IngestError, match=expected):
+        _refuse_incomplete(LOG | change)
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"began": 110 + GAP + 0.1, "ended": 130.0}, "lie between them"),
+        ({"uid": 2}, "two users"),
+        ({"jobid": 8, "nprocs": 2}, "job ids 7 and 8"),
+        ({"exe": "python other.py"}, "two command lines"),
+    ],
+)
+def test_logs_of_two_jobs(change, expected):
+    _refuse_two_jobs([LOG, LOG | {"began": 110 + GAP, "ended": 130.0, "jobid": 8, "exe": "python -c multiprocessing.spawn"}])
+    with pytest.raises(IngestError, match=expected):
+        _refuse_two_jobs([LOG, LOG | {"path": "b.darshan"} | change])
+
+
+def read_event(start, size=4096, length=5):
+    args = {"hhash": "aa", "ret": size, "count": size, "fhash": "f1"}
+    return {"id": 1, "name": "read", "cat": "POSIX", "pid": 1, "tid": 1, "ts": start, "dur": length, "ph": 1, "args": args}
+
+
+NAME = {"name": "FH", "cat": "dftracer", "ph": 4, "args": {"hhash": "aa", "name": "/data/a", "value": "f1"}}
+END = {"id": 2, "name": "end", "cat": "dftracer", "pid": 1, "tid": 1, "ts": 20_000_000, "dur": 0, "ph": 1, "args": {}}
+
+
+def lines(*events):
+    return "".join(json.dumps(one, separators=(",", ":")) + "\n" for one in events).encode()
+
+
+STEADY = [read_event(100_000 * number) for number in range(1, 60)]
+POISON = {
+    "empty": (b"", "no event of a file"),
+    "no reads": (lines(NAME, END), "no event of a file"),
+    "cut off": (lines(NAME, *STEADY)[:-9], "cut off"),
+    "a negative duration": (lines(NAME, read_event(5, length=-5)), "a clock that runs forwards"),
+    "a negative size": (lines(NAME, read_event(5, size=-7)), "a read of -7 bytes"),
+    "an end before the reads": (lines(NAME, read_event(20_000_001 + GAP_SECONDS * 1e6), END), "expected one clock"),
+    "a read without its result": (lines(NAME, read_event(5) | {"args": {"fhash": "f1"}}), "DFTRACER_INC_METADATA=1"),
+    "no JSON": (b'{"name":"read" oops}\n', "found no event"),
+    "a line without an end": (b" " * (LONGEST_LINE + 1), "no trace unpacks to such lines"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", POISON)
+def test_a_poisoned_trace_is_refused_in_one_line(name, tmp_path, run):
+    content, expected = POISON[name]
+    (tmp_path / "t.pfw").write_bytes(content)
+    ran = run("observe", tmp_path / "t.pfw")
+    assert (ran.code, expected in ran.refusal) == (1, True)
+    assert len(ran.refusal) <= 300
+
+
+def test_a_trace_that_is_cut_off_within_its_compression(tmp_path):
+    path = tmp_path / "t.pfw.gz"
+    path.write_bytes(gzip.compress(lines(NAME, *STEADY, END))[:-20])
+    with pytest.raises(IngestError, match="cut off or damaged"):
+        ingest.observe(path)
+
+
+def test_the_fast_form_and_the_plain_form_of_an_event_are_one(tmp_path):
+    """DFTracer's own order of keys is read by a pattern, any other as JSON."""
+    found = []
+    for number, order in enumerate((dict, lambda one: dict(reversed(one.items())))):
+        path = tmp_path / f"{number}.pfw"
+        path.write_bytes(lines(NAME, *map(order, STEADY), END))
+        found.append({name: one.value for name, one in ingest.observe(path, path="/data").results.items()})
+    assert found[0] == found[1]
+    assert found[0]["read_bandwidth"] == pytest.approx(40_960)
+
+
+def test_traces_that_are_empty_make_a_lower_bound_and_two_jobs_are_refused(tmp_path):
+    (tmp_path / "a.pfw").write_bytes(lines(NAME, *STEADY, END))
+    (tmp_path / "b.pfw").write_bytes(b"")
+    answer = ingest.observe(tmp_path)
+    assert answer.figures["bytes_read"].lower_bound
+    assert not answer.figures["read_bytes_mean"].lower_bound
+    late = [read_event(20_000_000 + round(1e6 * GAP_SECONDS) + 10)]
+    (tmp_path / "c.pfw").write_bytes(lines(NAME, *late))
+    with pytest.raises(IngestError, match="of two jobs"):
+        ingest.observe(tmp_path)
+
+
+def test_files_that_were_opened_and_not_read():
+    """A few opens are looks at a header; more are mapped files."""
+    for unread, fine in ((5, True), (6, False)):
+        totals = ReadTotals(all_bytes=95, bytes=95, reads=95, files=95, unread=unread, began=0, ended=LEAST_SECONDS)
+        assert 5 / 100 <= UNREAD_SHARE < 6 / 101
+        if fine:
+            assert totals_reading(totals, "log", "/data", "x").figures["read_bandwidth"].value == 95
+        else:
+            with pytest.raises(IngestError, match=r"6 of 101 files"):
+                totals_reading(totals, "log", "/data", "x")
+
+
+def test_a_burst_is_no_rate():
+    totals = ReadTotals(all_bytes=9, bytes=9, reads=1, files=1, began=0, ended=LEAST_SECONDS * 0.99)
+    assert "too short for a rate" in totals_reading(totals, "log", None, "x").unknown["read_bandwidth"]
+
+
+def test_a_folder_with_nothing_to_read_and_two_kinds(tmp_path, recorded):
+    with pytest.raises(IngestError, match="holds no"):
+        ingest.observe(tmp_path)
+    traces, _ = recorded("dftracer", "files-fork-0")
+    with pytest.raises(IngestError, match="two kinds of sources"):
+        ingest.observe(traces, pid=1)
+    shutil.rmtree(traces)
