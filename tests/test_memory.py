@@ -360,3 +360,17 @@ def test_recipes_of_few_bits(recipe, held):
 def test_adapters_are_wider_than_the_model_that_they_adapt():
     found = results(set={"parameters": 65e9, "trainable_parameters": 1e9}, recipe="qlora")
     assert found["model_state_bytes"].value == pytest.approx(65e9 * 0.515875 + 1e9 * (2 + 2 + 12))
+
+
+def test_the_search_stays_within_practised_sizes():
+    """The largest size of each kind is tried, the next is not; ZeRO-3 has no pipeline unless the user asks for it."""
+    answer = ingest.memory("deepseek-v3", gpu="h100", sequence_length=16_384, search=True)
+    rows = [*answer.tables["layouts"], *answer.tables["rejected"]]
+    largest = {kind: max(row[f"{kind}_parallel"] for row in rows) for kind in ("tensor", "pipeline", "context", "expert")}
+    assert largest == {"tensor": 8, "pipeline": 32, "context": 16, "expert": 64}  # 61 layers; 1,024 tokens each
+    assert {(row["zero_stage"], row["pipeline_parallel"] > 1) for row in rows} == {("1", False), ("1", True), ("3", False)}
+    asked = ingest.memory("deepseek-v3", gpu="h100", sequence_length=16_384, search=True, zero_stage=3, pipeline_parallel=4)
+    assert {row["pipeline_parallel"] for row in asked.tables["layouts"]} == {4}
+    long = ingest.memory("llama3-405b", gpu="h100", sequence_length=1_048_576, search=True)
+    rows = [*long.tables["layouts"], *long.tables["rejected"]]
+    assert max(row["pipeline_parallel"] for row in rows) == max(row["context_parallel"] for row in rows) == 64
