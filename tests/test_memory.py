@@ -347,9 +347,18 @@ def test_published_configurations_fit(name):
     assert not ingest.memory(model, gpu=gpu, gpus=gpus, **options).unmet
 
 
-def test_without_recomputation_gpt3_does_not_fit():
-    """Korthikanti et al., figure 1: the point of selective recomputation."""
-    assert ingest.memory("gpt3-175b", **GPT3, virtual_stages=3, recompute="none").unmet
+@pytest.mark.parametrize(
+    ("layers", "hidden", "heads", "pipeline", "virtual", "batch"),
+    [(48, 6144, 64, 1, 1, 4), (96, 12_288, 96, 8, 3, 1), (105, 20_480, 128, 35, 3, 1), (128, 25_600, 160, 64, 1, 1)],
+)
+def test_models_fit_with_selective_recomputation_alone(tmp_path, layers, hidden, heads, pipeline, virtual, batch):
+    """Korthikanti et al., figure 1 and table 3: 22B, 175B, 530B and 1T on GPUs of 80 GB."""
+    sizes = {"model_type": "gpt2", "n_layer": layers, "n_embd": hidden, "n_head": heads, "n_positions": 2048}
+    (tmp_path / "config.json").write_text(json.dumps({**sizes, "vocab_size": 51_200}), encoding="utf-8")
+    options = {**GPT3, "gpus": 8 * pipeline, "pipeline_parallel": pipeline, "virtual_stages": virtual, "micro_batch": batch}
+    model = str(tmp_path / "config.json")
+    assert ingest.memory(model, **options, recompute="none").unmet
+    assert not ingest.memory(model, **options, recompute="selective").unmet
 
 
 @pytest.mark.parametrize(("recipe", "held"), [("bf16-only", 8), ("deepseek-fp8", 13), ("fp8", 18)])
