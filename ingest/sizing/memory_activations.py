@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ingest.architecture import Architecture, Weight
-from ingest.engine.messages import option_error
+from ingest.engine.messages import Option, option_error
 from ingest.engine.value import Input
 
 RECOMPUTES = ("none", "selective", "full")
@@ -34,6 +34,7 @@ DEFAULTS = {
     "logit_width": Input(
         4, 4, 10, source="korthikanti2022", where="sec. 4.3: logits in full precision", grade="published",
     ).by_default("logits in full precision, kept once; up to 10 B where a loss keeps copies", "set.logit_width"),
+    "kept_gate_copies": Input(0).by_default("fused kernels, which keep no activated gate", Option("set.kept_gate_copies", "1")),
     "gathered_parts": Input(
         2, source="fsdp2023", where="sec. 3.4", grade="published",
     ).by_default("one layer at work and the next one gathered", "set.gathered_parts"),
@@ -177,7 +178,9 @@ def recompute_inputs(recompute: str, attention: str, dropout: bool) -> Iterator[
     """The inputs that follow from the recomputation, the kernel of attention and dropout."""
     note = f"attention: {attention}; recompute: {recompute}"
     kept = attention == "scores" and recompute != "selective"
-    yield "kept_score_width", Input((5 if dropout else 2) if kept else 0, note=note)
+    width = Input((5 if dropout else 2) if kept else 0, note=note)
+    why = "flash attention, which keeps no scores"
+    yield "kept_score_width", width.by_default(why, Option("attention", "scores")) if attention == "flash" else width
     if dropout:
         yield "mask_width", Input(1, source="korthikanti2022", where="sec. 4.1: a mask of one byte")
 
