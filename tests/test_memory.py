@@ -383,3 +383,11 @@ def test_the_search_stays_within_practised_sizes():
     long = ingest.memory("llama3-405b", gpu="h100", sequence_length=1_048_576, search=True)
     rows = [*long.tables["layouts"], *long.tables["rejected"]]
     assert max(row["pipeline_parallel"] for row in rows) == max(row["context_parallel"] for row in rows) == 64
+
+
+def test_layers_may_be_wider_than_the_embedding(tmp_path):
+    sizes = {"model_type": "opt", "hidden_size": 1024, "word_embed_proj_dim": 512, "num_hidden_layers": 24, "ffn_dim": 4096}
+    rest = {"num_attention_heads": 16, "vocab_size": 50_272, "max_position_embeddings": 2048, "do_layer_norm_before": False}
+    (tmp_path / "config.json").write_text(json.dumps({**sizes, **rest}), encoding="utf-8")
+    answer = ingest.memory(str(tmp_path / "config.json"), sequence_length=1024, gpus=8)
+    assert answer.known.value("layer_activation_bytes") / (1024 * 1024 * 24) == pytest.approx(32, rel=0.02)
