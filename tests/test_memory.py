@@ -347,9 +347,18 @@ def test_published_configurations_fit(name):
     assert not ingest.memory(model, gpu=gpu, gpus=gpus, **options).unmet
 
 
-def test_without_recomputation_gpt3_does_not_fit():
-    """Korthikanti et al., figure 1: the point of selective recomputation."""
-    assert ingest.memory("gpt3-175b", **GPT3, virtual_stages=3, recompute="none").unmet
+@pytest.mark.parametrize(
+    ("layers", "hidden", "heads", "pipeline", "virtual", "batch"),
+    [(48, 6144, 64, 1, 1, 4), (96, 12_288, 96, 8, 3, 1), (105, 20_480, 128, 35, 3, 1), (128, 25_600, 160, 64, 1, 1)],
+)
+def test_models_fit_with_selective_recomputation_alone(tmp_path, layers, hidden, heads, pipeline, virtual, batch):
+    """Korthikanti et al., figure 1 and table 3: 22B, 175B, 530B and 1T on GPUs of 80 GB."""
+    sizes = {"model_type": "gpt2", "n_layer": layers, "n_embd": hidden, "n_head": heads, "n_positions": 2048}
+    (tmp_path / "config.json").write_text(json.dumps({**sizes, "vocab_size": 51_200}), encoding="utf-8")
+    options = {**GPT3, "gpus": 8 * pipeline, "pipeline_parallel": pipeline, "virtual_stages": virtual, "micro_batch": batch}
+    model = str(tmp_path / "config.json")
+    assert ingest.memory(model, **options, recompute="none").unmet
+    assert not ingest.memory(model, **options, recompute="selective").unmet
 
 
 @pytest.mark.parametrize(("recipe", "held"), [("bf16-only", 8), ("deepseek-fp8", 13), ("fp8", 18)])
@@ -360,3 +369,25 @@ def test_recipes_of_few_bits(recipe, held):
 def test_adapters_are_wider_than_the_model_that_they_adapt():
     found = results(set={"parameters": 65e9, "trainable_parameters": 1e9}, recipe="qlora")
     assert found["model_state_bytes"].value == pytest.approx(65e9 * 0.515875 + 1e9 * (2 + 2 + 12))
+
+
+def test_the_search_stays_within_practised_sizes():
+    """The largest size of each kind is tried, the next is not; ZeRO-3 has no pipeline unless the user asks for it."""
+    answer = ingest.memory("deepseek-v3", gpu="h100", sequence_length=16_384, search=True)
+    rows = [*answer.tables["layouts"], *answer.tables["rejected"]]
+    largest = {kind: max(row[f"{kind}_parallel"] for row in rows) for kind in ("tensor", "pipeline", "context", "expert")}
+    assert largest == {"tensor": 8, "pipeline": 32, "context": 16, "expert": 64}  # 61 layers; 1,024 tokens each
+    assert {(row["zero_stage"], row["pipeline_parallel"] > 1) for row in rows} == {("1", False), ("1", True), ("3", False)}
+    asked = ingest.memory("deepseek-v3", gpu="h100", sequence_length=16_384, search=True, zero_stage=3, pipeline_parallel=4)
+    assert {row["pipeline_parallel"] for row in asked.tables["layouts"]} == {4}
+    long = ingest.memory("llama3-405b", gpu="h100", sequence_length=1_048_576, search=True)
+    rows = [*long.tables["layouts"], *long.tables["rejected"]]
+    assert max(row["pipeline_parallel"] for row in rows) == max(row["context_parallel"] for row in rows) == 64
+
+
+def test_layers_may_be_wider_than_the_embedding(tmp_path):
+    sizes = {"model_type": "opt", "hidden_size": 1024, "word_embed_proj_dim": 512, "num_hidden_layers": 24, "ffn_dim": 4096}
+    rest = {"num_attention_heads": 16, "vocab_size": 50_272, "max_position_embeddings": 2048, "do_layer_norm_before": False}
+    (tmp_path / "config.json").write_text(json.dumps({**sizes, **rest}), encoding="utf-8")
+    answer = ingest.memory(str(tmp_path / "config.json"), sequence_length=1024, gpus=8)
+    assert answer.known.value("layer_activation_bytes") / (1024 * 1024 * 24) == pytest.approx(32, rel=0.02)

@@ -100,3 +100,14 @@ def test_what_cannot_be_meant_is_refused(options, words):
 
 def test_the_price_of_a_stall_needs_no_run():
     assert solve("stall_cost_per_year", {"gpus": 1024, "gpu_hour_price": 2, "stall_fraction": 0.05}) == pytest.approx(897024)
+
+
+@pytest.mark.parametrize(("mtti", "ranged"), [("25 min", False), ("40 min", True)])
+def test_a_range_that_reaches_no_progress_is_left_out(mtti, ranged):
+    found = results_with_ranges(model="llama3-8b", tokens="1T", gpus=64, achieved=None, mtti=mtti)
+    assert (found["gpu_hours"].low is not None) is ranged
+    assert found["gpu_hours"].value > 0
+
+
+def results_with_ranges(**options):
+    return ingest.train(**{**RUN, **options}).results

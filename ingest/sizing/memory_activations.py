@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ingest.architecture import Architecture, Weight
-from ingest.engine.messages import option_error
+from ingest.engine.messages import Option, option_error
 from ingest.engine.value import Input
 
 RECOMPUTES = ("none", "selective", "full")
@@ -20,6 +20,8 @@ ATTENTIONS = ("flash", "scores")
 IN_LAYERS = ("attention", "mlp", "expert", "router", "ssm", "conv", "recurrent", "other")
 #: Last words of the names of matrices that end a block: their output goes to the residual stream.
 ENDS = ("o", "down", "out")
+#: Norms within attention.
+HEAD_NORMS = ("qk_norm", "q_norm", "k_norm", "kv_norm", "bias")
 #: A router works in full precision, twice as wide, and keeps scores and shares.
 ROUTER_COPIES = 4
 #: Flash attention keeps one number in full precision for each query and head.
@@ -34,6 +36,7 @@ DEFAULTS = {
     "logit_width": Input(
         4, 4, 10, source="korthikanti2022", where="sec. 4.3: logits in full precision", grade="published",
     ).by_default("logits in full precision, kept once; up to 10 B where a loss keeps copies", "set.logit_width"),
+    "kept_gate_copies": Input(0).by_default("fused kernels, which keep no activated gate", Option("set.kept_gate_copies", "1")),
     "gathered_parts": Input(
         2, source="fsdp2023", where="sec. 3.4", grade="published",
     ).by_default("one layer at work and the next one gathered", "set.gathered_parts"),
@@ -88,6 +91,7 @@ def kept_elements(model: Architecture, expanded: bool = False) -> KeptElements:
     >>> (2 * (kept.split + kept.common) + kept.masked) / (96 * 12_288)  # the 34 of Korthikanti et al., flash attention apart
     34.0...
     """
+    hidden = _residual_width(model)
     rows = [row for row in model.weights if row.kind in IN_LAYERS and row.passes and len(row.shape) > 1]
     first, ends = [row for row in rows if not _ends(row)], [row for row in rows if _ends(row)]
     split = float(sum(row.shape[-1] * row.passes for row in ends))
@@ -97,14 +101,14 @@ def kept_elements(model: Architecture, expanded: bool = False) -> KeptElements:
     blocks = 0.0
     for (_, width), members in _by_input(first).items():
         passes = max(row.passes for row in members)
-        if width == model.hidden and members[0].kind != "expert":
+        if width == hidden and members[0].kind != "expert":
             blocks += passes
         else:
             split += width * passes
-    norms = sum(row.count for row in model.weights if row.kind == "norm" and row.shape == (model.hidden,) and _is_scale(row))
+    norms = sum(row.count for row in model.weights if row.kind == "norm" and row.shape == (hidden,) and _is_scale(row))
     normed = max(norms, blocks)
     # The head reads what the last norm yields.
-    common += model.hidden * (normed + min(blocks, normed) + any(row.kind == "head" and row.passes for row in model.weights))
+    common += hidden * (normed + min(blocks, normed) + any(row.kind == "head" and row.passes for row in model.weights))
     split += _expanded_keys(model, rows, expanded) + _normed_heads(model, rows)
     split += FLASH_ELEMENTS * sum(row.heads * row.layers for row in model.attentions)
     return KeptElements(
@@ -114,9 +118,15 @@ def kept_elements(model: Architecture, expanded: bool = False) -> KeptElements:
         sum(row.shape[0] * row.passes for row in first if _last(row) == "gate" and row.kind in ("mlp", "expert")),
         model.layers,
         # Besides the layers, the last norm keeps its input, and the head that of its own.
-        model.hidden * (model.layers + 2),
+        hidden * (model.layers + 2),
         sum(row.heads * row.layers for row in model.attentions),
     )
+
+
+def _residual_width(model: Architecture) -> int:
+    """The width between the layers, which the embedding may not have: that of most norms."""
+    norms = [row for row in model.weights if row.kind == "norm" and len(row.shape) == 1 and _last(row) not in HEAD_NORMS]
+    return max(((row.count, row.shape[0]) for row in norms), default=(0, model.hidden))[1]
 
 
 def _last(row: Weight) -> str:
@@ -154,7 +164,7 @@ def _normed_heads(model: Architecture, rows: Sequence[Weight]) -> float:
     """Queries and keys before their norms, where heads have norms."""
     if any(_last(row).endswith("_down") for row in rows):
         return 0
-    if not any(row.kind == "norm" and row.name.rpartition(".")[2] in ("qk_norm", "q_norm") for row in model.weights):
+    if not any(row.kind == "norm" and _last(row) in ("qk_norm", "q_norm") for row in model.weights):
         return 0
     return sum(row.shape[0] * row.passes for row in rows if _last(row) in ("q", "k"))
 
@@ -177,7 +187,9 @@ def recompute_inputs(recompute: str, attention: str, dropout: bool) -> Iterator[
     """The inputs that follow from the recomputation, the kernel of attention and dropout."""
     note = f"attention: {attention}; recompute: {recompute}"
     kept = attention == "scores" and recompute != "selective"
-    yield "kept_score_width", Input((5 if dropout else 2) if kept else 0, note=note)
+    width = Input((5 if dropout else 2) if kept else 0, note=note)
+    why = "flash attention, which keeps no scores"
+    yield "kept_score_width", width.by_default(why, Option("attention", "scores")) if attention == "flash" else width
     if dropout:
         yield "mask_width", Input(1, source="korthikanti2022", where="sec. 4.1: a mask of one byte")
 

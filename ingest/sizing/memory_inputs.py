@@ -149,7 +149,7 @@ class MemoryJob(NamedTuple):
     def given(self, parallel: ParallelSizes, stage: int, recompute: str) -> dict[str, Input]:
         """The inputs at parallel sizes, a ZeRO stage and a way to compute again."""
         places = PLACES[stage, self.offload]
-        step = _step(self, places, recompute, parallel.expert) if self.counts_step(places) else {}
+        step = _step(self, places, recompute, parallel) if self.counts_step(places) else {}
         found = {
             **self.size.given,
             **kept_inputs(self.recipe, self.optimizer, self.size, self.settings, places[1] is OFF),
@@ -174,7 +174,7 @@ class MemoryJob(NamedTuple):
         return known
 
 
-def _step(job: MemoryJob, places: Places, recompute: str, expert: int) -> dict[str, Input]:
+def _step(job: MemoryJob, places: Places, recompute: str, parallel: ParallelSizes) -> dict[str, Input]:
     """What a training step takes besides the model states."""
     fixed, attention = job.fixed, job.attention
     model = check_known(job.size.architecture, job.size.name)
@@ -191,12 +191,15 @@ def _step(job: MemoryJob, places: Places, recompute: str, expert: int) -> dict[s
         found |= dict.fromkeys(("activation_bytes_per_gpu", "logit_bytes_per_gpu"), nothing)
     if not job.sequence_parallel:
         found["sequence_split"] = Input(0, origin="user")
+    elif parallel.tensor > 1:
+        why = "sequence parallelism: tensor ranks share the tokens outside of matrices"
+        found["sequence_split"] = Input(1).by_default(why, "no_sequence_parallel")
     if recompute != "full":
         found["recomputed_layer_bytes"] = Input(0, note="no layer is computed again")
     if places[0] is R:
         found["gather_bytes_per_gpu"] = Input(0, note="every replica holds the weights")
     else:
-        largest = gathered_parameters(model, expert)
+        largest = gathered_parameters(model, parallel.expert)
         found["gathered_parameters"] = Input(
             largest, source="arithmetic", where=f"counted over the weights of {model.id}", grade="derived"
         )
