@@ -58,8 +58,8 @@ DEFAULTS = {
         grade="published").by_default("PyTorch's default of two batches per worker", "prefetch"),
     "sample_read_seconds": assumed(0.005, "a sample takes 5 ms: a few requests to a busy shared file system", "latency"),
     "sample_read_variation": assumed(1, "the latency varies by as much as its mean", "latency_cv"),
-    "handover_seconds": Input(1e-4, 5e-5, 4e-4, source="ingest-loader-runs", where="own loader and PyTorch's, 2 cores",
-        grade="measured").by_default("a batch is handed over in 0.1 ms", Option("set.handover_seconds")),
+    "handover_seconds": Input(1.5e-4, 3e-5, 8e-4, source="ingest-loader-runs", where="own loader and PyTorch's, 2 cores",
+        grade="measured").by_default("a batch is handed over in 0.15 ms", Option("set.handover_seconds")),
     "accelerator_utilization": Input(1).by_default("rates and loads are those of GPUs that never wait"),
     "decode_scaling": Input(0.427, 0.32, 0.57, source="imread-benchmark", grade="measured",
         where="README of commit f869db8: peak of 4 or 8 workers over as many single threads, 5 CPUs of 16 vCPU").by_default(
