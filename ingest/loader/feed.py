@@ -21,6 +21,7 @@ from ingest.loader.stall import MOST_PREFETCH, MOST_RANKS, MOST_WORKERS, Loader,
 from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import Written, by_user, job_of, quantities_of
+from ingest.sizing.rules import unused
 from ingest.units import display, parse
 
 #: Steps that are simulated, and the seed of their draws.
@@ -277,7 +278,7 @@ def feed(
     results, unknown = known.results([name for name in (*RESULTS, *further) if name not in own])
     unknown |= {name: why for name, why in BEYOND.items() if name in unknown}
     every = {**results, **{name: _result(name, step) for name, step in own.items()}}
-    return Feed(
+    answer = Feed(
         command="feed",
         title=f"Loaders of {_name(rate)}: {loader}, {first.workers} workers × {first.prefetch} batches per GPU",
         chosen=_chosen(gpu, loader, cache, rate, seed_of_draws),
@@ -290,6 +291,7 @@ def feed(
         unmet=_unmet(found, accepted) if utilization is not None else "",
         own=own,
     )
+    return replace(answer, warnings=(*answer.warnings, *_unused(answer, options, job.settings)))
 
 
 def _unmet(found: Utilization, accepted: float) -> str:
@@ -468,6 +470,13 @@ def _chosen(gpu: str | None, loader: str, cache: str | None, rate: RateBasis, se
         for name, word in {**words, "seed": seed}.items()
         if word is not None
     }
+
+
+def _unused(answer: Feed, options: Mapping[str, float], settings: Mapping[str, float]) -> list[Message]:
+    """Warnings about options on which no result depends."""
+    shown = {name: Option(option) for option, name in QUANTITIES.items() if name in options}
+    shown |= {name: Option(f"set.{name}") for name in settings}
+    return [unused(option) for name, option in shown.items() if name not in answer.used]
 
 
 def _warnings(known: Quantities, kind: str, loader: Loader) -> list[Message]:

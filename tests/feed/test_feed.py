@@ -104,6 +104,13 @@ def test_repeated_reads_are_warned_of():
     assert feed(**SMALL, loader="huggingface", set={"dataset_shards": 16}).warnings == ()
 
 
+def test_options_without_effect_are_warned_of():
+    assert "changes nothing here" in feed(**SMALL, tensor_parallel=8).warnings[0]
+    assert feed(**SMALL, cache_memory="1GB").warnings[0].startswith("--cache-memory changes nothing")
+    given = {"workers": 4, "prefetch": 3, "latency": "5ms", "latency_cv": 0.5, "read_bandwidth": "1GB/s", "decode_time": "1ms"}
+    assert feed(**SMALL, **given, cores=64, epochs=3, utilization=0.5).warnings == ()
+
+
 def test_ranks_beyond_those_simulated_are_warned_of(monkeypatch):
     monkeypatch.setattr("ingest.loader.feed.MOST_RANKS", 16)
     assert feed(**SMALL, nodes=2).warnings == ()
