@@ -57,7 +57,8 @@ DEFAULTS = {
         where="training scripts: 4 and 8 workers"),
     "loader_prefetch": Input(2, source="pytorch", where="torch.utils.data.DataLoader, prefetch_factor",
         grade="published").by_default("PyTorch's default of two batches per worker", "prefetch"),
-    "sample_read_seconds": assumed(0.005, "a sample takes 5 ms: a few requests to a busy shared file system", "latency"),
+    "file_open_seconds": assumed(0.005, "opening a file takes 5 ms: a few requests to a busy shared file system", "latency"),
+    "stream_bandwidth": assumed(1e9, "a worker reads 1 GB/s in order, as one stream of a parallel file system", "latency"),
     "sample_read_variation": assumed(1, "the latency varies by as much as its mean", "latency_cv"),
     "handover_seconds": Input(1.5e-4, 3e-5, 8e-4, source="ingest-loader-runs", where="own loader and PyTorch's, 2 cores",
         grade="measured").by_default("a batch is handed over in 0.15 ms", Option("set.handover_seconds")),
@@ -186,7 +187,7 @@ def feed(
         workers: worker processes per GPU; 4 by default.
         prefetch: batches requested ahead for each worker; 2 by default.
         batch: samples per GPU and step; by default, those that a GPU computes in a tenth of a second.
-        latency: mean time to open and read one sample, such as 5ms.
+        latency: mean time to open and read one sample, such as 5ms; by default, its share of 5 ms for a file, and 1 GB/s.
         latency_cv: standard deviation of the latency over its mean; 1 by default.
         read_bandwidth: read bandwidth that storage gives to the job.
         decode_time: time of one core to decode and augment one sample; that of the catalog by default.
@@ -316,7 +317,7 @@ COMMON = (
 def _variant(known: Quantities, loader: Loader) -> dict[str, float]:
     """The inputs of the mean rates, with the workers and the hits of a loader."""
     storage = "storage_load" if "storage_load" in known.given else "feed_read_bandwidth"
-    same = {name: known.value(name) for name in (*COMMON, storage)}
+    same = {name: step.value for name in (*COMMON, storage) if (step := known.find(name)) is not None}
     return {**same, "loader_workers": loader.workers, "cache_hit_fraction": loader.hit_fraction}
 
 
@@ -368,7 +369,13 @@ def _join_parts(known: Quantities) -> None:
 
 
 def _complete(known: Quantities, rate: RateBasis) -> None:
-    """Fill in the batch, the decoding, and the resources that nobody limits."""
+    """Fill in the latency, the batch, the decoding, and the resources that nobody limits."""
+    if "sample_read_seconds" not in known.given and known.find("read_seconds_in_order") is not None:
+        known.choose("sample_read_seconds", "read_seconds_in_order")
+    if known.find("sample_read_seconds") is None:
+        known.give(
+            {"sample_read_seconds": assumed(0.005, "a sample takes 5 ms: a few requests to a busy file system", "latency")}
+        )
     if "samples_per_step" not in known.given:
         rates = known.value("unstalled_samples_per_second_per_gpu") * known.value("gpus_per_loader")
         samples = math.ceil(USUAL_STEP_SECONDS * rates)

@@ -166,6 +166,27 @@ def test_the_curve_holds_the_loader_itself():
     assert rows[1]["accelerator_utilization"] < rows[16]["accelerator_utilization"]
 
 
+def test_the_latency_follows_from_the_files_unless_it_is_given():
+    """UNet3D: 146.6 MB in a file of its own; ResNet-50: 1,251 images of 115 kB in a file; token ids: 5 ms."""
+    read = {
+        model: feed(model=model, gpu="h100", batch=4, steps=20).known.value("sample_read_seconds")
+        for model in ("unet3d", "resnet50")
+    }
+    assert read["unet3d"] == pytest.approx(0.005 + 0.1466, rel=0.01)
+    assert read["resnet50"] == pytest.approx(0.005 / 1251 + 0.1147e-3, rel=0.01)
+    tokens = feed(model="llama3-405b", gpu="h100", nodes=16, steps=20)
+    assert tokens.known.value("sample_read_seconds") == 0.005
+    assert feed(model="unet3d", gpu="h100", steps=20, latency="1ms").known.value("sample_read_seconds") == 0.001
+
+
+def test_the_bytes_of_a_sample_need_not_be_known():
+    """Whether GPUs wait follows from latencies; what is read remains unknown."""
+    answer = feed(samples_per_second=200, gpus_per_node=1, batch=4, steps=50)
+    assert answer.results["accelerator_utilization"].value > 0.5
+    assert len(answer.tables["utilization"]) == 5
+    assert "amplified_read_bandwidth" in answer.unknown
+
+
 def test_a_sample_of_several_parts():
     """16 images of 100 kB beside the 1,792 tokens of text that they leave of 4,096: 223 times the text alone."""
     parts = {
