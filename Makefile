@@ -4,6 +4,7 @@ BIN := $(VENV)/bin
 EXTRAS := corpus,vocabularies,formats,s3,cluster,charts,observe,test,lint,docs
 SEED := 18
 COUNT := 20000
+RUNS := 60
 
 .PHONY: demo setup test test-slow fuzz feed-runs audit lint docs bench bench-exact corpus observe-jobs clean
 
@@ -21,9 +22,9 @@ test-slow: $(VENV)/.all             ## the slow tests: before an issue is closed
 fuzz: $(VENV)/.all                  ## mutated inputs held against the contract: make fuzz SEED=7 COUNT=20000
 	PYTHONPATH=tests $(BIN)/python -m fuzz --seed $(SEED) --count $(COUNT)
 
-feed-runs: $(VENV)/.all             ## runs of a real loader, judged against the recurrence: make feed-runs SEED=7 COUNT=30; minutes
+feed-runs: $(VENV)/.all             ## runs of a real loader, judged against the recurrence: make feed-runs SEED=7 RUNS=60; 5 minutes
 	rm -f build/feed-runs.csv && mkdir -p build
-	$(BIN)/python tests/feed/loader.py --seed $(SEED) --count $(COUNT) -o build/feed-runs.csv
+	$(BIN)/python tests/feed/loader.py --seed $(SEED) --count $(RUNS) -o build/feed-runs.csv
 	FEED_RUNS=build/feed-runs.csv $(BIN)/python -m pytest -q tests/feed/test_recorded_runs.py -k "recurrence or blind"
 
 audit: $(VENV)/.all                 ## known vulnerabilities of the installed packages; needs the network

@@ -12,6 +12,10 @@ input_quantity("sample_read_seconds", "s/sample", "Mean time to open and read on
     label="latency of a sample")  # fmt: skip
 input_quantity("sample_read_variation", "1", "Standard deviation of the latency of a sample over its mean.", above=False,
     high=10, label="variation of the latency")  # fmt: skip
+input_quantity("file_open_seconds", "s/file", "Time from opening a file to its first bytes.", above=False,
+    label="time to open a file")  # fmt: skip
+input_quantity("stream_bandwidth", "B/s", "Read bandwidth of one worker that reads a file in order.",
+    label="read bandwidth of one stream")  # fmt: skip
 input_quantity("handover_seconds", "s", "Time in which the training process receives a batch from a worker.",
     label="hand-over of a batch")  # fmt: skip
 input_quantity("feed_read_bandwidth", "B/s", "Read bandwidth that storage gives to the job.", label="read bandwidth given")
@@ -57,6 +61,16 @@ def gpus_of_replica(tensor_parallel: Num, pipeline_parallel: Num, context_parall
     128.0
     """
     return tensor_parallel * pipeline_parallel * context_parallel / single_gpu
+
+
+@formula(unit="s/sample", source="definition", above=False)
+def read_seconds_in_order(file_open_seconds: Num, samples_per_file: Num, sample_bytes: Num, stream_bandwidth: Num) -> Num:
+    """Mean time to read one sample of files that are read in order: its share of the open, and its bytes.
+
+    >>> read_seconds_in_order(0.005, 1, 146_600_628, 1e9), read_seconds_in_order(0.005, 1251, 114_660, 1e9)
+    (0.1516..., 0.000118...)
+    """
+    return file_open_seconds / samples_per_file + sample_bytes / stream_bandwidth
 
 
 @formula(unit="s", source="definition", label="computation of one step")

@@ -21,6 +21,7 @@ from ingest.loader.stall import MOST_PREFETCH, MOST_RANKS, MOST_WORKERS, Loader,
 from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import Written, by_user, job_of, quantities_of
+from ingest.sizing.rules import unused
 from ingest.units import display, parse
 
 #: Steps that are simulated, and the seed of their draws.
@@ -56,10 +57,11 @@ DEFAULTS = {
         where="training scripts: 4 and 8 workers"),
     "loader_prefetch": Input(2, source="pytorch", where="torch.utils.data.DataLoader, prefetch_factor",
         grade="published").by_default("PyTorch's default of two batches per worker", "prefetch"),
-    "sample_read_seconds": assumed(0.005, "a sample takes 5 ms: a few requests to a busy shared file system", "latency"),
+    "file_open_seconds": assumed(0.005, "opening a file takes 5 ms: a few requests to a busy shared file system", "latency"),
+    "stream_bandwidth": assumed(1e9, "a worker reads 1 GB/s in order, as one stream of a parallel file system", "latency"),
     "sample_read_variation": assumed(1, "the latency varies by as much as its mean", "latency_cv"),
-    "handover_seconds": Input(1e-4, 5e-5, 4e-4, source="ingest-loader-runs", where="own loader and PyTorch's, 2 cores",
-        grade="measured").by_default("a batch is handed over in 0.1 ms", Option("set.handover_seconds")),
+    "handover_seconds": Input(1.5e-4, 3e-5, 8e-4, source="ingest-loader-runs", where="own loader and PyTorch's, 2 cores",
+        grade="measured").by_default("a batch is handed over in 0.15 ms", Option("set.handover_seconds")),
     "accelerator_utilization": Input(1).by_default("rates and loads are those of GPUs that never wait"),
     "decode_scaling": Input(0.427, 0.32, 0.57, source="imread-benchmark", grade="measured",
         where="README of commit f869db8: peak of 4 or 8 workers over as many single threads, 5 CPUs of 16 vCPU").by_default(
@@ -185,7 +187,7 @@ def feed(
         workers: worker processes per GPU; 4 by default.
         prefetch: batches requested ahead for each worker; 2 by default.
         batch: samples per GPU and step; by default, those that a GPU computes in a tenth of a second.
-        latency: mean time to open and read one sample, such as 5ms.
+        latency: mean time to open and read one sample, such as 5ms; by default, its share of 5 ms for a file, and 1 GB/s.
         latency_cv: standard deviation of the latency over its mean; 1 by default.
         read_bandwidth: read bandwidth that storage gives to the job.
         decode_time: time of one core to decode and augment one sample; that of the catalog by default.
@@ -277,7 +279,7 @@ def feed(
     results, unknown = known.results([name for name in (*RESULTS, *further) if name not in own])
     unknown |= {name: why for name, why in BEYOND.items() if name in unknown}
     every = {**results, **{name: _result(name, step) for name, step in own.items()}}
-    return Feed(
+    answer = Feed(
         command="feed",
         title=f"Loaders of {_name(rate)}: {loader}, {first.workers} workers × {first.prefetch} batches per GPU",
         chosen=_chosen(gpu, loader, cache, rate, seed_of_draws),
@@ -290,6 +292,7 @@ def feed(
         unmet=_unmet(found, accepted) if utilization is not None else "",
         own=own,
     )
+    return replace(answer, warnings=(*answer.warnings, *_unused(answer, options, job.settings)))
 
 
 def _unmet(found: Utilization, accepted: float) -> str:
@@ -314,7 +317,7 @@ COMMON = (
 def _variant(known: Quantities, loader: Loader) -> dict[str, float]:
     """The inputs of the mean rates, with the workers and the hits of a loader."""
     storage = "storage_load" if "storage_load" in known.given else "feed_read_bandwidth"
-    same = {name: known.value(name) for name in (*COMMON, storage)}
+    same = {name: step.value for name in (*COMMON, storage) if (step := known.find(name)) is not None}
     return {**same, "loader_workers": loader.workers, "cache_hit_fraction": loader.hit_fraction}
 
 
@@ -366,7 +369,13 @@ def _join_parts(known: Quantities) -> None:
 
 
 def _complete(known: Quantities, rate: RateBasis) -> None:
-    """Fill in the batch, the decoding, and the resources that nobody limits."""
+    """Fill in the latency, the batch, the decoding, and the resources that nobody limits."""
+    if "sample_read_seconds" not in known.given and known.find("read_seconds_in_order") is not None:
+        known.choose("sample_read_seconds", "read_seconds_in_order")
+    if known.find("sample_read_seconds") is None:
+        known.give(
+            {"sample_read_seconds": assumed(0.005, "a sample takes 5 ms: a few requests to a busy file system", "latency")}
+        )
     if "samples_per_step" not in known.given:
         rates = known.value("unstalled_samples_per_second_per_gpu") * known.value("gpus_per_loader")
         samples = math.ceil(USUAL_STEP_SECONDS * rates)
@@ -468,6 +477,13 @@ def _chosen(gpu: str | None, loader: str, cache: str | None, rate: RateBasis, se
         for name, word in {**words, "seed": seed}.items()
         if word is not None
     }
+
+
+def _unused(answer: Feed, options: Mapping[str, float], settings: Mapping[str, float]) -> list[Message]:
+    """Warnings about options on which no result depends."""
+    shown = {name: Option(option) for option, name in QUANTITIES.items() if name in options}
+    shown |= {name: Option(f"set.{name}") for name in settings}
+    return [unused(option) for name, option in shown.items() if name not in answer.used]
 
 
 def _warnings(known: Quantities, kind: str, loader: Loader) -> list[Message]:

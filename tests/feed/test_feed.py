@@ -104,6 +104,13 @@ def test_repeated_reads_are_warned_of():
     assert feed(**SMALL, loader="huggingface", set={"dataset_shards": 16}).warnings == ()
 
 
+def test_options_without_effect_are_warned_of():
+    assert "changes nothing here" in feed(**SMALL, tensor_parallel=8).warnings[0]
+    assert feed(**SMALL, cache_memory="1GB").warnings[0].startswith("--cache-memory changes nothing")
+    given = {"workers": 4, "prefetch": 3, "latency": "5ms", "latency_cv": 0.5, "read_bandwidth": "1GB/s", "decode_time": "1ms"}
+    assert feed(**SMALL, **given, cores=64, epochs=3, utilization=0.5).warnings == ()
+
+
 def test_ranks_beyond_those_simulated_are_warned_of(monkeypatch):
     monkeypatch.setattr("ingest.loader.feed.MOST_RANKS", 16)
     assert feed(**SMALL, nodes=2).warnings == ()
@@ -157,6 +164,27 @@ def test_the_curve_holds_the_loader_itself():
     assert rows[5]["accelerator_utilization"] == pytest.approx(answer.results["accelerator_utilization"].value, abs=0.02)
     assert rows[5]["accelerator_utilization_fluid"] == answer.results["accelerator_utilization_fluid"].value
     assert rows[1]["accelerator_utilization"] < rows[16]["accelerator_utilization"]
+
+
+def test_the_latency_follows_from_the_files_unless_it_is_given():
+    """UNet3D: 146.6 MB in a file of its own; ResNet-50: 1,251 images of 115 kB in a file; token ids: 5 ms."""
+    read = {
+        model: feed(model=model, gpu="h100", batch=4, steps=20).known.value("sample_read_seconds")
+        for model in ("unet3d", "resnet50")
+    }
+    assert read["unet3d"] == pytest.approx(0.005 + 0.1466, rel=0.01)
+    assert read["resnet50"] == pytest.approx(0.005 / 1251 + 0.1147e-3, rel=0.01)
+    tokens = feed(model="llama3-405b", gpu="h100", nodes=16, steps=20)
+    assert tokens.known.value("sample_read_seconds") == 0.005
+    assert feed(model="unet3d", gpu="h100", steps=20, latency="1ms").known.value("sample_read_seconds") == 0.001
+
+
+def test_the_bytes_of_a_sample_need_not_be_known():
+    """Whether GPUs wait follows from latencies; what is read remains unknown."""
+    answer = feed(samples_per_second=200, gpus_per_node=1, batch=4, steps=50)
+    assert answer.results["accelerator_utilization"].value > 0.5
+    assert len(answer.tables["utilization"]) == 5
+    assert "amplified_read_bandwidth" in answer.unknown
 
 
 def test_a_sample_of_several_parts():
