@@ -17,6 +17,7 @@ from ingest.errors import IngestError, one_of
 from ingest.sizing.job import Written, by_user, quantities_of
 from ingest.sizing.offload_tiers import (
     AWAY,
+    COLUMNS,
     DRIVES,
     PLACES,
     TIER_DEFAULTS,
@@ -238,8 +239,8 @@ def _tier(known: Quantities, parts: Mapping[str, Part], tiers: tuple[str, ...]) 
 def _placement(known: Quantities, parts: Mapping[str, Part]) -> Iterator[dict[str, Any]]:
     for name, part in parts.items():
         size = known.value(f"held_{name}_bytes")
-        yield {"class": NAMES[name], **{f"{tier}_tier_bytes": size * part.shares.get(tier, 0.0) for tier in TIERS}}
-    yield {"class": "all", **{f"{tier}_tier_bytes": known.value(f"{tier}_tier_bytes") for tier in TIERS}}
+        yield {"class": NAMES[name], **{COLUMNS[tier]: size * part.shares.get(tier, 0.0) for tier in TIERS}}
+    yield {"class": "all", **{COLUMNS[tier]: known.value(f"{tier}_tier_bytes") for tier in TIERS}}
 
 
 def _explained(known: Quantities, unknown: Mapping[str, str]) -> dict[str, str]:

@@ -17,6 +17,8 @@ from ingest.sizing.job import Written, gpus_in_node, quantities_of
 from ingest.sizing.rules import ROUNDING
 from ingest.units import display
 
+#: tier -> its column in a table of places
+COLUMNS = {"gpu": "on_gpu", "cpu": "on_host", "nvme": "on_nvme", "storage": "on_storage"}
 TIERS = ("gpu", "cpu", "nvme", "storage")
 #: Groups of tiers, in the words of the results.
 AWAY, DRIVES = ("cpu", "nvme", "storage"), ("nvme", "storage")
@@ -65,6 +67,7 @@ def machine(card: Gpu, inside: Node | None, *, named: bool) -> dict[str, Input]:
         return found
     fields = {
         "host_memory_per_node": inside.host_memory_bytes,
+        "host_memory_bandwidth_per_node": inside.host_memory_bandwidth,
         "host_uplink_bandwidth_per_node": inside.host_uplink_bandwidth,
         "nvme_bytes_per_node": inside.nvme_bytes,
         "nvme_read_bandwidth_per_node": inside.nvme_read_bandwidth,

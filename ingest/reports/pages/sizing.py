@@ -190,7 +190,11 @@ TITLES = {
 #: columns that CSV and JSON carry in full and a page leaves to the sources
 HIDDEN = ("source", "where", "assumed")
 #: columns of tables that are no quantities of their own
-UNITS = {"bytes_each": "B", "bytes_per_node": "B", "count": "file", "stage_bytes": "B", "kept_bytes": "B"}
+UNITS = {
+    **dict.fromkeys(("bytes_each", "bytes_per_node", "stage_bytes", "kept_bytes"), "B"),
+    **dict.fromkeys(("on_gpu", "on_host", "on_nvme", "on_storage"), "B"),
+    "count": "file",
+}
 
 
 def answer_page(answer: Answer) -> Page:
