@@ -54,6 +54,17 @@ def test_a_trillion_parameters_on_the_drives_of_one_node():
     assert found["drive_tier_read_bandwidth_per_node"] == pytest.approx(max(in_the_passes, in_the_update))
 
 
+def test_stored_activations_cost_memory_and_save_a_forward_pass():
+    found = {kept: results(set=TRILLION, node="dgx-2", **ON_DRIVES, no_recompute=kept) for kept in (False, True)}
+    tokens = 16 * 1024
+    kept = 2 * tokens * 128 * (16 * 25_600 + 2 * 256 * 1024)
+    assert found[True]["offload_total_bytes"] == pytest.approx(20 * PARAMETERS + kept)
+    assert found[False]["offload_total_bytes"] == pytest.approx(20 * PARAMETERS + 2 * tokens * 25_600 * 128)
+    assert found[True]["step_compute_seconds"] == pytest.approx(0.75 * found[False]["step_compute_seconds"])
+    assert found[True]["pass_transfer_seconds"] == pytest.approx(2 * 2 * PARAMETERS / 20e9 + 4 * PARAMETERS / 10e9)
+    assert found[True]["offload_working_bytes_per_gpu"] == 16 * 25_600**2 + 2 * 1024 * (16 * 25_600 + 2 * 256 * 1024)
+
+
 @pytest.mark.parametrize("no_overlap", [False, True])
 def test_the_bandwidth_found_reaches_the_efficiency_wanted(no_overlap):
     """With the optimizer alone on drives whose reads and writes do not share, the inverse is exact."""

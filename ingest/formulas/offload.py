@@ -162,7 +162,7 @@ def held_optimizer_bytes(parameters: Num, optimizer_bytes_per_parameter: Num) ->
     return parameters * optimizer_bytes_per_parameter
 
 
-@formula(unit="B", source=INFINITY, where="eq. 3: 2·bsz·seq·hd·nl/ci", label="activation checkpoints")
+@formula(unit="B", source=INFINITY, where="eq. 3: 2·bsz·seq·hd·nl/ci", label="kept activations")
 def held_activations_bytes(
     activation_bytes: Num,
     step_sequences: Num,
@@ -189,7 +189,7 @@ def moved_gradients_bytes(parameters: Num, gradient_bytes_per_parameter: Num, up
     return parameters * minimum(gradient_bytes_per_parameter, update_gradient_bytes)
 
 
-@formula(unit="B", source="definition", label="states and activation checkpoints")
+@formula(unit="B", source="definition", label="states and kept activations")
 def offload_total_bytes(
     held_weights_bytes: Num, held_gradients_bytes: Num, held_optimizer_bytes: Num, held_activations_bytes: Num
 ) -> Num:
@@ -201,7 +201,7 @@ def offload_total_bytes(
     return held_weights_bytes + held_gradients_bytes + held_optimizer_bytes + held_activations_bytes
 
 
-@formula(unit="B/GPU", source=INFINITY, where="eq. 5: bsz·seq·ci·(16·hd + 2·heads·seq)")
+@formula(unit="B/GPU", source=INFINITY, where="eq. 5: bsz·seq·ci·(16·hd + 2·heads·seq) numbers")
 def activation_working_memory(
     activation_bytes: Num,
     sequences_per_gpu: Num,
@@ -212,7 +212,7 @@ def activation_working_memory(
 ) -> Num:
     """Activations between two checkpoints, which a GPU holds while it recomputes them; scores of attention in full.
 
-    >>> round(activation_working_memory(2, 4, 1024, 1, 25_600, 256) / 2**30, 2)
+    >>> round(activation_working_memory(2, 2, 1024, 1, 25_600, 256) / 2**30, 2)
     3.56
     """
     return (
@@ -220,7 +220,30 @@ def activation_working_memory(
         * sequences_per_gpu
         * sequence_elements
         * blocks_per_checkpoint
-        * (8 * hidden_size + attention_heads * sequence_elements)
+        * (16 * hidden_size + 2 * attention_heads * sequence_elements)
+    )
+
+
+@formula(unit="B", source=INFINITY, where="figure 2a: eq. 5 over all layers")
+def stored_activations_bytes(
+    activation_bytes: Num,
+    step_sequences: Num,
+    sequence_elements: Num,
+    layers: Num,
+    hidden_size: Num,
+    attention_heads: Num,
+) -> Num:
+    """Activations of one step over all GPUs if none is recomputed; scores of attention in full.
+
+    >>> round(stored_activations_bytes(2, 32, 1024, 128, 25_600, 256) / 2**40, 2)
+    7.13
+    """
+    return (
+        activation_bytes
+        * step_sequences
+        * sequence_elements
+        * layers
+        * (16 * hidden_size + 2 * attention_heads * sequence_elements)
     )
 
 

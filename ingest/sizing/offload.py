@@ -34,6 +34,7 @@ from ingest.sizing.offload_tiers import (
     machine,
     placed,
     unmet,
+    with_unused,
 )
 from ingest.sizing.optimizer_states import ModelSize, kept_by, optimizer_of, size_of
 from ingest.sizing.rules import applying, finding
@@ -220,6 +221,8 @@ def offload(
         }
     )
     _follow(known)
+    if no_recompute:
+        known.choose("held_activations_bytes", "stored_activations_bytes")
     parts = placed(known, asked)
     tiers = {name: _tier(known, parts, (name,)) for name in TIERS}
     away, slow = _tier(known, parts, AWAY), _tier(known, parts, DRIVES)
@@ -232,10 +235,10 @@ def offload(
     words = {
         "model": (model, True),
         "recipe": (chosen.id, recipe is not None),
-        **{OPTIONS[name]: (tier, tier != "fill") for name, tier in asked.items()},
+        **{f"{OPTIONS[name]}_tier": (tier, tier != "fill") for name, tier in asked.items()},
         "storage": (storage, storage is not None),
     }
-    return Answer(
+    answer = Answer(
         "offload",
         f"Training {size.name} beyond GPU memory: {known.value('gpus'):,.0f} × {card.name}, {chosen.name}",
         {name: {"value": word, "from": "user" if given else "default"} for name, (word, given) in words.items() if word},
@@ -248,6 +251,7 @@ def offload(
         catalog,
         unmet=_unmet(known),
     )
+    return with_unused(answer, settings)
 
 
 def _check_options(others: Mapping[str, object], preposition: str) -> None:
@@ -372,6 +376,8 @@ def _interleaved(known: Quantities, away: Quantities, written: str | None) -> It
     Raises:
         UsageError: neither `auto` nor `every=K` with a whole K from 2.
     """
+    if written is None and "interleave_every" in known.given:
+        written = f"every={known.given['interleave_every'].value:g}"
     if written is None:
         return
     word, _, number = written.partition("=")
