@@ -30,6 +30,7 @@ from typing import Any
 
 import default_tables
 import evidence_tables
+import pictures
 import rates_by_gpu
 import sample_pages
 import training_tables
@@ -160,6 +161,7 @@ def main() -> int:
         stale += [str(path.relative_to(ROOT)) for path in sample]
         if not check:
             sample_pages.write()
+    stale += [str(path.relative_to(ROOT)) for path in pictures.stale(write=not check)]
     print("\n".join(f"{'stale' if check else 'written'}: {name}" for name in stale) or "everything is up to date")
     failed = 0
     os.chdir(ROOT)  # examples name files of the checkout

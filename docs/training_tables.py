@@ -203,6 +203,17 @@ ERRORS = {
         ("\"#DGX needed (fp16)\", 24T, as weights", "2 B", "bloom-offload", "24T DGX for weights"),
         ("Megatron-LM, 1T: 13.8 TB", "14 B × 1.008e12", "llm-checkpoints", "megatron-1t"),
     ),
+    "offload": (
+        ("slides: 2.3 TeraBytes offloaded of 1.213T", "2 B each", "offload-inference", "BLOOM 1.2T weights"),
+        ("slides: 44 TeraBytes offloaded of 24.17T", "TiB", "offload-inference", "BLOOM 24T weights"),
+        ("ZeRO-Infinity: 70 GB/s for more than 50 %", "a bound", "offload", "weights at 70 GB/s"),
+        ("ZeRO-Infinity: 1.5 TB/s for 90 %", "rounded", "offload", "optimizer at 1.5 TB/s"),
+        ("ZeRO-Infinity: 32T on 32 DGX-2", "not the fewest", "offload", "32T on 32 DGX-2"),
+        ("ZeRO-Inference: 23.44 tokens/s of Llama-2-70B", "not bound by the link", "offload-inference",
+         "Llama-2-70B, 4 bits on the host"),
+        ("MLPerf key-value benchmark: 91.9 GB read", "GiB", "kv-tier", "NVMe only, reads"),
+        ("MLPerf key-value benchmark: 7.4 GB written", "GiB", "kv-tier", "NVMe only, writes"),
+    ),
 }  # fmt: skip
 
 

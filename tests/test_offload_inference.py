@@ -10,7 +10,7 @@ import ingest
 WEIGHTS, PER_TOKEN = 70_553_706_496, 2 * 80 * 8 * 128 * 2
 #: one H200 with drives, link and GPU of round numbers
 ROUND = {"nvme_read_bandwidth_per_node": 40e9, "nvme_write_bandwidth_per_node": 20e9, "nvme_delivery": 1,
-         "streaming_efficiency": 0.8, "host_link_bandwidth_per_gpu": 64e9, "host_uplink_bandwidth_per_node": 512e9,
+         "streaming_efficiency": 0.8, "host_link_bandwidth_per_gpu": 80e9, "host_uplink_bandwidth_per_node": 512e9,
          "host_link_delivery": 0.5, "achieved_flops_per_gpu": 400e12, "memory_bandwidth_per_gpu": 4e12}  # fmt: skip
 LLAMA = {"model": "llama3-70b", "inference": True, "gpu": "h200", "gpus": 1, "batch": 96}
 
@@ -22,14 +22,14 @@ def results(**options):
 def test_seventy_billion_weights_from_drives():
     found = results(**LLAMA, parameters="nvme", kv="gpu", set=ROUND)
     cache = PER_TOKEN * 544 * 96
-    decode = max(2 * WEIGHTS / (40e9 * 0.8), 2 * WEIGHTS / 32e9)
+    decode = max(2 * WEIGHTS / (40e9 * 0.8), 2 * WEIGHTS / 40e9)
     prefill = max(2 * WEIGHTS * 512 * 96 / 400e12, decode)
     assert found["kv_cache_bytes"] == cache
     assert found["decode_step_seconds"] == pytest.approx(decode)
     assert found["prefill_seconds"] == pytest.approx(prefill)
     assert found["tokens_per_second"] == pytest.approx(96 * 32 / (prefill + 31 * decode))
     assert found["tokens_per_second_bound"] == pytest.approx(96 / (2 * WEIGHTS / 40e9))
-    assert found["offload_read_bandwidth_per_node"] == pytest.approx(32e9)
+    assert found["offload_read_bandwidth_per_node"] == pytest.approx(40e9)
 
 
 def test_a_cache_on_drives_is_written_once_and_read_in_each_step():
@@ -114,3 +114,31 @@ def test_what_is_not_known_is_named(run):
     ran = run("offload", "llama3-70b", "--inference", "--parameters", "storage", "--format", "json")
     assert ran.code == 0
     assert "shared storage is not known" in ran.data["unknown"]["tokens_per_second"]
+
+
+A6000 = {"gpu": "a6000", "gpus": 1, "set": {"host_memory_per_node": 252e9, "nvme_bytes_per_node": 2e12,
+                                            "nvme_read_bandwidth_per_node": 5.6e9}}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("measured", "options"),
+    [
+        # printed as 7 tokens/s
+        (
+            6.5,
+            {"model": "llama3-70b", "gpu": "a100-80-pcie", "gpus": 1, "batch": 96, "kv": "gpu", "storage": "deepnvme-4-gen4"},
+        ),
+        (17, {"model": "llama3-70b", "gpu": "h200", "gpus": 1, "batch": 96, "kv": "gpu", "storage": "deepnvme-4-gen5"}),
+        (26, {"model": "llama3-70b", "gpu": "h200", "gpus": 1, "batch": 96, "kv": "gpu", "storage": "deepnvme-8-gen5"}),
+        (0.39, {"model": "opt-175b", **A6000, "batch": 32, "kv": "cpu"}),
+        (0.33, {"model": "bloom-176b", **A6000, "batch": 32, "kv": "cpu"}),
+        (21.84, {"model": "opt-30b", **A6000, "batch": 24, "kv": "gpu", "weight_bits": 4, "parameters": "cpu"}),
+        (7.44, {"model": "opt-66b", **A6000, "batch": 16, "kv": "gpu", "weight_bits": 4, "parameters": "cpu"}),
+        (1.12, {"model": "opt-175b", **A6000, "batch": 8, "kv": "gpu", "weight_bits": 4, "parameters": "cpu"}),
+        (0.59, {"model": "bloom-176b", **A6000, "batch": 4, "kv": "gpu", "weight_bits": 4, "parameters": "cpu"}),
+        (23.44, {"model": "llama2-70b", **A6000, "batch": 96, "kv": "gpu", "weight_bits": 4, "parameters": "cpu"}),
+    ],
+)
+def test_measured_rates_lie_in_the_range(measured, options):
+    rate = ingest.offload(**{"parameters": "nvme", **options}, inference=True).results["tokens_per_second"]
+    assert rate.low <= measured <= rate.high

@@ -167,6 +167,12 @@ RANGES = {
     ],
     "checkpoint": lambda catalog: [partial(ingest.checkpoint, model, gpus=64) for model in catalog.ids("architectures")[::4]],
     "memory": lambda catalog: [partial(ingest.memory, model) for model in catalog.ids("architectures")[::4]],
+    "offload": lambda catalog: [
+        partial(ingest.offload, model, node=node, inference=inference)
+        for model in catalog.ids("architectures")[::3]
+        for node in ("dgx-2", "dgx-h100")
+        for inference in (False, True)
+    ],
     "dataset": lambda catalog: [partial(ingest.dataset, corpus=corpus) for corpus in catalog.ids("corpora")],
     "fit": lambda _: [partial(ingest.fit, storage="all", read_bandwidth=rate, capacity="1PB") for rate in ("1GB/s", "1TB/s")],
     "sweep": lambda _: [partial(ingest.sweep, axes=["nodes=1..64*2"], model="resnet50", gpu="h100")],

@@ -192,6 +192,7 @@ class Node(Entry):
     """A server with GPUs; the storage NICs are separate from the compute NICs.
 
     Attributes:
+        host_memory_bandwidth: nominal, all sockets and channels.
         host_uplink_bandwidth: between host and GPUs, one direction, where GPUs share uplinks.
     """
 
@@ -199,6 +200,7 @@ class Node(Entry):
     gpu: str = REQUIRED_TEXT
     gpus_per_node: Value = value("GPU/node", required=True)
     host_memory_bytes: Value | None = value("B/node")
+    host_memory_bandwidth: Value | None = value("B/s/node")
     host_uplink_bandwidth: Value | None = value("B/s/node")
     compute_nics: str = TEXT
     compute_nic_bandwidth: Value | None = value("B/s/node")

@@ -71,10 +71,10 @@ METAVARS = {
     "PRICE": "price_gpu_hour electricity_price",
     "PER kWh": "carbon wue",
     "TIME": "mtti interval drain_time restart_time reschedule_time repair_time near_restore_time duration runtime latency "
-    "window",
+    "window turn_time first_token_time",
     "SHARE=TIME,…": "mixture",
-    "F": "efficiency utilization cache_hit waste stall slow_down drain_fraction near_recovery allowed_deviation tolerance "
-    "confidence",
+    "F": "target efficiency utilization cache_hit waste stall slow_down drain_fraction near_recovery allowed_deviation "
+    "tolerance confidence",
     "FLOP": "flops_per_sample",
     "FILE": "hosts resume prices derivations",
     "FILE.docx": "template",
@@ -85,7 +85,9 @@ METAVARS = {
     "LEVEL": "basis",
     "P": "precision priority",
     "HOW": "scaling mode readers sizes",
-    "WHERE": "offload",
+    "WHERE": "offload parameters gradients optimizer_states activations kv",
+    "every=K|auto": "optimizer_on_gpu",
+    "F|FILE": "hit",
     "WHAT": "holds",
     "0-3": "zero_stage",
     "K": "persistent_every",

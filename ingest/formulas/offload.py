@@ -27,6 +27,11 @@ input_quantity("host_uplink_bandwidth_per_node", "B/s/node", "Links between host
 input_quantity("host_optimizer_rate_per_node", "parameter/s/node", "Parameters that the host CPUs of a node update per second.")
 input_quantity("storage_room_bytes", "B", "Usable bytes of the shared storage system.")
 input_quantity("offload_storage_units", "1", "Drives of each node, or units of the shared system.", whole=True)
+input_quantity("host_memory_bandwidth_per_node", "B/s/node", "Nominal bandwidth of host memory, all sockets and channels.")
+input_quantity("host_memory_delivery", "1", "Share of the bandwidth of host memory that an optimizer on the CPUs reaches.",
+    high=1)  # fmt: skip
+input_quantity("update_traffic_bytes", "B/parameter", "Memory that the update of one parameter reads and writes.",
+    default=30, source="arithmetic")  # fmt: skip
 input_quantity("system_write_bandwidth", "B/s", "Write bandwidth of a whole storage system.")
 input_quantity("offload_target", "1", "Efficiency wanted: compute time over step time.", high=0.999)
 for _class in ("weights", "gradients", "optimizer", "activations"):
@@ -46,13 +51,13 @@ input_quantity("offload_read_bandwidth_per_node", "B/s/node", "Reads from the ti
 input_quantity("offload_write_bandwidth_per_node", "B/s/node", "Writes to the tiers off the GPU at the efficiency wanted.",
     above=False, label="offload write bandwidth per node")  # fmt: skip
 input_quantity("drive_tier_bytes_per_node", "B/node", "Bytes on NVMe and shared storage for each node.", above=False,
-    label="of it on NVMe and shared storage per node")  # fmt: skip
+    label="bytes on drives per node")  # fmt: skip
 input_quantity("drive_tier_read_bandwidth_per_node", "B/s/node",
     "Reads from NVMe and shared storage at the efficiency wanted.", above=False,
-    label="reads from NVMe and shared storage per node")  # fmt: skip
+    label="reads from drives per node")  # fmt: skip
 input_quantity("drive_tier_write_bandwidth_per_node", "B/s/node",
     "Writes to NVMe and shared storage at the efficiency wanted.", above=False,
-    label="writes to NVMe and shared storage per node")  # fmt: skip
+    label="writes to drives per node")  # fmt: skip
 input_quantity("nvme_step_write_bytes", "B", "Bytes written to the NVMe of all nodes in one step.", above=False)
 input_quantity("storage_step_write_bytes", "B", "Bytes written to shared storage in one step.", above=False)
 
@@ -157,7 +162,7 @@ def held_optimizer_bytes(parameters: Num, optimizer_bytes_per_parameter: Num) ->
     return parameters * optimizer_bytes_per_parameter
 
 
-@formula(unit="B", source=INFINITY, where="eq. 3: 2·bsz·seq·hd·nl/ci", label="activation checkpoints")
+@formula(unit="B", source=INFINITY, where="eq. 3: 2·bsz·seq·hd·nl/ci", label="kept activations")
 def held_activations_bytes(
     activation_bytes: Num,
     step_sequences: Num,
@@ -184,7 +189,7 @@ def moved_gradients_bytes(parameters: Num, gradient_bytes_per_parameter: Num, up
     return parameters * minimum(gradient_bytes_per_parameter, update_gradient_bytes)
 
 
-@formula(unit="B", source="definition", label="states and activation checkpoints")
+@formula(unit="B", source="definition", label="states and kept activations")
 def offload_total_bytes(
     held_weights_bytes: Num, held_gradients_bytes: Num, held_optimizer_bytes: Num, held_activations_bytes: Num
 ) -> Num:
@@ -196,7 +201,7 @@ def offload_total_bytes(
     return held_weights_bytes + held_gradients_bytes + held_optimizer_bytes + held_activations_bytes
 
 
-@formula(unit="B/GPU", source=INFINITY, where="eq. 5: bsz·seq·ci·(16·hd + 2·heads·seq)")
+@formula(unit="B/GPU", source=INFINITY, where="eq. 5: bsz·seq·ci·(16·hd + 2·heads·seq) numbers")
 def activation_working_memory(
     activation_bytes: Num,
     sequences_per_gpu: Num,
@@ -207,7 +212,7 @@ def activation_working_memory(
 ) -> Num:
     """Activations between two checkpoints, which a GPU holds while it recomputes them; scores of attention in full.
 
-    >>> round(activation_working_memory(2, 4, 1024, 1, 25_600, 256) / 2**30, 2)
+    >>> round(activation_working_memory(2, 2, 1024, 1, 25_600, 256) / 2**30, 2)
     3.56
     """
     return (
@@ -215,7 +220,30 @@ def activation_working_memory(
         * sequences_per_gpu
         * sequence_elements
         * blocks_per_checkpoint
-        * (8 * hidden_size + attention_heads * sequence_elements)
+        * (16 * hidden_size + 2 * attention_heads * sequence_elements)
+    )
+
+
+@formula(unit="B", source=INFINITY, where="figure 2a: eq. 5 over all layers")
+def stored_activations_bytes(
+    activation_bytes: Num,
+    step_sequences: Num,
+    sequence_elements: Num,
+    layers: Num,
+    hidden_size: Num,
+    attention_heads: Num,
+) -> Num:
+    """Activations of one step over all GPUs if none is recomputed; scores of attention in full.
+
+    >>> round(stored_activations_bytes(2, 32, 1024, 128, 25_600, 256) / 2**40, 2)
+    7.13
+    """
+    return (
+        activation_bytes
+        * step_sequences
+        * sequence_elements
+        * layers
+        * (16 * hidden_size + 2 * attention_heads * sequence_elements)
     )
 
 
@@ -451,3 +479,15 @@ def level_update_seconds(
     1000.0
     """
     return level_update_read_bytes / level_read_bandwidth + level_update_write_bytes / level_write_bandwidth
+
+
+@formula(unit="parameter/s/node", source="deep-optimizer-states2024", where="derived: host memory bounds the update on CPUs")
+def host_optimizer_rate_of_memory(
+    host_memory_bandwidth_per_node: Num, host_memory_delivery: Num, update_traffic_bytes: Num
+) -> Num:
+    """Parameters that the CPUs of a node update per second: 12 B of states and 4 B of gradient read, 14 B written.
+
+    >>> host_optimizer_rate_of_memory(204.8e9, 0.49, 30) / 1e9
+    3.3450666666666664
+    """
+    return host_memory_bandwidth_per_node * host_memory_delivery / update_traffic_bytes

@@ -10,7 +10,7 @@ input_quantity("prompt_tokens", "token", "Tokens of one prompt.", whole=True)
 input_quantity("generated_tokens", "token", "Tokens that are generated for one sequence.", whole=True)
 input_quantity("tokens_per_decode_step", "token", "Tokens that one step generates for each sequence.", default=1, low=1,
     above=False)  # fmt: skip
-input_quantity("weight_bits", "1/parameter", "Width of a stored weight in bits.", high=32)
+input_quantity("weight_bits", "1/parameter", "Width of a stored weight in bits.", low=1, above=False, high=32)
 input_quantity("group_scale_bytes", "B", "Scale and zero point of one group of quantized weights; 0 of weights as they are.",
     above=False)  # fmt: skip
 input_quantity("parameters_per_group", "parameter", "Weights that share a scale and a zero point.", whole=True, default=64,
@@ -88,7 +88,8 @@ def held_kv_bytes(kv_cache_bytes: Num) -> Num:
     return kv_cache_bytes
 
 
-@formula(unit="1", source="ddn-offload", where="slides, table: memory hierarchy levels to host the model")
+@formula(unit="1", source="ddn-offload", where="slides, table: memory hierarchy levels to host the model",
+    label="levels to the last in use")  # fmt: skip
 def levels_used(cpu_tier_bytes: Num, nvme_tier_bytes: Num, storage_tier_bytes: Num) -> Num:
     """Levels down to the last one in use: 1 GPU memory, 2 host memory, 3 NVMe, 4 shared storage.
 

@@ -20,7 +20,7 @@ input_quantity("benchmark_generated_tokens", "token", "Mean tokens generated for
 input_quantity("benchmark_prefix_share", "1", "Share of requests whose context is a known prefix.", above=False, high=1)
 input_quantity("decode_batch_tokens", "token", "Tokens that the benchmark generates between two reads of the cache.",
     default=32, source="mlperf-kv-cache", whole=True)  # fmt: skip
-input_quantity("mean_rounding", "1", "What rounding up to whole reads adds on average.", low=0.5, high=0.5, above=False,
+input_quantity("mean_rounding", "1", "Mean addition of rounding up to whole reads.", low=0.5, high=0.5, above=False,
     default=0.5)  # fmt: skip
 
 

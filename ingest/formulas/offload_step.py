@@ -67,7 +67,7 @@ def host_update_seconds(
     return parameters * level_optimizer_share / (host_optimizer_rate_per_node * nodes_in_job)
 
 
-@formula(unit="s", source="definition", label="transfers during forward and backward pass")
+@formula(unit="s", source="definition", label="transfers of the passes")
 def pass_transfer_seconds(link_pass_seconds: Num, nvme_pass_seconds: Num, storage_pass_seconds: Num) -> Num:
     """Transfers in forward and backward pass: the tiers work at once, the slowest counts.
 
@@ -252,7 +252,7 @@ def level_write_bandwidth_serial(level_step_write_bytes: Num, update_seconds_all
     return level_step_write_bytes / update_seconds_allowed / nodes_in_job
 
 
-@formula(unit="B/s", source="definition", label="reads from shared storage in place of NVMe")
+@formula(unit="B/s", source="definition", label="reads if drives are shared")
 def shared_read_bandwidth(drive_tier_read_bandwidth_per_node: Num, nodes_in_job: Num) -> Num:
     """Read bandwidth of a shared system that takes the place of all drives.
 
@@ -262,7 +262,7 @@ def shared_read_bandwidth(drive_tier_read_bandwidth_per_node: Num, nodes_in_job:
     return drive_tier_read_bandwidth_per_node * nodes_in_job
 
 
-@formula(unit="B/s", source="definition", label="writes to shared storage in place of NVMe")
+@formula(unit="B/s", source="definition", label="writes if drives are shared")
 def shared_write_bandwidth(drive_tier_write_bandwidth_per_node: Num, nodes_in_job: Num) -> Num:
     """Write bandwidth of a shared system that takes the place of all drives.
 
@@ -272,7 +272,7 @@ def shared_write_bandwidth(drive_tier_write_bandwidth_per_node: Num, nodes_in_jo
     return drive_tier_write_bandwidth_per_node * nodes_in_job
 
 
-@formula(unit="B/node", source="definition", label="written to the NVMe of a node per day")
+@formula(unit="B/node", source="definition", label="written to NVMe per day")
 def nvme_bytes_written_per_day(nvme_step_write_bytes: Num, step_seconds: Num, seconds_per_day: Num, nodes_in_job: Num) -> Num:
     """Bytes that training writes to the drives of one node in a day.
 
@@ -324,7 +324,7 @@ def states_room_per_node(
     return (gpu_room_bytes + cpu_room_bytes + nvme_room_bytes - held_activations_bytes) / nodes_in_job
 
 
-@formula(unit="node", source="definition", label="nodes that hold all without shared storage")
+@formula(unit="node", source="definition", label="nodes that hold all")
 def offload_nodes_to_hold(offload_states_bytes: Num, states_room_per_node: Num) -> Num:
     """Nodes whose GPU memory, host memory and NVMe hold the model states.
 
@@ -335,9 +335,7 @@ def offload_nodes_to_hold(offload_states_bytes: Num, states_room_per_node: Num) 
 
 
 input_quantity("interleave_every", "1", "Each k-th part of the optimizer states is updated on the GPU.", low=2, above=False,
-    whole=True, label="part that is updated on the GPU as one in")  # fmt: skip
-input_quantity("update_traffic_bytes", "B/parameter", "GPU memory that the update of one parameter reads and writes.",
-    default=30, source="arithmetic")  # fmt: skip
+    whole=True, label="parts per part on the GPU")  # fmt: skip
 
 
 @formula(unit="parameter", source="definition")

@@ -21,6 +21,7 @@ from ingest.sizing.offload_inference import inference as infer
 from ingest.sizing.offload_serving import serving as serve
 from ingest.sizing.offload_tiers import (
     AWAY,
+    COLUMNS,
     DRIVES,
     PLACES,
     TIER_DEFAULTS,
@@ -33,6 +34,7 @@ from ingest.sizing.offload_tiers import (
     machine,
     placed,
     unmet,
+    with_unused,
 )
 from ingest.sizing.optimizer_states import ModelSize, kept_by, optimizer_of, size_of
 from ingest.sizing.rules import applying, finding
@@ -51,11 +53,16 @@ DEFAULTS = {
     "sequences_per_gpu": Input(1).by_default("one sequence on each GPU", "batch"),
     "offload_target": Input(0.9).by_default("bandwidth is sized for 90 % of the rate without transfers", "target"),
     "residual_bytes_per_gpu": Input(0).by_default("no further buffers", "set.residual_bytes_per_gpu"),
-    "host_optimizer_rate_per_node": Input(
-        3.34e9, 2e9, 4.6e9, source="deep-optimizer-states2024", grade="derived",
-        where="act-output-13B-scale-gaps-a100, 12.58 billion parameters on 4 ranks of one node: 3.77 s on the CPU",
-    ).by_default("the CPUs of a node update 3.34 billion parameters per second", "set.host_optimizer_rate_per_node"),
+    "host_memory_delivery": Input(
+        0.49, 0.29, 0.67, source="deep-optimizer-states2024", grade="derived",
+        where="act-output-13B-scale-gaps-a100: 12.58 billion parameters in 3.77 s on one socket of eight channels at 3,200",
+    ).by_default("the optimizer on the CPUs reaches half of the bandwidth of host memory", "set.host_memory_delivery"),
 }  # fmt: skip
+#: Parameters that the CPUs of a node update per second, where its host memory is unknown.
+HOST_RATE = Input(
+    3.34e9, 2e9, 4.6e9, source="deep-optimizer-states2024", grade="derived",
+    where="act-output-13B-scale-gaps-a100, 12.58 billion parameters on 4 ranks of one node: 3.77 s on the CPU",
+).by_default("the CPUs of a node update 3.34 billion parameters per second", "set.host_optimizer_rate_per_node")  # fmt: skip
 RESULTS = (
     "offload_states_bytes",
     "offload_total_bytes",
@@ -214,6 +221,8 @@ def offload(
         }
     )
     _follow(known)
+    if no_recompute:
+        known.choose("held_activations_bytes", "stored_activations_bytes")
     parts = placed(known, asked)
     tiers = {name: _tier(known, parts, (name,)) for name in TIERS}
     away, slow = _tier(known, parts, AWAY), _tier(known, parts, DRIVES)
@@ -226,10 +235,10 @@ def offload(
     words = {
         "model": (model, True),
         "recipe": (chosen.id, recipe is not None),
-        **{OPTIONS[name]: (tier, tier != "fill") for name, tier in asked.items()},
+        **{f"{OPTIONS[name]}_tier": (tier, tier != "fill") for name, tier in asked.items()},
         "storage": (storage, storage is not None),
     }
-    return Answer(
+    answer = Answer(
         "offload",
         f"Training {size.name} beyond GPU memory: {known.value('gpus'):,.0f} × {card.name}, {chosen.name}",
         {name: {"value": word, "from": "user" if given else "default"} for name, (word, given) in words.items() if word},
@@ -242,6 +251,7 @@ def offload(
         catalog,
         unmet=_unmet(known),
     )
+    return with_unused(answer, settings)
 
 
 def _check_options(others: Mapping[str, object], preposition: str) -> None:
@@ -307,6 +317,10 @@ def _follow(known: Quantities) -> None:
         ways = tuple(Option(f"set.{name}", "N") for name in missing)
         raise IngestError(Message("the structure of the model is not known: give its config.json", supply=ways))
     complete(known)
+    if "host_memory_bandwidth_per_node" in known.given:
+        known.choose("host_optimizer_rate_per_node", "host_optimizer_rate_of_memory")
+    else:
+        known.give_default("host_optimizer_rate_per_node", HOST_RATE)
 
 
 def _tier(known: Quantities, parts: Mapping[str, Part], tiers: Sequence[str]) -> Quantities:
@@ -362,6 +376,8 @@ def _interleaved(known: Quantities, away: Quantities, written: str | None) -> It
     Raises:
         UsageError: neither `auto` nor `every=K` with a whole K from 2.
     """
+    if written is None and "interleave_every" in known.given:
+        written = f"every={known.given['interleave_every'].value:g}"
     if written is None:
         return
     word, _, number = written.partition("=")
@@ -406,9 +422,9 @@ def _explained(known: Quantities, unknown: Mapping[str, str]) -> dict[str, str]:
 def _placement(known: Quantities, parts: Mapping[str, Part]) -> Iterator[dict[str, Any]]:
     for name, part in parts.items():
         size = known.value(f"held_{name}_bytes")
-        held = {f"{tier}_tier_bytes": size * part.shares.get(tier, 0.0) for tier in TIERS}
+        held = {COLUMNS[tier]: size * part.shares.get(tier, 0.0) for tier in TIERS}
         yield {"class": "optimizer states" if name == "optimizer" else name, **held}
-    yield {"class": "all", **{f"{tier}_tier_bytes": known.value(f"{tier}_tier_bytes") for tier in TIERS}}
+    yield {"class": "all", **{COLUMNS[tier]: known.value(f"{tier}_tier_bytes") for tier in TIERS}}
 
 
 def _traffic(known: Quantities, parts: Mapping[str, Part], away: Quantities) -> Iterator[dict[str, Any]]:
@@ -425,7 +441,7 @@ def _traffic(known: Quantities, parts: Mapping[str, Part], away: Quantities) -> 
             "level_step_write_bytes": one.value("level_step_write_bytes"),
         }
         intensity = known.find(f"{name}_intensity") if name != "gradients" else None
-        row["arithmetic_intensity"] = intensity.value if intensity is not None else "with weights and optimizer"
+        row["arithmetic_intensity"] = intensity.value if intensity is not None else "see others"
         row["bandwidth_for_target"] = ""
         if intensity is not None and known.find("achieved_flops_per_gpu") is not None:
             row["bandwidth_for_target"] = known.with_inputs({"arithmetic_intensity": Input(intensity.value)}).value(

@@ -17,6 +17,7 @@ from ingest.errors import IngestError, one_of
 from ingest.sizing.job import Written, by_user, quantities_of
 from ingest.sizing.offload_tiers import (
     AWAY,
+    COLUMNS,
     DRIVES,
     PLACES,
     TIER_DEFAULTS,
@@ -28,9 +29,11 @@ from ingest.sizing.offload_tiers import (
     machine,
     placed,
     unmet,
+    with_unused,
 )
 from ingest.sizing.optimizer_states import ModelSize
 from ingest.sizing.rules import applying, finding
+from ingest.units import display
 
 #: What is placed, the key-value cache first: off the GPU it is read in every step as the weights are, and grows besides.
 CLASSES = ("kv", "weights")
@@ -41,6 +44,8 @@ QUANTITIES = {
     "generate": "generated_tokens",
     "efficiency": "model_flops_utilization",
 }
+#: options that place a class
+TIERED = ("parameters", "kv")
 #: Layers that a GPU holds at a time while they stream: one computes, one arrives.
 STREAMED_LAYERS = 2
 #: Weights of fewer bits are quantized in groups with a scale and a zero point of 16 bits each.
@@ -137,15 +142,15 @@ def inference(
     if (step := best.find("decode_tokens_per_second")) is not None:
         known.link("tokens_per_second_bound", step)
     results, unknown = known.results((*RESULTS, *(["staged_host_bytes"] if bits < FULL_BITS else [])), ranged=True)
-    return Answer(
+    answer = Answer(
         "offload",
         f"Inference of {size.name} at {bits:g} bits beyond GPU memory: {known.value('gpus'):,.0f} × {card.name}",
         {
             "inference": {"value": "yes", "from": "user"},
             **{
-                name: {"value": word or "fill", "from": "user" if word else "default"}
+                (f"{name}_tier" if name in TIERED else name): {"value": word or "fill", "from": "user" if word else "default"}
                 for name, word in words.items()
-                if word or name in ("parameters", "kv")
+                if word or name in TIERED
             },
         },
         known,
@@ -156,6 +161,7 @@ def inference(
         catalog,
         unmet=unmet(known),
     )
+    return with_unused(answer, settings)
 
 
 def _weights(bits: float, *, asked_for: bool) -> dict[str, Input]:
@@ -238,8 +244,8 @@ def _tier(known: Quantities, parts: Mapping[str, Part], tiers: tuple[str, ...]) 
 def _placement(known: Quantities, parts: Mapping[str, Part]) -> Iterator[dict[str, Any]]:
     for name, part in parts.items():
         size = known.value(f"held_{name}_bytes")
-        yield {"class": NAMES[name], **{f"{tier}_tier_bytes": size * part.shares.get(tier, 0.0) for tier in TIERS}}
-    yield {"class": "all", **{f"{tier}_tier_bytes": known.value(f"{tier}_tier_bytes") for tier in TIERS}}
+        yield {"class": NAMES[name], **{COLUMNS[tier]: size * part.shares.get(tier, 0.0) for tier in TIERS}}
+    yield {"class": "all", **{COLUMNS[tier]: known.value(f"{tier}_tier_bytes") for tier in TIERS}}
 
 
 def _explained(known: Quantities, unknown: Mapping[str, str]) -> dict[str, str]:
@@ -255,4 +261,7 @@ def _warnings(known: Quantities, results: Mapping[str, Quantity], parts: Mapping
     found = [finding("W92", {**results, "host_memory_per_node": known.find("host_memory_per_node")})]
     if any(parts["kv"].shares.get(tier) for tier in AWAY):
         found.append(finding("W93", words={"kv": "off the GPU"}))
+    held = results["storage_tier_bytes"]
+    if held.value and known.find("system_read_bandwidth") is None:
+        found.append(finding("W91", words={"storage": "unknown"}, held=display(held.value, "B", binary=False)))
     yield from (one.message() for one in applying(found))

@@ -16,7 +16,7 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed
 from ingest.errors import IngestError, cannot_be_read
 from ingest.sizing.job import Written, by_user, quantities_of
-from ingest.sizing.offload_tiers import machine
+from ingest.sizing.offload_tiers import machine, with_unused
 from ingest.sizing.optimizer_states import ModelSize
 
 QUANTITIES = {
@@ -105,7 +105,7 @@ def serving(
         known.give({"kv_hit_share": Input(hits(distances, held), source="arithmetic", where=where, grade="derived")})
         tables["hits"] = [*_curve(distances, blocks, known.value("kv_block_bytes"))]
     results, unknown = known.results((*RESULTS, *(READING if known.value("kv_hit_bytes") else ())))
-    return Answer(
+    answer = Answer(
         "offload",
         f"Key-value tier of {size.name}: {known.value('serving_users'):,.0f} users, {known.value('session_turns'):,.0f} turns",
         {"model": {"value": model, "from": "user"}, "inference": {"value": "yes", "from": "user"}},
@@ -116,6 +116,7 @@ def serving(
         (),
         catalog,
     )
+    return with_unused(answer, settings)
 
 
 def _elements(made: Architecture, inputs: Mapping[str, Input]) -> dict[str, Input]:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from ingest.catalog.records import Family, Gpu, Node, Storage
 from ingest.catalog.store import Catalog
-from ingest.engine.messages import Message
+from ingest.engine.messages import Message, Option
+from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed
 from ingest.errors import IngestError, UsageError
 from ingest.sizing import evidence_ladder
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import Written, gpus_in_node, quantities_of
-from ingest.sizing.rules import ROUNDING
+from ingest.sizing.rules import ROUNDING, unused
 from ingest.units import display
 
+#: tier -> its column in a table of places
+COLUMNS = {"gpu": "on_gpu", "cpu": "on_host", "nvme": "on_nvme", "storage": "on_storage"}
 TIERS = ("gpu", "cpu", "nvme", "storage")
 #: Groups of tiers, in the words of the results.
 AWAY, DRIVES = ("cpu", "nvme", "storage"), ("nvme", "storage")
@@ -65,6 +69,7 @@ def machine(card: Gpu, inside: Node | None, *, named: bool) -> dict[str, Input]:
         return found
     fields = {
         "host_memory_per_node": inside.host_memory_bytes,
+        "host_memory_bandwidth_per_node": inside.host_memory_bandwidth,
         "host_uplink_bandwidth_per_node": inside.host_uplink_bandwidth,
         "nvme_bytes_per_node": inside.nvme_bytes,
         "nvme_read_bandwidth_per_node": inside.nvme_read_bandwidth,
@@ -156,6 +161,12 @@ def _filled(size: float, room: dict[str, float]) -> Part:
     if left:
         shares["storage"] = 1 - sum(shares.values())
     return Part(shares, False)
+
+
+def with_unused(answer: Answer, settings: Iterable[str]) -> Answer:
+    """The answer with a warning for each quantity that the user set and no result rests on."""
+    lines = [unused(Option(f"set.{name}")) for name in settings if name not in answer.used]
+    return replace(answer, warnings=(*answer.warnings, *lines))
 
 
 def unmet(known: Quantities) -> str:

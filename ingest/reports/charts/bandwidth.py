@@ -284,3 +284,39 @@ def ladder(rungs: Sequence[Bar], unit: str, quantity: str) -> Chart:
     listing = "; ".join(f"{row['rung']} {row['text']}" for row in rows)
     alt = f"{quantity} by evidence level: {listing}."
     return made("ladder", title, "dot: typical value, bar: range", alt, plot(rows, step=34, layer=layers))
+
+
+class Reached(NamedTuple):
+    """What a job reaches at a bandwidth: its efficiency, or its rate."""
+
+    bandwidth: float
+    value: float
+
+
+def reached(name: str, points: Sequence[Reached], own: Reached, what: str, note: str, unit: str = "B/s/node") -> Chart:
+    """What a job reaches by the bandwidth of its drives, and where it stands.
+
+    Args:
+        name: of the file.
+        points: the curve.
+        own: the job itself.
+        what: what is reached, as the title of the axis.
+        note: the job, below the title.
+        unit: of the bandwidths.
+    """
+    bandwidths, shown = scaled([one.bandwidth for one in (*points, own)], unit)
+    rows = [{"bandwidth": x, "reached": one.value} for x, one in zip(bandwidths, points, strict=False)]
+    mine = {"bandwidth": bandwidths[-1], "reached": own.value, "label": f"{own.value:,.3g} at {bandwidths[-1]:,.3g} {shown}"}
+    x = channel("bandwidth", title=f"read bandwidth per node ({shown})", **sideways(bandwidths, WIDTH, exact=True))
+    y = channel("reached", title=what, scale={"zero": True})
+    layers = [
+        layer("line", look={"color": DARK, "strokeWidth": 2}, x=x, y=y),
+        layer("point", [mine], {"color": SIGNAL, "filled": True, "size": 90}, x=x, y=y),
+        layer(
+            "text", [mine], {"color": SIGNAL, "align": "left", "dx": 10, "dy": 12}, x=x, y=y, text=channel("label", "nominal")
+        ),
+    ]
+    best = max(one.value for one in points)
+    title = f"{capitalised(what)}: {own.value:,.3g} at {display(own.bandwidth, unit, binary=False)}, at most {best:,.3g}"
+    alt = f"Line of {what} by read bandwidth; the point marks the job: {mine['label']}; the line ends at {best:,.3g}."
+    return made(name, title, note, alt, plot(rows, HEIGHT, layer=layers))

@@ -206,8 +206,11 @@ HIDDEN = ("source", "where", "assumed")
 #: columns that a page leaves out where the table has a clearer one, and those in decimal units alone
 INSTEAD, DECIMAL = {"goodput_gain_share": "gpus_gained"}, ("write_bandwidth",)
 #: columns of tables that are no quantities of their own
-UNITS = {"bytes_each": "B", "stored_bytes": "B", "bytes_per_node": "B", "count": "file", "stage_bytes": "B", "kept_bytes": "B",
-         "bytes_per_gpu": "B"}  # fmt: skip
+UNITS = {
+    **dict.fromkeys(("bytes_each", "stored_bytes", "bytes_per_node", "stage_bytes", "kept_bytes", "bytes_per_gpu"), "B"),
+    **dict.fromkeys(("on_gpu", "on_host", "on_nvme", "on_storage"), "B"),
+    "count": "file",
+}
 
 
 def answer_page(answer: Answer) -> Page:

@@ -1,0 +1,58 @@
+"""Pictures of the how-to pages: what a job reaches by the bandwidth of its drives, with its own point marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from common import DOCS
+
+import ingest
+from ingest.reports.charts.bandwidth import Reached, reached
+from ingest.reports.charts.chart import Chart, lacking
+
+#: Read bandwidths of one node from 1 to 250 GB/s.
+BANDWIDTHS = [10 ** (9 + step / 10) for step in range(25)]
+TRAINING: dict[str, Any] = {
+    "model": "zero-infinity-1t", "node": "dgx-2", "gpus": 64, "batch": 8, "parameters": "nvme", "gradients": "nvme",
+    "optimizer_states": "nvme", "activations": "cpu",
+}  # fmt: skip
+SERVING: dict[str, Any] = {
+    "model": "llama3-70b", "inference": True, "gpu": "h200", "gpus": 1, "batch": 96, "parameters": "nvme", "kv": "gpu",
+    "storage": "deepnvme-4-gen5",
+}  # fmt: skip
+
+
+def _curve(name: str, options: dict[str, Any], own: float, quantity: str, what: str, factor: float, note: str) -> Chart:
+    def at(bandwidth: float) -> float:
+        given = {**options.get("set", {}), "nvme_read_bandwidth_per_node": bandwidth, "nvme_delivery": 1}
+        return float(ingest.offload(**{**options, "set": given}).results[quantity].value) * factor
+
+    points = [Reached(bandwidth, at(bandwidth)) for bandwidth in BANDWIDTHS]
+    return reached(name, points, Reached(own, at(own)), what, note)
+
+
+def charts() -> Iterator[Chart]:
+    """The pictures."""
+    note = "1 trillion parameters, all states on NVMe, 4 DGX-2, 8 sequences on each GPU"
+    yield _curve("offload-training", TRAINING, 25.6e9, "offload_efficiency", "step efficiency in percent", 100, note)
+    note = "Llama-3-70B, 16-bit weights on NVMe, one H200, batch 96"
+    yield _curve("offload-inference", SERVING, 27e9, "tokens_per_second", "tokens per second", 1, note)
+
+
+def path_of(chart: Chart) -> Path:
+    """The file of a picture."""
+    return DOCS / "_static" / f"{chart.name}.svg"
+
+
+def stale(write: bool) -> list[Path]:
+    """The pictures that do not say what their charts say, written anew on request; renderers may draw them differently."""
+    found = []
+    for chart in charts():
+        path, own = path_of(chart), chart.alt.partition("the job: ")[2].partition(";")[0]
+        if not path.exists() or own not in path.read_text(encoding="utf-8"):
+            found.append(path)
+            if write and not lacking():
+                path.write_text(chart.svg(), encoding="utf-8")
+    return found
