@@ -20,6 +20,8 @@ from ingest.catalog.store import Catalog
 from ingest.cli.main import main
 from ingest.reports.workbook.vendor_workbook import vendor_workbook
 
+#: Run by hand, with packages that no test has.
+collect_ignore = ["measure_activations.py"]
 EXAMPLES = Path(__file__).parents[1] / "examples"
 #: The console script of the environment that runs the tests.
 COMMAND = str(Path(sys.executable).parent / "ingest")

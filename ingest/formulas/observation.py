@@ -99,7 +99,7 @@ def observed_samples_per_second_per_gpu(real_samples_per_second: Num, observed_g
     return real_samples_per_second / observed_gpus
 
 
-@formula(unit="1", source="definition", label="stall share", high=1, above=False)
+@formula(unit="1", source="definition", label="stall share", high=0.99, above=False)
 def stall_fraction(real_samples_per_second: Num, synthetic_samples_per_second: Num) -> Num:
     """Share of the time in which GPUs wait for data: the rate on real data falls short of the rate on synthetic data.
 

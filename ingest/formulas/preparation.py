@@ -117,13 +117,13 @@ def preparation_cores(origin_bytes: Num, preparation_passes: Num, preparation_ra
 
 
 @formula(unit="1", source="definition", label="core-hours of a preparation")
-def preparation_core_hours(origin_bytes: Num, preparation_passes: Num, preparation_rate: Num) -> Num:
+def preparation_core_hours(origin_bytes: Num, preparation_passes: Num, preparation_rate: Num, seconds_per_hour: Num) -> Num:
     """Core-hours that the preparation of a data set takes, at the start of the plan.
 
-    >>> round(preparation_core_hours(1.5e12, 1, 1.05e6), 1)
+    >>> round(preparation_core_hours(1.5e12, 1, 1.05e6, 3600), 1)
     396.8
     """
-    return origin_bytes * preparation_passes / preparation_rate / 3600
+    return origin_bytes * preparation_passes / preparation_rate / seconds_per_hour
 
 
 @formula(unit="B/s", source="definition", label="preparation writes of a year")
