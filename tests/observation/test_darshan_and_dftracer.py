@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import shutil
+import sys
 import zipfile
 from pathlib import Path
 
@@ -104,6 +105,12 @@ def test_damaged_darshan_logs_are_refused(recorded, tmp_path):
             ingest.observe(cut)
     with pytest.raises(IngestError, match=r"ran out of records \(POSIX\).*MAX_RECORDS"):
         ingest.observe(HERE / "logs" / "partial.darshan")
+
+
+def test_without_the_extra_a_darshan_log_is_one_line(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "darshan", None)
+    ran = run("observe", HERE / "logs" / "partial.darshan")
+    assert (ran.code, ran.refusal) == (1, "this needs the package darshan: pip install 'ingest-sizing[observe]'")
 
 
 LOG = {"path": "a.darshan", "partial": [], "negative": "", "seconds": 10.0, "began": 100.0, "ended": 110.0, "first": 1.0,
