@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +26,7 @@ from ingest.observation.processes import Counters, ProcessTree, Sample, watch
 from ingest.observation.steady_window import Steady, steady_part
 
 SOURCE = "processes"
+STANDARD_ERROR = 2
 #: A whole second between samples loses little; a short window is cut into a hundred.
 LONGEST_INTERVAL, SHORTEST_INTERVAL, INTERVALS = 1.0, 0.05, 100
 #: Blocks moved beyond this share of the bytes asked for were not asked for with read calls: mapped files.
@@ -54,7 +54,7 @@ class _Seen(NamedTuple):
 def _started(command: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
     """A job that writes to standard error, so that standard output carries the observation alone; ended with its context."""
     try:
-        job = subprocess.Popen([*command], stdout=sys.stderr.fileno())
+        job = subprocess.Popen([*command], stdout=STANDARD_ERROR)
     except OSError as error:
         raise IngestError(f"--command: '{command[0]}' cannot be started: {error.strerror}, expected a program") from None
     try:
