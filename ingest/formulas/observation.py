@@ -109,6 +109,16 @@ def stall_fraction(real_samples_per_second: Num, synthetic_samples_per_second: N
     return maximum(0, (synthetic_samples_per_second - real_samples_per_second) / synthetic_samples_per_second)
 
 
+@formula(unit="1", source="definition", label="share of time without computing", high=1, above=False)
+def stall_of_utilization(accelerator_utilization: Num) -> Num:
+    """Share of the time in which accelerators wait, where a benchmark reports the share in which they compute.
+
+    >>> stall_of_utilization(0.75)
+    0.25
+    """
+    return 1 - accelerator_utilization
+
+
 @formula(unit="sample/s/GPU", source="definition", label="demand in samples per second per GPU")
 def demanded_samples_per_second_per_gpu(observed_samples_per_second_per_gpu: Num, stall_fraction: Num) -> Num:
     """Samples per second that one GPU would train on if it never waited.

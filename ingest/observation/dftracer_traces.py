@@ -26,7 +26,7 @@ WIDTH = 0.1
 #: No event takes a longer line, and none of the traces of a job unpacks to so many times its size.
 LONGEST_LINE, MOST_UNPACKED = 2**20, 200
 #: Smaller traces may repeat themselves as much as they like.
-SMALL = 2**28
+SMALL = 2**23
 #: Sizes of requests are binned by powers of two, up to 1 TiB.
 LIMITS = (0, *(2**power for power in range(41)))
 #: Two processes of one job start within the life of one of them; their clocks agree to the second.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import NamedTuple
 
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
+from ingest.observation.control_groups import group_bytes_read
 from ingest.observation.mounts import (
     BLOCK_BACKED,
     Mount,
@@ -26,12 +26,15 @@ from ingest.observation.processes import Counters, ProcessTree, Sample, watch
 from ingest.observation.steady_window import Steady, steady_part
 
 SOURCE = "processes"
+STANDARD_ERROR = 2
 #: A whole second between samples loses little; a short window is cut into a hundred.
 LONGEST_INTERVAL, SHORTEST_INTERVAL, INTERVALS = 1.0, 0.05, 100
 #: Blocks moved beyond this share of the bytes asked for were not asked for with read calls: mapped files.
 MAPPED_BEYOND = 1.5
 #: A smaller share of reads from memory is within what read-ahead shifts.
 CACHE_SHARE = 0.05
+#: A control group that read more than this many times what the processes read holds others.
+GROUP_BEYOND = 1.05
 #: Fewer bytes are logs and imports, not data.
 LEAST_BYTES = 1_000_000
 NO_OPENS = "the kernel counts no opens of a process; a Darshan log or a DFTracer trace of the job does"
@@ -39,18 +42,19 @@ NO_COVERAGE = "no process was seen with files of --path open: they are open for 
 
 
 class _Seen(NamedTuple):
-    """What a window shows: samples, counters of the mount at both ends, seconds stalled on I/O."""
+    """What a window shows: samples, counters of the mount at both ends, seconds stalled on I/O, bytes of the control group."""
 
     samples: list[Sample]
     mount: list[MountCounters]
     stalled: float | None
+    group: int | None
 
 
 @contextmanager
 def _started(command: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
     """A job that writes to standard error, so that standard output carries the observation alone; ended with its context."""
     try:
-        job = subprocess.Popen([*command], stdout=sys.stderr.fileno())
+        job = subprocess.Popen([*command], stdout=STANDARD_ERROR)
     except OSError as error:
         raise IngestError(f"--command: '{command[0]}' cannot be started: {error.strerror}, expected a program") from None
     try:
@@ -105,11 +109,18 @@ def _mount(path: str | None) -> Mount | None:
 
 def _watched(tree: ProcessTree, mount: Mount | None, seconds: float | None, ended: Callable[[], bool]) -> _Seen:
     interval = min(LONGEST_INTERVAL, max(SHORTEST_INTERVAL, (seconds or 0) / INTERVALS)) if seconds else 4 * SHORTEST_INTERVAL
-    counted, stalled = [_counters(mount)], _stalled()
+    counted, stalled, group = [_counters(mount)], _stalled(), group_bytes_read(tree.pid)
+    # The group of a job that ends may be removed with it: the last count is of this process's own group where both share it.
+    member = os.getpid() if group_bytes_read(os.getpid()) == group else tree.pid
     samples = watch(tree, seconds, interval, ended)
     counted.append(_counters(mount))
-    after = _stalled()
-    return _Seen(samples, [one for one in counted if one], None if stalled is None or after is None else after - stalled)
+    after, last = _stalled(), group_bytes_read(member)
+    return _Seen(
+        samples,
+        [one for one in counted if one],
+        None if stalled is None or after is None else after - stalled,
+        None if group is None or last is None else last - group,
+    )
 
 
 def _counters(mount: Mount | None) -> MountCounters | None:
@@ -224,12 +235,23 @@ def _of_processes(seen: _Seen, path: str | None, warnings: tuple[str, ...]) -> R
         if hit > CACHE_SHARE:
             figures["observed_cache_fraction"] = figure(hit, "1", "bytes asked for that no block device moved")
             warnings += (f"memory served {hit:.0%} of the requested bytes: a cold first epoch reads more from storage",)
+    warnings += tuple(_beyond(seen))
     if seen.stalled is not None:
         whole = seen.samples[-1].seconds - seen.samples[0].seconds
         facts: Mapping[str, float] = {"io_pressure_full": min(1.0, seen.stalled / whole)}
     else:
         facts = {}
     return Reading(SOURCE, figures, unknown, warnings, facts={**facts, "processes_most": _most(seen.samples)})
+
+
+def _beyond(seen: _Seen) -> Iterator[str]:
+    """The warning that the control group of the job read more than its processes."""
+    moved = seen.samples[-1].total.read_bytes - seen.samples[0].total.read_bytes
+    if seen.group is not None and seen.group > GROUP_BEYOND * moved:
+        yield (
+            f"the control group read {seen.group:,} bytes, the watched processes {moved:,}: others run in it, or workers ended "
+            "between two samples"
+        )
 
 
 def _difference(first: Counters, last: Counters) -> Counters:

@@ -24,8 +24,12 @@ LONGEST_WINDOW = 7 * 86_400
 USUAL_WINDOW = "60 s"
 #: Real data cannot be faster than synthetic data by more than what two runs differ.
 FASTER_BY = 1.05
-EXPECTED = "a Darshan log, a DFTracer trace, or a training log (Megatron, NeMo, MLPerf, torchtitan, Hugging Face, Lightning)"
+EXPECTED = (
+    "a Darshan log, a DFTracer trace, or a training log (Megatron, NeMo, MLPerf, torchtitan, Hugging Face, Lightning, DLIO)"
+)
 MOST_BYTES = 2**30
+#: Chrome traces name their list of events near the start.
+TRACE_HEAD = 2**16
 
 
 def observe(
@@ -153,7 +157,13 @@ def _given(rate: float, gpus: int | None) -> Reading:
 
 
 def _log(path: str | Path, gpus: int | None, step: float | None, tokens: float | None) -> Reading:
-    log = read_training_log(read_text(path, EXPECTED, most=MOST_BYTES), str(path))
+    text = read_text(path, EXPECTED, most=MOST_BYTES)
+    if '"traceEvents"' in text[:TRACE_HEAD]:
+        raise IngestError(
+            f"{path}: a Kineto trace has no reads, and its DataLoader spans are 0 ms where workers load: it shows no stall. "
+            "Give rates on real and on synthetic data (--synthetic), or a Darshan log"
+        )
+    log = read_training_log(text, str(path))
     if log is None:
         raise IngestError(f"{path}: no source that is known, expected {EXPECTED}")
     return training_reading(log, str(path), gpus, step, tokens)
@@ -231,25 +241,22 @@ def _stall(
     figures: dict[str, Figure], synthetic: Figure | None, unknown: dict[str, str], warnings: list[str]
 ) -> dict[str, Figure]:
     """The stall from two rates, and the demand that follows; without a second rate the observed figures bound it from below."""
-    rate = figures.get("real_samples_per_second")
+    rate, stated = figures.get("real_samples_per_second"), figures.get("stall_fraction")
     known = {demand: figures[seen] for demand, (seen, _) in DEMANDS.items() if seen in figures}
-    if rate is None or synthetic is None:
-        why = (
-            "no rate on synthetic data tells it; --synthetic does"
-            if rate
-            else "no source has a rate on real and on synthetic data"
-        )
-        unknown["stall_fraction"] = why
+    if rate is not None and synthetic is not None:
+        if rate.value > FASTER_BY * synthetic.value:
+            raise IngestError(
+                f"--synthetic: found {synthetic.value:g} sample/s, expected at least the {rate.value:g} sample/s on real data"
+            )
+        given = {"real_samples_per_second": rate.value, "synthetic_samples_per_second": synthetic.value}
+        share = float(solve("stall_fraction", given))
+        stated = Figure(share, "1", rate.source, rate.window, basis=synthetic.basis, note="from two rates")
+    if stated is None:
+        unknown["stall_fraction"] = "no rate on synthetic data tells it; --synthetic does"
         warnings.append("without a rate on synthetic data every rate is a lower bound: the job may have waited for data")
         return {demand: one._replace(lower_bound=True, note="the stall is unknown") for demand, one in known.items()}
-    if rate.value > FASTER_BY * synthetic.value:
-        raise IngestError(
-            f"--synthetic: found {synthetic.value:g} sample/s, below the {rate.value:g} sample/s on real data, expected more"
-        )
-    given = {"real_samples_per_second": rate.value, "synthetic_samples_per_second": synthetic.value}
-    stall = float(solve("stall_fraction", given))
-    found = {"stall_fraction": Figure(stall, "1", rate.source, rate.window, basis=synthetic.basis, note="from two rates")}
+    found = {"stall_fraction": stated}
     for demand, one in known.items():
-        value = float(solve(demand, {DEMANDS[demand][1]: one.value, "stall_fraction": stall}))
+        value = float(solve(demand, {DEMANDS[demand][1]: one.value, "stall_fraction": stated.value}))
         found[demand] = one._replace(value=value, low=None, high=None, note="observed rate ÷ (1 − stall)")
     return found

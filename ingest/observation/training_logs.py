@@ -11,8 +11,11 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from ingest.engine.registry import solve
 from ingest.errors import IngestError, brief
 
+#: A utilization above is a mistake, not rounding.
+MOST_PERCENT = 100.5
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _NUMBER = r"([0-9][0-9,]*\.?[0-9]*(?:[eE][-+]?[0-9]+)?)"
 
@@ -56,6 +59,7 @@ class TrainingLog(NamedTuple):
         rate: samples per second of the whole run, where the log has no single steps.
         unit: of `per_gpu` and `rate`: `sample` or `token`.
         remark: how the rate was counted.
+        stall: share of the time in which accelerators waited, where the log states it.
     """
 
     program: str
@@ -66,6 +70,7 @@ class TrainingLog(NamedTuple):
     rate: float | None = None
     unit: str = "sample"
     remark: str = ""
+    stall: float | None = None
 
 
 def read_training_log(text: str, path: str) -> TrainingLog | None:
@@ -302,5 +307,26 @@ def lightning(text: str, path: str) -> TrainingLog | None:
     return TrainingLog("Lightning", tuple(steps), remark="samples per second, as ThroughputMonitor prints them")
 
 
+def dlio(text: str, path: str) -> TrainingLog | None:
+    """The summary of DLIO, which MLPerf Storage writes too: rate and utilization of its emulated accelerators."""
+    if '"num_accelerators"' not in text:
+        return None
+    try:
+        found = json.loads(text)
+        metric = found["metric"]
+        rate, waited = _positive(metric.get("train_throughput_mean_samples_per_second")), metric.get("train_au_mean_percentage")
+        gpus = _positive(found["num_accelerators"])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise IngestError(f"{path}: found no whole summary of DLIO, expected the summary.json of a run that ended") from None
+    if rate is None or gpus is None:
+        raise IngestError(f"{path}: found no training in DLIO's summary, expected 'train_throughput_mean_samples_per_second'")
+    used = _positive(waited)
+    if used is not None and used > MOST_PERCENT:
+        raise IngestError(f"{path}: found an accelerator utilization of {used:g} %, expected up to 100 %")
+    given = {"accelerator_utilization": min(used or 0, 100) / 100}
+    stall = None if used is None else float(solve("stall_of_utilization", given))
+    return TrainingLog("DLIO", (), gpus=int(gpus), rate=rate, remark="emulated accelerators; mean of the run", stall=stall)
+
+
 #: the readers, the most particular first
-FORMS: tuple[Callable[[str, str], TrainingLog | None], ...] = (mllog, megatron, torchtitan, trainer_state, lightning)
+FORMS: tuple[Callable[[str, str], TrainingLog | None], ...] = (mllog, megatron, torchtitan, trainer_state, dlio, lightning)

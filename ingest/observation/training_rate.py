@@ -37,7 +37,8 @@ def training_reading(log: TrainingLog, path: str, gpus: int | None, samples_per_
     window: Window | None = None
     if log.rate is not None:
         whole = Figure(log.rate, "sample/s", SOURCE, None, note=log.remark)
-        warnings.append(f"{path}: the rate is the mean of the whole run: evaluations and checkpoints lower it")
+        if log.program != "DLIO":
+            warnings.append(f"{path}: the rate is the mean of the whole run: evaluations and checkpoints lower it")
     elif steps[0].per_gpu is not None:
         each = 1.0 if log.unit == "sample" else tokens_per_sample
         if each is None or count is None:
@@ -68,6 +69,8 @@ def training_reading(log: TrainingLog, path: str, gpus: int | None, samples_per_
         figures["samples_per_second_per_gpu"] = _per_gpu(whole, count)
     if window is not None:
         figures["window_seconds"] = Figure(window.seconds, "s", SOURCE, window)
+    if log.stall is not None:
+        figures["stall_fraction"] = Figure(log.stall, "1", SOURCE, note="1 − accelerator utilization")
     figures |= _of_checkpoints(log)
     figures |= _of_restarts(log, restarts)
     facts = {"program": log.program, "steps": len(log.steps), "checkpoints": len(log.checkpoints), "restarts": restarts}

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from conftest import EXAMPLES
 
 import ingest
 from ingest.errors import IngestError
@@ -79,6 +80,19 @@ def test_the_tolerance_decides(tmp_path, run):
         run("observe", "--real", f"{total}", "--synthetic", f"{total}", "--gpus", 8, "-o", tmp_path / "o.json")
         ran = run("calibrate", tmp_path / "o.json", "--model", "cosmoflow", "--gpu", "h100", "--tolerance", "5%")
         assert ran.code == code, ran.err
+
+
+@pytest.mark.slow
+def test_a_plan_takes_the_observed_rate(observed, tmp_path):
+    """Requirement lines change with the catalogs of one's own, and the observed rate is what they rest on."""
+    ingest.calibrate(observed, model="cosmoflow", gpu="a100", nodes=2, output=tmp_path / "own")
+    seen = json.loads(observed.read_text())["results"]["demanded_samples_per_second_per_gpu"]["value"]
+    site = EXAMPLES / "hpc-128-nodes.yaml"
+    words = [f"jobs.cosmology.protocol={name}" for name in ("own", "mlperf-hpc")]
+    plans = [ingest.plan(site, catalogs=[tmp_path / "own"], set=[word]) for word in words]
+    lines = [{one.id: one.value for one in plan.requirements} for plan in plans]
+    assert lines[0] != lines[1]
+    assert [repr(seen)[:8] in json.dumps(plan.to_dict()) for plan in plans] == [True, False]
 
 
 BAD = {

@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import shutil
+import sys
 import zipfile
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from record_jobs import JOBS, LIBRARIES, run
 
 import ingest
 from ingest.errors import IngestError
+from ingest.observation import dftracer_traces
 from ingest.observation.darshan_logs import GAP, _refuse_incomplete, _refuse_two_jobs
 from ingest.observation.dftracer_traces import GAP_SECONDS, LONGEST_LINE
 from ingest.observation.read_totals import LEAST_SECONDS, UNREAD_SHARE, ReadTotals, totals_reading
@@ -105,6 +107,12 @@ def test_damaged_darshan_logs_are_refused(recorded, tmp_path):
         ingest.observe(HERE / "logs" / "partial.darshan")
 
 
+def test_without_the_extra_a_darshan_log_is_one_line(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "darshan", None)
+    ran = run("observe", HERE / "logs" / "partial.darshan")
+    assert (ran.code, ran.refusal) == (1, "this needs the package darshan: pip install 'ingest-sizing[observe]'")
+
+
 LOG = {"path": "a.darshan", "partial": [], "negative": "", "seconds": 10.0, "began": 100.0, "ended": 110.0, "first": 1.0,
        "last": 9.0, "reads": 1, "uid": 1, "jobid": 7, "nprocs": 1, "exe": "python train.py"}  # fmt: skip
 
@@ -181,6 +189,16 @@ def test_a_trace_that_is_cut_off_within_its_compression(tmp_path):
     path.write_bytes(gzip.compress(lines(NAME, *STEADY, END))[:-20])
     with pytest.raises(IngestError, match="cut off or damaged"):
         ingest.observe(path)
+
+
+def test_a_trace_that_unpacks_to_more_than_a_trace_does(tmp_path, monkeypatch):
+    path = tmp_path / "t.pfw.gz"
+    path.write_bytes(gzip.compress(b"[\n" * 500_000))
+    for limit, expected in ((10**6, "no event of a file"), (10**6 - 1, "no trace unpacks")):
+        monkeypatch.setattr(dftracer_traces, "SMALL", limit)
+        with pytest.raises(IngestError, match=expected):
+            ingest.observe(path)
+    assert dftracer_traces.MOST_UNPACKED * path.stat().st_size < 10**6
 
 
 def test_the_fast_form_and_the_plain_form_of_an_event_are_one(tmp_path):

@@ -10,7 +10,17 @@ import pytest
 
 import ingest
 from ingest.errors import IngestError
-from ingest.observation.live import CACHE_SHARE, LEAST_BYTES, MAPPED_BEYOND, steady_samples
+from ingest.observation.control_groups import group_bytes_read
+from ingest.observation.live import (
+    CACHE_SHARE,
+    GROUP_BEYOND,
+    LEAST_BYTES,
+    MAPPED_BEYOND,
+    _beyond,
+    _of_processes,
+    _Seen,
+    steady_samples,
+)
 from ingest.observation.mounts import Mount, lustre_counters, mount_of, nfs_counters, refuse_unseen
 from ingest.observation.processes import Counters, ProcessTree, Sample
 
@@ -104,7 +114,7 @@ def test_children_that_end_keep_their_counts_once(data):
 def series(asked, moved, steps=20):
     """Samples of a job that asks for and moves so many bytes in all, at one rate."""
     share = [place / steps for place in range(steps + 1)]
-    counts = [Counters(rchar=int(asked * place), read_bytes=int(moved * place)) for place in share]
+    counts = [Counters(rchar=int(asked * place), syscr=int(100 * place), read_bytes=int(moved * place)) for place in share]
     return [Sample(place * 20, one, Counters(), 1) for place, one in zip(share, counts, strict=True)]
 
 
@@ -115,7 +125,6 @@ def test_the_limits_below_which_a_job_has_not_read_from_storage():
         steady_samples(series(1e8, LEAST_BYTES - 1))
     assert steady_samples(series(1e8, LEAST_BYTES + 20)).window.seconds == 20
     assert LEAST_BYTES < CACHE_SHARE * 1e8
-    assert MAPPED_BEYOND > 1
 
 
 def test_file_systems_that_process_counters_do_not_see():
@@ -132,3 +141,37 @@ def test_counters_of_network_mounts():
     text = "snapshot_time 1.0 secs\nread_bytes 500 samples [bytes] 4096 1048576 209715200\nopen 17 samples [usec]\n"
     assert lustre_counters(text) == (209_715_200, None, 500, 17)
     assert lustre_counters("open 17 samples [regs]") is None
+
+
+def test_bytes_of_control_groups_of_both_versions(tmp_path):
+    (tmp_path / "proc" / "7").mkdir(parents=True)
+    group = tmp_path / "proc" / "7" / "cgroup"
+    (tmp_path / "job").mkdir()
+    (tmp_path / "job" / "io.stat").write_text("254:0 rbytes=1000 wbytes=5 rios=1\n8:0 rbytes=24 wbytes=0 rios=1\n")
+    (tmp_path / "blkio" / "old").mkdir(parents=True)
+    counted = tmp_path / "blkio" / "old" / "blkio.throttle.io_service_bytes_recursive"
+    counted.write_text("254:0 Read 77\n254:0 Write 5\n254:0 Total 82\nTotal 82\n")
+    found = {}
+    for name, text in (("2", "0::/job\n"), ("1", "5:cpu:/old\n4:blkio:/old\n"), ("root", "0::/\n"), ("out", "0::/../etc\n")):
+        group.write_text(text)
+        found[name] = group_bytes_read(7, tmp_path / "proc", tmp_path)
+    assert found == {"2": 1024, "1": 77, "root": None, "out": None}
+
+
+@pytest.mark.parametrize(("share", "warned"), [(GROUP_BEYOND - 0.001, False), (GROUP_BEYOND + 0.001, True)])
+def test_a_control_group_that_read_more_than_the_job(share, warned):
+    samples = series(1e8, 1e8)
+    lines = [*_beyond(_Seen(samples, [], None, round(1e8 * share)))]
+    assert any("others run in it" in line for line in lines) is warned
+
+
+@pytest.mark.parametrize(("memory", "warned"), [(CACHE_SHARE - 0.001, False), (CACHE_SHARE + 0.001, True)])
+def test_the_share_that_memory_served(memory, warned):
+    found = _of_processes(_Seen(series(1e8, 1e8 * (1 - memory)), [], None, None), None, ())
+    assert ("observed_cache_fraction" in found.figures) is warned
+
+
+@pytest.mark.parametrize(("times", "mapped"), [(MAPPED_BEYOND - 0.001, False), (MAPPED_BEYOND + 0.001, True)])
+def test_blocks_that_nobody_asked_for_are_mapped_files(times, mapped):
+    found = _of_processes(_Seen(series(1e8, 1e8 * times), [], None, None), None, ())
+    assert ("reads" in found.unknown) is mapped

@@ -7,6 +7,7 @@ import pytest
 
 import ingest
 from ingest.errors import IngestError, UsageError
+from ingest.observation.training_logs import MOST_PERCENT
 
 LOGS = Path(__file__).with_name("logs")
 
@@ -48,8 +49,24 @@ def test_two_rates_give_the_stall_and_the_demand():
     assert not answer.figures["demanded_samples_per_second_per_gpu"].lower_bound
     assert answer.figures["stall_fraction"].basis == "given"
     assert value(ingest.observe(real=1049, synthetic=1000, gpus=8), "stall_fraction") == 0
-    with pytest.raises(IngestError, match="expected more"):
+    with pytest.raises(IngestError, match="expected at least"):
         ingest.observe(real=1051, synthetic=1000, gpus=8)
+
+
+def summary(**metric):
+    return json.dumps({"num_accelerators": 4, "metric": {"train_throughput_mean_samples_per_second": 60.0, **metric}})
+
+
+def test_dlio_states_its_stall(tmp_path):
+    path = tmp_path / "summary.json"
+    path.write_text(summary(train_au_mean_percentage=75.0))
+    answer = ingest.observe(path)
+    assert value(answer, "stall_fraction") == 0.25
+    assert value(answer, "demanded_samples_per_second_per_gpu") == pytest.approx(20)
+    path.write_text(summary())
+    assert ingest.observe(path).figures["demanded_samples_per_second_per_gpu"].lower_bound
+    path.write_text(summary(train_au_mean_percentage=MOST_PERCENT))
+    assert value(ingest.observe(path), "stall_fraction") == 0
 
 
 def test_a_log_of_synthetic_data_is_read_too(tmp_path):
@@ -83,6 +100,9 @@ POISON = {
     "a trainer state without a rate": (json.dumps({"log_history": [{"step": 1}]}), "train_samples_per_second"),
     "a CSV without rates": ("epoch,step,train_loss\n0,1,2.5\n", "ThroughputMonitor"),
     "tokens without their number": ((LOGS / "torchtitan.log").read_text(), "--tokens-per-sample"),
+    "a utilization above 100 %": (summary(train_au_mean_percentage=MOST_PERCENT + 0.1), "expected up to 100 %"),
+    "a summary without training": ('{"num_accelerators": 4, "metric": {}}', "found no training"),
+    "a Kineto trace": ('{"schemaVersion": 1, "traceEvents": []}', "DataLoader spans are 0 ms"),
     "another file": ("Dear diary,\n", "no source that is known"),
     "an empty file": ("", "no source that is known"),
 }
