@@ -59,6 +59,7 @@ NEVER = frozenset(_NEVER.split())
 _NEVER_ENDS = (
     "_token_id", "_token_ids", "_token_index", "_token", "_eps", "_epsilon", "_dtype", "_dropout", "_pdrop", "_layerdrop",
     "_dropout_prob", "_dropout_rate", "_drop_rate", "_version", "_std", "_loss_coef", "_loss_weight", "_softcapping", "_lr",
+    "rope_theta", "rope_base",
 )  # fmt: skip
 _NEVER_STARTS = ("rope_", "rotary_", "yarn_", "mrope_", "initializer_", "init_", "dropout", "layerdrop", "unsloth_")
 _TYPES = re.compile(r"^(torch\.)?(auto|bfloat16|float(8\w*|16|32|64)|half|fp(8|16|32)|bf16|int8)$")
