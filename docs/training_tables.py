@@ -241,7 +241,7 @@ def counted() -> str:
             exact += made.parameters == case["parameters"]
             if case["flops"] is None:
                 continue
-            found = case["flops"] if isinstance(case["flops"], dict) else {16: case["flops"]}
+            found = case["flops"] if isinstance(case["flops"], dict) else {case.get("tokens", 16): case["flops"]}
             if case.get("flops_layers", made.layers) < made.layers:
                 made = _described(_shortened(case["config"], case["flops_layers"]))
             errors.append(
