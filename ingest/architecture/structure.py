@@ -11,10 +11,14 @@ from ingest.architecture.stored_weights import UNTRAINED, StoredRow
 from ingest.architecture.weight_table import Attention, Weight
 from ingest.engine.expression import Num
 from ingest.engine.registry import solve
-from ingest.errors import IngestError
+from ingest.errors import IngestError, listed
 
 #: Where a structure comes from, the surest first.
 BASES = ("headers", "family", "index", "by-hand")
+
+
+#: Keys that a warning names; JSON has them all.
+MOST_KEYS = 6
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,15 @@ class Architecture:
     missing: Mapping[str, str] = field(default_factory=dict)
     unverified_keys: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader of any count has to know: keys that the family has not looked at, and the notes."""
+        if not self.unverified_keys:
+            return self.notes
+        keys = listed(self.unverified_keys, MOST_KEYS)
+        why = f"unverified: the family '{self.model_type}' has not looked at {keys}, which may change the structure"
+        return (why, *self.notes)
 
     @cached_property
     def columns(self) -> dict[str, Any]:

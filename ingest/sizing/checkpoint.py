@@ -308,7 +308,7 @@ def checkpoint(
         results,
         unknown,
         DeferredTables(lambda: {**_tables(known, files, mode), **failure_table(options.get("gpus"), rated, catalog)}),
-        (*warnings, *(ranks.warnings if ranks is not None else ()), *_warnings(chosen, groups)),
+        (*sized.warnings, *warnings, *(ranks.warnings if ranks is not None else ()), *_warnings(chosen, groups)),
         catalog,
         unmet,
         tuple((row.source, row.where, row.assumed) for row in files),

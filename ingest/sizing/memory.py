@@ -199,7 +199,7 @@ def memory(
         results,
         {**missing, **unknown},
         {**_tables(known, given, unknown, step), **_layouts(found, job.gpus_per_node)},
-        tuple(_warnings(results, inside, offload)),
+        (*size.warnings, *_warnings(results, inside, offload)),
         catalog,
         _unmet(known, results, unknown) if found[0] or not search else f"no layout holds the model: {found[1][0].reason}",
     )

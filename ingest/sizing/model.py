@@ -15,7 +15,6 @@ from ingest.engine.registry import check_value
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
-from ingest.errors import listed
 from ingest.sizing.job import Written, by_user, settings_of
 from ingest.sizing.optimizer_states import width_of
 from ingest.sizing.remote_release import model_structure
@@ -23,8 +22,6 @@ from ingest.sizing.rules import applying, finding
 from ingest.units import parse
 
 USUAL_SEQUENCE, USUAL_PRECISION = 4096, "bf16"
-#: Keys that a warning names; JSON has them all.
-MOST_KEYS = 6
 RESULTS = (
     "parameters",
     "parameters_active",
@@ -216,10 +213,7 @@ def _attention(made: Architecture) -> list[dict[str, Any]]:
 def _warnings(made: Architecture, tokens: float) -> tuple[str, ...]:
     reach = {"sequence_length": tokens, "longest_sequence": made.longest or None}
     found = [str(one.message()) for one in applying([finding("W70", reach, model=made.id)])]
-    if made.unverified_keys:
-        keys = listed(made.unverified_keys, MOST_KEYS)
-        found.append(f"unverified: the family '{made.model_type}' has not looked at {keys}, which may change the structure")
-    found += made.notes
+    found += made.warnings
     sizes = {key: value for key, value in made.defaults.items() if not isinstance(value, bool) and value}
     if sizes:
         defaults = ", ".join(f"{key} = {value}" for key, value in sizes.items())

@@ -247,7 +247,7 @@ def offload(
         _explained(known, unknown),
         {"placement": [*_placement(known, parts)], "traffic": [*_traffic(known, parts, away)]}
         | ({"interleaving": choices} if choices else {}),
-        tuple(_warnings(known, results)),
+        (*size.warnings, *_warnings(known, results)),
         catalog,
         unmet=_unmet(known),
     )

@@ -44,6 +44,11 @@ class ModelSize(NamedTuple):
     architecture: Architecture | None = None
     entry: Model | None = None
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Those of its table of weights."""
+        return self.architecture.warnings if self.architecture is not None else ()
+
 
 def size_of(source: str | None, catalog: Catalog, settings: Mapping[str, float]) -> ModelSize:
     """Return the size of a model.
