@@ -99,7 +99,7 @@ def resolved(config: ModelConfig) -> str:
     'deepseek_v3'
     """
     named, classes = config.data.get("auto_map"), config.data.get("architectures")
-    if config.data.get("model_type") in families() or not isinstance(named, dict) or not isinstance(classes, list):
+    if config.data.get("model_type") in tuple(families()) or not isinstance(named, dict) or not isinstance(classes, list):
         return ""
     remote = [item for key, item in named.items() if str(key).startswith(("AutoModel", "AutoConfig"))]
     if not classes or not remote or not all(isinstance(name, str) for name in (*classes, *remote)):

@@ -71,35 +71,42 @@ def read_sheets(path: Path) -> dict[str, Sheet]:
         IngestError: no such file, no workbook, a format not known yet, a missing sheet, a lost or repeated heading,
             formulas without stored values, or more than a response can hold; in one line.
     """
-    try:
-        _check_parts(path)
-        with zipfile.ZipFile(path) as package, _loaded(path) as book:
-            _check_format(path, book)
-            merged = {name: _merged(path, package, book, name) for name in HEADS}
-            stored = {name: _rows(path, book[name]) for name in HEADS}
-            # A sheet is parsed each time its rows are taken; styles and texts are loaded once.
-            book._data_only = False
-            live = {name: _rows(path, book[name]) for name in HEADS}
-    except IngestError:
-        raise
-    except OSError as error:
-        raise IngestError(cannot_be_read(path, error.strerror, "a workbook that `ingest report` made")) from None
-    except Exception as error:  # a broken package shows in many ways
-        raise IngestError(f"{path}: not readable as .xlsx: a part is missing or damaged ({brief(str(error))})") from None
+    with _opened(path) as (package, book):
+        _check_format(path, book)
+        merged = {name: _merged(path, package, book, name) for name in HEADS}
+        stored = {name: _rows(path, book[name]) for name in HEADS}
+        # A sheet is parsed each time its rows are taken; styles and texts are loaded once.
+        book._data_only = False
+        live = {name: _rows(path, book[name]) for name in HEADS}
     return {name: _sheet(path, name, stored[name], live[name], merged[name]) for name in HEADS}
 
 
 def other_sheets(path: Path) -> dict[str, Rows]:
     """The rows of the sheets that are neither the requirements nor the form, such as the terms.
 
-    Args:
-        path: of a workbook that `read_sheets` has read.
-
     Raises:
-        IngestError: a sheet with more rows than a tender has.
+        IngestError: no workbook, or a sheet that is larger than a tender; in one line.
     """
-    with _loaded(path) as book:
-        return {str(sheet.title): _rows(path, sheet) for sheet in book.worksheets if sheet.title not in HEADS}
+    with _opened(path) as (package, book):
+        others = [sheet for sheet in book.worksheets if sheet.title not in HEADS]
+        for sheet in others:
+            _part_of(path, package, sheet)
+        return {str(sheet.title): _rows(path, sheet) for sheet in others}
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[tuple[zipfile.ZipFile, Any]]:
+    """The package and the workbook in it; whatever is wrong with either becomes one line."""
+    try:
+        _check_parts(path)
+        with zipfile.ZipFile(path) as package, _loaded(path) as book:
+            yield package, book
+    except IngestError:
+        raise
+    except OSError as error:
+        raise IngestError(cannot_be_read(path, error.strerror, "a workbook that `ingest report` made")) from None
+    except Exception as error:  # a broken package shows in many ways
+        raise IngestError(f"{path}: not readable as .xlsx: a part is missing or damaged ({brief(str(error))})") from None
 
 
 def _check_format(path: Path, book: Any) -> None:
@@ -152,11 +159,18 @@ def _merged(path: Path, package: zipfile.ZipFile, book: Any, name: str) -> tuple
         raise IngestError(
             f"{path}: there is no sheet '{name}', expected a workbook that `ingest report --for-vendor` made{hint}"
         )
+    return tuple(area.decode() for area in _MERGED.findall(package.read(_part_of(path, package, sheet))))
+
+
+def _part_of(path: Path, package: zipfile.ZipFile, sheet: Any) -> str:
+    """The part of the package that holds a sheet, after its size is checked."""
     part = str(sheet._worksheet_path).lstrip("/")
     size = package.getinfo(part).file_size
     if size > MOST_SHEET_BYTES:
-        raise IngestError(f"{path}: sheet '{name}' unpacks to {size:,} B, expected at most {MOST_SHEET_BYTES:,} B")
-    return tuple(area.decode() for area in _MERGED.findall(package.read(part)))
+        raise IngestError(
+            f"{path}: sheet {brief(str(sheet.title))} unpacks to {size:,} B, expected at most {MOST_SHEET_BYTES:,} B"
+        )
+    return part
 
 
 def _rows(path: Path, sheet: Any) -> Rows:

@@ -113,6 +113,8 @@ GOOD = {
         ["--model", "unet3d", "--gpu", "h100", "--storage", "nfs-tcp"],
     ],
     "feed": [["--model", "cosmoflow", "--gpu", "h100", "--batch", "4", "--steps", "100"]],
+    "offload": [["llama3-8b", "--gpus", "8"], ["llama3-8b", "--gpus", "1", "--inference"]],
+    "calibrate": [["observation.json", "--model", "cosmoflow", "--gpu", "h100"]],
     "dataset": [["--tokens", "15T"], ["--samples", "1281167", "--sample-bytes", "114660"], ["--corpus", "fineweb"]],
     "explain": [["ingest_bandwidth_per_job", "--model", "cosmoflow", "--gpu", "h100"]],
     "sweep": [
@@ -136,7 +138,7 @@ GOOD = {
     ],
 }
 #: commands of seconds, or that run other programs
-LEFT_OUT = ("validate", "measure-storage")
+LEFT_OUT = ("validate", "measure-storage", "observe")
 #: options that reach the network, and those that run too long to try thousands of values
 NEVER = ("--scheduler", "--help")
 #: metavar or option -> catalogs whose ids it takes
@@ -245,6 +247,7 @@ def _files_for(words: Sequence[str], seeds: Seeds) -> dict[str, bytes]:
         "plan.json": seeds.plans[-1].encode,
         "a.txt": lambda: b"line of text\n" * 5,
         "measured.json": seeds.measures[1].encode,
+        "observation.json": seeds.observation.encode,
         "tokenizer.json": lambda: seeds.tokenizers["tokenizer.json"],
         "sent.xlsx": lambda: seeds.books[0],
         "filled.xlsx": lambda: seeds.books[1],

@@ -112,7 +112,7 @@ class Seeds:
     """Good inputs, by what they are.
 
     Attributes:
-        sites: site files; plans, measures, tests: JSON; configs: structures of models.
+        sites: site files; plans, measures, observation, tests: JSON; configs: structures of models.
         results: result files of benchmark tools.
         entries: kind of catalog -> name -> content; sources: the sources of the catalogs.
         tokenizers, corpora: file name -> content; ledgers: of a measurement of `a.txt`.
@@ -124,6 +124,7 @@ class Seeds:
     site_keys: list[str] = field(default_factory=list)
     plans: list[str] = field(default_factory=list)
     measures: list[str] = field(default_factory=list)
+    observation: str = ""
     tests: list[str] = field(default_factory=list)
     results: dict[str, bytes] = field(default_factory=dict)
     configs: list[str] = field(default_factory=list)
@@ -191,6 +192,8 @@ def _acceptance(seeds: Seeds) -> None:
     from rfp.offers import told
 
     seeds.plans.append(plan(Path()).read_text(encoding="utf-8"))
+    told("observe", ROOT / "tests/observation/logs/megatron.log", "--gpus", "8", "-o", "observation.json")
+    seeds.observation = Path("observation.json").read_text(encoding="utf-8")
     tools = [word for tool in ("fio", "ior", "mdtest", "elbencho", "dlio") for word in ("--tool", tool)]
     told("accept", "plan.json", "-o", "tests", "--scale", "1node", *tools)
     told("accept", "plan1.json", "-o", "more")
