@@ -46,7 +46,7 @@ def opened(catalogs: Catalog | str | Path | Sequence[str | Path]) -> Catalog:
 
 
 class ShippedSources(dict[str, Any]):
-    """The shipped sources, each read when it is asked for: there are hundreds, and an answer cites few."""
+    """The shipped sources, each read when it is first asked for: there are hundreds, and an answer cites few, often."""
 
     def __init__(self, path: Path) -> None:
         blocks = re.split(r"^(?=[a-z0-9])", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
@@ -54,7 +54,11 @@ class ShippedSources(dict[str, Any]):
         self.path = path
 
     def __getitem__(self, name: str) -> Source:
-        return read_sources(self.path, yaml.load(super().__getitem__(name), Loader=yaml.CSafeLoader))[name]
+        found = super().__getitem__(name)
+        if isinstance(found, str):
+            found = read_sources(self.path, yaml.load(found, Loader=yaml.CSafeLoader))[name]
+            self[name] = found
+        return found
 
 
 class Catalog:
