@@ -54,10 +54,9 @@ class ShippedSources(dict[str, Any]):
         self.path = path
 
     def __getitem__(self, name: str) -> Source:
-        found = super().__getitem__(name)
+        found: str | Source = super().__getitem__(name)
         if isinstance(found, str):
-            found = read_sources(self.path, yaml.load(found, Loader=yaml.CSafeLoader))[name]
-            self[name] = found
+            found = self[name] = read_sources(self.path, yaml.load(found, Loader=yaml.CSafeLoader))[name]
         return found
 
 
