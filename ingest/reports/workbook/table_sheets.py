@@ -58,14 +58,15 @@ class TableSheet(NamedTuple):
 
     @property
     def units(self) -> dict[str, DisplayUnit]:
-        """The unit in which people read each column: one for all columns of a base unit, so that they compare at a glance."""
+        """The unit in which people read each column: one for all columns of bytes, so that they compare at a glance."""
         largest: dict[str, float] = {}
-        for quantity in self.quantities:
+        alike = {one: unit_of(one) if unit_of(one).startswith("B") else one for one in self.quantities}
+        for quantity, group in alike.items():
             values = [abs(float(step.value)) for step in self.entries(quantity) if step is not None]
-            largest[unit_of(quantity)] = max(largest.get(unit_of(quantity), 0.0), *values, 0.0)
+            largest[group] = max(largest.get(group, 0.0), *values, 0.0)
         found = {}
-        for quantity in self.quantities:
-            unit = display_unit(quantity, largest[unit_of(quantity)], unit_of(quantity))
+        for quantity, group in alike.items():
+            unit = display_unit(quantity, largest[group], unit_of(quantity))
             assert unit is not None
             found[quantity] = unit._replace(style="large unit") if unit.style == "scaled" else unit
         return found
