@@ -54,7 +54,7 @@ class ShippedSources(dict[str, Any]):
         self.path = path
 
     def __getitem__(self, name: str) -> Source:
-        found = super().__getitem__(name)
+        found: Source | str = super().__getitem__(name)
         if isinstance(found, str):
             found = read_sources(self.path, yaml.load(found, Loader=yaml.CSafeLoader))[name]
             self[name] = found
