@@ -21,7 +21,7 @@ USUAL_SAMPLES = 10_000
 FEWEST_SAMPLES = 1_000
 MOST_NUMBERS = 6_000_000
 #: Numbers held at a time.
-CHUNK_NUMBERS = 10_000_000
+CHUNK_NUMBERS = 3_000_000
 #: Steps of one formula that are worth a table of their own.
 FEWEST_TOGETHER = 8
 #: Share of a requirement below which an input has no effect on it: the noise of differences between large numbers
