@@ -278,7 +278,7 @@ def test_a_step_that_cannot_be_meant_is_refused(options, told):
 
 @pytest.mark.parametrize(
     ("model", "length", "gpus"),
-    [("llama3-70b", 8192, 16), ("llama3-70b", 131_072, 32), ("mixtral-8x7b", 4096, 12), ("deepseek-v3", 4096, 160)],
+    [("llama3-70b", 8192, 16), ("llama3-70b", 131_072, 32), ("mixtral-8x7b", 4096, 16), ("deepseek-v3", 4096, 160)],
 )
 def test_the_fewest_gpus_hold_a_model_and_fewer_do_not(model, length, gpus):
     options = {"gpu": "h100", "sequence_length": length}

@@ -149,8 +149,11 @@ def _judged(job: MemoryJob, candidates: list[ParallelSizes], level: int, way: st
         used = numpy.full(count, float(gpus))
     else:
         held = [float(one) > 0 for one in left]
+        node = int(job.gpus_per_node)
+        groups = [sizes.tensor * sizes.pipeline * sizes.replica_group for sizes in candidates]
         # Where no number of GPUs suffices, what each of very many would hold.
-        used = numpy.where(left > 0, needed, VERY_MANY)
+        sizes_held = zip(needed, groups, held, strict=True)
+        used = numpy.array([rented(int(need), group, node) if holds else VERY_MANY for need, group, holds in sizes_held])
     placed = job.known({**columns, "gpus": Input(used)}, way)  # type: ignore[arg-type]
     total = _column(placed, "total_bytes_per_gpu", count)
     parts = {name: _column(placed, name, count) for name in PARTS}
@@ -160,6 +163,23 @@ def _judged(job: MemoryJob, candidates: list[ParallelSizes], level: int, way: st
         here = {name: float(values[place]) for name, values in parts.items()}
         reason = "" if held[place] else _reason(here, float(total[place]), room)
         yield Layout(sizes, level, way, int(used[place]) if not reason else 0, float(total[place]), reason)
+
+
+def rented(needed: int, group: int, gpus_per_node: int) -> int:
+    """The GPUs that a job takes where it needs some: whole nodes, or a power of two of one node, in whole groups.
+
+    Args:
+        needed: the fewest GPUs that hold it.
+        group: GPUs of which any number has to be a multiple.
+        gpus_per_node: of a node.
+
+    >>> rented(20, 2, 8), rented(12, 4, 8), rented(3, 1, 8), rented(12, 12, 8)
+    (24, 16, 4, 24)
+    """
+    parts = (1 << step for step in range(gpus_per_node.bit_length()))
+    part = next((one for one in parts if needed <= one <= gpus_per_node and one % group == 0), 0)
+    whole = math.lcm(group, gpus_per_node)
+    return part or -(-needed // whole) * whole
 
 
 #: GPUs that stand for any number of them, and the value of a size that a candidate does not have.
