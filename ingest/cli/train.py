@@ -24,7 +24,7 @@ def command(form: str | None, output: str | None, explain: str | None, **options
 
     \b
     ingest train llama3-405b --tokens 15.6T --gpu h100 --gpus 16384
-    ingest train resnet50 --samples 115M --gpu a100 --gpus 64 --stall 5% --price-gpu-hour 2
+    ingest train resnet50 --set parameters=25.6M --samples 115M --gpu a100 --gpus 64 --stall 5% --price-gpu-hour 2
     ingest train --set gpu_hours=1720320 --power 400 --carbon 385g/kWh
     """
     answer = train(**options)

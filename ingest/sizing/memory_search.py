@@ -67,7 +67,7 @@ class Layout(NamedTuple):
         if self.reason:
             return {**found, "reason": self.reason}
         nodes = -(-self.gpus // gpus_per_node)
-        return {"gpus": self.gpus, "nodes": nodes, **found, "data_parallel": self.gpus // shards}
+        return {"gpus": self.gpus, "nodes": nodes, **found, "data_parallel": self.gpus // (shards * context)}
 
 
 WAYS = ("none", "selective", "full")

@@ -22,6 +22,8 @@ from ingest.sizing.evidence_ladder import from_catalog, from_fields
 from ingest.sizing.job import Settings, Written, by_user, gpus_in_node, job_of, machine_of, quantities_of, settings_of
 from ingest.sizing.rules import applying, finding, unused
 
+#: The precision of most published training runs: benchmarks of a few GPUs in fp8 say little about a run of months.
+USUAL_PRECISION = "bf16"
 #: option -> the quantity that it sets, where their names differ
 QUANTITIES = {
     "tokens": "training_tokens",
@@ -133,7 +135,8 @@ def train(
         efficiency: model FLOPs utilization; that of the best evidence by default.
         achieved: FLOP/s that each GPU achieves, instead of `efficiency`.
         samples_per_second: samples per second of each GPU, instead of `efficiency`.
-        precision: precision of the arithmetic; that of the best evidence by default.
+        precision: precision of the arithmetic; bf16 by default, in which most published runs train, although the fastest
+            benchmarks are in fp8.
         basis: evidence for the rate: `auto`, `measured`, `emulated`, `transferred`, `efficiency` or `peak`.
         protocol: measurement protocol of the rate.
         sequence_length: tokens of one sequence, for the FLOPs of attention.
@@ -182,8 +185,8 @@ def train(
         "electricity_price": electricity_price, "carbon": carbon, "wue": wue,
     }  # fmt: skip
     rating = {
-        "efficiency": efficiency, "achieved": achieved, "samples_per_second": samples_per_second, "precision": precision,
-        "protocol": protocol, "sequence_length": sequence_length,
+        "efficiency": efficiency, "achieved": achieved, "samples_per_second": samples_per_second,
+        "precision": precision or USUAL_PRECISION, "protocol": protocol, "sequence_length": sequence_length,
     }  # fmt: skip
     saving = {
         "tensor_parallel": tensor_parallel, "pipeline_parallel": pipeline_parallel, "expert_parallel": expert_parallel,
@@ -356,7 +359,7 @@ def _title(model: str | None, rate: RateBasis | None, machine: Machine, fixed: M
 def _chosen(rate: RateBasis | None, machine: Machine, model: str | None, mode: str) -> dict[str, dict[str, Any]]:
     words = {"model": (model, True), "gpu": (machine.gpu and machine.gpu.id, True), "mode": (mode, mode != USUAL_MODE)}
     if rate is not None:
-        words["precision"] = (rate.precision, rate.job.precision is not None)
+        words["precision"] = (rate.precision, rate.precision != USUAL_PRECISION)
         words["basis"] = (rate.levels[0].basis, rate.job.basis != "auto")
     return {
         name: {"value": word, "from": "user" if asked else "default"}
