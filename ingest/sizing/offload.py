@@ -182,6 +182,9 @@ def offload(
     card, inside = machine_of(gpu or (None if node else USUAL_GPU), node, catalog)
     assert card is not None
     if users is not None:
+        for option, given in {"kv": kv, "batch": batch, "parameters": parameters, "weight_bits": weight_bits}.items():
+            if given is not None:
+                raise option_error(option, ": found with --users, which sizes the tier of the caches alone, expected without")
         return serve(
             size_of(model, catalog, settings), card, inside, catalog,
             numbers={"gpus": gpus, "prompt": prompt, "generate": generate, **sessions},
