@@ -149,6 +149,7 @@ print(sum(report.inputs.values()), sorted(report.found), set(report.times.values
 """
 
 
+@pytest.mark.slow  # counts hangs by the clock, which a loaded machine shifts
 def test_workers_that_crash_hang_or_eat_are_replaced():
     done = subprocess.run(
         [sys.executable, "-c", STUBBED],
