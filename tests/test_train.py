@@ -56,7 +56,7 @@ def test_the_losses_are_those_of_the_checkpoint_plan():
 def test_the_host_draws_what_the_node_takes_beyond_its_gpus():
     assert results(node="dgx-h100", gpu=None)["power_drawn_per_gpu"] == 10_200 / 8
     assert results(node="dgx-h100", gpu=None, host_power=0)["power_drawn_per_gpu"] == 700
-    assert results(power="500 W", host_power="100 W", set={"power_load": 0.8})["power_drawn_per_gpu"] == 500
+    assert results(power="500 W", host_power="100 W", set={"power_load": 0.8})["power_drawn_per_gpu"] == 480
 
 
 def test_storage_takes_its_part_of_the_power():

@@ -10,7 +10,7 @@ LLAMA = "llama1"
 
 input_quantity("hours_per_year", "1", "Hours of a year of 365 days.", low=8760, high=8760, above=False, default=8760)
 input_quantity("power_per_gpu", "W/GPU", "Power of one GPU at full load.", high=20_000, label="power per GPU")
-input_quantity("power_load", "1", "Mean power of a GPU over its power at full load.", high=1, default=1)
+input_quantity("power_load", "1", "Mean power of the machines over their power at full load.", high=1, default=1)
 input_quantity("host_power_per_gpu", "W/GPU", "Power of the host, its NICs and fans, for each GPU.",
     above=False, high=20_000, label="host power per GPU")  # fmt: skip
 input_quantity("node_power", "W/node", "Power of one node at full load.", label="power of a node")
@@ -69,10 +69,10 @@ def whole_run_utilization(training_flops: Num, gpu_hours: Num, peak_flops_per_gp
 def power_drawn_per_gpu(power_per_gpu: Num, power_load: Num, host_power_per_gpu: Num) -> Num:
     """Mean power of one GPU with its share of the host.
 
-    >>> power_drawn_per_gpu(700, 1, 575)
-    1275
+    >>> power_drawn_per_gpu(700, 0.8, 575)
+    1020.0
     """
-    return power_per_gpu * power_load + host_power_per_gpu
+    return (power_per_gpu + host_power_per_gpu) * power_load
 
 
 @formula(unit="W/GPU", source="definition")

@@ -19,6 +19,7 @@ from ingest.sizing.evidence_ladder import FAMILIES, RATE, EvidenceLevel, family_
 from ingest.sizing.job import Job, by_user, known_quantities, machine_of
 from ingest.sizing.published_rates import published
 from ingest.sizing.rates_at_size import FEW_NODES, check_own_rates, is_emulation
+from ingest.sizing.rules import applying, finding
 from ingest.sizing.transfer import transferred
 from ingest.units import display
 
@@ -133,6 +134,8 @@ def choose(
         found = [level for level in found if RATE not in level.given]
     own = _own(job, flops)
     if own is not None:
+        for refused in applying([finding("E11", {**everything, **own.given}, gpu=gpu and gpu.name, precision=precision)]):
+            raise UsageError(refused.message())
         return [own, *(level for level in found if level.basis != own.basis)]
     if not job.protocol and model is not None and gpu is not None:
         found = _with_other_gpus(found, lambda: transferred(catalog, model, gpu, precision, None))

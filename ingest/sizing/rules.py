@@ -180,6 +180,8 @@ ROWS = (
     Rule("E07", 6, "failed_servers", ">=", "storage_units", what="failed units, against all units",
          text="found {value:g}, expected fewer than `units`"),
     Rule("E10", 6, **_said("found {level}, expected one of {known} for the guidance on {gpus}", level="unknown")),
+    Rule("E11", 6, "achieved_flops_per_gpu", ">", "peak_flops_per_gpu", factor=ROUNDED, subject="achieved",
+         text=": found {shown}, expected at most the dense peak of {gpu} in {precision}, {at_most}", supply=("precision",)),
     # Warnings: the answer would mislead.
     Rule("W01", 10, **_said("the peak rate is an upper bound, of which measured training runs reach between 1/80 and 1/2: "
                             "do not size storage for it", basis="peak")),

@@ -19,7 +19,17 @@ from ingest.sizing.checkpoint import checkpoint
 from ingest.sizing.checkpoint_schedule import USUAL_MODE
 from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
 from ingest.sizing.evidence_ladder import from_catalog, from_fields
-from ingest.sizing.job import Settings, Written, by_user, gpus_in_node, job_of, machine_of, quantities_of, settings_of
+from ingest.sizing.job import (
+    RATE_OPTIONS,
+    Settings,
+    Written,
+    by_user,
+    gpus_in_node,
+    job_of,
+    machine_of,
+    quantities_of,
+    settings_of,
+)
 from ingest.sizing.rules import applying, finding, unused
 
 #: The precision of most published training runs: benchmarks of a few GPUs in fp8 say little about a run of months.
@@ -68,6 +78,11 @@ DEFAULTS = {
     "pue": assumed(1.1, "a building that adds 10 % to the energy of its machines; older ones add 58 %", "pue",
                    source="llama1", where="table 15"),
 }  # fmt: skip
+
+#: What machines draw of the power that their makers state, where that is the source of it.
+USUAL_LOAD = Input(1, low=0.76, high=1, grade="measured", source="newkirk2025", where="abstract").by_default(
+    "the power that makers state, of which training on nodes of 8 H100 draws 76 % to 82 %", "power", "set.power_load"
+)
 
 
 class Machine(NamedTuple):
@@ -217,6 +232,7 @@ def train(
         **DEFAULTS,
         **(saved.given if saved is not None else {}),
         **(rate.known if rate is not None else {}),
+        **({} if "power_per_gpu" in fixed else {"power_load": USUAL_LOAD}),
         **_power(machine),
         **by_user(fixed),
     }
@@ -352,7 +368,8 @@ def _title(model: str | None, rate: RateBasis | None, machine: Machine, fixed: M
     count = f"{fixed['gpus']:,.0f} × " if "gpus" in fixed else ""
     if rate is None:
         return f"Training of {name} on {count}{gpu}: {fixed['gpu_hours']:,.0f} GPU-hours as given"
-    level = "the rate you gave" if rate.levels[0].basis == "given" else rate.levels[0].basis
+    own = next((option for option in RATE_OPTIONS if getattr(rate.job, option) is not None), "")
+    level = "the rate you gave" if own else rate.levels[0].basis
     return f"Training of {name} on {count}{gpu}, {rate.precision}: {level}"
 
 
