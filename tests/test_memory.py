@@ -376,7 +376,7 @@ def test_the_search_stays_within_practised_sizes():
     answer = ingest.memory("deepseek-v3", gpu="h100", sequence_length=16_384, search=True)
     rows = [*answer.tables["layouts"], *answer.tables["rejected"]]
     largest = {kind: max(row[f"{kind}_parallel"] for row in rows) for kind in ("tensor", "pipeline", "context", "expert")}
-    assert largest == {"tensor": 8, "pipeline": 32, "context": 16, "expert": 64}  # 61 layers; 1,024 tokens each
+    assert largest == {"tensor": 8, "pipeline": 32, "context": 4, "expert": 64}  # 61 layers; 4,096 tokens each
     assert {(row["zero_stage"], row["pipeline_parallel"] > 1) for row in rows} == {("1", False), ("1", True), ("3", False)}
     asked = ingest.memory("deepseek-v3", gpu="h100", sequence_length=16_384, search=True, zero_stage=3, pipeline_parallel=4)
     assert {row["pipeline_parallel"] for row in asked.tables["layouts"]} == {4}

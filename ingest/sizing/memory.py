@@ -35,7 +35,7 @@ from ingest.sizing.memory_inputs import (
 from ingest.sizing.memory_search import Layout
 from ingest.sizing.memory_search import search as find_layouts
 from ingest.sizing.optimizer_states import ModelSize, optimizer_of, size_of, zero_stage_of
-from ingest.sizing.rules import unused
+from ingest.sizing.rules import applying, finding, unused
 from ingest.units import display
 
 USUAL_GPU = "h100-sxm"
@@ -199,7 +199,7 @@ def memory(
         results,
         {**missing, **unknown},
         {**_tables(known, given, unknown, step), **_layouts(found, job.gpus_per_node)},
-        (*size.warnings, *_warnings(results, inside, offload)),
+        (*size.warnings, *_warnings(results, inside, offload, step or job.fixed.get("residual_bytes_per_gpu", 0) > 0)),
         catalog,
         _unmet(known, results, unknown) if found[0] or not search else f"no layout holds the model: {found[1][0].reason}",
     )
@@ -348,7 +348,9 @@ def _stages(given: Mapping[str, Input]) -> list[dict[str, Any]]:
     return rows
 
 
-def _warnings(results: Mapping[str, Quantity], node: Node | None, offload: str) -> Iterator[str]:
+def _warnings(results: Mapping[str, Quantity], node: Node | None, offload: str, whole: bool) -> Iterator[str]:
+    if not whole:
+        yield from (one.message() for one in applying([finding("W71", words={"activations": "not counted"})]))
     need = results.get("offloaded_bytes_per_node")
     if node is None or need is None:
         return

@@ -301,6 +301,8 @@ ROWS = (
                             growth="published")),
     Rule("W70", 42, "sequence_length", ">", "longest_sequence", subject="sequence_length",
          text=": {shown} are more than {at_most}, as far as the positions of {model} reach"),
+    Rule("W71", 20, **_said("activations, logits and buffers are not counted: training takes more memory and more GPUs than "
+                            "these model states", activations="not counted"), supply=("sequence_length", "residual")),
     # Acceptance tests.
     Rule("W55", 55, "all_dataset_bytes", ">", "dataset_room", factor=ROUNDED,
          text="tests that no cache serves need {shown} of data, but the planned system has room for {at_most}: they read that, "
