@@ -9,7 +9,7 @@ from typing import Any
 from ingest.architecture.hf_config import ModelConfig
 from ingest.architecture.registry import ended, families, resolved
 from ingest.architecture.release_width import stated_quantization, stored_row_bytes
-from ingest.architecture.structure import Architecture
+from ingest.architecture.structure import TOKEN_COLUMNS, Architecture
 from ingest.architecture.unverified_keys import is_part, unverified
 from ingest.architecture.weight_table import HOW, Attention, TableRow, Weight, by_hand, joined
 from ingest.errors import IngestError
@@ -59,15 +59,15 @@ def from_config(name: str, path: str | Path, data: Mapping[str, Any], *, strict:
         row_bytes=row_bytes,
         longest=_longest(config) or next((row.shape[0] for row in weights if row.name == "places"), 0),
         unverified_keys=open_keys,
-        missing={} if own else _unknown_packing(data, row_bytes is not None),
+        missing={} if own else {**_unknown_packing(data, row_bytes is not None), **_of_diffusion(data)},
         notes=_renamed(data, config),
     )
 
 
 def _family(config: ModelConfig) -> Iterable[TableRow]:
     """The rows of the family that `model_type` names, with the end that `architectures` names."""
-    config.ignore("model_type")
-    found = resolved(config) or config.data.get("model_type")
+    config.ignore("model_type", "_class_name")
+    found = resolved(config) or config.data.get("model_type") or config.data.get("_class_name")
     if not isinstance(found, str):
         raise IngestError(f"{config.path}: model_type: found {found!r}, expected the name of a family, such as llama")
     describing = families().get(found)
@@ -86,7 +86,7 @@ def _family(config: ModelConfig) -> Iterable[TableRow]:
 
 def _renamed(data: Mapping[str, Any], config: ModelConfig) -> tuple[str, ...]:
     """A note where the classes that the file names decided, not its model type."""
-    stated, used = data.get("model_type"), config.data.get("model_type")
+    stated, used = data.get("model_type") or data.get("_class_name"), config.data.get("model_type")
     return () if stated == used else (f"no family '{stated}' is described; the file names the classes of '{used}'",)
 
 
@@ -96,6 +96,12 @@ def _unknown_packing(data: Mapping[str, Any], known: bool) -> dict[str, str]:
     method = found.get("quant_algo") or found.get("quant_method") or "by a method without a name"
     why = f"the release is quantized ({str(method)[:40]}) in a way that is not described; use --precision"
     return {"weights_bytes": why} if found and not known else {}
+
+
+def _of_diffusion(data: Mapping[str, Any]) -> dict[str, str]:
+    """Why FLOPs and caches of a diffusion model are not known."""
+    why = "those of a diffusion model follow from the size of its images, their text and the number of steps"
+    return {} if "model_type" in data else dict.fromkeys((*TOKEN_COLUMNS, "active_weight_parameters"), why)
 
 
 def _unverified(config: ModelConfig, rows: Iterable[TableRow], strict: bool) -> tuple[str, ...]:

@@ -21,6 +21,10 @@ BASES = ("headers", "family", "index", "by-hand")
 MOST_KEYS = 6
 
 
+#: Columns that say what a token costs.
+TOKEN_COLUMNS = ("multiply_adds_per_token", "multiply_adds_per_token_pair", "cached_elements_per_token")
+
+
 @dataclass(frozen=True)
 class Architecture:
     """A model's structure.

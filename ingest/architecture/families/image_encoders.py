@@ -11,6 +11,7 @@ from ingest.architecture.layers import (
     biased,
     embedding,
     encoder_attention,
+    gated_mlp,
     head_width,
     linear,
     norm,
@@ -18,7 +19,7 @@ from ingest.architecture.layers import (
     positions,
 )
 from ingest.architecture.registry import class_suffix, family, labels
-from ingest.architecture.weight_table import TableRow, Weight, relabelled, times
+from ingest.architecture.weight_table import TableRow, Weight, relabelled, times, without
 
 
 def _layers(config: ModelConfig, hidden: int, inner: int, layers: int, heads: int, qkv_bias: bool = True) -> Iterator[TableRow]:
@@ -86,6 +87,32 @@ def dinov2(config: ModelConfig) -> Iterator[TableRow]:
     yield from norm("final_norm", hidden, True)
     if class_suffix(config, "Model", "ForImageClassification") != "Model":
         yield from _passing(1, biased("classifier", (labels(config), 2 * hidden), "head", 1))
+
+
+@family("dinov3_vit")
+def dinov3(config: ModelConfig) -> Iterator[TableRow]:
+    """Siméoni et al. 2025: rotary positions, register tokens, a learned scale after each part, a gate by switch."""
+    hidden, layers, heads = config.size("hidden_size", 384), config.size("num_hidden_layers", 12, high=MAX_LAYERS), 6
+    heads, inner = config.integer("num_attention_heads", heads), config.integer("intermediate_size", 1536)
+    patches, _number = _patches(config, hidden, 16, 224)
+    config.ignore("layerscale_value", "reshape_hidden_states", "drop_path_rate", "rope_theta", "return_class_token")
+    config.ignore("pos_embed_shift", "pos_embed_jitter", "pos_embed_rescale", "apply_layernorm")
+    config.ignore("out_features", "out_indices", "stage_names")
+    class_suffix(config, "Model")
+    defaults = {"query": True, "key": False, "value": True, "proj": True}
+    biases = {
+        f"attention.{name[0] if name != 'proj' else 'o'}.bias": config.flag(f"{name}_bias", on) for name, on in defaults.items()
+    }
+    mixer = attention(hidden, heads, heads, head_width(config, hidden, heads, name="-"), bias=True, o_bias=True, causal=False)
+    network = gated_mlp if config.flag("use_gated_mlp", False) else plain_mlp
+    mlp = network(hidden, inner, bias=config.flag("mlp_bias", True))
+    yield Weight("class", (hidden,), "vision")
+    yield Weight("mask", (hidden,), "vision")
+    yield Weight("registers", (config.integer("num_register_tokens", 0, low=0), hidden), "vision")
+    yield from patches
+    mixed = without(mixer, *(name for name, on in biases.items() if not on))
+    yield from times(layers, [*mixed, *mlp, *norm("norm", hidden, True, 2), *norm("scale", hidden, number=2)])
+    yield from norm("final_norm", hidden, True)
 
 
 def _alone(rows: Iterable[TableRow]) -> Iterator[TableRow]:

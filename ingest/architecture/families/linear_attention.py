@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ingest.architecture.families.decoders import Experts
-from ingest.architecture.families.moe import CHOSEN, PLAIN, SHARED_WIDTH, WIDTH, qwen_sparse, shared_gate
+from ingest.architecture.families.moe import CHOSEN, LOCAL, PLAIN, SHARED_WIDTH, WIDTH, qwen_sparse, shared_gate
 from ingest.architecture.hf_config import ModelConfig
 from ingest.architecture.layers import DecoderSizes, biased, linear, multi_head_sizes, norm, prediction, sizes, windowed
 from ingest.architecture.registry import family
@@ -15,11 +15,17 @@ from ingest.architecture.weight_table import TableRow, Weight, times
 DELTA_CHUNK = 64
 
 
-def delta_net(config: ModelConfig, hidden: int) -> Iterator[TableRow]:
-    """Yang et al. 2024, gated delta rule: Q, K, V through a short convolution, a decay and a strength per head."""
-    k_heads, v_heads = config.integer("linear_num_key_heads", 16), config.integer("linear_num_value_heads", 32)
-    keys = k_heads * config.integer("linear_key_head_dim", 128)
-    width = config.integer("linear_value_head_dim", 128)
+def delta_net(config: ModelConfig, hidden: int, defaults: tuple[int, int, int, int] = (16, 32, 128, 128)) -> Iterator[TableRow]:
+    """Yang et al. 2024, gated delta rule: Q, K, V through a short convolution, a decay and a strength per head.
+
+    Args:
+        config: the keys.
+        hidden: the width of the model.
+        defaults: of the family: heads of keys and of values, and their widths.
+    """
+    k_heads, v_heads = (config.integer(f"linear_num_{kind}_heads", defaults[at]) for at, kind in enumerate(("key", "value")))
+    keys = k_heads * config.integer("linear_key_head_dim", defaults[2])
+    width = config.integer("linear_value_head_dim", defaults[3])
     values = v_heads * width
     yield from linear("delta.qkvz", 2 * keys + 2 * values, hidden, kind="ssm")
     yield from linear("delta.ba", 2 * v_heads, hidden, kind="ssm")
@@ -87,6 +93,41 @@ def _prediction(config: ModelConfig, s: DecoderSizes, network: Iterable[TableRow
     config.only("mtp_use_dedicated_embeddings", False)
     mixer = [*s.attention(config.flag("attention_bias", False), gate=True), *s.head_norms(), *s.norms(2)]
     yield from prediction(s.hidden, number, [*mixer, *network], joints=1)
+
+
+@family("olmo_hybrid")
+def olmo_hybrid(config: ModelConfig) -> Iterator[TableRow]:
+    """OLMo Hybrid: three gated delta layers to one of attention with norms over all of Q and K."""
+    s = sizes(config, 3840, 11008, 32, 30, 100352)
+    recurrent = linear_layers(config, s.layers)
+    config.ignore(*(f"linear_{key}" for key in ("a_log_min", "a_log_max", "dt_min", "dt_max", "dt_init_floor")))
+    config.ignore("linear_allow_neg_eigval", "linear_use_gate")
+    full = [*s.attention(config.flag("attention_bias", False)), *s.flat_norms()]
+    rows = [*times(recurrent, delta_net(config, s.hidden, (30, 30, 96, 192))), *times(s.layers - recurrent, full)]
+    yield from s.frame([*rows, *times(s.layers, [*s.norms(2), *s.gated()])])
+
+
+@family("minimax")
+def minimax(config: ModelConfig) -> Iterator[TableRow]:
+    """MiniMax-Text-01: lightning attention behind a gate of its own in most layers, Mixtral's experts in all."""
+    s = sizes(config, 4096, 14336, 32, 32, 32000, kv_heads=8)
+    kinds = config.texts("layer_types", s.layers, choices=("linear_attention", "full_attention"))
+    recurrent = s.layers // 2 if kinds is None else kinds.count("linear_attention")
+    alphas = (f"{kind}_{end}_factor" for kind in ("full_attn", "linear_attn", "mlp") for end in ("alpha", "beta"))
+    config.ignore("block_size", *alphas)
+    wide = s.heads * s.width
+    lightning: list[TableRow] = [
+        *linear("lightning.qkv", 3 * wide, s.hidden, kind="ssm"),
+        *linear("lightning.gate", wide, s.hidden, kind="ssm"),
+        *linear("lightning.out", s.hidden, wide, kind="ssm"),
+        *norm("lightning.norm", wide),
+        # The scan: a product of keys and one of values for each pair of tokens of a block, two with the state.
+        Weight("lightning.block (work, no weights)", (config.integer("block_size", 256), s.heads, 2 * s.width), "ssm", 0, 0, 1),
+        Weight("lightning.state (work, no weights)", (2, wide, s.width), "ssm", 0, 0, 1),
+    ]
+    experts = Experts((LOCAL, 8), (CHOSEN, 2))
+    rows = [*times(recurrent, lightning), *times(s.layers - recurrent, s.attention())]
+    yield from s.frame([*rows, *times(s.layers, [*s.norms(2), *experts.rows(s)])])
 
 
 def short_conv(config: ModelConfig, hidden: int) -> Iterator[TableRow]:

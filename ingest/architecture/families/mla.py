@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ingest.architecture.families.linear_attention import DELTA_CHUNK
 from ingest.architecture.families.moe import dense_first
 from ingest.architecture.hf_config import MAX_LAYERS, REQUIRED, ModelConfig, Required
 from ingest.architecture.layers import DecoderSizes, linear, norm, prediction
 from ingest.architecture.registry import family
-from ingest.architecture.weight_table import Attention, TableRow, times
+from ingest.architecture.weight_table import Attention, TableRow, Weight, times
 
 
 class Latent(NamedTuple):
@@ -188,3 +189,54 @@ def youtu(config: ModelConfig) -> Iterator[TableRow]:
     a = latent(config, 2048, 16, 1536, 512, 128, 64, 128)
     config.only("mlp_bias", False)
     yield from DeepSeek(128256, 32, 6144).rows(config, a)
+
+
+def kimi_delta(listed: ModelConfig, hidden: int) -> Iterator[TableRow]:
+    """Kimi Delta Attention: Q, K, V through short convolutions, a decay per channel and an output gate of low rank."""
+    heads, width = listed.integer("linear_num_heads|num_heads", 32), listed.integer("linear_head_dim|head_dim", 128)
+    taps, wide = listed.integer("linear_conv_kernel_dim|short_conv_kernel_size", 4), heads * width
+    yield from linear("delta.qkv", 3 * wide, hidden, kind="ssm")
+    yield Weight("delta.conv", (3 * wide, 1, taps), "ssm", passes=1)
+    yield Weight("delta.decay.step", (wide,), "ssm")
+    yield Weight("delta.decay", (heads,), "ssm")
+    for gate in ("forget", "output"):
+        yield from linear(f"delta.{gate}.down", width, hidden, kind="ssm")
+        yield from linear(f"delta.{gate}.up", wide, width, kind="ssm")
+    yield from linear("delta.strength", heads, hidden, kind="ssm")
+    yield from norm("delta.norm", width)
+    yield from linear("delta.out", hidden, wide, kind="ssm")
+    yield Weight("delta.chunk (work, no weights)", (DELTA_CHUNK, heads, 3 * width), "ssm", 0, 0, 1)
+    yield Weight("delta.state (work, no weights)", (3, wide, width), "ssm", 0, 0, 1)
+
+
+@family("kimi_linear")
+def kimi_linear(config: ModelConfig) -> Iterator[TableRow]:
+    """Kimi Linear: three layers of Kimi Delta Attention to one of latent attention; fine experts and a shared one."""
+    a = latent(config, 2304, 32, None, 512, 128, 64, 128)
+    deep = config.size("num_hidden_layers", 27, high=MAX_LAYERS)
+    s = DecoderSizes(config, a.hidden, 0, deep, a.heads, a.heads, a.nope, config.size("vocab_size", 163840))
+    listed = config.part("linear_attn_config") or config
+    recurrent = _delta_layers(config, listed, deep)
+    config.only("moe_layer_freq", 1)
+    config.only("num_nextn_predict_layers", 0)
+    config.only("tie_word_embeddings", False)
+    config.ignore("linear_num_heads", "linear_head_dim", "linear_conv_kernel_dim", "use_grouped_topk", "mla_use_nope")
+    config.ignore("moe_router_activation_func")
+    dense, width = dense_first(config, deep, 1), config.integer("moe_intermediate_size", 1024)
+    number, chosen = config.integer("num_experts", 256), config.integer("num_experts_per_token|num_experts_per_tok", 8)
+    shared = width * config.integer("num_shared_experts", 1, low=0)
+    rows: list[TableRow] = [*times(recurrent, kimi_delta(listed, a.hidden)), *times(deep - recurrent, a.attention())]
+    rows += times(dense, s.gated(config.size("intermediate_size", 9216)))
+    rows += times(deep - dense, s.experts(number, chosen, width, shared=shared))
+    yield from s.frame([*rows, *times(deep, s.norms(2))])
+
+
+def _delta_layers(config: ModelConfig, listed: ModelConfig, layers: int) -> int:
+    """How many layers have Kimi Delta Attention: from the list of types, the numbers of the layers, or three of four."""
+    kinds = config.texts("layer_types", layers, choices=("linear_attention", "full_attention"))
+    if kinds is not None:
+        return kinds.count("linear_attention")
+    full, delta = ({*(listed.integers(key, low=1, high=layers) or ())} for key in ("full_attn_layers", "kda_layers"))
+    if full & delta or (full | delta and len(full | delta) != layers):
+        raise config.refuse("linear_attn_config", sorted(full | delta), f"each of {layers} layers once")
+    return len(delta) if delta else layers - layers // 4

@@ -32,14 +32,16 @@ def joined(
     either: bool = False,
     sized: bool = False,
     never_tied: bool = False,
+    classes: tuple[str, ...] = (),
 ) -> Iterator[TableRow]:
     """Return the rows of the text part by its own family, then those of the vision encoder.
 
     The wrapper decides whether the head is tied; where it does not, a text part with another value is refused.
     With `either`, the head is tied where the wrapper or the text part ties it; with `never_tied`, neither may.
+    `classes` are further ends of class names.
     With `sized`, the text part must state its width: versions of the class disagree on the default.
     """
-    class_suffix(config, "ForConditionalGeneration")
+    class_suffix(config, "ForConditionalGeneration", *classes)
     text = config.table("text_config|llm_config") if sized else config.table_or_defaults("text_config|llm_config")
     if sized:
         text.integer("hidden_size")
@@ -65,7 +67,7 @@ def joined(
     yield from relabelled(vision_rows, "vision", "vision", computed=False)
 
 
-def _text_width(config: ModelConfig) -> int:
+def text_width(config: ModelConfig) -> int:
     """The width that the text part has read: stated, or its family's default."""
     text = config.parts[0]
     default = text.defaults.get(f"{text.prefix}hidden_size")
@@ -74,10 +76,10 @@ def _text_width(config: ModelConfig) -> int:
 
 def _with_text(tower: Callable[[ModelConfig, int], list[TableRow]]) -> Callable[[ModelConfig], list[TableRow]]:
     """Return a vision encoder that ends in the width of the text."""
-    return lambda wrapper: tower(wrapper.table_or_defaults("vision_config"), _text_width(wrapper))
+    return lambda wrapper: tower(wrapper.table_or_defaults("vision_config"), text_width(wrapper))
 
 
-def _two_products(config: ModelConfig, width: int, text: int, bias: bool) -> Iterator[TableRow]:
+def two_products(config: ModelConfig, width: int, text: int, bias: bool) -> Iterator[TableRow]:
     """Return the projection of LLaVA: two matrices."""
     times_wide = config.length_of("vision_feature_layer")
     yield from linear("projector.1", text, width * times_wide, bias)
@@ -126,7 +128,7 @@ def mistral3(config: ModelConfig) -> Iterator[TableRow]:
         yield from norm("projector.norm", width)
         yield from linear("projector.merge", width, width * wrapper.integer("spatial_merge_size", 2) ** 2)
         bias = wrapper.flag("multimodal_projector_bias", False)
-        yield from _two_products(wrapper, width, _text_width(wrapper), bias)
+        yield from two_products(wrapper, width, text_width(wrapper), bias)
 
     yield from joined(config, "mistral", True, rows, sized=True)
 
@@ -138,8 +140,8 @@ def llava(config: ModelConfig) -> Iterator[TableRow]:
     def rows(wrapper: ModelConfig) -> Iterator[TableRow]:
         width, tower = _vision_encoder(wrapper, "clip_vision_model")
         yield from tower
-        text = _text_width(wrapper)
-        yield from _two_products(wrapper, width, text, wrapper.flag("multimodal_projector_bias", True))
+        text = text_width(wrapper)
+        yield from two_products(wrapper, width, text, wrapper.flag("multimodal_projector_bias", True))
         if wrapper.data["model_type"] == "llava_next":
             yield Weight("newline", (text,), "vision")
 
@@ -155,7 +157,7 @@ def gemma3(config: ModelConfig) -> Iterator[TableRow]:
         width, tower = vision_encoders.siglip(wrapper.table_or_defaults("vision_config"))
         yield from tower
         yield from norm("projector.norm", width)
-        yield Weight("projector", (width, _text_width(wrapper)), "vision")
+        yield Weight("projector", (width, text_width(wrapper)), "vision")
 
     yield from joined(config, "gemma3_text", True, rows)
 
@@ -168,7 +170,7 @@ def paligemma(config: ModelConfig) -> Iterator[TableRow]:
         width, tower = vision_encoders.siglip(wrapper.table("vision_config"))
         yield from tower
         out = wrapper.parts[-1].get("projection_dim")[1] or wrapper.get("projection_dim")[1]
-        text = _text_width(wrapper)
+        text = text_width(wrapper)
         wrapper.only("projection_dim", text)
         if (2048 if out is None else out) != text:
             raise wrapper.refuse("projection_dim", out, f"the width of the text, {text:,} (2,048 by default)")
@@ -226,7 +228,7 @@ def kimi_k25(config: ModelConfig) -> Iterator[TableRow]:
 
     def rows(wrapper: ModelConfig) -> Iterator[TableRow]:
         joint = wrapper.integer("projection_hidden_size", 1152)
-        yield from vision_encoders.moonvit(wrapper.table_or_defaults("vision_config"), _text_width(wrapper), joint)
+        yield from vision_encoders.moonvit(wrapper.table_or_defaults("vision_config"), text_width(wrapper), joint)
 
     yield from joined(config, "deepseek_v3", True, rows)
 
