@@ -46,6 +46,7 @@ _OTHER_STEMS = {
     "hunyuan_v1_dense": ("hunyuandensev1",),
     "hunyuan_v1_moe": ("hunyuanmoev1",),
     "internlm3": ("llama",),
+    "iquestcoder": ("llama",),
     "ministral3": ("mistral3",),
     "siglip_vision_model": ("siglipvision",),
 }

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig, Required
 from ingest.architecture.layers import DecoderSizes, norm, prediction, sizes, sliding, windowed
 from ingest.architecture.registry import family
-from ingest.architecture.weight_table import TableRow, times
+from ingest.architecture.weight_table import TableRow, Weight, times
 
 #: A constant, or the key that decides and the family's default.
 Switch = bool | tuple[str, bool]
@@ -18,6 +18,12 @@ Number = tuple[str, int | Required] | tuple[str, int | Required, int]
 Window = Callable[[ModelConfig, int], tuple[int, int]]
 #: Rows of one layer that only some families have.
 Rows = Callable[[DecoderSizes], Iterable[TableRow]]
+
+
+def sinks(s: DecoderSizes) -> Iterator[TableRow]:
+    """A learned attention sink for each head."""
+    yield Weight("attention.sinks", (s.heads,), "attention")
+
 
 ATTENTION_BIAS, MLP_BIAS = ("attention_bias", False), ("mlp_bias", False)
 
@@ -267,6 +273,14 @@ register(
     Decoder("exaone4", "EXAONE 4.0: norms after each part, and on the heads of Q and K.",
             4096, 16384, 32, 32, 102400, kv_heads=32, qk_norm="heads", window=slide(4096, 4),
             ignore=("sliding_window_pattern",)),
+    Decoder("hyperclovax", "HyperCLOVA X SEED: LLaMA with norms after each part too, by switch.",
+            4096, 11008, 32, 32, 32000, bias=ATTENTION_BIAS, mlp_bias=MLP_BIAS,
+            extra=rows_if("use_post_norm", True, lambda s: s.norms(2))),
+    Decoder("iquestcoder", "IQuest-Coder: as LLaMA.",
+            5120, 27648, 80, 40, 76800, kv_heads=8, head_width=128, bias=ATTENTION_BIAS, mlp_bias=MLP_BIAS),
+    Decoder("granite_swa", "Granite with windows in three of four layers, and a learned attention sink per head.",
+            2560, 8192, 24, 20, 100352, kv_heads=4, bias=ATTENTION_BIAS, mlp_bias=MLP_BIAS, window=slide(128, 4), tied=True,
+            ignore=("layer_rope_theta",), after_attention=sinks),
     Decoder("seed_oss", "Seed-OSS: as LLaMA, with switches for the biases of Q, K, V and of O.",
             4096, 27648, 64, 80, 155136, kv_heads=8, head_width=128, bias=("attention_bias", True),
             o_bias=("attention_out_bias", False), mlp_bias=MLP_BIAS),

@@ -7,7 +7,16 @@ from collections.abc import Iterable, Iterator
 from ingest.architecture.families.decoders import Experts
 from ingest.architecture.families.moe import CHOSEN, LOCAL, PLAIN, SHARED_WIDTH, WIDTH, qwen_sparse, shared_gate
 from ingest.architecture.hf_config import ModelConfig
-from ingest.architecture.layers import DecoderSizes, biased, linear, multi_head_sizes, norm, prediction, sizes, windowed
+from ingest.architecture.layers import (
+    DecoderSizes,
+    biased,
+    linear,
+    multi_head_sizes,
+    norm,
+    prediction,
+    sizes,
+    windowed,
+)
 from ingest.architecture.registry import family
 from ingest.architecture.weight_table import TableRow, Weight, times
 
@@ -130,9 +139,9 @@ def minimax(config: ModelConfig) -> Iterator[TableRow]:
     yield from s.frame([*rows, *times(s.layers, [*s.norms(2), *experts.rows(s)])])
 
 
-def short_conv(config: ModelConfig, hidden: int) -> Iterator[TableRow]:
-    """A short convolution between two gates."""
-    bias, length = config.flag("conv_bias", False), config.integer("conv_L_cache", 3)
+def short_conv(config: ModelConfig, hidden: int, taps: int = 3) -> Iterator[TableRow]:
+    """A short convolution between two gates; `taps` is the family's default."""
+    bias, length = config.flag("conv_bias", False), config.integer("conv_L_cache", taps)
     yield from linear("conv.in", 3 * hidden, hidden, bias, "conv")
     yield from biased("conv.taps", (hidden, 1, length), "conv", 1, bias)
     yield from linear("conv.out", hidden, hidden, bias, "conv")
@@ -168,6 +177,29 @@ def lfm2(config: ModelConfig) -> Iterator[TableRow]:
     config.only("use_pos_enc", True)
     convs = _conv_layers(config, s.layers)
     yield from _lfm2_frame(config, s, convs, times(s.layers, [*s.gated(inner), *s.norms(2)]))
+
+
+@family("lfm3")
+def lfm3(config: ModelConfig) -> Iterator[TableRow]:
+    """LFM3: LFM2 with windows in some layers, a gate per head and norms after each part, by switch."""
+    s = sizes(config, 2048, 7680, 24, 16, 128000, kv_heads=4, width=128)
+    kinds = config.texts("layer_types", s.layers, choices=("conv", "full_attention", "sliding_attention"))
+    kinds = kinds or [
+        ("conv", "conv", "full_attention", "conv", "sliding_attention")[at % 4 or 4 * (at > 0)] for at in range(s.layers)
+    ]
+    convs, short, window = kinds.count("conv"), kinds.count("sliding_attention"), config.integer("sliding_window", 256)
+    bias = config.flag("attention_bias", False)
+    gate = linear("attention.gate", s.heads, s.hidden, kind="attention") if config.flag("use_attention_gate", True) else ()
+    number = 4 if config.flag("use_sandwich_norm", True) else 2
+    attending = s.layers - convs
+    rows: list[TableRow] = [
+        *times(convs, short_conv(config, s.hidden, 7)),
+        *windowed(times(short, s.attention(bias)), short, window),
+        *times(attending - short, s.attention(bias)),
+        *times(attending, [*s.head_norms(), *gate]),
+        *times(s.layers, [*s.gated(), *s.norms(number)]),
+    ]
+    yield from s.frame(rows, tied=True)
 
 
 @family("lfm2_moe")

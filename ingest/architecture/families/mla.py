@@ -191,17 +191,17 @@ def youtu(config: ModelConfig) -> Iterator[TableRow]:
     yield from DeepSeek(128256, 32, 6144).rows(config, a)
 
 
-def kimi_delta(listed: ModelConfig, hidden: int) -> Iterator[TableRow]:
-    """Kimi Delta Attention: Q, K, V through short convolutions, a decay per channel and an output gate of low rank."""
-    heads, width = listed.integer("linear_num_heads|num_heads", 32), listed.integer("linear_head_dim|head_dim", 128)
-    taps, wide = listed.integer("linear_conv_kernel_dim|short_conv_kernel_size", 4), heads * width
+def kimi_delta(hidden: int, heads: int, width: int, taps: int, low_rank: bool) -> Iterator[TableRow]:
+    """Kimi Delta Attention: Q, K, V through short convolutions, a decay per channel and an output gate, of low rank or full."""
+    wide = heads * width
     yield from linear("delta.qkv", 3 * wide, hidden, kind="ssm")
     yield Weight("delta.conv", (3 * wide, 1, taps), "ssm", passes=1)
     yield Weight("delta.decay.step", (wide,), "ssm")
     yield Weight("delta.decay", (heads,), "ssm")
     for gate in ("forget", "output"):
-        yield from linear(f"delta.{gate}.down", width, hidden, kind="ssm")
-        yield from linear(f"delta.{gate}.up", wide, width, kind="ssm")
+        if low_rank:
+            yield from linear(f"delta.{gate}.down", width, hidden, kind="ssm")
+        yield from linear(f"delta.{gate}.up", wide, width if low_rank else hidden, kind="ssm")
     yield from linear("delta.strength", heads, hidden, kind="ssm")
     yield from norm("delta.norm", width)
     yield from linear("delta.out", hidden, wide, kind="ssm")
@@ -213,30 +213,74 @@ def kimi_delta(listed: ModelConfig, hidden: int) -> Iterator[TableRow]:
 def kimi_linear(config: ModelConfig) -> Iterator[TableRow]:
     """Kimi Linear: three layers of Kimi Delta Attention to one of latent attention; fine experts and a shared one."""
     a = latent(config, 2304, 32, None, 512, 128, 64, 128)
-    deep = config.size("num_hidden_layers", 27, high=MAX_LAYERS)
-    s = DecoderSizes(config, a.hidden, 0, deep, a.heads, a.heads, a.nope, config.size("vocab_size", 163840))
     listed = config.part("linear_attn_config") or config
-    recurrent = _delta_layers(config, listed, deep)
-    config.only("moe_layer_freq", 1)
+    heads, width = listed.integer("linear_num_heads|num_heads", 32), listed.integer("linear_head_dim|head_dim", 128)
+    taps = listed.integer("linear_conv_kernel_dim|short_conv_kernel_size", 4)
     config.only("num_nextn_predict_layers", 0)
     config.only("tie_word_embeddings", False)
-    config.ignore("linear_num_heads", "linear_head_dim", "linear_conv_kernel_dim", "use_grouped_topk", "mla_use_nope")
-    config.ignore("moe_router_activation_func")
-    dense, width = dense_first(config, deep, 1), config.integer("moe_intermediate_size", 1024)
-    number, chosen = config.integer("num_experts", 256), config.integer("num_experts_per_token|num_experts_per_tok", 8)
+    config.ignore("linear_num_heads", "linear_head_dim", "linear_conv_kernel_dim", "mla_use_nope")
+    delta = kimi_delta(a.hidden, heads, width, taps, low_rank=True)
+    yield from _delta_experts(config, a, (163840, 27, 9216, 1024, 256, 1), [*delta], [*a.attention()], listed)
+
+
+@family("bailing_hybrid")
+def bailing_hybrid(config: ModelConfig) -> Iterator[TableRow]:
+    """Ling 3: Kimi Delta Attention with full gates, and latent attention with a gate per head in each sixth layer."""
+    a = latent(config, 2560, 32, None, 512, 128, 64, 128)
+    config.only("q_lora_rank")
+    # The prediction module of the release is not in the class.
+    config.ignore("num_nextn_predict_layers", "mtp_loss_scaling_factor", "kda_safe_gate", "kda_lower_bound")
+    config.ignore("linear_num_heads", "linear_head_dim", "linear_conv_kernel_dim", "num_key_value_heads")
+    taps = config.integer("short_conv_kernel_size", 4)
+    delta = kimi_delta(a.hidden, a.heads, config.integer("head_dim", 128), taps, low_rank=False)
+    gate = linear("attention.gate", a.heads, a.hidden, kind="attention")
+    sizes = (157184, 42, 6144, 768, 512, 2)
+    yield from _delta_experts(
+        config, a, sizes, [*delta], [*a.attention(), *gate], config, config.integer("layer_group_size", 6)
+    )
+
+
+def _delta_experts(
+    config: ModelConfig,
+    a: Latent,
+    defaults: tuple[int, int, int, int, int, int],
+    delta: list[TableRow],
+    full: list[TableRow],
+    listed: ModelConfig,
+    every: int = 4,
+) -> Iterator[TableRow]:
+    """Layers of Kimi Delta Attention between those of latent attention, the first ones dense, the others with experts.
+
+    Args:
+        config: the keys.
+        a: latent attention.
+        defaults: words, layers, inner widths of network and expert, experts, dense layers.
+        delta: the rows of a layer of Kimi Delta Attention.
+        full: the rows of a layer of latent attention.
+        listed: the table that numbers both kinds of layers.
+        every: latent attention in each layer whose number this divides, where nothing lists them.
+    """
+    words, layers, inner, narrow, experts, first = defaults
+    deep = config.size("num_hidden_layers", layers, high=MAX_LAYERS)
+    s = DecoderSizes(config, a.hidden, 0, deep, a.heads, a.heads, a.nope, config.size("vocab_size", words))
+    recurrent = _delta_layers(config, listed, deep, every)
+    config.only("moe_layer_freq", 1)
+    config.ignore("use_grouped_topk", "moe_router_activation_func")
+    dense, width = dense_first(config, deep, first), config.integer("moe_intermediate_size", narrow)
+    number, chosen = config.integer("num_experts", experts), config.integer("num_experts_per_token|num_experts_per_tok", 8)
     shared = width * config.integer("num_shared_experts", 1, low=0)
-    rows: list[TableRow] = [*times(recurrent, kimi_delta(listed, a.hidden)), *times(deep - recurrent, a.attention())]
-    rows += times(dense, s.gated(config.size("intermediate_size", 9216)))
+    rows: list[TableRow] = [*times(recurrent, delta), *times(deep - recurrent, full)]
+    rows += times(dense, s.gated(config.size("intermediate_size", inner)))
     rows += times(deep - dense, s.experts(number, chosen, width, shared=shared))
     yield from s.frame([*rows, *times(deep, s.norms(2))])
 
 
-def _delta_layers(config: ModelConfig, listed: ModelConfig, layers: int) -> int:
-    """How many layers have Kimi Delta Attention: from the list of types, the numbers of the layers, or three of four."""
+def _delta_layers(config: ModelConfig, listed: ModelConfig, layers: int, every: int) -> int:
+    """How many layers have Kimi Delta Attention: by the list of types, the numbers of the layers, or `every`."""
     kinds = config.texts("layer_types", layers, choices=("linear_attention", "full_attention"))
     if kinds is not None:
         return kinds.count("linear_attention")
     full, delta = ({*(listed.integers(key, low=1, high=layers) or ())} for key in ("full_attn_layers", "kda_layers"))
     if full & delta or (full | delta and len(full | delta) != layers):
         raise config.refuse("linear_attn_config", sorted(full | delta), f"each of {layers} layers once")
-    return len(delta) if delta else layers - layers // 4
+    return len(delta) if delta else layers - layers // every

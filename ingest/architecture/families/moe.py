@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ingest.architecture.families.decoders import ATTENTION_BIAS, MLP_BIAS, Decoder, Experts, register, rows_if, slide
+from ingest.architecture.families.decoders import ATTENTION_BIAS, MLP_BIAS, Decoder, Experts, register, rows_if, sinks, slide
 from ingest.architecture.hf_config import REQUIRED, ModelConfig
 from ingest.architecture.layers import DecoderSizes, kv_group_count, linear, multi_head_sizes, sizes, sliding, windowed
 from ingest.architecture.registry import family
@@ -93,12 +93,21 @@ register(
             4096, 11008, 32, 32, 100352, bias=ATTENTION_BIAS, qk_norm="flat", experts=Experts((LOCAL, 7), (CHOSEN, 5))),
     Decoder("granitemoe", "Granite 3 MoE: LLaMA with experts.",
             4096, 11008, 32, 32, 32000, bias=ATTENTION_BIAS, experts=Experts(("num_local_experts", 8), (CHOSEN, 2))),
+    Decoder("granitemoe_swa", "Granite MoE with windows in three of four layers, sinks, and a shared expert by its width.",
+            4096, 11008, 32, 32, 32000, bias=ATTENTION_BIAS, window=slide(128, 4), ignore=("layer_rope_theta",),
+            after_attention=sinks,
+            experts=Experts(("num_local_experts", 8), (CHOSEN, 2), shared_width=("shared_intermediate_size", 0, 0))),
+    Decoder("mellum", "Mellum 2: norms on the heads of Q and K, 64 fine experts.",
+            2304, 7168, 28, 32, 98304, kv_heads=4, head_width=128, bias=ATTENTION_BIAS, qk_norm="heads", window=slide(1024, 0),
+            only=(("num_nextn_predict_layers", 0),), ignore=("mtp_layer_types", "mtp_mlp_layer_types"),
+            experts=Experts((LOCAL, 64), (CHOSEN, 8), (WIDTH, 896),
+                            dense=lambda config, layers: listed_dense(config, layers, 0))),
     Decoder("granitemoeshared", "Granite 3 MoE with a shared expert where its width is given.",
             4096, 11008, 32, 32, 32000, bias=ATTENTION_BIAS,
             experts=Experts(("num_local_experts", 8), (CHOSEN, 2), shared_width=("shared_intermediate_size", 0, 0))),
     Decoder("gpt_oss", "gpt-oss: biases on all matrices, also of the experts; one learned attention sink per head.",
             2880, 2880, 36, 64, 201088, kv_heads=8, head_width=64, bias=("attention_bias", True), window=slide(128, 2),
-            ignore=("experts_per_token",), after_attention=lambda s: [Weight("attention.sinks", (s.heads,), "attention")],
+            ignore=("experts_per_token",), after_attention=sinks,
             experts=Experts((LOCAL, 128), (CHOSEN, 4), router_bias=True, bias=True)),
     Decoder("minimax_m2", "MiniMax-M2: norms over all of Q and K, 256 experts; without the prediction modules of the release.",
             3072, 1536, 62, 48, 200064, kv_heads=8, head_width=128, qk_norm="flat", experts=Experts((LOCAL, 256), (CHOSEN, 8)),
