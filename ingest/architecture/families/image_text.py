@@ -286,7 +286,7 @@ def mllama(config: ModelConfig) -> Iterator[TableRow]:
         places, tiles = (vision.integer("image_size", 448) // patch) ** 2 + 1, vision.integer("max_num_tiles", 4)
         _, ratios = vision.get("supported_aspect_ratios")
         shapes = (len(ratios) if isinstance(ratios, list) else 8) + 1
-        vision.ignore("intermediate_layers_indices", "hidden_act", "max_aspect_ratio_id")
+        vision.ignore("intermediate_layers_indices", "hidden_act", "max_aspect_ratio_id", "tie_word_embeddings")
         mixer = encoder_attention(hidden, heads, head_width(vision, hidden, heads, name="-"), False)
         layer: list[TableRow] = [*mixer, *plain_mlp(hidden, inner), *norm("norm", hidden, True, 2)]
         yield Weight("class", (hidden,), "vision")
