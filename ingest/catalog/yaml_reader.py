@@ -64,7 +64,7 @@ def _content(text: str, path: Path, kind: Kind) -> Any:
 
 
 #: The content of texts read before: a session opens the same entries again and again.
-_kept = lru_cache(maxsize=512)(_content)
+_kept = lru_cache(maxsize=1024)(_content)
 
 
 def read_text(path: Path, kind: Kind = ENTRY) -> str:
