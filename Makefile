@@ -5,6 +5,8 @@ EXTRAS := corpus,vocabularies,formats,s3,cluster,charts,observe,test,lint,docs
 SEED := 18
 COUNT := 20000
 RUNS := 60
+# Bytecode is kept, whatever the shell asks for: tests start hundreds of processes.
+export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: demo setup test test-slow fuzz feed-runs audit lint docs bench bench-exact corpus observe-jobs clean
 
@@ -14,6 +16,7 @@ demo: $(VENV)/.core                 ## set up .venv and run the main job
 setup: $(VENV)/.all                 ## .venv with every extra
 
 test: $(VENV)/.all                  ## all tests but the slow ones, on all cores
+	$(BIN)/python -m compileall -q ingest
 	$(BIN)/python -m pytest -n auto --dist loadscope -m "not slow"
 
 test-slow: $(VENV)/.all             ## the slow tests: before an issue is closed

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from ingest.errors import UsageError, brief, nearest
 
@@ -62,6 +62,7 @@ MAX_DIGITS = 40
 _BITS = re.compile(r"(b|bits?)$")
 
 
+@lru_cache(maxsize=1024)
 def physical(unit: str) -> str:
     """Return a unit without the things it counts.
 
@@ -73,6 +74,7 @@ def physical(unit: str) -> str:
     return "/".join(["1" if top in COUNTED else top, *kept])
 
 
+@lru_cache(maxsize=1024)
 def _factor(symbol: str) -> tuple[float, str] | None:
     singular = symbol[:-1] if symbol.endswith(tuple(f"{word}s" for word in PLURAL)) else symbol
     for name in (symbol, singular):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections import ChainMap
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -19,6 +19,7 @@ from ingest.engine.value import Source
 from ingest.errors import CatalogError, UsageError, brief, nearest
 
 AnyEntry = TypeVar("AnyEntry", bound=Entry)
+Made = TypeVar("Made")
 
 #: Kinds whose names carry a generation or a size, and how many figures of it a slip leaves.
 FIGURES = {"gpus": 2, "nodes": 2, "models": 1}
@@ -46,18 +47,41 @@ def opened(catalogs: Catalog | str | Path | Sequence[str | Path]) -> Catalog:
 
 
 class ShippedSources(dict[str, Any]):
-    """The shipped sources, each read when it is first asked for: there are hundreds, and an answer cites few, often."""
+    """The shipped sources, each read when it is first asked for: there are hundreds, and an answer cites few, often.
 
-    def __init__(self, path: Path) -> None:
-        blocks = re.split(r"^(?=[a-z0-9])", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    Args:
+        path: their file.
+        text: its content.
+
+    Attributes:
+        cited: what was read with these sources, by its file: the content of the file, and what was made of it.
+    """
+
+    def __init__(self, path: Path, text: str) -> None:
+        blocks = re.split(r"^(?=[a-z0-9])", text, flags=re.MULTILINE)[1:]
         super().__init__((block.partition(":")[0], block) for block in blocks)
         self.path = path
+        self.cited: dict[tuple[object, Path], tuple[Any, Any]] = {}
 
     def __getitem__(self, name: str) -> Source:
         found: str | Source = super().__getitem__(name)
         if isinstance(found, str):
             found = self[name] = read_sources(self.path, yaml.load(found, Loader=yaml.CSafeLoader))[name]
         return found
+
+    def once(self, kind: object, path: Path, content: Any, read: Callable[[], Made]) -> Made:
+        """What is made of a file, made once per process as long as the file has this content."""
+        known = self.cited.get((kind, path))
+        if known is None or known[0] is not content:
+            known = self.cited[kind, path] = content, read()
+        made: Made = known[1]
+        return made
+
+
+@lru_cache(maxsize=2)
+def shipped_sources(path: Path, text: str) -> ShippedSources:
+    """The shipped sources of a content, once per process."""
+    return ShippedSources(path, text)
 
 
 class Catalog:
@@ -135,6 +159,8 @@ class Catalog:
         data = read_yaml(path)
         if isinstance(data, dict) and "sources" in data:
             self._own_sources.update(read_sources(path, data["sources"]))
+        elif path.parent.parent == self.folders[-1]:
+            return self._shipped_sources.once(record, path, data, lambda: self._reader(path).entry(record, data))
         return self._reader(path).entry(record, data)
 
     def _reader(self, path: Path) -> Reader:
@@ -175,8 +201,13 @@ class Catalog:
     @cached_property
     def sources(self) -> ChainMap[str, Source]:
         """All sources by id; those of a nearer folder override the others."""
-        *paths, shipped = [path for folder in self.folders if (path := folder / "sources.yaml").is_file()]
-        return ChainMap(*(read_sources(path, read_yaml(path)) for path in paths), ShippedSources(shipped))
+        *paths, _ = [path for folder in self.folders if (path := folder / "sources.yaml").is_file()]
+        return ChainMap(*(read_sources(path, read_yaml(path)) for path in paths), self._shipped_sources)
+
+    @cached_property
+    def _shipped_sources(self) -> ShippedSources:
+        path = self.folders[-1] / "sources.yaml"
+        return shipped_sources(path, path.read_text(encoding="utf-8"))
 
     def source(self, name: str) -> Source:
         """Return a source by id, also one from the file of an entry.

@@ -21,6 +21,8 @@ MAX_BYTES = 2_000_000
 MAX_DEPTH = 20
 MAX_BRACKETS = 5_000
 MAX_DIGITS = 40
+#: Letters of the longest text whose content is kept.
+MOST_KEPT = 50_000
 
 _NUMBER = re.compile(r"[+-]?(\d[\d_]*)(\.\d*)?([eE][+-]?\d+)?|[+-]?\.(?:inf|nan)|[+-]?\.\d+", re.IGNORECASE)
 _INLINE_NESTING = re.compile(r"(?:[-?:][ \t]+){30}")
@@ -44,7 +46,7 @@ ENTRY = Kind("a catalog entry", "ingest catalog new")
 
 
 def read_yaml(path: Path, kind: Kind = ENTRY) -> Any:
-    """Return the content of a YAML file as dicts, lists, numbers and text.
+    """Return the content of a YAML file as dicts, lists, numbers and text; not to be changed, since equal texts share it.
 
     Args:
         path: the file.
@@ -53,7 +55,16 @@ def read_yaml(path: Path, kind: Kind = ENTRY) -> Any:
     Raises:
         CatalogError: unreadable, too large, not YAML, or with tags, anchors or duplicate keys; with the line.
     """
-    return _build(_compose(path, kind), path, set(), kind)
+    text = read_text(path, kind)
+    return (_kept if len(text) <= MOST_KEPT else _content)(text, path, kind)
+
+
+def _content(text: str, path: Path, kind: Kind) -> Any:
+    return _build(_compose(text, path, kind), path, set(), kind)
+
+
+#: The content of texts read before: a session opens the same entries again and again.
+_kept = lru_cache(maxsize=1024)(_content)
 
 
 def read_text(path: Path, kind: Kind = ENTRY) -> str:
@@ -94,7 +105,7 @@ def line_of(path: Path, keys: tuple[str, ...]) -> int:
 @lru_cache(maxsize=1)
 def _composed(path: Path, _changed: int) -> Any:
     """The nodes of a file with their lines, cached until it changes: messages of a large site name hundreds of lines."""
-    return _compose(path)
+    return _compose(read_text(path), path)
 
 
 class _Loader(getattr(yaml, "CBaseLoader", yaml.BaseLoader)):  # type: ignore[misc]
@@ -104,8 +115,7 @@ class _Loader(getattr(yaml, "CBaseLoader", yaml.BaseLoader)):  # type: ignore[mi
         return _TAG_OF[kind]
 
 
-def _compose(path: Path, kind: Kind = ENTRY) -> Any:
-    text = read_text(path, kind)
+def _compose(text: str, path: Path, kind: Kind = ENTRY) -> Any:
     # The C parser recurses once per level and crashes at a hundred thousand.
     if text.count("[") + text.count("{") > MAX_BRACKETS or _INLINE_NESTING.search(text):
         raise CatalogError(f"{path}:1: nested too deeply or too often, expected {kind.name}")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ingest.catalog.records import HOLDINGS, Corpus, Format, Pipeline, Value
-from ingest.catalog.store import Catalog
+from ingest.catalog.store import Catalog, opened
 from ingest.corpus.measurement_file import OPTION, bytes_per_token_of, is_file_name, read_measurement
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.registry import check_value, solve
@@ -376,7 +376,7 @@ def dataset(
     copies: Written | None = None,
     epochs: Written | None = None,
     set: Mapping[str, Written] | Sequence[str] | None = None,
-    catalogs: Sequence[str | Path] = (),
+    catalogs: Sequence[str | Path] | Catalog = (),
 ) -> Answer:
     """Storage footprint of a data set: raw, extracted, clean and tokenized data, and the copies for training.
 
@@ -398,7 +398,7 @@ def dataset(
         copies: copies of the data set for training, 1 by default, or by stage: `raw=1,clean=1,dataset=3`.
         epochs: passes over the data set; 1 by default.
         set: values of quantities, by name.
-        catalogs: folders with entries of your own.
+        catalogs: folders with entries of your own, or an open catalog.
 
     >>> answer = dataset(tokens="15T", bytes_per_token=4)
     >>> answer.results["clean_bytes"].display
@@ -408,7 +408,7 @@ def dataset(
         UsageError: an option is out of range, unknown or contradicts another one.
         IngestError: an input is missing; names what to supply.
     """
-    catalog = Catalog(catalogs)
+    catalog = opened(catalogs)
     one_of("--sizes", sizes, SIZES)
     numbers = {
         "tokens": tokens,

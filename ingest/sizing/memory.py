@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ingest.catalog.records import Node, Optimizer
-from ingest.catalog.store import Catalog
+from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
@@ -85,7 +85,7 @@ def memory(
     residual: Written | None = None,
     search: bool = False,
     set: Mapping[str, Written] | Sequence[str] | None = None,
-    catalogs: Sequence[str | Path] = (),
+    catalogs: Sequence[str | Path] | Catalog = (),
 ) -> Answer:
     """Model states in GPU memory, and the GPUs and nodes that hold them.
 
@@ -115,7 +115,7 @@ def memory(
         residual: bytes of activations, buffers and fragments on one GPU; 0 by default.
         search: finds the layouts that hold a step at `sequence_length`, fewest GPUs first.
         set: values of quantities, by name.
-        catalogs: folders with entries of your own.
+        catalogs: folders with entries of your own, or an open catalog.
 
     >>> answer = memory(set={"parameters": "17e9"}, gpu="a100-80-sxm")
     >>> answer.results["model_state_bytes"].display, answer.results["gpus_to_hold"].value
@@ -125,7 +125,7 @@ def memory(
         UsageError: an option is out of range, unknown or contradicts another one.
         IngestError: an input is missing; names what to supply.
     """
-    catalog, settings = Catalog(catalogs), settings_of(set)
+    catalog, settings = opened(catalogs), settings_of(set)
     numbers = {
         "gpus": gpus,
         "tensor_parallel": tensor_parallel,

@@ -10,7 +10,7 @@ from typing import Any
 from ingest.architecture import Architecture
 from ingest.architecture.stored_weights import UNTRAINED
 from ingest.catalog.records import Model
-from ingest.catalog.store import Catalog
+from ingest.catalog.store import Catalog, opened
 from ingest.engine.registry import check_value
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
@@ -59,7 +59,7 @@ def model(
     precision: str | None = None,
     strict: bool = False,
     set: Mapping[str, Written] | Sequence[str] | None = None,
-    catalogs: Sequence[str | Path] = (),
+    catalogs: Sequence[str | Path] | Catalog = (),
 ) -> ModelAnswer:
     """Parameters, weight bytes, FLOPs per token and key-value cache of a model.
 
@@ -70,7 +70,7 @@ def model(
             stored for a release, else `bf16`.
         strict: refuse a config with a key that its family has not looked at and that may change a weight.
         set: values of quantities, by name.
-        catalogs: folders with entries of your own.
+        catalogs: folders with entries of your own, or an open catalog.
 
     >>> answer = model("llama2-70b", sequence_length=4096)
     >>> answer.results["weights_bytes"].display, answer.results["parameters"].value
@@ -80,7 +80,7 @@ def model(
         UsageError: an unknown model, precision or quantity.
         IngestError: an unreadable file, or an unknown family of architectures.
     """
-    catalog = Catalog(catalogs)
+    catalog = opened(catalogs)
     width = width_of(precision or USUAL_PRECISION)
     settings = settings_of(set)
     made = model_structure(source, catalog, strict=strict)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ingest.architecture import Architecture
 from ingest.catalog.records import Recipe
-from ingest.catalog.store import Catalog
+from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.registry import check_value
 from ingest.engine.result import Answer
@@ -129,7 +129,7 @@ def offload(
     hit: Written | None = None,
     first_token_time: Written | None = None,
     set: Mapping[str, Written] | Sequence[str] | None = None,
-    catalogs: Sequence[str | Path] = (),
+    catalogs: Sequence[str | Path] | Catalog = (),
 ) -> Answer:
     """Training or inference beyond GPU memory: what lies on GPU, host, NVMe and shared storage, and what must move.
 
@@ -163,7 +163,7 @@ def offload(
         hit: share of the reused context that the tier holds, or a trace `FILE.jsonl` with `hash_ids`; 1 by default.
         first_token_time: time in which a turn reads its reused context; 0.5 s by default.
         set: values of quantities, by name.
-        catalogs: folders with entries of your own.
+        catalogs: folders with entries of your own, or an open catalog.
 
     >>> answer = offload(set={"layers": 128, "hidden_size": 25_600, "attention_heads": 256}, node="dgx-2")
     >>> answer.results["nvme_tier_bytes"].display, answer.results["offload_nodes_to_hold"].value
@@ -173,7 +173,7 @@ def offload(
         UsageError: an option is out of range or unknown.
         IngestError: an input is missing; names what to supply.
     """
-    catalog, settings = Catalog(catalogs), settings_of(set)
+    catalog, settings = opened(catalogs), settings_of(set)
     training = {"gradients": gradients, "optimizer_states": optimizer_states, "activations": activations, "recipe": recipe,
                 "sequence_length": sequence_length, "target": target, "optimizer_on_gpu": optimizer_on_gpu}  # fmt: skip
     sessions = {"users": users, "turns": turns, "turn_time": turn_time, "first_token_time": first_token_time}

@@ -285,8 +285,7 @@ def _of_tier(words: str, catalog: Catalog) -> dict[str, float]:
 
 def _answered(command: str, name: str, options: Mapping[str, Any], catalog: Catalog) -> float:
     """The result of a command, so that the case tests the whole path from the catalogs."""
-    folders = tuple(reversed(catalog.folders))
-    results: Mapping[str, Any] = COMMANDS[command](**options, catalogs=folders).results
+    results: Mapping[str, Any] = COMMANDS[command](**options, catalogs=catalog).results
     return float(results[name].value)
 
 

@@ -42,11 +42,15 @@ class ScenarioGrid:
     def columns(self) -> dict[str, Array]:
         """Axes and results as flat columns, one row per scenario; to be read only, since one number may stand for many rows."""
         shape = numpy.broadcast_shapes(*(axis.shape for axis in self.axes.values()))
+        count = math.prod(shape)
         named = {**self.axes, **self.results}
+        repeated = [name for name, array in named.items() if 1 < array.size < count]
+        # One block: the system hands out large pages for it, which takes half the time of many arrays.
+        block = dict(zip(repeated, numpy.empty((len(repeated), *shape)), strict=True))
+        for name, rows in block.items():
+            rows[...] = named[name]
         return {
-            name: numpy.broadcast_to(array.ravel(), math.prod(shape))
-            if array.size == 1
-            else numpy.broadcast_to(array, shape).ravel()
+            name: numpy.broadcast_to(array.ravel(), count) if array.size == 1 else block.get(name, array).ravel()
             for name, array in named.items()
         }
 

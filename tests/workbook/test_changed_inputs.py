@@ -10,7 +10,7 @@ from typing import Any
 import openpyxl
 import pytest
 import yaml
-from office import Values, heading, recalculated
+from office import Values, heading, recalculated, values
 
 import ingest
 from ingest.errors import IngestError
@@ -36,7 +36,6 @@ overlap: {reads_and_checkpoints: true}
 """)
 #: What each test puts in, by key of the site file.
 CASES: dict[str, dict[str, float]] = {
-    "delivered": {},
     "two": {"storage.headroom": 0.25, "jobs.climate.runs": 3},
     "one node too few": {"clusters.main.count": 127},
     "half the nodes": {"clusters.main.count": 63},
@@ -63,10 +62,11 @@ def book(plan, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def after(book, tmp_path_factory) -> dict[str, Values]:
-    """The values of the workbook after the inputs of each case were changed and LibreOffice calculated."""
+    """The values of the workbook as delivered, and after the inputs of each case were changed and LibreOffice calculated."""
     named = {case: {f"in_{key.replace('.', '_')}": value for key, value in inputs.items()} for case, inputs in CASES.items()}
     books = {case.replace(" ", "-"): (book, inputs) for case, inputs in named.items()}
-    return dict(zip(CASES, recalculated(books, tmp_path_factory.mktemp("after")).values(), strict=True))
+    found = dict(zip(CASES, recalculated(books, tmp_path_factory.mktemp("after")).values(), strict=True))
+    return {"delivered": values(book), **found}
 
 
 def rules(path: Path, sheet: str) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Workbook and document of each example as a reader sees them: on paper, by LibreOffice, kept as PDF and PNG to be looked at.
 
-The pictures stay in `build/artefacts`, or in the folder that INGEST_ARTEFACTS names: one PDF of each, and its pages.
+PDF and pictures stay in `build/artefacts`, or in the folder that INGEST_ARTEFACTS names: one PDF of each, and its pages.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def artefacts() -> Path:
 
 @pytest.fixture(scope="module", params=SITES)
 def papers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The PDF of the workbook and of the document of a site, by their suffixes, with their pages as pictures beside."""
+    """The PDF of the workbook and of the document of a site, by their suffixes, where they are kept."""
     office()
     if shutil.which("pdftoppm") is None:
         (pytest.fail if os.environ.get("INGEST_TEST_ALL") else pytest.skip)("needs poppler's tools")
@@ -44,15 +44,9 @@ def papers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     report(ROOT / "examples" / f"{request.param}.yaml", output=files)
     shutil.rmtree(kept, ignore_errors=True)
     pages = all_converted(files, "pdf", folder / "office")
-    return {path.suffix[1:]: pictured(pdf, kept / path.suffix[1:]) for path, pdf in zip(files, pages, strict=True)}
-
-
-def pictured(pdf: Path, kept: Path) -> Path:
-    """A PDF where it is kept, each page as PNG next to it."""
-    kept.mkdir(parents=True)
-    shutil.copy(pdf, kept)
-    subprocess.run(["pdftoppm", "-r", str(DOTS_PER_INCH), "-png", pdf, kept / "page"], check=True, timeout=300)
-    return kept / pdf.name
+    for path in files:
+        (kept / path.suffix[1:]).mkdir(parents=True)
+    return {path.suffix[1:]: Path(shutil.copy(pdf, kept / path.suffix[1:])) for path, pdf in zip(files, pages, strict=True)}
 
 
 def text_of(pdf: Path) -> str:
@@ -87,7 +81,10 @@ def test_the_document_has_every_section_and_nothing_for_the_buyer_alone(papers):
     assert not re.search(r"notes? to the buyer|warning|the buyer should", text, re.IGNORECASE)
 
 
+@pytest.mark.slow  # takes longer than everything before it; only people look at pictures
 def test_every_page_is_kept_as_a_picture(papers):
     for pdf in papers.values():
+        picture = ["pdftoppm", "-r", str(DOTS_PER_INCH), "-png", pdf, pdf.parent / "page"]
+        subprocess.run(picture, check=True, timeout=300)
         pages = text_of(pdf).count("\f")
         assert len(list(pdf.parent.glob("page-*.png"))) == pages > 1

@@ -47,7 +47,7 @@ class WorkbookWriter:
 
         self._buffer = io.BytesIO()
         as_text = dict.fromkeys(("strings_to_formulas", "strings_to_urls", "strings_to_numbers", "nan_inf_to_errors"), False)
-        self.book = Workbook(self._buffer, {"in_memory": not by_row, "constant_memory": by_row, **as_text})
+        self.book = Workbook(self._buffer, {"constant_memory": by_row, **as_text})
         self.book.set_properties({"title": visible(title), "comments": about})
         self.book.set_calc_mode("auto")
         self.styles, self.layouts = Styles(self.book), sheets
