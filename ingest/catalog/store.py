@@ -81,13 +81,25 @@ class Catalog:
                 if not isinstance(folder, (str, Path)) or not Path(folder).is_dir():
                     raise UsageError(f"{option}: '{folder}' is not a folder, expected one laid out like `ingest catalog path`")
         below = [folder for folder in (user_folder(), shipped_folder()) if folder.is_dir()]
-        self.folders: list[Path] = [*map(Path, reversed(overlays)), *reversed(environment), *below]
+        self._open([*map(Path, reversed(overlays)), *reversed(environment), *below])
+
+    def _open(self, folders: list[Path]) -> None:
+        self.folders: list[Path] = folders
         self._entries: dict[tuple[str, str], Entry] = {}
         self._rates: dict[str, tuple[Rate, ...]] = {}
         self._own_sources: dict[str, Source] = {}
         self._ids: dict[str, list[str]] = {}
         #: results that follow from the entries alone, computed once
         self.memory: dict[object, Any] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The folders, and the sources of entries given by file: everything else is read again."""
+        own = [folder for folder in self.folders if folder != shipped_folder()]
+        return {"overlays": own, "own_sources": self._own_sources}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._open([*state["overlays"], shipped_folder()])
+        self._own_sources = state["own_sources"]
 
     def get(self, record: type[AnyEntry], name: str) -> AnyEntry:
         """Return an entry by id, alias or YAML file.

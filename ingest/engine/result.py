@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import Step, steps_below, unit_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity, Source
@@ -182,9 +183,13 @@ class DeferredTables(Mapping[str, Table]):
     def __len__(self) -> int:
         return len(self._tables)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy has the tables themselves."""
+        return dict, (dict(self._tables),)
 
-@dataclass(frozen=True)
-class Answer:
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Answer(InteractiveResult):
     """The results of one command for one job, data set or model, with the inputs that they follow from.
 
     Attributes:
@@ -212,6 +217,11 @@ class Answer:
     catalog: Sources
     unmet: str = ""
     cited: tuple[tuple[str, str, str], ...] = ()
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Quantity:
+            """A result by its name."""
 
     def __post_init__(self) -> None:
         self.known.freeze()

@@ -14,6 +14,7 @@ from ingest.catalog.records import KINDS, STORAGE_CLASSES, Encoding, Entry, Mode
 from ingest.catalog.schema import read_sources
 from ingest.catalog.store import Catalog
 from ingest.catalog.yaml_reader import read_yaml
+from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import check_value, is_quantity, solve, unit_of
 from ingest.engine.result import envelope
 from ingest.errors import IngestError, UsageError, expected_one_of, nearest
@@ -37,8 +38,8 @@ REFERENCES = {
 ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
-@dataclass(frozen=True)
-class CatalogListing:
+@dataclass(frozen=True, repr=False, eq=False)
+class CatalogListing(InteractiveResult):
     """The entries of one kind, or of all kinds."""
 
     kind: str
@@ -63,8 +64,8 @@ class CatalogListing:
         return pandas.DataFrame(self.to_dict()["entries"])
 
 
-@dataclass(frozen=True)
-class CatalogEntry:
+@dataclass(frozen=True, repr=False, eq=False)
+class CatalogEntry(InteractiveResult):
     """One entry with its values, flat: `peak_flops.bf16` and so on."""
 
     entry: Entry
@@ -235,8 +236,8 @@ class Budget(NamedTuple):
     shares: Mapping[str, float] = {}
 
 
-@dataclass(frozen=True)
-class CatalogComparison:
+@dataclass(frozen=True, repr=False, eq=False)
+class CatalogComparison(InteractiveResult):
     """Storage systems side by side.
 
     Attributes:
