@@ -24,6 +24,9 @@ NO_SOURCE = ("", "definition")
 class Sources(Protocol):
     """The catalogs that a result rests on."""
 
+    def overlays_listed(self) -> list[dict[str, str]]:
+        """The user's own folders, the nearest first, and where each comes from."""
+
     def content_hash(self) -> str:
         """SHA-256 over all catalog files in use."""
 
@@ -48,7 +51,7 @@ def envelope(
     Args:
         command: the command that gave the result.
         body: the keys of this command alone, between the results and the assumptions.
-        catalog: the catalogs in use, for `catalog_hash`.
+        catalog: the catalogs in use, for `catalog_hash`, and for `catalogs` where the user has some.
         inputs: what went in, by name.
         results: quantities by name.
         assumptions: what was not measured.
@@ -64,6 +67,7 @@ def envelope(
         found["version"] = __version__
     if catalog is not None:
         found["catalog_hash"] = catalog.content_hash()
+        found |= {"catalogs": overlays} if (overlays := catalog.overlays_listed()) else {}
     if inputs is not None:
         found["inputs"] = dict(inputs)
     if results is not None:

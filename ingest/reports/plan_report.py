@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ingest.configuration import decimal_units
 from ingest.engine.interactive import InteractiveResult
 from ingest.errors import UsageError, nearest
 from ingest.files import check_target, garbage_collection_paused, write_all
@@ -81,6 +82,7 @@ class Report(InteractiveResult):
         return self.plan.to_frame()
 
 
+@decimal_units()
 def report(
     site: str | Path | Mapping[str, Any],
     *,

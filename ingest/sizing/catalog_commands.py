@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.architecture.catalog_entries import Structure, structure
+from ingest.catalog.folders import shipped_folder
 from ingest.catalog.records import KINDS, STORAGE_CLASSES, Encoding, Entry, Model, Statement, Storage, Tier, Value
 from ingest.catalog.schema import read_sources
 from ingest.catalog.store import Catalog
 from ingest.catalog.yaml_reader import read_yaml
+from ingest.configuration import configuration, configuration_file
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import check_value, is_quantity, solve, unit_of
 from ingest.engine.result import envelope
@@ -491,6 +493,30 @@ def _check_references(catalog: Catalog, entry: Entry) -> None:
 def path(*, catalogs: Folders = ()) -> tuple[Path, ...]:
     """Return the folders in use, the nearest overlay first."""
     return tuple(Catalog(catalogs).folders)
+
+
+class Settings(NamedTuple):
+    """The settings in force.
+
+    Attributes:
+        file: the configuration file.
+        present: whether there is one.
+        folders: the folders of the catalogs, the nearest first, and where each comes from.
+        values: units and currency, and where each comes from.
+    """
+
+    file: Path
+    present: bool
+    folders: tuple[tuple[Path, str], ...]
+    values: Mapping[str, tuple[str, str]]
+
+
+def settings(*, catalogs: Folders = ()) -> Settings:
+    """Return the settings in force, and where each comes from: options, the environment, or the configuration file."""
+    found = configuration()
+    values = {name: (getattr(found, name), found.origins.get(name, "default")) for name in ("units", "currency")}
+    overlays = ((one.folder, one.origin) for one in Catalog(catalogs).overlays)
+    return Settings(configuration_file(), configuration_file().is_file(), (*overlays, (shipped_folder(), "shipped")), values)
 
 
 _HEAD = """\

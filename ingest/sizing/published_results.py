@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ingest.catalog.folders import shipped_folder
 from ingest.catalog.records import Gpu, Rate, Storage, Tier
-from ingest.catalog.store import Catalog, opened, shipped_folder
+from ingest.catalog.store import Catalog, opened
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import is_quantity, solve, unit_of
