@@ -28,6 +28,7 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
+import completion_index
 import default_tables
 import evidence_tables
 import pictures
@@ -140,6 +141,7 @@ def fill(text: str, root: str = "") -> str:
 def pages() -> Iterator[tuple[Path, str]]:
     """Every file that this script maintains, with its content; generated files first, because blocks may include them."""
     yield rates_by_gpu.PATH, rates_by_gpu.content()
+    yield completion_index.PATH, completion_index.content()
     for name, make in PAGES.items():
         yield DOCS / name, make()
     for path in sorted([ROOT / "README.md", *DOCS.rglob("*.md")]):

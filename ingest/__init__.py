@@ -1,10 +1,10 @@
 """Storage sizing for AI training: what must storage do so that these GPUs never wait?
 
-Each command is a function of the same name with keyword arguments.
+Each command is a function of the same name; a model and a GPU may come first, options are keyword arguments.
 
 >>> import ingest
->>> answer = ingest.bw(model="cosmoflow", gpu="h100", nodes=128, protocol="mlperf-storage")
->>> answer.results["ingest_bandwidth_per_gpu"].display
+>>> answer = ingest.bw("cosmoflow", "h100", nodes=128, protocol="mlperf-storage")
+>>> answer["per GPU"].display
 '808.1 MB/s (770.7 MiB/s)'
 """
 
@@ -74,4 +74,12 @@ def __getattr__(name: str) -> Any:
         return import_module("ingest.catalog")
     if name in _PLACES:
         return getattr(import_module(_PLACES[name]), name)
-    raise AttributeError(f"module 'ingest' has no attribute '{name}'")
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, __all__, n=1)
+    raise AttributeError(f"module 'ingest' has no attribute '{name}'" + (f"; did you mean '{near[0]}'?" if near else ""))
+
+
+def __dir__() -> list[str]:
+    """The commands, which a shell completes; what this module imports for itself is left out."""
+    return sorted([*__all__, *(name for name in globals() if name.startswith("__"))])

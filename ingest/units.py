@@ -11,6 +11,7 @@ import math
 import re
 from functools import cache, lru_cache
 
+from ingest.configuration import binary_first
 from ingest.errors import UsageError, brief, nearest
 
 DECIMAL = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18, "Z": 10**21}
@@ -261,7 +262,7 @@ def scale_of(number: float, unit: str, binary: bool) -> tuple[int, str]:
 
 
 def display(number: float, unit: str, binary: bool = True, digits: int = 4) -> str:
-    """Return a quantity as people read it: decimal first, then binary in brackets.
+    """Return a quantity as people read it: decimal first, then binary in brackets, or as the configuration of the user orders.
 
     >>> display(808_098_450.2, "B/s/GPU")
     '808.1 MB/s (770.7 MiB/s)'
@@ -279,9 +280,10 @@ def display(number: float, unit: str, binary: bool = True, digits: int = 4) -> s
         return display(number * 3.6e6, unit.removesuffix("/J"), digits=digits) + "/kWh"
     if unit == "parameter" and number == round(number):
         return f"{round(number):,} parameter{'' if number == 1 else 's'}"
-    shown = _read(number, unit, digits=digits)
-    bracketed = binary and unit.split("/")[0] == "B" and abs(number) >= BINARY_FROM
-    return f"{shown} ({_read(number, unit, binary=True, digits=digits)})" if bracketed else shown
+    both = unit.split("/")[0] == "B" and abs(number) >= BINARY_FROM
+    first = both and binary_first()
+    shown = _read(number, unit, binary=first, digits=digits)
+    return f"{shown} ({_read(number, unit, binary=not first, digits=digits)})" if binary and both else shown
 
 
 def stated(number: float, unit: str, digits: int = 3) -> str:

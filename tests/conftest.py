@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, is_hypothesis_test, settings
 import ingest
 from ingest.catalog.store import Catalog
 from ingest.cli.main import main
+from ingest.configuration import VARIABLES, forget_configuration
 from ingest.reports.workbook.vendor_workbook import vendor_workbook
 
 #: Run by hand, with packages that no test has.
@@ -62,7 +63,7 @@ class Ran:
 
 def clean_environment(**extra):
     """The environment without what would change the catalogs or the look of the output."""
-    dropped = {"INGEST_CATALOGS", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "PYTHONPATH", "PYTHONUNBUFFERED"}
+    dropped = {*VARIABLES.values(), "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "PYTHONPATH", "PYTHONUNBUFFERED"}
     kept = {name: value for name, value in os.environ.items() if name not in dropped}
     return {**kept, "PYTHONIOENCODING": "utf-8", **extra}
 
@@ -79,7 +80,9 @@ def no_catalogs_of_the_user(monkeypatch, tmp_path_factory):
     empty = tmp_path_factory.getbasetemp() / "no-configuration"
     monkeypatch.setenv("XDG_CONFIG_HOME", str(empty))
     monkeypatch.delenv("APPDATA", raising=False)
-    monkeypatch.delenv("INGEST_CATALOGS", raising=False)
+    for name in VARIABLES.values():
+        monkeypatch.delenv(name, raising=False)
+    forget_configuration()
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from ingest.acceptance.service_limits import limits_of, logs_seconds, terms_of
 from ingest.acceptance.test_spec import DATA, METADATA, SCALES, TOOLS, AcceptanceTest, within
 from ingest.acceptance.test_table import also_shown, id_of_test, notes_of, too_large
 from ingest.acceptance.tools import GENERATORS, mlpstorage
+from ingest.configuration import decimal_units
 from ingest.engine.expression import total
 from ingest.engine.registry import check_value
 from ingest.engine.value import Input
@@ -76,6 +77,7 @@ KINDS_OF_TOOL = {
 MOST_MEMORY, MOST_CACHE = 64 * 2**40, 1e18
 
 
+@decimal_units()
 def accept(
     plan: str | Path,
     folder: str | Path,

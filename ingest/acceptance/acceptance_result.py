@@ -11,6 +11,7 @@ from ingest.acceptance.effort import Effort, effort_of
 from ingest.acceptance.loads import Setting
 from ingest.acceptance.service_limits import DEGRADED, MandatoryTerm, ServiceLimit, degraded_tests, shows
 from ingest.acceptance.test_spec import AcceptanceTest
+from ingest.engine.interactive import InteractiveResult
 from ingest.engine.result import envelope
 from ingest.engine.value import Input
 from ingest.files import sha256
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     import pandas
 
 
-@dataclass(frozen=True)
-class Acceptance:
+@dataclass(frozen=True, repr=False, eq=False)
+class Acceptance(InteractiveResult):
     """The tests of one folder.
 
     Attributes:

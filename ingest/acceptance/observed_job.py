@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ingest.acceptance.test_spec import within
+from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import solve
 from ingest.engine.result import envelope
 from ingest.engine.value import Quantity
@@ -30,8 +31,8 @@ BATCH = 8
 MOST_TIMES = 1e6
 
 
-@dataclass(frozen=True)
-class ObservedJob:
+@dataclass(frozen=True, repr=False, eq=False)
+class ObservedJob(InteractiveResult):
     """Jobs of a load generator that read as an observed job does.
 
     Attributes:

@@ -13,6 +13,7 @@ from ingest.acceptance.fio_runner import FioRun, Point, in_memory, run_fio
 from ingest.acceptance.test_spec import Observed, within
 from ingest.catalog.records import Gpu
 from ingest.catalog.store import Catalog, opened
+from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import solve
 from ingest.engine.result import envelope
 from ingest.engine.value import Quantity
@@ -67,8 +68,8 @@ MOST_THREADS = 256
 KNEE = 0.9
 
 
-@dataclass(frozen=True)
-class PathBenchmark:
+@dataclass(frozen=True, repr=False, eq=False)
+class PathBenchmark(InteractiveResult):
     """Rates of a path, and the GPUs that its read rate supports.
 
     Attributes:

@@ -23,6 +23,7 @@ from ingest.acceptance.service_limits import (
     shows,
 )
 from ingest.acceptance.test_spec import AcceptanceTest
+from ingest.engine.interactive import InteractiveResult
 from ingest.engine.result import envelope
 from ingest.errors import IngestError, UsageError, listed
 from ingest.files import read_bytes, sha256
@@ -38,8 +39,8 @@ ACCEPTED, NOT_ACCEPTED, INCOMPLETE = "ACCEPTED", "NOT ACCEPTED", "INCOMPLETE"
 WRITTEN = "a file of `ingest accept`"
 
 
-@dataclass(frozen=True)
-class Verdict:
+@dataclass(frozen=True, repr=False, eq=False)
+class Verdict(InteractiveResult):
     """The verdict on a folder of tests.
 
     Attributes:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 
 import yaml
 
+from ingest.catalog.folders import Overlay, overlays_in_force, shipped_folder
 from ingest.catalog.records import KINDS, Entry, Rate
 from ingest.catalog.schema import Reader, read_rates, read_sources
 from ingest.catalog.yaml_reader import line_of, read_yaml
@@ -25,20 +26,6 @@ Made = TypeVar("Made")
 FIGURES = {"gpus": 2, "nodes": 2, "models": 1}
 #: Longer than any id or path; file systems refuse such names with various messages.
 MAX_NAME = 250
-
-_PACKAGE = Path(__file__).parent.parent
-
-
-def shipped_folder() -> Path:
-    """Return the catalogs inside the package (a wheel) or next to it (a checkout)."""
-    inside = _PACKAGE / "catalogs"
-    return inside if inside.is_dir() else _PACKAGE.parent / "catalogs"
-
-
-def user_folder() -> Path:
-    """Return the folder of the user's own catalogs, below the configuration folder; it need not exist."""
-    base = os.environ.get("APPDATA") or os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-    return Path(base) / "ingest" / "catalogs"
 
 
 def opened(catalogs: Catalog | str | Path | Sequence[str | Path]) -> Catalog:
@@ -85,7 +72,7 @@ def shipped_sources(path: Path, text: str) -> ShippedSources:
 
 
 class Catalog:
-    """All entries, the nearest overlay first: `overlays`, then INGEST_CATALOGS, then the user's folder, then shipped.
+    """All entries, the nearest overlay first: `overlays`, INGEST_CATALOGS, the user's configuration and folder, then shipped.
 
     Files are read on demand, one per entry.
 
@@ -98,20 +85,26 @@ class Catalog:
     """
 
     def __init__(self, overlays: str | Path | Sequence[str | Path] = ()) -> None:
-        overlays = [overlays] if isinstance(overlays, (str, Path)) or not isinstance(overlays, Sequence) else overlays
-        environment = [Path(part) for part in os.environ.get("INGEST_CATALOGS", "").split(os.pathsep) if part]
-        for option, folders in (("--catalogs", overlays), ("INGEST_CATALOGS", environment)):
-            for folder in folders:
-                if not isinstance(folder, (str, Path)) or not Path(folder).is_dir():
-                    raise UsageError(f"{option}: '{folder}' is not a folder, expected one laid out like `ingest catalog path`")
-        below = [folder for folder in (user_folder(), shipped_folder()) if folder.is_dir()]
-        self.folders: list[Path] = [*map(Path, reversed(overlays)), *reversed(environment), *below]
+        self._open(overlays_in_force(overlays))
+
+    def _open(self, overlays: Sequence[Overlay]) -> None:
+        #: The folders of the user, the nearest first.
+        self.overlays = tuple(overlays)
+        self.folders: list[Path] = [*(one.folder for one in overlays), shipped_folder()]
         self._entries: dict[tuple[str, str], Entry] = {}
         self._rates: dict[str, tuple[Rate, ...]] = {}
         self._own_sources: dict[str, Source] = {}
         self._ids: dict[str, list[str]] = {}
         #: results that follow from the entries alone, computed once
         self.memory: dict[object, Any] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The folders, and the sources of entries given by file: everything else is read again."""
+        return {"overlays": self.overlays, "own_sources": self._own_sources}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._open(state["overlays"])
+        self._own_sources = state["own_sources"]
 
     def get(self, record: type[AnyEntry], name: str) -> AnyEntry:
         """Return an entry by id, alias or YAML file.
@@ -234,6 +227,10 @@ class Catalog:
                     raise CatalogError(f"{path}:{line}: found '{kind}', expected a table of names under {', '.join(KINDS)}")
                 merged.setdefault(kind, {}).update({alias.lower(): str(name) for alias, name in names.items()})
         return merged
+
+    def overlays_listed(self) -> list[dict[str, str]]:
+        """Return the user's own folders, the nearest first, and where each comes from, as JSON."""
+        return [{"folder": str(one.folder), "from": one.origin} for one in self.overlays]
 
     def content_hash(self) -> str:
         """Return the SHA-256 over all catalog files in use, so that a result can be traced to its evidence."""

@@ -11,7 +11,7 @@ from ingest.cli.telling import tell
 from ingest.errors import IngestError
 from ingest.observation.bundle import add_bundle
 from ingest.reports.page import as_text, terminal_width
-from ingest.reports.pages.sizing import check_page, entry_page, list_page
+from ingest.reports.pages.sizing import check_page, entry_page, list_page, settings_page
 from ingest.reports.pages.storage import comparison_page
 from ingest.sizing import catalog_commands
 
@@ -82,10 +82,13 @@ def check(folder: str | None, catalogs: tuple[str, ...]) -> None:
 
 @command.command("path")
 @catalog_option
-def path(catalogs: tuple[str, ...]) -> None:
+@click.option("-v", "--verbose", is_flag=True, help="Print where each folder comes from, and the other settings in force.")
+def path(catalogs: tuple[str, ...], verbose: bool) -> None:
     """Print the folders in use, the nearest overlay first."""
-    for folder in catalog_commands.path(catalogs=catalogs):
-        click.echo(str(folder))
+    if verbose:
+        click.echo(as_text(settings_page(catalog_commands.settings(catalogs=catalogs)), terminal_width()))
+    else:
+        click.echo("\n".join(map(str, catalog_commands.path(catalogs=catalogs))))
 
 
 @command.command("new")

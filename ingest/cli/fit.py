@@ -18,7 +18,7 @@ from ingest.storage.fit import fit
 
 @click.command("fit")
 @click.argument("plan", required=False, metavar="[SITE.yaml|plan.json]")
-@options_of(fit, "catalogs")
+@options_of(fit, "plan", "catalogs")
 @click.option("--require", is_flag=True, help="Exit with 3 unless every requested system fits.")
 @click.option("--explain", metavar="NAME", help="Show the derivation of one quantity of a single system instead.")
 @click.option("-v", "--verbose", is_flag=True, help="Show the layers, results and sources of every system.")

@@ -6,6 +6,7 @@ import click
 
 from ingest.cli.main import COMMANDS, command_of, overview, refuse
 from ingest.cli.telling import tell
+from ingest.configuration import forget_configuration
 from ingest.errors import expected_one_of
 from ingest.version import __version__
 
@@ -36,6 +37,7 @@ def command() -> None:
 
 def run() -> int:
     """Run the command line; returns the exit code. Errors of the options become one line on standard error."""
+    forget_configuration()
     try:
         code = command.main(standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:

@@ -39,6 +39,7 @@ COMMANDS = {
     "sweep": "Many scenarios in one call, over any quantity.",
     "catalog": "List, show, check and add entries: models, GPUs, nodes, storage, corpora and more.",
     "validate": "Reproduce published results and print the errors.",
+    "completion": "Print the script that completes commands and ids in bash, zsh or fish.",
 }
 
 
@@ -94,7 +95,9 @@ def main() -> None:
     """Run the command line; errors become one line on standard error."""
     _fill_closed_streams()
     try:
-        if sys.argv[1:] in HELP:
+        if "_INGEST_COMPLETE" in os.environ:
+            code = import_module("ingest.cli.completion").answer(os.environ["_INGEST_COMPLETE"])
+        elif sys.argv[1:] in HELP:
             print(overview())
             code = 0
         else:

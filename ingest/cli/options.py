@@ -96,20 +96,25 @@ METAVAR_OF = {option: metavar for metavar, options in METAVARS.items() for optio
 
 
 def options_of(function: Callable[..., Any], *without: str) -> Callable[[Command], Command]:
-    """Add the options of a public function: its keyword-only parameters, with their defaults and the help of its `Args`.
+    """Add the options of a public function: its parameters with a default, which the help of its `Args` describes.
 
     Args:
         function: the function that the command calls.
-        without: parameters that are no options, or that the command declares itself.
+        without: parameters that the command declares itself, or that have no option.
     """
     shared = {"set": set_option, "catalogs": catalog_option}
     helps = helps_of(function)
     options = [
         shared.get(name) or _option(name, parameter.default, helps.get(name))
         for name, parameter in inspect.signature(function).parameters.items()
-        if parameter.kind is parameter.KEYWORD_ONLY and name not in without
+        if name not in without and _is_optional(parameter)
     ]
     return stacked(options)
+
+
+def _is_optional(parameter: inspect.Parameter) -> bool:
+    positional = parameter.kind is parameter.POSITIONAL_OR_KEYWORD and parameter.default is not parameter.empty
+    return positional or parameter.kind is parameter.KEYWORD_ONLY
 
 
 def _option(name: str, default: Any, text: str | None) -> Callable[[Command], Command]:

@@ -47,7 +47,7 @@ RESULTS = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class CorpusMeasurement(Answer):
     """A measured corpus.
 

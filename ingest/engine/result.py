@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import Step, steps_below, unit_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity, Source
@@ -22,6 +23,9 @@ NO_SOURCE = ("", "definition")
 
 class Sources(Protocol):
     """The catalogs that a result rests on."""
+
+    def overlays_listed(self) -> list[dict[str, str]]:
+        """The user's own folders, the nearest first, and where each comes from."""
 
     def content_hash(self) -> str:
         """SHA-256 over all catalog files in use."""
@@ -47,7 +51,7 @@ def envelope(
     Args:
         command: the command that gave the result.
         body: the keys of this command alone, between the results and the assumptions.
-        catalog: the catalogs in use, for `catalog_hash`.
+        catalog: the catalogs in use, for `catalog_hash`, and for `catalogs` where the user has some.
         inputs: what went in, by name.
         results: quantities by name.
         assumptions: what was not measured.
@@ -63,6 +67,7 @@ def envelope(
         found["version"] = __version__
     if catalog is not None:
         found["catalog_hash"] = catalog.content_hash()
+        found |= {"catalogs": overlays} if (overlays := catalog.overlays_listed()) else {}
     if inputs is not None:
         found["inputs"] = dict(inputs)
     if results is not None:
@@ -182,9 +187,13 @@ class DeferredTables(Mapping[str, Table]):
     def __len__(self) -> int:
         return len(self._tables)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy has the tables themselves."""
+        return dict, (dict(self._tables),)
 
-@dataclass(frozen=True)
-class Answer:
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Answer(InteractiveResult):
     """The results of one command for one job, data set or model, with the inputs that they follow from.
 
     Attributes:
@@ -212,6 +221,11 @@ class Answer:
     catalog: Sources
     unmet: str = ""
     cited: tuple[tuple[str, str, str], ...] = ()
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Quantity:
+            """A result by its name."""
 
     def __post_init__(self) -> None:
         self.known.freeze()

@@ -66,7 +66,11 @@ def assumed(value: float, why: str, *supply: str | Option, source: str = "", whe
 
 
 class Quantity(NamedTuple):
-    """A result: base units, and its range where a spread is known."""
+    """A result: base units, and its range where a spread is known.
+
+    >>> print(Quantity(827.5e9, "B/s", 314.5e9, 827.5e9))
+    827.5 GB/s (770.7 GiB/s), 314.5 GB/s to 827.5 GB/s
+    """
 
     value: float
     unit: str
@@ -77,6 +81,15 @@ class Quantity(NamedTuple):
     def display(self) -> str:
         """As people read it: decimal first, then binary in brackets."""
         return display(self.value, self.unit)
+
+    def __str__(self) -> str:
+        if self.low is None or self.high is None or self.low == self.high:
+            return self.display
+        return f"{self.display}, {' to '.join(display(end, self.unit, binary=False) for end in (self.low, self.high))}"
+
+    def _repr_html_(self) -> str:
+        """The quantity in a notebook."""
+        return str(self)
 
     def to_dict(self) -> dict[str, Any]:
         """The value of a result in JSON: numbers in base units, `display` for people."""

@@ -106,7 +106,7 @@ RESULTS = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class Feed(Answer):
     """The utilization of a job and its loaders.
 
@@ -122,9 +122,9 @@ class Feed(Answer):
 
 
 def feed(
-    *,
     model: str | None = None,
     gpu: str | None = None,
+    *,
     nodes: Written | None = None,
     gpus_per_node: Written | None = None,
     node: str | None = None,

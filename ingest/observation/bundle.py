@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ingest.catalog.store import user_folder
+from ingest.catalog.folders import user_folder
 from ingest.engine.result import envelope
 from ingest.errors import IngestError
 from ingest.observation.calibration import Calibration, calibrate, write_entries

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from ingest.catalog.records import Model
 from ingest.catalog.store import Catalog
+from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import solve, unit_of
 from ingest.engine.result import envelope
 from ingest.engine.value import Quantity
@@ -67,8 +68,8 @@ class Comparison(NamedTuple):
         }
 
 
-@dataclass(frozen=True)
-class Calibration:
+@dataclass(frozen=True, repr=False, eq=False)
+class Calibration(InteractiveResult):
     """An observation against the estimate of the same job, and the entries that it makes.
 
     Attributes:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from ingest.engine.interactive import InteractiveResult
 from ingest.engine.result import envelope
 from ingest.engine.value import Quantity
 
@@ -103,8 +104,8 @@ class Reading:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Observation:
+@dataclass(frozen=True, repr=False, eq=False)
+class Observation(InteractiveResult):
     """What is known of one job from its own run.
 
     Attributes:

@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ingest.configuration import decimal_units
+from ingest.engine.interactive import InteractiveResult
 from ingest.errors import UsageError, nearest
 from ingest.files import check_target, garbage_collection_paused, write_all
 from ingest.reports.charts.chart import lacking
@@ -47,8 +49,8 @@ FILLED = (".docx", ".pdf")
 NO_CHARTS = "the document has no charts, {why}"
 
 
-@dataclass(frozen=True)
-class Report:
+@dataclass(frozen=True, repr=False, eq=False)
+class Report(InteractiveResult):
     """What was written, and from what.
 
     Attributes:
@@ -80,6 +82,7 @@ class Report:
         return self.plan.to_frame()
 
 
+@decimal_units()
 def report(
     site: str | Path | Mapping[str, Any],
     *,

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ingest.engine.interactive import InteractiveResult
 from ingest.engine.result import envelope
 from ingest.errors import UsageError, brief, listed, nearest
 from ingest.rfp.compliance import MET, MISSED, PARTLY, LineVerdict
@@ -64,8 +65,8 @@ def weights_of(targets: Sequence[str], given: Mapping[str, Any] | None) -> dict[
     return {name: given[name] for name in targets}
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False, eq=False)
+class Comparison(InteractiveResult):
     """Several offers against one set of requirements.
 
     Attributes:

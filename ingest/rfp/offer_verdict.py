@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ingest.engine.interactive import InteractiveResult
 from ingest.engine.result import envelope
 from ingest.errors import listed
 from ingest.requirement import ANSWER
@@ -31,8 +32,8 @@ DEVIATING = {MISSED: "missed", PARTLY: "partly met"}
 PENDING = {UNANSWERED: "not answered", UNPROVEN: "answered yes without a value", SLIP: "with a unit slip to confirm"}
 
 
-@dataclass(frozen=True)
-class Response:
+@dataclass(frozen=True, repr=False, eq=False)
+class Response(InteractiveResult):
     """The verdict on a vendor's offer.
 
     Attributes:

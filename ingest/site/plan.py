@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import QuantityRow, is_column
+from ingest.engine.interactive import InteractiveResult, InteractiveResults
 from ingest.engine.messages import Message, in_site_words
 from ingest.engine.monte_carlo import Effect, effects
 from ingest.engine.ranges import Tree
-from ingest.engine.registry import INPUTS, Step, solve, steps_below, unit_of
+from ingest.engine.registry import INPUTS, Step, label_of, solve, steps_below, unit_of
 from ingest.engine.result import assumption, envelope, places_of, scenarios, sources_of, why_assumed
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
     import pandas
 
 
-@dataclass(frozen=True)
-class Plan:
+@dataclass(frozen=True, repr=False, eq=False)
+class Plan(InteractiveResult):
     """The storage requirements of a site.
 
     Attributes:
@@ -106,6 +107,11 @@ class Plan:
     def results(self) -> dict[str, Quantity]:
         """The requirements' values by id; their ranges are of what was computed, before rounding."""
         return {one.id: Quantity(one.value, one.unit, one.low, one.high) for one in self.requirements}
+
+    def other_names(self) -> dict[str, str]:
+        """The names and labels of the quantities; of several lines of one quantity, the first has it."""
+        named = {words: one.id for one in reversed(self.requirements) for words in (label_of(one.metric), one.metric) if words}
+        return named | {name.removeprefix("site_"): ident for name, ident in named.items()}
 
     @property
     def computed(self) -> dict[str, float]:
@@ -311,11 +317,16 @@ def _said(chosen: Mapping[str, Any]) -> str:
     return ", ".join(f"{path} = {value}" for path, value in chosen.items())
 
 
-@dataclass(frozen=True)
-class PlanScenarios:
+@dataclass(frozen=True, repr=False, eq=False)
+class PlanScenarios(InteractiveResults):
     """The plans of several scenarios."""
 
     plans: tuple[Plan, ...]
+
+    @property
+    def each(self) -> tuple[Plan, ...]:
+        """The plans."""
+        return self.plans
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import solve
 from ingest.engine.result import envelope
 from ingest.errors import IngestError
@@ -51,8 +52,8 @@ class Change(NamedTuple):
         return float(solve("change_ratio", {"value_before": self.before, "value_after": self.after}))
 
 
-@dataclass(frozen=True)
-class PlanDiff:
+@dataclass(frozen=True, repr=False, eq=False)
+class PlanDiff(InteractiveResult):
     """What changed between two plans.
 
     Attributes:

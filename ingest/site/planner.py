@@ -8,6 +8,7 @@ from typing import Any
 
 from ingest.catalog.records import Storage
 from ingest.catalog.store import Catalog, opened
+from ingest.configuration import decimal_units
 from ingest.engine.derivation_graph import QuantityRow, all_below, columns_of
 from ingest.engine.messages import Message, message_of
 from ingest.engine.monte_carlo import samples_for, spread
@@ -173,6 +174,7 @@ def plan(
     return plans[0] if len(plans) == 1 else PlanScenarios(plans)
 
 
+@decimal_units()
 def plan_once(
     site: Site, years: int | None, samples: int | None, seed: int, catalog: Catalog, chosen: Mapping[str, Any]
 ) -> Plan:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ingest.catalog.records import Gpu, Model, Node, Storage
 from ingest.catalog.store import Catalog, opened
 from ingest.corpus.measurement_file import PARTIAL
+from ingest.engine.interactive import InteractiveResults
 from ingest.engine.messages import Message, Option, message_of, option_error
 from ingest.engine.ranges import Tree
 from ingest.engine.registry import Step, derive, solve, unit_of
@@ -59,7 +60,7 @@ OPTIONAL = {
 NEEDED = ("samples_per_second_per_gpu", "ingest_bandwidth_per_gpu", "ingest_bandwidth_per_node", "ingest_bandwidth_per_job")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class Estimate(Answer):
     """The read bandwidth of one job.
 
@@ -82,6 +83,10 @@ class Estimate(Answer):
     def nodes(self) -> float:
         """Nodes of the job."""
         return self.given["nodes"].value
+
+    def other_names(self) -> Mapping[str, str]:
+        """The headings of the table of several scenarios."""
+        return {f"per {of}": f"ingest_bandwidth_per_{of.lower()}" for of in ("GPU", "node", "job")}
 
     @property
     def incomplete(self) -> str | None:
@@ -363,11 +368,16 @@ MOST_SCENARIOS = 1000
 Many = str | float | Sequence[str] | Sequence[float]
 
 
-@dataclass(frozen=True)
-class Scenarios:
+@dataclass(frozen=True, repr=False, eq=False)
+class Scenarios(InteractiveResults):
     """The estimates of several jobs."""
 
     scenarios: tuple[Estimate, ...]
+
+    @property
+    def each(self) -> tuple[Estimate, ...]:
+        """The estimates."""
+        return self.scenarios
 
     @property
     def incomplete(self) -> str | None:
@@ -398,9 +408,9 @@ class Scenarios:
 
 
 def bw(
-    *,
     model: Many | None = None,
     gpu: Many | None = None,
+    *,
     nodes: Many | None = None,
     gpus_per_node: Written | None = None,
     node: str | None = None,

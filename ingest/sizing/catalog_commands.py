@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.architecture.catalog_entries import Structure, structure
+from ingest.catalog.folders import shipped_folder
 from ingest.catalog.records import KINDS, STORAGE_CLASSES, Encoding, Entry, Model, Statement, Storage, Tier, Value
 from ingest.catalog.schema import read_sources
 from ingest.catalog.store import Catalog
 from ingest.catalog.yaml_reader import read_yaml
+from ingest.configuration import configuration, configuration_file
+from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import check_value, is_quantity, solve, unit_of
 from ingest.engine.result import envelope
 from ingest.errors import IngestError, UsageError, expected_one_of, nearest
@@ -37,8 +40,8 @@ REFERENCES = {
 ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
-@dataclass(frozen=True)
-class CatalogListing:
+@dataclass(frozen=True, repr=False, eq=False)
+class CatalogListing(InteractiveResult):
     """The entries of one kind, or of all kinds."""
 
     kind: str
@@ -63,8 +66,8 @@ class CatalogListing:
         return pandas.DataFrame(self.to_dict()["entries"])
 
 
-@dataclass(frozen=True)
-class CatalogEntry:
+@dataclass(frozen=True, repr=False, eq=False)
+class CatalogEntry(InteractiveResult):
     """One entry with its values, flat: `peak_flops.bf16` and so on."""
 
     entry: Entry
@@ -235,8 +238,8 @@ class Budget(NamedTuple):
     shares: Mapping[str, float] = {}
 
 
-@dataclass(frozen=True)
-class CatalogComparison:
+@dataclass(frozen=True, repr=False, eq=False)
+class CatalogComparison(InteractiveResult):
     """Storage systems side by side.
 
     Attributes:
@@ -490,6 +493,30 @@ def _check_references(catalog: Catalog, entry: Entry) -> None:
 def path(*, catalogs: Folders = ()) -> tuple[Path, ...]:
     """Return the folders in use, the nearest overlay first."""
     return tuple(Catalog(catalogs).folders)
+
+
+class Settings(NamedTuple):
+    """The settings in force.
+
+    Attributes:
+        file: the configuration file.
+        present: whether there is one.
+        folders: the folders of the catalogs, the nearest first, and where each comes from.
+        values: units and currency, and where each comes from.
+    """
+
+    file: Path
+    present: bool
+    folders: tuple[tuple[Path, str], ...]
+    values: Mapping[str, tuple[str, str]]
+
+
+def settings(*, catalogs: Folders = ()) -> Settings:
+    """Return the settings in force, and where each comes from: options, the environment, or the configuration file."""
+    found = configuration()
+    values = {name: (getattr(found, name), found.origins.get(name, "default")) for name in ("units", "currency")}
+    overlays = ((one.folder, one.origin) for one in Catalog(catalogs).overlays)
+    return Settings(configuration_file(), configuration_file().is_file(), (*overlays, (shipped_folder(), "shipped")), values)
 
 
 _HEAD = """\

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ingest.engine.expression import prose
+from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import Step, unit_of
-from ingest.sizing.bandwidth import Scenarios, bw
+from ingest.sizing.bandwidth import Many, Scenarios, bw
 from ingest.sizing.derivation_text import ExplanationWriter
 
 if TYPE_CHECKING:
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from ingest.engine.result import Answer
 
 
-@dataclass(frozen=True)
-class Explanation:
+@dataclass(frozen=True, repr=False, eq=False)
+class Explanation(InteractiveResult):
     """The derivation tree of one quantity of an estimate."""
 
     name: str
@@ -78,15 +79,17 @@ class Explanation:
         return node
 
 
-def explain(name: str, **options: Any) -> Explanation:
+def explain(name: str, model: Many | None = None, gpu: Many | None = None, **options: Any) -> Explanation:
     """Derivation of one quantity of `bw`, down to the catalog values.
 
     Args:
         name: a quantity, for example `ingest_bandwidth_per_job`.
-        options: the options of `bw`.
+        model: as `bw` takes it.
+        gpu: as `bw` takes it.
+        options: the other options of `bw`.
 
-    >>> print(explain("gpus", model="cosmoflow", gpu="h100", nodes=2).lines()[1])
+    >>> print(explain("gpus", "cosmoflow", "h100", nodes=2).lines()[1])
       = nodes × gpus_per_node
     """
-    answer = bw(**options)
+    answer = bw(model, gpu, **options)
     return Explanation.of(answer.scenarios[0] if isinstance(answer, Scenarios) else answer, name)

@@ -28,6 +28,8 @@ Settings = Mapping[str, Written] | str | Sequence[str] | None
 WHOLE = ("sample", "token", "document", "file", "GPU")
 #: Larger than any system that can be built; beyond it a number is wrong.
 MOST_GPUS = 1e8
+#: How the rate per GPU changes with the size of the job.
+SCALINGS = ("published", "linear", "weak", "strong")
 #: Options that give the rate itself, instead of evidence from the catalogs.
 RATE_OPTIONS = ("samples_per_second", "achieved", "efficiency")
 
@@ -89,7 +91,7 @@ class Job:
                 check_value(name, value, f"--{option.replace('_', '-')}")
         for name, value in self.settings.items():
             check_value(name, value, f"--set {name}")
-        for option, choices in (("basis", ("auto", *BASES)), ("scaling", ("published", "linear", "weak", "strong"))):
+        for option, choices in (("basis", ("auto", *BASES)), ("scaling", SCALINGS)):
             one_of(f"--{option}", getattr(self, option), choices)
         if self.precision is not None:
             evidence_ladder.family_of(self.precision)

@@ -60,8 +60,8 @@ OF_STEP = (
 
 def memory(
     model: str | None = None,
-    *,
     gpu: str | None = None,
+    *,
     node: str | None = None,
     gpus: Written | None = None,
     tensor_parallel: Written | None = None,

@@ -36,7 +36,7 @@ RESULTS = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class ModelAnswer(Answer):
     """The results of `model`.
 

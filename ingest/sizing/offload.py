@@ -100,8 +100,8 @@ WEAR = {"nvme": ("nvme_bytes_written_per_day", "nvme_writes_per_day"), "storage"
 
 def offload(
     model: str | None = None,
-    *,
     gpu: str | None = None,
+    *,
     node: str | None = None,
     gpus: Written | None = None,
     batch: Written | None = None,

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ingest.catalog.folders import shipped_folder
 from ingest.catalog.records import Gpu, Rate, Storage, Tier
-from ingest.catalog.store import Catalog, opened, shipped_folder
+from ingest.catalog.store import Catalog, opened
 from ingest.catalog.yaml_reader import read_yaml
+from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import is_quantity, solve, unit_of
 from ingest.engine.result import envelope
 from ingest.errors import CatalogError, UsageError, expected_one_of, nearest
@@ -207,8 +209,8 @@ class ValidatedSet:
         return {"set": self.name, **{key: getattr(self, key) for key in FIGURES}, "bar": dict(self.bar), "details": details}
 
 
-@dataclass(frozen=True)
-class Validation:
+@dataclass(frozen=True, repr=False, eq=False)
+class Validation(InteractiveResult):
     """The result of `validate`."""
 
     sets: tuple[ValidatedSet, ...]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from ingest.catalog.store import Catalog
+from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import OUT_OF_RANGE, check_value, solve, unit_of
 from ingest.engine.result import envelope
 from ingest.errors import IngestError, MissingQuantity, UsageError
@@ -66,8 +67,8 @@ class ScenarioGrid:
         return frame
 
 
-@dataclass(frozen=True)
-class Sweep:
+@dataclass(frozen=True, repr=False, eq=False)
+class Sweep(InteractiveResult):
     """The result of `sweep`: one grid per model and GPU."""
 
     grids: tuple[ScenarioGrid, ...]
@@ -200,10 +201,10 @@ def _scaling(catalog: Catalog, gpus: Any, kind: str) -> Array:
 
 
 def sweep(
-    *,
     axes: Mapping[str, Any] | Sequence[str],
     model: Any = None,
     gpu: Any = None,
+    *,
     nodes: Any = None,
     set: Settings = None,
     catalogs: str | Path | Sequence[str | Path] = (),

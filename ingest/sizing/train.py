@@ -95,10 +95,10 @@ class Machine(NamedTuple):
 
 def train(
     model: str | None = None,
+    gpu: str | None = None,
     *,
     tokens: Written | None = None,
     samples: Written | None = None,
-    gpu: str | None = None,
     node: str | None = None,
     gpus: Written | None = None,
     efficiency: Written | None = None,

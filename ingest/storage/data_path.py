@@ -132,7 +132,7 @@ def _beyond_proof(entry: Storage, known: Quantities) -> bool:
 
 def _is_judged(layer: Layer, entry: Storage, known: Quantities) -> bool:
     """Requirement lines and plain numbers may leave nodes or GPUs open: their layers are not judged then."""
-    if layer is layers.HOST_LINK:
+    if layer == layers.HOST_LINK:
         return "nodes" in known.given and "gpus_per_node" in known.given
     if layer.part == layers.CLIENTS and entry.family == "client":
         return True
@@ -249,7 +249,7 @@ def headroom_of(known: Quantities, layer: Layer) -> Step:
 
 def without_largest_size(verdicts: Sequence[LayerVerdict]) -> tuple[LayerVerdict, ...]:
     """The layers of a tier whose largest size nobody has published: its capacity is open, or the rates that it buys."""
-    held = [one.layer for one in verdicts if one.layer is layers.CAPACITY] or layers.SYSTEM
+    held = [one.layer for one in verdicts if one.layer == layers.CAPACITY] or layers.SYSTEM
     why = "the largest size on sale is not known"
     return tuple(one._replace(unsure=True, why=why) if one.layer in held else one for one in verdicts)
 
@@ -293,7 +293,7 @@ def question_of(judged: LayerVerdict, entry: Storage, known: Quantities) -> str:
         return _question_of_latency(judged, known)
     if judged.unsure:
         return f"Largest {entry.scaling_unit} on sale: {display(known.value('tier_capacity'), 'B', binary=False)} needed."
-    size = f" of {display(known.value('io_bytes'), 'B', binary=False)}" if judged.layer is layers.REQUESTS else ""
+    size = f" of {display(known.value('io_bytes'), 'B', binary=False)}" if judged.layer == layers.REQUESTS else ""
     return f"{judged.layer.asked}{size}: {judged.needed} needed{_of_each_unit(judged, entry, known)}."
 
 
@@ -311,7 +311,7 @@ def _question_of_latency(judged: LayerVerdict, known: Quantities) -> str:
     if depth is None:
         return f"{asked} under load, and at which queue depth."
     each = known.find("io_per_second_per_node")
-    if judged.layer is layers.CLIENT_ONE or each is None:
+    if judged.layer == layers.CLIENT_ONE or each is None:
         requests = solve("io_per_second_needed", {"read_bandwidth_needed": judged.need, "io_bytes": size})
     else:
         requests = each.value
@@ -322,7 +322,7 @@ def _question_of_latency(judged: LayerVerdict, known: Quantities) -> str:
 
 def _of_each_unit(judged: LayerVerdict, entry: Storage, known: Quantities) -> str:
     """The share of one unit, and what one has shown."""
-    if judged.layer is layers.OPENS_SHOWN:
+    if judged.layer == layers.OPENS_SHOWN:
         return f", one {entry.scaling_unit} has shown {display(judged.ceiling or 0, judged.unit, binary=False)}"
     units = known.find("units")
     if not judged.layer.of_unit or units is None or units.value <= 1:

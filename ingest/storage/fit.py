@@ -369,7 +369,7 @@ def _results(
             ceilings = [one.layer.ceiling for one in rated]
             if name == "read_bandwidth_available":
                 # Requests of the size needed carry no more than this, also where their rate is a bound.
-                counted = [one for one in judged if one.layer is layers.REQUESTS and one.ceiling and not one.at_least]
+                counted = [one for one in judged if one.layer == layers.REQUESTS and one.ceiling and not one.at_least]
                 ceilings += ["requests_read_ceiling"] * len(counted)
             narrowest = min(ceilings, key=known.value)
             if narrowest in HARDWARE:

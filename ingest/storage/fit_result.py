@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.catalog.records import Storage
 from ingest.catalog.store import Catalog
+from ingest.engine.interactive import InteractiveResult
 from ingest.engine.messages import Message, Option
 from ingest.engine.registry import Step, solve, unit_of
 from ingest.engine.result import Answer, envelope, inputs_of, values
@@ -69,8 +70,8 @@ class Figure(NamedTuple):
     recalled: bool = False
 
 
-@dataclass(frozen=True)
-class Fit:
+@dataclass(frozen=True, repr=False, eq=False)
+class Fit(InteractiveResult):
     """The verdict on one system.
 
     Attributes:
@@ -173,7 +174,7 @@ class Fit:
     @property
     def units_beyond(self) -> int:
         """Units required, where that is more than any published installation has; else 0."""
-        return next((int(one.need) for one in self.layers if one.layer is layers.INSTALLED), 0)
+        return next((int(one.need) for one in self.layers if one.layer == layers.INSTALLED), 0)
 
     @property
     def beyond_installed(self) -> str:
@@ -225,7 +226,7 @@ class Fit:
         item, known, unit = self.results.get(name), self.answer.known, unit_of(need)
         wanted = known.find(need)
         needed = wanted is not None and bool(wanted.value)
-        needed |= bool(bound_of) and any(one.layer is layers.DATA for one in self.layers)
+        needed |= bool(bound_of) and any(one.layer == layers.DATA for one in self.layers)
         if item is None:
             return Figure(None, unit, needed)
         return Figure(item.value, unit, needed, bool(bound_behind(known, bound_of)), _is_recalled(known.step(name)))
@@ -300,6 +301,10 @@ class Fit:
             "warnings": list(self.answer.warnings),
         }
 
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per result, as of any answer."""
+        return self.answer.to_frame()
+
 
 def _is_recalled(step: Step) -> bool:
     """Whether a value of the catalog that was not verified is among the inputs."""
@@ -309,8 +314,8 @@ def _is_recalled(step: Step) -> bool:
     return any(_is_recalled(inner) for inner in step.inputs if inner.name != "units")
 
 
-@dataclass(frozen=True)
-class Fits:
+@dataclass(frozen=True, repr=False, eq=False)
+class Fits(InteractiveResult):
     """The answer of `fit`: systems by verdict, then by headroom.
 
     Attributes:

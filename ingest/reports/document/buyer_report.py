@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ingest.configuration import decimal_units
 from ingest.engine.messages import fact_of
 from ingest.errors import listed
 from ingest.reports.charts.chart import Chart
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 MOST_EFFECTS = 2
 
 
+@decimal_units()
 def buyer_report(plan: Plan, charts: Sequence[Chart] = (), derivations: bool = True) -> Document:
     """The buyer's own report of a plan.
 

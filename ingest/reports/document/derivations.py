@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ingest.configuration import decimal_units
 from ingest.reports.document.model import DerivationListing, Document, DocumentSection, Paragraph
 from ingest.reports.labels import label, plain
 from ingest.reports.texts import texts
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from ingest.site.plan import Plan
 
 
+@decimal_units()
 def derivation_document(plan: Plan) -> Document:
     """The derivation of each requirement as a document of its own."""
     opening = Paragraph(texts("document")["buyer_clauses"]["derivation_rule"])

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ingest.configuration import decimal_units
 from ingest.reports.document.model import Block, Bullets, Document, DocumentSection, Table
 from ingest.reports.page import Page, Section
 
 
+@decimal_units()
 def response_document(page: Page, subtitle: str) -> Document:
     """The verdict on offers as a document.
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ingest.acceptance.loads import Setting
+from ingest.configuration import decimal_units
 from ingest.reports.charts.chart import Chart
 from ingest.reports.document.composition import Composition, counted
 from ingest.reports.document.model import Block, Document, Paragraph, Subheading
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from ingest.site.plan import Plan
 
 
+@decimal_units()
 def tender_document(plan: Plan, charts: Sequence[Chart] = ()) -> Document:
     """The tender of a plan.
 

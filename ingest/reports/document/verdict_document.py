@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ingest.configuration import decimal_units
 from ingest.reports.document.model import Block, Bullets, Document, DocumentSection, Table
 from ingest.reports.pages.acceptance import verdict_page, verdict_word
 from ingest.version import __version__
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from ingest.reports.page import Section
 
 
+@decimal_units()
 def verdict_document(answer: Verdict) -> Document:
     """The sections of the page as a document, the word in its title."""
     page = verdict_page(answer)

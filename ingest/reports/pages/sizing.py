@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ingest.engine.result import Answer
     from ingest.engine.value import Quantity
     from ingest.sizing.bandwidth import Estimate, Scenarios
-    from ingest.sizing.catalog_commands import CatalogCheck, CatalogEntry, CatalogListing
+    from ingest.sizing.catalog_commands import CatalogCheck, CatalogEntry, CatalogListing, Settings
     from ingest.sizing.explain import Explanation
     from ingest.sizing.published_results import Validation
     from ingest.sizing.sweep import Sweep
@@ -262,6 +262,15 @@ def list_page(found: CatalogListing) -> Page:
     # Of one kind, the title says which.
     columns, *rows = table if found.kind == "entries" else [row[1:] for row in table]
     return Page(f"{len(rows)} {found.kind}", (Section("", columns, tuple(rows)),), tuple(table))
+
+
+def settings_page(found: Settings) -> Page:
+    """The page of `ingest catalog path --verbose`."""
+    folders = tuple((str(folder), origin) for folder, origin in found.folders)
+    values = tuple((name, value or "not set", origin) for name, (value, origin) in found.values.items())
+    there = "" if found.present else " (does not exist)"
+    sections = (Section("", ("folder, the nearest first", "from"), folders), Section("", ("setting", "value", "from"), values))
+    return Page(f"Configuration file: {found.file}{there}", sections)
 
 
 def check_page(report: CatalogCheck) -> Page:

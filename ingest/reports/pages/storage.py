@@ -47,6 +47,11 @@ def fits_page(found: Fits, in_full: bool = False) -> Page:
     return page_of(f"Storage for {found.need.title}", sections, _table(found))
 
 
+def fit_page(found: Fit) -> Page:
+    """The page of one system: its layers and its results."""
+    return page_of(f"{found.entry.name}: {found.verdict}", _in_full(found))
+
+
 def _in_place(found: Fits) -> Section:
     """Need, have and missing of each requirement line, where storage is in place."""
 

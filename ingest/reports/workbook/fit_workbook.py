@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from ingest.configuration import decimal_units
 from ingest.reports.workbook.sheet import CellContent, CellFormula, SheetWriter, display_unit
 from ingest.reports.workbook.small_workbooks import SizingWorkbook
 from ingest.storage.data_path import headroom_of
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from ingest.storage.fit_result import Fit, Fits
 
 
+@decimal_units()
 def fit_workbook(compared: Fits) -> bytes:
     """The workbook of a comparison."""
     return FitWorkbook(compared).content()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ingest.configuration import decimal_units
 from ingest.engine.registry import Step, unit_of
 from ingest.files import garbage_collection_paused
 from ingest.reports.labels import unit_word
@@ -32,6 +33,7 @@ TO_SETTLE, NOT_APPLYING = "To be settled before publication", "Requirements that
 MOST_EFFECTS = 6
 
 
+@decimal_units()
 def model_workbook(plan: Plan) -> bytes:
     """The buyer's workbook of a plan."""
     with garbage_collection_paused():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ingest.configuration import decimal_units
 from ingest.reports.pages.response import summary_rows
 from ingest.reports.workbook.sheet import CellContent, NumberCell
 from ingest.reports.workbook.styles import SheetLayout
@@ -25,6 +26,7 @@ NOTES = {"Offer": 24, "Id": 15, "Result": 18, "Offered": 14, "Unit": 11, "Note":
 CHANGES = {"Offer": 24, "Id": 15, "Difference from the requirements sent": 110}
 
 
+@decimal_units()
 def response_workbook(found: Comparison) -> bytes:
     """The workbook of one offer or of several."""
     columns = {**LINE, **dict.fromkeys(found.names, OFFER)}

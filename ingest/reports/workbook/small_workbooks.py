@@ -6,6 +6,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
+from ingest.configuration import decimal_units
 from ingest.engine.registry import Step, in_order, unit_of
 from ingest.errors import UsageError
 from ingest.reports.labels import label, plain
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from ingest.sizing.sweep import Sweep
 
 
+@decimal_units()
 def sizing_workbook(answer: Answer, title: str) -> bytes:
     """The workbook of one answer."""
     return SizingWorkbook(answer, title).content()
@@ -140,6 +142,7 @@ TITLE = "Sweep"
 WORDS = 16
 
 
+@decimal_units()
 def sweep_workbook(sweep: Sweep) -> bytes:
     """The workbook as bytes.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ingest.acceptance.loads import Setting
 from ingest.acceptance.test_table import job_file_of, rows_of, shown_by
+from ingest.configuration import decimal_units
 from ingest.files import garbage_collection_paused
 from ingest.reports.texts import texts
 from ingest.reports.workbook.response_sheet import response_sheet
@@ -37,6 +38,7 @@ UNUSED = ("range",)
 ABOUT = "Fill in the yellow cells of the sheet Vendor response and return the whole workbook."
 
 
+@decimal_units()
 def vendor_workbook(plan: Plan) -> bytes:
     """The workbook of a plan for vendors."""
     with garbage_collection_paused():

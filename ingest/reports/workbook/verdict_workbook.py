@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ingest.acceptance.verdict import SHARE
+from ingest.configuration import decimal_units
 from ingest.reports.pages.acceptance import inspection_sections, verdict_title
 from ingest.reports.workbook.sheet import CellContent, DisplayUnit, NumberCell, SheetWriter, display_unit
 from ingest.reports.workbook.styles import layouts
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from ingest.acceptance.verdict import Verdict
 
 
+@decimal_units()
 def verdict_workbook(answer: Verdict) -> bytes:
     """The workbook as bytes; it opens on the verdict."""
     book = WorkbookWriter(f"Verdict on {answer.manifest.site}", layouts("verdict"))

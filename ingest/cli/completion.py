@@ -1,0 +1,239 @@
+"""`ingest completion`, and the words that a shell completes.
+
+A key press must not import what computes: the options of all commands are listed in `completion.json`, which
+`docs/generate.py` writes from the commands themselves, and ids are names of files.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import click
+from click.shell_completion import BashComplete, CompletionItem, FishComplete, ShellComplete, ZshComplete
+
+from ingest.catalog.folders import overlays_in_force, shipped_folder
+from ingest.cli.options import OneOf
+from ingest.errors import IngestError
+
+#: The variable by which a script asks for words.
+VARIABLE = "_INGEST_COMPLETE"
+INDEX = Path(__file__).with_name("completion.json")
+#: Keys of a site file that one completion reads through.
+MOST_PATHS = 2000
+
+Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+class Bash(BashComplete):
+    """Completion in bash, which parts words at `=` and puts a space behind each word unless it is told not to."""
+
+    source_template = """\
+%(complete_func)s() {
+    local IFS=$'\\n' response completion kind value
+    response=$(env COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD=$COMP_CWORD %(complete_var)s=bash_complete "$1" 2>/dev/null)
+    COMPREPLY=()
+    for completion in $response; do
+        IFS=',' read -r kind value <<< "$completion"
+        case $kind in
+            dir) compopt -o dirnames ;;
+            file) compopt -o default ;;
+            plain) COMPREPLY+=("$value"); [[ $value == *= ]] && compopt -o nospace ;;
+        esac
+    done
+    return 0
+}
+complete -o nosort -F %(complete_func)s %(prog_name)s
+"""
+
+    def source(self) -> str:
+        """The script; it may be printed where bash is not installed."""
+        return ShellComplete.source(self)
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        """The words before the one to complete, and that one, with `--option = value` put together again."""
+        words, incomplete = super().get_completion_args()
+        if incomplete == "=":
+            incomplete = ""
+        elif words[-1:] == ["="]:
+            words = words[:-1]
+        found: list[str] = []
+        for word in words:
+            if found and (word == "=" or found[-1].endswith("=")):
+                found[-1] += word
+            else:
+                found.append(word)
+        return found, incomplete
+
+
+class WholeWords(ShellComplete):
+    """Completion in a shell that does not part words at `=`: what it inserts replaces the option too."""
+
+    def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
+        """The words, behind the option and its `=` where both are typed."""
+        found = super().get_completions(args, incomplete)
+        option, equals, _ = incomplete.partition("=")
+        if equals and option.startswith("--"):
+            for one in found:
+                one.value = option + equals + one.value
+        return found
+
+
+class Zsh(WholeWords, ZshComplete):
+    """Completion in zsh."""
+
+
+class Fish(WholeWords, FishComplete):
+    """Completion in fish; a word may hold commas."""
+
+    source_template = """\
+function %(complete_func)s
+    set -lx %(complete_var)s fish_complete
+    set -lx COMP_WORDS (commandline -cp)
+    set -lx COMP_CWORD (commandline -t)
+    set -l response (%(prog_name)s 2>/dev/null)
+    for completion in $response
+        set -l metadata (string split -m 1 "," $completion)
+        switch $metadata[1]
+            case dir
+                __fish_complete_directories $metadata[2]
+            case file
+                __fish_complete_path $metadata[2]
+            case plain
+                echo $metadata[2]
+        end
+    end
+end
+complete --no-files --command %(prog_name)s --arguments "(%(complete_func)s)"
+"""
+
+
+SHELLS: Mapping[str, type[ShellComplete]] = {"bash": Bash, "zsh": Zsh, "fish": Fish}
+
+
+@click.command("completion")
+@click.argument("shell", type=OneOf(tuple(SHELLS)))
+def command(shell: str) -> None:
+    """Print the script by which bash, zsh or fish completes commands, options, ids, choices and quantities.
+
+    \b
+    bash   ingest completion bash > ~/.local/share/bash-completion/completions/ingest
+           or in ~/.bashrc: eval "$(ingest completion bash)"
+    zsh    ingest completion zsh > "${fpath[1]}/_ingest"
+           or in ~/.zshrc, behind compinit: eval "$(ingest completion zsh)"
+    fish   ingest completion fish > ~/.config/fish/completions/ingest.fish
+
+    Then start a new shell.
+    """
+    click.echo(SHELLS[shell](command, {}, "ingest", VARIABLE).source())
+
+
+def answer(request: str) -> int:
+    """Print the words for what a shell asks, such as `bash_complete`; returns the exit code."""
+    shell, _, what = request.partition("_")
+    if shell not in SHELLS or what != "complete":
+        return 1
+    index = json.loads(INDEX.read_text(encoding="utf-8"))
+    tree = click.Group("ingest", commands={name: _light(name, one, index) for name, one in index["commands"].items()})
+    with suppress(IngestError, OSError):  # a broken file is no reason to write into the prompt
+        click.echo(SHELLS[shell](tree, {}, "ingest", VARIABLE).complete())
+    return 0
+
+
+def _light(name: str, listed: Mapping[str, Any], index: Mapping[str, Any]) -> click.Command:
+    """A command as the index lists it, which completes and does nothing."""
+    inner = listed.get("commands")
+    if inner is not None:
+        commands = {key: _light(key, one, index) for key, one in inner.items()}
+        return click.Group(name, commands=commands, help=listed["help"])
+    params = [_parameter(one, index) for one in listed["parameters"]]
+    return click.Command(name, params=params, help=listed["help"], context_settings={"help_option_names": ["-h", "--help"]})
+
+
+def _parameter(listed: Mapping[str, Any], index: Mapping[str, Any]) -> click.Parameter:
+    complete = completer(listed.get("takes", ""), index)
+    if "argument" in listed:
+        many = listed.get("many", False)
+        return click.Argument([listed["argument"]], nargs=-1 if many else 1, required=False, shell_complete=complete)
+    flag, many = listed.get("flag", False), listed.get("many", False)
+    return click.Option(listed["options"], is_flag=flag, multiple=many, help=listed["help"], shell_complete=complete)
+
+
+def completer(takes: str | Sequence[str], index: Mapping[str, Any]) -> Complete:
+    """The words for one option or argument.
+
+    Args:
+        takes: words; or `file`, `folder`, `quantity`, `quantity=`, `path=` of a site file, `entry` for an id after its kind;
+            or a kind of entries such as `gpus` or `storage:client`, or several such as `models,architectures`.
+        index: the index.
+    """
+
+    def complete(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        if takes in ("file", "folder"):
+            return [CompletionItem(incomplete, type="file" if takes == "file" else "dir")]
+        if not isinstance(takes, str):
+            return _starting(incomplete, takes)
+        if takes in ("quantity", "quantity="):
+            return _starting(incomplete, (name + takes.removeprefix("quantity") for name in index["quantities"]))
+        if takes == "path=":
+            return _starting(incomplete, _paths(context.params.get("site")))
+        folders = [one.folder for one in overlays_in_force(context.params.get("catalogs") or ())]
+        folders.append(shipped_folder())
+        if takes == "entry":
+            named = context.params.get("words") or ()
+            kinds = [kind for kind in index["kinds"] if not named or kind == _plural(named[0], index["kinds"])]
+            own = () if named else index["kinds"]
+            return _starting(incomplete, [*own, *sorted({one for kind in kinds for one in ids(kind, folders)})])
+        found = _starting(incomplete, sorted({one for kind in takes.split(",") for one in ids(kind, folders)})) if takes else []
+        return found or [CompletionItem(incomplete, type="file")]
+
+    return complete
+
+
+def _plural(kind: str, kinds: Iterable[str]) -> str:
+    """The kind of a word in the singular or the plural."""
+    singulars = {"family": "families", "corpus": "corpora", "storage": "storage"}
+    return kind if kind in kinds else singulars.get(kind, f"{kind}s")
+
+
+def _starting(incomplete: str, words: Iterable[str]) -> list[CompletionItem]:
+    """The words that go on what is typed, behind the last comma of a list."""
+    head, comma, last = incomplete.rpartition(",")
+    return [CompletionItem(head + comma + word) for word in words if word.startswith(last)]
+
+
+def ids(kind: str, folders: Sequence[Path]) -> list[str]:
+    """The ids of one kind; after a colon, only those of one family."""
+    name, _, family = kind.partition(":")
+    found: dict[str, Path] = {}
+    for folder in reversed(folders):
+        with suppress(OSError):
+            found |= {one[:-5]: folder / name / one for one in os.listdir(folder / name) if one.endswith(".yaml")}
+    return sorted(one for one, path in found.items() if not family or _family(path) == family)
+
+
+def _family(path: Path) -> str:
+    match = re.search(r"^family: *(\S+)", path.read_text(encoding="utf-8", errors="replace"), re.MULTILINE)
+    return match[1] if match else ""
+
+
+def _paths(site: object) -> Iterator[str]:
+    """The keys of a site file, each with `=`; none where the file cannot be read."""
+    import yaml
+
+    with suppress(OSError, ValueError, yaml.YAMLError):
+        text = Path(str(site)).read_text(encoding="utf-8")
+        below = [("", yaml.load(text, Loader=yaml.CSafeLoader))]
+        for _ in range(MOST_PATHS):
+            if not below:
+                return
+            path, value = below.pop(0)
+            if isinstance(value, dict):
+                below += [(f"{path}.{key}" if path else str(key), one) for key, one in value.items()]
+            elif path:
+                yield f"{path}="

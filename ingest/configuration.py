@@ -1,0 +1,152 @@
+"""The configuration file of the user, and the environment variables that override it: catalogs, units and currency."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ingest.errors import IngestError, UsageError, brief, expected_one_of
+
+#: How sizes and rates in bytes are displayed: the number in powers of 1000 first, or the one in powers of 1024.
+DECIMAL, BINARY = "decimal", "binary"
+UNITS = (DECIMAL, BINARY)
+#: keys of the file -> the environment variable that overrides each
+VARIABLES = {"catalogs": "INGEST_CATALOGS", "units": "INGEST_UNITS", "currency": "INGEST_CURRENCY"}
+#: Letters of a currency, such as EUR or US$.
+MOST_LETTERS = 12
+#: Where a setting comes from.
+ENVIRONMENT, FILE = "environment", "configuration"
+
+
+class Configuration(NamedTuple):
+    """What holds unless an option says otherwise.
+
+    Attributes:
+        catalogs: folders of entries, the last one overrides; with the place that names each, for messages.
+        units: `decimal` or `binary`.
+        currency: of prices that the user gives; empty where it is unknown.
+        origins: where each setting comes from, by its key.
+    """
+
+    catalogs: tuple[tuple[Path, str], ...] = ()
+    units: str = DECIMAL
+    currency: str = ""
+    origins: Mapping[str, str] = {}
+
+
+def configuration_folder() -> Path:
+    """Return the folder of the user's configuration and catalogs; it need not exist."""
+    base = os.environ.get("APPDATA") or os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(base) / "ingest"
+
+
+def configuration_file() -> Path:
+    """Return the path of the configuration file; it need not exist."""
+    return configuration_folder() / "config.yaml"
+
+
+_read: Configuration | None = None
+_decimal = False
+
+
+def configuration() -> Configuration:
+    """The configuration in force; the file is read once.
+
+    Raises:
+        IngestError: the file is broken; names its line.
+        UsageError: a variable of the environment has a value that it cannot have.
+    """
+    global _read  # noqa: PLW0603  one file and one environment per process
+    if _read is None:
+        _read = read_configuration(configuration_file())
+    return _read
+
+
+def forget_configuration() -> None:
+    """Read the file and the environment again when a setting is next needed."""
+    global _read  # noqa: PLW0603
+    _read = None
+
+
+def binary_first() -> bool:
+    """Whether sizes and rates in bytes are displayed in powers of 1024 first."""
+    return not _decimal and (_read or configuration()).units == BINARY
+
+
+@contextmanager
+def decimal_units() -> Iterator[None]:
+    """Display decimal units whatever the user prefers: the words of a tender are the same for everyone."""
+    global _decimal  # noqa: PLW0603
+    before, _decimal = _decimal, True
+    try:
+        yield
+    finally:
+        _decimal = before
+
+
+def read_configuration(path: Path) -> Configuration:
+    """Return the settings of a file and of the environment, which overrides it; without a file, those of the environment.
+
+    Raises:
+        IngestError: the file is broken; names its line.
+        UsageError: a variable of the environment has a value that it cannot have.
+    """
+    found: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for key, (value, place) in _settings(path).items():
+        found[key], origins[key] = _checked(key, value, place, path.parent, IngestError), FILE
+    for key in ("units", "currency"):
+        if written := os.environ.get(VARIABLES[key]):
+            found[key] = _checked(key, written, VARIABLES[key], Path(), UsageError)
+            origins[key] = ENVIRONMENT
+    return Configuration(**found, origins=origins)
+
+
+def _settings(path: Path) -> dict[str, tuple[Any, str]]:
+    """The keys of the file: value and place of each."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "no UTF-8"
+        raise IngestError(f"{path}: cannot be read: {why}, expected keys and values: {', '.join(VARIABLES)}") from None
+    import yaml
+
+    try:
+        root = yaml.compose(text, Loader=yaml.CSafeLoader)
+        value = yaml.load(text, Loader=yaml.CSafeLoader)
+    except (yaml.YAMLError, ValueError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = mark.line + 1 if mark is not None else 1
+        raise IngestError(f"{path}:{line}: {getattr(error, 'problem', None) or 'no YAML'}, expected keys and values") from None
+    if root is None:
+        return {}
+    if not isinstance(root, yaml.MappingNode) or not isinstance(value, dict):
+        raise IngestError(f"{path}:1: found {brief(value)}, expected keys and values: {', '.join(VARIABLES)}")
+    places: dict[str, str] = {}
+    for key, _ in root.value:
+        place = f"{path}:{key.start_mark.line + 1}"
+        if key.value not in VARIABLES:
+            raise IngestError(f"{place}: unknown key '{key.value}', {expected_one_of(key.value, VARIABLES)}")
+        if key.value in places:
+            raise IngestError(f"{place}: {key.value}: found a second time, expected once")
+        places[key.value] = f"{place}: {key.value}"
+    return {key: (value[key], place) for key, place in places.items()}
+
+
+def _checked(key: str, value: Any, place: str, folder: Path, error: type[IngestError]) -> Any:
+    """A setting as it is used."""
+    if key == "catalogs":
+        folders = [value] if isinstance(value, str) else value
+        if not isinstance(folders, list) or not all(isinstance(one, str) and one for one in folders):
+            raise error(f"{place}: found {brief(value)}, expected a folder or a list of folders")
+        return tuple((folder / Path(one).expanduser(), place) for one in folders)
+    if key == "units" and value not in UNITS:
+        raise error(f"{place}: found {brief(value)}, {expected_one_of(value, UNITS)}")
+    if key == "currency" and not (isinstance(value, str) and value.isprintable() and 0 < len(value.strip()) <= MOST_LETTERS):
+        raise error(f"{place}: found {brief(value)}, expected text of at most {MOST_LETTERS} letters, such as EUR")
+    return value.strip()

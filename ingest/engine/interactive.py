@@ -1,0 +1,134 @@
+"""Results in a session: a few lines in a shell, tables and charts in a notebook, look-up by label, copies and comparison."""
+
+from __future__ import annotations
+
+import copyreg
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ingest.errors import UsageError, nearest
+
+
+def _read_only(content: dict[Any, Any]) -> MappingProxyType[Any, Any]:
+    return MappingProxyType(content)
+
+
+# Results hold read-only views of their inputs, which Python does not copy to other processes by itself.
+copyreg.pickle(MappingProxyType, lambda view: (_read_only, (dict(view),)))
+
+
+def _views() -> Any:
+    """The module that shows results; it knows the pages, which no result does."""
+    return import_module("ingest.reports.session")
+
+
+class UnknownResult(UsageError, KeyError):
+    """A result that an answer does not have, with the nearest one."""
+
+    __str__ = Exception.__str__
+
+
+class InteractiveResult:
+    """A result of a public function, as people meet it in a shell or a notebook.
+
+    It is shown by its page: the first lines as text, all of its tables as HTML. `result[...]` takes the name of one of its
+    `results` or the label that the page prints, `result.NAME` the name. Results that say the same are equal.
+
+    >>> from ingest.sizing.bandwidth import bw
+    >>> answer = bw("cosmoflow", "h100", nodes=128)
+    >>> answer["per job"] == answer["ingest_bandwidth_per_job"] == answer.ingest_bandwidth_per_job
+    True
+    >>> answer["per jb"]
+    Traceback (most recent call last):
+    ...
+    ingest.engine.interactive.UnknownResult: no result 'per jb'; did you mean 'per job'?
+    """
+
+    if TYPE_CHECKING:
+        # Each class states its own type.
+        @property
+        def results(self) -> Any:
+            """What was found, by name."""
+
+        def to_dict(self) -> dict[str, Any]:
+            """As JSON."""
+
+    def other_names(self) -> Mapping[str, str]:
+        """Further names of results, beside their own and their labels."""
+        return {}
+
+    def __getitem__(self, name: str) -> Any:
+        results = self.results
+        if isinstance(name, str) and name in results:
+            return results[name]
+        known = {**self.other_names(), **{_views().plain(one): one for one in results}}
+        folded = {words.casefold(): one for words, one in known.items()}
+        found = folded.get(str(name).casefold())
+        if found not in results:
+            raise UnknownResult(f"no result '{name}'{nearest(str(name), [*results, *known])}")
+        return results[found]
+
+    def __contains__(self, name: object) -> bool:
+        try:
+            self[str(name)]
+        except UnknownResult:
+            return False
+        return True
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.results)
+
+    if not TYPE_CHECKING:  # a misspelt attribute stays an error of type checkers
+
+        def __getattr__(self, name):
+            if name.startswith("_") or hasattr(type(self), name):
+                # A property that failed: its own error says why.
+                return object.__getattribute__(self, name)
+            if name in self.results:
+                return self.results[name]
+            hint = nearest(name, [one for one in dir(self) if not one.startswith("_")])
+            raise AttributeError(f"{type(self).__name__} has no attribute '{name}'{hint}")
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *(str(name) for name in self.results if str(name).isidentifier())]
+
+    def _ipython_key_completions_(self) -> list[str]:
+        """What a notebook offers inside the brackets."""
+        return list(dict.fromkeys([*self.results, *(_views().plain(one) for one in self.results), *self.other_names()]))
+
+    def __repr__(self) -> str:
+        return str(_views().as_lines(self))
+
+    def _repr_html_(self) -> str:
+        return str(_views().as_html(self))
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self is other or self.to_dict() == other.to_dict()
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+
+class InteractiveResults(InteractiveResult):
+    """Several results of one kind: `results[2]` is one of them, `results["per job"]` a list with one value of each."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def each(self) -> Sequence[InteractiveResult]:
+            """The results, one by one."""
+
+    def __getitem__(self, name: Any) -> Any:
+        return self.each[name] if isinstance(name, (int, slice)) else [one[name] for one in self.each]
+
+    def __contains__(self, name: object) -> bool:
+        return any(name is one for one in self.each) if isinstance(name, InteractiveResult) else name in self.each[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.each)
+
+    def __len__(self) -> int:
+        return len(self.each)

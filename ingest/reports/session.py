@@ -1,0 +1,159 @@
+"""Results in a Python session: the first lines of their page as text, all of its tables and a chart as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from ingest.reports.charts.range_bars import Bar, range_bars
+from ingest.reports.labels import plain as plain
+from ingest.reports.page import Page, Section, as_text
+from ingest.reports.pages import acceptance, corpus, observation, plan, response, sizing, storage
+from ingest.text import all_visible
+
+if TYPE_CHECKING:
+    from ingest.corpus.measurement import CorpusMeasurement
+    from ingest.engine.interactive import InteractiveResult
+    from ingest.reports.plan_report import Report
+    from ingest.site.plan import Plan
+    from ingest.sizing.bandwidth import Estimate, Scenarios
+    from ingest.storage.fit_result import Fits
+
+#: Rows of the first table, characters of a line, and warnings that a session shows without being asked.
+MOST_ROWS, MOST_LETTERS, MOST_WARNINGS = 8, 118, 3
+#: Rows of a table in a notebook; the frame has all.
+MOST_CELLS = 40
+
+
+def _corpus_page(answer: CorpusMeasurement) -> Page:
+    return corpus.samples_page(answer) if "sample_bytes" in answer.results else corpus.corpus_page(answer)
+
+
+def _report_page(made: Report) -> Page:
+    rows = tuple((name, f"{size:,} B") for name, size in made.files.items())
+    return Page(f"{made.plan.site.name}: {len(rows)} files written", (Section("", ("file", "size"), rows),))
+
+
+#: class of a result -> its page; a class without one has that of its base
+PAGES: Mapping[str, Callable[[Any], Page]] = {
+    "Acceptance": acceptance.acceptance_page,
+    "Answer": sizing.answer_page,
+    "Calibration": observation.calibration_page,
+    "CatalogComparison": storage.comparison_page,
+    "CatalogEntry": sizing.entry_page,
+    "CatalogListing": sizing.list_page,
+    "Comparison": response.comparison_page,
+    "CorpusMeasurement": _corpus_page,
+    "Estimate": sizing.estimate_page,
+    "Explanation": sizing.explanation_page,
+    "Fit": storage.fit_page,
+    "Fits": storage.fits_page,
+    "Observation": observation.observation_page,
+    "ObservedJob": acceptance.observed_job_page,
+    "PathBenchmark": acceptance.measured_page,
+    "Plan": plan.plan_page,
+    "PlanDiff": plan.diff_page,
+    "PlanScenarios": plan.plans_page,
+    "Report": _report_page,
+    "Response": response.response_page,
+    "Scenarios": sizing.scenarios_page,
+    "Sweep": sizing.sweep_page,
+    "Validation": sizing.validation_page,
+    "Verdict": acceptance.verdict_page,
+}
+
+
+def page_of(result: InteractiveResult) -> Page:
+    """The page of a result."""
+    return next(PAGES[one.__name__] for one in type(result).__mro__ if one.__name__ in PAGES)(result)
+
+
+def as_lines(result: InteractiveResult) -> str:
+    """A result in a few lines: its title, the first rows of its first table, and how many more there are."""
+    page = page_of(result)
+    first = next((one for one in page.sections if one.rows or one.lines), Section(""))
+    short = first._replace(rows=first.rows[:MOST_ROWS], lines=first.lines[:MOST_ROWS] if not first.rows else ())
+    lines = as_text(Page(page.title, (short,))).split("\n")
+    more = len(first.rows or first.lines) - MOST_ROWS
+    warnings = len(getattr(result, "warnings", ()))
+    counted = [f"{more:,} more rows"] if more > 0 else []
+    counted += [f"{warnings} warning{'s' if warnings > 1 else ''}"] if warnings else []
+    lines += [f"  … {', '.join(counted)}"] if counted else []
+    return "\n".join(line if len(line) <= MOST_LETTERS else f"{line[: MOST_LETTERS - 1]}…" for line in lines if line)
+
+
+def as_html(result: InteractiveResult) -> str:
+    """A result as HTML without scripts: the first table and a chart open, further tables folded, warnings last."""
+    page = all_visible(page_of(result))
+    first, *others = page.sections or (Section(""),)
+    parts = [f"<strong>{escape(page.title)}</strong>", *_section(first)]
+    parts += (chart for chart in [chart_of(result)] if chart)
+    for one in others:
+        title = escape(one.title) or "More"
+        parts.append(f"<details><summary>{title}</summary>{''.join(_section(one))}</details>")
+    warnings = [escape(str(line)) for line in getattr(result, "warnings", ())]
+    listed = [f"<ul>{''.join(f'<li>{line}</li>' for line in lines)}</ul>" for lines in _parted(warnings) if lines]
+    parts += [f"<p>Warnings</p>{listed[0]}"] if listed else []
+    parts += [f"<details><summary>{len(warnings) - MOST_WARNINGS} more</summary>{listed[1]}</details>"] if listed[1:] else []
+    return f'<div class="ingest-result">{"".join(parts)}</div>'
+
+
+def _parted(lines: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    return lines[:MOST_WARNINGS], lines[MOST_WARNINGS:]
+
+
+def _section(section: Section) -> Iterator[str]:
+    if section.rows:
+        heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in section.columns)
+        yield "<table>" + (f"<thead><tr>{heads}</tr></thead>" if any(section.columns) else "") + "<tbody>"
+        yield from (f"<tr>{''.join(map(_cell, row))}</tr>" for row in section.rows[:MOST_CELLS])
+        yield "</tbody></table>"
+        if len(section.rows) > MOST_CELLS:
+            yield f"<p>… and {len(section.rows) - MOST_CELLS:,} more: <code>to_frame()</code> has all of them.</p>"
+    if section.lines:
+        lines = "\n".join(escape(line) for line in section.lines[:MOST_CELLS])
+        yield f'<pre style="white-space: pre-wrap">{lines}</pre>'
+
+
+def _cell(text: str) -> str:
+    return f'<td style="text-align: left">{escape(text)}</td>'
+
+
+def chart_of(result: InteractiveResult) -> str:
+    """The chart of a result as SVG; empty for a result without one."""
+    return next((CHARTS[one.__name__](result) for one in type(result).__mro__ if one.__name__ in CHARTS), "")
+
+
+def _levels(answer: Estimate) -> str:
+    name = "ingest_bandwidth_per_gpu"
+    found = [(level.basis, results[name]) for level, results in answer.levels if name in results]
+    bars = [Bar(basis, item.value, item.low, item.high) for basis, item in found]
+    return range_bars("Read bandwidth per GPU by evidence level", bars, "B/s")
+
+
+def _reads(answers: Scenarios) -> str:
+    name = "ingest_bandwidth_per_job"
+    bars = []
+    for one in answers.scenarios[:MOST_CELLS]:
+        words = (one.model.id if one.model else "", one.gpu.id if one.gpu else "", f"{one.nodes:,.0f} nodes")
+        item = one.results.get(name)
+        bars += [Bar(" · ".join(filter(None, words)), item.value, item.low, item.high)] if item else []
+    return range_bars("Read bandwidth per job", bars, "B/s")
+
+
+def _requirements(answer: Plan) -> str:
+    bars = [
+        Bar(f"{one.id} {plain(one.metric)}", one.value, one.low, one.high) for one in answer.requirements if one.unit == "B/s"
+    ]
+    return range_bars("Bandwidth by requirement", bars, "B/s")
+
+
+def _systems(answer: Fits) -> str:
+    found = [(one.entry.id, one.results.get("read_bandwidth_available")) for one in answer.systems[:MOST_ROWS]]
+    bars = [Bar(name, item.value, item.low, item.high) for name, item in found if item is not None]
+    return range_bars("Read bandwidth of the units required", bars, "B/s")
+
+
+#: class of a result -> its chart
+CHARTS: Mapping[str, Callable[[Any], str]] = {"Estimate": _levels, "Fits": _systems, "Plan": _requirements, "Scenarios": _reads}
