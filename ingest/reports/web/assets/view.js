@@ -10,7 +10,9 @@
      answer.tables     [{title, columns: [{label, number}], rows: [[text]]}], after the quantities
      answer.beyond     true of an error where the command line answers and the page cannot
      answer.field      name of the input that an error is about
-     answer.rungs, answer.chart   as in charts.js */
+     answer.sources    [{title, where, grade}]; otherwise gathered from the derivations of all rows
+     answer.rungs, answer.chart   as in charts.js; a chart that takes time is better given by Ingest.chart(tab, values),
+                       which the view asks when the reader pauses */
 (function () {
   "use strict";
 
@@ -278,8 +280,12 @@
     return { number, unit: unit ?? "", rest: rest ?? "" };
   }
 
-  const rangeOf = (row) => row.range ?? (row.low == null || row.high == null ? "" : row.low === row.high ? IngestCharts.scaled(row.low, row.unit)
-    : `${IngestCharts.scaled(row.low, row.unit)} – ${IngestCharts.scaled(row.high, row.unit)}`);
+  function rangeOf(row) {
+    if (row.range !== undefined || row.low == null || row.high == null) return row.range ?? "";
+    const [low, high] = [row.low, row.high].map((end) => IngestCharts.scaled(end, row.unit));
+    const unit = low.replace(/^\S+/, "");
+    return low === high ? low : `${unit && high.endsWith(unit) ? low.slice(0, -unit.length) : low} – ${high}`;
+  }
   const headOf = (found) => {
     const head = typeof found.headline === "string" ? { name: found.headline } : found.headline;
     const row = found.rows.find(({ name }) => name === head.name) ?? found.rows[0];
@@ -381,7 +387,7 @@
       if (picture) figures.push(make("figure", {}, make("figcaption", {}, title), picture,
         make("ul", { class: "levels" }, ...made.rungs.filter(({ why }) => why).map(({ label, why }) => make("li", {}, make("b", {}, label), `: ${why}`)))));
     }
-    for (const chart of [made.chart ?? []].flat()) {
+    for (const chart of [made.chart ?? Ingest.chart?.(state.tab, values()) ?? []].flat()) {
       const picture = IngestCharts.curve(chart, width);
       const cell = (value) => (value === null || value === undefined ? "" : IngestCharts.scaled(value, chart.y.unit));
       if (picture) figures.push(make("figure", {}, make("figcaption", {}, chart.title), picture, make("details", {}, make("summary", {}, "Values"),
@@ -402,6 +408,11 @@
   function collectSources(mine, now) {
     const found = new Map(), names = answer.rows.map(({ name }) => name), given = values();
     const write = () => find("sources").querySelector("ol").replaceChildren(...[...found.values()].map((source) => make("li", {}, ...cited(source).filter(Boolean))));
+    if (answer.sources) {
+      gather(answer, found);
+      write();
+      return;
+    }
     const step = () => {
       if (mine !== turnOf) return;
       const name = names.shift();
