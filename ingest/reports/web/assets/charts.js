@@ -2,7 +2,7 @@
 
    A chart reads one of two shapes, both part of `Ingest.answer`:
      rungs: [{level, label, value, low, high, display, range, used, bound, why}]
-        value, low, high: numbers in the unit of `unit`, or null; bound: true where the value is only an upper bound;
+        value, low, high: numbers in `unit` of the first level, per GPU, or null; bound: true where the value is only an upper bound;
         used: true for the level that the answer rests on; display, range, why: text.
      chart: {title, x: {label, unit}, y: {label, unit}, points: [{x, y, low, high}], own: x of the reader's point}
         low, high: null where unknown. Both axes are logarithmic where their values span more than a factor of 20.
@@ -87,13 +87,13 @@
     for (const tick of x.ticks) {
       node(svg, "line", { class: "grid", x1: x.place(tick), x2: x.place(tick), y1: top, y2: foot });
       const at = x.place(tick), edge = at > width - 30 ? "end" : at < 30 ? "start" : "middle";
-      node(svg, "text", { class: "tick", x: at, y: foot + 17, "text-anchor": edge }, scaled(tick, unit.label ?? unit));
+      node(svg, "text", { class: "tick", x: at, y: foot + 17, "text-anchor": edge }, scaled(tick, ""));
     }
     shown.forEach((level, place) => {
       const mid = top + place * row + (narrow ? 35 : row / 2), kind = level.used ? "used" : level.bound ? "bound" : "other";
       node(svg, "text", { class: `name ${kind}`, x: narrow ? 6 : left - 10, y: narrow ? mid - 17 : mid + 4.5,
         "text-anchor": narrow ? "start" : "end" }, level.label);
-      node(svg, "text", { class: `amount ${kind}`, x: width - 4, y: narrow ? mid - 17 : mid + 4.5, "text-anchor": "end" }, level.display);
+      node(svg, "text", { class: `amount ${kind}`, x: width - 4, y: narrow ? mid - 17 : mid + 4.5, "text-anchor": "end" }, level.display.split(" ")[0]);
       const low = level.low ?? level.value, high = level.high ?? level.value;
       if (level.bound) {
         node(svg, "line", { class: "reach", x1: left + 6, x2: x.place(level.value), y1: mid, y2: mid });
@@ -105,7 +105,7 @@
       node(svg, "path", { class: `mark ${kind}`, d: `M${x.place(level.value)} ${mid - 11}V${mid + 11}` });
     });
     node(svg, "text", { class: "axis", x: (left + width - right) / 2, y: height - 6, "text-anchor": "middle" },
-      x.logarithmic ? `${unit.name}, logarithmic` : unit.name);
+      `${unit} per GPU${x.logarithmic ? ", logarithmic" : ""}`);
     return svg;
   }
 

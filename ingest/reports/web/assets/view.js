@@ -7,12 +7,12 @@
      choices           [{value, label, note}], or [value, label, note], or text
      headline          {name, label, display, range, level, scene}: scene says what is sized ("CosmoFlow on 1,024 × …")
      row.range         low and high end as text
-     answer.tables     [{title, columns: [{label, number}], rows: [[text]]}], after the quantities
+     answer.tables     [{title, columns: [{label, number}], rows: [[text]], notes: [text]}], after the quantities
      answer.beyond     true of an error where the command line answers and the page cannot
      answer.field      name of the input that an error is about
      answer.sources    [{title, where, grade}]; otherwise gathered from the derivations of all rows
-     answer.rungs, answer.chart   as in charts.js; a chart that takes time is better given by Ingest.chart(tab, values),
-                       which the view asks when the reader pauses */
+     answer.rungs, answer.chart   as in charts.js; points may be a generator, which the view asks for one point at a time
+                       when the reader pauses, so that a key never waits for a chart */
 (function () {
   "use strict";
 
@@ -22,7 +22,7 @@
   const find = (id) => document.getElementById(id);
   const panel = find("panel"), fieldset = find("fields"), dialog = find("derivation");
   const state = { tab: TABS[0].id, set: Object.fromEntries(TABS.map(({ id }) => [id, {}])) };
-  let answer = null, notices = [], edited = null;
+  let answer = null, notices = [], edited = null, turnOf = 0;
 
   function make(name, attributes, ...children) {
     const made = document.createElement(name);
@@ -31,7 +31,7 @@
       if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
       else made.setAttribute(key, value === true ? "" : value);
     }
-    made.append(...children.filter((child) => child !== null && child !== undefined && child !== ""));
+    made.append(...children.filter((child) => child !== null && child !== undefined && child !== "" && child !== false));
     return made;
   }
 
@@ -203,7 +203,8 @@
   }
 
   function fieldBox(field) {
-    const id = `in-${field.name}`, help = field.help ? `${id}-help` : undefined, choices = choicesOf(field);
+    const id = `in-${field.name}`, words = field.kind === "choice" ? "" : (field.help ?? "").split(/[;:]/)[0].replace(/([^.])$/, "$1.");
+    const help = words ? `${id}-help` : undefined, choices = choicesOf(field);
     const value = state.set[state.tab][field.name] ?? defaultOf(field);
     let control, box;
     if (field.kind === "choice" && choices.length <= FEW && choices.some((choice) => choice.value === value)) {
@@ -224,7 +225,7 @@
     control.addEventListener("blur", () => { relink.flush(); edited = null; });
     control.dataset.name = field.name;
     const label = make("label", { for: id }, field.label, field.unit && make("span", { class: "unseen" }, `, ${field.unit}`));
-    return make("div", { class: "field" }, label, box, help && make("p", { class: "help", id: help }, field.help));
+    return make("div", { class: "field" }, label, box, help && make("p", { class: "help", id: help }, words));
   }
 
   function buildForm() {
@@ -274,6 +275,12 @@
 
   /* Answer */
 
+  /** "808.1 MB/s (770.7 MiB/s)  [808,138,857.1 B/s]" as the value and what follows it. */
+  function halves(display) {
+    const [, first, rest] = /^(.*?)\s*([([].*)?$/s.exec(display);
+    return first ? { first, rest: (rest ?? "").replace(/\s+/g, " ") } : { first: display, rest: "" };
+  }
+
   /** "827.5 GB/s (770.7 GiB/s)" as number, unit and the rest. */
   function parts(display) {
     const [, number, unit, rest] = /^([-+~≥≤<>]*\s?[\d.,]+(?:e[-+]?\d+)?)(?:\s+([^(]*?))?(?:\s*(\(.*\)))?$/i.exec(display) ?? [null, display, "", ""];
@@ -289,7 +296,8 @@
   const headOf = (found) => {
     const head = typeof found.headline === "string" ? { name: found.headline } : found.headline;
     const row = found.rows.find(({ name }) => name === head.name) ?? found.rows[0];
-    return { ...row, range: rangeOf(row), level: found.basis, ...head };
+    const scene = head.scene?.endsWith(`: ${found.basis}`) ? head.scene.slice(0, -found.basis.length - 2) : head.scene;
+    return { ...row, range: rangeOf(row), level: found.basis, ...head, scene };
   };
 
   function numberButton(row, kind) {
@@ -318,10 +326,11 @@
     });
   }
 
-  const tableOf = ({ title, columns, rows }) => make("section", {}, make("h2", {}, title),
-    make("div", { class: "scroll", role: "region", "aria-label": title, tabindex: 0 }, make("table", {},
-      make("thead", {}, make("tr", {}, ...columns.map((column) => make("th", { scope: "col", class: column.number ? "n" : undefined }, column.label)))),
-      make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((cell, place) => make(place ? "td" : "th", { scope: place ? undefined : "row", class: columns[place].number ? "n" : undefined }, String(cell)))))))));
+  const tableOf = ({ title, columns, rows, notes }) => make("section", {}, make("h2", {}, title),
+    rows.length > 0 && make("div", { class: "scroll", role: "region", "aria-label": title, tabindex: 0 }, make("table", {},
+      columns.length > 0 && make("thead", {}, make("tr", {}, ...columns.map((column) => make("th", { scope: "col", class: column.number ? "n" : undefined }, column.label)))),
+      make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((cell, place) => make(place ? "td" : "th", { scope: place ? undefined : "row", class: columns[place]?.number ? "n" : undefined }, String(cell)))))))),
+    notes?.length > 0 && make("ul", { class: "levels" }, ...notes.map((note) => make("li", {}, note))));
 
   const speak = later(() => {
     if (!answer) return;
@@ -331,9 +340,9 @@
   }, 700);
 
   function show() {
-    const given = values();
-    answer = Ingest.answer(state.tab, given);
-    const { ok } = answer, short = (head) => head.display.replace(/\s*\(.*/, ""), tab = TABS.find(({ id }) => id === state.tab);
+    turnOf++;
+    answer = Ingest.answer(state.tab, values());
+    const { ok } = answer, short = (head) => halves(head.display).first, tab = TABS.find(({ id }) => id === state.tab);
     find("notices").replaceChildren(...notices.map((text) => make("p", { class: "notice", role: "alert" }, text)));
     for (const id of ["quantities", "figures", "sources"]) find(id).hidden = !ok;
     find("cautions").hidden = !ok || !answer.warnings.length;
@@ -355,7 +364,7 @@
           head.level && make("div", {}, make("dt", {}, "Evidence level"), make("dd", {}, head.level)))].filter(Boolean));
       find("echo").replaceChildren(short(head), make("span", {}, `  ${head.label}`));
       showRows(answer.rows, head.name);
-      find("cautions").querySelector("ul").replaceChildren(...answer.warnings.map(({ id, text }) => make("li", {}, make("span", { class: "code" }, id), make("span", {}, text))));
+      find("cautions").querySelector("ul").replaceChildren(...answer.warnings.map(({ id, text }) => make("li", {}, id && make("span", { class: "code" }, id), make("span", {}, text))));
       document.title = `${short(head)}, ${tab.label}: storage sizing for AI training`;
     } else {
       find("echo").replaceChildren();
@@ -369,33 +378,60 @@
 
   /* What may wait until the reader pauses: tables, charts, sources */
 
-  let turnOf = 0;
+  const curves = new WeakMap();
   const settle = later(() => {
     const mine = ++turnOf;
     if (!answer.ok) return;
     find("tables").replaceChildren(...(answer.tables ?? []).map(tableOf));
-    drawFigures();
+    drawFigures(mine);
     collectSources(mine);
-  }, 120);
+  }, 350);
 
-  function drawFigures() {
+  /** Do the steps of some work, between the events of the reader; a later answer ends it. */
+  function stepwise(mine, now, step) {
+    if (mine === turnOf && step()) {
+      if (now) stepwise(mine, now, step);
+      else setTimeout(() => stepwise(mine, now, step), 0);
+    }
+  }
+
+  function drawFigures(mine, now) {
+    const made = answer, place = find("figures"), old = place.querySelector(".curve"), figures = [];
     const zoom = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
-    const width = Math.max(260, Math.min(760, (find("figures").clientWidth || 640) / zoom)), figures = [], made = answer;
+    const width = Math.max(260, Math.min(760, (place.clientWidth || 640) / zoom));
     if (made.rungs?.length > 1) {
-      const unit = made.rungs[0].unit ?? "samples/s", title = "Evidence levels";
-      const picture = IngestCharts.rungs(made.rungs, unit, title, width);
+      const title = "Evidence levels", picture = IngestCharts.rungs(made.rungs, made.rungs[0].unit ?? "", title, width);
       if (picture) figures.push(make("figure", {}, make("figcaption", {}, title), picture,
         make("ul", { class: "levels" }, ...made.rungs.filter(({ why }) => why).map(({ label, why }) => make("li", {}, make("b", {}, label), `: ${why}`)))));
     }
-    for (const chart of [made.chart ?? Ingest.chart?.(state.tab, values()) ?? []].flat()) {
-      const picture = IngestCharts.curve(chart, width);
-      const cell = (value) => (value === null || value === undefined ? "" : IngestCharts.scaled(value, chart.y.unit));
-      if (picture) figures.push(make("figure", {}, make("figcaption", {}, chart.title), picture, make("details", {}, make("summary", {}, "Values"),
-        make("table", {}, make("thead", {}, make("tr", {}, ...[chart.x.label, chart.y.label, "Low – high"].map((text, place) => make("th", { scope: "col", class: place ? "n" : undefined }, text)))),
-          make("tbody", {}, ...chart.points.map((point) => make("tr", {}, make("th", { scope: "row" }, IngestCharts.scaled(point.x, chart.x.unit)), make("td", { class: "n" }, cell(point.y)),
-            make("td", { class: "n" }, point.low === null ? "" : `${cell(point.low)} – ${cell(point.high)}`))))))));
+    if (!curves.has(made)) {
+      const chart = made.chart, listed = Array.isArray(chart?.points);
+      curves.set(made, chart && { ...chart, points: listed ? chart.points : [], rest: listed ? null : chart.points });
     }
-    find("figures").replaceChildren(...figures);
+    const chart = curves.get(made);
+    place.replaceChildren(...figures, ...(chart && old ? [old] : []));
+    if (!chart) return;
+    stepwise(mine, now, () => {
+      const next = chart.rest?.next();
+      if (next && !next.done) {
+        chart.points.push(next.value);
+        return true;
+      }
+      chart.rest = null;
+      place.replaceChildren(...figures, ...curveFigure(chart, width));
+      return false;
+    });
+  }
+
+  function curveFigure(chart, width) {
+    const { x, y, points, title } = chart, picture = IngestCharts.curve(chart, width);
+    if (!picture) return [];
+    const amount = (value) => (value === null || value === undefined ? "" : IngestCharts.scaled(value, y.unit));
+    const heads = [x.label, y.label, "Low – high"].map((text, place) => make("th", { scope: "col", class: place ? "n" : undefined }, text));
+    const lines = points.map((point) => make("tr", {}, make("th", { scope: "row" }, IngestCharts.scaled(point.x, x.unit)), make("td", { class: "n" }, amount(point.y)),
+      make("td", { class: "n" }, point.low == null ? "" : `${amount(point.low)} – ${amount(point.high)}`)));
+    return [make("figure", { class: "curve" }, make("figcaption", {}, title), picture,
+      make("details", {}, make("summary", {}, "Values"), make("table", {}, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...lines))))];
   }
 
   const cited = ({ title, where, grade }) => [make("span", { class: "title" }, title), where ? `, ${where}` : "", grade ? make("span", { class: "grade" }, ` (${grade})`) : ""];
@@ -413,29 +449,29 @@
       write();
       return;
     }
-    const step = () => {
-      if (mine !== turnOf) return;
+    stepwise(mine, now, () => {
       const name = names.shift();
-      if (name === undefined) { write(); return; }
+      if (name === undefined) {
+        write();
+        return false;
+      }
       const tree = Ingest.derivation(state.tab, given, name);
       if (tree) gather(tree, found);
-      if (now) step();
-      else setTimeout(step, 0);
-    };
-    step();
+      return true;
+    });
   }
 
   /* Derivation */
 
   function explained(tree) {
     const sources = tree.sources ?? [], below = tree.parts ?? [];
-    return [tree.definition && make("p", {}, tree.definition), tree.formula && make("p", { class: "formula code" }, tree.formula),
+    return [tree.definition && make("p", {}, tree.definition), halves(tree.display).rest && make("p", { class: "cite" }, halves(tree.display).rest), tree.formula && make("p", { class: "formula code" }, tree.formula),
       ...sources.map((source) => make("p", { class: "cite" }, ...cited(source).filter(Boolean))),
       below.length > 0 && make("h3", {}, "From"), ...below.map(branch)].filter(Boolean);
   }
 
   function branch(tree) {
-    const inside = make("div"), made = make("details", {}, make("summary", {}, make("span", {}, tree.label), make("span", {}, tree.display)), inside);
+    const inside = make("div"), made = make("details", {}, make("summary", {}, make("span", {}, tree.label), make("span", {}, halves(tree.display).first)), inside);
     made.addEventListener("toggle", () => { if (made.open && !inside.childNodes.length) inside.append(...explained(tree)); });
     return made;
   }
@@ -443,7 +479,7 @@
   function derive(name) {
     const tree = Ingest.derivation(state.tab, values(), name);
     if (!tree) return;
-    find("derivation-title").replaceChildren(tree.label, make("strong", {}, tree.display));
+    find("derivation-title").replaceChildren(tree.label, make("strong", {}, halves(tree.display).first));
     dialog.querySelector(".tree").replaceChildren(...explained(tree));
     dialog.showModal();
     dialog.scrollTop = 0;
@@ -478,7 +514,9 @@
     const given = values(), shown = (field) => choicesOf(field).find(({ value }) => value === given[field.name])?.label ?? given[field.name];
     find("given").querySelector("tbody").replaceChildren(...forms[state.tab].filter((field) => given[field.name] !== "").map((field) => make("tr", {}, make("th", { scope: "row" }, field.label),
       make("td", {}, `${shown(field)}${field.unit ? ` ${field.unit}` : ""}`))));
-    if (answer.ok) collectSources(++turnOf, true);
+    if (!answer.ok) return;
+    drawFigures(++turnOf, true);
+    collectSources(turnOf, true);
   }
 
   /* Events */
@@ -528,7 +566,7 @@
     };
     window.addEventListener("popstate", follow);
     window.addEventListener("hashchange", () => { if (location.hash !== seen) follow(); });
-    window.addEventListener("resize", later(() => { if (answer.ok) drawFigures(); }, 200));
+    window.addEventListener("resize", later(() => { if (answer.ok) drawFigures(turnOf); }, 200));
   }
 
   begin();
