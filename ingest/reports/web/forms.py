@@ -8,8 +8,13 @@ from typing import Any, NamedTuple
 from ingest.engine.registry import unit_of
 from ingest.reports.labels import capitalised, helps_of, plain
 from ingest.sizing.bandwidth import bw
+from ingest.sizing.checkpoint import QUANTITIES, READERS, checkpoint
+from ingest.sizing.checkpoint_files import LAYOUTS
+from ingest.sizing.checkpoint_schedule import MODES, USUAL_MODE
+from ingest.sizing.dataset import dataset
 from ingest.sizing.evidence_ladder import BASES, FAMILIES
 from ingest.sizing.job import Job
+from ingest.sizing.optimizer_states import WIDTHS
 
 
 class Field(NamedTuple):
@@ -71,8 +76,60 @@ _BANDWIDTH = (
     Field("efficiency", kind="number", placeholder="for example 0.4", more=True),
     Field("flops_per_sample", placeholder="as in the catalogs", more=True),
 )
+_CHECKPOINT = (
+    Field("model", "llama3-405b", kind="choice", source="models", label="Model", place=True),
+    Field("gpus", "1024", kind="number", label="GPUs"),
+    Field("gpu", kind="choice", source="gpus", label="GPU", optional="H100, for its memory"),
+    Field("mode", USUAL_MODE, USUAL_MODE, kind="choice", choices=MODES, label="Mode"),
+    Field("waste", kind="number", placeholder="5%"),
+    Field("interval", placeholder="by the least overhead"),
+    Field("mtti", placeholder="from the failure rate", label="Mean time to interrupt"),
+    Field("write_bandwidth", placeholder="for example 300 GB/s"),
+    Field("optimizer", kind="choice", source="optimizers", optional="as published, else AdamW", label="Optimizer", more=True),
+    Field("precision", kind="choice", choices=("", *WIDTHS), label="Precision", more=True),
+    Field("layout", kind="choice", choices=("", *LAYOUTS), label="Layout", more=True),
+    Field("zero_stage", kind="choice", choices=("", "0", "1", "2", "3"), label="ZeRO stage", more=True),
+    Field("tensor_parallel", kind="number", more=True),
+    Field("pipeline_parallel", kind="number", more=True),
+    Field("expert_parallel", kind="number", more=True),
+    Field(
+        "failures", kind="choice", source="failures", optional="of jobs of the nearest size", label="Failure rate", more=True
+    ),
+    Field("drain_fraction", kind="number", placeholder="0.1", more=True),
+    Field("drain_time", placeholder="2 min", more=True),
+    Field("slow_down", kind="number", placeholder="0.5", more=True),
+    Field("persistent_every", kind="number", placeholder="1", more=True),
+    Field("restart_time", placeholder="2 min", more=True),
+    Field("reschedule_time", placeholder="10 min", more=True),
+    Field("readers", "unique", "unique", kind="choice", choices=tuple(READERS), label="Readers of a restore", more=True),
+    Field("keep", kind="text", placeholder="3", label="Checkpoints kept", more=True),
+    Field("duration", placeholder="for example 60 days", label="Duration of the job", more=True),
+    Field("tier_capacity", placeholder="for example 2 PB", more=True),
+)
+_DATASET = (
+    Field("tokens", "15T", kind="quantity", label="Tokens"),
+    Field("bytes_per_token", kind="number", placeholder="as in the corpus", label="Bytes per token"),
+    Field("corpus", kind="choice", source="corpora", optional="none", label="Corpus"),
+    Field("pipeline", kind="choice", source="pipelines", optional="none", label="Pipeline"),
+    Field("format", kind="choice", source="formats", optional="Megatron, or a file per sample", label="Format"),
+    Field("copies", kind="text", placeholder="1, or raw=1,clean=1,dataset=3", label="Copies"),
+    Field("samples", kind="quantity", placeholder="of data that is not text", label="Samples"),
+    Field("sample_bytes", placeholder="of one encoded sample"),
+    Field("raw_bytes", placeholder="instead of tokens", more=True, label="Raw input"),
+    Field("documents", kind="quantity", placeholder="600 tokens each", more=True, label="Documents"),
+    Field("holds", kind="choice", choices=("", "tokens", "text", "samples"), label="Contents", more=True),
+    Field("sizes", "varied", "varied", kind="choice", choices=("varied", "equal"), label="Sizes of samples", more=True),
+    Field("vocabulary", kind="number", placeholder="128,256", label="Vocabulary", more=True),
+    Field("sequence_length", kind="number", more=True, label="Sequence length"),
+    Field("shard_size", placeholder="as the format has it", more=True, label="Size of a shard"),
+    Field("epochs", kind="number", placeholder="1", more=True, label="Epochs"),
+)
 #: The inputs of each question, and the function whose options they are.
-FORMS: Mapping[str, tuple[Callable[..., Any], tuple[Field, ...], Mapping[str, str]]] = {"bw": (bw, _BANDWIDTH, Job.QUANTITIES)}
+FORMS: Mapping[str, tuple[Callable[..., Any], tuple[Field, ...], Mapping[str, str]]] = {
+    "bw": (bw, _BANDWIDTH, Job.QUANTITIES),
+    "checkpoint": (checkpoint, _CHECKPOINT, QUANTITIES),
+    "dataset": (dataset, _DATASET, {}),
+}
 
 
 def forms() -> dict[str, list[dict[str, Any]]]:

@@ -19,17 +19,18 @@ RESERVED = {
     "arguments", "await", "case", "catch", "const", "debugger", "default", "delete", "do", "enum", "eval", "export", "extends",
     "false", "function", "implements",
     "instanceof", "interface", "let", "new", "null", "package", "private", "protected",
-    "public", "static", "super", "switch", "this", "throw", "true", "typeof", "var", "void", "undefined", "Object", "Map", "Set",
-    "Array", "String", "Number", "Error",
+    "public", "static", "super", "switch", "this", "throw", "true", "typeof", "var", "void", "undefined", "Object", "Map",
+    "Set", "Array", "String", "Number", "Error",
 }  # fmt: skip
 #: Methods of the types of Python that JavaScript lacks, or has with another meaning.
 METHODS = {
-    "append", "casefold", "copy", "count", "discard", "endswith", "extend", "find", "format", "get", "index", "insert",
+    "append", "bit_length", "casefold", "copy", "count", "discard", "endswith", "extend", "find", "format", "get", "index", "insert", "isdecimal",
     "intersection", "isdigit", "isdisjoint", "isalpha", "issubset", "items", "join", "keys", "ljust", "lower", "lstrip",
     "partition",
     "pop", "remove", "removeprefix", "removesuffix", "replace", "rjust", "rpartition", "rsplit", "rstrip",
     "setdefault", "sort", "split", "splitlines", "startswith", "strip", "title", "translate", "union", "update", "upper",
-    "values", "add", "isspace", "capitalize", "fromkeys", "is_integer", "reverse", "difference", "most_common", "clear", "zfill",
+    "values", "add", "isspace", "capitalize", "fromkeys", "is_integer", "reverse", "difference", "most_common", "clear",
+    "zfill",
 }  # fmt: skip
 #: Names of Python without a definition.
 BUILTINS = {
@@ -41,8 +42,8 @@ BUILTINS = {
 }  # fmt: skip
 #: Exceptions of Python.
 ERRORS = {
-    "ArithmeticError", "AssertionError", "AttributeError", "BaseException", "Exception", "IndexError", "KeyError", "LookupError",
-    "ModuleNotFoundError", "NotImplementedError", "OSError", "OverflowError", "RecursionError",
+    "ArithmeticError", "AssertionError", "AttributeError", "BaseException", "Exception", "IndexError", "KeyError",
+    "LookupError", "ModuleNotFoundError", "NotImplementedError", "OSError", "OverflowError", "RecursionError",
     "RuntimeError", "StopIteration",
     "TypeError", "UnicodeDecodeError", "ValueError", "ZeroDivisionError", "FileNotFoundError", "ImportError",
 }  # fmt: skip
@@ -100,12 +101,13 @@ class Printer:
         module: for messages.
         kind_of: what a name of the module is.
         kind_in: what a name of another module is, which the first name stands for.
-        overridden: methods of a class that are left out.
+        methods: names of methods: an attribute of such a name may have to be bound to its owner.
     """
 
     module: str
     kind_of: Kinds
     kind_in: Callable[[str, str], str]
+    methods: set[str]
     scopes: list[Scope] = field(default_factory=list)
     fresh: int = 0
     in_method: bool = False
@@ -121,6 +123,11 @@ class Printer:
             return self._class(node)
         names = sorted(stored([node]))
         return "".join(f"let {name_of(name)};\n" for name in names) + self._statement(node)
+
+    def change(self, node: ast.stmt) -> str:
+        """A statement at the top of a module that changes a definition."""
+        self.scopes = []
+        return self._statement(node)
 
     def _refuse(self, node: ast.AST, what: str) -> Unprintable:
         return Unprintable(
@@ -557,7 +564,17 @@ class Printer:
             return f"{name_of(node.value.id)}.{node.attr}"
         if isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Name) and node.value.func.id == "super":
             return f"super.{node.attr}"
+        if node.attr not in self.methods and not node.attr.startswith("__"):
+            return f"{self._owner(node.value)}.{node.attr}"
         return f"$.attr({self.expression(node.value)}, {json.dumps(node.attr)})"
+
+    def _owner(self, node: ast.expr) -> str:
+        written = self.expression(node)
+        return (
+            f"({written})"
+            if isinstance(node, (ast.Dict, ast.Constant, ast.GeneratorExp)) or written.startswith("new ")
+            else written
+        )
 
     def _as_lambda(self, node: ast.Lambda) -> str:
         parameters, prologue, _ = self._parameters(node.args)
@@ -664,7 +681,7 @@ class Printer:
             kind = self.kind_of(owner.id)
             if kind == "module":
                 return self._called(f"{name_of(owner.id)}.{callee.attr}", arguments, words, self.kind_in(owner.id, callee.attr))
-        what = self.expression(owner)
+        what = self._owner(owner)
         if words:
             return f"$.sent({what}, {json.dumps(callee.attr)}, [{listed}], {words})"
         if callee.attr in METHODS:
@@ -686,6 +703,11 @@ def _arrow(body: str) -> str:
 def _decorator(node: ast.expr) -> str:
     target = node.func if isinstance(node, ast.Call) else node
     return target.id if isinstance(target, ast.Name) else getattr(target, "attr", "")
+
+
+def is_property(node: ast.FunctionDef) -> bool:
+    """Whether a method is read as an attribute."""
+    return any(_decorator(one) in ("property", "cached_property") for one in node.decorator_list)
 
 
 def _arguments(arguments: ast.arguments) -> Iterator[ast.arg]:

@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from ingest.reports.web.javascript import BUILTINS, ERRORS, Printer, stored
+from ingest.reports.web.javascript import BUILTINS, ERRORS, METHODS, Printer, is_property, stored
 
 PACKAGE = Path(__file__).parents[2]
+#: A text that may name quantities.
+_NAMES = re.compile(r"[a-z][a-z0-9_]*([, ]+[a-z][a-z0-9_]*)*")
 #: Definitions that nothing of a page calls.
 LEFT_OUT = {"TYPE_CHECKING", "annotations"}
 
@@ -24,6 +26,7 @@ class Source:
     Attributes:
         definitions: statement of each name.
         imported: name -> module and the name there, empty for the module itself.
+        further: statements that change a name.
         effects: statements without a name, such as the declaration of a quantity.
     """
 
@@ -31,6 +34,7 @@ class Source:
     tree: ast.Module
     definitions: dict[str, ast.stmt] = field(default_factory=dict)
     imported: dict[str, tuple[str, str]] = field(default_factory=dict)
+    further: dict[str, list[ast.stmt]] = field(default_factory=dict)
     effects: list[ast.stmt] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -44,7 +48,10 @@ class Source:
             elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
                 self.definitions[node.name] = node
             elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)) and (names := stored([node])):
-                self.definitions |= dict.fromkeys(names, node)
+                if isinstance(node, ast.AugAssign):
+                    self.further.setdefault(min(names), []).append(node)
+                else:
+                    self.definitions |= dict.fromkeys(names, node)
             elif isinstance(node, (ast.Expr, ast.Assign)) and not _is_text(node):
                 self.effects.append(node)
 
@@ -137,7 +144,9 @@ class Program:
             own.add(name)
             if f"{module}:{name}" in self.written:
                 return self._of_text(module, self.written[f"{module}:{name}"])
-            return [*self._used(module, source.definitions[name])]
+            return [
+                one for node in (source.definitions[name], *source.further.get(name, ())) for one in self._used(module, node)
+            ]
         if name in source.imported:
             own.add(name)
             place, there = source.imported[name]
@@ -169,13 +178,15 @@ class Program:
                     self._requires(module, place)
                     yield place, one.attr
             elif isinstance(one, ast.Constant) and isinstance(one.value, str):
-                self.words.update(re.findall(r"\w+", one.value) if len(one.value) < 400 else ())
+                self.words.update(one.value.replace(",", " ").split() if _NAMES.fullmatch(one.value) else ())
+            elif isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
+                self.words.add(one.target.id)
             elif isinstance(one, ast.arg) or (isinstance(one, ast.keyword) and one.arg):
                 self.words.add(one.arg)
             elif isinstance(one, ast.JoinedStr):
                 parts = [re.escape(str(part.value)) if isinstance(part, ast.Constant) else r"\w+" for part in one.values]
                 pattern = "".join(parts)
-                if re.fullmatch(r"[\w\\+]+", pattern) and re.search(r"[a-z]{2}", pattern):
+                if re.fullmatch(r"[\w\\+]+", pattern) and re.search(r"[a-z_]{6}", pattern):
                     self.patterns.add(pattern)
 
     def kind(self, module: str, name: str) -> str:
@@ -196,6 +207,18 @@ class Program:
                 return "module"
             return self.kind(place, there) if place.startswith("ingest") else "value"
         return ""
+
+    @cached_property
+    def methods(self) -> set[str]:
+        """The names of methods, which are bound where they are not called."""
+        found = set(METHODS)
+        for module, names in self.reached.items():
+            for name in names & self.source(module).definitions.keys():
+                node = self.source(module).definitions[name]
+                for one in node.body if isinstance(node, ast.ClassDef) else ():
+                    if isinstance(one, ast.FunctionDef) and not is_property(one):
+                        found.add(one.name)
+        return found
 
     def printed(self) -> str:
         """The modules in JavaScript, each after those that it imports."""
@@ -221,6 +244,7 @@ class Program:
             module,
             lambda name: self.kind(module, name) if name in reached or name in source.imported else "",
             lambda name, attribute: self._kind_there(module, name, attribute),
+            self.methods,
         )
         lines, printed = [], set()
         for name in sorted(reached & source.imported.keys()):
@@ -233,6 +257,8 @@ class Program:
                 printed |= set(names)
                 text = self.written.get(f"{module}:{names[0]}")
                 lines.append(printer.definition(node) if text is None else f"const {printer_name(names[0])} = {text};")
+            elif any(node in source.further.get(name, ()) for name in reached):
+                lines.append(printer.change(node))
             elif node in source.effects and self._has_effect(module, node):
                 lines.append(printer.definition(node))
         shared = sorted((reached & source.definitions.keys()) | (reached & source.imported.keys()))
@@ -242,7 +268,7 @@ class Program:
 
     def _kind_there(self, module: str, name: str, attribute: str) -> str:
         place, _ = self.source(module).imported[name]
-        return self.kind(place, attribute) if place.startswith("ingest") else "function"
+        return self.kind(place, attribute) if place.startswith("ingest") else "function" if attribute.islower() else "value"
 
     def _has_effect(self, module: str, node: ast.stmt) -> bool:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and node.value.args:

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ingest.catalog.embedding import embedded
 from ingest.catalog.store import Catalog, opened
 from ingest.errors import UsageError
 from ingest.files import write_whole
 from ingest.reports.web.forms import forms
 from ingest.reports.web.modules import Program
-from ingest.sizing.transfer import seen_rates
+from ingest.sizing.page_data import page_data
 from ingest.units import display
 from ingest.version import __version__
 
@@ -24,8 +23,13 @@ ASSETS = Path(__file__).parent / "assets"
 #: What the page calls, by module.
 ROOTS: Mapping[str, tuple[str, ...]] = {
     "ingest.sizing.bandwidth": ("bw", "Scenarios"),
-    "ingest.sizing.evidence_ladder": ("BASES",),
-    "ingest.reports.pages.sizing": ("SHOWN", "_value_row", "_rate_of"),
+    "ingest.sizing.checkpoint": ("checkpoint",),
+    "ingest.sizing.dataset": ("dataset",),
+    "ingest.storage.fit": ("fit",),
+    "ingest.reports.pages.storage": ("_row", "COLUMNS"),
+    "ingest.architecture.structure": ("Architecture",),
+    "ingest.architecture.weight_table": ("Weight", "Attention"),
+    "ingest.reports.pages.sizing": ("SHOWN", "_value_row", "_rate_of", "_answer_table"),
     "ingest.reports.labels": ("plain", "capitalised"),
     "ingest.reports.page": ("value_text", "range_text"),
     "ingest.engine.expression": ("prose", "record"),
@@ -54,6 +58,16 @@ _EXPRESSION = "class Expression extends $.Plain {{\n{}\n}}".format(
     )
     + '\n__neg__() { return new Operation("-", [_node(0), this]); }'
 )
+#: A record, whose fields are those of its classes that hold a shape.
+_RECORD = """class Record extends $.Plain {
+get shapes() { return this.constructor.shapes; }
+static get shapes() {
+const classes = [];
+for (let one = this; one !== Record; one = Object.getPrototypeOf(one)) classes.unshift(one);
+const fields = classes.flatMap((one) => Object.getOwnPropertyNames(one).map((name) => [name, one[name]]));
+return new $.Dict(fields.filter(([, item]) => item instanceof Shape));
+}
+}"""
 #: Definitions that a page has in another form: what reads files, and what JavaScript has no word for.
 WRITTEN: Mapping[str, str] = {
     "ingest.engine.expression:Expression": _EXPRESSION,
@@ -62,7 +76,7 @@ WRITTEN: Mapping[str, str] = {
     "ingest.catalog.store:Catalog": "$.Catalog",
     "ingest.catalog.store:opened": "(catalogs) => catalogs",
     "ingest.catalog.store:shipped_folder": "() => new $.Path('')",
-    "ingest.catalog.records:Record": "class Record extends $.Plain {}",
+    "ingest.catalog.records:Record": _RECORD,
     "ingest.catalog.records:Entry": "class Entry extends Record {}",
     "ingest.sizing.transfer:seen_rates": "(catalog) => catalog.seen",
     "ingest.sizing.rates_at_size:check_own_rates": "() => null",
@@ -70,6 +84,15 @@ WRITTEN: Mapping[str, str] = {
     "ingest.architecture.catalog_entries:at_length": (
         "(model, length) => length === null ? model : $.beyond('another sequence length needs the table of weights')"
     ),
+    "ingest.architecture.describe:describe": "(name, catalog) => catalog.architecture(name)",
+    "ingest.sizing.remote_release:model_structure": "(name, catalog) => catalog.architecture(name)",
+    "ingest.sizing.optimizer_states:_is_architecture": "(name, catalog) => catalog.isArchitecture(name)",
+    "ingest.site.plan:Plan": "class Plan extends $.Plain {}",
+    "ingest.site.plan_file:plan_of_site": "() => $.beyond('the page reads no files')",
+    "ingest.storage.fit_options:_of_site": "() => $.beyond('the page reads no files')",
+    "ingest.storage.services:read_prices": "() => $.beyond('the page reads no files')",
+    "ingest.storage.existing:stock_of": "() => []",
+    "ingest.storage.existing:measured_entry": "() => $.beyond('the page reads no files')",
     "ingest.corpus.measurement_file:is_file_name": "(written) => /[.]json$|[/](?!token)/.test(written)",
     "ingest.corpus.measurement_file:read_measurement": "() => $.beyond('the page reads no files')",
     "ingest.corpus.measurement_file:sample_sizes_in": "() => $.beyond('the page reads no files')",
@@ -90,22 +113,15 @@ def script() -> str:
     return "\n".join([*head, program().printed(), (ASSETS / "arithmetic.js").read_text(encoding="utf-8")])
 
 
-def page_data(catalog: Catalog) -> dict[str, Any]:
-    """What the script reads: the catalogs, the table of rates by GPU, the inputs of each question."""
-    seen = [[*cell, *key, rate] for cell, rates in seen_rates(catalog).items() for key, rate in rates.items()]
-    return {
-        "catalogs": embedded(catalog),
-        "seen": [[protocol, precision, model, gpu, rate] for protocol, gpu, model, precision, rate in seen],
-        "hash": catalog.content_hash(),
-        "forms": forms(),
-        "edition": f"ingest {__version__}",
-    }
+def content_of(catalog: Catalog) -> dict[str, Any]:
+    """What the script reads: the catalogs, and the inputs of each question."""
+    return {**page_data(catalog), "forms": forms(), "edition": f"ingest {__version__}"}
 
 
 def assembled(catalogs: Catalog | str | Path | Sequence[str | Path] = ()) -> str:
     """The page as one HTML file."""
     catalog = opened(catalogs)
-    data = json.dumps(page_data(catalog), ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    data = json.dumps(content_of(catalog), ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     style = _asset("page.css")
     code = "\n".join([script(), *(_asset(name) for name in VIEWS)]).replace("</script", "<\\/script")
     policy = f"default-src 'none'; script-src '{_hash(code)}'; style-src '{_hash(style)}'; img-src data:"

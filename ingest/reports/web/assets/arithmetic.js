@@ -54,7 +54,10 @@ window.Ingest = (() => {
 
   const bandwidth = {
     command: "bw", label: "Bandwidth", headline: "ingest_bandwidth_per_job",
-    ask: (options) => $.worded(of("sizing.bandwidth", "bw"), [], { ...options, catalogs: catalog }),
+    ask(options) {
+      const found = $.worded(of("sizing.bandwidth", "bw"), [], { ...options, catalogs: catalog });
+      return found instanceof of("sizing.bandwidth", "Scenarios") ? $.beyond("these are several scenarios, the page shows one") : found;
+    },
     rows(answer) {
       const rate = of("reports.pages.sizing", "_rate_of")(answer), results = answer.results;
       const shown = of("reports.pages.sizing", "SHOWN").filter((name) => results.has(name) && (name !== "samples_per_second_per_gpu" || rate === name));
@@ -86,7 +89,18 @@ window.Ingest = (() => {
     return points.length < 2 ? undefined : { title: "Read bandwidth of the job by number of nodes", x: { label: "Nodes", unit: "" }, y: { label: "Read bandwidth", unit: "B/s" }, points, own };
   }
 
-  const QUESTIONS = { bw: bandwidth };
+  /** A command whose answer is results, tables and warnings. */
+  const plainly = (name, module, label, headline) => ({
+    command: name, label, headline,
+    ask: (options) => $.worded(of(module, name), [], { ...options, catalogs: catalog }),
+    rows: (answer) => [...answer.results.entries()].map(([result, quantity]) => rowOf(result, quantity)),
+  });
+
+  const QUESTIONS = {
+    bw: bandwidth,
+    checkpoint: plainly("checkpoint", "sizing.checkpoint", "Checkpoint", "checkpoint_write_bandwidth"),
+    dataset: plainly("dataset", "sizing.dataset", "Data set", "usable_bytes"),
+  };
 
   let last = { key: null };
   /** The answer of the package, or its refusal; the last one is kept for derivations. */
@@ -96,7 +110,7 @@ window.Ingest = (() => {
       last = { key, options };
       try {
         last.answer = QUESTIONS[tab].ask(options);
-        if (last.answer.incomplete) throw $.call(of("errors", "IngestError"), last.answer.incomplete);
+        if (tab === "bw" && last.answer.incomplete) throw $.call(of("errors", "IngestError"), last.answer.incomplete);
       } catch (error) {
         last.error = error;
       }
@@ -105,7 +119,7 @@ window.Ingest = (() => {
   }
   function refusal(tab, values, error) {
     const words = command(tab, values);
-    if (error instanceof $.Beyond) return { ok: false, beyond: true, error: `This page cannot answer that: ${error.message}.`, command: words };
+    if (error instanceof $.Beyond) return { ok: false, beyond: true, error: `${of("reports.labels", "capitalised")(error.message)}; the command line answers it.`, command: words };
     if (!(error instanceof of("errors", "IngestError"))) throw error;
     const line = of("errors", "shortened")(text(error.message).split(/\s+/).join(" "), 292);
     const named = /^--([a-z-]+)/.exec(line), field = named && forms[tab].find(({ name }) => name === named[1].replace(/-/g, "_"));

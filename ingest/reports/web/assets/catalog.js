@@ -6,7 +6,11 @@ $.Catalog = (() => {
 
   class Catalog {
     static $class = true;
+    /** One for the whole page. */
+    static one = null;
     constructor() {
+      if (Catalog.one) return Catalog.one;
+      Catalog.one = this;
       this.memory = new Dict();
       this.made = new Map();
       this.folders = [];
@@ -68,6 +72,30 @@ $.Catalog = (() => {
         this.made.set(key, rows.map((row) => new Rate(...row.map((one, place) => (texts.includes(place) ? this.text(one) : one)))));
       }
       return this.made.get(key);
+    }
+    isArchitecture(name) { return Object.hasOwn(data.architectures, name.toLowerCase()); }
+    /** The table of weights of a model. */
+    architecture(name) {
+      const wanted = String(name).toLowerCase(), { IngestError, UsageError, nearest } = $.modules["ingest.errors"], ids = Object.keys(data.architectures);
+      const found = [wanted, data.catalogs.aliases.models?.[wanted] ?? ""].find((one) => Object.hasOwn(data.architectures, one));
+      if (found !== undefined) {
+        const { Architecture } = $.modules["ingest.architecture.structure"], { Weight, Attention } = $.modules["ingest.architecture.weight_table"];
+        const { weights, attentions, defaults, missing, ...rest } = data.architectures[found], key = `architecture ${found}`;
+        if (!this.made.has(key)) {
+          this.made.set(key, $.worded(Architecture, [], { ...rest, weights: weights.map((row) => new Weight(...row)), attentions: (attentions ?? []).map((row) => new Attention(...row)),
+            defaults: new Dict(Object.entries(defaults ?? {})), missing: new Dict(Object.entries(missing ?? {})) }));
+        }
+        return this.made.get(key);
+      }
+      if (Object.hasOwn(data.catalogs.entries.models, wanted) || Object.hasOwn(data.catalogs.aliases.models ?? {}, wanted)) {
+        throw new IngestError(`the structure of ${name} is unknown; supply its config.json${nearest(wanted, ids)}`);
+      }
+      throw new UsageError(`unknown architecture '${name}', expected an id, a config.json or a YAML file${nearest(wanted, ids) || `; known: ${ids.sort().join(", ")}`}`);
+    }
+    get aliases() {
+      const made = new Dict(Object.entries(data.catalogs.aliases).map(([kind, names]) => [kind, new Dict(Object.entries(names))]));
+      Object.defineProperty(this, "aliases", { value: made });
+      return made;
     }
     canonical(kind, name) { return data.catalogs.aliases[kind]?.[name.toLowerCase()] ?? name; }
     ids(kind) { return Object.keys(data.catalogs.entries[kind] ?? {}); }

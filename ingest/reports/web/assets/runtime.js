@@ -157,11 +157,12 @@ const $ = (() => {
   const builtin = (owner) => typeof owner === "string" || owner instanceof String || Array.isArray(owner) || owner instanceof Dict || owner instanceof PySet;
   $.attr = (owner, name) => {
     if (builtin(owner) && name in $.m && !(owner instanceof String && Object.hasOwn(owner, name))) return (...given) => $.m[name](owner, ...given);
-    const value = owner[name];
+    if (owner !== null && owner !== undefined && owner.$type === true && name in $.m && !Object.hasOwn(owner, name)) return (own, ...given) => $.m[name](own, ...given);
+    const value = owner?.[name];
     if (value === undefined) {
+      if (owner === null) throw new $.AttributeError(`'NoneType' object has no attribute '${name}'`);
       if (name === "__name__") return owner.$name;
       if (name === "__dict__") return $.vars(owner);
-      if (typeof owner === "function" && name in dictMethods && owner === $.dict) return dictMethods[name];
       throw new $.AttributeError(`'${$.type(owner)?.$name}' object has no attribute '${name}'`);
     }
     return typeof value === "function" && !isClass(value) && typeof owner !== "function" && !Object.hasOwn(owner, name) && Object.getPrototypeOf(owner) !== Object.prototype ? bound(owner, value) : value;
@@ -190,13 +191,19 @@ const $ = (() => {
     if (value instanceof BaseException) return value.toString();
     return $.repr(value);
   });
+  /** Digits of any script as those of ASCII: Python reads them all. */
+  const ascii = (text) => text.replace(/[^\x00-\x7f]/gu, (letter) => {
+    if (!/\p{Nd}/u.test(letter)) return letter;
+    const code = letter.codePointAt(0), first = /\p{Nd}/u.test(String.fromCodePoint(code & ~15)) ? code & ~15 : (code & ~15) + 6;
+    return String(code - first);
+  });
   $.int = typed("int", (value = 0) => {
     if (typeof value === "number") {
       if (!Number.isFinite(value)) throw Number.isNaN(value) ? new $.ValueError("cannot convert float NaN to integer") : new $.OverflowError("cannot convert float infinity to integer");
       return Math.trunc(value) + 0;
     }
     if (typeof value === "boolean") return value ? 1 : 0;
-    const text = String(value).trim().replace(/(?<=\d)_(?=\d)/g, "");
+    const text = ascii(String(value).trim().replace(/(?<=\d)_(?=\d)/g, ""));
     if (!/^[+-]?\d+$/.test(text)) throw new $.ValueError(`invalid literal for int() with base 10: ${$.repr(String(value))}`);
     return Number(text);
   });
@@ -207,7 +214,7 @@ const $ = (() => {
       if (value !== null && value.__float__) return value.__float__();
       throw new $.TypeError("float() argument must be a string or a real number");
     }
-    const text = String(value).trim().replace(/(?<=\d)_(?=\d)/g, "");
+    const text = ascii(String(value).trim().replace(/(?<=\d)_(?=\d)/g, ""));
     if (/^[+-]?(inf|infinity)$/i.test(text)) return text.startsWith("-") ? -Infinity : Infinity;
     if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)) throw new $.ValueError(`could not convert string to float: ${$.repr(String(value))}`);
     return Number(text);
@@ -841,7 +848,7 @@ const $ = (() => {
     partition: { text: (own, what) => { const place = own.indexOf(what); return place < 0 ? [own, "", ""] : [own.slice(0, place), what, own.slice(place + what.length)]; } },
     rpartition: { text: (own, what) => { const place = own.lastIndexOf(what); return place < 0 ? ["", "", own] : [own.slice(0, place), what, own.slice(place + what.length)]; } },
     find: { text: (own, what) => own.indexOf(what) },
-    isdigit: { text: (own) => /^\p{Nd}+$/u.test(own) }, isalpha: { text: (own) => /^\p{L}+$/u.test(own) }, isspace: { text: (own) => /^\s+$/.test(own) },
+    isdecimal: { text: (own) => /^\p{Nd}+$/u.test(own) }, isdigit: { text: (own) => /^\p{Nd}+$/u.test(own) }, isalpha: { text: (own) => /^\p{L}+$/u.test(own) }, isspace: { text: (own) => /^\s+$/.test(own) },
     ljust: { text: (own, width, fill = " ") => own.padEnd(width, fill) }, rjust: { text: (own, width, fill = " ") => own.padStart(width, fill) }, zfill: { text: (own, width) => own.padStart(width, "0") },
     translate: { text: (own, table) => [...own].map((letter) => { const found = table.at(letter.codePointAt(0)); return found === undefined ? letter : found ?? ""; }).join("") },
     format: { text: (own, ...given) => template(own, given) },
@@ -849,6 +856,7 @@ const $ = (() => {
   };
   for (const [name, kinds] of Object.entries(METHODS)) method(name, kinds);
   $.m.format = (owner, ...given) => (isText(owner) ? template(owner.valueOf(), given) : owner.format(...given));
+  $.m.bit_length = (owner) => (owner === 0 ? 0 : Math.abs(owner).toString(2).length);
   $.m.is_integer = (owner) => Number.isInteger(owner);
   $.m.fromkeys = (owner, ...given) => owner.fromkeys(...given);
   $.Keywords = Keywords;
@@ -885,6 +893,13 @@ const $ = (() => {
     constructor(source, flags) {
       this.source = source.replace(/\(\?P</g, "(?<").replace(/\(\?P=(\w+)\)/g, "\\k<$1>").replace(/\\Z/g, "$").replace(/\\A/g, "^");
       this.flags = `g${flags}`;
+      try {
+        // A digit of any script is a digit.
+        const source = this.source.replace(/\\d/g, "\\p{Nd}").replace(/\\([-µ'"<>=!#&,:;@~` ])/g, (_, letter) => (letter === "-" ? "\\-" : letter));
+        new RegExp(source, `${this.flags}u`);
+        this.source = source;
+        this.flags += "u";
+      } catch { /* a pattern that this flag does not take */ }
     }
     expression(sticky, whole) { return new RegExp(whole ? `^(?:${this.source})$` : this.source, sticky ? this.flags.replace("g", "y") : this.flags); }
     fullmatch(text) { return matched(new RegExp(`^(?:${this.source})$`, this.flags.replace("g", "").replace("m", "")).exec(text)); }
@@ -1029,7 +1044,7 @@ const $ = (() => {
     typing: { Any: same, cast: (_, value) => value, TypeVar: same, NamedTuple: Named, Protocol: Plain },
     "collections.abc": Object.fromEntries(Object.keys(abstract).map((name) => [name, $[`abstract${name}`]])),
     importlib: { import_module: (name) => $.modules[name] ?? {} },
-    difflib: { SequenceMatcher, get_close_matches },
+    difflib: { SequenceMatcher: (...given) => new SequenceMatcher(...given), get_close_matches },
     pathlib: { Path }, datetime: { date: Day },
     contextlib: {}, os: { sep: "/", pathsep: ":", environ: new Dict() }, sys: {}, json: {}, csv: {}, textwrap: {}, fnmatch: {}, html: {}, shutil: {}, unicodedata: {}, yaml: {}, stat: {}, errno: {}, io: {}, zlib: {}, hashlib: {}, jsonschema: {},
   };
