@@ -40,7 +40,8 @@ def test_the_published_gpu_hours_of_405b_lie_within_the_range():
 def test_duration_gpu_hours_and_energy_agree():
     found = results(stall="3%")
     steady = 15.6e12 / found["tokens_per_second_per_gpu"] / 16384
-    assert found["goodput"] == pytest.approx((1 - found["total_overhead"]) * 0.97)
+    between = ingest.goodput("llama3-405b", gpus=16384, gpu="h100").results["goodput_closed_form"].value
+    assert found["goodput"] == pytest.approx(between * 0.97)
     assert found["training_seconds"] == pytest.approx(steady / found["goodput"])
     assert found["gpu_hours"] == pytest.approx(16384 * found["training_seconds"] / 3600)
     assert found["training_energy"] == pytest.approx(found["gpu_hours"] * 3600 * found["power_drawn_per_gpu"] * 1.1)
@@ -49,7 +50,7 @@ def test_duration_gpu_hours_and_energy_agree():
 def test_the_losses_are_those_of_the_checkpoint_plan():
     plan = ingest.checkpoint("llama3-405b", gpus=16384, gpu="h100", mtti="2 h", interval="10 min").results
     found = results(mtti="2 h", interval="10 min")
-    for name in ("total_overhead", "checkpoint_overhead", "lost_work_overhead", "job_mean_time_to_interrupt"):
+    for name in ("checkpoint_overhead", "lost_work_overhead", "job_mean_time_to_interrupt"):
         assert found[name] == plan[name].value
 
 
@@ -102,12 +103,7 @@ def test_the_price_of_a_stall_needs_no_run():
     assert solve("stall_cost_per_year", {"gpus": 1024, "gpu_hour_price": 2, "stall_fraction": 0.05}) == pytest.approx(897024)
 
 
-@pytest.mark.parametrize(("mtti", "ranged"), [("25 min", False), ("40 min", True)])
-def test_a_range_that_reaches_no_progress_is_left_out(mtti, ranged):
-    found = results_with_ranges(model="llama3-8b", tokens="1T", gpus=64, achieved=None, mtti=mtti)
-    assert (found["gpu_hours"].low is not None) is ranged
-    assert found["gpu_hours"].value > 0
-
-
-def results_with_ranges(**options):
-    return ingest.train(**{**RUN, **options}).results
+def test_the_published_goodput_of_405b_lies_within_the_range():
+    """The Llama 3 Herd, sec. 3.3.4: more than 90 % effective training time."""
+    found = ingest.train(**RUN).results["goodput"]
+    assert found.low < 0.9 < found.high

@@ -48,10 +48,10 @@ QUANTITIES = {
 #: What the run loses, in the terms of `ingest checkpoint`.
 LOSSES = (
     "job_mean_time_to_interrupt", "checkpoint_interval", "checkpoint_stall_fraction", "writing_overhead",
-    "lost_work_overhead", "restart_overhead", "checkpoint_overhead", "total_overhead",
+    "lost_work_overhead", "restart_overhead", "checkpoint_overhead", "total_overhead", "goodput_closed_form",
 )  # fmt: skip
 RESULTS = (
-    "training_seconds", "gpu_hours", "goodput", *LOSSES, "stall_fraction", "samples_per_second_per_gpu",
+    "training_seconds", "gpu_hours", "goodput", *LOSSES[:-2], "stall_fraction", "samples_per_second_per_gpu",
     "implied_flops_utilization", "power_drawn_per_gpu", "training_energy",
 )  # fmt: skip
 #: Results that exist only where these inputs are given; nobody misses them elsewhere.
@@ -317,6 +317,8 @@ def _power(machine: Machine) -> dict[str, Input]:
 
 def _complete(known: Quantities, fixed: Mapping[str, float], rate: RateBasis | None) -> None:
     """Choose the formulas: samples of the tokens, the power of the host, and the parts of the cost that are given."""
+    if known.find("goodput_closed_form") is not None:
+        known.choose("goodput", "goodput_with_failures")
     if rate is not None and "training_tokens" in fixed:
         known.choose("training_samples", "samples_of_tokens")
     if {"node_power", "gpus_per_node", "power_per_gpu"} <= known.given.keys() and known.value("host_power_of_node") > 0:
@@ -336,14 +338,10 @@ def _complete(known: Quantities, fixed: Mapping[str, float], rate: RateBasis | N
 
 def _results(known: Quantities, fixed: Mapping[str, float]) -> tuple[dict[str, Quantity], dict[str, str]]:
     """The results with their ranges, and why others are missing; nothing follows from a run that makes no progress."""
-    kept = known.find("goodput")
-    stuck = kept is not None and "gpu_hours" not in fixed and float(kept.value) <= 0
+    lost = known.find("total_overhead")
+    stuck = lost is not None and not {"gpu_hours", "goodput"} & fixed.keys() and float(lost.value) >= 1
     names = [name for name in (*RESULTS, *_asked(known)) if not (stuck and name in OF_DURATION)]
     results, unknown = known.results(names, ranged=True)
-    low = results["goodput"].low if "goodput" in results else None
-    if low is not None and low <= 0:
-        # At that end of its range the run never ends.
-        results |= {name: results[name]._replace(low=None, high=None) for name in OF_DURATION & results.keys()}
     elsewhere = {*LOSSES, "implied_flops_utilization"} | ({*OF_RATE, "goodput"} if "gpu_hours" in fixed else {*()})
     unknown = {name: why for name, why in unknown.items() if name not in elsewhere}
     if stuck:
