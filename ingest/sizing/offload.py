@@ -8,7 +8,7 @@ from typing import Any
 
 from ingest.architecture import Architecture
 from ingest.catalog.records import Recipe
-from ingest.catalog.store import Catalog
+from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.registry import check_value
 from ingest.engine.result import Answer
@@ -129,7 +129,7 @@ def offload(
     hit: Written | None = None,
     first_token_time: Written | None = None,
     set: Mapping[str, Written] | Sequence[str] | None = None,
-    catalogs: Sequence[str | Path] = (),
+    catalogs: Catalog | Sequence[str | Path] = (),
 ) -> Answer:
     """Training or inference beyond GPU memory: what lies on GPU, host, NVMe and shared storage, and what must move.
 
@@ -173,7 +173,7 @@ def offload(
         UsageError: an option is out of range or unknown.
         IngestError: an input is missing; names what to supply.
     """
-    catalog, settings = Catalog(catalogs), settings_of(set)
+    catalog, settings = opened(catalogs), settings_of(set)
     training = {"gradients": gradients, "optimizer_states": optimizer_states, "activations": activations, "recipe": recipe,
                 "sequence_length": sequence_length, "target": target, "optimizer_on_gpu": optimizer_on_gpu}  # fmt: skip
     sessions = {"users": users, "turns": turns, "turn_time": turn_time, "first_token_time": first_token_time}
@@ -354,6 +354,8 @@ def _link(known: Quantities, tiers: Mapping[str, Quantities], away: Quantities, 
         known.link(f"{name}_tier_bytes", tier.step("level_bytes"))
     for name in DRIVES:
         known.link(f"{name}_step_write_bytes", tiers[name].step("level_step_write_bytes"))
+    known.link("storage_step_read_bytes", tiers["storage"].step("level_step_read_bytes"))
+    for name in DRIVES:
         for phase in ("pass", "update"):
             _transfer(known, tiers[name], name, phase)
     if (step := away.find("link_pass_seconds")) is not None:
@@ -363,8 +365,9 @@ def _link(known: Quantities, tiers: Mapping[str, Quantities], away: Quantities, 
     else:
         known.adopt({"host_update_seconds": away.step("host_update_seconds")})
     how = "serial" if serial else "overlapped"
-    for prefix, group in (("offload", away), ("drive_tier", slow)):
-        known.link(f"{prefix}_bytes_per_node", group.step("level_bytes_per_node"))
+    known.link("offload_bytes_per_node", away.step("level_bytes_per_node"))
+    known.link("drive_tier_bytes_per_node", slow.step("level_bytes_per_node"))
+    for prefix, group in (("offload", away), ("drive_tier", slow), *((f"{name}_tier", tiers[name]) for name in DRIVES)):
         for way in ("read", "write"):
             step = group.find(f"level_{way}_bandwidth_{how}")
             if step is not None:
