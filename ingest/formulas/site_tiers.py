@@ -7,7 +7,7 @@ from ingest.formulas.site_totals import columns
 MODEL = "ingest-site-model"
 
 input_quantity("kv_held_bytes", "B", "Key-value caches that a workload keeps: of all sessions, or as much as its tier holds.",
-    label="key-value caches held")  # fmt: skip
+    label="key-value caches of a workload")  # fmt: skip
 input_quantity("serving_nodes", "node", "Nodes that serve a model.", whole=True)
 input_quantity("offload_stops", "1", "Whether the runs of a job move no states while they save a checkpoint.", above=False,
     high=1, whole=True)  # fmt: skip
