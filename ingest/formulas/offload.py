@@ -44,6 +44,11 @@ for _tier, _place in (("gpu", "GPU memory"), ("cpu", "host memory"), ("nvme", "N
 for _tier in ("nvme", "storage"):
     input_quantity(f"{_tier}_pass_seconds", "s", "Transfers of this tier during forward and backward pass.", above=False)
     input_quantity(f"{_tier}_update_seconds", "s", "Transfers of this tier while the optimizer runs.", above=False)
+    _named = {"nvme": "NVMe", "storage": "shared storage"}[_tier]
+    input_quantity(f"{_tier}_tier_read_bandwidth_per_node", "B/s/node", f"Reads from {_named} at the efficiency wanted.",
+        above=False, label=f"reads from {_named} per node")  # fmt: skip
+    input_quantity(f"{_tier}_tier_write_bandwidth_per_node", "B/s/node", f"Writes to {_named} at the efficiency wanted.",
+        above=False, label=f"writes to {_named} per node")  # fmt: skip
 input_quantity("offload_bytes_per_node", "B/node", "Bytes off the GPU for each node.", above=False,
     label="offloaded bytes per node")  # fmt: skip
 input_quantity("offload_read_bandwidth_per_node", "B/s/node", "Reads from the tiers off the GPU at the efficiency wanted.",
@@ -60,6 +65,7 @@ input_quantity("drive_tier_write_bandwidth_per_node", "B/s/node",
     label="writes to drives per node")  # fmt: skip
 input_quantity("nvme_step_write_bytes", "B", "Bytes written to the NVMe of all nodes in one step.", above=False)
 input_quantity("storage_step_write_bytes", "B", "Bytes written to shared storage in one step.", above=False)
+input_quantity("storage_step_read_bytes", "B", "Bytes read from shared storage in one step.", above=False)
 
 
 @formula(unit="parameter", source=INFINITY, where="eq. 1: 12·nl·hd²")

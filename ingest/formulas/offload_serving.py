@@ -1,7 +1,10 @@
 """The key-value tier of a serving cluster: capacity, reads of reused context, writes of new context, time budget per block."""
 
-from ingest.engine.expression import Num, ceil, total
+from ingest.engine.expression import Num, ceil, minimum, total, where
 from ingest.engine.registry import formula, input_quantity
+
+#: The percentile of turns that coincide, and where it lies in the standard normal distribution.
+PERCENTILE, DEVIATIONS, CONTINUITY = 0.99, 2.3263, 0.5
 
 input_quantity("serving_users", "1", "Sessions whose key-value cache the tier holds.", whole=True)
 input_quantity("session_turns", "1", "Turns of one session.", whole=True, high=10_000)
@@ -172,6 +175,49 @@ def kv_turn_bandwidth(kv_hit_bytes: Num, first_token_seconds: Num) -> Num:
     6250000000.0
     """
     return kv_hit_bytes / first_token_seconds
+
+
+@formula(unit="1", source="definition", label="mean number of turns that read")
+def kv_mean_turns(turn_rate: Num, first_token_seconds: Num) -> Num:
+    """Mean number of turns that read their context at a moment, if each takes the time allowed.
+
+    >>> kv_mean_turns(100, 0.5)
+    50.0
+    """
+    return turn_rate * first_token_seconds
+
+
+@formula(
+    unit="1",
+    source="cornish-fisher",
+    where="third-order expansion of the 99th percentile of a Poisson number, rounded up to a whole one; one turn where two of "
+    "mean number λ read together for at most λ²/2 ≤ 1 % of the time",
+    label="turns that read at a time",
+)
+def kv_peak_turns(kv_mean_turns: Num, serving_users: Num) -> Num:
+    """Turns that read their context at the same moment: no more for 99 % of the time, where users ask independently.
+
+    >>> kv_peak_turns(0.1, 1_000), kv_peak_turns(1, 1_000), kv_peak_turns(100, 1_000), kv_peak_turns(100, 110)
+    (1, 4, 124, 110)
+    """
+    return where(
+        kv_mean_turns**2 / 2 <= 1 - PERCENTILE,
+        1,
+        minimum(
+            ceil(kv_mean_turns + DEVIATIONS * kv_mean_turns**0.5 + (DEVIATIONS**2 - 1) / 6 - CONTINUITY),
+            serving_users,
+        ),
+    )
+
+
+@formula(unit="B/s", source="definition", label="read rate of the turns that coincide")
+def kv_peak_read_bandwidth(kv_turn_bandwidth: Num, kv_peak_turns: Num) -> Num:
+    """Rate at which the turns that coincide read their reused context in time, for 99 % of the time.
+
+    >>> kv_peak_read_bandwidth(1.25e9, 20)
+    25000000000.0
+    """
+    return kv_turn_bandwidth * kv_peak_turns
 
 
 @formula(unit="B/s", source="definition", label="read rate if all users ask at once")

@@ -196,6 +196,16 @@ def update_seconds_allowed(step_compute_seconds: Num, offload_target: Num) -> Nu
     return step_compute_seconds / offload_target - step_compute_seconds
 
 
+@formula(unit="s", source="definition", label="step at the efficiency wanted")
+def step_seconds_at_target(step_compute_seconds: Num, offload_target: Num) -> Num:
+    """Time of one step at the efficiency wanted.
+
+    >>> step_seconds_at_target(900, 0.9)
+    1000.0
+    """
+    return step_compute_seconds / offload_target
+
+
 @formula(unit="B/s/node", source="definition")
 def level_read_bandwidth_overlapped(
     level_pass_read_bytes: Num,

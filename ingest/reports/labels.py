@@ -25,7 +25,7 @@ COLUMNS = {
 SHARE_WORDS = {"share", "fraction", "waste", "utilization", "allocation", "hit", "efficiency", "headroom", "fill", "overhead",
                "duty", "goodput", "coverage"}  # fmt: skip
 #: What the columns of a site belong to, as in `job_read_bandwidth_of_jobs`.
-ROWS = ("jobs", "clusters", "datasets", "holdings", "years")
+ROWS = ("jobs", "serving", "clusters", "datasets", "holdings", "years")
 _SPELLED = (
     ("gpus", "GPUs"), ("gpu", "GPU"), ("nvme", "NVMe"), ("gb", "GB"), ("flops", "FLOPs"), ("kv", "KV"),
     ("mdt", "MDT"), ("mdts", "MDTs"), ("young", "Young"),

@@ -283,9 +283,13 @@ def of_clients(requirements: Iterable[Requirement], clusters: Sequence[QuantityR
     """No line but those of reads, which have rules of their own, moves more through a client than its storage NICs take."""
     nics = [float(step.value) for row in clusters if (step := row.step("storage_nic_bandwidth_per_node")) is not None]
     each = {
-        one.id: float(solve("required_bandwidth_per_client", {"required_bandwidth": one.value, "clients_under_test": clients}))
+        one.id: one.value
+        if one.unit == "B/s/node"
+        else float(solve("required_bandwidth_per_client", {"required_bandwidth": one.value, "clients_under_test": clients}))
         for one in requirements
-        if one.unit == "B/s" and not one.id.startswith(("R-READ", "R-GROW")) and (clients := one.conditions.clients)
+        if one.unit in ("B/s", "B/s/node")
+        and not one.id.startswith(("R-READ", "R-GROW"))
+        and (clients := one.conditions.clients)
     }
     over = {name: rate for name, rate in each.items() if nics and rate > max(nics)}
     if over:

@@ -257,16 +257,23 @@ def _files(known: Quantities) -> None:
 
 
 def year_rows(
-    site: Site, jobs: Sequence[QuantityRow], holdings: Sequence[Sequence[QuantityRow]], storage: Quantities
+    site: Site,
+    jobs: Sequence[QuantityRow],
+    holdings: Sequence[Sequence[QuantityRow]],
+    storage: Quantities,
+    tiers: Mapping[str, Step],
 ) -> list[QuantityRow]:
-    """One row per year, each with the columns of the data sets in that year and of the checkpoints kept."""
-    shared = {**storage.steps, **columns_of("jobs", jobs)}
+    """One row per year, each with the columns of the data sets in that year, of the checkpoints kept and of `tiers`."""
+    shared = {**storage.steps, **columns_of("jobs", jobs), **tiers}
     rows: list[QuantityRow] = []
     for year, present in enumerate(holdings):
         name = label_of(site, year)
         known = Quantities(storage.given, name, shared_inputs=True)
         known.adopt({**shared, **columns_of("datasets", present, name)})
-        if any("preparation" in one for one in site.section("datasets").values()):
+        if tiers:
+            known.choose("year_usable_bytes", "year_bytes_with_tiers")
+            known.choose("year_bytes_written_per_day", "year_writes_with_tiers")
+        elif any("preparation" in one for one in site.section("datasets").values()):
             known.choose("year_usable_bytes", "year_bytes_with_scratch")
         rows.append(QuantityRow(name, {"year": year}, known))
     return rows

@@ -18,6 +18,7 @@ from ingest.engine.solver import Quantities, linked
 from ingest.engine.value import Input, assumed
 from ingest.errors import CatalogError, IngestError, MissingQuantity, expected_one_of
 from ingest.site.site_file import Keys, Site
+from ingest.site.tiers import place_states
 from ingest.sizing.bandwidth import estimate
 from ingest.sizing.checkpoint import QUANTITIES, checkpoint, kept_by_policy
 from ingest.sizing.checkpoint_schedule import USUAL_MODE
@@ -216,6 +217,10 @@ class SiteJob:
         if policy is not None:
             known.adopt({name: step for name, step in policy.steps.items() if name in SAVED})
             known.choose("writing_nodes", "nodes_at_once")
+        if "offload" in job:
+            place_states(
+                self.site, self.name, self.node, known, self.catalog, stops=policy is not None and policy.mode == "sync"
+            )
         self._place(known)
         self._length(known, reads)
         self._cache(known)

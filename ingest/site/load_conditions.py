@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ingest.engine.derivation_graph import QuantityRow
-from ingest.engine.registry import Step, solve, steps_below
+from ingest.engine.registry import Step, solve, steps_below, unit_of
 from ingest.engine.solver import Quantities
 from ingest.errors import listed
 from ingest.requirement import Conditions, MixPart
@@ -25,6 +25,16 @@ UNCACHED = (
 MIXED = "read and write"
 #: the column of writes that end a load of reads and writes
 SAVING = "job_write_bandwidth_of_jobs"
+#: columns of the reads of offloaded states and key-value caches
+KV_READS = "kv_peak_read_bandwidth_of_serving"
+TIER_READS = ("job_offload_read_bandwidth_of_jobs", "job_offload_mean_read_bandwidth_of_jobs", KV_READS,
+              "kv_read_bandwidth_of_serving")  # fmt: skip
+#: what a total includes besides data and checkpoints -> its columns
+TIER_WORDS = {
+    "offloaded states": ("job_offload_read_bandwidth_of_jobs", "job_offload_mean_read_bandwidth_of_jobs",
+                         "job_offload_write_bandwidth_of_jobs"),
+    "key-value caches": (KV_READS, "kv_read_bandwidth_of_serving", "kv_write_bandwidth_of_serving"),
+}  # fmt: skip
 #: operations that a phase of a job makes as one burst, which ends with its files
 BURSTS = ("create", "open")
 #: lines whose load is that of a single job: the one with the largest entry
@@ -66,12 +76,13 @@ class LoadConditions:
     Attributes:
         site: the site.
         known: the quantities of the whole site.
-        jobs: the rows of the jobs, by name.
+        jobs, serving: the rows of the jobs and of the serving workloads, by name.
     """
 
     site: Site
     known: Quantities
     jobs: Mapping[str, QuantityRow]
+    serving: Mapping[str, QuantityRow]
 
     def conditions(self, value: RequirementValue, number: float) -> Conditions:
         """The conditions of a line.
@@ -81,6 +92,8 @@ class LoadConditions:
             number: the value that the statement names: the outstanding requests follow from it.
         """
         line, fill = value.line, self.known.value("fill_limit")
+        if unit_of(line.metric).endswith("/node") and line.clients:
+            number = float(solve("rate_of_all_clients", {"rate_per_client": number, "clients_under_test": self.clients(value)}))
         if not line.clients:
             return Conditions(line.operation, fill=fill if line.operation == "hold" else None)
         entries = self.entries(value)
@@ -90,11 +103,11 @@ class LoadConditions:
             "fill": fill,
         }
         if line.operation == "write":
-            size = int(self.known.value("write_request_bytes"))
+            size = int(self._write_size(entries))
             return Conditions("write", io_size=size, pattern="sequential", files="file per process", **shared)
         if line.operation == "create":
             return Conditions("create", **shared)
-        parts = self.parts(value, entries, shared["clients"])
+        parts = [*self.parts(value, entries, shared["clients"]), *self._of_tiers(value)]
         if line.operation == MIXED:
             parts = self.mixed(parts, number, shared["clients"])
             mix = mix_of(parts)
@@ -162,7 +175,42 @@ class LoadConditions:
         streams = max(row.known.value("gpus_per_node") for row in self.jobs.values())
         return LoadPart(name, bandwidth, self.known.value("stream_request_bytes"), "sequential", clients, streams)
 
+    def tiers_in(self, value: RequirementValue) -> list[str]:
+        """What a value includes besides data and checkpoints, in words."""
+        found = {part.name for part in value.columns if part.inputs}
+        return [words for words, columns in TIER_WORDS.items() if not found.isdisjoint(columns)]
+
+    def _of_tiers(self, value: RequirementValue) -> Iterator[LoadPart]:
+        """What offloaded states and key-value caches add to the reads of a total."""
+        entries = [
+            entry
+            for part in value.columns
+            if part.name in TIER_READS and part.name != value.line.column
+            for entry in part.inputs
+        ]
+        for entry in entries:
+            if entry.owner in self.serving:
+                yield self._of_cache(entry)
+            elif value.line.column != "storage_tier_read_bandwidth_per_node_of_jobs":
+                row = self.jobs[entry.owner].known
+                size, streams = self.known.value("stream_request_bytes"), row.value("gpus_per_node")
+                yield LoadPart(entry.owner, float(entry.value), size, "sequential", row.value("nodes_at_once"), streams)
+
+    def _of_cache(self, entry: Step) -> LoadPart:
+        """Reads of a key-value cache: each turn that reads has one block outstanding."""
+        row = self.serving[entry.owner].known
+        nodes, block = row.value("serving_nodes"), row.value("kv_block_bytes")
+        turns = float(solve("loaders_of_client", {"line_readers": [row.value("kv_peak_turns")], "line_clients": nodes}))
+        return LoadPart(entry.owner, float(entry.value), block, "random", nodes, turns, stated=True)
+
+    def _write_size(self, entries: Sequence[Step]) -> float:
+        """The size of a write: a block of the largest cache, or that of checkpoints."""
+        blocks = [self.serving[entry.owner].known.value("kv_block_bytes") for entry in entries if entry.owner in self.serving]
+        return max(blocks, default=self.known.value("write_request_bytes"))
+
     def _part(self, line: RequirementTemplate, entry: Step, clients: int) -> LoadPart:
+        if line.column == KV_READS:
+            return self._of_cache(entry)
         row = self._row(line, entry)
         if row is None:
             return self._copied(entry.owner, float(entry.value), clients)

@@ -370,6 +370,12 @@ TABLES = {
          "total_overhead", "checkpoint_write_bandwidth", "job_write_bandwidth",
          "job_sustained_write_bandwidth", "restart_read_bandwidth", "checkpoints_retained", "job_checkpoint_bytes_held"),
     ),
+    "offload": ("jobs", ("storage_tier_bytes", "storage_tier_read_bandwidth_per_node", "storage_tier_write_bandwidth_per_node",
+                         "nvme_tier_bytes", "nvme_tier_read_bandwidth_per_node", "nvme_tier_write_bandwidth_per_node",
+                         "step_seconds_at_target", "update_seconds_allowed")),
+    "serving": ("serving", ("serving_nodes", "kv_session_bytes", "kv_held_bytes", "kv_hit_share", "kv_read_bandwidth",
+                            "kv_peak_turns", "kv_peak_read_bandwidth", "kv_write_bandwidth", "kv_block_bytes",
+                            "kv_block_seconds")),
     "preparation": ("datasets", ("origin_bytes", "preparation_passes", "preparation_scratch_bytes", "preparation_rate",
                                  "preparation_cores", "preparation_core_hours")),
     "datasets": ("datasets", ("data_bytes", "data_files", "data_copies", "versions_held")),
@@ -389,7 +395,12 @@ TORNADO = ("R-READ-01", "R-READ-03", "R-WRITE-01", "R-CAP-01")
 MOST_BARS = 10
 MOST_ROWS = 4
 #: the quantity that a row of a table must have
-NEEDED = {"checkpoints": "checkpoint_bytes", "placement": "job_dataset_bytes", "preparation": "prepared_copies"}
+NEEDED = {
+    "checkpoints": "checkpoint_bytes",
+    "placement": "job_dataset_bytes",
+    "preparation": "prepared_copies",
+    "offload": "offload_stops",
+}
 
 
 def tables_of(plan: Plan) -> dict[str, list[dict[str, Any]]]:
@@ -434,7 +445,7 @@ def evidence_levels(plan: Plan, job: str) -> list[tuple[str, Quantity]]:
 
 
 #: a word in the name of a column of bytes held -> its use; data sets otherwise
-USES = {"checkpoint": "checkpoints", "scratch": "scratch space"}
+USES = {"offload": "offloaded states", "kv_": "key-value caches", "checkpoint": "checkpoints", "scratch": "scratch space"}
 
 
 def capacity_by_use(year: QuantityRow) -> Iterator[tuple[str, float]]:

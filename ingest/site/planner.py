@@ -43,6 +43,7 @@ from ingest.site.requirement_writer import RequirementWriter
 from ingest.site.scenarios import expectations, scenarios_of
 from ingest.site.service import service_terms
 from ingest.site.site_file import Site, read_site
+from ingest.site.tiers import WITH_TIERS, serving_rows, tier_columns
 from ingest.site.training_day import YearBandwidth
 from ingest.site.transfers import place_transfers
 from ingest.sizing.derivation_text import DerivationWriter
@@ -128,7 +129,8 @@ WRITES = {None: "overlapping_write_bandwidth", True: "simultaneous_write_bandwid
 SITE_CLIENTS = ("site_clients", "staging_clients", "writing_clients", "single_node")
 #: quantities of a job that are the same in every year
 SAME_EVERY_YEAR = ("ingest_bandwidth_per_job", "cold_share", "warm_share", "concurrent_runs", "nodes", "miss_share",
-                   "warm_up_bytes", "warm_up_seconds", "starting_runs")  # fmt: skip
+                   "warm_up_bytes", "warm_up_seconds", "starting_runs", "job_offload_read_bandwidth",
+                   "storage_tier_bytes")  # fmt: skip
 
 
 def plan(
@@ -196,26 +198,28 @@ def plan_once(
     place_floors(guidance, jobs)
     place_transfers(site, jobs)
     _place_saves(planned, storage)
-    clusters = _clusters(site, jobs, guidance)
+    serving = serving_rows(site, catalog)
+    tiers = tier_columns(jobs, serving)
+    clusters = _clusters(site, jobs, serving, guidance)
     horizon = int(site.data.get("years", USUAL_YEARS)) if years is None else years
     sizes, units = [*of_clusters(clusters, jobs)], [*of_storage(storage)]
     refuse(site, [*sizes, *units])
     holdings = holdings_of(site, data, horizon, growth)
-    by_year = year_rows(site, jobs, holdings, storage)
+    by_year = year_rows(site, jobs, holdings, storage, tiers)
     known = storage.with_inputs({})
     for table, rows in (("jobs", jobs), ("clusters", clusters), ("years", by_year)):
         known.adopt(columns_of(table, rows))
-    known.choose("workload_write_bandwidth", WRITES[site.section("overlap").get("checkpoints")])
+    _choose_totals(site, known, tiers)
     if any(row.step("miss_share") is not None for row in jobs):
         known.choose("site_cold_read_bandwidth", "site_cold_reads")
-    grown = _grown(site, jobs, horizon, growth, storage)
+    grown = _grown(site, jobs, serving, horizon, growth, storage)
     if grown is not None:
         known.link("grown_read_bandwidth", grown)
         if any(row.step("cluster_nic_bandwidth") is None for row in clusters):
             known.choose("site_grown_read_bandwidth", "grown_read_bandwidth")
-    tables = {"jobs": jobs, "clusters": clusters, "datasets": list(data.values()), "years": by_year}
+    tables = {"jobs": jobs, "serving": serving, "clusters": clusters, "datasets": list(data.values()), "years": by_year}
     tables["holdings"] = [row for rows in holdings for row in rows]
-    found, absent = _found(known, _left_out(site, bool(policies)))
+    found, absent = _found(known, _left_out(site, bool(policies), bool(tiers)))
     unopened = any(row.step("job_read_bandwidth") is not None and row.step("job_file_opens") is None for row in jobs)
     absent |= {"R-META-01": UNOPENED} if unopened and "R-META-01" in absent else {}
     for row in jobs:
@@ -235,7 +239,8 @@ def plan_once(
     ends = spread(tree, samples_for(tree, samples), seed)
     known.step("workload_node_read_bandwidth")
     named = names_of(guidance.values())
-    writer = RequirementWriter(site, known, {row.name: row for row in jobs}, DerivationWriter(catalog), ends, named)
+    by_name, served = ({row.name: row for row in rows} for rows in (jobs, serving))
+    writer = RequirementWriter(site, known, by_name, served, DerivationWriter(catalog), ends, named)
     lines = tuple(writer.write(one) for one in found.values())
     held = [
         *sizes,
@@ -271,8 +276,23 @@ def plan_once(
     )
 
 
-def _left_out(site: Site, saves: bool) -> dict[str, str]:
+def _choose_totals(site: Site, known: Quantities, tiers: Mapping[str, Step]) -> None:
+    """Choose what the totals of the site follow from: the overlap of checkpoints, and states and caches below GPU memory."""
+    overlap = site.section("overlap")
+    known.choose("workload_write_bandwidth", WRITES[overlap.get("checkpoints")])
+    if not tiers:
+        return
+    known.adopt(tiers)
+    alternate = {"site_mixed_bandwidth": "site_alternating_with_tiers"} if overlap.get("reads_and_checkpoints") is False else {}
+    known.choose("writing_clients", "site_clients")
+    for name, formula in {**WITH_TIERS, **alternate}.items():
+        known.choose(name, formula)
+
+
+def _left_out(site: Site, saves: bool, tiers: bool) -> dict[str, str]:
     """The lines that the overlap of the site leaves without a meaning, with the reason."""
+    if tiers:
+        return {}
     if not saves:
         return {"R-MIX-01": "no job saves checkpoints beside the reads"}
     if site.section("overlap").get("reads_and_checkpoints") is False:
@@ -289,14 +309,24 @@ def _place_saves(planned: Sequence[JobPlan], storage: Quantities) -> None:
 
 
 def _clusters(
-    site: Site, jobs: list[QuantityRow], guidance: Mapping[str, ClusterGuidance], *, later: bool = False
+    site: Site,
+    jobs: list[QuantityRow],
+    serving: list[QuantityRow],
+    guidance: Mapping[str, ClusterGuidance],
+    *,
+    later: bool = False,
 ) -> list[QuantityRow]:
-    """One row per cluster, with the columns of its jobs; `later` for those of the last year, whose inputs are the site's."""
+    """One row per cluster, with the columns of what runs there; `later` for the last year, whose inputs are the site's."""
     rows = []
     for name, described in site.section("clusters").items():
         known = Quantities({"cluster_nodes": described["count"]}, name, shared_inputs=later)
         known.adopt(guidance[name].shared)
         known.adopt(columns_of("jobs", [row for row in jobs if row.words["cluster"] == name], name))
+        served = [row for row in serving if row.words["cluster"] == name]
+        if served:
+            known.adopt(columns_of("serving", served, name))
+            known.choose("cluster_clients", "clients_with_serving")
+            known.choose("cluster_allocation", "allocation_with_serving")
         rows.append(QuantityRow(name, {"node": described["node"]}, known))
     return rows
 
@@ -354,7 +384,9 @@ def _protection(site: Site, name: str, catalog: Catalog) -> dict[str, Input]:
     return {"protection_efficiency": from_catalog(found.usable_fraction)}
 
 
-def _grown(site: Site, jobs: list[QuantityRow], years: int, growth: Growth, storage: Quantities) -> Step | None:
+def _grown(
+    site: Site, jobs: list[QuantityRow], serving: list[QuantityRow], years: int, growth: Growth, storage: Quantities
+) -> Step | None:
     """The read bandwidth of all concurrent jobs in the last year of the plan; None where nothing grows."""
     if not years or not any("bandwidth_growth_factor" in growth.jobs[row.name] for row in jobs):
         return None
@@ -367,9 +399,12 @@ def _grown(site: Site, jobs: list[QuantityRow], years: int, growth: Growth, stor
         choose_reads(known)
         later.append(QuantityRow(row.name, row.words, known))
     total = Quantities(storage.given)
-    total.adopt(
-        columns_of("clusters", _clusters(site, later, dict.fromkeys(site.section("clusters"), NO_GUIDANCE), later=True))
-    )
+    unguided_clusters = dict.fromkeys(site.section("clusters"), NO_GUIDANCE)
+    total.adopt(columns_of("clusters", _clusters(site, later, serving, unguided_clusters, later=True)))
+    tiers = tier_columns(later, serving)
+    if tiers:
+        total.adopt({**tiers, **columns_of("jobs", later)})
+        total.choose("workload_read_bandwidth", WITH_TIERS["workload_read_bandwidth"])
     return total.step("workload_read_bandwidth")
 
 
@@ -385,7 +420,7 @@ def bandwidth_by_year(plan: Plan) -> list[YearBandwidth]:
 
 def _reads_in(plan: Plan, year: int, growth: Growth) -> float | None:
     first = plan.results.get("R-READ-03")
-    grown = _grown(plan.site, plan.rows["jobs"], year, growth, plan.known)
+    grown = _grown(plan.site, plan.rows["jobs"], plan.rows["serving"], year, growth, plan.known)
     if first is None or grown is None:
         return None if first is None else first.value
     floor = plan.known.find("site_read_floor")

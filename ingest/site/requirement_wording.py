@@ -104,6 +104,18 @@ RATIONALES = {
                             "its start."),
     "R-STAGE-01": Rationale("loading", "Runs that train from local NVMe start when their data set has arrived there."),
     "R-STAGE-02": Rationale("loading", "Staged and cached data and first copies of checkpoints need room on the nodes."),
+    "R-OFFLOAD-01": Rationale("loading", "Model states that do not fit the memory of the nodes are read in each step, and GPUs "
+                              "wait for them."),
+    "R-OFFLOAD-02": Rationale("loading", "The optimizer writes the states that do not fit the memory of the nodes in each "
+                              "step, while it reads them."),
+    "R-OFFLOAD-03": Rationale("loading", "Model states on the NVMe of the nodes are read in each step; shared storage serves "
+                              "none of them."),
+    "R-OFFLOAD-04": Rationale("loading", "Model states on the NVMe of the nodes are written in each step; shared storage takes "
+                              "none of them."),
+    "R-OFFLOAD-05": Rationale("media", "Drives in the nodes wear with each step."),
+    "R-KV-01": Rationale("loading", "Users wait for the first token of an answer while the context of their session is read."),
+    "R-KV-02": Rationale("loading", "The cache of a turn must be written before the next turn of its user reads it."),
+    "R-KV-03": Rationale("capacity", "A session whose cache is lost has to be computed again."),
     "R-META-01": Rationale("metadata", "Data loaders open files while they train, and a slow open delays a whole step."),
     "R-META-02": Rationale("metadata", "All ranks of a run create their checkpoint files at the same moment."),
     "R-META-03": Rationale("metadata", "All files of the data sets and checkpoints must fit the metadata of the file system."),
@@ -121,6 +133,7 @@ CLIENTS = {
     "job": "nodes_at_once",
     "run": "nodes",
     "one": "single_node",
+    "serving": "serving_clients",
 }
 _READS = "of uncached {reads} from {clients} {depth} for {duration} at {fill} fill"
 _WRITES = "of sequential {io} checkpoint writes, one file per process, from {clients} for {duration} at {fill} fill"
@@ -129,14 +142,14 @@ _RESTARTS = "of uncached sequential {io} checkpoint reads ({readers}) from {clie
 
 LINES = (
     RequirementTemplate("R-READ-01", "site_sustained_read_bandwidth", "mandatory", "read",
-         _SUSTAIN + _READS + " (aggregate of all jobs, averaged over time)", "job_sustained_read_bandwidth_of_jobs",
+         _SUSTAIN + _READS + " (aggregate of all jobs{below}, averaged over time)", "job_sustained_read_bandwidth_of_jobs",
          "site"),
     RequirementTemplate("R-READ-02", "site_largest_read_bandwidth", "mandatory", "read",
          _SUSTAIN + _READS + " (the single run with the highest read rate{filling})",
          "run_read_bandwidth_of_jobs", "run", phase="read_phase_seconds",
          floor=Floor("workload_largest_read_bandwidth", "largest_read_floor", "run_read_floor_of_jobs")),
     RequirementTemplate("R-READ-03", "site_read_bandwidth", "mandatory", "read",
-         _SUSTAIN + _READS + " (aggregate of all jobs that can run concurrently{filling})",
+         _SUSTAIN + _READS + " (aggregate of all jobs that can run concurrently{below}{filling})",
          "job_read_bandwidth_of_jobs", "site", phase="read_phase_seconds",
          floor=Floor("workload_read_bandwidth", "site_read_floor"), at_any_size=True),
     RequirementTemplate("R-READ-04", "site_node_read_bandwidth", "mandatory", "read",
@@ -147,7 +160,7 @@ LINES = (
          _SUSTAIN + _READS + " (aggregate of all jobs that can run concurrently, first epoch, nothing cached)",
          "job_cold_read_bandwidth_of_jobs", "site", phase="cold_phase_seconds"),
     RequirementTemplate("R-WRITE-01", "site_write_bandwidth", "mandatory", "write",
-         _SUSTAIN + _WRITES + " ({overlap})", "job_write_bandwidth_of_jobs", "writing", phase="checkpoint_dump_seconds",
+         _SUSTAIN + _WRITES + " ({overlap}{below})", "job_write_bandwidth_of_jobs", "writing", phase="checkpoint_dump_seconds",
          floor=Floor("workload_write_bandwidth", "site_write_floor"), at_any_size=True),
     RequirementTemplate("R-WRITE-02", "site_largest_write_bandwidth", "mandatory", "write",
          _SUSTAIN + _WRITES + " (the single run with the highest write rate)", "checkpoint_write_bandwidth_of_jobs", "run",
@@ -157,7 +170,7 @@ LINES = (
          _SUSTAIN + _WRITES + " (aggregate of all jobs, averaged over time)", "job_sustained_write_bandwidth_of_jobs",
          "writing"),
     RequirementTemplate("R-MIX-01", "site_mixed_bandwidth", "mandatory", "read and write",
-         "sustain concurrent reads and checkpoint writes, {value} in total, of which {written} are checkpoint writes and the "
+         "sustain concurrent reads and {writes}, {value} in total, of which {written} are writes and the "
          "rest reads ({mixed}), from {clients} {depth} for {duration} at {fill} fill",
          "job_read_bandwidth_of_jobs", "site", phase="checkpoint_dump_seconds"),
     RequirementTemplate("R-RESTART-01", "site_largest_restart_bandwidth", "mandatory", "read",
@@ -193,6 +206,33 @@ LINES = (
          "take at least {value} of the NVMe of each node for staged and cached data and checkpoints",
          "node_kept_bytes_of_jobs",
          inspected="the free space on the NVMe that the operating system of a node reports"),
+    RequirementTemplate("R-OFFLOAD-01", "site_offload_read_bandwidth", "mandatory", "read",
+         "deliver at least {value} of uncached {reads} to each of {clients} that read concurrently, {depth} for {duration} at "
+         "{fill} fill (model states of training jobs)", "storage_tier_read_bandwidth_per_node_of_jobs", "job", streams=True,
+         phase="update_seconds_allowed"),
+    RequirementTemplate("R-OFFLOAD-02", "site_offload_write_bandwidth", "mandatory", "write",
+         "take at least {value} of sequential {io} writes, one file per process, from each of {clients} that write "
+         "concurrently, for {duration} at {fill} fill (model states of training jobs)",
+         "storage_tier_write_bandwidth_per_node_of_jobs", "job", phase="update_seconds_allowed"),
+    RequirementTemplate("R-OFFLOAD-03", "site_nvme_read_bandwidth", "information", "read",
+         "leave at least {value} of reads to the NVMe of each node (model states and key-value caches)",
+         "nvme_tier_read_bandwidth_per_node_of_jobs"),
+    RequirementTemplate("R-OFFLOAD-04", "site_nvme_write_bandwidth", "information", "write",
+         "leave at least {value} of writes to the NVMe of each node (model states and key-value caches)",
+         "nvme_tier_write_bandwidth_per_node_of_jobs"),
+    RequirementTemplate("R-OFFLOAD-05", "site_nvme_bytes_per_day", "information", "write",
+         "leave {value} of writes on each day to the NVMe of each node (model states and key-value caches), which its drives "
+         "have to endure{node_writes}", "nvme_target_bytes_per_day_of_jobs",
+         inspected="the rated endurance of the drives in a node (drive writes per day × capacity)"),
+    RequirementTemplate("R-KV-01", "site_kv_read_bandwidth", "mandatory", "read",
+         _SUSTAIN + _READS + ", so that the turns of users who ask independently read their context within {first_token} for "
+         "99 % of the time ({turns} at a time, one block after the other)", "kv_peak_read_bandwidth_of_serving", "serving"),
+    RequirementTemplate("R-KV-02", "site_kv_write_bandwidth", "mandatory", "write",
+         _SUSTAIN + "of {io} writes from {clients} for {duration} at {fill} fill (key-value caches of new context)",
+         "kv_write_bandwidth_of_serving", "serving"),
+    RequirementTemplate("R-KV-03", "site_kv_bytes", "mandatory", "hold",
+         "hold at least {value} of key-value caches, which R-CAP-01 includes, without data reduction",
+         "kv_held_bytes_of_serving", inspected="the usable capacity that the file system itself reports for them"),
     RequirementTemplate("R-META-01", "site_file_opens", "mandatory", "open",
          "open at least {value} for reading from {clients} with {threads} each for {duration}", "job_file_opens_of_jobs",
          "site"),

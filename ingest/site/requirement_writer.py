@@ -12,6 +12,7 @@ from ingest.engine.derivation_graph import QuantityRow
 from ingest.engine.registry import Step, solve, steps_below, unit_of
 from ingest.engine.result import why_assumed
 from ingest.engine.solver import Quantities
+from ingest.errors import listed
 from ingest.requirement import INFORMATION, PRIORITIES, Conditions, Requirement
 from ingest.site.checks import of_line
 from ingest.site.load_conditions import OF_ONE_JOB, LoadConditions
@@ -79,7 +80,7 @@ class RequirementWriter:
     Attributes:
         site: the site.
         known: the quantities of the whole site.
-        jobs: the rows of the jobs, by name.
+        jobs, serving: the rows of the jobs and of the serving workloads, by name.
         derivations: writes how a value follows from its inputs.
         spread: low and high end of each line, where known.
         guidance: the names of the levels that are the floor of the site.
@@ -89,6 +90,7 @@ class RequirementWriter:
     site: Site
     known: Quantities
     jobs: Mapping[str, QuantityRow]
+    serving: Mapping[str, QuantityRow]
     derivations: DerivationWriter
     spread: Mapping[str, tuple[float, float]]
     guidance: str = ""
@@ -97,7 +99,7 @@ class RequirementWriter:
     @cached_property
     def loads(self) -> LoadConditions:
         """Composes the conditions."""
-        return LoadConditions(self.site, self.known, self.jobs)
+        return LoadConditions(self.site, self.known, self.jobs, self.serving)
 
     def write(self, value: RequirementValue) -> WrittenRequirement:
         """One requirement with its wording and conditions."""
@@ -180,6 +182,7 @@ class RequirementWriter:
         fields = {
             "value": stated(self._required(value), unit_of(line.metric), self._digits),
             **self._of_line(line),
+            **self._of_tiers(value),
             "written": self._written(value, conditions),
             "readers": self._readers(value),
             "within": self._within(value),
@@ -189,6 +192,24 @@ class RequirementWriter:
         template = VERBS[allowed if floor is None else "information"].format(line.says)
         written = template + (TOO_SMALL if floor is not None and allowed != "information" else "")
         return re.sub(r"\s+", " ", written.format(**fields)).strip()
+
+    def _of_tiers(self, value: RequirementValue) -> dict[str, str]:
+        """What a line says of offloaded states and key-value caches, where its value includes any."""
+        names = " and ".join(self.loads.tiers_in(value))
+        turns = sum(int(row.known.value("kv_peak_turns")) for row in self.serving.values() if row.step("kv_peak_turns"))
+        saved = "checkpoint writes" if self.known.value("workload_write_bandwidth") else ""
+        return {
+            "below": f", with {names}" if names else "",
+            "writes": " and ".join(filter(None, (saved, names and f"writes of {names}"))),
+            "turns": f"{turns:,} turn{'' if turns == 1 else 's'}",
+            "first_token": self._first_token(),
+            "node_writes": "",
+        }
+
+    def _first_token(self) -> str:
+        """The time in which turns read their context, of all serving workloads."""
+        times = [row.known.value("first_token_seconds") for row in self.serving.values() if row.step("first_token_seconds")]
+        return listed(dict.fromkeys(display(one, "s") for one in sorted(times)))
 
     def _written(self, value: RequirementValue, conditions: Conditions) -> str:
         """The writes of a mixed load, as its test requires them: by their rounded share, where they have one."""

@@ -19,7 +19,7 @@ from ingest.version import newer
 Keys = tuple[str, ...]
 SITE_FILE = Kind("a site file", "ingest plan --new")
 #: tables whose rows have names of the user's own
-TABLES = ("clusters", "jobs", "datasets")
+TABLES = ("clusters", "jobs", "serving", "datasets")
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,14 @@ RESULTS = (
     "kv_writes_per_day",
 )
 #: of turns that read from the tier
-READING = ("kv_turn_bandwidth", "kv_burst_bandwidth", "kv_blocks_per_turn", "kv_block_seconds")
+READING = (
+    "kv_turn_bandwidth",
+    "kv_peak_turns",
+    "kv_peak_read_bandwidth",
+    "kv_burst_bandwidth",
+    "kv_blocks_per_turn",
+    "kv_block_seconds",
+)
 #: Capacities of the table of hits, as shares of the blocks of the trace.
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 #: Lines of a trace beyond which it is a mistake.

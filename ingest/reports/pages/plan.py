@@ -29,6 +29,8 @@ TITLES = {
     "jobs": "Jobs",
     "clusters": "Clusters",
     "checkpoints": "Checkpoints",
+    "offload": "Model states below GPU memory",
+    "serving": "Key-value caches of serving workloads",
     "preparation": "Preparation of data sets",
     "datasets": "Data sets",
     "capacity": "Capacity by year",
@@ -50,6 +52,10 @@ SHOWN = {
                     "job_write_bandwidth", "job_checkpoint_bytes_held"),
     "guidance": ("name", "cluster", "floor", "cluster_gpus", "compared_reads", "compared_writes", "compared_node_reads"),
     "metadata": ("name", "job_file_opens", "run_file_creates", "job_checkpoint_files_held"),
+    "offload": ("name", "storage_tier_bytes", "storage_tier_read_bandwidth_per_node", "storage_tier_write_bandwidth_per_node",
+                "nvme_tier_bytes", "nvme_tier_read_bandwidth_per_node", "nvme_tier_write_bandwidth_per_node"),
+    "serving": ("name", "model", "tier", "serving_nodes", "kv_held_bytes", "kv_hit_share", "kv_peak_turns",
+                "kv_peak_read_bandwidth", "kv_write_bandwidth", "kv_block_seconds"),
     "placement": ("name", "job_dataset_bytes", "staging_seconds", "node_bytes_shared", "node_nvme_bytes", "cached_share"),
 }  # fmt: skip
 

@@ -25,6 +25,8 @@ TABLE_SHEETS = {
     "Checkpoints": "checkpoints",
     "Metadata": "metadata",
     "Placement": "placement",
+    "Offload": "offload",
+    "Serving": "serving",
 }
 #: Columns of text of a sheet, where it does not show all that the rows have.
 WORDS: Mapping[str, Sequence[str]] = {
@@ -32,6 +34,7 @@ WORDS: Mapping[str, Sequence[str]] = {
     "Checkpoints": ("model", "mode"),
     "Metadata": ("model",),
     "Placement": ("model", "data"),
+    "Offload": ("model",),
 }
 
 

@@ -1,0 +1,392 @@
+"""Model states and key-value caches of a site below GPU memory: their part in reads, writes, capacity and endurance."""
+
+from ingest.engine.expression import Num, largest, maximum, minimum, total
+from ingest.engine.registry import formula, input_quantity
+from ingest.formulas.site_totals import columns
+
+MODEL = "ingest-site-model"
+
+input_quantity("kv_held_bytes", "B", "Key-value caches that a workload keeps: of all sessions, or as much as its tier holds.",
+    label="key-value caches of a workload")  # fmt: skip
+input_quantity("serving_nodes", "node", "Nodes that serve a model.", whole=True)
+input_quantity("offload_stops", "1", "Whether the runs of a job move no states while they save a checkpoint.", above=False,
+    high=1, whole=True)  # fmt: skip
+columns(
+    "jobs",
+    job_offload_read_bandwidth="B/s",
+    job_offload_write_bandwidth="B/s",
+    job_offload_mean_read_bandwidth="B/s",
+    job_offload_stopped_bandwidth="B/s",
+    storage_tier_read_bandwidth_per_node="B/s/node",
+    storage_tier_write_bandwidth_per_node="B/s/node",
+    job_offload_bytes="B",
+    job_offload_bytes_per_day="B",
+    nvme_tier_read_bandwidth_per_node="B/s/node",
+    nvme_tier_write_bandwidth_per_node="B/s/node",
+    nvme_target_bytes_per_day="B/node",
+)
+columns(
+    "serving",
+    kv_peak_read_bandwidth="B/s",
+    kv_read_bandwidth="B/s",
+    kv_write_bandwidth="B/s",
+    kv_held_bytes="B",
+    kv_bytes_written_per_day="B",
+    serving_nodes="node",
+)
+
+
+@formula(unit="B/s", source="definition", label="offload reads of the job")
+def job_offload_read_bandwidth(storage_tier_read_bandwidth_per_node: Num, nodes_at_once: Num) -> Num:
+    """Reads of offloaded states by all runs of a job while they move them.
+
+    >>> job_offload_read_bandwidth(40e9, 8)
+    320000000000.0
+    """
+    return storage_tier_read_bandwidth_per_node * nodes_at_once
+
+
+@formula(unit="B/s", source="definition", label="offload writes of the job")
+def job_offload_write_bandwidth(storage_tier_write_bandwidth_per_node: Num, nodes_at_once: Num) -> Num:
+    """Writes of offloaded states by all runs of a job while they move them.
+
+    >>> job_offload_write_bandwidth(35e9, 8)
+    280000000000.0
+    """
+    return storage_tier_write_bandwidth_per_node * nodes_at_once
+
+
+@formula(unit="B/s", source="definition", label="mean offload reads of the job")
+def job_offload_mean_read_bandwidth(
+    storage_step_read_bytes: Num, step_seconds_at_target: Num, concurrent_runs: Num, share_of_time: Num
+) -> Num:
+    """Reads of offloaded states by all runs of a job, averaged over time.
+
+    >>> job_offload_mean_read_bandwidth(22e12, 1_100, 2, 0.5)
+    20000000000.0
+    """
+    return storage_step_read_bytes / step_seconds_at_target * concurrent_runs * share_of_time
+
+
+@formula(unit="B/s", source="definition", label="offload reads that a save stops")
+def job_offload_stopped_bandwidth(job_offload_read_bandwidth: Num, offload_stops: Num) -> Num:
+    """Reads of offloaded states that stop while the runs of a job save a checkpoint.
+
+    >>> job_offload_stopped_bandwidth(320e9, 1)
+    320000000000.0
+    """
+    return job_offload_read_bandwidth * offload_stops
+
+
+@formula(unit="B", source="definition", label="states of the job on shared storage")
+def job_offload_bytes(storage_tier_bytes: Num, concurrent_runs: Num) -> Num:
+    """Offloaded states of all runs of a job on shared storage.
+
+    >>> job_offload_bytes(20e12, 2)
+    40000000000000.0
+    """
+    return storage_tier_bytes * concurrent_runs
+
+
+@formula(unit="B", source="definition", label="states written to shared storage per day")
+def job_offload_bytes_per_day(
+    storage_step_write_bytes: Num, step_seconds_at_target: Num, seconds_per_day: Num, concurrent_runs: Num, share_of_time: Num
+) -> Num:
+    """Offloaded states that all runs of a job write to shared storage in a day.
+
+    >>> job_offload_bytes_per_day(16e12, 1_000, 86_400, 1, 0.5)
+    691200000000000.0
+    """
+    return storage_step_write_bytes / step_seconds_at_target * seconds_per_day * concurrent_runs * share_of_time
+
+
+@formula(unit="B/node", source="definition", label="states written to the NVMe of a node per day")
+def nvme_target_bytes_per_day(
+    nvme_step_write_bytes: Num, step_seconds_at_target: Num, seconds_per_day: Num, nodes: Num, share_of_time: Num
+) -> Num:
+    """Offloaded states that a job writes to the drives of one node in a day, if they reach the efficiency wanted.
+
+    >>> nvme_target_bytes_per_day(16e12, 1_000, 86_400, 4, 0.5)
+    172800000000000.0
+    """
+    return nvme_step_write_bytes / step_seconds_at_target * seconds_per_day / nodes * share_of_time
+
+
+@formula(unit="B/s/node", source="definition", label="offload reads of one node")
+def site_offload_read_bandwidth(storage_tier_read_bandwidth_per_node_of_jobs: Num, performance_headroom: Num) -> Num:
+    """Reads of offloaded states of one node, of the most demanding job.
+
+    >>> site_offload_read_bandwidth([40e9, 10e9], 0)
+    40000000000.0
+    """
+    return largest(storage_tier_read_bandwidth_per_node_of_jobs) * (1 + performance_headroom)
+
+
+@formula(unit="B/s/node", source="definition", label="offload writes of one node")
+def site_offload_write_bandwidth(storage_tier_write_bandwidth_per_node_of_jobs: Num, performance_headroom: Num) -> Num:
+    """Writes of offloaded states of one node, of the most demanding job.
+
+    >>> site_offload_write_bandwidth([35e9, 10e9], 0)
+    35000000000.0
+    """
+    return largest(storage_tier_write_bandwidth_per_node_of_jobs) * (1 + performance_headroom)
+
+
+@formula(unit="B/s/node", source="definition", label="offload reads from the NVMe of one node")
+def site_nvme_read_bandwidth(nvme_tier_read_bandwidth_per_node_of_jobs: Num) -> Num:
+    """Reads of offloaded states from the NVMe of a node, of the most demanding job.
+
+    >>> site_nvme_read_bandwidth([40e9, 10e9])
+    40000000000.0
+    """
+    return largest(nvme_tier_read_bandwidth_per_node_of_jobs)
+
+
+@formula(unit="B/s/node", source="definition", label="offload writes to the NVMe of one node")
+def site_nvme_write_bandwidth(nvme_tier_write_bandwidth_per_node_of_jobs: Num) -> Num:
+    """Writes of offloaded states to the NVMe of a node, of the most demanding job.
+
+    >>> site_nvme_write_bandwidth([35e9, 10e9])
+    35000000000.0
+    """
+    return largest(nvme_tier_write_bandwidth_per_node_of_jobs)
+
+
+@formula(unit="B/node", source="definition", label="offload writes per day to the NVMe of one node")
+def site_nvme_bytes_per_day(nvme_target_bytes_per_day_of_jobs: Num) -> Num:
+    """Offloaded states that the NVMe of a node takes in a day, of the most demanding job.
+
+    >>> site_nvme_bytes_per_day([864e12])
+    864000000000000.0
+    """
+    return largest(nvme_target_bytes_per_day_of_jobs)
+
+
+@formula(unit="B/s", source="definition", label="reads of key-value caches")
+def site_kv_read_bandwidth(kv_peak_read_bandwidth_of_serving: Num, performance_headroom: Num) -> Num:
+    """Reads of key-value caches by all workloads, each at its 99th percentile of concurrent turns.
+
+    >>> site_kv_read_bandwidth([40e9, 10e9], 0)
+    50000000000.0
+    """
+    return total(kv_peak_read_bandwidth_of_serving) * (1 + performance_headroom)
+
+
+@formula(unit="B/s", source="definition", label="writes of key-value caches")
+def site_kv_write_bandwidth(kv_write_bandwidth_of_serving: Num, performance_headroom: Num) -> Num:
+    """Writes of key-value caches by all workloads: each turn is written before the next turn of its user.
+
+    >>> site_kv_write_bandwidth([4e9, 1e9], 0)
+    5000000000.0
+    """
+    return total(kv_write_bandwidth_of_serving) * (1 + performance_headroom)
+
+
+@formula(unit="B", source="definition", label="key-value caches held")
+def site_kv_bytes(kv_held_bytes_of_serving: Num) -> Num:
+    """Key-value caches of all sessions that shared storage holds.
+
+    >>> site_kv_bytes([4e12, 1e12])
+    5000000000000.0
+    """
+    return total(kv_held_bytes_of_serving)
+
+
+@formula(unit="B/s", source=MODEL, where="data, offloaded states and key-value caches are read at the same time")
+def workload_reads_with_tiers(
+    cluster_read_bandwidth_of_clusters: Num,
+    job_offload_read_bandwidth_of_jobs: Num,
+    kv_peak_read_bandwidth_of_serving: Num,
+    performance_headroom: Num,
+) -> Num:
+    """Aggregate read bandwidth of jobs and serving workloads that run concurrently.
+
+    >>> workload_reads_with_tiers([30e9], [320e9], [50e9], 0)
+    400000000000.0
+    """
+    return (
+        total(cluster_read_bandwidth_of_clusters)
+        + total(job_offload_read_bandwidth_of_jobs)
+        + total(kv_peak_read_bandwidth_of_serving)
+    ) * (1 + performance_headroom)
+
+
+@formula(unit="B/s", source="definition")
+def sustained_reads_with_tiers(
+    job_sustained_read_bandwidth_of_jobs: Num,
+    job_offload_mean_read_bandwidth_of_jobs: Num,
+    kv_read_bandwidth_of_serving: Num,
+    performance_headroom: Num,
+) -> Num:
+    """Sustained read bandwidth of jobs and serving workloads, averaged over time.
+
+    >>> sustained_reads_with_tiers([10e9], [20e9], [5e9], 0)
+    35000000000.0
+    """
+    return (
+        total(job_sustained_read_bandwidth_of_jobs)
+        + total(job_offload_mean_read_bandwidth_of_jobs)
+        + total(kv_read_bandwidth_of_serving)
+    ) * (1 + performance_headroom)
+
+
+@formula(unit="B/s", source="definition", label="writes of offloaded states and key-value caches")
+def beyond_memory_write_bandwidth(
+    job_offload_write_bandwidth_of_jobs: Num, kv_write_bandwidth_of_serving: Num, performance_headroom: Num
+) -> Num:
+    """Writes of offloaded states and key-value caches by all jobs and serving workloads.
+
+    >>> beyond_memory_write_bandwidth([280e9], [5e9], 0)
+    285000000000.0
+    """
+    return (total(job_offload_write_bandwidth_of_jobs) + total(kv_write_bandwidth_of_serving)) * (1 + performance_headroom)
+
+
+@formula(unit="B/s", source=MODEL, where="checkpoints are written while states and caches are")
+def site_writes_with_tiers(workload_write_bandwidth: Num, beyond_memory_write_bandwidth: Num, site_write_floor: Num) -> Num:
+    """Aggregate write bandwidth required: checkpoints, offloaded states and key-value caches, at least that of the guidance.
+
+    >>> site_writes_with_tiers(2e9, 285e9, 14e9)
+    287000000000.0
+    """
+    return maximum(workload_write_bandwidth + beyond_memory_write_bandwidth, site_write_floor)
+
+
+@formula(unit="1", source="definition", high=1)
+def stopped_share_with_tiers(
+    job_stopped_read_bandwidth_of_jobs: Num,
+    job_offload_stopped_bandwidth_of_jobs: Num,
+    job_read_bandwidth_of_jobs: Num,
+    job_offload_read_bandwidth_of_jobs: Num,
+    kv_peak_read_bandwidth_of_serving: Num,
+    least_bandwidth: Num,
+) -> Num:
+    """Share of the reads whose runs wait while they save synchronously; serving never waits.
+
+    >>> stopped_share_with_tiers([10e9], [20e9], [10e9], [20e9], [30e9], 1)
+    0.5
+    """
+    return (total(job_stopped_read_bandwidth_of_jobs) + total(job_offload_stopped_bandwidth_of_jobs)) / maximum(
+        total(job_read_bandwidth_of_jobs)
+        + total(job_offload_read_bandwidth_of_jobs)
+        + total(kv_peak_read_bandwidth_of_serving),
+        least_bandwidth,
+    )
+
+
+@formula(unit="B/s", source=MODEL, where="states and caches are written while data are read and checkpoints are written")
+def site_mixed_with_tiers(
+    workload_read_bandwidth: Num,
+    stopped_read_share: Num,
+    workload_write_bandwidth: Num,
+    simultaneous_write_bandwidth: Num,
+    beyond_memory_write_bandwidth: Num,
+    least_bandwidth: Num,
+) -> Num:
+    """Aggregate bandwidth of all reads and writes that coincide, those of states and caches among them.
+
+    >>> site_mixed_with_tiers(30e9, 0, 10e9, 40e9, 5e9, 1), site_mixed_with_tiers(30e9, 0, 0, 0, 5e9, 1)
+    (45000000000.0, 35000000000.0)
+    """
+    return beyond_memory_write_bandwidth + maximum(
+        workload_read_bandwidth,
+        workload_write_bandwidth
+        + workload_read_bandwidth
+        * (1 - stopped_read_share * workload_write_bandwidth / maximum(simultaneous_write_bandwidth, least_bandwidth)),
+    )
+
+
+@formula(unit="B/s", source=MODEL, where="no job reads while a checkpoint is written")
+def site_alternating_with_tiers(
+    workload_read_bandwidth: Num, workload_write_bandwidth: Num, beyond_memory_write_bandwidth: Num
+) -> Num:
+    """Aggregate bandwidth of reads or checkpoints, whichever is more, and of the writes of states and caches.
+
+    >>> site_alternating_with_tiers(30e9, 10e9, 5e9)
+    35000000000.0
+    """
+    return beyond_memory_write_bandwidth + maximum(workload_read_bandwidth, workload_write_bandwidth)
+
+
+@formula(unit="1", source="definition", high=1)
+def write_share_with_tiers(workload_write_bandwidth: Num, beyond_memory_write_bandwidth: Num, site_mixed_bandwidth: Num) -> Num:
+    """Share of writes in the bytes of all that coincides.
+
+    >>> write_share_with_tiers(10e9, 5e9, 45e9)
+    0.3333333333333333
+    """
+    return minimum((workload_write_bandwidth + beyond_memory_write_bandwidth) / site_mixed_bandwidth, 1)
+
+
+@formula(unit="B", source="definition")
+def year_bytes_with_tiers(
+    dataset_bytes_held_of_datasets: Num,
+    job_checkpoint_bytes_held_of_jobs: Num,
+    dataset_scratch_bytes_held_of_datasets: Num,
+    job_offload_bytes_of_jobs: Num,
+    kv_held_bytes_of_serving: Num,
+) -> Num:
+    """Data held in one year: data sets, scratch space, retained checkpoints, offloaded states and key-value caches.
+
+    >>> year_bytes_with_tiers([1e12], [5e12], [], [20e12], [4e12])
+    30000000000000.0
+    """
+    return (
+        total(dataset_bytes_held_of_datasets)
+        + total(job_checkpoint_bytes_held_of_jobs)
+        + total(dataset_scratch_bytes_held_of_datasets)
+        + total(job_offload_bytes_of_jobs)
+        + total(kv_held_bytes_of_serving)
+    )
+
+
+@formula(unit="B", source="definition")
+def year_writes_with_tiers(
+    job_checkpoint_bytes_per_day_of_jobs: Num,
+    dataset_bytes_written_per_day_of_datasets: Num,
+    dataset_bytes_added_per_day_of_datasets: Num,
+    job_offload_bytes_per_day_of_jobs: Num,
+    kv_bytes_written_per_day_of_serving: Num,
+) -> Num:
+    """Bytes per day that clients write in one year, offloaded states and key-value caches among them.
+
+    >>> year_writes_with_tiers([500e12], [1e12], [2e12], [700e12], [97e12])
+    1300000000000000.0
+    """
+    return (
+        total(job_checkpoint_bytes_per_day_of_jobs)
+        + total(dataset_bytes_written_per_day_of_datasets)
+        + total(dataset_bytes_added_per_day_of_datasets)
+        + total(job_offload_bytes_per_day_of_jobs)
+        + total(kv_bytes_written_per_day_of_serving)
+    )
+
+
+@formula(unit="node", source="definition")
+def serving_clients(serving_nodes_of_serving: Num) -> Num:
+    """Nodes of all serving workloads.
+
+    >>> serving_clients([16, 8])
+    24
+    """
+    return total(serving_nodes_of_serving)
+
+
+@formula(unit="node", source="definition")
+def clients_with_serving(nodes_at_once_of_jobs: Num, serving_nodes_of_serving: Num, cluster_nodes: Num) -> Num:
+    """Nodes of a cluster that train or serve concurrently.
+
+    >>> clients_with_serving([100], [16], 128)
+    116
+    """
+    return minimum(total(nodes_at_once_of_jobs) + total(serving_nodes_of_serving), cluster_nodes)
+
+
+@formula(unit="1", source="definition")
+def allocation_with_serving(nodes_on_average_of_jobs: Num, serving_nodes_of_serving: Num, cluster_nodes: Num) -> Num:
+    """Share of a cluster that its jobs and serving workloads take, averaged over time.
+
+    >>> allocation_with_serving([96], [16], 128)
+    0.875
+    """
+    return (total(nodes_on_average_of_jobs) + total(serving_nodes_of_serving)) / cluster_nodes

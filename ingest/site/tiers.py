@@ -1,0 +1,198 @@
+"""What a site keeps below GPU memory: offloaded states of training jobs, and the key-value caches of serving workloads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ingest.catalog.records import Node
+from ingest.catalog.store import Catalog
+from ingest.engine.derivation_graph import QuantityRow, columns_of, replaced
+from ingest.engine.messages import in_site_words, message_of
+from ingest.engine.registry import Step, unit_of
+from ingest.engine.result import Answer
+from ingest.engine.solver import Quantities
+from ingest.engine.value import Input
+from ingest.errors import IngestError
+from ingest.site.site_file import Keys, Site
+from ingest.sizing.evidence_ladder import from_catalog
+from ingest.sizing.offload import offload
+from ingest.units import parse
+
+#: keys of `offload` that `ingest offload` takes as words
+WORDS = ("parameters", "gradients", "optimizer_states", "activations", "recipe", "optimizer_on_gpu")
+#: keys of `offload` and of its job that are quantities of `ingest offload`
+NUMBERS = {
+    "batch": "sequences_per_gpu",
+    "sequence_length": "sequence_length",
+    "target": "offload_target",
+    "efficiency": "model_flops_utilization",
+}
+#: what the row of a job takes from the answer about its states on a tier
+STATES = {
+    "storage": (
+        "storage_tier_bytes", "storage_tier_read_bandwidth_per_node", "storage_tier_write_bandwidth_per_node",
+        "storage_step_read_bytes", "storage_step_write_bytes", "step_seconds_at_target", "update_seconds_allowed",
+    ),
+    "nvme": (
+        "nvme_tier_bytes", "nvme_tier_read_bandwidth_per_node", "nvme_tier_write_bandwidth_per_node", "nvme_step_write_bytes",
+        "step_seconds_at_target", "update_seconds_allowed",
+    ),
+}  # fmt: skip
+#: keys of a serving workload and the quantity that each is
+OF_SESSIONS = {
+    "users": "serving_users",
+    "turns": "session_turns",
+    "turn_time": "turn_seconds",
+    "prompt": "prompt_tokens",
+    "generate": "generated_tokens",
+    "first_token_time": "first_token_seconds",
+}
+#: what is counted over the kinds of attention
+COUNTED = ("kv_session_bytes", "kv_reused_bytes")
+#: what the row of a serving workload takes from the answer about its caches
+CACHES = (
+    "kv_session_bytes", "kv_reused_bytes", "kv_hit_share", "kv_block_bytes", "kv_block_seconds", "kv_peak_turns",
+    "kv_peak_read_bandwidth", "kv_read_bandwidth", "kv_write_bandwidth", "kv_bytes_written_per_day", "first_token_seconds",
+)  # fmt: skip
+#: quantity of the whole site -> the formula that counts states and caches too
+WITH_TIERS = {
+    "workload_read_bandwidth": "workload_reads_with_tiers",
+    "site_sustained_read_bandwidth": "sustained_reads_with_tiers",
+    "site_write_bandwidth": "site_writes_with_tiers",
+    "stopped_read_share": "stopped_share_with_tiers",
+    "site_mixed_bandwidth": "site_mixed_with_tiers",
+    "mixed_write_share": "write_share_with_tiers",
+}
+
+
+def settings_in(described: Mapping[str, Any]) -> dict[str, float]:
+    """The quantities that the key `set` of a workload gives, in base units."""
+    return {name: parse(written, unit_of(name), f"set {name}") for name, written in described.get("set", {}).items()}
+
+
+def place_states(site: Site, name: str, node: Node, known: Quantities, catalog: Catalog, *, stops: bool) -> None:
+    """Give a job what its key `offload` says: the states that lie on shared storage and on the NVMe of its nodes.
+
+    Args:
+        site, catalog: where the job and its entries come from.
+        name: of the job.
+        node: its node type.
+        known: the quantities of the job.
+        stops: whether its runs wait while they save.
+
+    Raises:
+        IngestError: a job that cannot be placed; with its line.
+    """
+    job = site.section("jobs")[name]
+    described, keys = job["offload"], ("jobs", name, "offload")
+    numbers = {key: item for key in NUMBERS if (item := described.get(key, job.get(key))) is not None}
+    cluster = site.section("clusters")[job["cluster"]]
+    settings = settings_in(described)
+    if "nvme" in cluster:
+        settings.setdefault("nvme_bytes_per_node", cluster["nvme"].value)
+    answer = _answered(
+        site,
+        keys,
+        lambda: offload(
+            described.get("model") or job.get("model"),
+            node=node.id,
+            gpu=job.get("gpu"),
+            gpus=known.value("gpus"),
+            no_overlap=described.get("overlap") is False,
+            no_recompute=described.get("recompute") is False,
+            set=settings,
+            catalogs=catalog,
+            **{key: described[key] for key in WORDS if key in described},
+            **{key: item.value for key, item in numbers.items()},
+        ),
+    )
+    stated = {NUMBERS[key]: item for key, item in numbers.items()}
+    steps = _owned(answer, stated, settings, known, (*keys, "set"))
+    for tier, names in STATES.items():
+        if answer.known.value(f"{tier}_tier_bytes"):
+            missing = [one for one in names if answer.known.find(one) is None]
+            if missing:
+                site.refuse(keys, in_site_words(answer.unknown.get("step_seconds") or f"the {missing[0]} is not known"))
+            known.adopt({one: steps(one) for one in names if one not in known.steps})
+    known.give({"offload_stops": Input(float(stops), note="runs wait while they save" if stops else "saves stop no run")})
+
+
+def serving_rows(site: Site, catalog: Catalog) -> list[QuantityRow]:
+    """One row for each serving workload.
+
+    Raises:
+        IngestError: a workload that cannot be answered; with its line.
+    """
+    return [_serving(site, name, described, catalog) for name, described in site.section("serving").items()]
+
+
+def _serving(site: Site, name: str, described: Mapping[str, Any], catalog: Catalog) -> QuantityRow:
+    keys = ("serving", name)
+    cluster = site.section("clusters")[described["cluster"]]
+    node = _answered(site, ("clusters", described["cluster"], "node"), lambda: catalog.get(Node, cluster["node"]))
+    known = Quantities({"nodes": described["nodes"], "gpus_per_node": from_catalog(node.gpus_per_node)}, name)
+    numbers = {key: described[key] for key in OF_SESSIONS if key in described}
+    settings, hit = settings_in(described), described.get("hit")
+    if isinstance(hit, str) and hit.endswith(".jsonl"):
+        hit = str(site.folder / hit)
+    answer = _answered(
+        site,
+        keys,
+        lambda: offload(
+            described["model"],
+            inference=True,
+            node=node.id,
+            gpus=known.value("gpus"),
+            hit=hit,
+            set=settings,
+            catalogs=catalog,
+            **{key: item.value for key, item in numbers.items()},
+        ),
+    )
+    stated = {OF_SESSIONS[key]: item for key, item in numbers.items()}
+    steps = _owned(answer, stated, settings, known, (*keys, "set"))
+    known.choose("serving_nodes", "nodes")
+    if described.get("tier", "storage") == "storage":
+        names = [one for one in CACHES if answer.known.find(one) is not None]
+        known.adopt({one: steps(one) for one in names})
+        known.link("kv_held_bytes", steps("kv_tier_capacity" if "kv_tier_capacity" in answer.known.given else "kv_tier_bytes"))
+    words = {"cluster": described["cluster"], "model": described["model"], "tier": described.get("tier", "storage")}
+    return QuantityRow(name, words, known)
+
+
+def _answered(site: Site, keys: Keys, question: Callable[[], Any]) -> Any:
+    """The answer to a question; a refusal, and states or caches without room, are those of a key."""
+    try:
+        answer = question()
+    except IngestError as error:
+        site.refuse(keys, in_site_words(message_of(error)))
+    if isinstance(answer, Answer) and answer.unmet:
+        site.refuse(keys, in_site_words(answer.unmet))
+    return answer
+
+
+def _owned(
+    answer: Answer, stated: Mapping[str, Input], settings: Mapping[str, float], known: Quantities, keys: Keys
+) -> Callable[[str], Step]:
+    """The steps of an answer, by name, as quantities of a job or workload whose inputs are those of the site file."""
+    given = {name: Input(value, origin="user", where=".".join((*keys, name))) for name, value in settings.items()}
+    by = {name: Step(name, item.value, None, (), item, known.owner) for name, item in {**given, **stated}.items()}
+    by |= {name: known.step(name) for name in ("gpus", "gpus_per_node")}
+    done = {found: _counted(found, known.owner) for name in COUNTED if (found := answer.known.find(name)) is not None}
+    own = {name for names in (*STATES.values(), CACHES) for name in names}
+    return lambda name: replaced(answer.known.step(name), by, done, known.owner, own)
+
+
+def _counted(step: Step, owner: str) -> Step:
+    """A quantity that is counted over the kinds of attention, as one number."""
+    where = "over the kinds of attention, the turns and their tokens"
+    item = Input(float(step.value), source="arithmetic", where=where, grade="derived")
+    return Step(step.name, item.value, None, (), item, owner)
+
+
+def tier_columns(jobs: Sequence[QuantityRow], serving: Sequence[QuantityRow]) -> dict[str, Step]:
+    """The columns of the serving workloads; empty where no job offloads states and nothing is served."""
+    found = columns_of("serving", serving)
+    stored = any(row.step("storage_tier_bytes") is not None for row in jobs)
+    return found if stored or any(row.step("kv_held_bytes") is not None for row in serving) else {}

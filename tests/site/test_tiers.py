@@ -1,0 +1,100 @@
+"""Model states and key-value caches of a site below GPU memory: lines, sums, capacity, endurance."""
+
+import pytest
+
+import ingest
+from ingest.errors import IngestError
+
+HOURS_8 = {"parameters": "cpu", "gradients": "cpu", "optimizer_states": "storage", "activations": "gpu"}
+CHAT = {"cluster": "main", "nodes": 8, "model": "llama3-70b", "users": 1000, "turns": 8, "turn_time": 60, "prompt": 1000,
+        "generate": 500, "hit": 0.8}  # fmt: skip
+
+
+def described(offload=None, serving=None, **site):
+    job = {"cluster": "main", "nodes": 8, "runs": 1, "model": "llama3-70b", "samples_per_second": 1, "sample_bytes": 16_000}
+    return {
+        "years": 1,
+        "clusters": {"main": {"node": "dgx-h100", "count": 16}},
+        "jobs": {"big": job | ({"offload": offload} if offload else {})},
+        **({"serving": {"chat": serving}} if serving else {}),
+        "storage": {"protection": {"replicas": 2}},
+        "floor": "none",
+        **site,
+    }
+
+
+def planned(offload=None, serving=None, **site):
+    return ingest.plan(described(offload, serving, **site), samples=0)
+
+
+def exact(plan, name):
+    return float(plan.steps[name].value)
+
+
+def results(**options):
+    return {
+        name: item.value for name, item in ingest.offload("llama3-70b", node="dgx-h100", gpus=64, **options).results.items()
+    }
+
+
+def test_states_on_shared_storage_are_what_offload_answers():
+    plan = planned({**HOURS_8, "batch": 4, "sequence_length": 4096, "target": 0.8})
+    answer = results(**HOURS_8, batch=4, sequence_length=4096, target=0.8)
+    assert exact(plan, "R-OFFLOAD-01") == pytest.approx(answer["drive_tier_read_bandwidth_per_node"])
+    assert exact(plan, "R-OFFLOAD-02") == pytest.approx(answer["drive_tier_write_bandwidth_per_node"])
+    assert exact(plan, "R-CAP-01") == pytest.approx(answer["storage_tier_bytes"])
+    # By hand: 12 B of states and 4 B of gradient are read, 12 B written with 4 B, in a quarter of the compute time of a step.
+    step = answer["step_compute_seconds"] / 0.8
+    written = exact(plan, "R-OFFLOAD-02") * 8 * 0.2 * step
+    assert exact(plan, "R-END-01") == pytest.approx(2 * written / step * 86_400)
+    read = plan.requirement("R-OFFLOAD-01")
+    assert (read.conditions.clients, read.conditions.pattern, read.conditions.operation) == (8, "sequential", "read")
+
+
+def test_caches_are_what_offload_answers():
+    plan = planned(serving=CHAT)
+    answer = results(inference=True, **{key: item for key, item in CHAT.items() if key not in ("cluster", "nodes", "model")})
+    assert exact(plan, "R-KV-01") == pytest.approx(answer["kv_peak_read_bandwidth"])
+    assert exact(plan, "R-KV-02") == pytest.approx(answer["kv_write_bandwidth"])
+    assert exact(plan, "R-KV-03") == pytest.approx(answer["kv_tier_bytes"])
+    assert exact(plan, "R-CAP-01") == pytest.approx(answer["kv_tier_bytes"])
+    assert exact(plan, "R-END-01") == pytest.approx(2 * answer["kv_bytes_written_per_day"])
+    read = plan.requirement("R-KV-01").conditions
+    assert read.io_size == answer["kv_block_bytes"]
+    # With one block of each turn outstanding, the latency is the time in which a block must arrive.
+    assert read.queue_depth == answer["kv_peak_turns"] == 16
+    assert read.implied_latency == pytest.approx(0.5 * read.io_size / (0.8 * answer["kv_reused_bytes"]), rel=0.01)
+
+
+def test_totals_hold_all_that_coincides():
+    plan, alone = planned({**HOURS_8, "batch": 4, "sequence_length": 4096}, CHAT), planned()
+    reads = exact(alone, "R-READ-03") + 8 * exact(plan, "R-OFFLOAD-01") + exact(plan, "R-KV-01")
+    writes = 8 * exact(plan, "R-OFFLOAD-02") + exact(plan, "R-KV-02")
+    assert exact(plan, "R-READ-03") == pytest.approx(reads)
+    assert exact(plan, "R-WRITE-01") == pytest.approx(writes)
+    assert exact(plan, "R-MIX-01") == pytest.approx(reads + writes)
+    mix = plan.requirement("R-MIX-01").conditions.mix
+    assert sum(part.share for part in mix if part.operation == "write") == pytest.approx(writes / (reads + writes), abs=0.002)
+    # The average over a step of 90 % compute is far below the peak while the optimizer runs.
+    mean = 0.1 * 8 * exact(plan, "R-OFFLOAD-01") + results(inference=True, users=1000, turns=8, turn_time=60, prompt=1000,
+                                                         generate=500, hit=0.8)["kv_read_bandwidth"]  # fmt: skip
+    assert exact(plan, "R-READ-01") == pytest.approx(mean + exact(alone, "R-READ-01"))
+
+
+def test_drives_in_the_nodes_are_not_the_vendors():
+    local = {name: "nvme" if tier == "storage" else tier for name, tier in HOURS_8.items()}
+    plan, answer = planned({**local, "batch": 4}), results(**local, batch=4)
+    assert exact(plan, "R-OFFLOAD-03") == pytest.approx(answer["drive_tier_read_bandwidth_per_node"])
+    assert exact(plan, "R-OFFLOAD-04") == pytest.approx(answer["drive_tier_write_bandwidth_per_node"])
+    assert "R-OFFLOAD-01" in plan.missing
+    assert "R-MIX-01" in plan.missing
+    assert not any(one.id.startswith("R-OFFLOAD") for one in plan.vendor_lines)
+
+
+def test_an_impossible_placement_is_refused_at_its_line():
+    with pytest.raises(IngestError, match=r"jobs\.big\.offload: working memory takes"):
+        planned({**HOURS_8, "batch": 64, "sequence_length": 4096})
+    with pytest.raises(IngestError, match=r"jobs\.big\.offload\.parameters: found 'nvm', .*did you mean 'nvme'"):
+        planned({"parameters": "nvm"})
+    with pytest.raises(IngestError, match=r"serving\.chat: 'users' is missing"):
+        planned(serving={name: item for name, item in CHAT.items() if name != "users"})
