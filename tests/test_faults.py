@@ -100,6 +100,53 @@ def test_a_report_killed_at_any_change_leaves_old_or_new_files(site, tmp_path):
     assert at > 5
 
 
+LOG = Path(__file__).with_name("observation") / "logs" / "megatron.log"
+
+
+def test_an_observation_killed_at_any_change_leaves_the_old_or_the_new_file(tmp_path):
+    path, at, codes = tmp_path / "job.json", 0, set()
+    words = ["observe", LOG, "--gpus", "8", "-o", path]
+    assert told(*words).code == 0
+    expected = path.read_bytes()
+    while 0 not in codes:
+        at += 1
+        path.write_bytes(b"old")
+        codes.add(killed(at, tmp_path, *words)[0])
+        assert path.read_bytes() in (b"old", expected), at
+        assert {one.suffix for one in tmp_path.iterdir() if one != path} <= {".part"}
+    assert codes == {-signal.SIGKILL, 0}
+    assert at > 2
+    assert path.read_bytes() == expected
+
+
+#: Reads its file until its standard input ends, then says how many letters.
+READER = """
+import select, sys
+read = 0
+while not select.select([sys.stdin], [], [], 0.01)[0]:
+    read += len(open(sys.argv[1]).read())
+print(read)
+"""
+
+
+def test_a_job_outlives_observations_that_are_killed(tmp_path):
+    data, chance = tmp_path / "data", random.Random(18)
+    data.write_text("a line\n" * 1000)
+    job = subprocess.Popen([sys.executable, "-c", READER, data], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    for moment in sorted(chance.uniform(0.0, 0.6) for _ in range(5)):
+        child = os.fork()
+        if child == 0:
+            with contextlib.suppress(BaseException):
+                told("observe", "--pid", job.pid, "--window", "60 s", "--path", tmp_path, "-o", tmp_path / "job.json")
+            os._exit(99)
+        time.sleep(moment)
+        os.kill(child, signal.SIGKILL)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+        assert job.poll() is None
+    assert int(job.communicate("")[0]) > 10 * len(data.read_text())
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
 PLACES = ("nothing", "an empty folder", "the tests of another site")
 
 
@@ -284,7 +331,11 @@ def test_two_accepts_into_one_folder_leave_the_tests_of_one(there, site, tmp_pat
 
 
 def until_done(chance, *words, seconds):
-    """Run a command again and again, killed at random moments, until it ends by itself; how often it was killed."""
+    """Run a command again and again, killed at random moments, the first one early, until it ends by itself.
+
+    Returns:
+        How often it was killed, and its exit code.
+    """
     for kills in range(100):
         child = os.fork()
         if child == 0:
@@ -292,7 +343,7 @@ def until_done(chance, *words, seconds):
             with contextlib.suppress(BaseException):
                 code = told(*words).code or 0
             os._exit(code)
-        end = time.monotonic() + chance.uniform(0, seconds) + 0.05 * kills
+        end = time.monotonic() + chance.uniform(0, seconds if kills else seconds / 10) + 0.05 * kills
         while not (ended := os.waitpid(child, os.WNOHANG))[0] and time.monotonic() < end:
             time.sleep(0.005)
         if not ended[0]:

@@ -1,16 +1,17 @@
 """Goodput: the simulation against Daly's exact model, its rules one by one, and the command."""
 
 import itertools
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 
 import ingest
 from ingest.engine.registry import solve
-from ingest.errors import IngestError
+from ingest.errors import IngestError, UsageError
 from ingest.sizing import published_results, run_simulation
 from ingest.sizing.goodput import KNEE, knee_of
-from ingest.sizing.run_simulation import Interrupts, Progress, Restart, Schedule, Segments, progress, simulated
+from ingest.sizing.run_simulation import Interrupts, Progress, Restart, Schedule, Segments, drawn, progress, simulated
 
 HOUR = 3600.0
 #: Mean time to interrupt, dump, restart, and the interval as a multiple of Young's.
@@ -254,3 +255,9 @@ def test_a_published_figure_passes_inside_the_range_of_its_inputs(published, wit
     case = published_results._ranged_case("a", published, 0.85, (0.9, 0.8), "daly2006", "", "r", "1")
     assert case.within is within
     assert ("OUTSIDE" in case.remark) is not within
+
+
+@pytest.mark.parametrize(("hours", "refused"), [(54 * 24 / 9_900, False), (54 * 24 / 10_100, True)])
+def test_more_interrupts_than_seconds_can_follow_are_refused(hours, refused):
+    with pytest.raises(UsageError, match="expected at most 2,000,000 interrupts") if refused else nullcontext():
+        drawn(Interrupts((1.0,), (hours * 3600,)), 0.0, 54 * 86_400.0, 200, 0)

@@ -136,7 +136,7 @@ def test_other_suffixes_choose_their_format(run, tmp_path, suffix, start):
     assert (tmp_path / f"sweep.{suffix}").read_text(encoding="utf-8").startswith(start)
 
 
-@pytest.mark.parametrize("model", ["dlrm-dcnv2", "resnet50"])
+@pytest.mark.parametrize("model", ["dlrm-dcnv2", pytest.param("resnet50", marks=pytest.mark.slow)])
 def test_a_sweep_over_nodes_takes_the_rate_at_each_size(model):
     name = "ingest_bandwidth_per_job"
     few = ingest.sweep(model=model, gpu="h100", axes={"nodes": [1, 8, 16, 32]}).to_frame()[name].tolist()

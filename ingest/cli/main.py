@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import sys
 from collections.abc import Callable
@@ -50,6 +51,8 @@ ABOUT = (
     "Storage sizing for AI training: what must storage do so that these GPUs never wait?",
     "Every number has a unit, a source and a range. `ingest explain` shows how it is derived.",
 )
+#: new objects from which on garbage is looked for
+FEWEST_OBJECTS = 50_000
 #: what asks for the list of commands, which is printed without the parser of options
 HELP = (["--help"], ["-h"])
 
@@ -94,6 +97,8 @@ def _lines(text: str, width: int, first: str) -> str:
 
 def main() -> None:
     """Run the command line; errors become one line on standard error."""
+    # Imports make thousands of objects that stay: looking for garbage among them takes a tenth of a short command.
+    gc.set_threshold(FEWEST_OBJECTS)
     _fill_closed_streams()
     try:
         if "_INGEST_COMPLETE" in os.environ:

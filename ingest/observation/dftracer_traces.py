@@ -66,7 +66,7 @@ class _Trace:
             IngestError: it has no time, or a negative one.
         """
         args, name = event.get("args"), event.get("name")
-        args = args if isinstance(args, dict) else {}
+        args, name = args if isinstance(args, dict) else {}, name if isinstance(name, str) else ""
         if event.get("ph") in (4, "M"):
             if name == "FH":
                 self.names[str(args.get("value"))] = str(args.get("name"))
@@ -101,13 +101,14 @@ class _Trace:
 
     def _read(self, event: dict[str, Any], args: dict[str, Any], begin: float, line: int) -> None:
         returned = args.get("ret", args.get("size"))
-        if not _is_number(returned):
+        each = args.get("size", 1) if event["name"] == "fread" and "ret" in args else 1
+        if not _is_number(returned) or not _is_number(each):
             raise IngestError(f"{self.path}:{line}: a read without its result, expected a trace with DFTRACER_INC_METADATA=1")
         if returned < 0:
             if returned < -1:
                 raise IngestError(f"{self.path}:{line}: found a read of {returned} bytes, expected a number from 0")
             return
-        size = int(returned) * (int(args.get("size", 1)) if event["name"] == "fread" and "ret" in args else 1)
+        size = int(returned) * int(each)
         offset = args.get("offset")
         self.count(
             _file(args),

@@ -60,10 +60,10 @@ def steady_part(times: Sequence[float], totals: Sequence[float]) -> Steady | Non
     if steady is None:
         return None
     first, last = places[steady[0]], places[steady[1]]
-    if not _is_level(times[first : last + 1], totals[first : last + 1]):
-        return None
     seconds, whole = times[last] - times[first], times[-1] - times[0]
     if seconds < LEAST_SHARE * whole or steady[1] - steady[0] < LEAST_BINS:
+        return None
+    if not _is_level(times[first : last + 1], totals[first : last + 1]):
         return None
     before, after = times[first] - times[0], times[-1] - times[last]
     note = "the rate shifts there" if before or after else "the whole observation is steady"

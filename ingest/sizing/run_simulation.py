@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 #: Segments drawn at a time: a fixed number, so that runs of the same seed see the same interrupts at any rate.
 BLOCK = 64
 #: Segments of all runs together, and cycles of one persistent checkpoint, beyond which memory and time run out.
-MOST_SEGMENTS, MOST_CYCLES = 20_000_000, 1_000_000
+MOST_SEGMENTS, MOST_CYCLES = 2_000_000, 1_000_000
 
 
 class Schedule(NamedTuple):

@@ -91,7 +91,8 @@ def _json(case: Case, outcome: Outcome) -> Iterator[Finding]:
         else:
             if "--schema" in case.words:
                 continue
-            if not isinstance(found, dict) or found.get("schema") != "ingest/1":
+            schema = "ingest/observation/1" if command == "observe" else "ingest/1"
+            if not isinstance(found, dict) or found.get("schema") != schema:
                 yield Finding("json", f"{command}: no schema", f"{name}: {text[:300]}")
             else:
                 yield from impossible_numbers(command, found, refused=outcome.code == 3)

@@ -17,6 +17,7 @@ from typing import Any
 import click
 import yaml
 from fuzz.cases import PIPE, Case
+from fuzz.job_logs import observed
 from fuzz.mutations import TEXTS, encoded, mutated_bytes, mutated_text, mutated_tree, number, scalar
 from fuzz.pairs import PAIRS
 from fuzz.seeds import Seeds
@@ -114,6 +115,7 @@ GOOD = {
     ],
     "feed": [["--model", "cosmoflow", "--gpu", "h100", "--batch", "4", "--steps", "100"]],
     "offload": [["llama3-8b", "--gpus", "8"], ["llama3-8b", "--gpus", "1", "--inference"]],
+    "observe": [["megatron.log", "--gpus", "8"], ["observation.json"], ["--real", "900", "--gpus", "8"]],
     "calibrate": [["observation.json", "--model", "cosmoflow", "--gpu", "h100"]],
     "dataset": [["--tokens", "15T"], ["--samples", "1281167", "--sample-bytes", "114660"], ["--corpus", "fineweb"]],
     "explain": [["ingest_bandwidth_per_job", "--model", "cosmoflow", "--gpu", "h100"]],
@@ -138,9 +140,9 @@ GOOD = {
     ],
 }
 #: commands of seconds, or that run other programs
-LEFT_OUT = ("validate", "measure-storage", "observe")
-#: options that reach the network, and those that run too long to try thousands of values
-NEVER = ("--scheduler", "--help")
+LEFT_OUT = ("validate", "measure-storage")
+#: options that reach the network, watch or start other processes, or run too long to try thousands of values
+NEVER = ("--scheduler", "--help", "--pid", "--command", "--window")
 #: metavar or option -> catalogs whose ids it takes
 ID_KINDS = {
     "--model": ("models", "architectures"),
@@ -248,6 +250,7 @@ def _files_for(words: Sequence[str], seeds: Seeds) -> dict[str, bytes]:
         "a.txt": lambda: b"line of text\n" * 5,
         "measured.json": seeds.measures[1].encode,
         "observation.json": seeds.observation.encode,
+        "megatron.log": lambda: seeds.logs["megatron.log"],
         "tokenizer.json": lambda: seeds.tokenizers["tokenizer.json"],
         "sent.xlsx": lambda: seeds.books[0],
         "filled.xlsx": lambda: seeds.books[1],
@@ -611,6 +614,7 @@ KINDS: dict[str, tuple[float, Generator]] = {
     "plan": (9, plan),
     "verdict": (6, verdict),
     "measured": (4, measured),
+    "observed": (6, observed),
     "catalog": (8, catalog),
     "ledger": (2, ledger),
     "tokenizer": (3, tokenizer),

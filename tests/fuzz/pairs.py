@@ -40,4 +40,42 @@ PAIRS = {
         jobs.universe.nodes=1..3; --set jobs.universe.nodes=9; --set storage.fill_limit=1e-9; site.yaml; --set
         clusters.main.count=0; --set jobs.universe.scaling=strong; --set jobs.universe.io_size=1
     """,
+    "train llama3-8b --tokens 1T --gpus 64": """
+        --samples 5; --tokens 1; --tokens 1e30; --gpu b200; --gpu h100; --node dgx-a100; --efficiency 0.4; --efficiency 1;
+        --achieved 35TFLOP/s; --samples-per-second 300; --basis peak; --protocol mlperf-storage; --stall 0; --stall 0.99;
+        --stall 1; --pue 1; --pue 0.5; --price-gpu-hour 2; --electricity-price 0.1/kWh; --carbon 0.4; --wue 1.8; --mtti 1min;
+        --mtti 1y; --interval 1s; --waste 0.9; --restart-time 1h; --mode sync; --write-bandwidth 1kB/s; --zero-stage 3; --power
+        1W; --host-power 0; --storage-power 1MW; --gpus 1; --gpus 1e9; --set gpus=7; --set mean_time_to_interrupt=1
+    """,
+    "goodput llama3-8b --gpus 64 --runs 5": """
+        --duration 1s; --duration 1y; --runs 1; --seed 1; --mixture 0.5=1h,0.5=1d; --mixture 1=1s; --mixture 0.5=1h; --mtti 1h;
+        --mtti 1s; --spares 0; --spares 9; --repair-time 1s; --repair-time 1y; --near-recovery 0.8; --near-recovery 1;
+        --near-restore-time 1s; --restore-bandwidth 1kB/s; --shared-reads 1TB/s; --write-bandwidth 1kB/s; --write-bandwidth
+        1TB/s; --interval 1s; --interval 30d; --waste 0.01; --mode sync; --restart-time 1h; --reschedule-time 1d;
+        --persistent-every 9; --keep last=2,every=7; --set checkpoint_bytes=1; --failures rsc-1
+    """,
+    "offload llama3-8b --gpus 8": """
+        --parameters nvme; --parameters gpu; --gradients cpu; --gradients storage; --optimizer-states nvme; --activations cpu;
+        --activations nvme; --storage nfs-tcp; --units 1; --units 9; --batch 0.5; --batch 64; --sequence-length 1;
+        --sequence-length 1048576; --efficiency 1; --target 1; --no-recompute; --no-overlap; --optimizer-on-gpu auto;
+        --optimizer-on-gpu every=3; --inference; --prompt 1; --prompt 1e6; --generate 0; --generate 9; --weight-bits 4; --kv
+        cpu; --kv nvme; --users 100; --users 1e9; --turns 3; --turn-time 1s; --hit 0.9; --hit a.txt; --first-token-time 1s;
+        --recipe bf16-only; --node dgx-a100; --gpu mi300x; --set parameters=1
+    """,
+    "feed --model cosmoflow --gpu h100 --steps 100": """
+        --model llama3-8b; --samples-per-second 300; --sample-bytes 1MB; --batch 1; --batch 1e6; --loader pytorch-iterable;
+        --loader megatron; --loader dali; --workers 0; --workers 64; --prefetch 1; --latency 1ms; --latency 10s; --latency-cv 0;
+        --latency-cv 9; --read-bandwidth 1kB/s; --read-bandwidth 1TB/s; --decode-time 1ms; --cores 1; --cache lru; --cache
+        pinned; --cache-memory 1; --cache-memory 1TB; --cache-hit 1; --cache-hit 0; --epochs 3; --shuffle buffer=1; --shuffle
+        block=9; --tensor-parallel 3; --pipeline-parallel 2; --context-parallel 2; --utilization 0.5; --utilization 1; --steps
+        1; --seed 2; --nodes 3; --nodes 1e6; --bytes-per-token 4; --set nodes=2
+    """,
+    "observe megatron.log": """
+        --gpus 8; --gpus 1; --samples-per-step 1; --samples-per-step 4096; --tokens-per-sample 1; --real 900; --real 1e-9;
+        --synthetic 1000; --synthetic megatron.log; --path .; --bundle; megatron.log; observation.json; a.txt
+    """,
+    "calibrate observation.json --model cosmoflow --gpu h100": """
+        --nodes 2; --nodes 1e6; --basis measured; --basis peak; --protocol mlperf-storage; --encoding decoded; --precision fp4;
+        --tolerance 0; --tolerance 1e9; --model llama3-8b; --gpu b200; -o mine; observation.json; a.txt
+    """,
 }

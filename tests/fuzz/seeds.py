@@ -13,6 +13,7 @@ import random
 import shutil
 import tarfile
 import tempfile
+import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -113,6 +114,7 @@ class Seeds:
 
     Attributes:
         sites: site files; plans, measures, observation, tests: JSON; configs: structures of models.
+        logs: file name -> content of what jobs left: training logs, a Darshan log, a DFTracer trace.
         results: result files of benchmark tools.
         entries: kind of catalog -> name -> content; sources: the sources of the catalogs.
         tokenizers, corpora: file name -> content; ledgers: of a measurement of `a.txt`.
@@ -125,6 +127,7 @@ class Seeds:
     plans: list[str] = field(default_factory=list)
     measures: list[str] = field(default_factory=list)
     observation: str = ""
+    logs: dict[str, bytes] = field(default_factory=dict)
     tests: list[str] = field(default_factory=list)
     results: dict[str, bytes] = field(default_factory=dict)
     configs: list[str] = field(default_factory=list)
@@ -194,6 +197,10 @@ def _acceptance(seeds: Seeds) -> None:
     seeds.plans.append(plan(Path()).read_text(encoding="utf-8"))
     told("observe", ROOT / "tests/observation/logs/megatron.log", "--gpus", "8", "-o", "observation.json")
     seeds.observation = Path("observation.json").read_text(encoding="utf-8")
+    jobs = ROOT / "tests/observation"
+    seeds.logs = {path.name: path.read_bytes() for path in sorted((jobs / "logs").iterdir())}
+    with zipfile.ZipFile(jobs / "generated_jobs-dftracer.zip") as traces:
+        seeds.logs["job.pfw.gz"] = traces.read(next(name for name in sorted(traces.namelist()) if name.endswith(".pfw.gz")))
     tools = [word for tool in ("fio", "ior", "mdtest", "elbencho", "dlio") for word in ("--tool", tool)]
     told("accept", "plan.json", "-o", "tests", "--scale", "1node", *tools)
     told("accept", "plan1.json", "-o", "more")

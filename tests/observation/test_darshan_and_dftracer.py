@@ -170,6 +170,9 @@ POISON = {
     "a negative size": (lines(NAME, read_event(5, size=-7)), "a read of -7 bytes"),
     "an end before the reads": (lines(NAME, read_event(20_000_001 + GAP_SECONDS * 1e6), END), "expected one clock"),
     "a read without its result": (lines(NAME, read_event(5) | {"args": {"fhash": "f1"}}), "DFTRACER_INC_METADATA=1"),
+    "items without a size": (lines(NAME, {**read_event(5), "name": "fread", "args": {"ret": 9, "size": "x", "fhash": "f1"}}),
+                             "DFTRACER_INC_METADATA=1"),
+    "a name that is a list": (lines(NAME, {**read_event(5), "name": ["read"]}), "no event of a file"),
     "no JSON": (b'{"name":"read" oops}\n', "found no event"),
     "a line without an end": (b" " * (LONGEST_LINE + 1), "no trace unpacks to such lines"),
 }  # fmt: skip

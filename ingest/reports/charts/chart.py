@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -47,11 +49,11 @@ class Chart(NamedTuple):
 
     def svg(self) -> str:
         """Rendered offline."""
-        return str(_converter().vegalite_to_svg(dict(self.spec)))
+        return str(_rendered(json.dumps(self.spec), None))
 
     def png(self, scale: float = 2) -> bytes:
         """Rendered offline; `scale` 2 is sharp on paper."""
-        return bytes(_converter().vegalite_to_png(dict(self.spec), scale=scale))
+        return bytes(_rendered(json.dumps(self.spec), scale))  # type: ignore[arg-type]
 
 
 NOT_INSTALLED = "which need the package vl-convert-python: pip install 'ingest-sizing[charts]'"
@@ -74,10 +76,15 @@ def _has_limited_addresses() -> bool:
     return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 
-def _converter() -> Any:
+@lru_cache(maxsize=64)
+def _rendered(spec: str, scale: float | None) -> str | bytes:
+    """A chart as SVG, or as PNG of a scale; kept, since each format of a report shows the same charts."""
     import vl_convert
 
-    return vl_convert
+    # The renderer rounds the numbers of a text, not those of a dictionary.
+    parts = json.loads(spec)
+    made: str | bytes = vl_convert.vegalite_to_svg(parts) if scale is None else vl_convert.vegalite_to_png(parts, scale=scale)
+    return made
 
 
 def made(name: str, title: str, subtitle: str, alt: str, body: Mapping[str, Any]) -> Chart:
