@@ -138,7 +138,7 @@ GOOD = {
     ],
 }
 #: commands of seconds, or that run other programs
-LEFT_OUT = ("validate", "measure-storage", "observe")
+LEFT_OUT = ("validate", "measure-storage", "observe", "completion")
 #: options that reach the network, and those that run too long to try thousands of values
 NEVER = ("--scheduler", "--help")
 #: metavar or option -> catalogs whose ids it takes
