@@ -1,6 +1,13 @@
 """Sphinx settings; the build reads nothing from the network."""
 
+import sys
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
 from ingest import __version__
+
+sys.path.insert(0, str(Path(__file__).parent))  # the parser of notebooks is next to this file
 
 project = "ingest"
 author = "The ingest authors"
@@ -19,3 +26,11 @@ html_title = f"ingest {__version__}"
 html_copy_source = False
 html_show_sphinx = False
 pygments_style = "default"
+
+
+def setup(app: Sphinx) -> None:
+    """Read notebooks, each of which is run."""
+    from notebook_parser import NotebookParser
+
+    app.add_source_suffix(".ipynb", "notebook")
+    app.add_source_parser(NotebookParser)

@@ -31,6 +31,7 @@ from typing import Any
 import completion_index
 import default_tables
 import evidence_tables
+import man_pages
 import pictures
 import rates_by_gpu
 import sample_pages
@@ -142,6 +143,8 @@ def pages() -> Iterator[tuple[Path, str]]:
     """Every file that this script maintains, with its content; generated files first, because blocks may include them."""
     yield rates_by_gpu.PATH, rates_by_gpu.content()
     yield completion_index.PATH, completion_index.content()
+    for name, text in man_pages.pages().items():
+        yield man_pages.FOLDER / name, text
     for name, make in PAGES.items():
         yield DOCS / name, make()
     for path in sorted([ROOT / "README.md", *DOCS.rglob("*.md")]):

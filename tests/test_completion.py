@@ -194,3 +194,21 @@ def _parameters(listed):
     yield from listed.get("parameters", [])
     for one in listed.get("commands", {}).values():
         yield from _parameters(one)
+
+
+def test_the_manual_has_a_page_of_every_command(monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS))
+    import man_pages
+
+    made = man_pages.pages()
+    assert set(made) == {"ingest.1", *(f"ingest-{name}.1" for name in COMMANDS)}
+    stored = {path.name: path.read_text(encoding="utf-8") for path in man_pages.FOLDER.iterdir()}
+    assert stored == made, "run docs/generate.py"
+    for name, text in made.items():
+        lines = text.splitlines()
+        assert lines[0].startswith(f'.TH "{name.removesuffix(".1").upper()}" "1"')
+        assert [line for line in lines if line.startswith(".SH")][:3] == [".SH NAME", ".SH SYNOPSIS", ".SH DESCRIPTION"]
+        # A line of text that begins like a request would vanish.
+        assert all(line.split()[0] in man_pages.REQUESTS for line in lines if line[:1] in (".", "'"))
+    assert "\\-\\-model" in made["ingest-bw.1"]
+    assert man_pages._plain(".\\-'") == "\\&.\\e\\-\\(aq"

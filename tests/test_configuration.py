@@ -100,6 +100,18 @@ def test_the_words_of_a_tender_are_the_same_for_everyone(configured):
     assert display(1e9, "B") == "953.7 MiB (1 GB)"
 
 
+def test_a_currency_labels_what_prices_yield(configured, run):
+    path = configured("currency: EUR\n")
+    job = ("train", "--set", "gpu_hours=1000")
+    priced = run(*job, "--price-gpu-hour", "2.5", **in_home(path))
+    assert "2,500 EUR" in priced.out
+    assert "EUR" not in run(*job, "--price-gpu-hour", "2.5", XDG_CONFIG_HOME=str(path.parent)).out
+    told = run(*job, "--price-gpu-hour", "2.5", "--format", "json", **in_home(path), INGEST_CURRENCY="CHF").data
+    assert told["inputs"]["currency"] == {"value": "CHF", "from": "environment"}
+    assert told["results"]["training_cost"]["value"] == 2500
+    assert "currency" not in run(*job, "--format", "json", **in_home(path)).data["inputs"]
+
+
 @pytest.mark.parametrize(
     ("content", "refusal"),
     [

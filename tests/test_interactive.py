@@ -147,7 +147,7 @@ def test_a_property_that_fails_gives_its_own_error():
 def test_several_results_are_read_by_place_and_by_name():
     several = ingest.bw("cosmoflow", "h100", nodes="1,2")
     assert len(several) == 2
-    assert several[1]["per job"] == several["per job"][1]
+    assert several[1]["per job"] == several["per job"][1] == several.ingest_bandwidth_per_job[1]
     assert several[1]["per job"].value == 2 * several[0]["per job"].value
     assert "per job" in several
     assert [one.nodes for one in several] == [1, 2]

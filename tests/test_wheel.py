@@ -49,7 +49,11 @@ def asked(installed, cwd, code, *words):
 def test_the_wheel_holds_the_package_the_catalogs_and_nothing_else(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names}
-    assert tops == {"ingest", next(top for top in tops if top.endswith(".dist-info"))}
+    kept, data = (next(top for top in tops if top.endswith(ending)) for ending in (".dist-info", ".data"))
+    assert tops == {"ingest", kept, data}
+    manual = {f"{data}/data/share/man/man1/{path.name}" for path in (ROOT / "docs" / "man").iterdir()}
+    assert {name for name in names if name.startswith(data)} == manual
+    assert "ingest/cli/completion.json" in names
     shipped = {path.relative_to(ROOT).as_posix() for path in (ROOT / "catalogs").rglob("*") if path.suffix in (".yaml", ".csv")}
     assert {f"ingest/{name}" for name in shipped} <= set(names)
     assert "ingest/py.typed" in names

@@ -113,7 +113,7 @@ class InteractiveResult:
 
 
 class InteractiveResults(InteractiveResult):
-    """Several results of one kind: `results[2]` is one of them, `results["per job"]` a list with one value of each."""
+    """Several results of one kind: `results[2]` is one of them, `results["per job"]` has one value of each."""
 
     if TYPE_CHECKING:
 
@@ -123,6 +123,13 @@ class InteractiveResults(InteractiveResult):
 
     def __getitem__(self, name: Any) -> Any:
         return self.each[name] if isinstance(name, (int, slice)) else [one[name] for one in self.each]
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            if not name.startswith("_") and not hasattr(type(self), name) and name in self.each[0].results:
+                return self[name]
+            return super().__getattr__(name)
 
     def __contains__(self, name: object) -> bool:
         return any(name is one for one in self.each) if isinstance(name, InteractiveResult) else name in self.each[0]

@@ -87,9 +87,8 @@ class Quantity(NamedTuple):
             return self.display
         return f"{self.display}, {' to '.join(display(end, self.unit, binary=False) for end in (self.low, self.high))}"
 
-    def _repr_html_(self) -> str:
-        """The quantity in a notebook."""
-        return str(self)
+    def __repr__(self) -> str:
+        return f"<{self}>"
 
     def to_dict(self) -> dict[str, Any]:
         """The value of a result in JSON: numbers in base units, `display` for people."""

@@ -9,6 +9,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
+from ingest.configuration import configuration
 from ingest.engine.registry import is_quantity, unit_of
 from ingest.errors import UsageError, nearest
 from ingest.reports.labels import is_share, plain
@@ -69,12 +70,18 @@ def flat_cells(
         yield (table, row, column, value, unit, None, None)
 
 
+#: Amounts in the currency of the prices that the user gives.
+MONEY = frozenset(("gpu_cost", "electricity_cost", "training_cost", "stall_cost_per_year"))
+
+
 def value_text(name: str, value: float, unit: str, binary: bool = True) -> str:
     """A value with its unit; a share in percent, or as a multiple where it is large."""
     if is_share(name, unit):
         if value >= 10:
             return f"{value:,.3g} times"
         return f"{value * 100:,.3g} %" if value >= 1e-4 or value <= 0 else "below 0.01 %"
+    if name in MONEY and (currency := configuration().currency):
+        return f"{display(value, unit, binary)} {currency}"
     # The label already says "per open", "of a sample", "per GPU".
     return display(value, {"s/sample": "s", "1/GPU": "1"}.get(unit, unit.removesuffix("/file")), binary)
 

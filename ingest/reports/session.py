@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 MOST_ROWS, MOST_LETTERS, MOST_WARNINGS = 8, 118, 3
 #: Rows of a table in a notebook; the frame has all.
 MOST_CELLS = 40
+#: Style of a cell in any notebook, and letters of a cell that stay on one line.
+CELL, UNBROKEN = "text-align: left; padding: 2px 14px 2px 0", 28
 
 
 def _corpus_page(answer: CorpusMeasurement) -> Page:
@@ -105,7 +107,7 @@ def _parted(lines: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
 
 def _section(section: Section) -> Iterator[str]:
     if section.rows:
-        heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in section.columns)
+        heads = "".join(f'<th scope="col" style="{CELL}">{escape(name)}</th>' for name in section.columns)
         yield "<table>" + (f"<thead><tr>{heads}</tr></thead>" if any(section.columns) else "") + "<tbody>"
         yield from (f"<tr>{''.join(map(_cell, row))}</tr>" for row in section.rows[:MOST_CELLS])
         yield "</tbody></table>"
@@ -117,7 +119,8 @@ def _section(section: Section) -> Iterator[str]:
 
 
 def _cell(text: str) -> str:
-    return f'<td style="text-align: left">{escape(text)}</td>'
+    whole = "; white-space: nowrap" if len(text) <= UNBROKEN else ""
+    return f'<td style="{CELL}{whole}">{escape(text)}</td>'
 
 
 def chart_of(result: InteractiveResult) -> str:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from ingest.catalog.records import Gpu, Node
 from ingest.catalog.store import Catalog, opened
+from ingest.configuration import configuration
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
@@ -244,7 +245,7 @@ def train(
     answer = Answer(
         "train",
         _title(model, rate, machine, fixed),
-        _chosen(rate, machine, model, mode),
+        _chosen(rate, machine, model, mode) | (_currency() if "training_cost" in results else {}),
         known,
         results,
         unknown,
@@ -381,6 +382,12 @@ def _chosen(rate: RateBasis | None, machine: Machine, model: str | None, mode: s
         for name, (word, asked) in words.items()
         if word is not None
     }
+
+
+def _currency() -> dict[str, dict[str, Any]]:
+    """The currency of the prices, where the configuration of the user names one; no price is converted."""
+    found = configuration()
+    return {"currency": {"value": found.currency, "from": found.origins["currency"]}} if found.currency else {}
 
 
 def _warnings(

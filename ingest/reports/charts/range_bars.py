@@ -11,8 +11,8 @@ from ingest.reports.charts.chart import DARK, LIGHT
 from ingest.units import display
 
 #: Pixels: of the names, the plot, the values behind it, and from one bar to the next.
-NAMES, PLOT, VALUES, STEP, HEAD = 230, 300, 170, 22, 26
-#: Bars of which the largest is more than so many times the smallest need a logarithmic axis.
+NAMES, PLOT, VALUES, STEP, HEAD = 260, 300, 170, 22, 26
+#: Where the largest value is more than so many times the smallest, dots on a logarithmic axis stand in for bars.
 LINEAR = 30
 #: Letters of a name that fit.
 MOST_LETTERS = 36
@@ -66,12 +66,15 @@ def range_bars(title: str, bars: Sequence[Bar], unit: str) -> str:
         top = HEAD + STEP * number
         name = one.name if len(one.name) <= MOST_LETTERS else f"{one.name[: MOST_LETTERS - 1]}…"
         parts.append(f'<text x="{NAMES - 8}" y="{top + 12}" text-anchor="end">{escape(name)}</text>')
-        parts.append(f'<rect x="{NAMES}" y="{top}" width="{place(one.value) - NAMES:.1f}" height="15" fill="{LIGHT}"/>')
         end = place(one.value)
+        if logarithmic:
+            parts.append(f'<circle cx="{end:.1f}" cy="{top + 7.5}" r="4.5" fill="{LIGHT}"/>')
+        else:
+            parts.append(f'<rect x="{NAMES}" y="{top}" width="{end - NAMES:.1f}" height="15" fill="{LIGHT}"/>')
         if one.low is not None and one.high is not None and one.high > one.low:
             left, right = place(one.low), place(one.high)
             line = f"M{left:.1f} {top + 3}v9M{left:.1f} {top + 7.5}H{right:.1f}M{right:.1f} {top + 3}v9"
             parts.append(f'<path d="{line}" stroke="{DARK}" stroke-width="1.5" fill="none"/>')
             end = max(end, right)
-        parts.append(f'<text x="{end + 6:.1f}" y="{top + 12}">{escape(display(one.value, unit, binary=False))}</text>')
+        parts.append(f'<text x="{end + 9:.1f}" y="{top + 12}">{escape(display(one.value, unit, binary=False))}</text>')
     return "".join([*parts, "</svg>"])
