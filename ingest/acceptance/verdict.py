@@ -23,7 +23,7 @@ from ingest.acceptance.service_limits import (
     shows,
 )
 from ingest.acceptance.test_spec import AcceptanceTest
-from ingest.engine.result import envelope
+from ingest.engine.result import envelope, frame_of
 from ingest.errors import IngestError, UsageError, listed
 from ingest.files import read_bytes, sha256
 from ingest.site.plan_file import read_object
@@ -162,9 +162,7 @@ class Verdict:
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per requirement."""
-        import pandas
-
-        return pandas.DataFrame([one.to_dict() for one in self.requirements])
+        return frame_of([one.to_dict() for one in self.requirements])
 
 
 def verdict(

@@ -15,7 +15,7 @@ from ingest.catalog.schema import read_sources
 from ingest.catalog.store import Catalog
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.engine.registry import check_value, is_quantity, solve, unit_of
-from ingest.engine.result import envelope
+from ingest.engine.result import envelope, frame_of
 from ingest.errors import IngestError, UsageError, expected_one_of, nearest
 from ingest.files import write_whole
 from ingest.sizing.rates_at_size import check_rates
@@ -58,9 +58,7 @@ class CatalogListing:
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per entry."""
-        import pandas
-
-        return pandas.DataFrame(self.to_dict()["entries"])
+        return frame_of(self.to_dict()["entries"])
 
 
 @dataclass(frozen=True)
@@ -107,9 +105,7 @@ class CatalogEntry:
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per value."""
-        import pandas
-
-        return pandas.DataFrame([{"name": name, **value._asdict()} for name, value in self.results.items()])
+        return frame_of([{"name": name, **value._asdict()} for name, value in self.results.items()])
 
 
 def _flat(name: str, item: Any) -> dict[str, Value]:
@@ -278,9 +274,7 @@ class CatalogComparison:
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per fact."""
-        import pandas
-
-        return pandas.DataFrame([fact._asdict() for fact in self.facts])
+        return frame_of([fact._asdict() for fact in self.facts])
 
 
 def compare(

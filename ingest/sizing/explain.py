@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.engine.expression import prose
 from ingest.engine.registry import Step, unit_of
+from ingest.engine.result import Answer, frame_of
 from ingest.sizing.bandwidth import Scenarios, bw
 from ingest.sizing.derivation_text import ExplanationWriter
 
 if TYPE_CHECKING:
     import pandas
-
-    from ingest.engine.result import Answer
 
 
 @dataclass(frozen=True)
@@ -51,9 +50,7 @@ class Explanation:
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per quantity of the derivation."""
-        import pandas
-
-        return pandas.DataFrame([{key: item for key, item in row.items() if key != "inputs"} for row in self.rows()])
+        return frame_of([{key: item for key, item in row.items() if key != "inputs"} for row in self.rows()])
 
     def rows(self) -> list[dict[str, Any]]:
         """The quantities of the derivation, each before its inputs."""
