@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+import ingest
 from ingest.cli import main
 from ingest.corpus.tokenizers.vocabulary import PACKAGED
 
@@ -27,6 +28,16 @@ def test_a_command_that_needs_the_corpus_extra_is_one_line(words, missing, packa
         main.main()
     assert ended.value.code == 1
     assert capsys.readouterr().err == f"ingest: this needs the package {package}: pip install 'ingest-sizing[corpus]'\n"
+
+
+def test_a_frame_without_pandas_is_one_line(monkeypatch):
+    for name in [name for name in sys.modules if name.partition(".")[0] == "pandas"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    answers = [ingest.bw(model="cosmoflow", gpu="h100", nodes=nodes) for nodes in (2, "1,2")]
+    for answer in (*answers, ingest.sweep(axes=["nodes=1,2"], model="cosmoflow", gpu="h100")):
+        with pytest.raises(ModuleNotFoundError, match=r"^to_frame needs pandas: pip install 'ingest-sizing\[frames\]'$"):
+            answer.to_frame()
 
 
 def test_the_default_vocabulary_is_part_of_the_corpus_extra():

@@ -1,5 +1,8 @@
 """Many scenarios at once agree with asking one by one."""
 
+import csv
+import json
+
 import numpy
 import pytest
 
@@ -144,3 +147,15 @@ def test_a_sweep_over_nodes_takes_the_rate_at_each_size(model):
     asked = [ingest.bw(model=model, gpu="h100", nodes=nodes).results[name].value for nodes in (1, 8, 16, 32)]
     assert few == pytest.approx(asked)
     assert [many[nodes] for nodes in (1, 8, 16, 32)] == pytest.approx(asked, rel=1e-3)
+
+
+def test_a_result_that_one_model_lacks_is_an_empty_cell(run, tmp_path):
+    """A token rate of CosmoFlow does not exist: null in JSON, empty in CSV and on the sheet."""
+    words = ["sweep", "nodes=1,2", "--model", "cosmoflow,llama3-70b", "--gpu", "h100"]
+    columns = json.loads(run(*words, "--format", "json").out)["columns"]
+    name = "tokens_per_second_per_gpu"
+    assert columns[name][:2] == [None, None]
+    assert columns[name][2:] == columns["samples_per_second_per_gpu"][2:]
+    rows = list(csv.DictReader(run(*words, "--format", "csv").out.splitlines()))
+    assert [float(row[name]) if row[name] else None for row in rows] == columns[name]
+    assert run(*words, "-o", str(tmp_path / "a.xlsx")).code == 0

@@ -12,7 +12,7 @@ from ingest.acceptance.loads import Setting
 from ingest.acceptance.service_limits import DEGRADED, MandatoryTerm, ServiceLimit, degraded_tests, shows
 from ingest.acceptance.test_spec import AcceptanceTest
 from ingest.engine.interactive import InteractiveResult
-from ingest.engine.result import envelope
+from ingest.engine.result import envelope, frame_of
 from ingest.engine.value import Input
 from ingest.files import sha256
 from ingest.requirement import Requirement
@@ -126,10 +126,8 @@ class Acceptance(InteractiveResult):
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per test and load."""
-        import pandas
-
         rows = [{"test": test.id, "tool": test.tool, **asdict(load)} for test in self.tests for load in test.loads]
-        return pandas.DataFrame(rows)
+        return frame_of(rows)
 
 
 def _listed(test: AcceptanceTest) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from ingest.catalog.records import Gpu
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import solve
-from ingest.engine.result import envelope
+from ingest.engine.result import envelope, frame_of
 from ingest.engine.value import Quantity
 from ingest.errors import IngestError, UsageError
 from ingest.sizing.bandwidth import Estimate, bw
@@ -184,9 +184,7 @@ class PathBenchmark(InteractiveResult):
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per model and GPU."""
-        import pandas
-
-        return pandas.DataFrame([vars(one) for one in self.supported])
+        return frame_of([vars(one) for one in self.supported])
 
 
 def knee_of(points: Sequence[Point]) -> Point:

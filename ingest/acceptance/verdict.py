@@ -24,7 +24,7 @@ from ingest.acceptance.service_limits import (
 )
 from ingest.acceptance.test_spec import AcceptanceTest
 from ingest.engine.interactive import InteractiveResult
-from ingest.engine.result import envelope
+from ingest.engine.result import envelope, frame_of
 from ingest.errors import IngestError, UsageError, listed
 from ingest.files import read_bytes, sha256
 from ingest.site.plan_file import read_object
@@ -163,9 +163,7 @@ class Verdict(InteractiveResult):
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per requirement."""
-        import pandas
-
-        return pandas.DataFrame([one.to_dict() for one in self.requirements])
+        return frame_of([one.to_dict() for one in self.requirements])
 
 
 def verdict(

@@ -34,7 +34,7 @@ def command(axes: tuple[str, ...], form: str | None, output: str | None, **optio
     elif output is not None and output.lower().endswith(".xlsx"):
         write_whole(output, sweep_workbook(answer))
     elif format_of(output, form) == "csv":
-        click.echo(answer.to_frame().to_csv(index=False), nl=False)
+        click.echo(answer.to_csv(), nl=False)
     elif output is not None:
         write_whole(output, render(lambda: sweep_page(answer, most=10**9), answer.to_dict, format_of(output, form)) + "\n")
     else:

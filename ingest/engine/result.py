@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas
 
 SCHEMA = "ingest/1"
+DISTRIBUTION = "ingest-sizing"
 #: Citations that name no source: a value without one, and a formula that defines its quantity.
 NO_SOURCE = ("", "definition")
 
@@ -32,6 +33,25 @@ class Sources(Protocol):
 
     def source(self, name: str) -> Source:
         """A source by its id."""
+
+
+def frame_of(rows: Any, *, columns: list[str] | None = None, index: str = "") -> pandas.DataFrame:
+    """A data frame of rows, or of columns by name.
+
+    Args:
+        rows: what pandas takes: records, tuples, or a mapping of columns.
+        columns: names of the columns of tuples.
+        index: the column that names the rows.
+
+    Raises:
+        ModuleNotFoundError: pandas is not installed.
+    """
+    try:
+        import pandas
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(f"to_frame needs pandas: pip install '{DISTRIBUTION}[frames]'", name="pandas") from error
+    frame = pandas.DataFrame(rows, columns=columns, copy=False)
+    return frame.set_index(index) if index else frame
 
 
 def envelope(
@@ -299,7 +319,5 @@ class Answer(InteractiveResult):
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per result: name, value, low, high, unit."""
-        import pandas
-
         rows = [(name, item.value, item.low, item.high, item.unit) for name, item in self.results.items()]
-        return pandas.DataFrame(rows, columns=["name", "value", "low", "high", "unit"]).set_index("name")
+        return frame_of(rows, columns=["name", "value", "low", "high", "unit"], index="name")

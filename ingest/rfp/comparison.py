@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ingest.engine.interactive import InteractiveResult
-from ingest.engine.result import envelope
+from ingest.engine.result import envelope, frame_of
 from ingest.errors import UsageError, brief, listed, nearest
 from ingest.rfp.compliance import MET, MISSED, PARTLY, LineVerdict
 from ingest.rfp.offer_verdict import ALONE, COMPLIES, MOST_LISTED, Response
@@ -129,11 +129,9 @@ class Comparison(InteractiveResult):
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per requirement and offer."""
-        import pandas
-
         rows = [
             {"offer": name, **{key: item for key, item in line.to_dict().items() if key != "said"}}
             for name, one in zip(self.names, self.offers, strict=True)
             for line in one.lines
         ]
-        return pandas.DataFrame(rows)
+        return frame_of(rows)

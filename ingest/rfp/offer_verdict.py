@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ingest.engine.interactive import InteractiveResult
-from ingest.engine.result import envelope
+from ingest.engine.result import envelope, frame_of
 from ingest.errors import listed
 from ingest.requirement import ANSWER
 from ingest.rfp.compliance import MET, MISSED, PARTLY, SLIP, UNANSWERED, UNASKED, UNPROVEN, LineVerdict
@@ -149,6 +149,4 @@ class Response(InteractiveResult):
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per requirement."""
-        import pandas
-
-        return pandas.DataFrame([{key: item for key, item in line.to_dict().items() if key != "said"} for line in self.lines])
+        return frame_of([{key: item for key, item in line.to_dict().items() if key != "said"} for line in self.lines])

@@ -16,7 +16,7 @@ from ingest.engine.messages import Message, in_site_words
 from ingest.engine.monte_carlo import Effect, effects
 from ingest.engine.ranges import Tree
 from ingest.engine.registry import INPUTS, Step, label_of, solve, steps_below, unit_of
-from ingest.engine.result import assumption, envelope, places_of, scenarios, sources_of, why_assumed
+from ingest.engine.result import assumption, envelope, frame_of, places_of, scenarios, sources_of, why_assumed
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity, UsageError, nearest
@@ -287,11 +287,9 @@ class Plan(InteractiveResult):
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per requirement: id, priority, metric, value, computed, low, high, unit."""
-        import pandas
-
         names = ["id", "priority", "metric", "value", "computed", "low", "high", "unit"]
         rows = [[getattr(one, name) for name in names] for one in self.requirements]
-        return pandas.DataFrame(rows, columns=names).set_index("id")
+        return frame_of(rows, columns=names, index="id")
 
 
 def _key(item: Input) -> dict[str, str]:
@@ -349,9 +347,7 @@ class PlanScenarios(InteractiveResults):
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per scenario: what was set, then each requirement by id."""
-        import pandas
-
-        return pandas.DataFrame([{**one.chosen, **{i: q.value for i, q in one.results.items()}} for one in self.plans])
+        return frame_of([{**one.chosen, **{i: q.value for i, q in one.results.items()}} for one in self.plans])
 
 
 #: table -> (whose rows, columns)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import solve
-from ingest.engine.result import envelope
+from ingest.engine.result import envelope, frame_of
 from ingest.errors import IngestError
 from ingest.site.plan_file import lines_of, read_object
 from ingest.text import one_line
@@ -87,14 +87,12 @@ class PlanDiff(InteractiveResult):
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per change."""
-        import pandas
-
         rows = [
             (kind, one.name, one.before, one.after, one.ratio, one.unit)
             for kind in ("requirements", "written", "inputs")
             for one in getattr(self, kind)
         ]
-        return pandas.DataFrame(rows, columns=["kind", "name", "before", "after", "ratio", "unit"])
+        return frame_of(rows, columns=["kind", "name", "before", "after", "ratio", "unit"])
 
 
 def diff(before: str | Path | Mapping[str, Any], after: str | Path | Mapping[str, Any]) -> PlanDiff:

@@ -400,10 +400,10 @@ class Scenarios(InteractiveResults):
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per scenario and result."""
+        frames = [one.to_frame() for one in self.scenarios]
         import pandas
 
         named = ((*(one.inputs.get(key, {}).get("value") for key in ("model", "gpu")), one.nodes) for one in self.scenarios)
-        frames = [one.to_frame() for one in self.scenarios]
         return pandas.concat(frames, keys=list(named), names=["model", "gpu", "nodes"])
 
 

@@ -18,7 +18,7 @@ from ingest.catalog.yaml_reader import read_yaml
 from ingest.configuration import configuration, configuration_file
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import check_value, is_quantity, solve, unit_of
-from ingest.engine.result import envelope
+from ingest.engine.result import envelope, frame_of
 from ingest.errors import IngestError, UsageError, expected_one_of, nearest
 from ingest.files import write_whole
 from ingest.sizing.rates_at_size import check_rates
@@ -61,9 +61,7 @@ class CatalogListing(InteractiveResult):
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per entry."""
-        import pandas
-
-        return pandas.DataFrame(self.to_dict()["entries"])
+        return frame_of(self.to_dict()["entries"])
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -110,9 +108,7 @@ class CatalogEntry(InteractiveResult):
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per value."""
-        import pandas
-
-        return pandas.DataFrame([{"name": name, **value._asdict()} for name, value in self.results.items()])
+        return frame_of([{"name": name, **value._asdict()} for name, value in self.results.items()])
 
 
 def _flat(name: str, item: Any) -> dict[str, Value]:
@@ -281,9 +277,7 @@ class CatalogComparison(InteractiveResult):
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per fact."""
-        import pandas
-
-        return pandas.DataFrame([fact._asdict() for fact in self.facts])
+        return frame_of([fact._asdict() for fact in self.facts])
 
 
 def compare(

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 from ingest.engine.expression import prose
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import Step, unit_of
+from ingest.engine.result import Answer, frame_of
 from ingest.sizing.bandwidth import Many, Scenarios, bw
 from ingest.sizing.derivation_text import ExplanationWriter
 
 if TYPE_CHECKING:
     import pandas
-
-    from ingest.engine.result import Answer
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -52,9 +51,7 @@ class Explanation(InteractiveResult):
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per quantity of the derivation."""
-        import pandas
-
-        return pandas.DataFrame([{key: item for key, item in row.items() if key != "inputs"} for row in self.rows()])
+        return frame_of([{key: item for key, item in row.items() if key != "inputs"} for row in self.rows()])
 
     def rows(self) -> list[dict[str, Any]]:
         """The quantities of the derivation, each before its inputs."""

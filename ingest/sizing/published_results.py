@@ -15,7 +15,7 @@ from ingest.catalog.store import Catalog, opened
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import is_quantity, solve, unit_of
-from ingest.engine.result import envelope
+from ingest.engine.result import envelope, frame_of
 from ingest.errors import CatalogError, UsageError, expected_one_of, nearest
 from ingest.sizing import evidence_ladder
 from ingest.sizing.bandwidth import bw
@@ -226,9 +226,7 @@ class Validation(InteractiveResult):
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per case."""
-        import pandas
-
-        return pandas.DataFrame([{"set": one["set"], **case} for one in self.to_dict()["sets"] for case in one["details"]])
+        return frame_of([{"set": one["set"], **case} for one in self.to_dict()["sets"] for case in one["details"]])
 
 
 def _read(path: Path, catalog: Catalog) -> ValidatedSet:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -15,7 +17,7 @@ import numpy
 from ingest.catalog.store import Catalog
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import OUT_OF_RANGE, check_value, solve, unit_of
-from ingest.engine.result import envelope
+from ingest.engine.result import envelope, frame_of
 from ingest.errors import IngestError, MissingQuantity, UsageError
 from ingest.files import write_whole
 from ingest.sizing import evidence_ladder
@@ -40,31 +42,29 @@ class ScenarioGrid:
     axes: Mapping[str, Array]
     results: Mapping[str, Array]
 
+    @property
+    def rows(self) -> int:
+        """Scenarios."""
+        return math.prod(numpy.broadcast_shapes(*(axis.shape for axis in self.axes.values())))
+
     def columns(self) -> dict[str, Array]:
-        """Axes and results as flat columns, one row per scenario; to be read only, since one number may stand for many rows."""
+        """Model, GPU, basis, axes and results as flat columns, one row per scenario.
+
+        To be read only, since one value may stand for many rows.
+        """
         shape = numpy.broadcast_shapes(*(axis.shape for axis in self.axes.values()))
-        count = math.prod(shape)
-        named = {**self.axes, **self.results}
-        repeated = [name for name, array in named.items() if 1 < array.size < count]
+        entries = {"model": self.estimate.model, "gpu": self.estimate.gpu}
+        labels = {name: entry.id if entry else "" for name, entry in entries.items()} | {"basis": self.estimate.basis}
+        named = {name: numpy.array(label, dtype=object) for name, label in labels.items()} | {**self.axes, **self.results}
+        repeated = [name for name, array in named.items() if 1 < array.size < self.rows]
         # One block: the system hands out large pages for it, which takes half the time of many arrays.
         block = dict(zip(repeated, numpy.empty((len(repeated), *shape)), strict=True))
         for name, rows in block.items():
             rows[...] = named[name]
         return {
-            name: numpy.broadcast_to(array.ravel(), count) if array.size == 1 else block.get(name, array).ravel()
+            name: numpy.broadcast_to(array.ravel(), self.rows) if array.size == 1 else block.get(name, array).ravel()
             for name, array in named.items()
         }
-
-    def to_frame(self) -> pandas.DataFrame:
-        """One row per scenario: model, GPU, basis, axes, results."""
-        import pandas
-
-        frame = pandas.DataFrame(self.columns(), copy=False)
-        entries = {"model": self.estimate.model, "gpu": self.estimate.gpu}
-        labels = {name: entry.id if entry else "" for name, entry in entries.items()} | {"basis": self.estimate.basis}
-        for place, (name, label) in enumerate(labels.items()):
-            frame.insert(place, name, label)
-        return frame
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -84,23 +84,51 @@ class Sweep(InteractiveResult):
         """Arrays by name, of the first model and GPU."""
         return dict(self.grids[0].results)
 
-    @cached_property
-    def _frame(self) -> pandas.DataFrame:
-        import pandas
+    @property
+    def rows(self) -> int:
+        """Scenarios of all models and GPUs."""
+        return sum(grid.rows for grid in self.grids)
 
-        frames = [grid.to_frame() for grid in self.grids]
-        return frames[0] if len(frames) == 1 else pandas.concat(frames, ignore_index=True)
+    @cached_property
+    def columns(self) -> dict[str, Array]:
+        """The scenarios as flat columns in base units, to be read only; NaN where a model has no such result."""
+        parts = [grid.columns() for grid in self.grids]
+        if len(parts) == 1:
+            return parts[0]
+        absent = [numpy.broadcast_to(numpy.nan, grid.rows) for grid in self.grids]
+        names = dict.fromkeys(name for part in parts for name in part)
+        return {
+            name: numpy.concatenate([part.get(name, gap) for part, gap in zip(parts, absent, strict=True)]) for name in names
+        }
+
+    @cached_property
+    def constants(self) -> dict[str, Any]:
+        """The columns that hold one value, with it."""
+        return {name: column[0] for name, column in self.columns.items() if (column == column[0]).all()}
+
+    def records(self) -> Iterable[tuple[Any, ...]]:
+        """The scenarios row by row."""
+        return zip(*(column.tolist() for column in self.columns.values()), strict=True)
 
     def to_frame(self) -> pandas.DataFrame:
-        """One row per scenario, in base units."""
-        return self._frame
+        """One row per scenario, in base units; needs the extra `frames`."""
+        return frame_of(self.columns)
+
+    def to_csv(self) -> str:
+        """The scenarios as CSV, in base units."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(self.columns)
+        # NaN, the only value that differs from itself, leaves its cell empty.
+        writer.writerows(["" if cell != cell else cell for cell in row] for row in self.records())
+        return text.getvalue()
 
     def columns_shown(self) -> list[str]:
         """The columns of the printed table."""
         axes = list(self.grids[0].axes)
         reads = [f"ingest_bandwidth_per_{part}" for part in ("gpu", "node", "job")]
         names = ["model", "gpu", *axes, *(name for name in ("samples_per_second_per_gpu", *reads) if name not in axes)]
-        return [name for name in names if name in self._frame.columns]
+        return [name for name in names if name in self.columns]
 
     def unit(self, name: str) -> str:
         """The unit of a column; empty for text."""
@@ -108,24 +136,22 @@ class Sweep(InteractiveResult):
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON: columns of numbers in base units."""
-        frame = self.to_frame()
-        units = {name: self.unit(name) for name in frame.columns if self.unit(name)}
-        columns = {str(name): column.tolist() for name, column in frame.items()}
+        units = {name: self.unit(name) for name in self.columns if self.unit(name)}
+        columns = {name: [None if cell != cell else cell for cell in column.tolist()] for name, column in self.columns.items()}
         body = {"units": units, "columns": columns}
         return envelope("sweep", body, catalog=self.grids[0].estimate.catalog, warnings=self.warnings)
 
     def write(self, path: str | Path) -> None:
         """Write all scenarios as CSV or Parquet, atomically."""
-        import io
-
         if str(path).lower().endswith(".parquet"):
-            buffer = io.BytesIO()
-            import pyarrow  # noqa: F401  without it pandas would name every engine that it supports
+            import pyarrow.parquet
 
-            self.to_frame().to_parquet(buffer, index=False)
+            buffer = io.BytesIO()
+            table = pyarrow.table({name: numpy.ascontiguousarray(column) for name, column in self.columns.items()})
+            pyarrow.parquet.write_table(table, buffer)
             write_whole(path, buffer.getvalue())
         else:
-            write_whole(path, self.to_frame().to_csv(index=False))
+            write_whole(path, self.to_csv())
 
 
 def _axes(written: Sequence[str]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from ingest.catalog.store import Catalog
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.messages import Message, Option
 from ingest.engine.registry import Step, solve, unit_of
-from ingest.engine.result import Answer, envelope, inputs_of, values
+from ingest.engine.result import Answer, envelope, frame_of, inputs_of, values
 from ingest.engine.value import Quantity
 from ingest.storage import layers
 from ingest.storage.data_path import MEASURED, OF_LARGEST_DRIVES, LayerVerdict, bound_behind, question_of
@@ -421,15 +421,13 @@ class Fits(InteractiveResult):
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per system."""
-        import pandas
-
         rows: list[dict[str, Any]] = [
             {"storage": one.entry.id, "class": one.entry.family, "fits": one.fits, "bottleneck": one.bottleneck}
             | {name: one.results[name].value if name in one.results else None for name in RESULTS}
             for one in self.systems
         ]
         columns = ["storage", "class", "fits", "bottleneck", *RESULTS]
-        return pandas.DataFrame(rows, columns=columns).set_index("storage")
+        return frame_of(rows, columns=columns, index="storage")
 
 
 def _reason(one: Fit) -> str:

@@ -129,18 +129,15 @@ def explanation_page(explanation: Explanation) -> Page:
 
 def sweep_page(sweep: Sweep, most: int = 40) -> Page:
     """The page of `ingest sweep`: the first rows for people, all of them in CSV; constant columns are named in the title."""
-    frame = sweep.to_frame()
-    same = [name for name in ("model", "gpu") if frame[name].nunique() == 1 and frame[name].iloc[0]]
+    same = {name: value for name in ("model", "gpu") if (value := sweep.constants.get(name))}
     columns = [name for name in sweep.columns_shown() if name not in same]
-    rows = tuple(
-        tuple(_swept(name, row[name], sweep.unit(name)) for name in columns)
-        for row in frame.head(most)[columns].to_dict("records")
-    )
-    more = (f"{len(frame) - most:,} more rows: write them with -o FILE.csv or .parquet",) if len(frame) > most else ()
-    of = "".join(f" {LINKING[name]} {frame[name].iloc[0]}" for name in same)
+    shown = [(name, sweep.columns[name][:most].tolist(), sweep.unit(name)) for name in columns]
+    rows = tuple(zip(*([_swept(name, value, unit) for value in values] for name, values, unit in shown), strict=True))
+    more = (f"{sweep.rows - most:,} more rows: write them with -o FILE.csv or .parquet",) if sweep.rows > most else ()
+    of = "".join(f" {LINKING[name]} {value}" for name, value in same.items())
     # In words, which a narrow terminal can part.
     titles = tuple(plain(name) if sweep.unit(name) else name for name in columns)
-    return Page(f"{len(frame):,} scenarios{of}", (Section("", titles, rows, more),), ())
+    return Page(f"{sweep.rows:,} scenarios{of}", (Section("", titles, rows, more),), ())
 
 
 def _swept(name: str, value: Any, unit: str) -> str:

@@ -28,12 +28,14 @@ from ingest.units import display
 from ingest.version import __version__
 
 if TYPE_CHECKING:
-    import pandas
+    import numpy
     from xlsxwriter.worksheet import Worksheet
 
     from ingest.engine.result import Answer
     from ingest.reports.workbook.styles import Styles
     from ingest.sizing.sweep import Sweep
+
+    Column = numpy.ndarray[Any, Any]
 
 
 @decimal_units()
@@ -149,12 +151,12 @@ def sweep_workbook(sweep: Sweep) -> bytes:
     Raises:
         UsageError: more scenarios than a sheet has rows.
     """
-    frame, same = parted(sweep)
-    if len(frame) > MOST_ROWS:
-        raise UsageError(f"--output: {len(frame):,} scenarios, a sheet holds {MOST_ROWS:,}; expected .parquet or .csv")
+    if sweep.rows > MOST_ROWS:
+        raise UsageError(f"--output: {sweep.rows:,} scenarios, a sheet holds {MOST_ROWS:,}; expected .parquet or .csv")
+    columns, same = parted(sweep)
     # The heading of Read-me is written before its lines: row by row, one that is written last is lost.
     book = WorkbookWriter(TITLE, layouts("sweep"), by_row=True)
-    _table(book.sheets[TITLE], book.styles, sweep, frame)
+    _table(book.sheets[TITLE], book.styles, sweep, columns)
     grid = book.sheet("Read-me")
     grid.sheet.write_string(0, 0, TITLE, book.styles["heading"])
     for line in _about(sweep, same):
@@ -163,14 +165,14 @@ def sweep_workbook(sweep: Sweep) -> bytes:
     return book.content()
 
 
-def _table(sheet: Worksheet, styles: Styles, sweep: Sweep, frame: pandas.DataFrame) -> None:
-    units = {name: sweep.unit(name) for name in frame.columns}
+def _table(sheet: Worksheet, styles: Styles, sweep: Sweep, columns: Mapping[str, Column]) -> None:
+    units = {name: sweep.unit(name) for name in columns}
     heads = {name: f"{label(name)} ({unit})" if unit not in ("", "1") else label(name) for name, unit in units.items()}
-    ends = {name: _ends(frame[name]) if unit else [] for name, unit in units.items()}
+    ends = {name: _ends(columns[name]) if unit else [] for name, unit in units.items()}
     widths = [width_of(heads[name], ends[name]) if unit else WORDS for name, unit in units.items()]
     named = {"model", "gpu", *sweep.grids[0].axes}
     axes = sum(1 for _ in takewhile(named.__contains__, units))
-    lay_out(sheet, SheetLayout([*heads.values()], widths, frozen=max(axes, 1)), len(frame) + 1)
+    lay_out(sheet, SheetLayout([*heads.values()], widths, frozen=max(axes, 1)), sweep.rows + 1)
     sheet.set_row(0, LINE * max(map(lines_of, heads.values(), widths)))
     for column, (name, unit) in enumerate(units.items()):
         # The whole column carries the format: a format per cell doubles the time.
@@ -178,21 +180,23 @@ def _table(sheet: Worksheet, styles: Styles, sweep: Sweep, frame: pandas.DataFra
         sheet.set_column(column, column, widths[column], styles[style])
         sheet.write_string(0, column, heads[name], styles["heading of numbers" if unit else "heading"])
     writers = list(enumerate(sheet.write_number if unit else sheet.write_string for unit in units.values()))
-    for row, cells in enumerate(frame.itertuples(index=False, name=None), start=1):
+    for row, cells in enumerate(zip(*(column.tolist() for column in columns.values()), strict=True), start=1):
         for column, write in writers:
-            write(row, column, cells[column])
+            if cells[column] == cells[column]:  # NaN: a model without this result has an empty cell
+                write(row, column, cells[column])
 
 
-def parted(sweep: Sweep) -> tuple[pandas.DataFrame, dict[str, Any]]:
+def parted(sweep: Sweep) -> tuple[dict[str, Column], dict[str, Any]]:
     """The columns that vary, with the axes, and the values of those that are constant."""
-    frame = sweep.to_frame()
-    still = [name for name in frame.columns if name not in sweep.grids[0].axes and frame[name].nunique() == 1]
-    return frame.drop(columns=still), {name: frame[name].iloc[0] for name in still}
+    same = {name: value for name, value in sweep.constants.items() if name not in sweep.grids[0].axes}
+    return {name: column for name, column in sweep.columns.items() if name not in same}, same
 
 
-def _ends(column: pandas.Series[float]) -> list[float]:
+def _ends(column: Column) -> list[float]:
     """The values of a column that take most room: its ends, and the largest that is shown with decimals."""
-    return [column.min(), column.max(), *column[column < WITH_DECIMALS].nlargest(1)]
+    known = column[column == column]  # without NaN
+    small = known[known < WITH_DECIMALS]
+    return [known.min(), known.max(), *([small.max()] if small.size else [])]
 
 
 def _about(sweep: Sweep, same: Mapping[str, Any]) -> list[str]:
