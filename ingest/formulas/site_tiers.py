@@ -8,6 +8,14 @@ MODEL = "ingest-site-model"
 
 input_quantity("kv_held_bytes", "B", "Key-value caches that a workload keeps: of all sessions, or as much as its tier holds.",
     label="key-value caches of a workload")  # fmt: skip
+for _way, _words in (("read", "Reads"), ("write", "Writes")):
+    input_quantity(f"local_kv_{_way}_bandwidth", "B/s", f"{_words} of key-value caches on the NVMe of all nodes that serve.",
+        above=False)  # fmt: skip
+input_quantity("local_kv_mean_bandwidth", "B/s", "Mean reads of key-value caches on the NVMe of all nodes that serve.",
+    above=False)  # fmt: skip
+input_quantity("local_kv_bytes", "B", "Key-value caches on the NVMe of all nodes that serve.", above=False)
+input_quantity("local_kv_written_per_day", "B", "Key-value caches that the NVMe of all nodes takes in a day.", above=False)
+input_quantity("node_other_bytes", "B/node", "Data and checkpoints on the NVMe of a node, without model states.", above=False)
 input_quantity("serving_nodes", "node", "Nodes that serve a model.", whole=True)
 input_quantity("offload_stops", "1", "Whether the runs of a job move no states while they save a checkpoint.", above=False,
     high=1, whole=True)  # fmt: skip
@@ -24,6 +32,7 @@ columns(
     nvme_tier_read_bandwidth_per_node="B/s/node",
     nvme_tier_write_bandwidth_per_node="B/s/node",
     nvme_target_bytes_per_day="B/node",
+    nvme_writes_per_day="1",
 )
 columns(
     "serving",
@@ -33,6 +42,10 @@ columns(
     kv_held_bytes="B",
     kv_bytes_written_per_day="B",
     serving_nodes="node",
+    local_kv_read_bandwidth_per_node="B/s/node",
+    local_kv_write_bandwidth_per_node="B/s/node",
+    local_kv_bytes_per_node="B/node",
+    local_kv_bytes_per_day="B/node",
 )
 
 
@@ -133,33 +146,117 @@ def site_offload_write_bandwidth(storage_tier_write_bandwidth_per_node_of_jobs: 
 
 
 @formula(unit="B/s/node", source="definition", label="offload reads from the NVMe of one node")
-def site_nvme_read_bandwidth(nvme_tier_read_bandwidth_per_node_of_jobs: Num) -> Num:
-    """Reads of offloaded states from the NVMe of a node, of the most demanding job.
+def site_nvme_read_bandwidth(
+    nvme_tier_read_bandwidth_per_node_of_jobs: Num, local_kv_read_bandwidth_per_node_of_serving: Num
+) -> Num:
+    """Reads of states or caches from the NVMe of a node, of the most demanding job or workload.
 
-    >>> site_nvme_read_bandwidth([40e9, 10e9])
+    >>> site_nvme_read_bandwidth([40e9, 10e9], [5e9])
     40000000000.0
     """
-    return largest(nvme_tier_read_bandwidth_per_node_of_jobs)
+    return maximum(largest(nvme_tier_read_bandwidth_per_node_of_jobs), largest(local_kv_read_bandwidth_per_node_of_serving))
 
 
 @formula(unit="B/s/node", source="definition", label="offload writes to the NVMe of one node")
-def site_nvme_write_bandwidth(nvme_tier_write_bandwidth_per_node_of_jobs: Num) -> Num:
-    """Writes of offloaded states to the NVMe of a node, of the most demanding job.
+def site_nvme_write_bandwidth(
+    nvme_tier_write_bandwidth_per_node_of_jobs: Num, local_kv_write_bandwidth_per_node_of_serving: Num
+) -> Num:
+    """Writes of states or caches to the NVMe of a node, of the most demanding job or workload.
 
-    >>> site_nvme_write_bandwidth([35e9, 10e9])
+    >>> site_nvme_write_bandwidth([35e9, 10e9], [5e9])
     35000000000.0
     """
-    return largest(nvme_tier_write_bandwidth_per_node_of_jobs)
+    return maximum(largest(nvme_tier_write_bandwidth_per_node_of_jobs), largest(local_kv_write_bandwidth_per_node_of_serving))
 
 
 @formula(unit="B/node", source="definition", label="offload writes per day to the NVMe of one node")
-def site_nvme_bytes_per_day(nvme_target_bytes_per_day_of_jobs: Num) -> Num:
-    """Offloaded states that the NVMe of a node takes in a day, of the most demanding job.
+def site_nvme_bytes_per_day(nvme_target_bytes_per_day_of_jobs: Num, local_kv_bytes_per_day_of_serving: Num) -> Num:
+    """States or caches that the NVMe of a node takes in a day, of the most demanding job or workload.
 
-    >>> site_nvme_bytes_per_day([864e12])
+    >>> site_nvme_bytes_per_day([864e12], [])
     864000000000000.0
     """
-    return largest(nvme_target_bytes_per_day_of_jobs)
+    return maximum(largest(nvme_target_bytes_per_day_of_jobs), largest(local_kv_bytes_per_day_of_serving))
+
+
+@formula(unit="B/node", source="definition")
+def node_kept_with_states(node_other_bytes: Num, nvme_tier_bytes: Num, nodes: Num) -> Num:
+    """NVMe of a node for data, checkpoints and model states.
+
+    >>> node_kept_with_states(1e12, 16e12, 8)
+    3000000000000.0
+    """
+    return node_other_bytes + nvme_tier_bytes / nodes
+
+
+@formula(unit="B/node", source="definition", label="model states on the NVMe of a node")
+def node_states_bytes(nvme_tier_bytes: Num, nodes: Num) -> Num:
+    """NVMe of a node for its share of the model states.
+
+    >>> node_states_bytes(16e12, 8)
+    2000000000000.0
+    """
+    return nvme_tier_bytes / nodes
+
+
+@formula(unit="B/s/node", source="definition", label="reads of key-value caches from the NVMe of a node")
+def local_kv_read_bandwidth_per_node(local_kv_read_bandwidth: Num, serving_nodes: Num) -> Num:
+    """Reads of key-value caches from the NVMe of one node.
+
+    >>> local_kv_read_bandwidth_per_node(40e9, 8)
+    5000000000.0
+    """
+    return local_kv_read_bandwidth / serving_nodes
+
+
+@formula(unit="B/s/node", source="definition", label="writes of key-value caches to the NVMe of a node")
+def local_kv_write_bandwidth_per_node(local_kv_write_bandwidth: Num, serving_nodes: Num) -> Num:
+    """Writes of key-value caches to the NVMe of one node.
+
+    >>> local_kv_write_bandwidth_per_node(4e9, 8)
+    500000000.0
+    """
+    return local_kv_write_bandwidth / serving_nodes
+
+
+@formula(unit="B/node", source="definition", label="key-value caches on the NVMe of a node")
+def local_kv_bytes_per_node(local_kv_bytes: Num, serving_nodes: Num) -> Num:
+    """Key-value caches on the NVMe of one node.
+
+    >>> local_kv_bytes_per_node(4e12, 8)
+    500000000000.0
+    """
+    return local_kv_bytes / serving_nodes
+
+
+@formula(unit="B/node", source="definition", label="key-value caches written to the NVMe of a node per day")
+def local_kv_bytes_per_day(local_kv_written_per_day: Num, serving_nodes: Num) -> Num:
+    """Key-value caches that the NVMe of one node takes in a day.
+
+    >>> local_kv_bytes_per_day(400e12, 8)
+    50000000000000.0
+    """
+    return local_kv_written_per_day / serving_nodes
+
+
+@formula(unit="B/node", source="definition")
+def node_local_with_caches(node_kept_bytes_of_jobs: Num, local_kv_bytes_per_node_of_serving: Num) -> Num:
+    """NVMe capacity of a node for data, checkpoints, model states or key-value caches, for what needs the most.
+
+    >>> node_local_with_caches([1e12], [2e12])
+    2000000000000.0
+    """
+    return maximum(largest(node_kept_bytes_of_jobs), largest(local_kv_bytes_per_node_of_serving))
+
+
+@formula(unit="1", source="definition", label="drive writes per day in a node")
+def site_nvme_writes_per_day(nvme_writes_per_day_of_jobs: Num) -> Num:
+    """Drive writes per day of the NVMe of a node, of the most demanding job.
+
+    >>> site_nvme_writes_per_day([30.0, 2.0])
+    30.0
+    """
+    return largest(nvme_writes_per_day_of_jobs)
 
 
 @formula(unit="B/s", source="definition", label="reads of key-value caches")

@@ -32,6 +32,7 @@ PRINTED: Mapping[str, Keys] = {
     "W41": (),
     "W43": ("starts",),
     "W53": (),
+    "W90": ("offload",),
 }
 #: Rules of the whole site that `plan` prints.
 OF_SITE = frozenset({"W45", "W46", "W47", "W48", "W49", "W50", "W51", "W52"})
@@ -52,6 +53,8 @@ def check(site: Site) -> None:
     """
     for name, job in site.section("jobs").items():
         _job(site, ("jobs", name), job)
+    for name, served in site.section("serving").items():
+        _named(site, ("serving", name, "cluster"), "clusters", served["cluster"])
     for name, described in site.section("datasets").items():
         _dataset(site, ("datasets", name), described)
     for word in ("checkpoints", "reads_and_checkpoints"):
@@ -140,11 +143,13 @@ def refuse(site: Site, found: Iterable[Finding | None]) -> None:
         site.refuse(places[one.rule.id], one.message())
 
 
-def of_clusters(clusters: Sequence[QuantityRow], jobs: Sequence[QuantityRow]) -> Iterator[Finding | None]:
-    """No job is larger than its cluster, and all jobs together take no more than the whole of it."""
+def of_clusters(
+    clusters: Sequence[QuantityRow], jobs: Sequence[QuantityRow], serving: Sequence[QuantityRow] = ()
+) -> Iterator[Finding | None]:
+    """No job is larger than its cluster, and all that runs there takes no more than the whole of it."""
     counts = {row.name: row.step("cluster_nodes") for row in clusters}
     for row in clusters:
-        theirs = listed(job.name for job in jobs if job.words["cluster"] == row.name)
+        theirs = listed(one.name for one in (*jobs, *serving) if one.words["cluster"] == row.name)
         yield finding("E05", row.step, owner=row.name, jobs=theirs, cluster=row.name)
     for row in jobs:
         cluster = str(row.words["cluster"])

@@ -48,6 +48,7 @@ from ingest.site.training_day import YearBandwidth
 from ingest.site.transfers import place_transfers
 from ingest.sizing.derivation_text import DerivationWriter
 from ingest.sizing.evidence_ladder import from_catalog
+from ingest.sizing.rules import finding
 from ingest.units import parse_whole
 
 #: keys of `storage` and `test`, and the quantity that each is
@@ -113,6 +114,8 @@ USUAL = {
     ),
 }
 UNPROTECTED = Message("the protection scheme of the storage is not known", supply=("storage.protection",))
+NOT_SERVED = Message("no workload keeps key-value caches", supply=("serving",))
+NOT_OFFLOADED = Message("no job keeps its states below GPU memory", supply=("offload",))
 UNOPENED = Message("the samples in a file are not known", supply=("samples_per_file of its data", "file_bytes of its data"))
 #: the keys of a site file that supply a missing quantity
 MISSING = {
@@ -202,14 +205,17 @@ def plan_once(
     tiers = tier_columns(jobs, serving)
     clusters = _clusters(site, jobs, serving, guidance)
     horizon = int(site.data.get("years", USUAL_YEARS)) if years is None else years
-    sizes, units = [*of_clusters(clusters, jobs)], [*of_storage(storage)]
+    sizes, units = [*of_clusters(clusters, jobs, serving)], [*of_storage(storage)]
     refuse(site, [*sizes, *units])
     holdings = holdings_of(site, data, horizon, growth)
     by_year = year_rows(site, jobs, holdings, storage, tiers)
     known = storage.with_inputs({})
     for table, rows in (("jobs", jobs), ("clusters", clusters), ("years", by_year)):
         known.adopt(columns_of(table, rows))
+    known.adopt(columns_of("serving", serving))
     _choose_totals(site, known, tiers)
+    if any(row.step("local_kv_bytes") is not None for row in serving):
+        known.choose("site_node_local_bytes", "node_local_with_caches")
     if any(row.step("miss_share") is not None for row in jobs):
         known.choose("site_cold_read_bandwidth", "site_cold_reads")
     grown = _grown(site, jobs, serving, horizon, growth, storage)
@@ -248,6 +254,7 @@ def plan_once(
         *of_policies(policies),
         *of_each(jobs, policies, site, catalog),
         *of_drains(site, jobs),
+        *(finding("W90", row.step, owner=row.name) for row in jobs if row.step("offload_stops") is not None),
         *totals,
         *units,
     ]
@@ -282,7 +289,6 @@ def _choose_totals(site: Site, known: Quantities, tiers: Mapping[str, Step]) -> 
     known.choose("workload_write_bandwidth", WRITES[overlap.get("checkpoints")])
     if not tiers:
         return
-    known.adopt(tiers)
     alternate = {"site_mixed_bandwidth": "site_alternating_with_tiers"} if overlap.get("reads_and_checkpoints") is False else {}
     known.choose("writing_clients", "site_clients")
     for name, formula in {**WITH_TIERS, **alternate}.items():
@@ -290,14 +296,19 @@ def _choose_totals(site: Site, known: Quantities, tiers: Mapping[str, Step]) -> 
 
 
 def _left_out(site: Site, saves: bool, tiers: bool) -> dict[str, str]:
-    """The lines that the overlap of the site leaves without a meaning, with the reason."""
-    if tiers:
-        return {}
-    if not saves:
-        return {"R-MIX-01": "no job saves checkpoints beside the reads"}
-    if site.section("overlap").get("reads_and_checkpoints") is False:
-        return {"R-MIX-01": "`overlap.reads_and_checkpoints` is false: reads and checkpoints alternate"}
-    return {}
+    """The lines that the keys of the site leave without a meaning, with the reason."""
+    found = {}
+    if not tiers and not saves:
+        found["R-MIX-01"] = "no job saves checkpoints beside the reads"
+    elif not tiers and site.section("overlap").get("reads_and_checkpoints") is False:
+        found["R-MIX-01"] = "`overlap.reads_and_checkpoints` is false: reads and checkpoints alternate"
+    served, offloaded = bool(site.section("serving")), any("offload" in job for job in site.section("jobs").values())
+    for line in LINES:
+        if line.id.startswith("R-KV") and not served:
+            found[line.id] = NOT_SERVED
+        if line.id.startswith("R-OFFLOAD") and not (served or offloaded):
+            found[line.id] = NOT_OFFLOADED
+    return found
 
 
 def _place_saves(planned: Sequence[JobPlan], storage: Quantities) -> None:

@@ -170,7 +170,7 @@ LINES = (
          _SUSTAIN + _WRITES + " (aggregate of all jobs, averaged over time)", "job_sustained_write_bandwidth_of_jobs",
          "writing"),
     RequirementTemplate("R-MIX-01", "site_mixed_bandwidth", "mandatory", "read and write",
-         "sustain concurrent reads and {writes}, {value} in total, of which {written} are writes and the "
+         "sustain concurrent reads and {writes}, {value} in total, of which {written} are {written_kind} and the "
          "rest reads ({mixed}), from {clients} {depth} for {duration} at {fill} fill",
          "job_read_bandwidth_of_jobs", "site", phase="checkpoint_dump_seconds"),
     RequirementTemplate("R-RESTART-01", "site_largest_restart_bandwidth", "mandatory", "read",
@@ -203,7 +203,7 @@ LINES = (
          "{within}", "job_staging_bandwidth_of_jobs", "staging", streams=True, within="staging_seconds_allowed",
          phase="staging_seconds_allowed"),
     RequirementTemplate("R-STAGE-02", "site_node_local_bytes", "information", "hold",
-         "take at least {value} of the NVMe of each node for staged and cached data and checkpoints",
+         "take at least {value} of the NVMe of each node for staged and cached data and checkpoints{states}",
          "node_kept_bytes_of_jobs",
          inspected="the free space on the NVMe that the operating system of a node reports"),
     RequirementTemplate("R-OFFLOAD-01", "site_offload_read_bandwidth", "mandatory", "read",

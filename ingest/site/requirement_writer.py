@@ -197,14 +197,26 @@ class RequirementWriter:
         """What a line says of offloaded states and key-value caches, where its value includes any."""
         names = " and ".join(self.loads.tiers_in(value))
         turns = sum(int(row.known.value("kv_peak_turns")) for row in self.serving.values() if row.step("kv_peak_turns"))
-        saved = "checkpoint writes" if self.known.value("workload_write_bandwidth") else ""
+        saved = "checkpoint writes" if self.known.value("workload_write_bandwidth") or not names else ""
         return {
             "below": f", with {names}" if names else "",
+            "states": ", model states and key-value caches" if self._kept_in_nodes() else "",
             "writes": " and ".join(filter(None, (saved, names and f"writes of {names}"))),
+            "written_kind": "writes" if names else "checkpoint writes",
             "turns": f"{turns:,} turn{'' if turns == 1 else 's'}",
             "first_token": self._first_token(),
-            "node_writes": "",
+            "node_writes": self._node_writes(),
         }
+
+    def _kept_in_nodes(self) -> bool:
+        """Whether model states or key-value caches lie on the NVMe of nodes."""
+        rows = (*self.jobs.values(), *self.serving.values())
+        return any(row.step(name) is not None for row in rows for name in ("nvme_tier_bytes", "local_kv_bytes"))
+
+    def _node_writes(self) -> str:
+        """The drive writes per day that model states cost the NVMe of a node."""
+        writes = self.known.find("site_nvme_writes_per_day")
+        return f" ({writes.value:.2g} drive writes per day)" if writes is not None and writes.value else ""
 
     def _first_token(self) -> str:
         """The time in which turns read their context, of all serving workloads."""

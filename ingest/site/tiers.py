@@ -17,6 +17,7 @@ from ingest.errors import IngestError
 from ingest.site.site_file import Keys, Site
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.offload import offload
+from ingest.sizing.offload_serving import READING
 from ingest.units import parse
 
 #: keys of `offload` that `ingest offload` takes as words
@@ -36,7 +37,7 @@ STATES = {
     ),
     "nvme": (
         "nvme_tier_bytes", "nvme_tier_read_bandwidth_per_node", "nvme_tier_write_bandwidth_per_node", "nvme_step_write_bytes",
-        "step_seconds_at_target", "update_seconds_allowed",
+        "step_seconds_at_target", "update_seconds_allowed", "nvme_bytes_per_node",
     ),
 }  # fmt: skip
 #: keys of a serving workload and the quantity that each is
@@ -63,6 +64,15 @@ WITH_TIERS = {
     "stopped_read_share": "stopped_share_with_tiers",
     "site_mixed_bandwidth": "site_mixed_with_tiers",
     "mixed_write_share": "write_share_with_tiers",
+}
+
+
+#: what of it the NVMe of the nodes serves, and the name that it has there
+LOCAL = {
+    "kv_peak_read_bandwidth": "local_kv_read_bandwidth",
+    "kv_read_bandwidth": "local_kv_mean_bandwidth",
+    "kv_write_bandwidth": "local_kv_write_bandwidth",
+    "kv_bytes_written_per_day": "local_kv_written_per_day",
 }
 
 
@@ -115,6 +125,8 @@ def place_states(site: Site, name: str, node: Node, known: Quantities, catalog: 
             if missing:
                 site.refuse(keys, in_site_words(answer.unknown.get("step_seconds") or f"the {missing[0]} is not known"))
             known.adopt({one: steps(one) for one in names if one not in known.steps})
+    if answer.known.value("nvme_tier_bytes"):
+        known.choose("nvme_bytes_written_per_day", "nvme_target_bytes_per_day")
     known.give({"offload_stops": Input(float(stops), note="runs wait while they save" if stops else "saves stop no run")})
 
 
@@ -153,10 +165,17 @@ def _serving(site: Site, name: str, described: Mapping[str, Any], catalog: Catal
     stated = {OF_SESSIONS[key]: item for key, item in numbers.items()}
     steps = _owned(answer, stated, settings, known, (*keys, "set"))
     known.choose("serving_nodes", "nodes")
+    names = [one for one in CACHES if one in answer.results or one not in READING]
+    held = "kv_tier_capacity" if "kv_tier_capacity" in answer.known.given else "kv_tier_bytes"
     if described.get("tier", "storage") == "storage":
-        names = [one for one in CACHES if answer.known.find(one) is not None]
         known.adopt({one: steps(one) for one in names})
-        known.link("kv_held_bytes", steps("kv_tier_capacity" if "kv_tier_capacity" in answer.known.given else "kv_tier_bytes"))
+        known.link("kv_held_bytes", steps(held))
+    else:
+        known.adopt({one: steps(one) for one in names if one not in (*LOCAL, "kv_reused_bytes")})
+        for one, name in LOCAL.items():
+            if one in names:
+                known.link(name, steps(one))
+        known.link("local_kv_bytes", steps(held))
     words = {"cluster": described["cluster"], "model": described["model"], "tier": described.get("tier", "storage")}
     return QuantityRow(name, words, known)
 

@@ -75,10 +75,20 @@ def plan_page(plan: Plan, verbose: bool = False) -> Page:
     sections += [_bars(plan.tables["sensitivity"], units)] if "sensitivity" in plan.tables else []
     held = tuple(f"{'met' if one.met else 'NOT MET'}: {one.text} (found {one.found})" for one in plan.expectations)
     sections += [Section("Expected", lines=held)]
-    sections += [Section("Not applicable", lines=tuple(f"{name}: {why}" for name, why in plan.missing.items()))]
+    sections += [
+        Section("Not applicable", lines=tuple(f"{', '.join(names)}: {why}" for why, names in _by_reason(plan).items()))
+    ]
     sections += [_questions(plan.open_questions, verbose)]
     sections += [assumptions_section(plan.assumptions), sources_section(plan.sources)]
     return page_of(title, sections, _flat(plan))
+
+
+def _by_reason(plan: Plan) -> dict[str, list[str]]:
+    """The ids of the lines that a site does not use, by reason."""
+    found: dict[str, list[str]] = {}
+    for name, why in plan.missing.items():
+        found.setdefault(why, []).append(name)
+    return found
 
 
 def _questions(questions: Sequence[OpenQuestion], verbose: bool) -> Section:
