@@ -7,13 +7,13 @@ from typing import Any
 import click
 
 from ingest.cli.answers import show_answer
-from ingest.cli.options import explain_option, options_of, output_options
+from ingest.cli.options import explain_option, model_argument, options_of, output_options
 from ingest.errors import IngestError, RequirementNotMet
 from ingest.sizing.memory import memory
 
 
 @click.command("memory")
-@click.argument("model", required=False, metavar="ID|config.json")
+@model_argument
 @options_of(memory)
 @explain_option
 @output_options

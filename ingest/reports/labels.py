@@ -91,3 +91,12 @@ def span(low: float | None, high: float | None, unit: str, between: str) -> str:
         return ""
     least, most = (display(end, unit, binary=False) for end in (low, high))
     return f"{least}{between}{most}" if least != most else ""
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "caution"), counted(1204, "caution")
+    ('1 caution', '1,204 cautions')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
