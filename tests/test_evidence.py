@@ -102,7 +102,7 @@ def test_three_warnings_are_printed_and_all_on_request(run):
     few, every = run(*words).err.splitlines(), run(*words, "--verbose").err.splitlines()
     assert len(few) == 4
     assert few[:3] == every[:3]
-    assert few[3] == f"ingest: warning: {len(every) - 3} more: --verbose"
+    assert few[3] == f"ingest: warning: {len(every) - 3} more: -v"
 
 
 @pytest.mark.parametrize(("rate", "is_possible"), [(989.3, True), (989.5, False)])

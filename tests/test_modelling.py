@@ -33,7 +33,7 @@ def test_the_command_gives_what_the_contract_names(run):
 
 @pytest.mark.parametrize("form", ["table", "csv", "markdown"])
 def test_other_formats_carry_the_weights_too(run, form):
-    done = run("model", "mixtral-8x7b", "--format", form)
+    done = run("model", "mixtral-8x7b", "-v", "--format", form)
     assert done.code == 0
     assert "expert.down" in done.out
 

@@ -9,7 +9,7 @@ import click
 from ingest.acceptance.accept import accept
 from ingest.acceptance.observed_job import observed_job
 from ingest.acceptance.test_spec import SCALES, TOOLS
-from ingest.cli.options import OneOf, hand_over, options_of, warn
+from ingest.cli.options import OneOf, detail_options, hand_over, options_of
 from ingest.reports.page import FORMATS
 from ingest.reports.pages.acceptance import acceptance_page, observed_job_page
 
@@ -25,6 +25,7 @@ from ingest.reports.pages.acceptance import acceptance_page, observed_job_page
 @click.option("--scale", default="full", type=OneOf(SCALES), help="full, or 1node: a rehearsal on one machine. [default: full]")
 @options_of(accept, "tool", "scale")
 @click.option("--format", "form", type=OneOf(FORMATS), help="Summary format: table, json, csv or markdown. [default: table]")
+@detail_options
 def command(
     plan: str | None,
     folder: str,
@@ -45,10 +46,8 @@ def command(
         raise click.UsageError("expected SITE.yaml, plan.json or --from-observation FILE, one of them")
     if from_observation is not None:
         jobs = observed_job(from_observation, folder, times=times, force=options["force"])
-        hand_over(lambda: observed_job_page(jobs), jobs.to_dict, form, None)
-        warn(jobs.warnings)
+        hand_over(lambda: observed_job_page(jobs), jobs.to_dict, form, None, warnings=jobs.warnings)
         return
     assert plan is not None
     made = accept(plan, folder, tool=tool or None, **options)
-    hand_over(lambda: acceptance_page(made), made.to_dict, form, None)
-    warn(made.warnings)
+    hand_over(lambda: acceptance_page(made), made.to_dict, form, None, warnings=made.warnings)

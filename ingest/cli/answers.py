@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ingest.cli.main import later
-from ingest.cli.options import hand_over, warn
+from ingest.cli.options import hand_over
 from ingest.engine.result import Answer
 from ingest.reports.pages.sizing import answer_page, explanation_page
 from ingest.sizing.explain import Explanation
@@ -16,7 +18,7 @@ def show_answer(answer: Answer, explain: str | None, form: str | None, output: s
     """Print an answer, or the derivation of its quantity `explain`; warnings go to standard error."""
     if explain is not None:
         explanation = Explanation.of(answer, explain)
-        hand_over(lambda: explanation_page(explanation), explanation.to_dict, form, output)
+        hand_over(lambda: explanation_page(explanation), explanation.to_dict, form, output, warnings=answer.warnings)
     else:
-        hand_over(lambda: answer_page(answer), answer.to_dict, form, output, lambda: sizing_workbook(answer, answer.title))
-    warn(answer.warnings)
+        book = partial(sizing_workbook, answer, answer.title)
+        hand_over(lambda: answer_page(answer), answer.to_dict, form, output, book, warnings=answer.warnings)

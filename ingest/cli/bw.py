@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ingest.cli.main import later
-from ingest.cli.options import hand_over, options_of, output_options, warn
+from ingest.cli.options import hand_over, model_argument, options_of, output_options
 from ingest.errors import IngestError
 from ingest.reports.pages.sizing import estimate_page, scenarios_page
 from ingest.sizing.bandwidth import Scenarios, bw
@@ -17,10 +17,10 @@ sizing_workbook = later("ingest.reports.workbook.small_workbooks", "sizing_workb
 
 
 @click.command("bw")
-@options_of(bw)
-@click.option("--verbose", is_flag=True, help="Print every warning; else the three most severe.")
+@model_argument
+@options_of(bw, "model")
 @output_options
-def command(form: str | None, output: str | None, verbose: bool, **options: Any) -> None:
+def command(form: str | None, output: str | None, **options: Any) -> None:
     """Read bandwidth that storage must deliver so that GPUs never wait.
 
     Sizes and rates take units: 16MiB, '2.83 MB', '35 TFLOP/s'; bare numbers are base units.
@@ -36,8 +36,7 @@ def command(form: str | None, output: str | None, verbose: bool, **options: Any)
     if isinstance(answer, Scenarios):
         several = len({one.nodes for one in answer.scenarios}) > 1
         sweep = "ingest sweep with the same options, which writes a table of all scenarios" if several else ""
-        hand_over(lambda: scenarios_page(answer), answer.to_dict, form, output, alternative=sweep)
+        hand_over(lambda: scenarios_page(answer), answer.to_dict, form, output, alternative=sweep, warnings=answer.warnings)
     else:
         book = partial(sizing_workbook, answer, answer.title)
-        hand_over(lambda: estimate_page(answer), answer.to_dict, form, output, book)
-    warn(answer.warnings, None if verbose else 3)
+        hand_over(lambda: estimate_page(answer), answer.to_dict, form, output, book, warnings=answer.warnings)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import OneOf, hand_over, options_of, warn
+from ingest.cli.options import OneOf, detail_options, hand_over, options_of
 from ingest.errors import RequirementNotMet
 from ingest.observation.calibration import calibrate
 from ingest.reports.page import FORMATS
@@ -20,6 +20,7 @@ from ingest.reports.pages.observation import calibration_page
 @click.option("-o", "--output", metavar="DIR", help="Folder for entries of your own, which --catalogs takes.")
 @options_of(calibrate, "model", "gpu", "output")
 @click.option("--format", "form", type=OneOf(FORMATS), help="table, json, csv or markdown. [default: table]")
+@detail_options
 def command(observation: str, form: str | None, **options: Any) -> None:
     """Estimate beside observation, why they differ, and entries of your own that carry the observation on.
 
@@ -31,7 +32,6 @@ def command(observation: str, form: str | None, **options: Any) -> None:
     ingest plan site.yaml --catalogs own --set jobs.train.protocol=own
     """
     answer = calibrate(observation, **options)
-    hand_over(lambda: calibration_page(answer), answer.to_dict, form, None)
-    warn(answer.warnings)
+    hand_over(lambda: calibration_page(answer), answer.to_dict, form, None, warnings=answer.warnings)
     if answer.unmet:
         raise RequirementNotMet(answer.unmet)

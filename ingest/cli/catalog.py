@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import catalog_option, hand_over, options_of, output_options, warn
+from ingest.cli.options import catalog_option, hand_over, options_of, output_options, tell_written, warn
 from ingest.cli.telling import tell
 from ingest.errors import IngestError
 from ingest.observation.bundle import add_bundle
@@ -97,7 +97,7 @@ def path(catalogs: tuple[str, ...], verbose: bool) -> None:
 @click.option("-o", "--output", metavar="FILE", help="Where to write it. [default: NAME.yaml here]")
 def new(kind: str, name: str, output: str | None) -> None:
     """Write a commented template for a model, GPU, node, corpus, pipeline or format of your own."""
-    tell(f"wrote {catalog_commands.new(kind, name, output)}")
+    tell_written(catalog_commands.new(kind, name, output))
 
 
 @command.command("add")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ingest.cli.options import hand_over, output_options, warn
+from ingest.cli.options import hand_over, output_options
 from ingest.reports.pages.plan import diff_page
 from ingest.site.plan_diff import diff
 
@@ -22,5 +22,4 @@ def command(before: str, after: str, form: str | None, output: str | None) -> No
     ingest diff before.json after.json
     """
     answer = diff(before, after)
-    hand_over(lambda: diff_page(answer), answer.to_dict, form, output)
-    warn(answer.notes)
+    hand_over(lambda: diff_page(answer), answer.to_dict, form, output, warnings=answer.notes)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import hand_over, options_of, output_options, warn
+from ingest.cli.options import hand_over, model_argument, options_of, output_options
 from ingest.reports.pages.sizing import explanation_page
 from ingest.sizing.bandwidth import bw
 from ingest.sizing.explain import explain
@@ -14,7 +14,8 @@ from ingest.sizing.explain import explain
 
 @click.command("explain")
 @click.argument("name")
-@options_of(bw)
+@model_argument
+@options_of(bw, "model")
 @output_options
 def command(name: str, form: str | None, output: str | None, **options: Any) -> None:
     """Derivation of one quantity of `bw`: the formula in names and in numbers, down to the catalog values and sources.
@@ -23,5 +24,4 @@ def command(name: str, form: str | None, output: str | None, **options: Any) -> 
     ingest explain ingest_bandwidth_per_job --model cosmoflow --gpu h100 --nodes 128
     """
     answer = explain(name, **options)
-    hand_over(lambda: explanation_page(answer), answer.to_dict, form, output)
-    warn(answer.estimate.warnings)
+    hand_over(lambda: explanation_page(answer), answer.to_dict, form, output, warnings=answer.estimate.warnings)

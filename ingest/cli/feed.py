@@ -7,13 +7,14 @@ from typing import Any
 import click
 
 from ingest.cli.answers import show_answer
-from ingest.cli.options import explain_option, options_of, output_options
+from ingest.cli.options import explain_option, model_argument, options_of, output_options
 from ingest.errors import RequirementNotMet
 from ingest.loader.feed import feed
 
 
 @click.command("feed")
-@options_of(feed)
+@model_argument
+@options_of(feed, "model")
 @explain_option
 @output_options
 def command(form: str | None, output: str | None, explain: str | None, **options: Any) -> None:

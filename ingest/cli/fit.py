@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import click
 
-from ingest.cli.options import hand_over, options_of, output_options, warn
+from ingest.cli.options import VERBOSE, chosen_option, hand_over, options_of, output_options
 from ingest.errors import RequirementNotMet, UsageError
 from ingest.reports.pages.sizing import explanation_page
 from ingest.reports.pages.storage import fits_page
@@ -21,10 +22,9 @@ from ingest.storage.fit import fit
 @options_of(fit, "plan", "catalogs")
 @click.option("--require", is_flag=True, help="Exit with 3 unless every requested system fits.")
 @click.option("--explain", metavar="NAME", help="Show the derivation of one quantity of a single system instead.")
-@click.option("-v", "--verbose", is_flag=True, help="Show the layers, results and sources of every system.")
 @options_of(bw)
 @output_options
-def command(form: str | None, output: str | None, explain: str | None, require: bool, verbose: bool, **options: Any) -> None:
+def command(form: str | None, output: str | None, explain: str | None, require: bool, **options: Any) -> None:
     """Storage systems that meet a need, with bottleneck, headroom and units required.
 
     The need is a model on its GPUs, the plan of a site, or rates and capacities given as options.
@@ -39,9 +39,10 @@ def command(form: str | None, output: str | None, explain: str | None, require: 
         if len(found.systems) != 1:
             raise UsageError(f"--explain: found {len(found.systems)} systems, expected --storage with one")
         explanation = Explanation.of(found.systems[0].answer, found.systems[0].quantity(explain))
-        hand_over(lambda: explanation_page(explanation), explanation.to_dict, form, output)
+        hand_over(lambda: explanation_page(explanation), explanation.to_dict, form, output, warnings=found.warnings)
     else:
-        hand_over(lambda: fits_page(found, verbose), found.to_dict, form, output, lambda: fit_workbook(found))
-    warn(found.warnings)
+        in_full = chosen_option(VERBOSE)
+        book = partial(fit_workbook, found)
+        hand_over(lambda: fits_page(found, in_full), found.to_dict, form, output, book, warnings=found.warnings)
     if require and found.unmet:
         raise RequirementNotMet(found.unmet)

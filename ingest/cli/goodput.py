@@ -7,16 +7,16 @@ from typing import Any
 import click
 
 from ingest.cli.answers import show_answer
-from ingest.cli.options import explain_option, options_of, output_options
+from ingest.cli.options import explain_option, model_argument, options_of, output_options
 from ingest.errors import RequirementNotMet
 from ingest.sizing.checkpoint import checkpoint
 from ingest.sizing.goodput import goodput
 
 
 @click.command("goodput")
-@click.argument("model", required=False, metavar="ID|config.json")
-@options_of(goodput, "model")
-@options_of(checkpoint, "model", "duration", "set", "catalogs")
+@model_argument
+@options_of(goodput)
+@options_of(checkpoint, "duration", "set", "catalogs")
 @explain_option
 @output_options
 def command(form: str | None, output: str | None, explain: str | None, **options: Any) -> None:

@@ -14,35 +14,49 @@ from typing import Any
 from ingest.cli.telling import MOST_LETTERS, tell
 from ingest.errors import IngestError, shortened
 
-#: subcommand -> one line; the module of the same name is imported when the command runs
-COMMANDS = {
-    "bw": "Read bandwidth that storage must deliver so that GPUs never wait.",
-    "model": "Parameters, FLOPs and cache of a model, from its config.json.",
-    "checkpoint": "Size, write bandwidth and interval of checkpoints, their overhead and their restore.",
-    "goodput": "Share of a training run that is progress, by simulation, and what more write bandwidth gains.",
-    "memory": "Model states in GPU memory, and the GPUs and nodes that hold them.",
-    "train": "GPU-hours, duration, energy, carbon and cost of a training run, and its goodput.",
-    "offload": "Training and inference beyond GPU memory: tiers, traffic, step time, bandwidth.",
-    "measure": "Bytes per token, tokens and sizes of your own corpus.",
-    "fit": "Storage systems that meet a need: bottleneck, headroom and units required.",
-    "accept": "Write acceptance tests from the requirement lines of a plan.",
-    "verdict": "Judge results of acceptance tests: pass, fail or not tested.",
-    "measure-storage": "Measure a path with fio, and list the models that it can feed.",
-    "observe": "Read rate, requests, samples per second and stalls of your own job, as it runs.",
-    "calibrate": "An observation beside the estimate of the same job, and entries that carry it on.",
-    "dataset": "Storage footprint of a data set: stages, formats, copies, files, inodes.",
-    "plan": "Requirement lines of a site for a tender, with their derivations.",
-    "diff": "What changed between two plans, and why, by quantity.",
-    "report": "Write a plan as a workbook, a tender document or data.",
-    "response": "Compare a vendor's filled workbook with the requirements.",
-    "feed": "Whether GPUs wait for their loaders: utilization, readers, decoding, caches.",
-    "explain": "Derivation of one quantity of `bw`, down to the datasheet.",
-    "sweep": "Many scenarios in one call, over any quantity.",
-    "page": "Write one page that computes in a browser, without a network.",
-    "catalog": "List, show, check and add entries: models, GPUs, nodes, storage, corpora and more.",
-    "validate": "Reproduce published results and print the errors.",
-    "completion": "Print the script that completes commands and ids in bash, zsh or fish.",
+#: group -> subcommand, in the order of use -> one line; the module of the same name is imported when the command runs
+GROUPS = {
+    "One job": {
+        "bw": "Read bandwidth that storage must deliver so that GPUs never wait.",
+        "model": "Parameters, FLOPs and cache of a model, from its config.json.",
+        "memory": "Model states in GPU memory, and the GPUs and nodes that hold them.",
+        "checkpoint": "Size, write bandwidth and interval of checkpoints, their overhead and their restore.",
+        "goodput": "Share of a training run that is progress, by simulation, and what more write bandwidth gains.",
+        "train": "GPU-hours, duration, energy, carbon and cost of a training run, and its goodput.",
+        "feed": "Whether GPUs wait for their loaders: utilization, readers, decoding, caches.",
+        "offload": "Training and inference beyond GPU memory: tiers, traffic, step time, bandwidth.",
+        "sweep": "Many scenarios in one call, over any quantity.",
+        "explain": "Derivation of one quantity of `bw`, down to the datasheet.",
+    },
+    "Data": {
+        "measure": "Bytes per token, tokens and sizes of your own corpus.",
+        "dataset": "Storage footprint of a data set: stages, formats, copies, files, inodes.",
+    },
+    "Site": {
+        "plan": "Requirement lines of a site for a tender, with their derivations.",
+        "diff": "What changed between two plans, and why, by quantity.",
+        "fit": "Storage systems that meet a need: bottleneck, headroom and units required.",
+    },
+    "Procurement": {
+        "report": "Write a plan as a workbook, a tender document or data.",
+        "response": "Compare a vendor's filled workbook with the requirements.",
+        "accept": "Write acceptance tests from the requirement lines of a plan.",
+        "verdict": "Judge results of acceptance tests: pass, fail or not tested.",
+    },
+    "Evidence": {
+        "catalog": "List, show, check and add entries: models, GPUs, nodes, storage, corpora and more.",
+        "validate": "Reproduce published results and print the errors.",
+        "measure-storage": "Measure a path with fio, and list the models that it can feed.",
+        "observe": "Read rate, requests, samples per second and stalls of your own job, as it runs.",
+        "calibrate": "An observation beside the estimate of the same job, and entries that carry it on.",
+    },
+    "Tools": {
+        "page": "Write one page that computes in a browser, without a network.",
+        "completion": "Print the script that completes commands and ids in bash, zsh or fish.",
+    },
 }
+#: subcommand -> one line
+COMMANDS = {name: text for commands in GROUPS.values() for name, text in commands.items()}
 
 
 #: package -> the extra that installs it
@@ -78,8 +92,8 @@ def overview() -> str:
         width = max(50, min(width, os.get_terminal_size(sys.stdout.fileno()).columns))
     options = {"--version": "Show the version and exit.", "-h, --help": "Show this message and exit."}
     parts = ["Usage: ingest [OPTIONS] COMMAND [ARGS]...\n", *(_lines(text, width, "  ") + "\n" for text in ABOUT)]
-    for title, rows in (("Options:", options), ("Commands:", COMMANDS)):
-        column = max(map(len, rows)) + 4
+    column = max(map(len, COMMANDS)) + 4
+    for title, rows in (("Options:", options), *((f"{name}:", commands) for name, commands in GROUPS.items())):
         parts += [title, *(_lines(text, width, f"  {name}".ljust(column)) for name, text in rows.items()), ""]
     return "\n".join(parts).rstrip()
 

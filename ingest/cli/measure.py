@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import hand_over, options_of, output_options, warn
+from ingest.cli.options import QUIET, chosen_option, hand_over, options_of, output_options
 from ingest.corpus.measure import Interrupted, measure
 from ingest.corpus.progress import Progress
 from ingest.errors import IngestError
@@ -18,9 +18,8 @@ from ingest.reports.pages.corpus import corpus_page, samples_page
 @click.argument("paths", nargs=-1, required=True, metavar="PATH…")
 @click.option("--exact/--sample", default=None, help="Count everything, or a sample. [default: everything up to 30 s]")
 @options_of(measure, "exact", "progress")
-@click.option("--quiet", is_flag=True, help="Print no progress.")
 @output_options
-def command(form: str | None, output: str | None, paths: tuple[str, ...], quiet: bool, **options: Any) -> None:
+def command(form: str | None, output: str | None, paths: tuple[str, ...], **options: Any) -> None:
     """Bytes per token, tokens and sizes of your own text, exactly or with a confidence interval.
 
     PATH is a folder, file, glob, URL (s3://…), datasets://FOLDER, @list.txt, or - for standard input; plain text, JSONL,
@@ -36,13 +35,12 @@ def command(form: str | None, output: str | None, paths: tuple[str, ...], quiet:
     ingest measure images/ --samples -o samples.json
     """
     try:
-        answer = measure(*paths, **options, progress=None if quiet else Progress(sys.stderr))
+        answer = measure(*paths, **options, progress=None if chosen_option(QUIET) else Progress(sys.stderr))
     except Interrupted as interrupted:
         known = interrupted.known
         hand_over(lambda: corpus_page(known), known.to_dict, form, output)
         raise
     page = samples_page if options["samples"] else corpus_page
-    hand_over(lambda: page(answer), answer.to_dict, form, output)
-    warn(answer.warnings)
+    hand_over(lambda: page(answer), answer.to_dict, form, output, warnings=answer.warnings)
     if answer.unmet:
         raise IngestError(answer.unmet)

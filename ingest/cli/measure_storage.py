@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ingest.acceptance.path_benchmark import measure_storage
-from ingest.cli.options import hand_over, options_of, output_options, warn
+from ingest.cli.options import hand_over, options_of, output_options
 from ingest.reports.pages.acceptance import measured_page
 
 
@@ -25,5 +25,4 @@ def command(path: str, form: str | None, output: str | None, **options: Any) -> 
     ingest measure-storage . --size 4GiB --runtime 30s --threads 16 --gpu h100,a100
     """
     answer = measure_storage(path, **options)
-    hand_over(lambda: measured_page(answer), answer.to_dict, form, output)
-    warn(answer.warnings)
+    hand_over(lambda: measured_page(answer), answer.to_dict, form, output, warnings=answer.warnings)

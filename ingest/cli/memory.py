@@ -7,14 +7,14 @@ from typing import Any
 import click
 
 from ingest.cli.answers import show_answer
-from ingest.cli.options import explain_option, options_of, output_options
+from ingest.cli.options import explain_option, model_argument, options_of, output_options
 from ingest.errors import IngestError, RequirementNotMet
 from ingest.sizing.memory import memory
 
 
 @click.command("memory")
-@click.argument("model", required=False, metavar="ID|config.json")
-@options_of(memory, "model")
+@model_argument
+@options_of(memory)
 @explain_option
 @output_options
 def command(form: str | None, output: str | None, explain: str | None, **options: Any) -> None:

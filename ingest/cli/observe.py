@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import hand_over, options_of, output_options, warn
+from ingest.cli.options import hand_over, options_of, output_options
 from ingest.observation.bundle import bundle_of
 from ingest.observation.observe import observe
 from ingest.reports.pages.observation import observation_page
@@ -65,5 +65,4 @@ def command(
             raise click.UsageError(f"--bundle: found --format {form}, expected json: a bundle is data", ctx)
         hand_over(lambda: observation_page(answer), lambda: bundle_of(answer), form, output)
         return
-    hand_over(lambda: observation_page(answer), answer.to_dict, form, output)
-    warn(answer.warnings)
+    hand_over(lambda: observation_page(answer), answer.to_dict, form, output, warnings=answer.warnings)

@@ -3,17 +3,36 @@
 from __future__ import annotations
 
 import inspect
+import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TextIO, TypeVar
+from zipfile import ZipFile
 
 import click
 
 from ingest.cli.telling import MOST_LETTERS, tell
-from ingest.errors import UsageError, expected_one_of, shortened
+from ingest.engine.messages import rule_of
+from ingest.errors import UsageError, expected_one_of
+from ingest.errors import shortened as shortened_line
 from ingest.files import write_whole
-from ingest.reports.labels import helps_of
-from ingest.reports.page import FORMATS, Page, format_of, render, suffixes, terminal_width, wrapped
+from ingest.reports.labels import counted, helps_of
+from ingest.reports.page import (
+    FORMATS,
+    Page,
+    Paint,
+    as_text,
+    format_of,
+    render,
+    shortened,
+    suffixes,
+    terminal_width,
+    unpainted,
+    wrapped,
+)
+from ingest.sizing.rules import ranked
+from ingest.units import display
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -40,8 +59,41 @@ def stacked(options: list[Callable[[Command], Command]]) -> Callable[[Command], 
     return decorate
 
 
+VERBOSE, QUIET = "ingest.verbose", "ingest.quiet"
+
+
+def _kept(name: str) -> Callable[[click.Context, click.Parameter, bool], None]:
+    """Keep a flag for what prints the result, so that no command has to pass it on."""
+
+    def keep(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+        ctx.meta[name] = ctx.meta.get(name, False) or value
+
+    return keep
+
+
+def chosen_option(name: str) -> bool:
+    """Whether `VERBOSE` or `QUIET` is set for the command that runs."""
+    ctx = click.get_current_context(silent=True)
+    return ctx is not None and bool(ctx.meta.get(name))
+
+
+#: How much is printed.
+detail_options = stacked(
+    [
+        click.option(
+            "-v",
+            "--verbose",
+            is_flag=True,
+            expose_value=False,
+            callback=_kept(VERBOSE),
+            help="Print everything: further results, tables, assumptions, sources, all cautions.",
+        ),
+        click.option("-q", "--quiet", is_flag=True, expose_value=False, callback=_kept(QUIET), help="Print only the answer."),
+    ]
+)
 output_options = stacked(
     [
+        detail_options,
         click.option("--format", "form", type=OneOf(FORMATS), help="table, json, csv or markdown. [default: table]"),
         click.option("-o", "--output", metavar="FILE", help="Write to a file; its suffix selects the format."),
     ]
@@ -55,6 +107,34 @@ site_set_option = click.option(
     multiple=True,
     metavar="PATH=VALUE",
     help="Replace a value of the site file; repeatable. Lists and ranges make several scenarios of `plan`.",
+)
+MODEL = "ingest.model"
+
+
+def _given_model(ctx: click.Context, _: click.Parameter, value: str | None) -> None:
+    ctx.meta[MODEL] = value
+
+
+def _one_model(ctx: click.Context, _: click.Parameter, value: str | None) -> str | None:
+    """The model of `--model`, or the word before the options.
+
+    Raises:
+        UsageError: two different ones.
+    """
+    word = ctx.meta.get(MODEL)
+    if word is not None and value not in (None, word):
+        raise click.UsageError(f"MODEL: found '{word}' and --model {value}, expected one of them")
+    return value or word
+
+
+#: The model: a word, or the option of the same name.
+model_argument = stacked(
+    [
+        click.argument("word", required=False, metavar="[MODEL]", is_eager=True, expose_value=False, callback=_given_model),
+        click.option(
+            "--model", metavar="ID", callback=_one_model, help="Id, alias, YAML file or config.json of the model; or MODEL."
+        ),
+    ]
 )
 explain_option = click.option("--explain", metavar="NAME", help="Show the derivation of one quantity instead.")
 
@@ -135,39 +215,96 @@ def hand_over(
     output: str | None,
     book: Callable[[], bytes] | None = None,
     alternative: str = "",
+    warnings: Sequence[str] = (),
 ) -> None:
-    """Print a result or write it to a file.
+    """Print a result or write it to a file, and its warnings on standard error.
+
+    A table begins and ends with the answer, and leaves details out unless `-v` is given; `-q` prints the answer alone. Files
+    and other formats hold everything.
 
     Args:
         page, data: build the result, as a page or as plain values.
         form, output: `--format` and `--output`.
         book: builds the workbook; None if the command has none.
         alternative: the command that writes a workbook instead.
+        warnings: one line each.
 
     Raises:
         UsageError: a workbook is requested of a command that has none.
     """
     chosen = format_of(output, form, book is not None)
     if output is None:
-        click.echo(render(page, data, chosen, terminal_width()))
-    elif chosen != "xlsx":
-        write_whole(output, render(page, data, chosen) + "\n")
-    elif book is not None:
-        write_whole(output, book())
-    else:
+        _print(page, data, chosen, warnings)
+        return
+    if chosen == "xlsx" and book is None:
         known = ", ".join(suffixes(book=False))
         other = alternative and f", or {alternative}"
         raise UsageError(f"--output: '{output}': this result has no workbook; expected {known}{other}")
+    write_whole(output, book() if chosen == "xlsx" and book is not None else render(page, data, chosen) + "\n")
+    warn(warnings)
+    tell_written(output)
 
 
-def warn(lines: Sequence[str], most: int | None = None) -> None:
-    """Print warnings, the most severe first, on standard error.
+def _print(page: Callable[[], Page], data: Callable[[], Mapping[str, Any]], form: str, warnings: Sequence[str]) -> None:
+    """Print a result, its warnings, and the answer again."""
+    if form != "table":
+        click.echo(render(page, data, form))
+        warn(warnings)
+        return
+    made, width, paint = page(), terminal_width(), painter(sys.stdout)
+    answer = "\n".join(paint("answer", line) for line in wrapped(made.answer or made.title, "", width))
+    if chosen_option(QUIET):
+        click.echo(answer)
+        return
+    click.echo(as_text(made if chosen_option(VERBOSE) else shortened(made), width, paint))
+    warn(warnings)
+    if made.answer:
+        sys.stdout.flush()
+        click.echo(answer)
 
-    Args:
-        most: how many at most; a last line tells how to see the others.
-    """
-    width = terminal_width(sys.stderr)
-    for line in lines[:most]:
-        tell("\n".join(wrapped(shortened(f"ingest: warning: {line}", MOST_LETTERS), "", width)))
+
+def tell_written(*paths: str | Path) -> None:
+    """Say which files were written, and how large they are, unless `-q` is given."""
+    for path in paths:
+        if not chosen_option(QUIET):
+            facts = ", ".join(_facts_of(Path(path)))
+            tell(f"wrote {path}" + (f" ({facts})" if facts else ""))
+
+
+def _facts_of(path: Path) -> Iterator[str]:
+    """The sheets of a workbook, and the size of a file; nothing of a device or of a folder."""
+    if path.is_file():
+        if path.suffix.lower() == ".xlsx":
+            with ZipFile(path) as book:
+                yield counted(sum(name.startswith("xl/worksheets/sheet") for name in book.namelist()), "sheet")
+        yield display(path.stat().st_size, "B", binary=False, digits=3)
+
+
+#: How a line of each kind looks where colours are shown.
+STYLES: Mapping[str, Mapping[str, Any]] = {
+    "answer": {"bold": True}, "note": {"dim": True}, "caution": {"fg": "yellow"}, "miss": {"fg": "red"},
+}  # fmt: skip
+
+
+def painter(stream: TextIO | None) -> Paint:
+    """Colours for a terminal; none where `NO_COLOR` is set, for a dumb terminal, a file or a pipe."""
+    if stream is None or not stream.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return unpainted
+    return lambda kind, line: click.style(line, **STYLES[kind]) if kind in STYLES else line
+
+
+#: Cautions that are shown unless `-v` is given.
+MOST_CAUTIONS = 3
+
+
+def warn(lines: Sequence[str]) -> None:
+    """Print warnings on standard error, the most severe first, each with the id of its rule; `-q` prints none."""
+    if chosen_option(QUIET):
+        return
+    most = None if chosen_option(VERBOSE) else MOST_CAUTIONS
+    width, paint = terminal_width(sys.stderr), painter(sys.stderr)
+    for line in ranked(lines)[:most]:
+        said = " ".join(filter(None, ("ingest: warning:" if width is None else "warning:", rule_of(line), line)))
+        tell("\n".join(paint("caution", part) for part in wrapped(shortened_line(said, MOST_LETTERS), "", width)))
     if most is not None and len(lines) > most:
-        tell(f"ingest: warning: {len(lines) - most} more: --verbose")
+        tell(f"{'ingest: warning: ' if width is None else ''}{len(lines) - most} more: -v")

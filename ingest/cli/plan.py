@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ingest.cli.options import hand_over, options_of, output_options, site_set_option, warn
+from ingest.cli.options import (
+    VERBOSE,
+    chosen_option,
+    hand_over,
+    options_of,
+    output_options,
+    site_set_option,
+    tell_written,
+)
 from ingest.engine.result import envelope
 from ingest.errors import RequirementNotMet, UsageError
 from ingest.files import write_whole
@@ -26,7 +35,6 @@ from ingest.site.schema import schema_text, starter
 @click.option("--explain", metavar="ID", help="Show the derivation of one requirement instead, such as R-READ-01.")
 @click.option("--new", is_flag=True, help="Write a commented site file to start from instead.")
 @click.option("--schema", is_flag=True, help="Write the JSON Schema of site files, for editors, instead.")
-@click.option("-v", "--verbose", is_flag=True, help="List the open questions to the buyer.")
 @output_options
 def command(
     site: str | None,
@@ -36,7 +44,6 @@ def command(
     explain: str | None,
     new: bool,
     schema: bool,
-    verbose: bool,
     **options: Any,
 ) -> None:
     """Storage requirements of a site: requirement lines for a tender, each with its derivation.
@@ -59,15 +66,16 @@ def command(
     if isinstance(answer, PlanScenarios):
         if explain is not None:
             raise UsageError("--explain: found several scenarios, expected one")
-        hand_over(lambda: plans_page(answer), answer.to_dict, form, output)
+        hand_over(lambda: plans_page(answer), answer.to_dict, form, output, warnings=answer.warnings)
     elif explain is not None:
         lines = answer.explain(explain)
         body = {**answer.requirement(explain).to_dict(), "derivation": lines}
         data = envelope(answer.command, body, catalog=answer.catalog)
-        hand_over(lambda: lines_page(f"Derivation of {explain}", lines), lambda: data, form, output)
+        hand_over(lambda: lines_page(f"Derivation of {explain}", lines), lambda: data, form, output, warnings=answer.warnings)
     else:
-        hand_over(lambda: plan_page(answer, verbose), answer.to_dict, form, output, book=lambda: model_workbook(answer))
-    warn(answer.warnings)
+        book = partial(model_workbook, answer)
+        in_full = chosen_option(VERBOSE)
+        hand_over(lambda: plan_page(answer, in_full), answer.to_dict, form, output, book, warnings=answer.warnings)
     if check and answer.unmet:
         raise RequirementNotMet(answer.unmet)
 
@@ -87,3 +95,4 @@ def _hand_out(text: str, site: str | None, output: str | None) -> None:
         raise UsageError(f"--output: '{output}' exists already, expected a new file")
     else:
         write_whole(output, text)
+        tell_written(output)

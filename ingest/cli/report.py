@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import options_of, site_set_option, warn
+from ingest.cli.options import detail_options, options_of, site_set_option, tell_written, warn
 from ingest.reports.plan_report import report
 
 
@@ -15,6 +15,7 @@ from ingest.reports.plan_report import report
 @click.option("-o", "--output", multiple=True, required=True, metavar="FILE", help="File to write; repeatable.")
 @options_of(report, "output", "set")
 @site_set_option
+@detail_options
 def command(**options: Any) -> None:
     """Write the buyer's own report of a site, or with --for-vendor the files of an RFP.
 
@@ -27,6 +28,5 @@ def command(**options: Any) -> None:
     ingest report site.yaml --for-vendor -o rfp.docx --template house-style.docx
     """
     answer = report(**options)
-    for path, size in answer.files.items():
-        click.echo(f"{path}: {size:,} B")
     warn(answer.warnings)
+    tell_written(*answer.files)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from ingest.catalog.yaml_reader import Kind, read_yaml
-from ingest.cli.options import hand_over, output_options, warn
+from ingest.cli.options import VERBOSE, chosen_option, hand_over, output_options, tell_written, warn
 from ingest.errors import IngestError, RequirementNotMet
 from ingest.files import write_whole
 from ingest.reports.document.html import as_html
@@ -33,7 +33,6 @@ WEIGHTS = Kind("weights of targets, such as `R-READ-05: 2`", "ingest response --
 @click.option("--optimized", is_flag=True, help="Count tuned values too, not only those as delivered.")
 @click.option("--confirmed", multiple=True, metavar="ID", help="Accept a value that looks like a unit slip; repeatable.")
 @click.option("--weights", metavar="FILE.yaml", help="Weight of each target, as `ID: NUMBER`. [default: 1 each]")
-@click.option("-v", "--verbose", is_flag=True, help="Show every line, not only those that matter.")
 @output_options
 def command(
     offers: tuple[str, ...],
@@ -41,7 +40,6 @@ def command(
     optimized: bool,
     confirmed: tuple[str, ...],
     weights: str | None,
-    verbose: bool,
     form: str | None,
     output: str | None,
 ) -> None:
@@ -68,16 +66,17 @@ def command(
 
     def page() -> Page:
         # A file is filed: it holds every line.
-        shown = verbose or output is not None
+        shown = chosen_option(VERBOSE) or output is not None
         return response_page(one, shown) if one else comparison_page(compared, shown)
 
     suffix = "" if output is None or form is not None else Path(output).suffix.lower()
     if output is not None and suffix in (".docx", ".html"):
         document = response_document(page(), SUBTITLE.format(sent=one_line(Path(sent).name) if sent else "the first offer"))
         write_whole(output, as_docx(document) if suffix == ".docx" else as_html(document))
+        warn(answer.warnings)
+        tell_written(output)
     else:
-        hand_over(page, answer.to_dict, form, output, lambda: response_workbook(compared))
-    warn(answer.warnings)
+        hand_over(page, answer.to_dict, form, output, lambda: response_workbook(compared), warnings=answer.warnings)
     if answer.unmet:
         raise RequirementNotMet(answer.unmet)
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import options_of, output_options, warn
+from ingest.cli.options import hand_over, options_of, output_options, tell_written, warn
 from ingest.files import write_whole
-from ingest.reports.page import format_of, render, terminal_width
+from ingest.reports.page import format_of, render
 from ingest.reports.pages.sizing import sweep_page
 from ingest.reports.workbook.small_workbooks import sweep_workbook
 from ingest.sizing.bandwidth import bw
@@ -17,7 +17,7 @@ from ingest.sizing.sweep import sweep
 
 @click.command("sweep")
 @click.argument("axes", nargs=-1, metavar="NAME=RANGE…")
-@options_of(bw)
+@options_of(bw, "gpus")
 @output_options
 def command(axes: tuple[str, ...], form: str | None, output: str | None, **options: Any) -> None:
     """Many scenarios in one call: every combination of the ranges, of any quantity.
@@ -29,14 +29,16 @@ def command(axes: tuple[str, ...], form: str | None, output: str | None, **optio
     ingest sweep nodes=1..1024*2 sample_bytes=1MB,2.83MB,16MiB --model cosmoflow --gpu h100
     """
     answer = sweep(axes=axes, **options)
-    if output is not None and output.lower().endswith((".csv", ".parquet")):
-        answer.write(output)
-    elif output is not None and output.lower().endswith(".xlsx"):
-        write_whole(output, sweep_workbook(answer))
-    elif format_of(output, form) == "csv":
+    if output is None and form != "csv":
+        hand_over(lambda: sweep_page(answer), answer.to_dict, form, None, warnings=answer.warnings)
+        return
+    if output is None:
         click.echo(answer.to_csv(), nl=False)
-    elif output is not None:
-        write_whole(output, render(lambda: sweep_page(answer, most=10**9), answer.to_dict, format_of(output, form)) + "\n")
+    elif output.lower().endswith((".csv", ".parquet")):
+        answer.write(output)
+    elif output.lower().endswith(".xlsx"):
+        write_whole(output, sweep_workbook(answer))
     else:
-        click.echo(render(lambda: sweep_page(answer), answer.to_dict, form or "table", terminal_width()))
+        write_whole(output, render(lambda: sweep_page(answer, most=10**9), answer.to_dict, format_of(output, form)) + "\n")
     warn(answer.warnings)
+    tell_written(*([output] if output is not None else []))

@@ -7,14 +7,14 @@ from typing import Any
 import click
 
 from ingest.cli.answers import show_answer
-from ingest.cli.options import explain_option, options_of, output_options
+from ingest.cli.options import explain_option, model_argument, options_of, output_options
 from ingest.errors import RequirementNotMet
 from ingest.sizing.train import train
 
 
 @click.command("train")
-@click.argument("model", required=False, metavar="ID|config.json")
-@options_of(train, "model")
+@model_argument
+@options_of(train)
 @explain_option
 @output_options
 def command(form: str | None, output: str | None, explain: str | None, **options: Any) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ingest.acceptance.verdict import verdict
-from ingest.cli.options import hand_over, output_options, warn
+from ingest.cli.options import hand_over, output_options, tell_written, warn
 from ingest.errors import RequirementNotMet
 from ingest.files import write_whole
 from ingest.reports.document.verdict_document import verdict_document
@@ -50,8 +50,16 @@ def command(
     answer = verdict(folder, results, degraded=degraded, rebuild=rebuild)
     if form is None and output is not None and Path(output).suffix.lower() == ".docx":
         write_whole(output, as_docx(verdict_document(answer)))
+        warn(answer.warnings)
+        tell_written(output)
     else:
-        hand_over(lambda: verdict_page(answer), answer.to_dict, form, output, lambda: verdict_workbook(answer))
-    warn(answer.warnings)
+        hand_over(
+            lambda: verdict_page(answer),
+            answer.to_dict,
+            form,
+            output,
+            lambda: verdict_workbook(answer),
+            warnings=answer.warnings,
+        )
     if answer.unmet or (answer.incomplete and not partial):
         raise RequirementNotMet(answer.unmet or answer.incomplete)

@@ -63,6 +63,7 @@ class Message(str):
     Attributes:
         parts: text and options, in order.
         supply: the ways to set what the line is about; advice that follows the text.
+        rule: the id of the rule that it comes from, such as `W16`; empty for other lines.
 
     >>> kept = Message("the newest three are kept", supply=("checkpoint.keep",))
     >>> str(kept), in_site_words(kept), fact_of(kept)
@@ -73,18 +74,20 @@ class Message(str):
 
     parts: tuple[str | Option, ...]
     supply: tuple[Option, ...]
+    rule: str
 
-    def __new__(cls, *parts: str | Option, supply: tuple[str | Option, ...] = ()) -> Self:
+    def __new__(cls, *parts: str | Option, supply: tuple[str | Option, ...] = (), rule: str = "") -> Self:
         flat = tuple(one for part in parts for one in (part.parts if isinstance(part, Message) else (part,)))
         inner = tuple(way for part in parts if isinstance(part, Message) for way in part.supply)
         ways = (*inner, *(way if isinstance(way, Option) else Option(way) for way in supply))
         made = super().__new__(cls, _worded(flat, ways, lambda option: option.on_command_line))
         made.parts, made.supply = flat, ways
+        made.rule = rule or next(filter(None, map(rule_of, parts)), "")
         return made
 
     def __getnewargs_ex__(self) -> tuple[tuple[str | Option, ...], dict[str, Any]]:
         """For copies and other processes."""
-        return self.parts, {"supply": self.supply}
+        return self.parts, {"supply": self.supply, "rule": self.rule}
 
 
 def message_of(error: Exception) -> str:
@@ -93,9 +96,30 @@ def message_of(error: Exception) -> str:
     return message
 
 
+def rule_of(text: object) -> str:
+    """The id of the rule that a line comes from; empty where it comes from none.
+
+    >>> rule_of(Message("job: ", Message("the rate is peak", rule="W01"))), rule_of("the rate is peak")
+    ('W01', '')
+    """
+    return text.rule if isinstance(text, Message) else ""
+
+
 def in_site_words(text: str) -> str:
-    """A line with the keys of a site file; text that names no option as it is."""
-    return _worded(text.parts, text.supply, lambda option: option.in_site_file) if isinstance(text, Message) else text
+    """A line with the keys of a site file, of the same rule; text that names no option as it is."""
+    if not isinstance(text, Message):
+        return text
+    return Message(_worded(text.parts, text.supply, lambda option: option.in_site_file), rule=text.rule)
+
+
+def of_owner(owner: str, text: str) -> Message:
+    """A line about one of several things, in the words of a site file.
+
+    >>> said = of_owner("unet3d", Message("reads are many", supply=("io_size",), rule="W32"))
+    >>> str(said), said.rule
+    ('unet3d: reads are many; set io_size', 'W32')
+    """
+    return Message(f"{owner}: ", in_site_words(text))
 
 
 def fact_of(text: str) -> str:

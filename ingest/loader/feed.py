@@ -18,6 +18,7 @@ from ingest.errors import UsageError, one_of
 from ingest.loader.readers import LOADERS, USUAL_LOADER, share_data, warnings_of
 from ingest.loader.shuffle import shuffle_of
 from ingest.loader.stall import MOST_PREFETCH, MOST_RANKS, MOST_WORKERS, Loader, Utilization, remedies, simulate, tried
+from ingest.sizing.bandwidth import sized
 from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import Written, by_user, job_of, quantities_of
@@ -126,6 +127,7 @@ def feed(
     gpu: str | None = None,
     *,
     nodes: Written | None = None,
+    gpus: Written | None = None,
     gpus_per_node: Written | None = None,
     node: str | None = None,
     basis: str = "auto",
@@ -169,6 +171,7 @@ def feed(
         model: id, alias or YAML file of a model.
         gpu: id, alias or YAML file of a GPU.
         nodes: number of nodes, one by default.
+        gpus: number of GPUs instead: full nodes, or part of one.
         gpus_per_node: GPUs in a node; that of the GPU's usual node by default.
         node: id or YAML file of a node type; sets the GPU too.
         basis: evidence level of the rate, as in `bw`.
@@ -256,7 +259,8 @@ def feed(
         scaling=scaling,
         set=set,
     )
-    rate = rate_basis_of(replace(job, model=model, gpu=gpu), catalog)
+    count = quantities_of({}, {"gpus": gpus}).get("gpus")
+    rate = rate_basis_of(sized(replace(job, model=model, gpu=gpu), count, catalog), catalog)
     known = Quantities({**rate.known, **DEFAULTS, **by_user({**options, **job.settings})})
     _join_parts(known)
     share_data(known, loader)

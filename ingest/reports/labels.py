@@ -108,3 +108,12 @@ def helps_of(function: Callable[..., Any]) -> dict[str, str]:
     section = inspect.cleandoc(function.__doc__ or "").partition("Args:\n")[2].partition("\n\n")[0]
     found = re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", section, re.MULTILINE)
     return {name: re.sub(r"`([^` ]+)`", r"\1", " ".join((text[0].upper() + text[1:]).split())) for name, text in found}
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "caution"), counted(1204, "caution")
+    ('1 caution', '1,204 cautions')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

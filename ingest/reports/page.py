@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
@@ -12,11 +13,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 from ingest.configuration import configuration
 from ingest.engine.registry import is_quantity, unit_of
 from ingest.errors import UsageError, nearest
-from ingest.reports.labels import is_share, plain
+from ingest.reports.labels import counted, is_share, plain
 from ingest.units import display
 
 if TYPE_CHECKING:
     from ingest.engine.value import Quantity
+
+
+#: Colours a line of a kind: `answer`, `note`, `miss` or `row`.
+Paint = Callable[[str, str], str]
+#: Cells that show a miss.
+MISSES = frozenset(("NO", "fail", "missed", "not met", "does not comply"))
+
+
+def unpainted(_kind: str, line: str) -> str:
+    """A line without colour."""
+    return line
 
 
 class Section(NamedTuple):
@@ -24,6 +36,8 @@ class Section(NamedTuple):
 
     Attributes:
         folded: how many of the last columns a narrow terminal shows on a line of their own below each row.
+        detail: what it holds, if only a page in full shows it: `assumption`, `source`, `table`, …
+        main: the rows that any page shows, by number; None for all.
     """
 
     title: str
@@ -31,6 +45,8 @@ class Section(NamedTuple):
     rows: tuple[tuple[str, ...], ...] = ()
     lines: tuple[str, ...] = ()
     folded: int = 0
+    detail: str = ""
+    main: tuple[int, ...] | None = None
 
 
 class Page(NamedTuple):
@@ -40,16 +56,46 @@ class Page(NamedTuple):
         title: the first line.
         sections: tables and lists.
         table: the same as flat rows in base units, for CSV: a header and its rows.
+        answer: the answer in one line; empty for a page without one.
     """
 
     title: str
     sections: tuple[Section, ...]
     table: tuple[tuple[object, ...], ...] = ()
+    answer: str = ""
 
 
-def page_of(title: str, sections: Iterable[Section], table: Iterable[tuple[object, ...]] = ()) -> Page:
+def page_of(title: str, sections: Iterable[Section], table: Iterable[tuple[object, ...]] = (), answer: str = "") -> Page:
     """A page without the sections that have neither rows nor lines."""
-    return Page(title, tuple(section for section in sections if section.rows or section.lines), tuple(table))
+    return Page(title, tuple(section for section in sections if section.rows or section.lines), tuple(table), answer)
+
+
+#: What rests below a result: a short page counts these, and what else it leaves out.
+BELOW = ("assumption", "source")
+
+
+def shortened(page: Page) -> Page:
+    """The page without its details, and a line that counts them.
+
+    >>> short = shortened(Page("", (Section("", lines=("1 GB/s",)), Section("Sources", lines=("a", "b"), detail="source"))))
+    >>> short.sections[-1].lines
+    ('Rests on 2 sources: -v',)
+    """
+    counts: Counter[str] = Counter()
+    kept = []
+    for section in page.sections:
+        if section.detail:
+            counts[section.detail] += 1 if section.detail == "table" else len(section.lines) or len(section.rows)
+        elif section.main is not None and len(section.main) < len(section.rows):
+            counts["row"] += len(section.rows) - len(section.main)
+            kept.append(section._replace(rows=tuple(section.rows[place] for place in section.main)))
+        else:
+            kept.append(section)
+    below = [counted(counts[what], what) for what in BELOW if counts[what]]
+    further = [counted(number, what) for what, number in counts.items() if what not in BELOW]
+    said = [f"Rests on {' and '.join(below)}" if below else "", f"{', '.join(further)} more" if further else ""]
+    line = "; ".join(filter(None, said))
+    return page._replace(sections=(*kept, *([Section("", lines=(f"{line}: -v",))] if line else [])))
 
 
 def attributes(names: Sequence[str], things: Iterable[object]) -> list[tuple[Any, ...]]:
@@ -111,14 +157,14 @@ def assumptions_section(assumptions: Sequence[Mapping[str, Any]]) -> Section:
     for one in assumptions:
         value = display(one["value"], one["unit"], binary=False) if one["unit"] else one["value"]
         lines.append(f"{one['name']}{' = ' if value else ''}{value}: {one['why'] or 'recalled, not verified'}")
-    return Section(f"Assumptions ({len(lines)})", lines=tuple(lines))
+    return Section(f"Assumptions ({len(lines)})", lines=tuple(lines), detail="assumption")
 
 
 def sources_section(sources: Sequence[Mapping[str, str]], places: bool = False) -> Section:
     """One line per source, with the places in it where requested."""
     where = (f", {one['where']}" if places and one["where"] else "" for one in sources)
     lines = tuple(f"{one['id']}: {one['title']}{place}" for one, place in zip(sources, where, strict=True))
-    return Section("Sources", lines=lines)
+    return Section("Sources", lines=lines, detail="source")
 
 
 def more_rows(rows: int, most: int, all_in: str = "") -> tuple[str, ...]:
@@ -126,8 +172,8 @@ def more_rows(rows: int, most: int, all_in: str = "") -> tuple[str, ...]:
     return (f"… and {rows - most:,} more{all_in}",) if rows > most else ()
 
 
-def as_text(page: Page, width: int | None = None) -> str:
-    """Render for a terminal of that width; None cuts and wraps nothing.
+def as_text(page: Page, width: int | None = None, paint: Paint = unpainted) -> str:
+    """Render for a terminal of that width, with its answer as the first line; None cuts and wraps nothing.
 
     >>> print(as_text(Page("Title", (Section("Rates", ("what", "value"), (("a", "1"), ("bb", "22"))),))))
     Title
@@ -137,34 +183,35 @@ def as_text(page: Page, width: int | None = None) -> str:
       a     1
       bb    22
     """
-    lines = wrapped(page.title, "", width)
+    lines = [paint("answer", line) for line in wrapped(page.answer, "", width) if line]
+    lines += wrapped(page.title, "", width) if not page.answer.startswith(page.title) else []
     for section in page.sections:
         lines += ["", section.title] if section.title else [""]
-        lines += _table(section, width)
+        lines += _table(section, width, paint)
         for line in section.lines:
-            lines += wrapped(line, "  ", width)
+            lines += [paint("note", part) for part in wrapped(line, "  ", width)]
     return "\n".join(lines)
 
 
-def _table(section: Section, width: int | None) -> list[str]:
+def _table(section: Section, width: int | None, paint: Paint) -> list[str]:
     if not section.rows:
         return []
     shown = [section.columns, *section.rows] if any(section.columns) else list(section.rows)
     if section.folded and width is not None and sum(_widest(shown, column) + 2 for column in range(len(shown[0]))) > width:
-        return _folded(section, width)
+        return _folded(section, width, paint)
     widths = _fitting([_widest(shown, column) for column in range(len(shown[0]))], width)
-    return [line for row in shown for line in _row_lines(row, widths)]
+    return [line for row in shown for line in _row_lines(row, widths, paint)]
 
 
-def _folded(section: Section, width: int) -> list[str]:
+def _folded(section: Section, width: int, paint: Paint) -> list[str]:
     """The rows with their last columns below them, each after its heading."""
     kept = len(section.columns) - section.folded
     heads = section.columns[kept:]
     shown = [section.columns, *section.rows]
     widths = _fitting([_widest(shown, column) for column in range(kept)], width, shown)
-    lines = [*_row_lines(section.columns[:kept], widths)]
+    lines = [*_row_lines(section.columns[:kept], widths, paint)]
     for row in section.rows:
-        lines += _row_lines(row[:kept], widths)
+        lines += _row_lines(row[:kept], widths, paint)
         below = "; ".join(f"{head} {cell}".strip() for head, cell in zip(heads, row[kept:], strict=True) if cell)
         lines += wrapped(below, " " * 6, width) if below else []
     return lines
@@ -196,14 +243,15 @@ def _fitting(widths: list[int], width: int | None, rows: Sequence[Sequence[str]]
     return fitting
 
 
-def _row_lines(row: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
+def _row_lines(row: Sequence[str], widths: Sequence[int], paint: Paint) -> Iterator[str]:
     """One row as lines; a cell too wide for its column goes on below."""
+    kind = "miss" if not MISSES.isdisjoint(row) else "row"
     cells = [
         [cell] if len(cell) <= width else textwrap.wrap(cell, width, break_on_hyphens=False)
         for cell, width in zip(row, widths, strict=True)
     ]
     for line in zip_longest(*cells, fillvalue=""):
-        yield "  " + "  ".join(part.ljust(width) for part, width in zip(line, widths, strict=True)).rstrip()
+        yield paint(kind, "  " + "  ".join(part.ljust(width) for part, width in zip(line, widths, strict=True)).rstrip())
 
 
 def wrapped(line: str, indent: str, width: int | None) -> list[str]:
@@ -224,6 +272,9 @@ def as_markdown(page: Page) -> str:
 
 def _markdown(page: Page) -> Iterator[str]:
     yield f"# {page.title}"
+    if page.answer and not page.answer.startswith(page.title):
+        yield ""
+        yield page.answer
     for section in page.sections:
         yield ""
         if section.title:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from ingest.catalog.records import READ_PATTERNS, Encoding, Format, Model, Node
 from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import QuantityRow, replaced
-from ingest.engine.messages import in_site_words, message_of
+from ingest.engine.messages import in_site_words, message_of, of_owner
 from ingest.engine.registry import Step, unit_of
 from ingest.engine.solver import Quantities, linked
 from ingest.engine.value import Input, assumed
@@ -279,7 +279,7 @@ class SiteJob:
         answer = estimate(dataclasses.replace(question, settings=own), self.catalog)
         if answer.incomplete:
             raise IngestError(answer.incomplete)
-        return tuple(f"{question.model or 'job'}: {in_site_words(line)}" for line in answer.warnings)
+        return tuple(of_owner(question.model or "job", line) for line in answer.warnings)
 
     def _policy(self, gpus: Step) -> Policy:
         policy, keys = self.described["checkpoint"], (*self.keys, "checkpoint")
@@ -307,7 +307,7 @@ class SiteJob:
             found = checkpoint(model, gpus=gpus, gpu=gpu, set=settings, catalogs=self.catalog, **options)
             if found.unmet:
                 raise IngestError(found.unmet)
-            return found.known, tuple(f"{model or 'job'}: {in_site_words(line)}" for line in found.warnings)
+            return found.known, tuple(of_owner(model or "job", line) for line in found.warnings)
 
         machine = (gpus, self.described.get("gpu"), self.described["cluster"])
         return self._once(("checkpoint", model, *machine, *sorted(options.items()), *sorted(settings.items())), answer)

@@ -23,11 +23,12 @@ from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity, UsageError
 from ingest.sizing.evidence_choice import OUTCOMES, RateBasis, rate_basis_of
 from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, family_of, from_fields
-from ingest.sizing.job import CLIENTS, MOST_GPUS, Job, Written, job_of, names_of, number_of, parse_axis
+from ingest.sizing.job import CLIENTS, MOST_GPUS, Job, Written, job_of, names_of, parse_axis
+from ingest.sizing.job_size import gpus_per_node_of, nodes_of
 from ingest.sizing.published_rates import published
 from ingest.sizing.rules import ONE_EPOCH, WARM_UP_SECONDS, Finding, Valued, applying, finding, unused
 from ingest.sizing.transfer import transferred
-from ingest.units import display
+from ingest.units import display, parse
 
 if TYPE_CHECKING:
     import pandas
@@ -412,6 +413,7 @@ def bw(
     gpu: Many | None = None,
     *,
     nodes: Many | None = None,
+    gpus: Many | None = None,
     gpus_per_node: Written | None = None,
     node: str | None = None,
     basis: str = "auto",
@@ -437,6 +439,7 @@ def bw(
         model: id, alias or YAML file of a model; a list, or text with commas, for several scenarios.
         gpu: id, alias or YAML file of a GPU; a list, or text with commas, for several scenarios.
         nodes: number of nodes, one by default: 128, or 1,8,128, or 1..1024*2.
+        gpus: number of GPUs instead: full nodes, or part of one.
         gpus_per_node: GPUs in a node; that of the GPU's usual node by default.
         node: id or YAML file of a node type; sets the GPU too.
         basis: evidence level of the rate: `auto`, `measured`, `emulated`, `transferred`, `efficiency` or `peak`.
@@ -470,7 +473,9 @@ def bw(
         IngestError: there is no evidence at the level requested; names what to supply.
     """
     catalog = opened(catalogs)
-    axes = [names_of(model), names_of(gpu), _numbers(nodes)]
+    axes = [names_of(model), names_of(gpu), _numbers("nodes", nodes), _numbers("gpus", gpus)]
+    if len(axes[2]) > 1 and gpus is not None:
+        raise UsageError("--gpus: found with several --nodes, expected one of the two")
     count = math.prod(map(len, axes))
     if count == 0:
         raise UsageError("bw: found an empty list, expected at least one model, GPU and node count")
@@ -495,12 +500,31 @@ def bw(
         scaling=scaling,
         set=set,
     )
-    answers = tuple(estimate(replace(job, model=one, gpu=other, nodes=size), catalog) for one, other, size in product(*axes))
+    answers = tuple(
+        estimate(sized(replace(job, model=one, gpu=other, nodes=size), count, catalog), catalog)
+        for one, other, size, count in product(*axes)
+    )
     return answers[0] if len(answers) == 1 else Scenarios(answers)
 
 
-def _numbers(given: Many | None) -> list[float | None]:
-    """The numbers of nodes; None selects the default."""
+def sized(job: Job, gpus: float | None, catalog: Catalog) -> Job:
+    """The job on so many GPUs; as it is where they are not given.
+
+    Raises:
+        UsageError: GPUs that fill no whole number of nodes, or that contradict the nodes of the job.
+    """
+    if gpus is None:
+        return job
+    if gpus <= 0 or gpus % 1:
+        raise option_error("gpus", f": found {gpus:g}, expected a whole number above 0")
+    each = job.gpus_per_node or gpus_per_node_of(job.gpu, job.node, job.settings, catalog)
+    return replace(job, **nodes_of(gpus, job.nodes, each))
+
+
+def _numbers(option: str, given: Many | None) -> list[float | None]:
+    """The numbers of nodes or GPUs; None selects the default."""
+    unit = unit_of(option)
     if isinstance(given, str):
-        return [*parse_axis(given, unit_of("nodes"), "--nodes")]
-    return [number_of("nodes", one) for one in ([given] if given is None or isinstance(given, (int, float)) else given)]
+        return [*parse_axis(given, unit, f"--{option}")]
+    alone = given is None or isinstance(given, (int, float))
+    return [None if one is None else parse(one, unit, f"--{option}") for one in ([given] if alone else given)]

@@ -28,6 +28,7 @@ from ingest.sizing.checkpoint_files import (
 from ingest.sizing.checkpoint_ranks import Machine, ranks_of
 from ingest.sizing.checkpoint_schedule import MODES, USUAL_MODE, interval_table, plan_interval, tier_table
 from ingest.sizing.job import Written, by_user, counts_of, gpus_in_node, machine_of, quantities_of, settings_of
+from ingest.sizing.job_size import gpus_of
 from ingest.sizing.optimizer_states import ModelSize, kept_by, optimizer_of, released_width, size_of
 from ingest.sizing.rules import applying, finding, unused
 
@@ -177,6 +178,7 @@ def checkpoint(
     model: str | None = None,
     *,
     gpus: Written | None = None,
+    nodes: Written | None = None,
     tensor_parallel: Written | None = None,
     pipeline_parallel: Written | None = None,
     expert_parallel: int | str | None = None,
@@ -209,6 +211,7 @@ def checkpoint(
     Args:
         model: catalog id, `config.json` or YAML file; may be left out with `set={"parameters": N}`.
         gpus: GPUs of the job.
+        nodes: nodes of the GPUs instead.
         tensor_parallel: GPUs that share a layer; as published for the model, else the smallest that fits the memory.
         pipeline_parallel: pipeline stages; as published for the model, else the fewest that fit the memory.
         expert_parallel: ranks that share the experts; as published for the model, else 1.
@@ -248,6 +251,7 @@ def checkpoint(
     """
     catalog = opened(catalogs)
     settings = settings_of(set)
+    gpus = gpus_of(gpus, nodes, catalog, gpu=gpu or USUAL_GPU, settings=settings)
     one_of("--mode", mode, MODES)
     one_of("--readers", readers, READERS)
     numbers = {

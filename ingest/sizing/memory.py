@@ -17,6 +17,7 @@ from ingest.errors import UsageError, one_of
 from ingest.sizing.checkpoint_files import check_division
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import Written, gpus_in_node, machine_of, quantities_of, settings_of
+from ingest.sizing.job_size import gpus_of
 from ingest.sizing.memory_activations import ATTENTIONS, RECOMPUTES, check_known
 from ingest.sizing.memory_inputs import (
     DEFAULTS,
@@ -64,6 +65,7 @@ def memory(
     *,
     node: str | None = None,
     gpus: Written | None = None,
+    nodes: Written | None = None,
     tensor_parallel: Written | None = None,
     pipeline_parallel: Written | None = None,
     context_parallel: Written | None = None,
@@ -94,6 +96,7 @@ def memory(
         gpu: id or YAML file of the GPU; an H100 by default.
         node: id or YAML file of a node type; sets the GPU too.
         gpus: GPUs of the job; by default the fewest that hold the model.
+        nodes: nodes of the GPUs instead.
         tensor_parallel: GPUs that share a layer; 1 by default.
         pipeline_parallel: pipeline stages; 1 by default.
         context_parallel: replicas that share the tokens of a sequence; 1 by default.
@@ -126,6 +129,8 @@ def memory(
         IngestError: an input is missing; names what to supply.
     """
     catalog, settings = opened(catalogs), settings_of(set)
+    named = gpu or (None if node else USUAL_GPU)
+    gpus = gpus_of(gpus, nodes, catalog, gpu=named, node=node, settings=settings)
     numbers = {
         "gpus": gpus,
         "tensor_parallel": tensor_parallel,
@@ -149,7 +154,7 @@ def memory(
     places = places_of(stage, offload)
     chosen = recipe_of(recipe, catalog)
     size = size_of(model, catalog, settings)
-    card, inside = machine_of(gpu or (None if node else USUAL_GPU), node, catalog)
+    card, inside = machine_of(named, node, catalog)
     assert card is not None
     machine = from_fields({"memory_bytes_per_gpu": card.memory_bytes})
     if gpu is None and node is None:

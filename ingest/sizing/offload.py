@@ -17,6 +17,7 @@ from ingest.engine.value import Input, Quantity
 from ingest.errors import IngestError, one_of
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import Written, by_user, machine_of, quantities_of, settings_of
+from ingest.sizing.job_size import gpus_of
 from ingest.sizing.offload_inference import inference as infer
 from ingest.sizing.offload_serving import serving as serve
 from ingest.sizing.offload_tiers import (
@@ -104,6 +105,7 @@ def offload(
     *,
     node: str | None = None,
     gpus: Written | None = None,
+    nodes: Written | None = None,
     batch: Written | None = None,
     sequence_length: Written | None = None,
     parameters: str | None = None,
@@ -138,6 +140,7 @@ def offload(
         gpu: id or YAML file of the GPU; an H100 by default.
         node: id or YAML file of a node type; sets the GPU too.
         gpus: GPUs of the job; one node by default.
+        nodes: nodes of the GPUs instead.
         batch: sequences on each GPU in one step, with `inference` those of the whole job; 1 by default.
         sequence_length: tokens of one sequence; 1,024 by default.
         parameters: tier of the weights: `gpu`, `cpu`, `nvme`, `storage`, or `fill` (default) for the fastest tiers with room.
@@ -179,7 +182,9 @@ def offload(
     sessions = {"users": users, "turns": turns, "turn_time": turn_time, "first_token_time": first_token_time}
     serving = {"prompt": prompt, "generate": generate, "weight_bits": weight_bits, "kv": kv, "hit": hit, **sessions}
     _check_options(serving if not inference else training, "without" if not inference else "with")
-    card, inside = machine_of(gpu or (None if node else USUAL_GPU), node, catalog)
+    used = gpu or (None if node else USUAL_GPU)
+    gpus = gpus_of(gpus, nodes, catalog, gpu=used, node=node, settings=settings)
+    card, inside = machine_of(used, node, catalog)
     assert card is not None
     if users is not None:
         for option, given in {"kv": kv, "batch": batch, "parameters": parameters, "weight_bits": weight_bits}.items():

@@ -12,7 +12,7 @@ from operator import eq, ge, gt, le, lt
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol
 
-from ingest.engine.messages import Message, Option
+from ingest.engine.messages import Message, Option, rule_of
 from ingest.engine.registry import Step, is_quantity, unit_of
 from ingest.units import display
 
@@ -52,6 +52,8 @@ LONGEST_WARM_UP = 0.1
 NEARLY = 1.01
 #: A rounding error of shares such as 1/3 is no overlap.
 ROUNDING = 1e-9
+#: Rank of a line that comes from no rule: most tell what the evidence is.
+OWN_RANK = 10
 #: A warning gets a check where its quantity lies within this many times of the limit: only there a small change turns it.
 NEAR = 10
 
@@ -405,7 +407,7 @@ class Finding(NamedTuple):
         first = subject if subject is not None or not rule.subject else Option(rule.subject)
         text = rule.text.format(**named)
         ways = (way if isinstance(way, str) else Option(way.path, way.value.format(**named)) for way in rule.supply)
-        return Message(*(() if first is None else (first,)), text, supply=tuple(ways))
+        return Message(*(() if first is None else (first,)), text, supply=tuple(ways), rule=rule.id)
 
 
 #: Names to quantities; what is None or missing is unknown.
@@ -462,6 +464,16 @@ class _Number(NamedTuple):
 def applying(found: Iterable[Finding | None]) -> list[Finding]:
     """Return the findings that apply, by rank."""
     return sorted((one for one in found if one is not None and one.true), key=lambda one: one.rule.rank)
+
+
+def ranked(lines: Iterable[str]) -> list[str]:
+    """Return warnings by the rank of their rule, the most severe first; lines of no rule as what says that a rate misleads.
+
+    >>> late = finding("W51", words={"reserve": "none"}).message()
+    >>> [rule_of(line) for line in ranked([late, finding("W01", words={"basis": "peak"}).message()])]
+    ['W01', 'W51']
+    """
+    return sorted(lines, key=lambda line: RULES[rule_of(line)].rank if rule_of(line) in RULES else OWN_RANK)
 
 
 def refusal(found: Finding | None) -> str:

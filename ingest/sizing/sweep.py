@@ -62,7 +62,9 @@ class ScenarioGrid:
         for name, rows in block.items():
             rows[...] = named[name]
         return {
-            name: numpy.broadcast_to(array.ravel(), self.rows) if array.size == 1 else (block[name] if name in block else array).ravel()
+            name: numpy.broadcast_to(array.ravel(), self.rows)
+            if array.size == 1
+            else (block[name] if name in block else array).ravel()
             for name, array in named.items()
         }
 

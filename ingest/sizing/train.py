@@ -31,6 +31,7 @@ from ingest.sizing.job import (
     quantities_of,
     settings_of,
 )
+from ingest.sizing.job_size import gpus_of
 from ingest.sizing.rules import applying, finding, unused
 
 #: The precision of most published training runs: benchmarks of a few GPUs in fp8 say little about a run of months.
@@ -102,6 +103,7 @@ def train(
     samples: Written | None = None,
     node: str | None = None,
     gpus: Written | None = None,
+    nodes: Written | None = None,
     efficiency: Written | None = None,
     achieved: Written | None = None,
     samples_per_second: Written | None = None,
@@ -148,6 +150,7 @@ def train(
         gpu: id or YAML file of the GPU.
         node: id or YAML file of a node type; sets the GPU too.
         gpus: GPUs of the run.
+        nodes: nodes of the GPUs instead.
         efficiency: model FLOPs utilization; that of the best evidence by default.
         achieved: FLOP/s that each GPU achieves, instead of `efficiency`.
         samples_per_second: samples per second of each GPU, instead of `efficiency`.
@@ -195,6 +198,7 @@ def train(
         IngestError: an input is missing; names what to supply.
     """
     catalog, settings = opened(catalogs), settings_of(set)
+    gpus = gpus_of(gpus, nodes, catalog, gpu=gpu, node=node, settings=settings)
     written = {
         "tokens": tokens, "samples": samples, "gpus": gpus, "stall": stall, "power": power, "host_power": host_power,
         "storage_power": storage_power, "pue": pue, "price_gpu_hour": price_gpu_hour,

@@ -16,8 +16,9 @@ from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import CatalogError, UsageError, brief, expected_one_of
+from ingest.sizing.bandwidth import sized
 from ingest.sizing.evidence_ladder import from_catalog
-from ingest.sizing.job import job_of
+from ingest.sizing.job import job_of, quantities_of
 from ingest.storage import data_path, layers
 from ingest.storage.data_path import LayerVerdict, layers_of, shown_only
 from ingest.storage.existing import answer_alone, measured_entry, stock_of, without
@@ -461,7 +462,8 @@ def fit(
         files=files,
         io_size=io_size,
     )
-    need = need_of(plan, plain, job_of(**question), catalog, priority)
+    count = quantities_of({}, {"gpus": question.pop("gpus", None)}).get("gpus")
+    need = need_of(plan, plain, sized(job_of(**question), count, catalog), catalog, priority)
     listed = ids_in(storage)
     if not listed:
         raise UsageError(f"--storage: found {brief(str(storage))}, expected ids with commas between, or all")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ingest.acceptance.run_interval import PASS
 from ingest.acceptance.test_spec import TOOLS
 from ingest.acceptance.verdict import ACCEPTED, SHARE, TIMES
+from ingest.reports.answer_line import results_line, titled
 from ingest.reports.labels import plain
 from ingest.reports.page import Page, Section, attributes, page_of
 from ingest.units import display
@@ -56,7 +57,7 @@ def acceptance_page(made: Acceptance) -> Page:
     ]
     header = ("test", *of_test[1:], "load", *of_load[1:])
     title = f"{made.effort.words}; " + ("rehearsal on one machine for " if made.setting.rehearsal else "") + made.site
-    return page_of(title, sections, (header, *flat))
+    return page_of(title, sections, (header, *flat), titled(title, len(made.warnings)))
 
 
 def _counted_terms(made: Acceptance) -> tuple[str, ...]:
@@ -100,7 +101,8 @@ def verdict_page(answer: Verdict) -> Page:
         flat += [(f"degraded {ident}", *row) for row in attributes(header, tests)]
     remaining = [*answer.inspected.items(), *((term.id, _evidence(term)) for term in answer.inspected_terms)]
     flat += [("inspection", ident, ident, "mandatory", "to be inspected", *[None] * 7, what) for ident, what in remaining]
-    return page_of(verdict_title(answer), sections, (("kind", *header), *flat))
+    title = verdict_title(answer)
+    return page_of(title, sections, (("kind", *header), *flat), titled(title, len(answer.warnings)))
 
 
 def inspection_sections(answer: Verdict) -> tuple[Section, ...]:
@@ -194,7 +196,8 @@ def measured_page(answer: PathBenchmark) -> Page:
     flat += [("feeds", one.model, one.gpu, one.gpus, "GPU") for one in answer.supported]
     swept = _sweeps(answer) if len(answer.points) > 1 else ()
     sections = (*swept, Section("", ("", ""), rows, how), feeds)
-    return Page(f"{answer.path}, measured from one machine", sections, (header, *flat))
+    line = results_line("measure-storage", answer.results, len(answer.warnings))
+    return Page(f"{answer.path}, measured from one machine", sections, (header, *flat), line)
 
 
 #: Length of the longest bar.

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ingest.engine.value import Quantity
+from ingest.reports.answer_line import answer_line
 from ingest.reports.labels import plain
 from ingest.reports.page import Page, Section, more_rows, page_of, sources_section
 from ingest.reports.pages.sizing import flat_rows
@@ -32,12 +33,12 @@ def corpus_page(answer: CorpusMeasurement) -> Page:
     sections = [Section("", columns, tuple(row if ranged else row[:2] for row in rows))]
     sections += [_breakdown(title, answer.tables[name]) for name, title in BREAKDOWN.items() if name in answer.tables]
     sections += [_left_out(title, answer.tables[name]) for name, title in LEFT_OUT.items() if name in answer.tables]
-    sections.append(Section("Measured with", lines=tuple(_with(answer))))
+    sections.append(Section("Measured with", lines=tuple(_with(answer)), detail="fact"))
     sections.append(sources_section(answer.sources, places=True))
     title = f"{answer.title}: PARTIAL, {answer.partial}" if answer.partial else answer.title
     head, *rest = flat_rows(answer)
     marked = [("partial", "", "partial", answer.partial, "", None, None)] if answer.partial else []
-    return page_of(title, sections, (head, *marked, *rest))
+    return page_of(title, sections, (head, *marked, *rest), answer_line(answer))
 
 
 def _value(item: Quantity) -> tuple[str, str, str]:
@@ -104,7 +105,7 @@ def samples_page(answer: CorpusMeasurement) -> Page:
         *([_left_out("Files skipped", tables["files_skipped"])] if "files_skipped" in tables else []),
         Section("Use it with", lines=(f"ingest bw --model … --sample-bytes {answer.results['sample_bytes'].value:.0f}",)),
     ]
-    return page_of(answer.title, sections, flat_rows(answer))
+    return page_of(answer.title, sections, flat_rows(answer), answer_line(answer))
 
 
 def _size(value: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ingest.reports.answer_line import calibration_line, observation_line
 from ingest.reports.labels import plain
 from ingest.reports.page import FLAT_HEADER, Page, Section, page_of, range_text, unknown_section, value_text
 from ingest.units import display, exact
@@ -24,11 +25,11 @@ def observation_page(answer: Observation) -> Page:
         Section("", COLUMNS, rows),
         Section("Read requests by size", ("from", "below", "requests"), tuple(_sizes(answer))),
         Section("Windows", lines=tuple(_windows(answer))),
-        Section("How it was counted", lines=tuple(notes)),
+        Section("How it was counted", lines=tuple(notes), detail="note"),
         Section("Job", lines=tuple(f"{name.replace('_', ' ')}: {_fact(value)}" for name, value in answer.facts.items())),
         unknown_section(answer.unknown),
     ]
-    return page_of(answer.title, sections, _flat(answer))
+    return page_of(answer.title, sections, _flat(answer), observation_line(answer))
 
 
 def _row(name: str, one: Figure) -> tuple[str, ...]:
@@ -74,7 +75,7 @@ def calibration_page(answer: Calibration) -> Page:
     ]
     flat = [(one.quantity, one.observed.value, one.observed.unit, one.ratio, one.inside) for one in answer.rows]
     return page_of(f"{answer.model} on {answer.gpu}: estimate and observation", sections,
-                   [("quantity", "observed", "unit", "ratio", "inside"), *flat])  # fmt: skip
+                   [("quantity", "observed", "unit", "ratio", "inside"), *flat], calibration_line(answer))  # fmt: skip
 
 
 def _compared(one: Comparison) -> tuple[str, ...]:

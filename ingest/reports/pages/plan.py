@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ingest.engine.registry import is_quantity, unit_of
+from ingest.reports.answer_line import plan_line, plans_line, titled
 from ingest.reports.labels import is_share, plain, span
 from ingest.reports.page import (
     FLAT_HEADER,
@@ -17,6 +18,7 @@ from ingest.reports.page import (
     page_of,
     sources_section,
 )
+from ingest.requirement import INFORMATION
 from ingest.units import display
 
 if TYPE_CHECKING:
@@ -67,20 +69,20 @@ def plan_page(plan: Plan, verbose: bool = False) -> Page:
     for one in plan.requirements:
         value, ends = display(one.value, one.unit, binary=False), span(one.low, one.high, one.unit, " – ")
         rows.append((one.id, one.priority, plain(one.metric), value, ends))
-    sections = [Section("", ("id", "priority", "quantity", "value", "P10 – P90"), tuple(rows))]
+    asked = tuple(place for place, one in enumerate(plan.requirements) if one.priority != INFORMATION)
+    sections = [Section("", ("id", "priority", "quantity", "value", "P10 – P90"), tuple(rows), main=asked)]
     statements = tuple(f"{one.id} ({one.priority}) {one.statement} {one.remark}".strip() for one in plan.requirements)
-    sections += [Section("Requirements", lines=statements)]
+    sections += [Section("Requirements", lines=statements, detail="sentence")]
     sections += [_table(name, found) for name, found in plan.tables.items() if name not in OFF_PAGE]
     units = {one.id: one.unit for one in plan.requirements}
     sections += [_bars(plan.tables["sensitivity"], units)] if "sensitivity" in plan.tables else []
     held = tuple(f"{'met' if one.met else 'NOT MET'}: {one.text} (found {one.found})" for one in plan.expectations)
     sections += [Section("Expected", lines=held)]
-    sections += [
-        Section("Not applicable", lines=tuple(f"{', '.join(names)}: {why}" for why, names in _by_reason(plan).items()))
-    ]
+    absent = tuple(f"{', '.join(names)}: {why}" for why, names in _by_reason(plan).items())
+    sections += [Section("Not applicable", lines=absent, detail="inapplicable line")]
     sections += [_questions(plan.open_questions, verbose)]
     sections += [assumptions_section(plan.assumptions), sources_section(plan.sources)]
-    return page_of(title, sections, _flat(plan))
+    return page_of(title, sections, _flat(plan), plan_line(plan))
 
 
 def _by_reason(plan: Plan) -> dict[str, list[str]]:
@@ -112,7 +114,7 @@ def plans_page(plans: PlanScenarios) -> Page:
         rows.append((*map(str, chosen), *("" if item is None else item.display for item in found)))
         flat.append((*chosen, *("" if item is None else item.value for item in found)))
     title = f"{len(plans.plans)} scenarios of {plans.plans[0].site.name}"
-    return Page(title, (Section("", (*paths, *ids), tuple(rows)),), tuple(flat))
+    return Page(title, (Section("", (*paths, *ids), tuple(rows)),), tuple(flat), plans_line(plans))
 
 
 def diff_page(difference: PlanDiff) -> Page:
@@ -126,7 +128,8 @@ def diff_page(difference: PlanDiff) -> Page:
     flat: list[tuple[object, ...]] = [("kind", "name", "before", "after", "ratio", "unit")]
     for kind in ("requirements", "written", "inputs"):
         flat += [(kind, one.name, one.before, one.after, one.ratio, one.unit) for one in getattr(difference, kind)]
-    return Page(f"{len(lines)} requirements changed", shown, tuple(flat))
+    title = f"{len(lines)} requirements changed"
+    return Page(title, shown, tuple(flat), titled(title, len(difference.notes)))
 
 
 def _moved(change: Change) -> tuple[str, str, str]:
@@ -148,7 +151,7 @@ def _table(name: str, rows: Sequence[Mapping[str, Any]]) -> Section:
     columns = tuple(column for column in SHOWN.get(name, known) if column in known)
     shown = tuple(tuple(_cell(column, row.get(column, "")) for column in columns) for row in rows[:MOST])
     more = (f"and {len(rows) - MOST:,} more rows: -o FILE.json or .csv has them all",) if len(rows) > MOST else ()
-    return Section(TITLES[name], tuple(plain(column) for column in columns), shown, more)
+    return Section(TITLES[name], tuple(plain(column) for column in columns), shown, more, detail="table")
 
 
 def _bars(rows: Sequence[Mapping[str, Any]], units: Mapping[str, str]) -> Section:
@@ -158,7 +161,9 @@ def _bars(rows: Sequence[Mapping[str, Any]], units: Mapping[str, str]) -> Sectio
         own = " – ".join(display(row[end], row["unit"], binary=False) for end in ("low", "high"))
         moved = " – ".join(display(row[end], units[row["name"]], binary=False) for end in ("at_low", "at_high"))
         shown.append((row["name"], plain(row["quantity"]), row["of"], own, moved))
-    return Section(TITLES["sensitivity"], ("requirement", "quantity", "of", "low – high", "requirement"), tuple(shown))
+    return Section(
+        TITLES["sensitivity"], ("requirement", "quantity", "of", "low – high", "requirement"), tuple(shown), detail="table"
+    )
 
 
 def _cell(column: str, value: Any) -> str:

@@ -7,6 +7,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from ingest.errors import listed
+from ingest.reports.answer_line import titled
 from ingest.reports.page import Page, Section, page_of
 from ingest.requirement import INFORMATION
 from ingest.rfp.comparison import Comparison, credit
@@ -36,7 +37,7 @@ def response_page(answer: Response, verbose: bool = False) -> Page:
         Section("Differences from the requirements sent", lines=answer.changes),
     ]
     flat = [(*(line.to_dict()[column] for column in FLAT), line.notes) for line in answer.lines]
-    return page_of(answer.summary, sections, ((*FLAT, "note"), *flat))
+    return page_of(answer.summary, sections, ((*FLAT, "note"), *flat), titled(answer.summary, len(answer.warnings)))
 
 
 def _basis(answer: Response) -> str:
@@ -105,7 +106,8 @@ def comparison_page(found: Comparison, verbose: bool = False) -> Page:
         for name, one in zip(found.names, found.offers, strict=True)
         for line in one.lines
     ]
-    return page_of(comparison_title(found), sections, (("offer", *FLAT, "note"), *flat))
+    title = comparison_title(found)
+    return page_of(title, sections, (("offer", *FLAT, "note"), *flat), titled(title, len(found.warnings)))
 
 
 def comparison_title(found: Comparison) -> str:

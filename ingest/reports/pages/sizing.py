@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.catalog.records import GRADES, Model, Storage
 from ingest.engine.registry import is_quantity, unit_of
+from ingest.reports.answer_line import answer_line, explanation_line, scenarios_line, sweep_line
 from ingest.reports.labels import is_share, plain
 from ingest.reports.page import (
     FLAT_HEADER,
@@ -57,10 +58,12 @@ def estimate_page(answer: Estimate) -> Page:
     """The page of `ingest bw`."""
     results = answer.results
     left_out = "samples_per_second_per_gpu" if _rate_of(answer) != "samples_per_second_per_gpu" else ""
-    rows = tuple(_value_row(name, results[name]) for name in SHOWN if name in results and name != left_out)
-    sections = [Section("", ("", "typical", "low – high"), rows), _ladder(answer), unknown_section(answer.unknown)]
-    sections += [assumptions_section(answer.assumptions), Section("Sources", lines=tuple(_cited(answer)))]
-    return page_of(answer.title, sections, _table([answer]))
+    names = [name for name in SHOWN if name in results and name != left_out]
+    rows = tuple(_value_row(name, results[name]) for name in names)
+    table = Section("", ("", "typical", "low – high"), rows, main=main_rows("bw", names))
+    sections = [table, _ladder(answer), unknown_section(answer.unknown), assumptions_section(answer.assumptions)]
+    sections.append(Section("Sources", lines=tuple(_cited(answer)), detail="source"))
+    return page_of(answer.title, sections, _table([answer]), answer_line(answer))
 
 
 def _rate_of(answer: Estimate) -> str:
@@ -94,7 +97,7 @@ def _ladder(answer: Estimate) -> Section:
         rows.append((("> " if position == 0 else "  ") + rung.basis, typical, spread, shown))
     notes = tuple(f"{rung.basis}: {rung.note}" for rung, results in answer.levels if results)
     columns = ("  level", f"{counted}/s/GPU", "low – high", "read per GPU")
-    return Section("Evidence levels, the one in use first", columns, tuple(rows), notes)
+    return Section("Evidence levels, the one in use first", columns, tuple(rows), notes, detail="evidence level")
 
 
 def _table(answers: Sequence[Estimate]) -> tuple[tuple[object, ...], ...]:
@@ -117,14 +120,15 @@ def scenarios_page(answers: Scenarios) -> Page:
         shown = [display(item.value, item.unit, binary=False) if item else "not known" for item in reads]
         rows.append((model, gpu, f"{one.nodes:,.0f}", one.basis, *shown))
     title = f"Read bandwidth of {len(rows)} scenarios"
-    return Page(title, (Section("", columns, tuple(rows)),), _table(answers.scenarios))
+    return Page(title, (Section("", columns, tuple(rows)),), _table(answers.scenarios), scenarios_line(answers))
 
 
 def explanation_page(explanation: Explanation) -> Page:
     """The page of `ingest explain`."""
     header = ("name", "value", "unit", "formula", "source", "where", "grade")
     rows = (header, *(tuple(row.get(key, "") for key in header) for row in explanation.rows()))
-    return Page(f"Derivation of {explanation.name}", (Section("", lines=tuple(explanation.lines())),), rows)
+    lines = Section("", lines=tuple(explanation.lines()))
+    return Page(f"Derivation of {explanation.name}", (lines,), rows, explanation_line(explanation))
 
 
 def sweep_page(sweep: Sweep, most: int = 40) -> Page:
@@ -137,7 +141,7 @@ def sweep_page(sweep: Sweep, most: int = 40) -> Page:
     of = "".join(f" {LINKING[name]} {value}" for name, value in same.items())
     # In words, which a narrow terminal can part.
     titles = tuple(plain(name) if sweep.unit(name) else name for name in columns)
-    return Page(f"{sweep.rows:,} scenarios{of}", (Section("", titles, rows, more),), ())
+    return Page(f"{sweep.rows:,} scenarios{of}", (Section("", titles, rows, more),), (), sweep_line(sweep))
 
 
 def _swept(name: str, value: Any, unit: str) -> str:
@@ -169,6 +173,36 @@ def validation_page(validation: Validation) -> Page:
     return Page(title, tuple(sections), (("set", "case", *columns), *cases))
 
 
+#: command -> the results that a short page shows; of other commands all of them
+MAIN = {
+    "bw": (*SHOWN[:5], "file_opens_per_second_per_job", "epoch_seconds", "storage_nic_share", "guidance_share"),
+    "checkpoint": (
+        "checkpoint_bytes", "checkpoint_files", "job_mean_time_to_interrupt", "checkpoint_interval",
+        "checkpoint_write_bandwidth", "checkpoint_dump_seconds", "checkpoint_overhead", "total_overhead",
+        "restart_read_bandwidth", "checkpoint_retained_bytes", "checkpoint_bytes_written_per_day",
+    ),
+    "train": (
+        "training_seconds", "gpu_hours", "goodput", "checkpoint_overhead", "stall_fraction", "samples_per_second_per_gpu",
+        "tokens_per_second_per_gpu", "implied_flops_utilization", "training_energy", "training_carbon", "training_cost",
+    ),
+    "offload": (
+        "offload_total_bytes", "offload_bytes_per_node", "offload_read_bandwidth_per_node", "offload_write_bandwidth_per_node",
+        "step_compute_seconds", "step_seconds", "offload_efficiency", "offload_nodes_to_hold", "tokens_per_second",
+        "decode_step_seconds", "kv_cache_bytes", "kv_tier_bytes", "kv_read_bandwidth", "kv_write_bandwidth",
+        "kv_turn_bandwidth", "kv_hit_share", "kv_writes_per_day",
+    ),
+    "feed": (
+        "accelerator_utilization", "sufficient_workers", "sufficient_prefetch", "sufficient_latency", "workers_load",
+        "storage_load", "cores_load", "readers", "read_amplification", "decode_cores_per_node", "cache_hit_fraction",
+        "epochs_read_bandwidth",
+    ),
+    "dataset": (
+        "tokens", "raw_bytes", "clean_bytes", "tokenized_bytes", "dataset_bytes", "dataset_files", "usable_bytes", "inodes",
+        "file_opens_per_epoch",
+    ),
+}  # fmt: skip
+#: Tables that a short page shows.
+MAIN_TABLES = ("layouts", "placement", "stages", "parts", "footprint")
 TITLES = {
     "files": "Files of one checkpoint",
     "intervals": "Checkpoint overhead and write bandwidth by interval",
@@ -214,10 +248,19 @@ def answer_page(answer: Answer) -> Page:
     """The page of an answer: results, tables, what is not known, assumptions, sources."""
     rows = tuple(_value_row(name, item) for name, item in answer.results.items())
     ranged = any(row[2] for row in rows)
-    sections = [Section("", ("", "value", "range") if ranged else ("", ""), tuple(row if ranged else row[:2] for row in rows))]
+    columns = ("", "value", "range") if ranged else ("", "")
+    main = main_rows(answer.command, [*answer.results])
+    sections = [Section("", columns, tuple(row if ranged else row[:2] for row in rows), main=main)]
     sections += [_answer_table(name, rows) for name, rows in answer.tables.items()]
     sections += [unknown_section(answer.unknown), assumptions_section(answer.assumptions)]
-    return page_of(answer.title, [*sections, sources_section(answer.sources, places=True)], flat_rows(answer))
+    sections.append(sources_section(answer.sources, places=True))
+    return page_of(answer.title, sections, flat_rows(answer), answer_line(answer))
+
+
+def main_rows(command: str, names: Sequence[str]) -> tuple[int, ...] | None:
+    """The places of the results that a short page shows; None for all of them."""
+    wanted = MAIN.get(command)
+    return None if wanted is None else tuple(place for place, name in enumerate(names) if name in wanted) or None
 
 
 def _answer_table(name: str, rows: Sequence[Mapping[str, Any]]) -> Section:
@@ -230,7 +273,8 @@ def _answer_table(name: str, rows: Sequence[Mapping[str, Any]]) -> Section:
         for row in rows[:most]
     )
     more = (f"{len(rows) - most:,} more: --format json or csv",) if len(rows) > most else ()
-    return Section(TITLES[name], tuple(heads.get(column) or plain(column) for column in columns), shown, more)
+    titles = tuple(heads.get(column) or plain(column) for column in columns)
+    return Section(TITLES[name], titles, shown, more, detail="" if name in MAIN_TABLES else "table")
 
 
 def _cell(column: str, value: Any) -> str:

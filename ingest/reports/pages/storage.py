@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ingest.engine.registry import unit_of
+from ingest.reports.answer_line import fits_line
 from ingest.reports.labels import capitalised, plain
 from ingest.reports.page import Page, Section, assumptions_section, page_of, sources_section
 from ingest.storage.fit_result import BEYOND, MISFIT, OPEN, SO_FAR, UNKNOWN, VERDICTS
@@ -28,6 +29,9 @@ MOST_OF = {VERDICTS.index(SO_FAR): MOST_ROWS, VERDICTS.index(BEYOND): 4, OPEN: 4
 COLUMNS = ("#", "system", "units", "usable", "reads", "writes", "with", "decides", "1 down", "per month", "ask")
 #: of these columns, those that a narrow terminal shows below each row
 FOLDED = ("with", "decides", "1 down", "per month", "ask")
+#: Systems of the best verdict that a short page shows.
+MOST_FIRST = 5
+LAYERS = ("layer", "needed", "ceiling", "headroom", "holds", "")
 #: Factor from which tenths are omitted.
 MANY = 20
 #: Shares below this one are shown as such.
@@ -43,8 +47,10 @@ def fits_page(found: Fits, in_full: bool = False) -> Page:
     sections = [Section("Needed", ("", ""), needed), _in_place(found), *_by_verdict(found, in_full)]
     if in_full or len(found.systems) <= MOST_IN_FULL:
         for one in found.systems:
-            sections += _in_full(one)
-    return page_of(f"Storage for {found.need.title}", sections, _table(found))
+            sections += _in_full(one, alone=len(found.systems) == 1)
+    first = found.systems[0] if found.systems else None
+    decided = (_failing(first) or _units(first) or first.question) if first is not None else ""
+    return page_of(f"Storage for {found.need.title}", sections, _table(found), fits_line(found, decided, VERDICTS))
 
 
 def fit_page(found: Fit) -> Page:
@@ -81,30 +87,34 @@ def _by_verdict(found: Fits, in_full: bool) -> Iterator[Section]:
     shown = {one.entry.id: (ranks.get(one.entry.id, "–"), *_row(one)) for one in found.systems}
     used = [number for number, name in enumerate(COLUMNS) if name not in FOLDED or any(row[number] for row in shown.values())]
     columns = tuple(COLUMNS[number] for number in used)
-    for standing in sorted({one.standing for one in found.systems}):
+    many = len(found.systems) > MOST_IN_FULL
+    for number, standing in enumerate(sorted({one.standing for one in found.systems})):
+        further = "table" if many and number else ""
         alike = [one for one in found.systems if one.standing == standing]
         verdict = alike[0].verdict
         called = UNITS_OPEN if standing == OPEN else TITLES.get(verdict, capitalised(verdict))
         title = f"{called} ({len(alike)})"
         if verdict == UNKNOWN:
-            yield Section(title, lines=_questions(alike, in_full))
+            yield Section(title, lines=_questions(alike, in_full), detail=further)
             continue
         ranked = [one for one in alike if not one.ruled_out]
         most = len(ranked) if in_full else MOST_OF.get(standing, len(ranked))
         rows = [shown[one.entry.id] for one in ranked[:most]]
         table = tuple(tuple(row[number] for number in used) for row in rows)
-        yield Section(title, columns, table, folded=sum(name in FOLDED for name in columns))
+        first = tuple(range(min(MOST_FIRST, len(table))))
+        yield Section(title, columns, table, folded=sum(name in FOLDED for name in columns), detail=further, main=first)
         if any("*" in cell for row in rows for cell in row):
-            yield Section("", lines=(RECALLED,))
+            yield Section("", lines=(RECALLED,), detail="table" if many else "")
         if verdict == SO_FAR:
             asked = alike if in_full else alike[: min(most, MOST_ASKED)]
             if standing != OPEN:
-                yield Section("The one question to ask", lines=tuple(f"{one.entry.id}: {one.question}" for one in asked))
-            yield Section(
-                f"{len(ranked[most:])} more, by the question to ask (rows with -v)", lines=_questions(ranked[most:], False)
-            )
+                questions = tuple(f"{one.entry.id}: {one.question}" for one in asked)
+                yield Section("The one question to ask", lines=questions, detail="question" if many else "")
+            more = f"{len(ranked[most:])} more, by the question to ask (rows with -v)"
+            yield Section(more, lines=_questions(ranked[most:], False), detail="question")
         ruled_out = (f"{one.entry.id}: {one.ruled_out}" for one in alike if one.ruled_out)
-        yield Section("", lines=(*_sized_apart(alike if verdict == MISFIT else alike[most:]), *ruled_out))
+        apart = (*_sized_apart(alike if verdict == MISFIT else alike[most:]), *ruled_out)
+        yield Section("", lines=apart, detail="table" if many else "")
 
 
 def _sized_apart(alike: Sequence[Fit]) -> Iterator[str]:
@@ -200,7 +210,9 @@ def _room(judged: LayerVerdict | None) -> str:
     return f"{judged.headroom * 100:.3g} %"
 
 
-def _in_full(one: Fit) -> list[Section]:
+def _in_full(one: Fit, alone: bool) -> list[Section]:
+    """The layers, results, tiers and sources of a system; `alone` where it is the only one."""
+    further = "" if alone else "table"
     layers = []
     for judged in one.layers:
         need = display(judged.need, judged.unit, binary=False)
@@ -209,11 +221,11 @@ def _in_full(one: Fit) -> list[Section]:
     unknown = tuple(f"{name.replace('_', ' ')}: {why}" for name, why in one.unknown.items())
     what = (one.decided and f"{one.decided}.", one.question, one.ruled_out, one.beyond_installed, one.split)
     return [
-        Section(f"{one.entry.name}, layer by layer", ("layer", "needed", "ceiling", "headroom", "holds", ""), tuple(layers)),
-        Section("", ("", ""), numbers, tuple(filter(None, what))),
-        _tiers(one),
-        _ways(one),
-        Section("Not known", lines=unknown),
+        Section(f"{one.entry.name}, layer by layer", LAYERS, tuple(layers), detail=further),
+        Section("", ("", ""), numbers, tuple(filter(None, what)), detail="table"),
+        _tiers(one)._replace(detail="table"),
+        _ways(one)._replace(detail="table"),
+        Section("Not known", lines=unknown, detail=further),
         assumptions_section(one.answer.assumptions),
         sources_section(one.answer.sources),
     ]
@@ -290,5 +302,5 @@ def comparison_page(found: CatalogComparison) -> Page:
     latency = Section("Small reads by latency: threads that wait for each read", heads, rows, parts)
     header = ("attribute", "id", "text", "grade", "source")
     table = (header, *(tuple(fact) for fact in found.facts))
-    sources = Section("Sources", lines=found.sources)
+    sources = Section("Sources", lines=found.sources, detail="source")
     return page_of(f"{len(found.entries)} storage systems side by side", [named, *tables, latency, sources], table)

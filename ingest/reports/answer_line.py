@@ -1,0 +1,222 @@
+"""The answer of each command in one line: the first and the last line of its page, and all that `-q` prints.
+
+>>> joined("Needs", ["291 GB/s read", "12 GB/s write"], 2)
+'Needs 291 GB/s read · 12 GB/s write · 2 cautions'
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ingest.engine.registry import unit_of
+from ingest.reports.labels import counted, is_share, plain
+from ingest.units import display
+
+if TYPE_CHECKING:
+    from ingest.engine.result import Answer
+    from ingest.engine.value import Quantity
+    from ingest.observation.calibration import Calibration
+    from ingest.observation.observation import Observation
+    from ingest.site.plan import Plan, PlanScenarios
+    from ingest.sizing.bandwidth import Scenarios
+    from ingest.sizing.explain import Explanation
+    from ingest.sizing.sweep import Sweep
+    from ingest.storage.fit_result import Fits
+
+#: The lines of a plan of which an answer names the largest; usable capacity to buy stands for all of R-CAP.
+READ, WRITE, CAPACITY = ("R-READ-03", "R-READ-01"), ("R-WRITE-01", "R-WRITE-02"), ("R-CAP-03",)
+PLANNED = ((READ, "{} read"), (WRITE, "{} write"), (CAPACITY, "{} usable"))
+#: Parts of an answer at most: more do not fit into one line of 80 columns.
+MOST = 3
+
+
+#: command -> wordings; the first one counts whose first quantity is known, and of its parts the first that are
+WORDINGS: Mapping[str, Sequence[tuple[str, Mapping[str, str]]]] = {
+    "bw": [
+        ("Needs", {
+            "ingest_bandwidth_per_job": "{} read", "ingest_bandwidth_per_node": "{} per node",
+            "file_opens_per_second_per_job": "{}", "ingest_bandwidth_per_gpu": "{} per GPU",
+        }),
+    ],
+    "checkpoint": [
+        ("Needs", {
+            "checkpoint_write_bandwidth": "{} write", "restart_read_bandwidth": "{} restore",
+            "checkpoint_retained_bytes": "{} held",
+        }),
+        ("Needs", {"restart_read_bandwidth": "{} restore", "checkpoint_retained_bytes": "{} held"}),
+        ("Writes", {"checkpoint_bytes": "{} per checkpoint", "checkpoint_retained_bytes": "{} held"}),
+    ],
+    "goodput": [
+        ("Reaches", {"goodput": "{} goodput", "lost_work_fraction": "{} lost work", "restart_fraction": "{} restarts"}),
+    ],
+    "memory": [
+        ("Needs", {"gpus_to_hold": "{}", "nodes_to_hold": "{}", "total_bytes_per_gpu": "{} on each GPU",
+                   "model_state_bytes_per_gpu": "{} on each GPU"}),
+        ("Needs", {"total_bytes_per_gpu": "{} on each GPU", "model_state_bytes": "{} of model states"}),
+        ("Needs", {"model_state_bytes_per_gpu": "{} on each GPU", "model_state_bytes": "{} of model states"}),
+        ("Needs", {"model_state_bytes": "{} of model states"}),
+    ],
+    "train": [
+        ("Takes", {"training_seconds": "{}", "gpu_hours": "{}", "training_cost": "{} cost",
+                   "training_energy": "{}", "goodput": "{} goodput"}),
+        ("Takes", {"gpu_hours": "{}", "training_energy": "{}", "training_carbon": "{} CO₂e"}),
+    ],
+    "offload": [
+        ("Gives", {"tokens_per_second": "{}", "offload_read_bandwidth_per_node": "{} read per node",
+                   "offload_bytes_per_node": "{} off the GPU"}),
+        ("Needs", {"kv_read_bandwidth": "{} read", "kv_write_bandwidth": "{} write", "kv_tier_bytes": "{} of cache"}),
+        ("Needs", {"offload_read_bandwidth_per_node": "{} read", "offload_write_bandwidth_per_node": "{} write per node",
+                   "step_seconds": "{} per step"}),
+        ("Needs", {"offload_bytes_per_node": "{} off the GPU per node", "offload_total_bytes": "{} in all"}),
+    ],
+    "feed": [
+        ("Reaches", {"accelerator_utilization": "{} utilization", "epochs_read_bandwidth": "{} read",
+                     "amplified_read_bandwidth": "{} read", "decode_cores_per_node": "{} decode cores per node"}),
+    ],
+    "dataset": [
+        ("Needs", {"usable_bytes": "{} usable", "dataset_files": "{}", "dataset_bytes": "{} a copy"}),
+        ("Needs", {"dataset_bytes": "{} a copy", "dataset_files": "{}"}),
+    ],
+    "measure": [
+        ("Found", {"bytes_per_token": "{}", "tokens": "{}", "corpus_bytes": "{} of text"}),
+        ("Found", {"sample_bytes": "{}", "samples": "{}", "stored_bytes": "{} stored"}),
+        ("Found", {"corpus_bytes": "{} of text", "stored_bytes": "{} stored", "files": "{}"}),
+    ],
+    "model": [
+        ("Has", {"parameters": "{}", "weights_bytes": "{} of weights", "flops_per_token": "{}"}),
+    ],
+    "observe": [
+        ("Reads", {"read_bandwidth": "{}", "samples_per_second_per_gpu": "{} per GPU", "stall_fraction": "{} stalled"}),
+        ("Runs at", {"samples_per_second_per_gpu": "{} per GPU", "stall_fraction": "{} stalled"}),
+        ("Reads", {"bytes_read": "{}", "reads": "{} requests"}),
+    ],
+    "measure-storage": [
+        ("Delivers", {"read_bandwidth": "{} read", "write_bandwidth": "{} write"}),
+    ],
+}  # fmt: skip
+
+
+def joined(verb: str, parts: Iterable[str], cautions: int = 0, unmet: str = "") -> str:
+    """The line from its parts, with the number of cautions, and whether a stated requirement is not met."""
+    all_parts = [*parts, *(["NOT MET"] if unmet else []), *([counted(cautions, "caution")] if cautions else [])]
+    return f"{verb} {' · '.join(all_parts)}".strip()
+
+
+def results_line(command: str, results: Mapping[str, Quantity], cautions: int = 0, unmet: str = "") -> str:
+    """The answer of a command from its results; empty where nothing that it names is known."""
+    for verb, parts in WORDINGS.get(command, ()):
+        if next(iter(parts)) in results:
+            known = [(around, _value(name, results[name])) for name, around in parts.items() if name in results]
+            # Of two quantities with the same words the first one counts; one node or GPU reads what its job reads.
+            first = {around if around != "{}" else value: (around, value) for around, value in reversed(known)}
+            told = [one for one in known if one in first.values() and not (" per " in one[0] and one[1] == known[0][1])]
+            told = [known[0], *(one for one in told if one != known[0])]
+            return joined(verb, [around.format(value) for around, value in told[:MOST]], cautions, unmet)
+    return joined("", [], cautions, unmet) if unmet else ""
+
+
+def _value(name: str, quantity: Quantity) -> str:
+    if is_share(name, quantity.unit):
+        return f"{quantity.value * 100:,.3g} %"
+    return display(quantity.value, quantity.unit.removesuffix("/GPU").removesuffix("/node"), binary=False)
+
+
+def answer_line(answer: Answer) -> str:
+    """The answer for one job, data set or model."""
+    return results_line(answer.command, answer.results, len(answer.warnings), answer.unmet)
+
+
+def titled(title: str, cautions: int) -> str:
+    """The answer of a command whose title says it."""
+    return joined("", [title], cautions)
+
+
+def plan_line(plan: Plan) -> str:
+    """The answer for a site: its largest read and write rates, and the usable capacity to buy."""
+    return joined("Needs", _planned([plan.results]), len(plan.warnings), plan.unmet)
+
+
+def plans_line(plans: PlanScenarios) -> str:
+    """The answer for several scenarios of a site: from the least to the most of each."""
+    return joined(
+        counted(len(plans.plans), "scenario") + ":", _planned([one.results for one in plans.plans]), len(plans.warnings)
+    )
+
+
+def _planned(found: Sequence[Mapping[str, Quantity]]) -> list[str]:
+    parts = []
+    for ids, around in PLANNED:
+        largest = [max((one[name] for name in ids if name in one), key=lambda item: item.value, default=None) for one in found]
+        shown = [item for item in largest if item is not None]
+        if shown:
+            parts.append(around.format(_between([item.value for item in shown], shown[0].unit)))
+    return parts
+
+
+def _between(values: Sequence[float], unit: str) -> str:
+    """One value, or the least and the most."""
+    ends = dict.fromkeys(display(end, unit, binary=False) for end in (min(values), max(values)))
+    return " – ".join(ends)
+
+
+def scenarios_line(answers: Scenarios) -> str:
+    """The answer for several scenarios of `bw`."""
+    reads = [one.results["ingest_bandwidth_per_job"].value for one in answers.scenarios]
+    shown = f"{_between(reads, 'B/s')} read per job"
+    return joined(counted(len(reads), "scenario") + ":", [shown], len(answers.warnings))
+
+
+def sweep_line(sweep: Sweep) -> str:
+    """The answer of a sweep: from the least to the most that a job reads."""
+    frame = sweep.to_frame()
+    reads = frame["ingest_bandwidth_per_job"].dropna() if "ingest_bandwidth_per_job" in frame else ()
+    shown = [f"{_between([min(reads), max(reads)], 'B/s')} read per job"] if len(reads) else []
+    return joined(counted(len(frame), "scenario") + (":" if shown else ""), shown, len(sweep.warnings))
+
+
+def fits_line(found: Fits, decided: str, verdicts: Sequence[str]) -> str:
+    """The answer of `fit`: how many systems have which verdict, after the first of them; of a single system what decides.
+
+    Args:
+        decided: what decides the verdict on a single system.
+        verdicts: all of them, the best first.
+    """
+    cautions = len(found.warnings)
+    if found.nothing_missing:
+        return joined("", [found.nothing_missing.rstrip(".")], cautions)
+    counts = Counter(one.verdict for one in found.systems)
+    if len(found.systems) == 1:
+        (one,) = found.systems
+        return joined("", [f"{one.entry.id}: {one.verdict}", *([decided] if decided else [])], cautions)
+    known = [verdict for verdict in verdicts if counts[verdict]]
+    shown = [f"{counts[verdict]} {VERBS.get(verdict, verdict)}" for verdict in dict.fromkeys((*known[:1], *known[-1:]))]
+    return joined(f"{found.systems[0].entry.id} first of {len(found.systems)}:" if known else "no system", shown, cautions)
+
+
+#: Verdicts on several systems, where they read otherwise than on one.
+VERBS = {
+    "fits": "fit",
+    "barely fits": "barely fit",
+    "fits as far as known": "fit as far as known",
+    "does not fit": "do not fit",
+}
+
+
+def explanation_line(explanation: Explanation) -> str:
+    """The answer of `explain`: the quantity and its value."""
+    return f"{explanation.name} = {display(explanation.step.value, unit_of(explanation.step.name))}"
+
+
+def calibration_line(answer: Calibration) -> str:
+    """The answer of `calibrate`: observed over estimated."""
+    compared = [f"{plain(one.quantity)} {one.ratio:.3g}" for one in answer.rows if one.ratio is not None]
+    outside = sum(one.inside is False for one in answer.rows)
+    parts = [*compared[:MOST], *([f"{counted(outside, 'value')} outside the range"] if outside else [])]
+    return joined("Observed ÷ estimated:", parts or ["nothing to compare"], len(answer.warnings), answer.unmet)
+
+
+def observation_line(answer: Observation) -> str:
+    """The answer of `observe`."""
+    return results_line("observe", {name: one.quantity for name, one in answer.figures.items()}, len(answer.warnings))

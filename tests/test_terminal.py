@@ -1,0 +1,113 @@
+"""The terminal of 80 × 24: the answer stands where a reader looks, in colour where that is allowed; one grammar."""
+
+import re
+
+import pytest
+from conftest import EXAMPLES
+from test_cli import JOB, terminal
+
+ENTERPRISE = str(EXAMPLES / "enterprise-64-nodes.yaml")
+#: command -> the answer
+ANSWERS = {
+    JOB: "Needs 827.5 GB/s read",
+    ("plan", ENTERPRISE, "--samples", "0"): "Needs 106 GB/s read · 14 GB/s write · 241 TB usable",
+    ("fit", *JOB[1:]): "first:",
+    ("checkpoint", "llama3-405b", "--gpus", "16384"): "Needs 51.03 GB/s write",
+}
+
+
+@pytest.mark.parametrize("words", ANSWERS, ids=lambda words: words[0])
+def test_the_answer_stands_in_the_first_lines_and_in_the_last_one(words):
+    lines = terminal(*words, NO_COLOR="1").splitlines()
+    assert ANSWERS[words] in lines[0]
+    assert lines[-1] == lines[0]
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize("words", [JOB, ("checkpoint", "llama3-405b", "--gpus", "16384")], ids=lambda words: words[0])
+def test_the_whole_page_fits_the_terminal(words):
+    assert len(terminal(*words, NO_COLOR="1").splitlines()) <= 20
+
+
+def test_colour_is_shown_where_it_is_allowed(run):
+    bold = "\x1b[1mNeeds"
+    assert terminal(*JOB).startswith(bold)
+    for environment in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+        assert "\x1b" not in terminal(*JOB, **environment)
+    assert "\x1b" not in terminal(*JOB, "--format", "json")
+    assert "\x1b" not in run(*JOB).out
+
+
+def test_quiet_prints_the_answer_alone(run):
+    done = run(*JOB, "-q")
+    assert done.out == "Needs 827.5 GB/s read · 6.465 GB/s per node · 292,571 files/s opened · 5 cautions\n"
+    assert done.err == ""
+
+
+def test_the_last_line_follows_the_cautions_with_the_ids_of_their_rules(run):
+    few, every = run(*JOB), run(*JOB, "-v")
+    assert few.out.splitlines()[-1] == few.out.splitlines()[0]
+    assert len(few.err.splitlines()) == 4
+    assert few.err.splitlines()[-1] == "ingest: warning: 2 more: -v"
+    assert {"W08", "W16", "W17"} <= set(re.findall(r"warning: (W\d\d) ", every.err))
+    assert len(every.err.splitlines()) == 5
+
+
+GRAMMAR = [
+    [("bw", "--model", "cosmoflow", "--gpu", "h100", "--nodes", "128"), ("bw", "cosmoflow", "--gpu", "h100", "--nodes", "128"),
+     ("bw", "cosmoflow", "--gpu", "h100", "--gpus", "1024"),
+     ("bw", "cosmoflow", "--gpu", "h100", "--gpus", "1024", "--nodes", "128")],
+    [("checkpoint", "llama3-70b", "--gpus", "512"), ("checkpoint", "--model", "llama3-70b", "--nodes", "64")],
+    [("memory", "llama3-70b", "--gpu", "h100", "--gpus", "64"), ("memory", "--model", "llama3-70b", "--gpu", "h100", "--nodes", "8")],
+    [("train", "llama3-70b", "--tokens", "1T", "--gpu", "h100", "--gpus", "512"),
+     ("train", "--model", "llama3-70b", "--tokens", "1T", "--gpu", "h100", "--nodes", "64")],
+    [("offload", "llama3-70b", "--gpus", "8"), ("offload", "--model", "llama3-70b", "--nodes", "1")],
+    [("feed", "--model", "resnet50", "--gpu", "h100", "--nodes", "1", "--steps", "9"),
+     ("feed", "resnet50", "--gpu", "h100", "--gpus", "8", "--steps", "9")],
+    [("goodput", "llama3-70b", "--gpus", "512", "--runs", "2"), ("goodput", "--model", "llama3-70b", "--nodes", "64", "--runs", "2")],
+    [("explain", "gpus", "--model", "cosmoflow", "--gpu", "h100", "--nodes", "4"),
+     ("explain", "gpus", "cosmoflow", "--gpu", "h100", "--gpus", "32")],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("forms", GRAMMAR, ids=lambda forms: forms[0][0])
+def test_model_and_gpus_are_given_alike_in_every_command(run, forms):
+    first, *others = [run(*words, "--format", "csv") for words in forms]
+    assert first.code == 0
+    for other in others:
+        assert other.out == first.out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("bw cosmoflow --gpu h100 --gpus 100 --nodes 3", "found 100 with --nodes 3, expected 24: 8 in each node"),
+        ("checkpoint llama3-70b --gpus 100 --nodes 3", "found 100 with --nodes 3, expected 24: 8 in each node"),
+        ("bw cosmoflow --gpu h100 --gpus 100", "found 100, expected a multiple of 8"),
+        ("bw cosmoflow --gpu h100 --gpus 0.5", "found 0.5, expected a whole number"),
+        ("memory llama3-70b --nodes 1.5", "found 1.5, expected a whole number"),
+        ("bw cosmoflow --model unet3d --gpu h100", "found 'cosmoflow' and --model unet3d, expected one of them"),
+        ("train llama3-70b --tokens 100GB --gpu h100 --gpus 8", "'100GB' is in B, expected token"),
+    ],
+)
+def test_contradictions_are_refused_in_one_line(run, words, said):
+    done = run(*words.split())
+    assert done.code == 2
+    (line,) = done.err.splitlines()
+    assert said in line
+
+
+@pytest.mark.parametrize(
+    "words", [JOB, ("checkpoint", "llama3-8b"), ("catalog", "new", "gpu", "mine")], ids=lambda words: words[0]
+)
+def test_a_written_file_is_named_with_its_size(run, tmp_path, words):
+    done = run(*words, "-o", "made.yaml" if words[0] == "catalog" else "made.xlsx")
+    assert done.code == 0
+    assert done.out == ""
+    assert re.fullmatch(r"wrote \S*made\.\w+ \((\d+ sheets, )?[\d.]+ k?B\)", done.err.splitlines()[-1])
+
+
+def test_groups_of_the_help_name_every_command_once(run):
+    out = run("--help").out
+    places = [out.index(f"\n{group}:\n") for group in ("One job", "Data", "Site", "Procurement", "Evidence")]
+    assert places == sorted(places)
