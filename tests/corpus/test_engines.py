@@ -93,7 +93,7 @@ def test_a_tokenizer_json_counts_as_tokenizers_encode():
     assert engine("deepseek-v3").count(real_texts()) == by_hand
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=6 * settings.default.max_examples, deadline=None)
 @given(texts=st.lists(strings, max_size=8))
 @pytest.mark.parametrize("name", IDS)
 def test_engines_agree_on_any_string(name, texts):

@@ -89,7 +89,7 @@ def test_parts_of_real_text_count_as_the_whole_however_small_they_are(name, monk
 narrow = st.text("aZé中ßЯ059_-=+/'<>|{}\n\r.,\"é\u0301①²", max_size=60)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=15 * settings.default.max_examples, deadline=None)
 @given(text=st.one_of(strings, narrow, narrow.map(lambda text: "<|EOT|>" + text + "</think>9")))
 @pytest.mark.parametrize("name", NAMES)
 def test_parts_of_any_string_count_as_the_whole(name, text):
@@ -143,7 +143,7 @@ UNSAFE = {
 
 
 @pytest.mark.parametrize("case", SAFE)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=4 * settings.default.max_examples, deadline=None)
 @given(texts=st.lists(st.one_of(strings, st.text("abthe, .  \n12中的éЯ", max_size=60), narrow), min_size=1, max_size=4))
 def test_known_ways_of_cutting_words(case, texts, tmp_path_factory):
     parts, expected = SAFE[case]
@@ -218,7 +218,7 @@ def fed(documents, text, size):
     return [out for at, piece in enumerate(pieces) for out in documents.feed(Chunk(piece, ends=at == len(pieces) - 1))]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=5 * settings.default.max_examples, deadline=None)
 @given(texts=st.lists(strings, min_size=1, max_size=4), size=st.integers(1, 50), most=st.integers(1, 30))
 def test_pieces_of_documents_become_texts_that_count_as_the_documents(texts, size, most):
     engine, rule = counter("r50k")

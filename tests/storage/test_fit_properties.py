@@ -55,7 +55,7 @@ def judged(entry, written):
     return _best(entry, need_from(written), Terms(), CATALOG)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=8 * settings.default.max_examples, deadline=None)
 @given(
     name=st.sampled_from(sorted(SYSTEMS)),
     written=NEEDS,
@@ -89,7 +89,7 @@ def test_more_need_never_improves_a_verdict(name, needed):
             before = found
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=8 * settings.default.max_examples, deadline=None)
 @given(name=st.sampled_from(sorted(SYSTEMS)), written=NEEDS, part=st.sampled_from(PARTS), more=st.floats(1, 1e4))
 def test_more_or_further_need_never_improves_a_verdict(name, written, part, more):
     larger = {**written, part: (written[part] or MODEST[part]) * more}
@@ -107,7 +107,7 @@ def test_opens_that_one_unit_has_shown_hold_for_no_more_than_that_however_many_u
         assert "has shown" in verdicts[1].question
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=8 * settings.default.max_examples, deadline=None)
 @given(name=st.sampled_from(sorted(SYSTEMS)), written=NEEDS, fact=st.sampled_from(FACTS))
 def test_a_fact_removed_never_makes_a_fit(name, written, fact):
     entry = SYSTEMS[name]
@@ -115,7 +115,7 @@ def test_a_fact_removed_never_makes_a_fit(name, written, fact):
     assert before.fits is True or after.fits is not True, fact
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=8 * settings.default.max_examples, deadline=None)
 @given(
     name=st.sampled_from([name for name, one in SYSTEMS.items() if one.tiers]), written=NEEDS, fact=st.sampled_from(TIER_FACTS)
 )
@@ -131,7 +131,7 @@ def _without(tier, fact):
     return type(tier)(**{name: None if name == fact else getattr(tier, name) for name in tier.shapes})
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=8 * settings.default.max_examples, deadline=None)
 @given(
     name=st.sampled_from(sorted(SYSTEMS)),
     written=NEEDS,
@@ -147,7 +147,7 @@ def test_more_of_a_system_never_makes_a_misfit(name, written, fact, more):
     assert ORDER[after.fits] >= ORDER[before.fits]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=8 * settings.default.max_examples, deadline=None)
 @given(name=st.sampled_from(sorted(SYSTEMS)), written=NEEDS)
 def test_no_fit_leaves_anything_unknown_and_no_rate_is_that_of_the_clients(name, written):
     found = judged(SYSTEMS[name], written)

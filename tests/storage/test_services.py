@@ -103,7 +103,7 @@ NEEDS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=25 * settings.default.max_examples, deadline=None)
 @given(name=st.sampled_from(WHOLE), need=NEEDS)
 def test_the_choice_is_that_of_brute_force(name, need):
     found, best = asked_of(name, need), by_brute_force(CATALOG.get(Storage, name), need)
@@ -151,7 +151,7 @@ def test_there_are_services_to_choose_from():
     assert "oci-lustre" in WHOLE
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=8 * settings.default.max_examples, deadline=None)
 @given(need=NEEDS, more=st.floats(1, 100), part=st.sampled_from(["read", "write", "capacity"]))
 def test_the_capacity_of_one_tier_never_falls_when_the_need_rises(need, more, part):
     entry = CATALOG.get(Storage, "azure-managed-lustre")
@@ -181,7 +181,7 @@ def test_with_prices_the_cheapest_tier_is_chosen(prices):
     assert found.to_dict()["monthly_cost"] == found.cost
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=5 * settings.default.max_examples, deadline=None)
 @given(need=NEEDS, each=st.lists(st.floats(1, 1e4), min_size=len(ORDER), max_size=len(ORDER)))
 def test_no_tier_that_suffices_is_cheaper(need, each):
     text = "\n".join(f"    {name}: {price}" for name, price in zip(ORDER, each, strict=True))
