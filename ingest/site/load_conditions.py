@@ -190,7 +190,8 @@ class LoadConditions:
         ]
         for entry in entries:
             if entry.owner in self.serving:
-                yield self._of_cache(entry)
+                if entry.value:
+                    yield self._of_cache(entry)
             elif value.line.column != "storage_tier_read_bandwidth_per_node_of_jobs":
                 row = self.jobs[entry.owner].known
                 size, streams = self.known.value("stream_request_bytes"), row.value("gpus_per_node")

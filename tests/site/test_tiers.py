@@ -43,10 +43,10 @@ def test_states_on_shared_storage_are_what_offload_answers():
     assert exact(plan, "R-OFFLOAD-01") == pytest.approx(answer["drive_tier_read_bandwidth_per_node"])
     assert exact(plan, "R-OFFLOAD-02") == pytest.approx(answer["drive_tier_write_bandwidth_per_node"])
     assert exact(plan, "R-CAP-01") == pytest.approx(answer["storage_tier_bytes"])
-    # By hand: 12 B of states and 4 B of gradient are read, 12 B written with 4 B, in a quarter of the compute time of a step.
-    step = answer["step_compute_seconds"] / 0.8
-    written = exact(plan, "R-OFFLOAD-02") * 8 * 0.2 * step
-    assert exact(plan, "R-END-01") == pytest.approx(2 * written / step * 86_400)
+    # By hand: 12 B of states per parameter are read and written in the fifth of a step that is not compute.
+    moved, step = 12 * 70_553_706_496, answer["step_compute_seconds"] / 0.8
+    assert exact(plan, "R-OFFLOAD-01") == pytest.approx(moved / 8 / (0.2 * step))
+    assert exact(plan, "R-END-01") == pytest.approx(2 * moved / step * 86_400)
     read = plan.requirement("R-OFFLOAD-01")
     assert (read.conditions.clients, read.conditions.pattern, read.conditions.operation) == (8, "sequential", "read")
 
