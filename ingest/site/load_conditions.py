@@ -107,7 +107,8 @@ class LoadConditions:
             return Conditions("write", io_size=size, pattern="sequential", files="file per process", **shared)
         if line.operation == "create":
             return Conditions("create", **shared)
-        parts = [*self.parts(value, entries, shared["clients"]), *self._of_tiers(value)]
+        found = [*self.parts(value, entries, shared["clients"]), *self._of_tiers(value)]
+        parts = [one for one in found if one.bandwidth] or found
         if line.operation == MIXED:
             parts = self.mixed(parts, number, shared["clients"])
             mix = mix_of(parts)
@@ -190,8 +191,7 @@ class LoadConditions:
         ]
         for entry in entries:
             if entry.owner in self.serving:
-                if entry.value:
-                    yield self._of_cache(entry)
+                yield self._of_cache(entry)
             elif value.line.column != "storage_tier_read_bandwidth_per_node_of_jobs":
                 row = self.jobs[entry.owner].known
                 size, streams = self.known.value("stream_request_bytes"), row.value("gpus_per_node")

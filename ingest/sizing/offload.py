@@ -486,7 +486,8 @@ def _unmet(known: Quantities) -> str:
     working = known.value("offload_working_bytes_per_gpu")
     if working > memory:
         taken = " of ".join(display(value, "B", binary=False) for value in (working, memory))
-        return f"working memory takes {taken} on each GPU: use a smaller --batch, or --set operator_share_per_gpu=F"
+        ways = ("batch", Option("set.operator_share_per_gpu", "F"))
+        return Message(f"working memory takes {taken} on each GPU: use smaller batches or tiles", supply=ways)
     return unmet(known)
 
 
