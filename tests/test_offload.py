@@ -7,6 +7,7 @@ import pytest
 import ingest
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
+from ingest.errors import UsageError
 from ingest.sizing.offload import CLASSES, TIERS, placed
 
 CONTRACT = {
@@ -185,3 +186,50 @@ def test_a_part_that_cannot_be_interleaved_is_refused(run, word):
     ran = run("offload", "llama3-8b", "--optimizer-on-gpu", word)
     assert ran.code == 2, ran.err
     assert "--optimizer-on-gpu" in ran.refusal
+
+
+def test_the_slowest_part_of_a_step_is_named_as_soon_as_it_exceeds_what_the_target_leaves():
+    """60 TB of updates a step over 4e9 parameters a second: 252 s; the compute of a step leaves (1/t - 1) of itself."""
+    found = ingest.offload(set=TRILLION, node="dgx-2", batch=2, optimizer_states="cpu", parameters="cpu",
+                           gradients="cpu", activations="gpu", target=0.9)  # fmt: skip
+    compute, update = (found.results[name].value for name in ("step_compute_seconds", "update_seconds"))
+    assert found.results["step_seconds"].value == compute + update
+    for target, told in ((compute / (compute + update) * 1.001, True), (compute / (compute + update) * 0.999, False)):
+        lines = ingest.offload(set=TRILLION, node="dgx-2", batch=2, optimizer_states="cpu", parameters="cpu",
+                               gradients="cpu", activations="gpu", target=target).warnings  # fmt: skip
+        assert any("go to the optimizer on the CPUs" in line for line in lines) == told
+
+
+def test_reads_beyond_the_storage_nics_are_told_with_the_step_that_follows():
+    options = {"node": "dgx-h100", "optimizer_states": "storage", "sequence_length": 4096, "batch": 4}
+    answer = ingest.offload("llama3-70b", **options)
+    needed = answer.results["drive_tier_read_bandwidth_per_node"].value
+    assert needed > 80e9
+    (line,) = [one for one in answer.warnings if "storage NICs" in one]
+    # The gradients lie elsewhere: 12 B of states per parameter come over the NICs.
+    least = answer.results["step_compute_seconds"].value + 12 * 70_553_706_496 / 80e9
+    assert f"at least {least:.4g} s" in line
+    for nics, told in ((needed * 0.999, True), (needed * 1.001, False)):
+        lines = ingest.offload("llama3-70b", **options, set={"storage_nic_bandwidth_per_node": nics}).warnings
+        assert any("storage NICs" in one for one in lines) == told
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"recipe": "17"}, "found 17, .*did you mean 'megatron-18'"),
+        ({"recipe": "2"}, "found inference-2, which has no gradients"),
+        ({"inference": True, "weight_bits": 5}, "found 5, expected a released width, .*did you mean 4"),
+        ({"inference": True, "weight_bits": 3.5}, r"found 3\.5, expected a released width, .*did you mean 3"),
+    ],
+)
+def test_what_nothing_is_released_in_is_refused(options, said):
+    with pytest.raises(UsageError, match=said):
+        ingest.offload("llama3-70b", **options)
+
+
+def test_the_drives_of_a_node_are_named_among_the_assumptions():
+    found = ingest.offload("llama3-70b", inference=True, node="dgx-h200", parameters="nvme").to_dict()
+    assert [one["why"] for one in found["assumptions"] if one["name"] == "nvme_read_bandwidth_per_node"] == [
+        "the 8 NVMe drives of a DGX H200; set --storage or --units"
+    ]

@@ -65,6 +65,8 @@ input_quantity("drive_tier_write_bandwidth_per_node", "B/s/node",
     label="writes to drives per node")  # fmt: skip
 input_quantity("nvme_step_write_bytes", "B", "Bytes written to the NVMe of all nodes in one step.", above=False)
 input_quantity("storage_step_write_bytes", "B", "Bytes written to shared storage in one step.", above=False)
+input_quantity("storage_update_read_bytes", "B", "Bytes that the optimizer reads from shared storage in one step.",
+    above=False)  # fmt: skip
 input_quantity("storage_step_read_bytes", "B", "Bytes read from shared storage in one step.", above=False)
 
 
@@ -443,7 +445,7 @@ def level_update_write_bytes(
     return held_optimizer_bytes * level_optimizer_share + held_weights_bytes * level_weights_share
 
 
-@formula(unit="B", source="definition", label="read per step")
+@formula(unit="B", source="definition", label="read per step by the whole job")
 def level_step_read_bytes(level_pass_read_bytes: Num, level_update_read_bytes: Num) -> Num:
     """Bytes read from a tier in one step.
 
@@ -453,7 +455,7 @@ def level_step_read_bytes(level_pass_read_bytes: Num, level_update_read_bytes: N
     return level_pass_read_bytes + level_update_read_bytes
 
 
-@formula(unit="B", source="definition", label="written per step")
+@formula(unit="B", source="definition", label="written per step by the whole job")
 def level_step_write_bytes(level_pass_write_bytes: Num, level_update_write_bytes: Num) -> Num:
     """Bytes written to a tier in one step.
 

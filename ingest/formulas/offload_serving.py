@@ -1,6 +1,6 @@
 """The key-value tier of a serving cluster: capacity, reads of reused context, writes of new context, time budget per block."""
 
-from ingest.engine.expression import Num, ceil, minimum, total, where
+from ingest.engine.expression import Num, ceil, maximum, minimum, total, where
 from ingest.engine.registry import formula, input_quantity
 
 #: The percentile of turns that coincide, and where it lies in the standard normal distribution.
@@ -164,7 +164,7 @@ def kv_block_seconds(first_token_seconds: Num, kv_blocks_per_turn: Num) -> Num:
     >>> kv_block_seconds(0.5, 20)
     0.025
     """
-    return first_token_seconds / kv_blocks_per_turn
+    return first_token_seconds / maximum(kv_blocks_per_turn, 1)
 
 
 @formula(unit="B/s", source="definition", label="read rate of one turn")

@@ -176,7 +176,8 @@ def transfer_efficiency(arithmetic_intensity: Num, transfer_bandwidth_per_gpu: N
     )
 
 
-@formula(unit="B/s/GPU", source=INFINITY, where="sec. 4, solved for the bandwidth")
+@formula(unit="B/s/GPU", source=INFINITY, where="sec. 4, solved for the bandwidth",
+    label="bandwidth of each GPU at the efficiency wanted")  # fmt: skip
 def bandwidth_for_target(achieved_flops_per_gpu: Num, offload_target: Num, arithmetic_intensity: Num) -> Num:
     """Bandwidth for each GPU at which one class of bytes leaves the efficiency wanted.
 
@@ -194,6 +195,18 @@ def update_seconds_allowed(step_compute_seconds: Num, offload_target: Num) -> Nu
     100.0
     """
     return step_compute_seconds / offload_target - step_compute_seconds
+
+
+@formula(unit="s", source="definition")
+def step_seconds_of_nics(
+    step_compute_seconds: Num, storage_update_read_bytes: Num, storage_nic_bandwidth_per_node: Num, nodes_in_job: Num
+) -> Num:
+    """Least time of one step whose optimizer states come over the storage NICs, however fast the storage is.
+
+    >>> step_seconds_of_nics(1.5, 800e9, 80e9, 1)
+    11.5
+    """
+    return step_compute_seconds + storage_update_read_bytes / (storage_nic_bandwidth_per_node * nodes_in_job)
 
 
 @formula(unit="s", source="definition", label="step at the efficiency wanted")

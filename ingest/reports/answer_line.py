@@ -170,10 +170,9 @@ def scenarios_line(answers: Scenarios) -> str:
 
 def sweep_line(sweep: Sweep) -> str:
     """The answer of a sweep: from the least to the most that a job reads."""
-    frame = sweep.to_frame()
-    reads = frame["ingest_bandwidth_per_job"].dropna() if "ingest_bandwidth_per_job" in frame else ()
+    reads = [value for value in sweep.columns.get("ingest_bandwidth_per_job", ()) if value == value]
     shown = [f"{_between([min(reads), max(reads)], 'B/s')} read per job"] if len(reads) else []
-    return joined(counted(len(frame), "scenario") + (":" if shown else ""), shown, len(sweep.warnings))
+    return joined(counted(sweep.rows, "scenario") + (":" if shown else ""), shown, len(sweep.warnings))
 
 
 def fits_line(found: Fits, decided: str, verdicts: Sequence[str]) -> str:

@@ -107,7 +107,8 @@ class LoadConditions:
             return Conditions("write", io_size=size, pattern="sequential", files="file per process", **shared)
         if line.operation == "create":
             return Conditions("create", **shared)
-        parts = [*self.parts(value, entries, shared["clients"]), *self._of_tiers(value)]
+        found = [*self.parts(value, entries, shared["clients"]), *self._of_tiers(value)]
+        parts = [one for one in found if one.bandwidth] or found
         if line.operation == MIXED:
             parts = self.mixed(parts, number, shared["clients"])
             mix = mix_of(parts)

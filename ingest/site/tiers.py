@@ -17,7 +17,6 @@ from ingest.errors import IngestError
 from ingest.site.site_file import Keys, Site
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.offload import offload
-from ingest.sizing.offload_serving import READING
 from ingest.units import parse
 
 #: keys of `offload` that `ingest offload` takes as words
@@ -165,7 +164,7 @@ def _serving(site: Site, name: str, described: Mapping[str, Any], catalog: Catal
     stated = {OF_SESSIONS[key]: item for key, item in numbers.items()}
     steps = _owned(answer, stated, settings, known, (*keys, "set"))
     known.choose("serving_nodes", "nodes")
-    names = [one for one in CACHES if one in answer.results or one not in READING]
+    names = [one for one in CACHES if answer.known.find(one) is not None]
     held = "kv_tier_capacity" if "kv_tier_capacity" in answer.known.given else "kv_tier_bytes"
     if described.get("tier", "storage") == "storage":
         known.adopt({one: steps(one) for one in names})

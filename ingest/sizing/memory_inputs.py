@@ -238,6 +238,10 @@ def recipe_of(name: str, catalog: Catalog) -> Recipe:
     for found in known:
         if name.isdecimal() and name == found.rpartition("-")[2]:
             return catalog.get(Recipe, found)
+    if name.isdecimal():
+        sizes = {int(number): found for found in known if (number := found.rpartition("-")[2]).isdecimal()}
+        closest = sizes[min(sizes, key=lambda size: abs(size - int(name)))]
+        raise UsageError(f"--recipe: found {name}, expected one of {', '.join(known)}; did you mean '{closest}'?")
     if name not in known and not name.endswith((".yaml", ".yml")):
         one_of("--recipe", name, known)
     return catalog.get(Recipe, name)

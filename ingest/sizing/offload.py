@@ -18,6 +18,7 @@ from ingest.errors import IngestError, one_of
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import Written, by_user, machine_of, quantities_of, settings_of
 from ingest.sizing.job_size import gpus_of
+from ingest.sizing.memory_inputs import recipe_of
 from ingest.sizing.offload_inference import inference as infer
 from ingest.sizing.offload_serving import serving as serve
 from ingest.sizing.offload_tiers import (
@@ -38,7 +39,7 @@ from ingest.sizing.offload_tiers import (
     with_unused,
 )
 from ingest.sizing.optimizer_states import ModelSize, kept_by, optimizer_of, size_of
-from ingest.sizing.rules import applying, finding
+from ingest.sizing.rules import Finding, applying, finding
 from ingest.units import display, parse
 
 #: The classes in the order in which they are placed: those that move most often for each byte that they hold come first.
@@ -95,6 +96,15 @@ OF_DRIVES = (
 INTERLEAVED = ("interleave_every", "interleaved_update_seconds", "interleaved_up_bytes", "interleaved_down_bytes")
 #: The parts that are tried: each k-th on the GPU. All of them on the GPU (k = 1) would need room to stage them.
 EVERY = (2, 3, 4, 5, 6, 8, 10, 16, 32)
+#: What a step may wait for, in words.
+BOUNDS = {
+    "link_pass_seconds": "the host links of the GPUs",
+    "nvme_pass_seconds": "the NVMe of the nodes during the passes",
+    "storage_pass_seconds": "shared storage or storage NICs during the passes",
+    "host_update_seconds": "the optimizer on the CPUs",
+    "nvme_update_seconds": "the NVMe of the nodes while the optimizer runs",
+    "storage_update_seconds": "shared storage or storage NICs while the optimizer runs",
+}
 #: tier -> the wear of what it holds
 WEAR = {"nvme": ("nvme_bytes_written_per_day", "nvme_writes_per_day"), "storage": ("storage_bytes_written_per_day",)}
 
@@ -211,8 +221,9 @@ def offload(
     asked = {name: tier or "fill" for name, tier in zip(CLASSES, written, strict=True)}
     for name, tier in asked.items():
         one_of(f"--{OPTIONS[name].replace('_', '-')}", tier, ("fill", *TIERS))
-    one_of("--recipe", recipe or USUAL_RECIPE, catalog.ids(Recipe.kind))
-    chosen = catalog.get(Recipe, recipe or USUAL_RECIPE)
+    chosen = recipe_of(recipe or USUAL_RECIPE, catalog)
+    if not chosen.gradients.value:
+        raise option_error("recipe", f": found {chosen.id}, which has no gradients, expected one of training, or --inference")
     size = _size(model, catalog, settings)
     known = Quantities(
         {
@@ -359,6 +370,9 @@ def _link(known: Quantities, tiers: Mapping[str, Quantities], away: Quantities, 
         known.link(f"{name}_tier_bytes", tier.step("level_bytes"))
     for name in DRIVES:
         known.link(f"{name}_step_write_bytes", tiers[name].step("level_step_write_bytes"))
+    known.link("storage_step_read_bytes", tiers["storage"].step("level_step_read_bytes"))
+    known.link("storage_update_read_bytes", tiers["storage"].step("level_update_read_bytes"))
+    for name in DRIVES:
         for phase in ("pass", "update"):
             _transfer(known, tiers[name], name, phase)
     if (step := away.find("link_pass_seconds")) is not None:
@@ -458,19 +472,32 @@ def _traffic(known: Quantities, parts: Mapping[str, Part], away: Quantities) -> 
         yield row
 
 
+def _bounds(known: Quantities) -> Iterator[Finding | None]:
+    """Whether a link, the drives or the CPUs make steps longer than the efficiency wanted allows, and the NICs of the nodes."""
+    times = {words: float(step.value) for name, words in BOUNDS.items() if (step := known.find(name)) is not None}
+    if known.find("step_seconds") is not None and known.find("step_seconds_at_target") is not None and times:
+        longest = max(times, key=lambda words: times[words])
+        asked = display(known.value("offload_read_bandwidth_per_node"), "B/s", binary=False)
+        yield finding("W94", known.find, part=longest, time=display(times[longest], "s"), asked=asked)
+    if known.find("storage_tier_read_bandwidth_per_node") is not None:
+        least = known.find("step_seconds_of_nics")
+        yield finding("W95", known.find, least=display(least.value, "s") if least is not None else "longer")
+
+
 def _unmet(known: Quantities) -> str:
     """Why the job does not fit: working memory beyond the GPU, or a tier without room."""
     memory = known.value("memory_bytes_per_gpu") * known.value("memory_utilization")
     working = known.value("offload_working_bytes_per_gpu")
     if working > memory:
         taken = " of ".join(display(value, "B", binary=False) for value in (working, memory))
-        return f"working memory takes {taken} on each GPU: use a smaller --batch, or --set operator_share_per_gpu=F"
+        ways = ("batch", Option("set.operator_share_per_gpu", "F"))
+        return Message(f"working memory takes {taken} on each GPU: use smaller batches or tiles", supply=ways)
     return unmet(known)
 
 
 def _warnings(known: Quantities, results: Mapping[str, Quantity]) -> Iterator[str]:
     held = results["storage_tier_bytes"]
-    found = [finding("W90", results.get)]
+    found = [finding("W90", results.get), *_bounds(known)]
     if held.value and known.find("system_read_bandwidth") is None:
         found.append(finding("W91", words={"storage": "unknown"}, held=display(held.value, "B", binary=False)))
     yield from (one.message() for one in applying(found))

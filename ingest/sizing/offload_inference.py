@@ -8,7 +8,7 @@ from typing import Any
 from ingest.architecture import Architecture
 from ingest.catalog.records import Gpu, Node
 from ingest.catalog.store import Catalog
-from ingest.engine.messages import Message
+from ingest.engine.messages import Message, option_error
 from ingest.engine.registry import solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
@@ -48,6 +48,8 @@ QUANTITIES = {
 TIERED = ("parameters", "kv")
 #: Layers that a GPU holds at a time while they stream: one computes, one arrives.
 STREAMED_LAYERS = 2
+#: Widths in which weights are released: GPTQ packs 2, 3, 4 and 8 bits, all else is 16 or 32.
+RELEASED_BITS = (2, 3, 4, 8, 16, 32)
 #: Weights of fewer bits are quantized in groups with a scale and a zero point of 16 bits each.
 FULL_BITS, SCALE_BYTES = 16, 4
 DEFAULTS = {
@@ -122,6 +124,10 @@ def inference(
         raise IngestError(Message(f"the structure of {size.name} is not known: give its config.json"))
     options = quantities_of(QUANTITIES, numbers)
     bits = quantities_of({}, {"weight_bits": weight_bits}).get("weight_bits", FULL_BITS)
+    if bits not in RELEASED_BITS:
+        expected = ", ".join(map(str, RELEASED_BITS))
+        closest = min(RELEASED_BITS, key=lambda width: abs(width - bits))
+        raise option_error("weight_bits", f": found {bits:g}, expected a released width, {expected}; did you mean {closest}?")
     inputs = {
         **DEFAULTS,
         **size.given,

@@ -76,8 +76,13 @@ def machine(card: Gpu, inside: Node | None, *, named: bool) -> dict[str, Input]:
         "nvme_write_bandwidth_per_node": inside.nvme_write_bandwidth,
         "storage_nic_bandwidth_per_node": inside.storage_nic_bandwidth,
     }
-    drives_of_node = {name: item for name, item in from_fields(fields).items() if item.value or name == "nvme_bytes_per_node"}
-    return {**found, **drives_of_node}
+    given = {name: item for name, item in from_fields(fields).items() if item.value or name == "nvme_bytes_per_node"}
+    count = "" if inside.nvme_drives is None else f"{inside.nvme_drives.value:g} "
+    for name in ("nvme_read_bandwidth_per_node", "nvme_write_bandwidth_per_node"):
+        if name in given:
+            why = f"the {count}NVMe drives of a {inside.name}"
+            given[name] = given[name].by_default(why, "storage", "units")
+    return {**found, **given}
 
 
 def drives(storage: str | None, units: Written | None, catalog: Catalog) -> dict[str, Input]:

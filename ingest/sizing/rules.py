@@ -295,6 +295,13 @@ ROWS = (
          "weights are staged on the host at 16 bits before they are quantized: {shown} for host memory of {at_most}"),
     Rule("W93", 93, **_said("the key-value cache leaves the GPU: every step reads it over the host link, or attention runs on "
                             "the CPU, which bounds published rates of such a cache", kv="off the GPU")),
+    Rule("W94", 94, "step_seconds", ">", "step_seconds_at_target", factor=1 + ROUNDING,
+         text="of each step of {shown}, {time} go to {part}; the efficiency wanted limits it to {at_most}, with {asked} of "
+         "reads per node: train more tokens in a step, or place less there", supply=("batch", "sequence_length")),
+    Rule("W95", 95, "storage_tier_read_bandwidth_per_node", ">", "storage_nic_bandwidth_per_node",
+         text="the efficiency wanted takes {shown} of reads per node from shared storage, more than the {at_most} of its "
+         "storage NICs, with which a step takes at least {least}: train more tokens in a step, or use more nodes",
+         supply=("batch", "sequence_length")),
     Rule("W36", 36, **_said("R-META-01 leaves out {jobs}: the samples in a file are not known", opens="unknown"),
          supply=("samples_per_file of its data", "file_bytes of its data")),
     Rule("W37", 37, **_said("R-META-03 leaves out {datasets}: the number of files is not known", files="unknown"),

@@ -61,11 +61,10 @@ class ScenarioGrid:
         block = dict(zip(repeated, numpy.empty((len(repeated), *shape)), strict=True))
         for name, rows in block.items():
             rows[...] = named[name]
+        whole = {**named, **block}
         return {
-            name: numpy.broadcast_to(array.ravel(), self.rows)
-            if array.size == 1
-            else (block[name] if name in block else array).ravel()
-            for name, array in named.items()
+            name: numpy.broadcast_to(array.ravel(), self.rows) if array.size == 1 else array.ravel()
+            for name, array in whole.items()
         }
 
 

@@ -1,11 +1,18 @@
 """Model states and key-value caches of a site below GPU memory: lines, sums, capacity, endurance."""
 
+import json
+import math
+from pathlib import Path
+
 import pytest
 
 import ingest
+from ingest.engine.registry import solve
 from ingest.errors import IngestError
 
-HOURS_8 = {"parameters": "cpu", "gradients": "cpu", "optimizer_states": "storage", "activations": "gpu"}
+EXAMPLE = Path(__file__).parents[2] / "examples" / "offload-and-serving.yaml"
+
+STATES = {"parameters": "cpu", "gradients": "cpu", "optimizer_states": "storage", "activations": "gpu"}
 CHAT = {"cluster": "main", "nodes": 8, "model": "llama3-70b", "users": 1000, "turns": 8, "turn_time": 60, "prompt": 1000,
         "generate": 500, "hit": 0.8}  # fmt: skip
 
@@ -38,15 +45,15 @@ def results(**options):
 
 
 def test_states_on_shared_storage_are_what_offload_answers():
-    plan = planned({**HOURS_8, "batch": 4, "sequence_length": 4096, "target": 0.8})
-    answer = results(**HOURS_8, batch=4, sequence_length=4096, target=0.8)
+    plan = planned({**STATES, "batch": 4, "sequence_length": 4096, "target": 0.8})
+    answer = results(**STATES, batch=4, sequence_length=4096, target=0.8)
     assert exact(plan, "R-OFFLOAD-01") == pytest.approx(answer["drive_tier_read_bandwidth_per_node"])
     assert exact(plan, "R-OFFLOAD-02") == pytest.approx(answer["drive_tier_write_bandwidth_per_node"])
     assert exact(plan, "R-CAP-01") == pytest.approx(answer["storage_tier_bytes"])
-    # By hand: 12 B of states and 4 B of gradient are read, 12 B written with 4 B, in a quarter of the compute time of a step.
-    step = answer["step_compute_seconds"] / 0.8
-    written = exact(plan, "R-OFFLOAD-02") * 8 * 0.2 * step
-    assert exact(plan, "R-END-01") == pytest.approx(2 * written / step * 86_400)
+    # By hand: 12 B of states per parameter are read and written in the fifth of a step that is not compute.
+    moved, step = 12 * 70_553_706_496, answer["step_compute_seconds"] / 0.8
+    assert exact(plan, "R-OFFLOAD-01") == pytest.approx(moved / 8 / (0.2 * step))
+    assert exact(plan, "R-END-01") == pytest.approx(2 * moved / step * 86_400)
     read = plan.requirement("R-OFFLOAD-01")
     assert (read.conditions.clients, read.conditions.pattern, read.conditions.operation) == (8, "sequential", "read")
 
@@ -67,7 +74,7 @@ def test_caches_are_what_offload_answers():
 
 
 def test_totals_hold_all_that_coincides():
-    plan, alone = planned({**HOURS_8, "batch": 4, "sequence_length": 4096}, CHAT), planned()
+    plan, alone = planned({**STATES, "batch": 4, "sequence_length": 4096}, CHAT), planned()
     reads = exact(alone, "R-READ-03") + 8 * exact(plan, "R-OFFLOAD-01") + exact(plan, "R-KV-01")
     writes = 8 * exact(plan, "R-OFFLOAD-02") + exact(plan, "R-KV-02")
     assert exact(plan, "R-READ-03") == pytest.approx(reads)
@@ -82,7 +89,7 @@ def test_totals_hold_all_that_coincides():
 
 
 def test_drives_in_the_nodes_are_not_the_vendors():
-    local = {name: "nvme" if tier == "storage" else tier for name, tier in HOURS_8.items()}
+    local = {name: "nvme" if tier == "storage" else tier for name, tier in STATES.items()}
     plan, answer = planned({**local, "batch": 4}), results(**local, batch=4)
     assert exact(plan, "R-OFFLOAD-03") == pytest.approx(answer["drive_tier_read_bandwidth_per_node"])
     assert exact(plan, "R-OFFLOAD-04") == pytest.approx(answer["drive_tier_write_bandwidth_per_node"])
@@ -93,8 +100,50 @@ def test_drives_in_the_nodes_are_not_the_vendors():
 
 def test_an_impossible_placement_is_refused_at_its_line():
     with pytest.raises(IngestError, match=r"jobs\.big\.offload: working memory takes"):
-        planned({**HOURS_8, "batch": 64, "sequence_length": 4096})
+        planned({**STATES, "batch": 64, "sequence_length": 4096})
     with pytest.raises(IngestError, match=r"jobs\.big\.offload\.parameters: found 'nvm', .*did you mean 'nvme'"):
         planned({"parameters": "nvm"})
     with pytest.raises(IngestError, match=r"serving\.chat: 'users' is missing"):
         planned(serving={name: item for name, item in CHAT.items() if name != "users"})
+
+
+def test_the_example_reaches_tests_fit_and_offers(tmp_path, run):
+    site = str(EXAMPLE)
+    ran = run("accept", site, "-o", str(tmp_path / "tests"))
+    assert ran.code == 0, ran.err
+    tests = json.loads((tmp_path / "tests" / "tests.json").read_text(encoding="utf-8"))["tests"]
+    one = {test["requirement"]: test for test in tests if test["requirement"].startswith(("R-KV", "R-OFFLOAD"))}
+    assert sorted(one) == ["R-KV-01", "R-KV-02", "R-OFFLOAD-01", "R-OFFLOAD-02"]
+    job = (tmp_path / "tests" / "fio" / "T-KV-01-fio.fio").read_text(encoding="utf-8")
+    # 256 tokens of 327,680 B each, at random; states go in sequence.
+    assert "rw=randread" in job
+    assert f"bs={256 * 327_680}\n" in job
+    assert "rw=read\n" in (tmp_path / "tests" / "fio" / "T-OFFLOAD-01-fio.fio").read_text(encoding="utf-8")
+    plan = ingest.plan(EXAMPLE, samples=0)
+    # The test of a rate per node runs on all nodes of the job together.
+    assert one["R-OFFLOAD-01"]["loads"][0]["threshold"] == pytest.approx(plan.results["R-OFFLOAD-01"].value * 8)
+    assert {name: line.priority for name in ("R-OFFLOAD-01", "R-OFFLOAD-03") for line in [plan.requirement(name)]} == {
+        "R-OFFLOAD-01": "mandatory",
+        "R-OFFLOAD-03": "information",
+    }
+
+
+@pytest.mark.parametrize(("turns", "most"), [(0.1, 1), (0.1414, 1), (0.1415, 2), (1, 4), (100, 124), (400, 447)])
+def test_turns_that_coincide_are_the_percentile_of_a_poisson_number(turns, most):
+    found = int(solve("kv_peak_turns", {"kv_mean_turns": turns, "serving_users": 1e6}))
+    assert found == most
+    term = total = math.exp(-turns)
+    for number in range(1, found + 1):
+        term *= turns / number
+        total += term
+    assert total >= 0.99
+    assert total - term < 0.995 or found <= 2
+
+
+@pytest.mark.parametrize(("mode", "together"), [("async", sum), ("sync", max)])
+def test_jobs_that_wait_while_they_save_move_no_states_meanwhile(mode, together):
+    site = described({**STATES, "batch": 4, "sequence_length": 4096})
+    site["jobs"]["big"]["checkpoint"] = {"interval": 1800, "mode": mode}
+    plan = ingest.plan(site, samples=0)
+    reads, saves, states = (exact(plan, name) for name in ("R-READ-03", "R-WRITE-02", "R-OFFLOAD-02"))
+    assert exact(plan, "R-MIX-01") == pytest.approx(8 * states + together((reads, saves)))
