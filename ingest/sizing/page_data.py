@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -11,15 +12,22 @@ from ingest.architecture.catalog_entries import Structure
 from ingest.catalog.embedding import embedded
 from ingest.catalog.records import Model
 from ingest.catalog.store import Catalog
+from ingest.engine.registry import FORMULAS, INPUTS
 from ingest.sizing.rates_at_size import check_own_rates
 from ingest.sizing.transfer import seen_rates
 
+#: Sources that the evidence levels and the counts cite by name.
+CITED = ("arithmetic", "ingest-rates", "ingest-scaling-study", "ingest-transfer-study")
 #: Parts of an architecture that only a release has.
 OF_A_RELEASE = ("stored", "stored_bytes", "row_bytes", "estimated")
 
 
-def page_data(catalog: Catalog) -> dict[str, Any]:
+def page_data(catalog: Catalog, read: Container[str] | None = None) -> dict[str, Any]:
     """Return the catalogs, the tables of weights of their architectures, and the rates by GPU behind transferred rates.
+
+    Args:
+        catalog: what the page embeds.
+        read: names of the fields that the page reads; None for all.
 
     >>> page_data(Catalog())["architectures"]["llama3-8b"]["layers"]
     32
@@ -30,8 +38,12 @@ def page_data(catalog: Catalog) -> dict[str, Any]:
     for model in catalog.all(Model):
         check_own_rates(catalog, model)
     seen = [(cell, key, rate) for cell, rates in seen_rates(catalog).items() for key, rate in rates.items()]
+    catalogs = embedded(catalog, read)
+    # What formulas and rules cite, beside the entries.
+    further = {one.source for one in FORMULAS.values()} | {one.source for one in INPUTS.values()} | set(CITED)
+    catalogs["sources"] |= {name: catalog.source(name).title for name in further if name in catalog.sources}
     return {
-        "catalogs": embedded(catalog),
+        "catalogs": catalogs,
         "seen": [[protocol, precision, model, gpu, rate] for (protocol, gpu), (model, precision), rate in seen],
         "architectures": {name: _rows(describe(name, catalog)) for name in architectures(catalog)},
         "hash": catalog.content_hash(),

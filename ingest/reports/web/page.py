@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +42,13 @@ ROOTS: Mapping[str, tuple[str, ...]] = {
     "ingest.errors": ("IngestError", "nearest", "shortened"),
     "ingest.units": ("display", "exact"),
 }
+#: Fields of formulas that no question of the page is about.
+BESIDE = (
+    "acceptance_effort", "acceptance_results", "acceptance_tests", "feed", "feed_samples", "goodput",
+    "load_conditions", "memory_activations", "mlperf_storage", "observation", "offload", "offload_inference",
+    "offload_serving", "offload_step", "preparation", "sampling", "site_capacity", "site_datasets", "site_guidance",
+    "site_jobs", "site_overlap", "site_totals", "site_transfers", "staging", "training",
+)  # fmt: skip
 #: The user interface, in order.
 VIEWS = ("charts.js", "view.js")
 #: Operators of an expression, whose methods Python makes from a table.
@@ -99,36 +107,34 @@ WRITTEN: Mapping[str, str] = {
 }
 
 
-def program() -> Program:
-    """The modules of the page, collected."""
-    found = Program(ROOTS, WRITTEN)
-    found.collect()
-    return found
-
-
 def script() -> str:
     """The script of the page without its user interface: the runtime, the modules, the questions."""
-    parts = ["runtime.js", "catalog.js"]
-    head = [(ASSETS / name).read_text(encoding="utf-8") for name in parts]
-    return "\n".join([*head, program().printed(), (ASSETS / "arithmetic.js").read_text(encoding="utf-8")])
+    program = Program(ROOTS, WRITTEN, BESIDE)
+    program.collect()
+    return "\n".join([_asset("runtime.js"), _asset("catalog.js"), program.printed(), _asset("arithmetic.js")])
 
 
-def content_of(catalog: Catalog) -> dict[str, Any]:
-    """What the script reads: the catalogs, and the inputs of each question."""
-    return {**page_data(catalog), "forms": forms(), "edition": f"ingest {__version__}"}
+def content_of(catalog: Catalog, code: str) -> dict[str, Any]:
+    """What the script reads: the catalogs, and the inputs of each question.
+
+    Args:
+        catalog: the entries.
+        code: the script, which names the fields that it reads.
+    """
+    read = frozenset(re.findall(r"[A-Za-z_]\w*", code))
+    return {**page_data(catalog, read), "forms": forms(), "edition": f"ingest {__version__}"}
 
 
 def assembled(catalogs: Catalog | str | Path | Sequence[str | Path] = ()) -> str:
     """The page as one HTML file."""
-    catalog = opened(catalogs)
-    data = json.dumps(content_of(catalog), ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-    style = _asset("page.css")
-    code = "\n".join([script(), *(_asset(name) for name in VIEWS)]).replace("</script", "<\\/script")
+    catalog, code, style = opened(catalogs), script(), _asset("page.css")
+    data = json.dumps(content_of(catalog, code), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    code = "\n".join([code, *(_asset(name) for name in VIEWS)]).replace("</script", "<\\/script")
     policy = f"default-src 'none'; script-src '{_hash(code)}'; style-src '{_hash(style)}'; img-src data:"
     parts = {
         "<!--POLICY-->": f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
         "/*STYLE*/": style,
-        "<!--DATA-->": f'<script type="application/json" id="data">{data}</script>',
+        "<!--DATA-->": '<script type="application/json" id="data">' + data.replace("<", "\\u003c") + "</script>",
         "/*SCRIPT*/": code,
     }
     page = _asset("template.html")
