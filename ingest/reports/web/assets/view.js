@@ -56,11 +56,17 @@
 
   const plain = (text) => encodeURIComponent(text).replace(/%20/g, "+").replace(/%(2F|3A|2C|40)/g, decodeURIComponent);
 
+  /** The name of an input in a link, cut to the letters that no other input of the tab begins with. */
+  function cut(name) {
+    const others = forms[state.tab].filter((field) => field.name !== name);
+    for (let size = 2; size < name.length; size++) if (!others.some((field) => field.name.startsWith(name.slice(0, size)))) return name.slice(0, size);
+    return name;
+  }
+
   function fragment() {
-    const set = forms[state.tab].filter(({ name }) => name in state.set[state.tab]);
-    const pairs = set.map(({ name }) => `${plain(name)}=${plain(state.set[state.tab][name])}`);
-    const whole = `#${[`v=${VERSION}`, `tab=${state.tab}`, ...pairs].join("&")}`;
-    return whole.length <= LONGEST ? whole : null;
+    const set = forms[state.tab].filter(({ name }) => name in state.set[state.tab]).map(({ name }) => name);
+    const whole = (word) => `#${[`v=${VERSION}`, `tab=${state.tab}`, ...set.map((name) => `${plain(word(name))}=${plain(state.set[state.tab][name])}`)].join("&")}`;
+    return [whole((name) => name), whole(cut)].find((written) => written.length <= LONGEST) ?? null;
   }
 
   function link(push) {
@@ -97,10 +103,11 @@
     if (version !== undefined && version !== VERSION) notices.push(`The link has version ${clipped(version)}; this page reads version ${VERSION}.`);
     if (tab !== undefined && !(tab in forms)) notices.push(`The link asks for “${clipped(tab)}”, which is not a tab of this page.`);
     state.tab = tab in forms ? tab : TABS[0].id;
-    const known = new Set(forms[state.tab].map(({ name }) => name)), set = {}, unknown = [];
+    const known = forms[state.tab].map(({ name }) => name), set = {}, unknown = [];
     for (const [name, value] of given) {
       if (name === "v" || name === "tab") continue;
-      if (known.has(name)) set[name] = value;
+      const meant = known.includes(name) ? [name] : known.filter((one) => name.length > 1 && one.startsWith(name));
+      if (meant.length === 1) set[meant[0]] = value;
       else unknown.push(clipped(name));
     }
     if (unknown.length) notices.push(`The link holds ${unknown.slice(0, 5).map((name) => `“${name}”`).join(", ")}${unknown.length > 5 ? " and more" : ""}: not an input of this tab, therefore ignored.`);
@@ -202,8 +209,15 @@
     return list;
   }
 
+  /** The first clause of a help text; none where it repeats the label, or lists the choices that the box offers. */
+  function helpOf({ kind, label, help }) {
+    const words = (help ?? "").split(/[;:]|, or (?:the JSON|a YAML)/)[0].replace(/\.?$/, ".");
+    const repeats = words.toLowerCase().startsWith(label.toLowerCase()) && words.length < label.length + 16;
+    return kind === "choice" || repeats || words === "." ? "" : words;
+  }
+
   function fieldBox(field) {
-    const id = `in-${field.name}`, words = field.kind === "choice" ? "" : (field.help ?? "").split(/[;:]/)[0].replace(/([^.])$/, "$1.");
+    const id = `in-${field.name}`, words = helpOf(field);
     const help = words ? `${id}-help` : undefined, choices = choicesOf(field);
     const value = state.set[state.tab][field.name] ?? defaultOf(field);
     let control, box;
@@ -302,7 +316,8 @@
 
   function numberButton(row, kind) {
     const { number, unit, rest } = parts(row.display);
-    return make("button", { type: "button", class: kind, "data-name": row.name, "aria-haspopup": "dialog" }, number, unit && (kind === "big" ? make("span", {}, ` ${unit}`) : make("span", { class: "unit" }, ` ${unit}`)),
+    return make("button", { type: "button", class: kind, "data-name": row.name, "aria-haspopup": "dialog" }, number,
+      kind === "big" ? unit && make("span", {}, ` ${unit}`) : make("span", { class: "unit" }, ` ${unit}`),
       rest && make("span", { class: "unseen" }, ` ${rest}`));
   }
 
@@ -312,7 +327,7 @@
     const ranged = rows.some((row) => rangeOf(row));
     if (key + ranged !== drawn) {
       region.replaceChildren(make("table", { class: "stack" },
-        make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "Quantity"), make("th", { scope: "col", class: "n typical" }, "Typical"), ranged && make("th", { scope: "col", class: "n" }, "Low – high"))),
+        make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "Quantity"), make("th", { scope: "col", class: "n typical" }, ranged ? "Typical" : "Value"), ranged && make("th", { scope: "col", class: "n" }, "Low – high"))),
         make("tbody", {}, ...rows.map((row) => make("tr", { class: row.name === head ? "main" : undefined }, make("th", { scope: "row" }, row.label), make("td", { class: "n" }), ranged && make("td", { class: "n" }))))));
       drawn = key + ranged;
     }
@@ -326,10 +341,12 @@
     });
   }
 
+  /** A cell without its value in binary units, which the derivation shows. */
+  const decimal = (cell) => String(cell).replace(/ \([\d.,]+ [KMGTPE]iB[^)]*\)/g, "");
   const tableOf = ({ title, columns, rows, notes }) => make("section", {}, make("h2", {}, title),
-    rows.length > 0 && make("div", { class: "scroll", role: "region", "aria-label": title, tabindex: 0 }, make("table", {},
+    rows.length > 0 && make("div", { class: "scroll", role: "region", "aria-label": title, tabindex: 0 }, make("table", { class: columns.length > 3 ? "wide-table" : undefined },
       columns.length > 0 && make("thead", {}, make("tr", {}, ...columns.map((column) => make("th", { scope: "col", class: column.number ? "n" : undefined }, column.label)))),
-      make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((cell, place) => make(place ? "td" : "th", { scope: place ? undefined : "row", class: columns[place]?.number ? "n" : undefined }, String(cell)))))))),
+      make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((cell, place) => make(place ? "td" : "th", { scope: place ? undefined : "row", class: columns[place]?.number ? "n" : undefined }, decimal(cell)))))))),
     notes?.length > 0 && make("ul", { class: "levels" }, ...notes.map((note) => make("li", {}, note))));
 
   const speak = later(() => {
