@@ -7,7 +7,7 @@
      choices           [{value, label, note}], or [value, label, note], or text
      headline          {name, label, display, range, level, scene}: scene says what is sized ("CosmoFlow on 1,024 × …")
      row.range         low and high end as text
-     answer.tables     [{title, columns: [{label, number}], rows: [[text]], notes: [text]}], after the quantities
+     answer.tables     [{title, columns: [{label}], rows: [[text]], notes: [text]}], after the quantities
      answer.beyond     true of an error where the command line answers and the page cannot
      answer.field      name of the input that an error is about
      answer.sources    [{title, where, grade}]; otherwise gathered from the derivations of all rows
@@ -22,7 +22,7 @@
   const find = (id) => document.getElementById(id);
   const panel = find("panel"), fieldset = find("fields"), dialog = find("derivation");
   const state = { tab: TABS[0].id, set: Object.fromEntries(TABS.map(({ id }) => [id, {}])) };
-  let answer = null, notices = [], edited = null, turnOf = 0;
+  let answer = null, notices = [], edited = null, turnOf = 0, cost = 0;
 
   function make(name, attributes, ...children) {
     const made = document.createElement(name);
@@ -116,6 +116,9 @@
 
   /* Inputs */
 
+  /** Where an answer takes long, it waits for the end of the word. */
+  const soon = later(() => show(), 150);
+
   function change(field, text) {
     const set = state.set[state.tab];
     if ((set[field.name] ?? defaultOf(field)) === text) return;
@@ -123,7 +126,11 @@
     else set[field.name] = text;
     if (edited?.name !== field.name) edited = { name: field.name, fresh: true };
     notices = [];
-    show();
+    if (cost < 80) show();
+    else {
+      find("answer").setAttribute("aria-busy", "true");
+      soon();
+    }
     relink();
   }
 
@@ -268,6 +275,7 @@
   /** Turn to another tab; inputs of the same name that the reader set go along. */
   function choose(tab) {
     if (tab === state.tab) return;
+    soon.flush();
     relink.flush();
     const from = state.set[state.tab];
     for (const field of forms[tab]) {
@@ -343,11 +351,21 @@
 
   /** A cell without its value in binary units, which the derivation shows. */
   const decimal = (cell) => String(cell).replace(/ \([\d.,]+ [KMGTPE]iB[^)]*\)/g, "");
-  const tableOf = ({ title, columns, rows, notes }) => make("section", {}, make("h2", {}, title),
-    rows.length > 0 && make("div", { class: "scroll", role: "region", "aria-label": title, tabindex: 0 }, make("table", { class: columns.length > 3 ? "wide-table" : undefined },
-      columns.length > 0 && make("thead", {}, make("tr", {}, ...columns.map((column) => make("th", { scope: "col", class: column.number ? "n" : undefined }, column.label)))),
-      make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((cell, place) => make(place ? "td" : "th", { scope: place ? undefined : "row", class: columns[place]?.number ? "n" : undefined }, decimal(cell)))))))),
-    notes?.length > 0 && make("ul", { class: "levels" }, ...notes.map((note) => make("li", {}, note))));
+  const AMOUNT = /^[≥≤<>~]?[\d.,]+\*?( \S+\*?)?$/;
+  /** A table without the columns that are empty; lines of one column are a list. */
+  function tableOf({ title, columns, rows, notes }) {
+    const kept = columns.map((_, place) => place).filter((place) => rows.some((row) => row[place]));
+    const amounts = kept.filter((place) => rows.filter((row) => AMOUNT.test(decimal(row[place]))).length > rows.length / 2);
+    const kind = (text, place) => (amounts.includes(place) ? "n" : /^\S{1,24}$|^.{1,8}$/.test(text) ? "tight" : undefined);
+    const cell = (row, place) => make(place ? "td" : "th", { scope: place ? undefined : "row", class: kind(row[place], place) }, decimal(row[place]));
+    const lines = [...(kept.length > 1 ? [] : rows.map((row) => decimal(row.join(" ")))), ...(notes ?? [])];
+    return make("section", {}, title && make("h2", {}, title),
+      kept.length > 1 && make("div", { class: "scroll", role: "region", "aria-label": title, tabindex: 0 },
+        make("table", { class: kept.length > 6 ? "wide-table dense" : kept.length > 3 ? "wide-table" : undefined },
+          make("thead", {}, make("tr", {}, ...kept.map((place) => make("th", { scope: "col", class: kind(columns[place].label, place) }, columns[place].label)))),
+          make("tbody", {}, ...rows.map((row) => make("tr", {}, ...kept.map((place) => cell(row, place))))))),
+      lines.length > 0 && make("ul", { class: "levels" }, ...lines.map((line) => make("li", {}, line))));
+  }
 
   const speak = later(() => {
     if (!answer) return;
@@ -358,7 +376,10 @@
 
   function show() {
     turnOf++;
+    const start = performance.now();
     answer = Ingest.answer(state.tab, values());
+    cost = performance.now() - start;
+    find("answer").removeAttribute("aria-busy");
     const { ok } = answer, short = (head) => halves(head.display).first, tab = TABS.find(({ id }) => id === state.tab);
     find("notices").replaceChildren(...notices.map((text) => make("p", { class: "notice", role: "alert" }, text)));
     for (const id of ["quantities", "figures", "sources"]) find(id).hidden = !ok;
@@ -460,7 +481,10 @@
 
   function collectSources(mine, now) {
     const found = new Map(), names = answer.rows.map(({ name }) => name), given = values();
-    const write = () => find("sources").querySelector("ol").replaceChildren(...[...found.values()].map((source) => make("li", {}, ...cited(source).filter(Boolean))));
+    const write = () => {
+      find("sources").querySelector("ol").replaceChildren(...[...found.values()].map((source) => make("li", {}, ...cited(source).filter(Boolean))));
+      find("sources").hidden = !found.size;
+    };
     if (answer.sources) {
       gather(answer, found);
       write();
@@ -494,6 +518,7 @@
   }
 
   function derive(name) {
+    soon.flush();
     const tree = Ingest.derivation(state.tab, values(), name);
     if (!tree) return;
     find("derivation-title").replaceChildren(tree.label, make("strong", {}, halves(tree.display).first));
@@ -509,6 +534,7 @@
   }
 
   async function copy() {
+    soon.flush();
     try {
       await navigator.clipboard.writeText(answer.command);
       done("Command copied");
@@ -519,6 +545,7 @@
   }
 
   function download() {
+    soon.flush();
     const url = URL.createObjectURL(new Blob([Ingest.siteYaml(values())], { type: "application/yaml" }));
     make("a", { href: url, download: "site.yaml" }).click();
     setTimeout(() => URL.revokeObjectURL(url), 10000);
@@ -526,6 +553,7 @@
   }
 
   function paper() {
+    soon.flush();
     relink.flush();
     settle.flush();
     const given = values(), shown = (field) => choicesOf(field).find(({ value }) => value === given[field.name])?.label ?? given[field.name];
