@@ -12,12 +12,9 @@ from ingest.architecture.catalog_entries import Structure
 from ingest.catalog.embedding import embedded
 from ingest.catalog.records import Model
 from ingest.catalog.store import Catalog
-from ingest.engine.registry import FORMULAS, INPUTS
 from ingest.sizing.rates_at_size import check_own_rates
 from ingest.sizing.transfer import seen_rates
 
-#: Sources that the evidence levels and the counts cite by name.
-CITED = ("arithmetic", "ingest-rates", "ingest-scaling-study", "ingest-transfer-study")
 #: Parts of an architecture that only a release has.
 OF_A_RELEASE = ("stored", "stored_bytes", "row_bytes", "estimated")
 
@@ -27,7 +24,7 @@ def page_data(catalog: Catalog, read: Container[str] | None = None) -> dict[str,
 
     Args:
         catalog: what the page embeds.
-        read: names of the fields that the page reads; None for all.
+        read: names of the fields that the page reads, and of the sources that it cites; None for all.
 
     >>> page_data(Catalog())["architectures"]["llama3-8b"]["layers"]
     32
@@ -40,8 +37,8 @@ def page_data(catalog: Catalog, read: Container[str] | None = None) -> dict[str,
     seen = [(cell, key, rate) for cell, rates in seen_rates(catalog).items() for key, rate in rates.items()]
     catalogs = embedded(catalog, read)
     # What formulas and rules cite, beside the entries.
-    further = {one.source for one in FORMULAS.values()} | {one.source for one in INPUTS.values()} | set(CITED)
-    catalogs["sources"] |= {name: catalog.source(name).title for name in further if name in catalog.sources}
+    further = [name for name in catalog.sources if read is None or name in read]
+    catalogs["sources"] |= {name: catalog.source(name).title for name in further}
     return {
         "catalogs": catalogs,
         "seen": [[protocol, precision, model, gpu, rate] for (protocol, gpu), (model, precision), rate in seen],

@@ -24,14 +24,12 @@ RESERVED = {
 }  # fmt: skip
 #: Methods of the types of Python that JavaScript lacks, or has with another meaning.
 METHODS = {
-    "append", "bit_length", "casefold",
-    "copy", "count", "discard", "endswith", "extend", "find", "format", "get", "index", "insert", "isdecimal",
-    "intersection", "isdigit", "isdisjoint", "isalpha", "issubset", "items", "join", "keys", "ljust", "lower", "lstrip",
-    "partition",
-    "pop", "remove", "removeprefix", "removesuffix", "replace", "rjust", "rpartition", "rsplit", "rstrip",
-    "setdefault", "sort", "split", "splitlines", "startswith", "strip", "title", "translate", "union", "update", "upper",
-    "values", "add", "isspace", "capitalize", "fromkeys", "is_integer", "reverse", "difference", "most_common", "clear",
-    "zfill",
+    "add", "append", "bit_length", "capitalize", "casefold", "clear", "copy", "count", "difference", "discard", "endswith",
+    "extend", "find", "format", "fromkeys", "get", "index", "insert", "intersection", "is_integer", "isalpha", "isdecimal",
+    "isdigit", "isdisjoint", "islower", "isspace", "issubset", "isupper", "items", "join", "keys", "ljust", "lower",
+    "lstrip", "most_common", "partition", "pop", "remove", "removeprefix", "removesuffix", "replace", "reverse", "rjust",
+    "rpartition", "rsplit", "rstrip", "setdefault", "sort", "split", "splitlines", "startswith", "strip", "title",
+    "translate", "union", "update", "upper", "values", "zfill",
 }  # fmt: skip
 #: Names of Python without a definition.
 BUILTINS = {

@@ -27,7 +27,7 @@ ROOTS: Mapping[str, tuple[str, ...]] = {
     "ingest.sizing.checkpoint": ("checkpoint",),
     "ingest.sizing.dataset": ("dataset",),
     "ingest.storage.fit": ("fit",),
-    "ingest.reports.pages.storage": ("_row", "COLUMNS"),
+    "ingest.reports.pages.storage": ("fits_page",),
     "ingest.architecture.structure": ("Architecture",),
     "ingest.architecture.weight_table": ("Weight", "Attention"),
     "ingest.reports.pages.sizing": ("SHOWN", "_value_row", "_rate_of", "_answer_table"),
@@ -47,7 +47,7 @@ BESIDE = (
     "acceptance_effort", "acceptance_results", "acceptance_tests", "feed", "feed_samples", "goodput",
     "load_conditions", "memory_activations", "mlperf_storage", "observation", "offload", "offload_inference",
     "offload_serving", "offload_step", "preparation", "sampling", "site_capacity", "site_datasets", "site_guidance",
-    "site_jobs", "site_overlap", "site_totals", "site_transfers", "staging", "training",
+    "site_jobs", "site_overlap", "site_totals", "site_transfers", "training",
 )  # fmt: skip
 #: The user interface, in order.
 VIEWS = ("charts.js", "view.js")
@@ -68,6 +68,10 @@ _EXPRESSION = "class Expression extends $.Plain {{\n{}\n}}".format(
 )
 #: A record, whose fields are those of its classes that hold a shape.
 _RECORD = """class Record extends $.Plain {
+__init__(...given) {
+const words = $.keywords(given);
+for (const [name, shape] of this.shapes.entries()) this[name] = name in words ? words[name] : shape.default;
+}
 get shapes() { return this.constructor.shapes; }
 static get shapes() {
 const classes = [];
@@ -75,6 +79,13 @@ for (let one = this; one !== Record; one = Object.getPrototypeOf(one)) classes.u
 const fields = classes.flatMap((one) => Object.getOwnPropertyNames(one).map((name) => [name, one[name]]));
 return new $.Dict(fields.filter(([, item]) => item instanceof Shape));
 }
+}"""
+_ENTRY = """class Entry extends Record {
+static {
+const fields = [["name", REQUIRED_TEXT], ["notes", TEXTS], ["missing", NOTES]];
+for (const [name, shape] of fields) $.setattr(this, name, shape);
+}
+__init__(id, path, ...given) { super.__init__(...given); this.id = id; this.path = path; }
 }"""
 #: Definitions that a page has in another form: what reads files, and what JavaScript has no word for.
 WRITTEN: Mapping[str, str] = {
@@ -85,7 +96,7 @@ WRITTEN: Mapping[str, str] = {
     "ingest.catalog.store:opened": "(catalogs) => catalogs",
     "ingest.catalog.store:shipped_folder": "() => new $.Path('')",
     "ingest.catalog.records:Record": _RECORD,
-    "ingest.catalog.records:Entry": "class Entry extends Record {}",
+    "ingest.catalog.records:Entry": _ENTRY,
     "ingest.sizing.transfer:seen_rates": "(catalog) => catalog.seen",
     "ingest.sizing.rates_at_size:check_own_rates": "() => null",
     "ingest.architecture.catalog_entries:model_of": "(source, catalog) => catalog.get(Model, source)",
@@ -119,9 +130,9 @@ def content_of(catalog: Catalog, code: str) -> dict[str, Any]:
 
     Args:
         catalog: the entries.
-        code: the script, which names the fields that it reads.
+        code: the script, which names the fields that it reads and the sources that it cites.
     """
-    read = frozenset(re.findall(r"[A-Za-z_]\w*", code))
+    read = frozenset(re.findall(r"[A-Za-z_]\w*", code)) | frozenset(re.findall(r'"([a-z0-9-]+)"', code))
     return {**page_data(catalog, read), "forms": forms(), "edition": f"ingest {__version__}"}
 
 

@@ -42,8 +42,8 @@ const $ = (() => {
     made.$name = made.__name__ = name;
     made.$more = more;
     made.$printed = true;
+    made.__doc__ = doc; // of Formula.meaning; a function without words has null
     if (doc !== null) {
-      made.__doc__ = doc;
       const names = parametersOf(made);
       made.__code__ = { co_varnames: names, co_argcount: names.length };
     }
@@ -152,7 +152,9 @@ const $ = (() => {
     made.$fields = [...own.values()];
     for (const owner of [made.prototype, made]) {
       for (const [method, { value }] of Object.entries(Object.getOwnPropertyDescriptors(owner))) {
-        if (typeof value === "function" && method !== "constructor") $.fn(value, method, methods[method] ?? false);
+        if (typeof value !== "function" || method === "constructor") continue;
+        $.fn(value, method, methods[method] ?? false);
+        if (owner === made && !(method in made.prototype)) Object.defineProperty(made.prototype, method, { value: bound(made, value), configurable: true });
       }
     }
     if (form === "data") for (const [name, usual] of fields) if (usual !== null) Object.defineProperty(made, name, { get: usual, configurable: true });
@@ -531,7 +533,7 @@ const $ = (() => {
   const grouped = (text) => text.replace(/^([-+]?\d+)/, (whole) => whole.replace(/\B(?=(\d{3})+(?!\d))/g, ","));
   $.numeral = (value) => {
     if (!Number.isFinite(value)) return fixed(value, 0);
-    if (Number.isInteger(value)) return Math.abs(value) < 1e21 ? String(value) : BigInt(value).toString();
+    if (Number.isInteger(value)) return Number.isSafeInteger(value) ? String(value) : BigInt(value).toString();
     const [mantissa, exponent] = value.toExponential().split("e");
     if (Number(exponent) < -4 || Number(exponent) >= 16) return mantissa + power(Number(exponent));
     return Math.abs(value) < 1e-6 ? value.toFixed(mantissa.replace(/\D/g, "").length - 1 - Number(exponent)) : String(value);
@@ -872,6 +874,7 @@ const $ = (() => {
     partition: { text: (own, what) => { const place = own.indexOf(what); return place < 0 ? [own, "", ""] : [own.slice(0, place), what, own.slice(place + what.length)]; } },
     rpartition: { text: (own, what) => { const place = own.lastIndexOf(what); return place < 0 ? ["", "", own] : [own.slice(0, place), what, own.slice(place + what.length)]; } },
     find: { text: (own, what) => own.indexOf(what) },
+    isupper: { text: (own) => own !== own.toLowerCase() && own === own.toUpperCase() }, islower: { text: (own) => own !== own.toUpperCase() && own === own.toLowerCase() },
     isdecimal: { text: (own) => /^\p{Nd}+$/u.test(own) }, isdigit: { text: (own) => /^\p{Nd}+$/u.test(own) }, isalpha: { text: (own) => /^\p{L}+$/u.test(own) }, isspace: { text: (own) => /^\s+$/.test(own) },
     ljust: { text: (own, width, fill = " ") => own.padEnd(width, fill) }, rjust: { text: (own, width, fill = " ") => own.padStart(width, fill) }, zfill: { text: (own, width) => own.padStart(width, "0") },
     translate: { text: (own, table) => [...own].map((letter) => { const found = table.at(letter.codePointAt(0)); return found === undefined ? letter : found ?? ""; }).join("") },
