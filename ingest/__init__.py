@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ingest.observation.calibration import calibrate as calibrate
     from ingest.observation.observe import observe as observe
     from ingest.reports.plan_report import report as report
+    from ingest.reports.web.page import page as page
     from ingest.rfp.response import response as response
     from ingest.site.plan_diff import diff as diff
     from ingest.site.planner import plan as plan
@@ -58,6 +59,7 @@ _PLACES = {
     "model": "ingest.sizing.model",
     "offload": "ingest.sizing.offload",
     "observe": "ingest.observation.observe",
+    "page": "ingest.reports.web.page",
     "plan": "ingest.site.planner",
     "report": "ingest.reports.plan_report",
     "response": "ingest.rfp.response",

@@ -37,6 +37,7 @@ COMMANDS = {
     "feed": "Whether GPUs wait for their loaders: utilization, readers, decoding, caches.",
     "explain": "Derivation of one quantity of `bw`, down to the datasheet.",
     "sweep": "Many scenarios in one call, over any quantity.",
+    "page": "Write one page that computes in a browser, without a network.",
     "catalog": "List, show, check and add entries: models, GPUs, nodes, storage, corpora and more.",
     "validate": "Reproduce published results and print the errors.",
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -13,6 +12,7 @@ import click
 from ingest.cli.telling import MOST_LETTERS, tell
 from ingest.errors import UsageError, expected_one_of, shortened
 from ingest.files import write_whole
+from ingest.reports.labels import helps_of
 from ingest.reports.page import FORMATS, Page, format_of, render, suffixes, terminal_width, wrapped
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -121,20 +121,6 @@ def _option(name: str, default: Any, text: str | None) -> Callable[[Command], Co
         return click.option(shown, multiple=True, metavar=metavar, help=text)
     known = None if default is None else str(default)
     return click.option(shown, default=known, show_default=known is not None, metavar=metavar, help=text)
-
-
-def helps_of(function: Callable[..., Any]) -> dict[str, str]:
-    """Return the help of each parameter, from the section `Args` of a docstring.
-
-    >>> helps_of(helps_of)
-    {'function': 'A documented function.'}
-
-    Args:
-        function: a documented function.
-    """
-    section = inspect.cleandoc(function.__doc__ or "").partition("Args:\n")[2].partition("\n\n")[0]
-    found = re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", section, re.MULTILINE)
-    return {name: re.sub(r"`([^` ]+)`", r"\1", " ".join((text[0].upper() + text[1:]).split())) for name, text in found}
 
 
 def hand_over(

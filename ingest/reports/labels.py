@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+from collections.abc import Callable
+from typing import Any
 
 from ingest.engine.registry import label_of
 from ingest.units import display
@@ -91,3 +94,17 @@ def span(low: float | None, high: float | None, unit: str, between: str) -> str:
         return ""
     least, most = (display(end, unit, binary=False) for end in (low, high))
     return f"{least}{between}{most}" if least != most else ""
+
+
+def helps_of(function: Callable[..., Any]) -> dict[str, str]:
+    """Return the help of each parameter, from the section `Args` of a docstring.
+
+    >>> helps_of(helps_of)
+    {'function': 'A documented function.'}
+
+    Args:
+        function: a documented function.
+    """
+    section = inspect.cleandoc(function.__doc__ or "").partition("Args:\n")[2].partition("\n\n")[0]
+    found = re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", section, re.MULTILINE)
+    return {name: re.sub(r"`([^` ]+)`", r"\1", " ".join((text[0].upper() + text[1:]).split())) for name, text in found}

@@ -1,0 +1,1 @@
+"""The page that computes in a browser."""

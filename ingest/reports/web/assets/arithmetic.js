@@ -1,0 +1,266 @@
+/* The questions of the page: `window.Ingest`, which the user interface asks.
+
+   The arithmetic, the choice of evidence, the refusals and the texts are those of the command line: `javascript.py` prints
+   the modules of the package, `runtime.js` gives them what Python means, `catalog.js` reads the embedded catalogs.
+
+     Ingest.edition            version and catalogs, as text
+     Ingest.tabs               [{id, label}] in order
+     Ingest.catalog            {models, gpus, nodes, storage, corpora, formats, …: [{id, name}]}
+     Ingest.forms[tab]         [{name, label, kind: choice|number|quantity|text, unit, default, choices: [{value, label, note}],
+                               help, placeholder, more}]: names are options of the command, values are text as one types it
+     Ingest.answer(tab, values)
+       {ok: true, headline: {name, scene}, rows: [{name, label, display, range, low, high, value, unit}], basis, rungs, tables,
+        warnings: [{id, text}], command, chart}
+       {ok: false, error, field, command}   error: the line of the command line, without "ingest: "; beyond: true where only
+                               the command line has an answer
+     Ingest.derivation(tab, values, name)   tree of {label, display, formula, definition, sources: [{title, where, grade}], parts}
+     Ingest.command(tab, values), Ingest.siteYaml(values)                                                                     */
+window.Ingest = (() => {
+  "use strict";
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const catalog = new $.Catalog();
+  const of = (module, name) => $.modules[`ingest.${module}`][name];
+  const text = (value) => String($.str(value));
+
+  /* Inputs */
+
+  const lists = {};
+  for (const [kind, entries] of Object.entries(data.catalogs.entries)) lists[kind] = Object.entries(entries).map(([id, one]) => ({ id, name: one.name ?? id, class: one.family ?? one.holds }));
+  const choices = (field) => (field.list ? [...(field.optional ? [{ value: field.none ?? "", label: field.optional }] : []),
+    ...lists[field.list].filter((one) => !field.among || field.among.includes(one.class)).map(({ id, name }) => ({ value: id, label: name, note: id }))] : field.choices);
+  const forms = Object.fromEntries(Object.entries(data.forms).map(([tab, fields]) => [tab, fields.map((field) => ({ ...field, choices: choices(field) }))]));
+
+  /** What the reader gave: inputs that differ from what the command takes without them. */
+  const given = (tab, values) => forms[tab].map((field) => [field, String(values[field.name] ?? field.default ?? "").trim()]).filter(([field, value]) => value !== "" && value !== field.usual);
+  const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`);
+  const option = (name) => `--${name.replace(/_/g, "-")}`;
+  function command(tab, values) {
+    if (tab === "plan") return "ingest plan site.yaml";
+    const words = given(tab, values).map(([field, value]) => (field.place ? quoted(value) : field.flag ? option(field.name) : `${option(field.name)} ${quoted(value)}`));
+    return ["ingest", QUESTIONS[tab].command, ...words].join(" ");
+  }
+
+  /* Answers */
+
+  const rowOf = (name, quantity) => {
+    const [label, display, range] = of("reports.pages.sizing", "_value_row")(name, quantity);
+    return { name, label: of("reports.labels", "capitalised")(label), display, range, low: quantity.low, high: quantity.high, value: quantity.value, unit: quantity.unit };
+  };
+  const tables = (answer) => [...$.m.items(answer.tables)].map(([name, rows]) => {
+    const section = of("reports.pages.sizing", "_answer_table")(name, rows);
+    const columns = section.columns.some(Boolean) ? section.columns : [];
+    return { title: section.title, columns: columns.map((label, place) => ({ label, number: place > 0 && section.rows.every((row) => /^[-≥≤<>~]?\s?[\d.]|^$/.test(row[place])) })), rows: section.rows.map((row) => [...row].map(text)), notes: section.lines.map(text) };
+  });
+  const warnings = (answer) => [...answer.warnings].map((line) => ({ id: line.rule ?? "", text: text(line) }));
+
+  const bandwidth = {
+    command: "bw", label: "Bandwidth", headline: "ingest_bandwidth_per_job",
+    ask(options) {
+      const found = $.worded(of("sizing.bandwidth", "bw"), [], { ...options, catalogs: catalog });
+      return found instanceof of("sizing.bandwidth", "Scenarios") ? $.beyond("these are several scenarios, the page shows one") : found;
+    },
+    rows(answer) {
+      const rate = of("reports.pages.sizing", "_rate_of")(answer), results = answer.results;
+      const shown = of("reports.pages.sizing", "SHOWN").filter((name) => results.has(name) && (name !== "samples_per_second_per_gpu" || rate === name));
+      return shown.map((name) => rowOf(name, results.at(name)));
+    },
+    more(answer, options) {
+      const rate = of("reports.pages.sizing", "_rate_of")(answer), unit = of("engine.registry", "unit_of")(rate).replace(/\/s\/GPU$/, "s/s");
+      const rungs = answer.levels.filter(([, results]) => results.has(rate)).map(([level, results], place) => {
+        const [, display, range] = of("reports.pages.sizing", "_value_row")(rate, results.at(rate));
+        const { value, low, high } = results.at(rate);
+        return { level: level.basis, label: level.basis, value, low, high, display, range, unit, used: place === 0, bound: level.basis === "peak", why: text(level.note) };
+      });
+      return { basis: answer.basis, rungs, get chart() { return curve(answer, options); } };
+    },
+  };
+
+  /** The read bandwidth of the job over the number of nodes. */
+  function curve(answer, options) {
+    const own = answer.nodes, most = Math.max(own, 2), sizes = new Set([own]);
+    for (let size = 1; size <= most * 4; size *= 2) sizes.add(size);
+    const chosen = [...sizes].sort((a, b) => a - b).slice(-9);
+    const points = [];
+    for (const nodes of chosen) {
+      try {
+        const found = bandwidth.ask({ ...options, nodes }).results.at("ingest_bandwidth_per_job");
+        if (found) points.push({ x: nodes, y: found.value, low: found.low, high: found.high });
+      } catch { /* beyond the largest job */ }
+    }
+    return points.length < 2 ? undefined : { title: "Read bandwidth of the job by number of nodes", x: { label: "Nodes", unit: "" }, y: { label: "Read bandwidth", unit: "B/s" }, points, own };
+  }
+
+  /** A command whose answer is results, tables and warnings. */
+  const plainly = (name, module, label, headline) => ({
+    command: name, label, headline,
+    ask: (options) => $.worded(of(module, name), [], { ...options, catalogs: catalog }),
+    rows: (answer) => [...answer.results.entries()].map(([result, quantity]) => rowOf(result, quantity)),
+  });
+
+  const numeric = (cell) => /^[-≥≤<>~–]?\s?[\d.,]*\d|^$|^–$/.test(cell);
+  /** A section of a page as a table; its lines as rows of one column. */
+  function tabled(section) {
+    const rows = section.rows.map((row) => [...row].map(text)), lines = [...section.lines].map((line) => [text(line)]), found = [];
+    const heads = section.columns.some((one) => $.t(one)) ? section.columns.map(text) : (rows[0] ?? []).map(() => "");
+    if (rows.length) found.push({ title: text(section.title), columns: heads.map((label, place) => ({ label, number: place > 0 && rows.every((row) => numeric(row[place])) })), rows });
+    if (lines.length) found.push({ title: rows.length ? "" : text(section.title), columns: [{ label: "" }], rows: lines });
+    return found;
+  }
+  const fit = {
+    command: "fit", label: "Fit",
+    ask(options) {
+      const flags = Object.fromEntries(Object.entries(options).map(([name, value]) => [name, forms.fit.some((field) => field.name === name && field.flag) ? value !== "" : value]));
+      return $.worded(of("storage.fit", "fit"), [], flags);
+    },
+    one: (answer) => (answer.systems.length === 1 ? answer.systems[0] : null),
+    rows(answer) {
+      const own = fit.one(answer), needed = [...answer.needed.entries()].map(([name, item]) => rowOf(name, item));
+      return [...needed, ...(own ? [...own.results.entries()].filter(([name]) => !answer.needed.has(name)).map(([name, item]) => rowOf(name, item)) : [])];
+    },
+    more(answer) {
+      const page = of("reports.pages.storage", "fits_page")(answer), best = answer.systems[0], rows = fit.rows(answer);
+      const headline = { name: rows[0]?.name, scene: text(page.title) };
+      if (best) {
+        const [, units] = of("reports.pages.storage", "_row")(best);
+        Object.assign(headline, { label: `${of("reports.labels", "capitalised")(text(best.verdict))}: ${text(best.entry.name)}`, display: text(units) || text(best.entry.id), range: "" });
+        if (fit.one(answer)) headline.name = "units_required";
+      }
+      return { headline, tables: [...page.sections].slice(1).filter((section) => !/^(Assumptions|Sources)/.test(section.title)).flatMap(tabled) };
+    },
+    derivation: (answer, name) => {
+      const own = fit.one(answer), first = answer.systems[0];
+      return first ? first.answer.derivation(own ? own.quantity(name) : name) : null;
+    },
+  };
+
+  /** The parts of a small site, each as its own command answers it: what one run reads and saves, and what the data take. */
+  const site = {
+    command: "plan", label: "Small site",
+    ask(options) {
+      const { model, node, nodes, mode, keep, tokens, copies } = options, given = (words) => Object.fromEntries(Object.entries(words).filter(([, word]) => word !== undefined));
+      const read = bandwidth.ask(given({ model, node, nodes }));
+      if (read.incomplete) throw $.call(of("errors", "IngestError"), read.incomplete);
+      const gpus = String(read.results.at("gpus").value), asked = (name, words) => $.worded(of(`sizing.${name}`, name), [], { ...given(words), catalogs: catalog });
+      const saved = asked("checkpoint", { model, gpus, gpu: read.gpu.id, mode, keep });
+      const held = tokens === undefined || !read.model.tokens_per_sample ? null : asked("dataset", { tokens, copies, format: "megatron" });
+      return { title: `${text(read.title)}: one run and its data; the command gives the requirement lines of the site`, parts: [[read, "ingest_bandwidth_per_job ingest_bandwidth_per_node file_opens_per_second_per_job gpus"],
+        [saved, "checkpoint_write_bandwidth checkpoint_bytes checkpoint_interval restart_read_bandwidth checkpoint_retained_bytes"], ...(held ? [[held, "dataset_bytes usable_bytes dataset_files"]] : [])],
+        warnings: [read, saved, ...(held ? [held] : [])].flatMap((one) => [...one.warnings]) };
+    },
+    rows: (answer) => answer.parts.flatMap(([part, names]) => names.split(" ").filter((name) => part.results.has(name)).map((name) => rowOf(name, part.results.at(name)))),
+    derivation: (answer, name) => answer.parts.find(([part]) => part.results.has(name))?.[0].derivation(name) ?? null,
+  };
+
+  const QUESTIONS = {
+    bw: bandwidth,
+    checkpoint: plainly("checkpoint", "sizing.checkpoint", "Checkpoint", "checkpoint_write_bandwidth"),
+    dataset: plainly("dataset", "sizing.dataset", "Data set", "usable_bytes"),
+    fit,
+    plan: site,
+  };
+
+  let last = { key: null };
+  /** The answer of the package, or its refusal; the last one is kept for derivations. */
+  function asked(tab, values) {
+    const options = Object.fromEntries(given(tab, values).map(([field, value]) => [field.name, value])), key = JSON.stringify([tab, options]);
+    if (last.key !== key) {
+      last = { key, options };
+      try {
+        last.answer = QUESTIONS[tab].ask(options);
+        if (tab === "bw" && last.answer.incomplete) throw $.call(of("errors", "IngestError"), last.answer.incomplete);
+      } catch (error) {
+        last.error = error;
+      }
+    }
+    return last;
+  }
+  function refusal(tab, values, error) {
+    const words = command(tab, values);
+    if (error instanceof $.Beyond) return { ok: false, beyond: true, error: `${of("reports.labels", "capitalised")(error.message)}; the command line answers it.`, command: words };
+    if (!(error instanceof of("errors", "IngestError"))) throw error;
+    const line = of("errors", "shortened")(text(error.message).split(/\s+/).join(" "), 292);
+    const named = /^--([a-z-]+)/.exec(line), field = named && forms[tab].find(({ name }) => name === named[1].replace(/-/g, "_"));
+    return { ok: false, error: line, field: field?.name, command: words };
+  }
+
+  function answer(tab, values) {
+    const found = asked(tab, values);
+    if (found.error) return refusal(tab, values, found.error);
+    const question = QUESTIONS[tab], rows = question.rows(found.answer);
+    const headline = rows.some(({ name }) => name === question.headline) ? question.headline : rows[0]?.name;
+    const base = { ok: true, headline: { name: headline, scene: text(found.answer.title) }, rows, tables: found.answer.tables ? tables(found.answer) : [], warnings: warnings(found.answer), command: command(tab, values) };
+    return Object.defineProperties(base, Object.getOwnPropertyDescriptors(question.more?.(found.answer, found.options) ?? {}));
+  }
+
+  /* Derivations */
+
+  const plain = (name) => of("reports.labels", "plain")(name);
+  const source = (id, where, grade) => ({ title: text(catalog.source(id).title), where: text(where), grade });
+  function explained(step, seen) {
+    const { display, exact } = $.modules["ingest.units"], unit = of("engine.registry", "unit_of")(step.name);
+    const value = Number(step.value), shown = display(value, unit), exactly = `${exact(value)} ${unit}`.replace(/ 1$/, "");
+    const tree = { label: of("reports.labels", "capitalised")(plain(step.name)), display: shown + (exactly === shown ? "" : `  [${exactly}]`), sources: [], parts: [] };
+    if (step.formula !== null) {
+      const made = step.formula.tree(), prose = of("engine.expression", "prose"), numbers = new Map([...step.inputs].map((part) => [part.name, exact(part.value)]));
+      tree.formula = `${prose(made, plain)}\n= ${prose(made, (name) => numbers.get(name))}`;
+      tree.definition = text(step.formula.meaning);
+      if (!["", "definition"].includes(step.formula.source)) tree.sources.push(source(step.formula.source, step.formula.where, "formula"));
+      if (!seen.has(step)) {
+        seen.add(step);
+        tree.parts = [...step.inputs].map((part) => explained(part, seen));
+      }
+      return tree;
+    }
+    const item = step.source;
+    if (item === null) {
+      const declared = of("engine.registry", "INPUTS").__getitem__(step.name);
+      tree.definition = `By definition: ${text(declared.meaning)}`;
+      if (declared.source) tree.sources.push(source(declared.source, "", ""));
+      return tree;
+    }
+    const words = { user: "Given by you", default: "Assumed", catalog: item.grade ? of("reports.labels", "capitalised")(text(item.grade)) : "From the catalogs" };
+    tree.definition = (words[item.origin] ?? text(item.origin)) + (text(item.note) ? `: ${text(item.note)}` : "");
+    if (item.source) tree.sources.push(source(item.source, item.where, item.grade));
+    tree.parts = [...item.parts].map((part) => ({ label: text(part.what), display: `${exact(part.value)} ${unit}`.replace(/ 1$/, ""), definition: text(part.advice), sources: part.source ? [source(part.source, part.where, part.grade)] : [], parts: [] }));
+    return tree;
+  }
+  function derivation(tab, values, name) {
+    const found = asked(tab, values);
+    if (found.error) return null;
+    try {
+      const step = QUESTIONS[tab].derivation ? QUESTIONS[tab].derivation(found.answer, name) : found.answer.derivation(name);
+      return step && explained(step, new Set());
+    } catch (error) {
+      if (error instanceof $.BaseException) return null;
+      throw error;
+    }
+  }
+
+  /** A site file of one job and its data; inputs that the tab does not have are those that the site begins with. */
+  function siteYaml(values) {
+    const usual = Object.fromEntries(forms.plan.map((field) => [field.name, field.default])), known = Object.fromEntries(Object.entries(values).filter(([, value]) => value));
+    const { Gpu, Node } = $.modules["ingest.catalog.records"];
+    let node = known.node;
+    try {
+      if (!node && known.gpu) node = catalog.get(Gpu, known.gpu).usual_node;
+    } catch { /* not a GPU of the catalogs */ }
+    const merged = { ...usual, ...known, node: node || usual.node };
+    const scalar = (word) => (/^[\w.%+-][\w.%+ -]*$/.test(word) && !/^(true|false|null|yes|no|on|off|~)$/i.test(word) ? word : JSON.stringify(word));
+    if (!known.nodes && Number(known.gpus) > 0 && lists.nodes.some(({ id }) => id === merged.node)) merged.nodes = String(Math.ceil(Number(known.gpus) / catalog.get(Node, merged.node).gpus_per_node.value));
+    const { Model } = $.modules["ingest.catalog.records"], model = lists.models.some(({ id }) => id === merged.model) ? catalog.get(Model, merged.model) : null;
+    // A model of unknown size has no checkpoint that could be planned.
+    const sized = model !== null && ($.t(model.parameters) || catalog.isArchitecture(model.id));
+    const policy = Object.entries(sized ? { mode: merged.mode, keep: merged.keep } : {}).filter(([, word]) => word).map(([key, word]) => `${key}: ${scalar(word)}`);
+    const copies = merged.copies ? `, copies: ${scalar(merged.copies)}` : "", tokens = "tokens" in values ? known.tokens : usual.tokens;
+    const held = model === null ? "" : model.tokens_per_sample ? tokens && `{tokens: ${scalar(tokens)}, format: megatron${copies}}` : model.dataset_samples && model.encodings.size ? `{model: ${model.id}${copies}}` : "";
+    const lines = [`# Written by ${data.edition}: complete it, then run "ingest plan site.yaml".`, "format: 2", `name: ${scalar(merged.name || usual.name)}`, `start: ${new Date().getFullYear()}`, "", "clusters:",
+      `  main: {node: ${scalar(merged.node)}, count: ${scalar(merged.nodes)}}`, "", "jobs:", "  training:", "    cluster: main", `    model: ${scalar(merged.model)}`, `    nodes: ${scalar(merged.nodes)}`,
+      ...(policy.length ? [`    checkpoint: {${policy.join(", ")}}`] : []), ...(held ? ["    data: corpus", "", "datasets:", `  corpus: ${held}`] : [])];
+    return `${lines.join("\n")}\n`;
+  }
+
+  return {
+    edition: data.edition, catalog: lists, forms, command, answer, derivation, siteYaml,
+    tabs: Object.entries(QUESTIONS).map(([id, { label }]) => ({ id, label })),
+  };
+})();

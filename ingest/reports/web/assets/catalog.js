@@ -1,0 +1,121 @@
+/* The catalogs of the page: `ingest.catalog.store` over the data that was embedded. */
+$.Catalog = (() => {
+  "use strict";
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const { Dict } = $;
+
+  class Catalog {
+    static $class = true;
+    /** One for the whole page. */
+    static one = null;
+    constructor() {
+      if (Catalog.one) return Catalog.one;
+      Catalog.one = this;
+      this.memory = new Dict();
+      this.made = new Map();
+      this.folders = [];
+    }
+    get records() { return $.modules["ingest.catalog.records"]; }
+    text(place) { return data.catalogs.texts[place]; }
+    value(found) {
+      const [value, unit, source, grade, where, note, low = null, high = null] = found, { Value } = this.records;
+      return new Value(value, this.text(unit), this.text(source), this.text(grade), this.text(where), low, high, this.text(note));
+    }
+    field(form, item) {
+      const { Statement, Encoding, Tier } = this.records;
+      switch (form) {
+        case "value": return item === undefined ? null : this.value(item);
+        case "values": return new Dict(Object.entries(item ?? {}).map(([name, one]) => [name, this.value(one)]));
+        case "statement": return item === undefined ? null : new Statement(...item);
+        case "encodings": return new Dict(Object.entries(item ?? {}).map(([name, one]) => [name, this.record(Encoding, "encodings", one)]));
+        case "tiers": return new Dict(Object.entries(item ?? {}).map(([name, one]) => [name, this.record(Tier, "tiers", one)]));
+        case "texts": return item ?? [];
+        case "notes": return new Dict(Object.entries(item ?? {}));
+      }
+      return item ?? "";
+    }
+    record(made, kind, found) {
+      const record = Object.create(made.prototype);
+      for (const [name, form] of Object.entries(data.catalogs.forms[kind])) $.setattr(record, name, this.field(form, found[name]));
+      return record;
+    }
+    find(kind, name) {
+      const wanted = name.toLowerCase(), known = data.catalogs.entries[kind];
+      for (const candidate of [wanted, data.catalogs.aliases[kind]?.[wanted] ?? ""]) if (Object.hasOwn(known, candidate)) return candidate;
+      return null;
+    }
+    get(record, name) {
+      const key = `${record.kind} ${name}`;
+      if (!this.made.has(key)) {
+        if (/[/]|[.]ya?ml$/.test(name)) $.beyond("the page reads no files");
+        const id = this.find(record.kind, name);
+        if (id === null) throw this.unknown(record.kind, name);
+        const found = this.record(record, record.kind, data.catalogs.entries[record.kind][id]);
+        found.id = id;
+        found.path = new $.Path(`${record.kind}/${id}.yaml`);
+        this.made.set(key, id === name ? found : this.get(record, id));
+      }
+      return this.made.get(key);
+    }
+    unknown(kind, name) {
+      const { UsageError, nearest } = $.modules["ingest.errors"];
+      const singular = { families: "family", corpora: "corpus" }[kind] ?? kind.replace(/s$/, "");
+      const known = [...this.ids(kind), ...Object.keys(data.catalogs.aliases[kind] ?? {})];
+      const hint = nearest(name, known, { gpus: 2, nodes: 2, models: 1 }[kind] ?? 0) || `; \`ingest catalog list ${kind}\` lists them`;
+      return new UsageError(`unknown ${singular} '${name}', expected an id from the catalogs or a YAML file${hint}`);
+    }
+    referred(record, name) { return this.get(record, name); }
+    rates(model) {
+      const { Rate } = this.records, key = `rates ${model.id}`;
+      if (!this.made.has(key)) {
+        const rows = data.catalogs.rates[model.id] ?? [], texts = [0, 1, 6, 7, 8, 9, 10, 11];
+        this.made.set(key, rows.map((row) => new Rate(...row.map((one, place) => (texts.includes(place) ? this.text(one) : one)))));
+      }
+      return this.made.get(key);
+    }
+    isArchitecture(name) { return Object.hasOwn(data.architectures, name.toLowerCase()); }
+    /** The table of weights of a model. */
+    architecture(name) {
+      const wanted = String(name).toLowerCase(), { IngestError, UsageError, nearest } = $.modules["ingest.errors"], ids = Object.keys(data.architectures);
+      const found = [wanted, data.catalogs.aliases.models?.[wanted] ?? ""].find((one) => Object.hasOwn(data.architectures, one));
+      if (found !== undefined) {
+        const { Architecture } = $.modules["ingest.architecture.structure"], { Weight, Attention } = $.modules["ingest.architecture.weight_table"];
+        const { weights, attentions, defaults, missing, ...rest } = data.architectures[found], key = `architecture ${found}`;
+        if (!this.made.has(key)) {
+          this.made.set(key, $.worded(Architecture, [], { ...rest, weights: weights.map((row) => new Weight(...row)), attentions: (attentions ?? []).map((row) => new Attention(...row)),
+            defaults: new Dict(Object.entries(defaults ?? {})), missing: new Dict(Object.entries(missing ?? {})) }));
+        }
+        return this.made.get(key);
+      }
+      if (Object.hasOwn(data.catalogs.entries.models, wanted) || Object.hasOwn(data.catalogs.aliases.models ?? {}, wanted)) {
+        throw new IngestError(`the structure of ${name} is unknown; supply its config.json${nearest(wanted, ids)}`);
+      }
+      throw new UsageError(`unknown architecture '${name}', expected an id, a config.json or a YAML file${nearest(wanted, ids) || `; known: ${ids.sort().join(", ")}`}`);
+    }
+    get aliases() {
+      const made = new Dict(Object.entries(data.catalogs.aliases).map(([kind, names]) => [kind, new Dict(Object.entries(names))]));
+      Object.defineProperty(this, "aliases", { value: made });
+      return made;
+    }
+    canonical(kind, name) { return data.catalogs.aliases[kind]?.[name.toLowerCase()] ?? name; }
+    ids(kind) { return Object.keys(data.catalogs.entries[kind] ?? {}); }
+    all(record) { return this.ids(record.kind).map((name) => this.get(record, name)); }
+    source(name) {
+      const { Source } = $.modules["ingest.engine.value"], title = data.catalogs.sources[name];
+      return new Source(name, title);
+    }
+    content_hash() { return data.hash; }
+    /** The rates of every model by protocol and GPU, then by model and precision. */
+    get seen() {
+      const cells = new Dict();
+      for (const [protocol, precision, model, gpu, rate] of data.seen) {
+        const key = [protocol, gpu];
+        if (!cells.has(key)) cells.put(key, new Dict());
+        cells.at(key).put([model, precision], rate);
+      }
+      Object.defineProperty(this, "seen", { value: cells });
+      return cells;
+    }
+  }
+  return Catalog;
+})();

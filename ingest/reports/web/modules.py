@@ -1,0 +1,314 @@
+"""What of the package a page needs: the definitions that its questions reach, module by module, printed as JavaScript."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from ingest.reports.web.javascript import BUILTINS, ERRORS, METHODS, Printer, is_property, stored
+
+PACKAGE = Path(__file__).parents[2]
+#: A text that may name quantities.
+_NAMES = re.compile(r"[a-z][a-z0-9_]*([, ]+[a-z][a-z0-9_]*)*")
+#: Definitions that nothing of a page calls.
+LEFT_OUT = {"TYPE_CHECKING", "annotations"}
+
+
+@dataclass
+class Source:
+    """A module of the package.
+
+    Attributes:
+        definitions: statement of each name.
+        imported: name -> module and the name there, empty for the module itself.
+        further: statements that change a name.
+        effects: statements without a name, such as the declaration of a quantity.
+    """
+
+    name: str
+    tree: ast.Module
+    definitions: dict[str, ast.stmt] = field(default_factory=dict)
+    imported: dict[str, tuple[str, str]] = field(default_factory=dict)
+    further: dict[str, list[ast.stmt]] = field(default_factory=dict)
+    effects: list[ast.stmt] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for node in self.tree.body:
+            if isinstance(node, ast.ImportFrom) and node.module and node.module != "__future__":
+                for one in node.names:
+                    self.imported[one.asname or one.name] = self._target(node.module, one.name)
+            elif isinstance(node, ast.Import):
+                for one in node.names:
+                    self.imported[(one.asname or one.name).partition(".")[0]] = (one.name, "")
+            elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                self.definitions[node.name] = node
+            elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)) and (names := stored([node])):
+                if isinstance(node, ast.AugAssign):
+                    self.further.setdefault(min(names), []).append(node)
+                else:
+                    self.definitions |= dict.fromkeys(names, node)
+            elif isinstance(node, (ast.Expr, ast.Assign)) and not _is_text(node):
+                self.effects.append(node)
+
+    @staticmethod
+    def _target(module: str, name: str) -> tuple[str, str]:
+        inner = f"{module}.{name}"
+        return (inner, "") if module.startswith("ingest") and _path(inner) is not None else (module, name)
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _path(module: str) -> Path | None:
+    path = PACKAGE.joinpath(*module.split(".")[1:])
+    for one in (path.with_suffix(".py"), path / "__init__.py"):
+        if one.is_file():
+            return one
+    return None
+
+
+@dataclass
+class Program:
+    """The part of the package that some roots reach.
+
+    Attributes:
+        roots: module -> names that a page calls.
+        beside: fields of formulas that no question is about: theirs are only what other formulas need.
+        written: `module:name` -> JavaScript that stands for a definition, and the names of its module that it uses.
+    """
+
+    roots: Mapping[str, Iterable[str]]
+    written: Mapping[str, str]
+    beside: Collection[str] = ()
+    sources: dict[str, Source] = field(default_factory=dict)
+    reached: dict[str, set[str]] = field(default_factory=dict)
+    needed: dict[str, list[str]] = field(default_factory=dict)
+    words: set[str] = field(default_factory=set)
+    patterns: set[str] = field(default_factory=set)
+    needs: set[str] = field(default_factory=set)
+
+    def source(self, module: str) -> Source:
+        """A module, parsed."""
+        if module not in self.sources:
+            path = _path(module)
+            assert path is not None, module
+            self.sources[module] = Source(module, ast.parse(path.read_text(encoding="utf-8")))
+        return self.sources[module]
+
+    def collect(self) -> None:
+        """Follow names from the roots, and the names of quantities to their formulas."""
+        waiting = [(module, name) for module, names in self.roots.items() for name in names]
+        quantities = self.quantities
+        while waiting:
+            while waiting:
+                waiting += self._reach(*waiting.pop())
+            found = [one for one in quantities if one not in self._taken and self._is_named(one)]
+            for one in found:
+                self._taken.add(one)
+                module, node = quantities[one]
+                if isinstance(node, ast.FunctionDef):
+                    self.needs |= {each.arg for each in node.args.args}
+                    waiting.append((module, one))
+                else:
+                    self.reached.setdefault(module, set())
+                    waiting += [*self._used(module, node)]
+
+    _taken: set[str] = field(default_factory=set)
+
+    def _is_named(self, quantity: str) -> bool:
+        if quantity in self.needs:
+            return True
+        if self.quantities[quantity][0].removeprefix("ingest.formulas.") in self.beside:
+            return False
+        return quantity in self.words or any(re.fullmatch(one, quantity) for one in self.patterns)
+
+    @cached_property
+    def quantities(self) -> dict[str, tuple[str, ast.stmt]]:
+        """The declaration of each quantity, with its module."""
+        found: dict[str, tuple[str, ast.stmt]] = {}
+        for path in sorted((PACKAGE / "formulas").glob("*.py")):
+            source = self.source(f"ingest.formulas.{path.stem}".removesuffix(".__init__"))
+            for name, node in source.definitions.items():
+                if isinstance(node, ast.FunctionDef) and node.decorator_list:
+                    found[name] = (source.name, node)
+            for node in source.effects:
+                call = node.value if isinstance(node, ast.Expr) else None
+                if isinstance(call, ast.Call) and call.args and isinstance(call.args[0], ast.Constant):
+                    found[str(call.args[0].value)] = (source.name, node)
+        return found
+
+    def _reach(self, module: str, name: str) -> list[tuple[str, str]]:
+        own = self.reached.setdefault(module, set())
+        if name in own or name in LEFT_OUT:
+            return []
+        source = self.source(module)
+        if name in source.definitions:
+            own.add(name)
+            if f"{module}:{name}" in self.written:
+                return self._of_text(module, self.written[f"{module}:{name}"])
+            return [
+                one for node in (source.definitions[name], *source.further.get(name, ())) for one in self._used(module, node)
+            ]
+        if name in source.imported:
+            own.add(name)
+            place, there = source.imported[name]
+            if not place.startswith("ingest"):
+                return []
+            self._requires(module, place)
+            return [(place, there)] if there else []
+        raise KeyError(f"{module}:{name}")
+
+    def _requires(self, module: str, place: str) -> None:
+        needed = self.needed.setdefault(module, [])
+        if place not in needed:
+            needed.append(place)
+
+    def _of_text(self, module: str, text: str) -> list[tuple[str, str]]:
+        """The names of the module that JavaScript names."""
+        source = self.source(module)
+        names = set(re.findall(r"[A-Za-z_]\w*", text)) & (source.definitions.keys() | source.imported.keys())
+        return [(module, one) for one in names if f"{module}:{one}" not in self.written]
+
+    def _used(self, module: str, node: ast.AST) -> Iterator[tuple[str, str]]:
+        source = self.source(module)
+        for one in _evaluated(node):
+            if isinstance(one, ast.Name) and (one.id in source.definitions or one.id in source.imported):
+                yield module, one.id
+            elif isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name) and one.value.id in source.imported:
+                place, there = source.imported[one.value.id]
+                if not there and place.startswith("ingest"):
+                    self._requires(module, place)
+                    yield place, one.attr
+            elif isinstance(one, ast.Constant) and isinstance(one.value, str):
+                self.words.update(one.value.replace(",", " ").split() if _NAMES.fullmatch(one.value) else ())
+            elif isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
+                self.words.add(one.target.id)
+            elif isinstance(one, ast.arg) or (isinstance(one, ast.keyword) and one.arg):
+                self.words.add(one.arg)
+            elif isinstance(one, ast.JoinedStr):
+                parts = [re.escape(str(part.value)) if isinstance(part, ast.Constant) else r"\w+" for part in one.values]
+                pattern = "".join(parts)
+                if re.fullmatch(r"[\w\\+]+", pattern) and re.search(r"[a-z_]{6}", pattern):
+                    self.patterns.add(pattern)
+
+    def kind(self, module: str, name: str) -> str:
+        """What a name of a module is: class, function, module, value; empty where it is unknown."""
+        source = self.source(module)
+        if name in source.definitions:
+            node = source.definitions[name]
+            if f"{module}:{name}" in self.written and not isinstance(node, ast.ClassDef):
+                return "function" if isinstance(node, ast.FunctionDef) else "value"
+            if isinstance(node, ast.ClassDef):
+                return "class"
+            if isinstance(node, ast.FunctionDef):
+                return "value" if node.decorator_list else "function"
+            return "value"
+        if name in source.imported:
+            place, there = source.imported[name]
+            if not there:
+                return "module"
+            return self.kind(place, there) if place.startswith("ingest") else "value"
+        return ""
+
+    @cached_property
+    def methods(self) -> set[str]:
+        """The names of methods, which are bound where they are not called."""
+        found = set(METHODS)
+        for module, names in self.reached.items():
+            for name in names & self.source(module).definitions.keys():
+                node = self.source(module).definitions[name]
+                for one in node.body if isinstance(node, ast.ClassDef) else ():
+                    if isinstance(one, ast.FunctionDef) and not is_property(one):
+                        found.add(one.name)
+        return found
+
+    def printed(self) -> str:
+        """The modules in JavaScript, each after those that it imports."""
+        return "\n".join(map(self._module, self._in_order()))
+
+    def _in_order(self) -> list[str]:
+        done: list[str] = []
+
+        def visit(module: str) -> None:
+            if module in done:
+                return
+            for one in sorted(self.needed.get(module, ())):
+                visit(one)
+            done.append(module)
+
+        for module in sorted(self.reached):
+            visit(module)
+        return [one for one in done if one in self.reached]
+
+    def _module(self, module: str) -> str:
+        source, reached = self.source(module), self.reached[module]
+        printer = Printer(
+            module,
+            lambda name: self.kind(module, name) if name in reached or name in source.imported else "",
+            lambda name, attribute: self._kind_there(module, name, attribute),
+            self.methods,
+        )
+        lines, printed = [], set()
+        for name in sorted(reached & source.imported.keys()):
+            place, there = source.imported[name]
+            owner = f"$.modules[{json.dumps(place)}]" if place.startswith("ingest") else f"$.library({json.dumps(place)})"
+            lines.append(f"const {printer_name(name)} = {owner}{f'.{there}' if there else ''};")
+        for node in source.tree.body:
+            names = [name for name, one in source.definitions.items() if one is node and name in reached]
+            if names and not any(name in printed for name in names):
+                printed |= set(names)
+                text = self.written.get(f"{module}:{names[0]}")
+                lines.append(printer.definition(node) if text is None else f"const {printer_name(names[0])} = {text};")
+            elif any(node in source.further.get(name, ()) for name in reached):
+                lines.append(printer.change(node))
+            elif node in source.effects and self._has_effect(module, node):
+                lines.append(printer.definition(node))
+        shared = sorted((reached & source.definitions.keys()) | (reached & source.imported.keys()))
+        exported = ", ".join(f"{name}: {printer_name(name)}" if printer_name(name) != name else name for name in shared)
+        body = "\n".join(lines)
+        return f"$.modules[{json.dumps(module)}] = (() => {{\n{body}\nreturn {{ {exported} }};\n}})();"
+
+    def _kind_there(self, module: str, name: str, attribute: str) -> str:
+        place, _ = self.source(module).imported[name]
+        return self.kind(place, attribute) if place.startswith("ingest") else "function" if attribute.islower() else "value"
+
+    def _has_effect(self, module: str, node: ast.stmt) -> bool:
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and node.value.args:
+            first = node.value.args[0]
+            if isinstance(first, ast.Constant) and (module, node) == self.quantities.get(str(first.value)):
+                return str(first.value) in self._taken
+        names = [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]
+        source = self.source(module)
+        return all(
+            one in self.reached[module] or one in BUILTINS | ERRORS
+            for one in names
+            if one in source.definitions or one in BUILTINS
+        )
+
+
+def printer_name(name: str) -> str:
+    """A name in JavaScript."""
+    from ingest.reports.web.javascript import name_of
+
+    return name_of(name)
+
+
+def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes that run; annotations do not."""
+    yield node
+    for name, value in ast.iter_fields(node):
+        if name in ("annotation", "returns", "type_comment"):
+            continue
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "cast" and name == "args":
+            parts = value[1:]
+        else:
+            parts = value if isinstance(value, list) else [value]
+        for one in parts:
+            if isinstance(one, ast.AST):
+                yield from _evaluated(one)

@@ -1,0 +1,201 @@
+"""The page: the modules that answer its questions in JavaScript, the catalogs as data, the user interface, in one file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ingest.catalog.store import Catalog, opened
+from ingest.errors import UsageError
+from ingest.files import write_whole
+from ingest.reports.web.forms import forms
+from ingest.reports.web.modules import Program
+from ingest.sizing.page_data import page_data
+from ingest.units import display
+from ingest.version import __version__
+
+ASSETS = Path(__file__).parent / "assets"
+#: What the page calls, by module.
+ROOTS: Mapping[str, tuple[str, ...]] = {
+    "ingest.sizing.bandwidth": ("bw", "Scenarios"),
+    "ingest.sizing.checkpoint": ("checkpoint",),
+    "ingest.sizing.dataset": ("dataset",),
+    "ingest.storage.fit": ("fit",),
+    "ingest.reports.pages.storage": ("fits_page",),
+    "ingest.architecture.structure": ("Architecture",),
+    "ingest.architecture.weight_table": ("Weight", "Attention"),
+    "ingest.reports.pages.sizing": ("SHOWN", "_value_row", "_rate_of", "_answer_table"),
+    "ingest.reports.labels": ("plain", "capitalised"),
+    "ingest.reports.page": ("value_text", "range_text"),
+    "ingest.engine.expression": ("prose", "record"),
+    "ingest.engine.registry": ("unit_of", "INPUTS"),
+    "ingest.engine.messages": ("fact_of",),
+    "ingest.catalog.store": ("Catalog",),
+    "ingest.catalog.records": ("KINDS", "Value", "Statement", "Encoding", "Tier", "Rate"),
+    "ingest.engine.value": ("Source",),
+    "ingest.errors": ("IngestError", "nearest", "shortened"),
+    "ingest.units": ("display", "exact"),
+}
+#: Fields of formulas that no question of the page is about.
+BESIDE = (
+    "acceptance_effort", "acceptance_results", "acceptance_tests", "feed", "feed_samples", "goodput",
+    "load_conditions", "memory_activations", "mlperf_storage", "observation", "offload", "offload_inference",
+    "offload_serving", "offload_step", "preparation", "sampling", "site_capacity", "site_datasets", "site_guidance",
+    "site_jobs", "site_overlap", "site_totals", "site_transfers", "training",
+)  # fmt: skip
+#: The user interface, in order.
+VIEWS = ("charts.js", "view.js")
+#: Operators of an expression, whose methods Python makes from a table.
+OPERATORS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "pow": "**"}
+_EXPRESSION = "class Expression extends $.Plain {{\n{}\n}}".format(
+    "\n".join(
+        f'__{name}__(other) {{ return new Operation("{sign}", [this, _node(other)]); }}\n'
+        f'__r{name}__(other) {{ return new Operation("{sign}", [_node(other), this]); }}'
+        for name, sign in OPERATORS.items()
+    )
+    + "\n"
+    + "\n".join(
+        f'__{name}__(other) {{ return new Operation("{sign}", [this, _node(other)]); }}'
+        for name, sign in {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}.items()
+    )
+    + '\n__neg__() { return new Operation("-", [_node(0), this]); }'
+)
+#: A record, whose fields are those of its classes that hold a shape.
+_RECORD = """class Record extends $.Plain {
+__init__(...given) {
+const words = $.keywords(given);
+for (const [name, shape] of this.shapes.entries()) this[name] = name in words ? words[name] : shape.default;
+}
+get shapes() { return this.constructor.shapes; }
+static get shapes() {
+const classes = [];
+for (let one = this; one !== Record; one = Object.getPrototypeOf(one)) classes.unshift(one);
+const fields = classes.flatMap((one) => Object.getOwnPropertyNames(one).map((name) => [name, one[name]]));
+return new $.Dict(fields.filter(([, item]) => item instanceof Shape));
+}
+}"""
+_ENTRY = """class Entry extends Record {
+static {
+const fields = [["name", REQUIRED_TEXT], ["notes", TEXTS], ["missing", NOTES]];
+for (const [name, shape] of fields) $.setattr(this, name, shape);
+}
+__init__(id, path, ...given) { super.__init__(...given); this.id = id; this.path = path; }
+}"""
+#: Definitions that a page has in another form: what reads files, and what JavaScript has no word for.
+WRITTEN: Mapping[str, str] = {
+    "ingest.engine.expression:Expression": _EXPRESSION,
+    "ingest.engine.messages:Message": "$.message((...given) => _worded(...given), (path) => new Option(path))",
+    "ingest.engine.registry:load_modules": "() => null",
+    "ingest.catalog.store:Catalog": "$.Catalog",
+    "ingest.catalog.store:opened": "(catalogs) => catalogs",
+    "ingest.catalog.store:shipped_folder": "() => new $.Path('')",
+    "ingest.catalog.records:Record": _RECORD,
+    "ingest.catalog.records:Entry": _ENTRY,
+    "ingest.sizing.transfer:seen_rates": "(catalog) => catalog.seen",
+    "ingest.sizing.rates_at_size:check_own_rates": "() => null",
+    "ingest.architecture.catalog_entries:model_of": "(source, catalog) => catalog.get(Model, source)",
+    "ingest.architecture.catalog_entries:at_length": (
+        "(model, length) => length === null ? model : $.beyond('another sequence length needs the table of weights')"
+    ),
+    "ingest.architecture.describe:describe": "(name, catalog) => catalog.architecture(name)",
+    "ingest.sizing.remote_release:model_structure": "(name, catalog) => catalog.architecture(name)",
+    "ingest.sizing.optimizer_states:_is_architecture": "(name, catalog) => catalog.isArchitecture(name)",
+    "ingest.site.plan:Plan": "class Plan extends $.Plain {}",
+    "ingest.site.plan_file:plan_of_site": "() => $.beyond('the page reads no files')",
+    "ingest.storage.fit_options:_of_site": "() => $.beyond('the page reads no files')",
+    "ingest.storage.services:read_prices": "() => $.beyond('the page reads no files')",
+    "ingest.storage.existing:stock_of": "() => []",
+    "ingest.storage.existing:measured_entry": "() => $.beyond('the page reads no files')",
+    "ingest.corpus.measurement_file:is_file_name": "(written) => /[.]json$|[/](?!token)/.test(written)",
+    "ingest.corpus.measurement_file:read_measurement": "() => $.beyond('the page reads no files')",
+    "ingest.corpus.measurement_file:sample_sizes_in": "() => $.beyond('the page reads no files')",
+}
+
+
+def script() -> str:
+    """The script of the page without its user interface: the runtime, the modules, the questions."""
+    program = Program(ROOTS, WRITTEN, BESIDE)
+    program.collect()
+    return "\n".join([_asset("runtime.js"), _asset("catalog.js"), program.printed(), _asset("arithmetic.js")])
+
+
+def content_of(catalog: Catalog, code: str) -> dict[str, Any]:
+    """What the script reads: the catalogs, and the inputs of each question.
+
+    Args:
+        catalog: the entries.
+        code: the script, which names the fields that it reads and the sources that it cites.
+    """
+    read = frozenset(re.findall(r"[A-Za-z_]\w*", code)) | frozenset(re.findall(r'"([a-z0-9-]+)"', code))
+    return {**page_data(catalog, read), "forms": forms(), "edition": f"ingest {__version__}"}
+
+
+def assembled(catalogs: Catalog | str | Path | Sequence[str | Path] = ()) -> str:
+    """The page as one HTML file."""
+    catalog, code, style = opened(catalogs), script(), _asset("page.css")
+    data = json.dumps(content_of(catalog, code), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    code = "\n".join([code, *(_asset(name) for name in VIEWS)]).replace("</script", "<\\/script")
+    policy = f"default-src 'none'; script-src '{_hash(code)}'; style-src '{_hash(style)}'; img-src data:"
+    parts = {
+        "<!--POLICY-->": f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+        "/*STYLE*/": style,
+        "<!--DATA-->": '<script type="application/json" id="data">' + data.replace("<", "\\u003c") + "</script>",
+        "/*SCRIPT*/": code,
+    }
+    page = _asset("template.html")
+    for place, text in parts.items():
+        first, found, rest = page.partition(place)
+        assert found, place
+        page = first + text + rest
+    return page
+
+
+def _asset(name: str) -> str:
+    return (ASSETS / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+@dataclass(frozen=True)
+class WrittenPage:
+    """The file that `page` wrote.
+
+    Attributes:
+        path: where it is.
+        bytes_written: its size.
+    """
+
+    path: Path
+    bytes_written: int
+
+    @property
+    def size(self) -> str:
+        """Its size, as people read it."""
+        return display(self.bytes_written, "B", binary=False)
+
+
+def page(*, output: str | Path = "calc.html", catalogs: Catalog | str | Path | Sequence[str | Path] = ()) -> WrittenPage:
+    """One page that computes in a browser, without a network.
+
+    Args:
+        output: the file to write; its suffix is .html.
+        catalogs: folders with entries of your own, or an open catalog.
+
+    Raises:
+        UsageError: another suffix.
+        IngestError: a broken entry, or a file that cannot be written.
+    """
+    path = Path(output)
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise UsageError(f"--output: '{output}' ends in '{path.suffix}', expected .html")
+    content = assembled(catalogs)
+    write_whole(str(output), content)
+    return WrittenPage(path, len(content.encode()))

@@ -1,0 +1,242 @@
+"""Questions drawn by seed, as one types them into the page, and what the package answers."""
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from ingest.catalog.store import Catalog
+from ingest.errors import IngestError
+from ingest.reports.labels import plain
+from ingest.reports.page import range_text, value_text
+from ingest.reports.pages.sizing import answer_page, estimate_page
+from ingest.reports.pages.storage import fits_page
+from ingest.sizing.bandwidth import bw
+from ingest.sizing.checkpoint import checkpoint
+from ingest.sizing.dataset import dataset
+from ingest.storage.fit import fit
+
+#: What people type into a box of numbers by mistake.
+SLIPS = ("0", "-1", "1.5", "x", "1e400", "12 apples", "nan", "16 Mb", "3 GB/s", "200%", "١٢")
+
+
+class Draws:
+    """Draws values of the inputs of the page."""
+
+    def __init__(self, catalog: Catalog, seed: int, tabs: Sequence[str]) -> None:
+        self.catalog, self.random, self.tabs = catalog, random.Random(seed), tabs
+
+    def one(self, kind: str) -> str:
+        """An id of the catalogs, or rarely a misspelt one."""
+        name = self.random.choice(self.catalog.ids(kind))
+        return name[:-1] if self.random.random() < 0.02 else name
+
+    def scenarios(self, count: int) -> Iterator[tuple[str, dict[str, str]]]:
+        """So many questions, by tab."""
+        for _ in range(count):
+            tab = self.random.choice(self.tabs)
+            yield tab, {name: value for name, value in getattr(self, tab)().items() if value}
+
+    def some(self, chance: float, *choices: str) -> str:
+        """One of these, or rarely a slip, with a chance; else nothing."""
+        if self.random.random() > chance:
+            return ""
+        return self.random.choice(SLIPS) if self.random.random() < 0.03 else self.random.choice(choices)
+
+    def nodes(self) -> str:
+        """A number of nodes, small or large, round or not."""
+        size = round(2 ** self.random.uniform(0, 12))
+        return self.some(1, str(size), str(2 ** self.random.randint(0, 12)))
+
+    def bw(self) -> dict[str, str]:
+        """A question about bandwidth."""
+        machine = {"gpu": self.one("gpus")} if self.random.random() < 0.8 else {"node": self.one("nodes")}
+        return {
+            "model": self.one("models") if self.random.random() < 0.97 else "",
+            **machine,
+            "nodes": self.nodes(),
+            "basis": self.some(0.3, "measured", "emulated", "transferred", "efficiency", "peak"),
+            "precision": self.some(0.2, "bf16", "fp16", "tf32", "fp32", "fp8", "fp4"),
+            "scaling": self.some(0.2, "linear", "weak", "strong"),
+            "gpus_per_node": self.some(0.1, "1", "4", "8", "16"),
+            "utilization": self.some(0.1, "0.9", "70%", "0.33"),
+            "cache_hit": self.some(0.1, "0.5", "1", "99 %"),
+            "encoding": self.some(0.1, "stored", "decoded", "touched", "jpeg"),
+            "sample_bytes": self.some(0.1, "16 MiB", "2.83 MB", "1234567", "0.1 kB"),
+            "samples_per_second": self.some(0.08, "100", "2.5", "12345.678"),
+            "achieved": self.some(0.05, "35 TFLOP/s", "400 TFLOP/s"),
+            "efficiency": self.some(0.05, "0.4", "35%"),
+            "flops_per_sample": self.some(0.08, "247 GFLOP", "1e15"),
+        }
+
+    def checkpoint(self) -> dict[str, str]:
+        """A question about checkpoints."""
+        gpus = round(2 ** self.random.uniform(0, 15))
+        return {
+            "model": self.one("models"),
+            "gpus": self.some(0.95, str(gpus), str(2 ** self.random.randint(3, 14))),
+            "gpu": self.one("gpus") if self.random.random() < 0.3 else "",
+            "mode": self.some(0.5, "sync", "async"),
+            "waste": self.some(0.3, "5%", "0.1", "20 %", "1%"),
+            "interval": self.some(0.2, "15 min", "1h", "600", "30s"),
+            "mtti": self.some(0.2, "3 h", "1 day", "20 min", "1 week"),
+            "write_bandwidth": self.some(0.15, "300 GB/s", "20GB/s", "1 TB/s"),
+            "optimizer": self.one("optimizers") if self.random.random() < 0.2 else "",
+            "precision": self.some(0.15, "bf16", "fp16", "fp32", "fp8", "fp4"),
+            "layout": self.some(0.2, "megatron", "deepspeed", "dcp", "safetensors"),
+            "zero_stage": self.some(0.2, "0", "1", "2", "3"),
+            "tensor_parallel": self.some(0.15, "1", "2", "8"),
+            "pipeline_parallel": self.some(0.15, "1", "4", "16"),
+            "expert_parallel": self.some(0.1, "1", "8"),
+            "failures": self.one("failures") if self.random.random() < 0.1 else "",
+            "drain_fraction": self.some(0.1, "0.1", "0.5", "1"),
+            "drain_time": self.some(0.1, "1 min", "300"),
+            "slow_down": self.some(0.05, "0.2", "1"),
+            "persistent_every": self.some(0.1, "1", "4"),
+            "restart_time": self.some(0.1, "1 min", "10 min"),
+            "reschedule_time": self.some(0.1, "0", "5 min", "1 h"),
+            "readers": self.some(0.2, "replicated", "all"),
+            "keep": self.some(0.2, "5", "last=3,every=10", "last=2,final=1"),
+            "duration": self.some(0.2, "60 days", "90d"),
+            "tier_capacity": self.some(0.1, "2 PB", "500 TB"),
+        }
+
+    def dataset(self) -> dict[str, str]:
+        """A question about a data set."""
+        text = {"tokens": self.some(0.7, "15T", "100B", "1.5e12", "300 G"), "bytes_per_token": self.some(0.5, "4", "3.27")}
+        samples = {"samples": self.some(0.9, "1281167", "10M"), "sample_bytes": self.some(0.9, "114660", "2.83 MB")}
+        kind = self.random.random()
+        return {
+            **(text if kind < 0.6 else samples if kind < 0.9 else {**text, **samples}),
+            "corpus": self.one("corpora") if self.random.random() < 0.3 else "",
+            "pipeline": self.one("pipelines") if self.random.random() < 0.3 else "",
+            "format": self.one("formats") if self.random.random() < 0.5 else "",
+            "copies": self.some(0.3, "2", "raw=1,clean=1,dataset=3", "raw=2"),
+            "raw_bytes": self.some(0.1, "100 TB", "1 PB"),
+            "documents": self.some(0.1, "1e9", "23M"),
+            "holds": self.some(0.1, "tokens", "text", "samples"),
+            "sizes": self.some(0.2, "equal"),
+            "vocabulary": self.some(0.1, "50257", "128256"),
+            "sequence_length": self.some(0.1, "4096", "8192"),
+            "shard_size": self.some(0.1, "64 MiB", "1 GB"),
+            "epochs": self.some(0.1, "2", "4.5"),
+        }
+
+    def fit(self) -> dict[str, str]:
+        """A question about storage systems."""
+        job = {"model": self.one("models"), "gpu": self.one("gpus"), "nodes": self.nodes()}
+        rates = {"read_bandwidth": self.some(0.9, "500 GB/s", "20GB/s", "3 TB/s", "123.4 GB/s")}
+        return {
+            **(job if self.random.random() < 0.4 else rates),
+            "write_bandwidth": self.some(0.6, "300 GB/s", "5 GB/s", "1.5 TB/s"),
+            "capacity": self.some(0.6, "1 PB", "200 TB", "37 PiB"),
+            "storage": self.one("storage") if self.random.random() < 0.6 else "all",
+            "client": self.some(0.1, "nfs-tcp", "nfs-nconnect"),
+            "protection": self.some(0.1, "prot-rep3", "prot-ec-8-3"),
+            "units": self.some(0.1, "4", "12"),
+            "opens": self.some(0.1, "10000", "1e6"),
+            "creates": self.some(0.1, "5000"),
+            "files": self.some(0.1, "1e9", "20M"),
+            "io_size": self.some(0.1, "128 KiB", "1 MiB", "4096"),
+            "degraded": self.some(0.1, "yes"),
+            "no_spare": self.some(0.1, "yes"),
+            "sites": self.some(0.1, "yes"),
+        }
+
+    def plan(self) -> dict[str, str]:
+        """A question about a small site."""
+        return {
+            "model": self.one("models"),
+            "node": self.one("nodes"),
+            "nodes": self.nodes(),
+            "mode": self.some(0.5, "sync", "async"),
+            "keep": self.some(0.5, "3", "last=2,final=1"),
+            "tokens": self.some(0.5, "1T", "300G"),
+            "copies": self.some(0.3, "2", "raw=1"),
+        }
+
+
+def asked(tab: str, options: dict[str, str], catalog: Catalog) -> dict[str, Any]:
+    """What the package answers: title, rows and warnings, or the line of its refusal."""
+    try:
+        return {"ok": True, **TABS[tab](options, catalog)}
+    except IngestError as error:
+        return {"ok": False, "error": " ".join(str(error).split())}
+
+
+def _estimated(options: dict[str, str], catalog: Catalog) -> dict[str, Any]:
+    answer = bw(**options, catalogs=catalog)
+    if answer.incomplete:
+        raise IngestError(answer.incomplete)
+    page = estimate_page(answer)
+    levels = [(level.basis, results["ingest_bandwidth_per_gpu"].display) for level, results in answer.levels if results]
+    return {**_told(answer, page), "basis": answer.basis, "levels": len(levels)}
+
+
+def _told(answer: Any, page: Any) -> dict[str, Any]:
+    return {
+        "title": answer.title,
+        "rows": [list(row) for row in page.sections[0].rows],
+        "warnings": [*map(str, answer.warnings)],
+    }
+
+
+def _answered(function: Callable[..., Any]) -> Callable[[dict[str, str], Catalog], dict[str, Any]]:
+    def ask(options: dict[str, str], catalog: Catalog) -> dict[str, Any]:
+        answer = function(**options, **({} if function is dataset else {"catalogs": catalog}))
+        rows = [[label, *cells] for label, *cells in answer_page(answer).sections[0].rows]
+        return {"title": answer.title, "rows": rows, "warnings": [*map(str, answer.warnings)]}
+
+    return ask
+
+
+FLAGS = ("degraded", "no_spare", "sites")
+
+
+def _fitting(options: dict[str, str], _: Catalog) -> dict[str, Any]:
+    found = fit(**{name: bool(value) if name in FLAGS else value for name, value in options.items()})
+    page = fits_page(found)
+    sections = [one for one in page.sections[1:] if not one.title.startswith(("Assumptions", "Sources"))]
+    filled = [one for one in sections if one.rows or one.lines]
+    tables = [[one.title, [list(map(str, row)) for row in one.rows], [*map(str, one.lines)]] for one in filled]
+    rows = [
+        [plain(name), value_text(name, item.value, item.unit), range_text(name, item)] for name, item in found.needed.items()
+    ]
+    return {"title": page.title, "rows": rows, "warnings": [*map(str, found.warnings)], "tables": tables}
+
+
+#: What a small site shows of the answer of each command.
+PARTS = (
+    ("ingest_bandwidth_per_job", "ingest_bandwidth_per_node", "file_opens_per_second_per_job", "gpus"),
+    ("checkpoint_write_bandwidth", "checkpoint_bytes", "checkpoint_interval", "restart_read_bandwidth",
+     "checkpoint_retained_bytes"),
+    ("dataset_bytes", "usable_bytes", "dataset_files"),
+)  # fmt: skip
+
+
+def _of_site(options: dict[str, str], catalog: Catalog) -> dict[str, Any]:
+    read = bw(**{name: options[name] for name in ("model", "node", "nodes") if name in options}, catalogs=catalog)
+    if read.incomplete:
+        raise IngestError(read.incomplete)
+    policy = {name: options[name] for name in ("mode", "keep") if name in options}
+    gpus = f"{read.results['gpus'].value:.0f}"
+    saved = checkpoint(options["model"], gpus=gpus, gpu=read.gpu.id, **policy, catalogs=catalog)
+    data = {name: options[name] for name in ("tokens", "copies") if name in options}
+    is_text = "tokens" in data and read.model.tokens_per_sample is not None
+    parts = [read, saved, *([dataset(**data, format="megatron")] if is_text else [])]
+    rows = [
+        [plain(name), value_text(name, item.value, item.unit), range_text(name, item)]
+        for part, names in zip(parts, PARTS, strict=False)
+        for name in names
+        if (item := part.results.get(name)) is not None
+    ]
+    title = f"{read.title}: one run and its data; the command gives the requirement lines of the site"
+    return {"title": title, "rows": rows, "warnings": [str(line) for part in parts for line in part.warnings]}
+
+
+TABS: dict[str, Callable[[dict[str, str], Catalog], dict[str, Any]]] = {
+    "bw": _estimated,
+    "checkpoint": _answered(checkpoint),
+    "dataset": _answered(dataset),
+    "fit": _fitting,
+    "plan": _of_site,
+}
