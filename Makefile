@@ -7,11 +7,14 @@ COUNT := 20000
 RUNS := 60
 # Bytecode is kept, whatever the shell asks for: tests start hundreds of processes.
 export PYTHONDONTWRITEBYTECODE =
+WHEELHOUSE := build/wheelhouse
+WHEELS := .
 
-.PHONY: demo setup test test-slow fuzz feed-runs audit lint docs bench bench-exact corpus observe-jobs clean
+.PHONY: demo setup test test-slow fuzz feed-runs audit lint docs linkcheck dist wheelhouse bench bench-exact corpus observe-jobs clean
 
 demo: $(VENV)/.core                 ## set up .venv and run the main job
 	$(BIN)/ingest bw --model cosmoflow --gpu h100 --nodes 128
+	@echo; echo 'Put ingest on your PATH: source $(BIN)/activate'
 
 setup: $(VENV)/.all                 ## .venv with every extra
 
@@ -46,6 +49,18 @@ docs: $(VENV)/.all                  ## the handbook, as HTML
 	$(BIN)/python docs/generate.py --check
 	$(BIN)/sphinx-build -W -q -b html docs docs/_build/html
 
+linkcheck: $(VENV)/.all             ## links of the handbook to other sites; needs the network
+	$(BIN)/sphinx-build -q -b linkcheck docs docs/_build/linkcheck
+
+dist: $(VENV)/.all                  ## wheel and sdist in dist/, checked; needs the network
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m twine check --strict dist/*
+
+wheelhouse: $(VENV)/.core           ## wheels for a machine without a network: make wheelhouse WHEELS='.[corpus]'
+	rm -rf $(WHEELHOUSE)
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --wheel-dir $(WHEELHOUSE) '$(WHEELS)'
+
 observe-jobs: $(VENV)/.all          ## record the generated jobs: make observe-jobs LIBDARSHAN=… LIBDFTRACER=…
 	LIBDARSHAN=$(LIBDARSHAN) LIBDFTRACER=$(LIBDFTRACER) $(BIN)/python tests/observation/record_jobs.py
 
@@ -63,7 +78,7 @@ corpus: .bench/corpus               ## 590 MB of Debian documentation and kernel
 
 $(VENV)/.core: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[corpus]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
 	$(BIN)/python -m compileall -q ingest
 	touch $@
 

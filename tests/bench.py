@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy
 from bench_corpus import CORPUS, corpus_rows
+from web.browser import CHROMIUM, page_rows
 
 from ingest.engine.registry import solve
 from ingest.reports.workbook.model_workbook import model_workbook
@@ -213,6 +214,8 @@ def _table(config: str) -> str:
     rows.append(("200 simulated runs of 54 days", "two seconds", f"{median_seconds(runs_of_goodput, 7) / 2:.3f}", "≤ 1"))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     rows.append(("peak memory of this process", "1 GiB", f"{peak / 2**30:.2f}", "≤ 1"))
+    if CHROMIUM:
+        rows += page_rows()
     if CORPUS.is_dir():
         rows += corpus_rows()
     lines = ["| " + " | ".join(row) + " |" for row in rows]

@@ -1,6 +1,8 @@
-"""The wheel carries the catalogs: built, installed elsewhere, and asked the main job from another folder."""
+"""The distributions: their content, the main job from the installed wheel, an offline installation, the image."""
 
 import json
+import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -15,13 +17,20 @@ START = "import sys; from ingest.cli.main import main; main()"
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    """The wheel, built from this checkout."""
-    folder = tmp_path_factory.mktemp("wheel")
-    words = ["pip", "wheel", str(ROOT), "--no-deps", "--quiet", "--disable-pip-version-check", "-w", str(folder)]
-    subprocess.run([sys.executable, "-m", *words], check=True, timeout=300, capture_output=True)
-    (built,) = folder.glob("ingest_sizing-*.whl")
-    return built
+def distributions(tmp_path_factory):
+    """The source distribution, and the wheel that is built from it."""
+    folder = tmp_path_factory.mktemp("dist")
+    subprocess.run(
+        [sys.executable, "-m", "build", "--outdir", str(folder), str(ROOT)], check=True, timeout=300, capture_output=True
+    )
+    (source,), (wheel,) = folder.glob("ingest_sizing-*.tar.gz"), folder.glob("ingest_sizing-*.whl")
+    return source, wheel
+
+
+@pytest.fixture(scope="module")
+def wheel(distributions):
+    """The wheel."""
+    return distributions[1]
 
 
 @pytest.fixture(scope="module")
@@ -74,3 +83,64 @@ def test_the_catalogs_come_from_inside_the_package(installed, tmp_path):
 def test_the_published_sets_come_along(installed, tmp_path):
     data = json.loads(asked(installed, tmp_path, START, "validate", "kurth", "--format", "json"))
     assert data["sets"][0]["passed"]
+
+
+def test_twine_accepts_both_distributions(distributions):
+    words = [sys.executable, "-m", "twine", "check", "--strict", *map(str, distributions)]
+    done = subprocess.run(words, check=False, capture_output=True, encoding="utf-8", timeout=60)
+    assert (done.returncode, done.stdout.count("PASSED")) == (0, 2), done.stdout
+
+
+def test_the_sdist_builds_the_wheel_of_the_checkout(wheel, tmp_path):
+    words = ["pip", "wheel", str(ROOT), "--no-deps", "--quiet", "--disable-pip-version-check", "-w", str(tmp_path)]
+    subprocess.run([sys.executable, "-m", *words], check=True, timeout=300, capture_output=True)
+    (direct,) = tmp_path.glob("*.whl")
+    contents = [{name: book.read(name) for name in book.namelist()} for book in map(zipfile.ZipFile, (wheel, direct))]
+    assert contents[0] == contents[1]
+
+
+def test_the_wheel_names_its_licence_and_needs_little(wheel):
+    book = zipfile.ZipFile(wheel)
+    (name,) = (name for name in book.namelist() if name.endswith(".dist-info/METADATA"))
+    lines = book.read(name).decode().splitlines()
+    assert "License-Expression: Apache-2.0" in lines
+    assert name.replace("METADATA", "licenses/LICENSE") in book.namelist()
+    core = (line.split()[1] for line in lines if line.startswith("Requires-Dist: ") and "extra" not in line)
+    needed = {re.split(r"[^\w-]", name)[0] for name in core}
+    assert "numpy" in needed
+    assert needed & {"pandas", "pyarrow", "datasets", "tokenizers"} == set()
+
+
+def test_a_folder_of_wheels_installs_without_a_network(tmp_path):
+    """`make wheelhouse`, then a new environment in which pip asks no index and reads no settings."""
+    wheels = tmp_path / "wheels"
+    words = ["make", "-s", "-o", ".venv/.core", "wheelhouse", f"BIN={Path(sys.executable).parent}", f"WHEELHOUSE={wheels}"]
+    subprocess.run(words, cwd=ROOT, check=True, timeout=600, capture_output=True)
+    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "new")], check=True, timeout=120)
+    bare = clean_environment(PIP_CONFIG_FILE=os.devnull, PIP_FIND_LINKS="", PIP_EXTRA_INDEX_URL="", PYTHONPATH="")
+    words = ["-m", "pip", "install", "-q", "--no-index", "--find-links", str(wheels), "ingest-sizing"]
+    subprocess.run([tmp_path / "new/bin/python", *words], env=bare, check=True, timeout=300, capture_output=True)
+    words = ["bw", "--model", "cosmoflow", "--gpu", "h100", "--nodes", "128", "--format", "json"]
+    done = subprocess.run([tmp_path / "new/bin/ingest", *words], env=bare, cwd=tmp_path, capture_output=True, check=True)
+    assert json.loads(done.stdout)["results"]["ingest_bandwidth_per_job"]["value"] == pytest.approx(827.5e9, rel=0.01)
+    present = {path.name.partition("-")[0].lower() for path in wheels.glob("*.whl")}
+    assert present & {"pandas", "pyarrow", "datasets"} == set()
+
+
+def test_the_steps_of_the_image_run(tmp_path):
+    """The RUN lines of the Containerfile in two environments, since an image builder is not part of the suite."""
+    lines = (ROOT / "Containerfile").read_text().replace("\\\n", " ").splitlines()
+    steps = [line.partition(" ")[::2] for line in lines if line and not line.startswith("#")]
+    copied = [words.split()[:-1] for step, words in steps if step == "COPY"]
+    (tmp_path / "source").mkdir()
+    for path in (path for paths in copied for path in paths):
+        subprocess.run(["cp", "-r", str(ROOT / path), str(tmp_path / "source")], check=True)
+    runs = [words.partition("python ")[2] for step, words in steps if step == "RUN"]
+    for place, run in enumerate(runs):
+        subprocess.run([sys.executable, "-m", "venv", str(tmp_path / f"env{place}")], check=True, timeout=120)
+        command = f"{tmp_path}/env{place}/bin/python {run}".replace("/wheels", f"{tmp_path}/wheels")
+        subprocess.run(["bash", "-euc", command], cwd=tmp_path / "source", check=True, timeout=300, capture_output=True)
+    done = subprocess.run([tmp_path / "env1/bin/ingest", "--version"], capture_output=True, encoding="utf-8", check=True)
+    assert done.stdout.startswith("ingest, version ")
+    last = {step: words for step, words in steps if step in ("USER", "ENTRYPOINT")}
+    assert last == {"USER": "65532:65532", "ENTRYPOINT": '["ingest"]'}

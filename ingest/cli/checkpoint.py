@@ -14,7 +14,7 @@ from ingest.sizing.checkpoint import checkpoint
 
 @click.command("checkpoint")
 @model_argument
-@options_of(checkpoint)
+@options_of(checkpoint, "model")
 @explain_option
 @output_options
 def command(form: str | None, output: str | None, explain: str | None, **options: Any) -> None:

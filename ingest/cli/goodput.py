@@ -15,8 +15,8 @@ from ingest.sizing.goodput import goodput
 
 @click.command("goodput")
 @model_argument
-@options_of(goodput)
-@options_of(checkpoint, "duration", "set", "catalogs")
+@options_of(goodput, "model")
+@options_of(checkpoint, "model", "duration", "set", "catalogs")
 @explain_option
 @output_options
 def command(form: str | None, output: str | None, explain: str | None, **options: Any) -> None:

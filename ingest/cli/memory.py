@@ -14,7 +14,7 @@ from ingest.sizing.memory import memory
 
 @click.command("memory")
 @model_argument
-@options_of(memory)
+@options_of(memory, "model")
 @explain_option
 @output_options
 def command(form: str | None, output: str | None, explain: str | None, **options: Any) -> None:

@@ -14,7 +14,7 @@ from ingest.sizing.offload import offload
 
 @click.command("offload")
 @model_argument
-@options_of(offload)
+@options_of(offload, "model")
 @explain_option
 @output_options
 def command(form: str | None, output: str | None, explain: str | None, **options: Any) -> None:

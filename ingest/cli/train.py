@@ -14,7 +14,7 @@ from ingest.sizing.train import train
 
 @click.command("train")
 @model_argument
-@options_of(train)
+@options_of(train, "model")
 @explain_option
 @output_options
 def command(form: str | None, output: str | None, explain: str | None, **options: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,12 @@ from ingest.sizing.transfer import seen_rates
 OF_A_RELEASE = ("stored", "stored_bytes", "row_bytes", "estimated")
 
 
-def page_data(catalog: Catalog) -> dict[str, Any]:
+def page_data(catalog: Catalog, read: Container[str] | None = None) -> dict[str, Any]:
     """Return the catalogs, the tables of weights of their architectures, and the rates by GPU behind transferred rates.
+
+    Args:
+        catalog: what the page embeds.
+        read: names of the fields that the page reads, and of the sources that it cites; None for all.
 
     >>> page_data(Catalog())["architectures"]["llama3-8b"]["layers"]
     32
@@ -30,8 +35,12 @@ def page_data(catalog: Catalog) -> dict[str, Any]:
     for model in catalog.all(Model):
         check_own_rates(catalog, model)
     seen = [(cell, key, rate) for cell, rates in seen_rates(catalog).items() for key, rate in rates.items()]
+    catalogs = embedded(catalog, read)
+    # What formulas and rules cite, beside the entries.
+    further = [name for name in catalog.sources if read is None or name in read]
+    catalogs["sources"] |= {name: catalog.source(name).title for name in further}
     return {
-        "catalogs": embedded(catalog),
+        "catalogs": catalogs,
         "seen": [[protocol, precision, model, gpu, rate] for (protocol, gpu), (model, precision), rate in seen],
         "architectures": {name: _rows(describe(name, catalog)) for name in architectures(catalog)},
         "hash": catalog.content_hash(),

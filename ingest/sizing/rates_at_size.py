@@ -74,7 +74,8 @@ def protocol_rates(model: Model, rates: Iterable[Rate], precision: str, gpus: fl
         groups.setdefault((rate.gpu, rate.protocol), []).append(rate)
     if gpus is None:
         return [_on_few_nodes(model, rows) for rows in groups.values()]
-    return [_at_size(model, rows, usable, gpus) for rows in groups.values()]
+    fits: dict[str, list[tuple[str, float]]] = {}
+    return [_at_size(model, rows, usable, gpus, fits) for rows in groups.values()]
 
 
 def _on_few_nodes(model: Model, rows: Sequence[Rate]) -> ProtocolRate:
@@ -84,7 +85,10 @@ def _on_few_nodes(model: Model, rows: Sequence[Rate]) -> ProtocolRate:
     return ProtocolRate(rows[0].protocol, rows[0].gpu, value, small, None, value, max(row.gpus for row in small))
 
 
-def _at_size(model: Model, rows: Sequence[Rate], all_rows: Sequence[Rate], gpus: float) -> ProtocolRate:
+def _at_size(
+    model: Model, rows: Sequence[Rate], all_rows: Sequence[Rate], gpus: float, fits: dict[str, list[tuple[str, float]]]
+) -> ProtocolRate:
+    """The rate of one protocol and GPU; `fits` keeps those of each protocol, which all its GPUs share."""
     protocol, gpu = rows[0].protocol, rows[0].gpu
     totals: dict[int, float] = {}
     for size in sorted({row.gpus for row in rows}):
@@ -95,7 +99,9 @@ def _at_size(model: Model, rows: Sequence[Rate], all_rows: Sequence[Rate], gpus:
     published = totals[below] / below
     near = tuple(row for row in rows if row.gpus in (below, above if above is not None and gpus > below else below))
     if above is None:
-        exponent = scaling_exponent(model, all_rows, protocol, gpu)
+        if protocol not in fits:
+            fits[protocol] = scaling_fits(model, all_rows, protocol)
+        exponent = scaling_exponent(fits[protocol], gpu)
     else:
         exponent = math.log(totals[above] / totals[below]) / math.log(above / below) if above > below else None
     if exponent is None or gpus <= below:
@@ -109,11 +115,8 @@ def _middle(model: Model, rows: Sequence[Rate]) -> float:
     return median(samples_of(model, row) or 0 for row in rows)
 
 
-def scaling_exponent(model: Model, rates: Iterable[Rate], protocol: str, gpu: str) -> float | None:
-    """Return the exponent of the total rate over the number of GPUs, between 0 and 1; None if no two sizes are published.
-
-    It is fitted within one round and submitter, and the median of these fits on the GPU, or else on all GPUs.
-    """
+def scaling_fits(model: Model, rates: Iterable[Rate], protocol: str) -> list[tuple[str, float]]:
+    """Return the exponents of the total rate over the number of GPUs, with their GPUs: one per round and submitter."""
     groups: dict[tuple[str, ...], dict[int, list[float]]] = {}
     for rate in rates:
         samples = samples_of(model, rate)
@@ -121,7 +124,14 @@ def scaling_exponent(model: Model, rates: Iterable[Rate], protocol: str, gpu: st
             submitter, _, system = rate.where.partition("/results/")
             key = (rate.gpu, rate.precision, rate.round, submitter if system else rate.source)
             groups.setdefault(key, {}).setdefault(rate.gpus, []).append(samples * rate.gpus)
-    fits = [(key[0], min(1.0, max(0.0, _slope(sizes)))) for key, sizes in groups.items() if len(sizes) > 1]
+    return [(key[0], min(1.0, max(0.0, _slope(sizes)))) for key, sizes in groups.items() if len(sizes) > 1]
+
+
+def scaling_exponent(fits: Sequence[tuple[str, float]], gpu: str) -> float | None:
+    """Return the exponent of the total rate over the number of GPUs, between 0 and 1; None if no two sizes are published.
+
+    It is the median of the fits on the GPU, or else on all GPUs.
+    """
     own = [fit for one, fit in fits if one == gpu]
     return median(own or [fit for _, fit in fits]) if fits else None
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -66,3 +68,27 @@ def key_seconds(url: str, slower: int = 4, presses: int = 9) -> list[float]:
             times.append(page.evaluate("() => window.taken"))
             page.wait_for_timeout(1500)
         return sorted(times)
+
+
+def page_rows() -> list[tuple[str, ...]]:
+    """Rows of the bench: size of the page, time to open it, time from a key to the number."""
+    with tempfile.TemporaryDirectory() as folder:
+        url = written_page(Path(folder))
+        content = (Path(folder) / "calc.html").read_bytes()
+        keys = key_seconds(url)
+        with chromium() as browser:
+            opened = sorted(_opening_seconds(browser, url) for _ in range(5))
+    return [
+        ("the page", "1.5 MB", f"{len(content) / 1.5e6:.2f}", "≤ 1"),
+        ("the page, compressed with gzip", "350 kB", f"{len(gzip.compress(content)) / 350e3:.2f}", "≤ 1"),
+        ("the page, opened to its first number", "one second", f"{opened[2]:.2f}", "≤ 1"),
+        ("key press to number, processor slowed four times", "200 ms", f"{keys[len(keys) // 2] / 0.2:.2f}", "≤ 1"),
+    ]
+
+
+def _opening_seconds(browser: Browser, url: str) -> float:
+    page = browser.new_page()
+    page.goto(url)
+    seconds = page.evaluate("performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd") / 1000
+    page.context.close()
+    return seconds

@@ -1,15 +1,19 @@
 """Questions drawn by seed, as one types them into the page, and what the package answers."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ingest.catalog.store import Catalog
 from ingest.errors import IngestError
+from ingest.reports.labels import plain
+from ingest.reports.page import range_text, value_text
 from ingest.reports.pages.sizing import answer_page, estimate_page
+from ingest.reports.pages.storage import fits_page
 from ingest.sizing.bandwidth import bw
 from ingest.sizing.checkpoint import checkpoint
 from ingest.sizing.dataset import dataset
+from ingest.storage.fit import fit
 
 #: What people type into a box of numbers by mistake.
 SLIPS = ("0", "-1", "1.5", "x", "1e400", "12 apples", "nan", "16 Mb", "3 GB/s", "200%", "١٢")
@@ -18,8 +22,8 @@ SLIPS = ("0", "-1", "1.5", "x", "1e400", "12 apples", "nan", "16 Mb", "3 GB/s", 
 class Draws:
     """Draws values of the inputs of the page."""
 
-    def __init__(self, catalog: Catalog, seed: int) -> None:
-        self.catalog, self.random = catalog, random.Random(seed)
+    def __init__(self, catalog: Catalog, seed: int, tabs: Sequence[str]) -> None:
+        self.catalog, self.random, self.tabs = catalog, random.Random(seed), tabs
 
     def one(self, kind: str) -> str:
         """An id of the catalogs, or rarely a misspelt one."""
@@ -28,16 +32,15 @@ class Draws:
 
     def scenarios(self, count: int) -> Iterator[tuple[str, dict[str, str]]]:
         """So many questions, by tab."""
-        tabs = [*TABS]
         for _ in range(count):
-            tab = self.random.choice(tabs)
+            tab = self.random.choice(self.tabs)
             yield tab, {name: value for name, value in getattr(self, tab)().items() if value}
 
     def some(self, chance: float, *choices: str) -> str:
         """One of these, or rarely a slip, with a chance; else nothing."""
         if self.random.random() > chance:
             return ""
-        return self.random.choice(SLIPS) if self.random.random() < 0.06 else self.random.choice(choices)
+        return self.random.choice(SLIPS) if self.random.random() < 0.03 else self.random.choice(choices)
 
     def nodes(self) -> str:
         """A number of nodes, small or large, round or not."""
@@ -118,10 +121,38 @@ class Draws:
             "epochs": self.some(0.1, "2", "4.5"),
         }
 
+    def fit(self) -> dict[str, str]:
+        """A question about storage systems."""
+        job = {"model": self.one("models"), "gpu": self.one("gpus"), "nodes": self.nodes()}
+        rates = {"read_bandwidth": self.some(0.9, "500 GB/s", "20GB/s", "3 TB/s", "123.4 GB/s")}
+        return {
+            **(job if self.random.random() < 0.4 else rates),
+            "write_bandwidth": self.some(0.6, "300 GB/s", "5 GB/s", "1.5 TB/s"),
+            "capacity": self.some(0.6, "1 PB", "200 TB", "37 PiB"),
+            "storage": self.one("storage") if self.random.random() < 0.6 else "all",
+            "client": self.some(0.1, "nfs-tcp", "nfs-nconnect"),
+            "protection": self.some(0.1, "prot-rep3", "prot-ec-8-3"),
+            "units": self.some(0.1, "4", "12"),
+            "opens": self.some(0.1, "10000", "1e6"),
+            "creates": self.some(0.1, "5000"),
+            "files": self.some(0.1, "1e9", "20M"),
+            "io_size": self.some(0.1, "128 KiB", "1 MiB", "4096"),
+            "degraded": self.some(0.1, "yes"),
+            "no_spare": self.some(0.1, "yes"),
+            "sites": self.some(0.1, "yes"),
+        }
 
-def numbers(options: dict[str, str]) -> dict[str, Any]:
-    """The options as the command line hands them over: all of them text."""
-    return dict(options)
+    def plan(self) -> dict[str, str]:
+        """A question about a small site."""
+        return {
+            "model": self.one("models"),
+            "node": self.one("nodes"),
+            "nodes": self.nodes(),
+            "mode": self.some(0.5, "sync", "async"),
+            "keep": self.some(0.5, "3", "last=2,final=1"),
+            "tokens": self.some(0.5, "1T", "300G"),
+            "copies": self.some(0.3, "2", "raw=1"),
+        }
 
 
 def asked(tab: str, options: dict[str, str], catalog: Catalog) -> dict[str, Any]:
@@ -133,7 +164,7 @@ def asked(tab: str, options: dict[str, str], catalog: Catalog) -> dict[str, Any]
 
 
 def _estimated(options: dict[str, str], catalog: Catalog) -> dict[str, Any]:
-    answer = bw(**numbers(options), catalogs=catalog)
+    answer = bw(**options, catalogs=catalog)
     if answer.incomplete:
         raise IngestError(answer.incomplete)
     page = estimate_page(answer)
@@ -158,8 +189,54 @@ def _answered(function: Callable[..., Any]) -> Callable[[dict[str, str], Catalog
     return ask
 
 
+FLAGS = ("degraded", "no_spare", "sites")
+
+
+def _fitting(options: dict[str, str], _: Catalog) -> dict[str, Any]:
+    found = fit(**{name: bool(value) if name in FLAGS else value for name, value in options.items()})
+    page = fits_page(found)
+    sections = [one for one in page.sections[1:] if not one.title.startswith(("Assumptions", "Sources"))]
+    filled = [one for one in sections if one.rows or one.lines]
+    tables = [[one.title, [list(map(str, row)) for row in one.rows], [*map(str, one.lines)]] for one in filled]
+    rows = [
+        [plain(name), value_text(name, item.value, item.unit), range_text(name, item)] for name, item in found.needed.items()
+    ]
+    return {"title": page.title, "rows": rows, "warnings": [*map(str, found.warnings)], "tables": tables}
+
+
+#: What a small site shows of the answer of each command.
+PARTS = (
+    ("ingest_bandwidth_per_job", "ingest_bandwidth_per_node", "file_opens_per_second_per_job", "gpus"),
+    ("checkpoint_write_bandwidth", "checkpoint_bytes", "checkpoint_interval", "restart_read_bandwidth",
+     "checkpoint_retained_bytes"),
+    ("dataset_bytes", "usable_bytes", "dataset_files"),
+)  # fmt: skip
+
+
+def _of_site(options: dict[str, str], catalog: Catalog) -> dict[str, Any]:
+    read = bw(**{name: options[name] for name in ("model", "node", "nodes") if name in options}, catalogs=catalog)
+    if read.incomplete:
+        raise IngestError(read.incomplete)
+    policy = {name: options[name] for name in ("mode", "keep") if name in options}
+    gpus = f"{read.results['gpus'].value:.0f}"
+    saved = checkpoint(options["model"], gpus=gpus, gpu=read.gpu.id, **policy, catalogs=catalog)
+    data = {name: options[name] for name in ("tokens", "copies") if name in options}
+    is_text = "tokens" in data and read.model.tokens_per_sample is not None
+    parts = [read, saved, *([dataset(**data, format="megatron")] if is_text else [])]
+    rows = [
+        [plain(name), value_text(name, item.value, item.unit), range_text(name, item)]
+        for part, names in zip(parts, PARTS, strict=False)
+        for name in names
+        if (item := part.results.get(name)) is not None
+    ]
+    title = f"{read.title}: one run and its data; the command gives the requirement lines of the site"
+    return {"title": title, "rows": rows, "warnings": [str(line) for part in parts for line in part.warnings]}
+
+
 TABS: dict[str, Callable[[dict[str, str], Catalog], dict[str, Any]]] = {
     "bw": _estimated,
     "checkpoint": _answered(checkpoint),
     "dataset": _answered(dataset),
+    "fit": _fitting,
+    "plan": _of_site,
 }

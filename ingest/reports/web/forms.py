@@ -15,6 +15,7 @@ from ingest.sizing.dataset import dataset
 from ingest.sizing.evidence_ladder import BASES, FAMILIES
 from ingest.sizing.job import Job
 from ingest.sizing.optimizer_states import WIDTHS
+from ingest.storage.fit import fit
 
 
 class Field(NamedTuple):
@@ -27,10 +28,12 @@ class Field(NamedTuple):
         kind: `choice`, `number`, `quantity` or `text`.
         source: the kind of entries to choose from.
         choices: the words to choose from.
-        optional: what an empty choice is called.
+        optional: what the choice of no entry is called, and `optional_value` its value.
         more: whether it stands under the further inputs.
         label: in place of the label of its quantity.
         place: whether the command takes it by its place, without the name of the option.
+        flag: whether the option has no value.
+        among: the classes of the entries to choose from.
     """
 
     name: str
@@ -40,10 +43,13 @@ class Field(NamedTuple):
     source: str = ""
     choices: tuple[str, ...] = ()
     optional: str = ""
+    optional_value: str = ""
     more: bool = False
     label: str = ""
     placeholder: str = ""
     place: bool = False
+    flag: bool = False
+    among: tuple[str, ...] = ()
 
     def described(self, helps: Mapping[str, str], quantities: Mapping[str, str]) -> dict[str, Any]:
         """The field as the page reads it."""
@@ -53,8 +59,15 @@ class Field(NamedTuple):
         found["help"] = helps.get(self.name, "")
         if quantity and self.kind == "number":
             found["unit"] = {"1": ""}.get(unit_of(quantity), "")
-        optional = {"list": self.source, "optional": self.optional, "more": self.more, "placeholder": self.placeholder}
+        optional = {
+            "list": self.source,
+            "optional": self.optional,
+            "none": self.optional_value,
+            "more": self.more,
+            "placeholder": self.placeholder,
+        }
         optional |= {"choices": [{"value": word, "label": word} for word in self.choices], "place": self.place}
+        optional |= {"flag": self.flag, "among": self.among}
         return {**found, **{name: item for name, item in optional.items() if item}}
 
 
@@ -124,11 +137,48 @@ _DATASET = (
     Field("shard_size", placeholder="as the format has it", more=True, label="Size of a shard"),
     Field("epochs", kind="number", placeholder="1", more=True, label="Epochs"),
 )
+#: Classes of storage that a need is compared with.
+OFFERED = ("system", "service", "software", "drive", "client", "enclosure", "site")
+_FIT = (
+    Field("read_bandwidth", "500 GB/s", label="Read bandwidth needed"),
+    Field("write_bandwidth", "300 GB/s", label="Write bandwidth needed"),
+    Field("capacity", "1 PB", label="Capacity needed"),
+    Field("storage", "ddn-ai400x2", "all", kind="choice", source="storage", among=OFFERED, optional_value="all",
+          optional="all systems", label="Storage"),
+    Field("model", kind="choice", source="models", optional="none: the rates above", label="Model"),
+    Field("gpu", kind="choice", source="gpus", optional="none", label="GPU"),
+    Field("nodes", kind="number", label="Nodes"),
+    Field("node", kind="choice", source="nodes", optional="usual node of the GPU", label="Node type", more=True),
+    Field("client", kind="choice", source="storage", among=("client",), optional="that of the system", label="Client",
+          more=True),
+    Field("protection", kind="choice", source="storage", among=("protection",), optional="that of the system",
+          label="Protection", more=True),
+    Field("units", kind="number", placeholder="as required", label="Units available", more=True),
+    Field("opens", kind="number", label="File opens per second", more=True),
+    Field("creates", kind="number", label="File creates per second", more=True),
+    Field("files", kind="number", label="Files held", more=True),
+    Field("io_size", placeholder="the file, at most 1 MiB", label="Size of a read", more=True),
+    Field("degraded", kind="choice", choices=("", "yes"), flag=True, label="Whole rate with a part down", more=True),
+    Field("no_spare", kind="choice", choices=("", "yes"), flag=True, label="Without a spare", more=True),
+    Field("sites", kind="choice", choices=("", "yes"), flag=True, label="Installations that exist once", more=True),
+)  # fmt: skip
+_SITE = (
+    Field("name", "My site", kind="text", label="Name"),
+    Field("model", "llama3-8b", kind="choice", source="models", label="Model"),
+    Field("node", "dgx-h100", kind="choice", source="nodes", label="Node type"),
+    Field("nodes", "64", kind="number", label="Nodes"),
+    Field("mode", USUAL_MODE, kind="choice", choices=MODES, label="Checkpoint mode"),
+    Field("keep", "3", kind="text", label="Checkpoints kept"),
+    Field("tokens", "1T", kind="quantity", label="Tokens of the data"),
+    Field("copies", "1", kind="text", label="Copies of the data"),
+)
 #: The inputs of each question, and the function whose options they are.
 FORMS: Mapping[str, tuple[Callable[..., Any], tuple[Field, ...], Mapping[str, str]]] = {
     "bw": (bw, _BANDWIDTH, Job.QUANTITIES),
     "checkpoint": (checkpoint, _CHECKPOINT, QUANTITIES),
     "dataset": (dataset, _DATASET, {}),
+    "fit": (fit, _FIT, {}),
+    "plan": (checkpoint, _SITE, {}),
 }
 
 

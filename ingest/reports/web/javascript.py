@@ -24,13 +24,12 @@ RESERVED = {
 }  # fmt: skip
 #: Methods of the types of Python that JavaScript lacks, or has with another meaning.
 METHODS = {
-    "append", "bit_length", "casefold", "copy", "count", "discard", "endswith", "extend", "find", "format", "get", "index", "insert", "isdecimal",
-    "intersection", "isdigit", "isdisjoint", "isalpha", "issubset", "items", "join", "keys", "ljust", "lower", "lstrip",
-    "partition",
-    "pop", "remove", "removeprefix", "removesuffix", "replace", "rjust", "rpartition", "rsplit", "rstrip",
-    "setdefault", "sort", "split", "splitlines", "startswith", "strip", "title", "translate", "union", "update", "upper",
-    "values", "add", "isspace", "capitalize", "fromkeys", "is_integer", "reverse", "difference", "most_common", "clear",
-    "zfill",
+    "add", "append", "bit_length", "capitalize", "casefold", "clear", "copy", "count", "difference", "discard", "endswith",
+    "extend", "find", "format", "fromkeys", "get", "index", "insert", "intersection", "is_integer", "isalpha", "isdecimal",
+    "isdigit", "isdisjoint", "islower", "isspace", "issubset", "isupper", "items", "join", "keys", "ljust", "lower",
+    "lstrip", "most_common", "partition", "pop", "remove", "removeprefix", "removesuffix", "replace", "reverse", "rjust",
+    "rpartition", "rsplit", "rstrip", "setdefault", "sort", "split", "splitlines", "startswith", "strip", "title",
+    "translate", "union", "update", "upper", "values", "zfill",
 }  # fmt: skip
 #: Names of Python without a definition.
 BUILTINS = {
@@ -290,7 +289,8 @@ class Printer:
         document = ast.get_docstring(node) if node.decorator_list and not bound else None
         told = f", {json.dumps(document.partition(chr(10))[0], ensure_ascii=False)}" if document else ""
         written = f"function{star} ({parameters}) {{\n{prologue}{body}}}"
-        return f"$.fn({written}, {json.dumps(node.name)}, {facts}{told})"
+        more = f", {facts}" if facts != "false" or told else ""
+        return f"$.fn({written}, {json.dumps(node.name)}{more}{told})"
 
     def _body(self, node: ast.FunctionDef, bound: str = "") -> str:
         own = {one.arg for one in _arguments(node.args)}
@@ -333,13 +333,11 @@ class Printer:
                     prologue += f"let {name_of(one.arg)} = $.taken($k, {json.dumps(one.arg)}, () => {usual});\n"
                 if extra:
                     prologue += f"let {name_of(extra)} = $.rest($k);\n"
-            facts = [one.arg for one, _ in pairs]
-            return ", ".join(written), prologue, f"{json.dumps(facts)}, true"
+            return ", ".join(written), prologue, "true"
         written = [self._parameter(*one) for one in [*pairs, *named]]
         if extra:
             written.append(f"{name_of(extra)} = new $.Dict()")
-        facts = [one.arg for one, _ in [*pairs, *named]]
-        return ", ".join(written), prologue, f"{json.dumps(facts)}, {json.dumps('more' if extra else False)}"
+        return ", ".join(written), prologue, '"more"' if extra else "false"
 
     def _parameter(self, one: ast.arg, default: ast.expr | None) -> str:
         return name_of(one.arg) + (f" = {self.expression(default)}" if default is not None else "")
@@ -375,7 +373,7 @@ class Printer:
             )
             methods.insert(0, f"constructor({parameters}) {{ super(); {inside}}}")
         listed = ", ".join(f"[{json.dumps(one)}, {self._usual(usual)}]" for one, usual in fields)
-        told = ", ".join(f"{json.dumps(one)}: [{text}]" for one, text in facts.items() if text)
+        told = ", ".join(f"{json.dumps(one)}: {text}" for one, text in facts.items() if text not in ("", "false"))
         head = f"class {name} extends {base} {{\n" + "\n".join(methods) + "\n}\n"
         return (
             head + f"$.made({name}, {json.dumps(node.name)}, {json.dumps(form)}, [{listed}], {{{told}}});\n" + "\n".join(after)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -79,16 +79,19 @@ class Program:
 
     Attributes:
         roots: module -> names that a page calls.
+        beside: fields of formulas that no question is about: theirs are only what other formulas need.
         written: `module:name` -> JavaScript that stands for a definition, and the names of its module that it uses.
     """
 
     roots: Mapping[str, Iterable[str]]
     written: Mapping[str, str]
+    beside: Collection[str] = ()
     sources: dict[str, Source] = field(default_factory=dict)
     reached: dict[str, set[str]] = field(default_factory=dict)
     needed: dict[str, list[str]] = field(default_factory=dict)
     words: set[str] = field(default_factory=set)
     patterns: set[str] = field(default_factory=set)
+    needs: set[str] = field(default_factory=set)
 
     def source(self, module: str) -> Source:
         """A module, parsed."""
@@ -110,6 +113,7 @@ class Program:
                 self._taken.add(one)
                 module, node = quantities[one]
                 if isinstance(node, ast.FunctionDef):
+                    self.needs |= {each.arg for each in node.args.args}
                     waiting.append((module, one))
                 else:
                     self.reached.setdefault(module, set())
@@ -118,6 +122,10 @@ class Program:
     _taken: set[str] = field(default_factory=set)
 
     def _is_named(self, quantity: str) -> bool:
+        if quantity in self.needs:
+            return True
+        if self.quantities[quantity][0].removeprefix("ingest.formulas.") in self.beside:
+            return False
         return quantity in self.words or any(re.fullmatch(one, quantity) for one in self.patterns)
 
     @cached_property

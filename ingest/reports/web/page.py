@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +27,7 @@ ROOTS: Mapping[str, tuple[str, ...]] = {
     "ingest.sizing.checkpoint": ("checkpoint",),
     "ingest.sizing.dataset": ("dataset",),
     "ingest.storage.fit": ("fit",),
-    "ingest.reports.pages.storage": ("_row", "COLUMNS"),
+    "ingest.reports.pages.storage": ("fits_page",),
     "ingest.architecture.structure": ("Architecture",),
     "ingest.architecture.weight_table": ("Weight", "Attention"),
     "ingest.reports.pages.sizing": ("SHOWN", "_value_row", "_rate_of", "_answer_table"),
@@ -41,6 +42,13 @@ ROOTS: Mapping[str, tuple[str, ...]] = {
     "ingest.errors": ("IngestError", "nearest", "shortened"),
     "ingest.units": ("display", "exact"),
 }
+#: Fields of formulas that no question of the page is about.
+BESIDE = (
+    "acceptance_effort", "acceptance_results", "acceptance_tests", "feed", "feed_samples", "goodput",
+    "load_conditions", "memory_activations", "mlperf_storage", "observation", "offload", "offload_inference",
+    "offload_serving", "offload_step", "preparation", "sampling", "site_capacity", "site_datasets", "site_guidance",
+    "site_jobs", "site_overlap", "site_totals", "site_transfers", "training",
+)  # fmt: skip
 #: The user interface, in order.
 VIEWS = ("charts.js", "view.js")
 #: Operators of an expression, whose methods Python makes from a table.
@@ -60,6 +68,10 @@ _EXPRESSION = "class Expression extends $.Plain {{\n{}\n}}".format(
 )
 #: A record, whose fields are those of its classes that hold a shape.
 _RECORD = """class Record extends $.Plain {
+__init__(...given) {
+const words = $.keywords(given);
+for (const [name, shape] of this.shapes.entries()) this[name] = name in words ? words[name] : shape.default;
+}
 get shapes() { return this.constructor.shapes; }
 static get shapes() {
 const classes = [];
@@ -67,6 +79,13 @@ for (let one = this; one !== Record; one = Object.getPrototypeOf(one)) classes.u
 const fields = classes.flatMap((one) => Object.getOwnPropertyNames(one).map((name) => [name, one[name]]));
 return new $.Dict(fields.filter(([, item]) => item instanceof Shape));
 }
+}"""
+_ENTRY = """class Entry extends Record {
+static {
+const fields = [["name", REQUIRED_TEXT], ["notes", TEXTS], ["missing", NOTES]];
+for (const [name, shape] of fields) $.setattr(this, name, shape);
+}
+__init__(id, path, ...given) { super.__init__(...given); this.id = id; this.path = path; }
 }"""
 #: Definitions that a page has in another form: what reads files, and what JavaScript has no word for.
 WRITTEN: Mapping[str, str] = {
@@ -77,7 +96,7 @@ WRITTEN: Mapping[str, str] = {
     "ingest.catalog.store:opened": "(catalogs) => catalogs",
     "ingest.catalog.store:shipped_folder": "() => new $.Path('')",
     "ingest.catalog.records:Record": _RECORD,
-    "ingest.catalog.records:Entry": "class Entry extends Record {}",
+    "ingest.catalog.records:Entry": _ENTRY,
     "ingest.sizing.transfer:seen_rates": "(catalog) => catalog.seen",
     "ingest.sizing.rates_at_size:check_own_rates": "() => null",
     "ingest.architecture.catalog_entries:model_of": "(source, catalog) => catalog.get(Model, source)",
@@ -99,36 +118,34 @@ WRITTEN: Mapping[str, str] = {
 }
 
 
-def program() -> Program:
-    """The modules of the page, collected."""
-    found = Program(ROOTS, WRITTEN)
-    found.collect()
-    return found
-
-
 def script() -> str:
     """The script of the page without its user interface: the runtime, the modules, the questions."""
-    parts = ["runtime.js", "catalog.js"]
-    head = [(ASSETS / name).read_text(encoding="utf-8") for name in parts]
-    return "\n".join([*head, program().printed(), (ASSETS / "arithmetic.js").read_text(encoding="utf-8")])
+    program = Program(ROOTS, WRITTEN, BESIDE)
+    program.collect()
+    return "\n".join([_asset("runtime.js"), _asset("catalog.js"), program.printed(), _asset("arithmetic.js")])
 
 
-def content_of(catalog: Catalog) -> dict[str, Any]:
-    """What the script reads: the catalogs, and the inputs of each question."""
-    return {**page_data(catalog), "forms": forms(), "edition": f"ingest {__version__}"}
+def content_of(catalog: Catalog, code: str) -> dict[str, Any]:
+    """What the script reads: the catalogs, and the inputs of each question.
+
+    Args:
+        catalog: the entries.
+        code: the script, which names the fields that it reads and the sources that it cites.
+    """
+    read = frozenset(re.findall(r"[A-Za-z_]\w*", code)) | frozenset(re.findall(r'"([a-z0-9-]+)"', code))
+    return {**page_data(catalog, read), "forms": forms(), "edition": f"ingest {__version__}"}
 
 
 def assembled(catalogs: Catalog | str | Path | Sequence[str | Path] = ()) -> str:
     """The page as one HTML file."""
-    catalog = opened(catalogs)
-    data = json.dumps(content_of(catalog), ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-    style = _asset("page.css")
-    code = "\n".join([script(), *(_asset(name) for name in VIEWS)]).replace("</script", "<\\/script")
+    catalog, code, style = opened(catalogs), script(), _asset("page.css")
+    data = json.dumps(content_of(catalog, code), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    code = "\n".join([code, *(_asset(name) for name in VIEWS)]).replace("</script", "<\\/script")
     policy = f"default-src 'none'; script-src '{_hash(code)}'; style-src '{_hash(style)}'; img-src data:"
     parts = {
         "<!--POLICY-->": f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
         "/*STYLE*/": style,
-        "<!--DATA-->": f'<script type="application/json" id="data">{data}</script>',
+        "<!--DATA-->": '<script type="application/json" id="data">' + data.replace("<", "\\u003c") + "</script>",
         "/*SCRIPT*/": code,
     }
     page = _asset("template.html")

@@ -26,7 +26,7 @@ window.Ingest = (() => {
 
   const lists = {};
   for (const [kind, entries] of Object.entries(data.catalogs.entries)) lists[kind] = Object.entries(entries).map(([id, one]) => ({ id, name: one.name ?? id, class: one.family ?? one.holds }));
-  const choices = (field) => (field.list ? [...(field.optional ? [{ value: "", label: field.optional }] : []),
+  const choices = (field) => (field.list ? [...(field.optional ? [{ value: field.none ?? "", label: field.optional }] : []),
     ...lists[field.list].filter((one) => !field.among || field.among.includes(one.class)).map(({ id, name }) => ({ value: id, label: name, note: id }))] : field.choices);
   const forms = Object.fromEntries(Object.entries(data.forms).map(([tab, fields]) => [tab, fields.map((field) => ({ ...field, choices: choices(field) }))]));
 
@@ -35,7 +35,8 @@ window.Ingest = (() => {
   const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`);
   const option = (name) => `--${name.replace(/_/g, "-")}`;
   function command(tab, values) {
-    const words = given(tab, values).map(([field, value]) => (field.place ? quoted(value) : `${option(field.name)} ${quoted(value)}`));
+    if (tab === "plan") return "ingest plan site.yaml";
+    const words = given(tab, values).map(([field, value]) => (field.place ? quoted(value) : field.flag ? option(field.name) : `${option(field.name)} ${quoted(value)}`));
     return ["ingest", QUESTIONS[tab].command, ...words].join(" ");
   }
 
@@ -96,10 +97,66 @@ window.Ingest = (() => {
     rows: (answer) => [...answer.results.entries()].map(([result, quantity]) => rowOf(result, quantity)),
   });
 
+  const numeric = (cell) => /^[-≥≤<>~–]?\s?[\d.,]*\d|^$|^–$/.test(cell);
+  /** A section of a page as a table; its lines as rows of one column. */
+  function tabled(section) {
+    const rows = section.rows.map((row) => [...row].map(text)), lines = [...section.lines].map((line) => [text(line)]), found = [];
+    const heads = section.columns.some((one) => $.t(one)) ? section.columns.map(text) : (rows[0] ?? []).map(() => "");
+    if (rows.length) found.push({ title: text(section.title), columns: heads.map((label, place) => ({ label, number: place > 0 && rows.every((row) => numeric(row[place])) })), rows });
+    if (lines.length) found.push({ title: rows.length ? "" : text(section.title), columns: [{ label: "" }], rows: lines });
+    return found;
+  }
+  const fit = {
+    command: "fit", label: "Fit",
+    ask(options) {
+      const flags = Object.fromEntries(Object.entries(options).map(([name, value]) => [name, forms.fit.some((field) => field.name === name && field.flag) ? value !== "" : value]));
+      return $.worded(of("storage.fit", "fit"), [], flags);
+    },
+    one: (answer) => (answer.systems.length === 1 ? answer.systems[0] : null),
+    rows(answer) {
+      const own = fit.one(answer), needed = [...answer.needed.entries()].map(([name, item]) => rowOf(name, item));
+      return [...needed, ...(own ? [...own.results.entries()].filter(([name]) => !answer.needed.has(name)).map(([name, item]) => rowOf(name, item)) : [])];
+    },
+    more(answer) {
+      const page = of("reports.pages.storage", "fits_page")(answer), best = answer.systems[0], rows = fit.rows(answer);
+      const headline = { name: rows[0]?.name, scene: text(page.title) };
+      if (best) {
+        const [, units] = of("reports.pages.storage", "_row")(best);
+        Object.assign(headline, { label: `${of("reports.labels", "capitalised")(text(best.verdict))}: ${text(best.entry.name)}`, display: text(units) || text(best.entry.id), range: "" });
+        if (fit.one(answer)) headline.name = "units_required";
+      }
+      return { headline, tables: [...page.sections].slice(1).filter((section) => !/^(Assumptions|Sources)/.test(section.title)).flatMap(tabled) };
+    },
+    derivation: (answer, name) => {
+      const own = fit.one(answer), first = answer.systems[0];
+      return first ? first.answer.derivation(own ? own.quantity(name) : name) : null;
+    },
+  };
+
+  /** The parts of a small site, each as its own command answers it: what one run reads and saves, and what the data take. */
+  const site = {
+    command: "plan", label: "Small site",
+    ask(options) {
+      const { model, node, nodes, mode, keep, tokens, copies } = options, given = (words) => Object.fromEntries(Object.entries(words).filter(([, word]) => word !== undefined));
+      const read = bandwidth.ask(given({ model, node, nodes }));
+      if (read.incomplete) throw $.call(of("errors", "IngestError"), read.incomplete);
+      const gpus = String(read.results.at("gpus").value), asked = (name, words) => $.worded(of(`sizing.${name}`, name), [], { ...given(words), catalogs: catalog });
+      const saved = asked("checkpoint", { model, gpus, gpu: read.gpu.id, mode, keep });
+      const held = tokens === undefined || !read.model.tokens_per_sample ? null : asked("dataset", { tokens, copies, format: "megatron" });
+      return { title: `${text(read.title)}: one run and its data; the command gives the requirement lines of the site`, parts: [[read, "ingest_bandwidth_per_job ingest_bandwidth_per_node file_opens_per_second_per_job gpus"],
+        [saved, "checkpoint_write_bandwidth checkpoint_bytes checkpoint_interval restart_read_bandwidth checkpoint_retained_bytes"], ...(held ? [[held, "dataset_bytes usable_bytes dataset_files"]] : [])],
+        warnings: [read, saved, ...(held ? [held] : [])].flatMap((one) => [...one.warnings]) };
+    },
+    rows: (answer) => answer.parts.flatMap(([part, names]) => names.split(" ").filter((name) => part.results.has(name)).map((name) => rowOf(name, part.results.at(name)))),
+    derivation: (answer, name) => answer.parts.find(([part]) => part.results.has(name))?.[0].derivation(name) ?? null,
+  };
+
   const QUESTIONS = {
     bw: bandwidth,
     checkpoint: plainly("checkpoint", "sizing.checkpoint", "Checkpoint", "checkpoint_write_bandwidth"),
     dataset: plainly("dataset", "sizing.dataset", "Data set", "usable_bytes"),
+    fit,
+    plan: site,
   };
 
   let last = { key: null };
@@ -131,7 +188,7 @@ window.Ingest = (() => {
     if (found.error) return refusal(tab, values, found.error);
     const question = QUESTIONS[tab], rows = question.rows(found.answer);
     const headline = rows.some(({ name }) => name === question.headline) ? question.headline : rows[0]?.name;
-    const base = { ok: true, headline: { name: headline, scene: text(found.answer.title) }, rows, tables: tables(found.answer), warnings: warnings(found.answer), command: command(tab, values) };
+    const base = { ok: true, headline: { name: headline, scene: text(found.answer.title) }, rows, tables: found.answer.tables ? tables(found.answer) : [], warnings: warnings(found.answer), command: command(tab, values) };
     return Object.defineProperties(base, Object.getOwnPropertyDescriptors(question.more?.(found.answer, found.options) ?? {}));
   }
 
@@ -171,14 +228,36 @@ window.Ingest = (() => {
     const found = asked(tab, values);
     if (found.error) return null;
     try {
-      return explained(found.answer.derivation(name), new Set());
+      const step = QUESTIONS[tab].derivation ? QUESTIONS[tab].derivation(found.answer, name) : found.answer.derivation(name);
+      return step && explained(step, new Set());
     } catch (error) {
       if (error instanceof $.BaseException) return null;
       throw error;
     }
   }
 
-  const siteYaml = (values) => `# ${command("bw", values)}\n`;
+  /** A site file of one job and its data; inputs that the tab does not have are those that the site begins with. */
+  function siteYaml(values) {
+    const usual = Object.fromEntries(forms.plan.map((field) => [field.name, field.default])), known = Object.fromEntries(Object.entries(values).filter(([, value]) => value));
+    const { Gpu, Node } = $.modules["ingest.catalog.records"];
+    let node = known.node;
+    try {
+      if (!node && known.gpu) node = catalog.get(Gpu, known.gpu).usual_node;
+    } catch { /* not a GPU of the catalogs */ }
+    const merged = { ...usual, ...known, node: node || usual.node };
+    const scalar = (word) => (/^[\w.%+-][\w.%+ -]*$/.test(word) && !/^(true|false|null|yes|no|on|off|~)$/i.test(word) ? word : JSON.stringify(word));
+    if (!known.nodes && Number(known.gpus) > 0 && lists.nodes.some(({ id }) => id === merged.node)) merged.nodes = String(Math.ceil(Number(known.gpus) / catalog.get(Node, merged.node).gpus_per_node.value));
+    const { Model } = $.modules["ingest.catalog.records"], model = lists.models.some(({ id }) => id === merged.model) ? catalog.get(Model, merged.model) : null;
+    // A model of unknown size has no checkpoint that could be planned.
+    const sized = model !== null && ($.t(model.parameters) || catalog.isArchitecture(model.id));
+    const policy = Object.entries(sized ? { mode: merged.mode, keep: merged.keep } : {}).filter(([, word]) => word).map(([key, word]) => `${key}: ${scalar(word)}`);
+    const copies = merged.copies ? `, copies: ${scalar(merged.copies)}` : "", tokens = "tokens" in values ? known.tokens : usual.tokens;
+    const held = model === null ? "" : model.tokens_per_sample ? tokens && `{tokens: ${scalar(tokens)}, format: megatron${copies}}` : model.dataset_samples && model.encodings.size ? `{model: ${model.id}${copies}}` : "";
+    const lines = [`# Written by ${data.edition}: complete it, then run "ingest plan site.yaml".`, "format: 2", `name: ${scalar(merged.name || usual.name)}`, `start: ${new Date().getFullYear()}`, "", "clusters:",
+      `  main: {node: ${scalar(merged.node)}, count: ${scalar(merged.nodes)}}`, "", "jobs:", "  training:", "    cluster: main", `    model: ${scalar(merged.model)}`, `    nodes: ${scalar(merged.nodes)}`,
+      ...(policy.length ? [`    checkpoint: {${policy.join(", ")}}`] : []), ...(held ? ["    data: corpus", "", "datasets:", `  corpus: ${held}`] : [])];
+    return `${lines.join("\n")}\n`;
+  }
 
   return {
     edition: data.edition, catalog: lists, forms, command, answer, derivation, siteYaml,

@@ -52,7 +52,7 @@ $.Catalog = (() => {
         if (id === null) throw this.unknown(record.kind, name);
         const found = this.record(record, record.kind, data.catalogs.entries[record.kind][id]);
         found.id = id;
-        found.path = new $.Path(data.catalogs.entries[record.kind][id].path);
+        found.path = new $.Path(`${record.kind}/${id}.yaml`);
         this.made.set(key, id === name ? found : this.get(record, id));
       }
       return this.made.get(key);
@@ -101,8 +101,8 @@ $.Catalog = (() => {
     ids(kind) { return Object.keys(data.catalogs.entries[kind] ?? {}); }
     all(record) { return this.ids(record.kind).map((name) => this.get(record, name)); }
     source(name) {
-      const { Source } = $.modules["ingest.engine.value"], [title, url] = data.catalogs.sources[name];
-      return new Source(name, title, "", url);
+      const { Source } = $.modules["ingest.engine.value"], title = data.catalogs.sources[name];
+      return new Source(name, title);
     }
     content_hash() { return data.hash; }
     /** The rates of every model by protocol and GPU, then by model and precision. */

@@ -37,14 +37,37 @@ const $ = (() => {
 
   class Keywords { constructor(given) { this.given = given; } }
   $.Keywords = Keywords;
-  $.fn = (made, name, parameters, more = false, doc = null) => {
-    made.$p = parameters;
+  /** A function of the modules; its parameters are read from its text where one of them is named. */
+  $.fn = (made, name, more = false, doc = null) => {
+    made.$name = made.__name__ = name;
     made.$more = more;
-    made.$name = name;
-    made.__name__ = name;
-    if (doc !== null) made.__doc__ = doc;
-    made.__code__ = { co_varnames: parameters, co_argcount: parameters?.length };
+    made.$printed = true;
+    made.__doc__ = doc; // of Formula.meaning; a function without words has null
+    if (doc !== null) {
+      const names = parametersOf(made);
+      made.__code__ = { co_varnames: names, co_argcount: names.length };
+    }
     return made;
+  };
+  const parametersOf = (made) => {
+    if (made.$p !== undefined || !made.$printed) return made.$p;
+    const source = made.toString(), names = [];
+    let depth = 0, word = "", naming = true;
+    for (let place = source.indexOf("(") + 1; depth >= 0; place++) {
+      const letter = source[place];
+      if (letter === '"') { place = source.indexOf('"', place + 1); continue; }
+      if ("([{".includes(letter)) depth++;
+      else if (")]}".includes(letter)) depth--;
+      if (depth < 0 || (depth === 0 && letter === ",")) {
+        if (word.trim()) names.push(word.trim().replace(/\$$/, ""));
+        word = "";
+        naming = true;
+      } else if (depth === 0 && letter === "=") naming = false;
+      else if (naming && depth === 0) word += letter;
+    }
+    if (made.$more) names.pop();
+    made.$p = names;
+    return names;
   };
   const isClass = (made) => made.$fields !== undefined || made.prototype instanceof BaseException || made.$class === true;
   $.call = (made, ...given) => (isClass(made) ? new made(...given) : made(...given));
@@ -58,7 +81,7 @@ const $ = (() => {
   $.rest = (words) => new Dict(Object.entries(words));
   $.spread = (words) => (words instanceof Dict ? Object.fromEntries(words.entries()) : words);
   function placed(made, given, words) {
-    const names = made.$p;
+    const names = parametersOf(made);
     if (!names) return [...given, new Keywords(words)];
     const all = [...given];
     if (made.$more === true) {
@@ -127,9 +150,12 @@ const $ = (() => {
     const base = form === "tuple" ? [] : above.$fields ?? [];
     const own = new Map([...base, ...fields].map((one) => [one[0], one]));
     made.$fields = [...own.values()];
-    for (const [method, [parameters, more]] of Object.entries(methods)) {
-      const found = Object.hasOwn(made.prototype, method) ? made.prototype[method] : made[method];
-      $.fn(found, method, parameters, more ?? false);
+    for (const owner of [made.prototype, made]) {
+      for (const [method, { value }] of Object.entries(Object.getOwnPropertyDescriptors(owner))) {
+        if (typeof value !== "function" || method === "constructor") continue;
+        $.fn(value, method, methods[method] ?? false);
+        if (owner === made && !(method in made.prototype)) Object.defineProperty(made.prototype, method, { value: bound(made, value), configurable: true });
+      }
     }
     if (form === "data") for (const [name, usual] of fields) if (usual !== null) Object.defineProperty(made, name, { get: usual, configurable: true });
     if ("__iter__" in made.prototype && !(Symbol.iterator in made.prototype)) {
@@ -151,7 +177,7 @@ const $ = (() => {
   };
   const bound = (owner, made) => {
     const found = made.bind(owner);
-    found.$p = made.$p; found.$more = made.$more; found.$name = made.$name; found.__name__ = made.__name__;
+    found.$p = parametersOf(made); found.$more = made.$more; found.$name = found.__name__ = made.$name;
     return found;
   };
   const builtin = (owner) => typeof owner === "string" || owner instanceof String || Array.isArray(owner) || owner instanceof Dict || owner instanceof PySet;
@@ -507,7 +533,7 @@ const $ = (() => {
   const grouped = (text) => text.replace(/^([-+]?\d+)/, (whole) => whole.replace(/\B(?=(\d{3})+(?!\d))/g, ","));
   $.numeral = (value) => {
     if (!Number.isFinite(value)) return fixed(value, 0);
-    if (Number.isInteger(value)) return Math.abs(value) < 1e21 ? String(value) : BigInt(value).toString();
+    if (Number.isInteger(value)) return Number.isSafeInteger(value) ? String(value) : BigInt(value).toString();
     const [mantissa, exponent] = value.toExponential().split("e");
     if (Number(exponent) < -4 || Number(exponent) >= 16) return mantissa + power(Number(exponent));
     return Math.abs(value) < 1e-6 ? value.toFixed(mantissa.replace(/\D/g, "").length - 1 - Number(exponent)) : String(value);
@@ -848,6 +874,7 @@ const $ = (() => {
     partition: { text: (own, what) => { const place = own.indexOf(what); return place < 0 ? [own, "", ""] : [own.slice(0, place), what, own.slice(place + what.length)]; } },
     rpartition: { text: (own, what) => { const place = own.lastIndexOf(what); return place < 0 ? ["", "", own] : [own.slice(0, place), what, own.slice(place + what.length)]; } },
     find: { text: (own, what) => own.indexOf(what) },
+    isupper: { text: (own) => own !== own.toLowerCase() && own === own.toUpperCase() }, islower: { text: (own) => own !== own.toUpperCase() && own === own.toLowerCase() },
     isdecimal: { text: (own) => /^\p{Nd}+$/u.test(own) }, isdigit: { text: (own) => /^\p{Nd}+$/u.test(own) }, isalpha: { text: (own) => /^\p{L}+$/u.test(own) }, isspace: { text: (own) => /^\s+$/.test(own) },
     ljust: { text: (own, width, fill = " ") => own.padEnd(width, fill) }, rjust: { text: (own, width, fill = " ") => own.padStart(width, fill) }, zfill: { text: (own, width) => own.padStart(width, "0") },
     translate: { text: (own, table) => [...own].map((letter) => { const found = table.at(letter.codePointAt(0)); return found === undefined ? letter : found ?? ""; }).join("") },
@@ -887,7 +914,7 @@ const $ = (() => {
       if (!kept.has(key)) kept.set(key, made(...given));
       return kept.get(key);
     };
-    return Object.assign(found, { $p: made.$p, $more: made.$more, $name: made.$name, __name__: made.__name__ });
+    return Object.assign(found, { $p: parametersOf(made), $more: made.$more, $name: made.$name, __name__: made.__name__ });
   };
   class Pattern {
     constructor(source, flags) {
@@ -989,7 +1016,7 @@ const $ = (() => {
   const replace = $.fn((owner, words) => {
     const made = owner.constructor;
     return new made(...made.$fields.map(([name]) => (name in words.given ? words.given[name] : owner[name])));
-  }, "replace", null);
+  }, "replace");
   replace.$p = null;
 
   /** `difflib.SequenceMatcher`, as far as the nearest name needs it. */

@@ -7,7 +7,7 @@
      choices           [{value, label, note}], or [value, label, note], or text
      headline          {name, label, display, range, level, scene}: scene says what is sized ("CosmoFlow on 1,024 × …")
      row.range         low and high end as text
-     answer.tables     [{title, columns: [{label, number}], rows: [[text]], notes: [text]}], after the quantities
+     answer.tables     [{title, columns: [{label}], rows: [[text]], notes: [text]}], after the quantities
      answer.beyond     true of an error where the command line answers and the page cannot
      answer.field      name of the input that an error is about
      answer.sources    [{title, where, grade}]; otherwise gathered from the derivations of all rows
@@ -22,7 +22,7 @@
   const find = (id) => document.getElementById(id);
   const panel = find("panel"), fieldset = find("fields"), dialog = find("derivation");
   const state = { tab: TABS[0].id, set: Object.fromEntries(TABS.map(({ id }) => [id, {}])) };
-  let answer = null, notices = [], edited = null, turnOf = 0;
+  let answer = null, notices = [], edited = null, turnOf = 0, cost = 0;
 
   function make(name, attributes, ...children) {
     const made = document.createElement(name);
@@ -56,11 +56,17 @@
 
   const plain = (text) => encodeURIComponent(text).replace(/%20/g, "+").replace(/%(2F|3A|2C|40)/g, decodeURIComponent);
 
+  /** The name of an input in a link, cut to the letters that no other input of the tab begins with. */
+  function cut(name) {
+    const others = forms[state.tab].filter((field) => field.name !== name);
+    for (let size = 2; size < name.length; size++) if (!others.some((field) => field.name.startsWith(name.slice(0, size)))) return name.slice(0, size);
+    return name;
+  }
+
   function fragment() {
-    const set = forms[state.tab].filter(({ name }) => name in state.set[state.tab]);
-    const pairs = set.map(({ name }) => `${plain(name)}=${plain(state.set[state.tab][name])}`);
-    const whole = `#${[`v=${VERSION}`, `tab=${state.tab}`, ...pairs].join("&")}`;
-    return whole.length <= LONGEST ? whole : null;
+    const set = forms[state.tab].filter(({ name }) => name in state.set[state.tab]).map(({ name }) => name);
+    const whole = (word) => `#${[`v=${VERSION}`, `tab=${state.tab}`, ...set.map((name) => `${plain(word(name))}=${plain(state.set[state.tab][name])}`)].join("&")}`;
+    return [whole((name) => name), whole(cut)].find((written) => written.length <= LONGEST) ?? null;
   }
 
   function link(push) {
@@ -97,10 +103,11 @@
     if (version !== undefined && version !== VERSION) notices.push(`The link has version ${clipped(version)}; this page reads version ${VERSION}.`);
     if (tab !== undefined && !(tab in forms)) notices.push(`The link asks for “${clipped(tab)}”, which is not a tab of this page.`);
     state.tab = tab in forms ? tab : TABS[0].id;
-    const known = new Set(forms[state.tab].map(({ name }) => name)), set = {}, unknown = [];
+    const known = forms[state.tab].map(({ name }) => name), set = {}, unknown = [];
     for (const [name, value] of given) {
       if (name === "v" || name === "tab") continue;
-      if (known.has(name)) set[name] = value;
+      const meant = known.includes(name) ? [name] : known.filter((one) => name.length > 1 && one.startsWith(name));
+      if (meant.length === 1) set[meant[0]] = value;
       else unknown.push(clipped(name));
     }
     if (unknown.length) notices.push(`The link holds ${unknown.slice(0, 5).map((name) => `“${name}”`).join(", ")}${unknown.length > 5 ? " and more" : ""}: not an input of this tab, therefore ignored.`);
@@ -109,6 +116,9 @@
 
   /* Inputs */
 
+  /** Where an answer takes long, it waits for the end of the word. */
+  const soon = later(() => show(), 150);
+
   function change(field, text) {
     const set = state.set[state.tab];
     if ((set[field.name] ?? defaultOf(field)) === text) return;
@@ -116,7 +126,11 @@
     else set[field.name] = text;
     if (edited?.name !== field.name) edited = { name: field.name, fresh: true };
     notices = [];
-    show();
+    if (cost < 80) show();
+    else {
+      find("answer").setAttribute("aria-busy", "true");
+      soon();
+    }
     relink();
   }
 
@@ -202,8 +216,15 @@
     return list;
   }
 
+  /** The first clause of a help text; none where it repeats the label, or lists the choices that the box offers. */
+  function helpOf({ kind, label, help }) {
+    const words = (help ?? "").split(/[;:]|, or (?:the JSON|a YAML)/)[0].replace(/\.?$/, ".");
+    const repeats = words.toLowerCase().startsWith(label.toLowerCase()) && words.length < label.length + 16;
+    return kind === "choice" || repeats || words === "." ? "" : words;
+  }
+
   function fieldBox(field) {
-    const id = `in-${field.name}`, words = field.kind === "choice" ? "" : (field.help ?? "").split(/[;:]/)[0].replace(/([^.])$/, "$1.");
+    const id = `in-${field.name}`, words = helpOf(field);
     const help = words ? `${id}-help` : undefined, choices = choicesOf(field);
     const value = state.set[state.tab][field.name] ?? defaultOf(field);
     let control, box;
@@ -254,6 +275,7 @@
   /** Turn to another tab; inputs of the same name that the reader set go along. */
   function choose(tab) {
     if (tab === state.tab) return;
+    soon.flush();
     relink.flush();
     const from = state.set[state.tab];
     for (const field of forms[tab]) {
@@ -302,7 +324,8 @@
 
   function numberButton(row, kind) {
     const { number, unit, rest } = parts(row.display);
-    return make("button", { type: "button", class: kind, "data-name": row.name, "aria-haspopup": "dialog" }, number, unit && (kind === "big" ? make("span", {}, ` ${unit}`) : make("span", { class: "unit" }, ` ${unit}`)),
+    return make("button", { type: "button", class: kind, "data-name": row.name, "aria-haspopup": "dialog" }, number,
+      kind === "big" ? unit && make("span", {}, ` ${unit}`) : make("span", { class: "unit" }, ` ${unit}`),
       rest && make("span", { class: "unseen" }, ` ${rest}`));
   }
 
@@ -312,7 +335,7 @@
     const ranged = rows.some((row) => rangeOf(row));
     if (key + ranged !== drawn) {
       region.replaceChildren(make("table", { class: "stack" },
-        make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "Quantity"), make("th", { scope: "col", class: "n typical" }, "Typical"), ranged && make("th", { scope: "col", class: "n" }, "Low – high"))),
+        make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "Quantity"), make("th", { scope: "col", class: "n typical" }, ranged ? "Typical" : "Value"), ranged && make("th", { scope: "col", class: "n" }, "Low – high"))),
         make("tbody", {}, ...rows.map((row) => make("tr", { class: row.name === head ? "main" : undefined }, make("th", { scope: "row" }, row.label), make("td", { class: "n" }), ranged && make("td", { class: "n" }))))));
       drawn = key + ranged;
     }
@@ -326,11 +349,23 @@
     });
   }
 
-  const tableOf = ({ title, columns, rows, notes }) => make("section", {}, make("h2", {}, title),
-    rows.length > 0 && make("div", { class: "scroll", role: "region", "aria-label": title, tabindex: 0 }, make("table", {},
-      columns.length > 0 && make("thead", {}, make("tr", {}, ...columns.map((column) => make("th", { scope: "col", class: column.number ? "n" : undefined }, column.label)))),
-      make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((cell, place) => make(place ? "td" : "th", { scope: place ? undefined : "row", class: columns[place]?.number ? "n" : undefined }, String(cell)))))))),
-    notes?.length > 0 && make("ul", { class: "levels" }, ...notes.map((note) => make("li", {}, note))));
+  /** A cell without its value in binary units, which the derivation shows. */
+  const decimal = (cell) => String(cell).replace(/ \([\d.,]+ [KMGTPE]iB[^)]*\)/g, "");
+  const AMOUNT = /^[≥≤<>~]?[\d.,]+\*?( \S+\*?)?$/;
+  /** A table without the columns that are empty; lines of one column are a list. */
+  function tableOf({ title, columns, rows, notes }) {
+    const kept = columns.map((_, place) => place).filter((place) => rows.some((row) => row[place]));
+    const amounts = kept.filter((place) => rows.filter((row) => AMOUNT.test(decimal(row[place]))).length > rows.length / 2);
+    const kind = (text, place) => (amounts.includes(place) ? "n" : /^\S{1,24}$|^.{1,8}$/.test(text) ? "tight" : undefined);
+    const cell = (row, place) => make(place ? "td" : "th", { scope: place ? undefined : "row", class: kind(row[place], place) }, decimal(row[place]));
+    const lines = [...(kept.length > 1 ? [] : rows.map((row) => decimal(row.join(" ")))), ...(notes ?? [])];
+    return make("section", {}, title && make("h2", {}, title),
+      kept.length > 1 && make("div", { class: "scroll", role: "region", "aria-label": title, tabindex: 0 },
+        make("table", { class: kept.length > 6 ? "wide-table dense" : kept.length > 3 ? "wide-table" : undefined },
+          make("thead", {}, make("tr", {}, ...kept.map((place) => make("th", { scope: "col", class: kind(columns[place].label, place) }, columns[place].label)))),
+          make("tbody", {}, ...rows.map((row) => make("tr", {}, ...kept.map((place) => cell(row, place))))))),
+      lines.length > 0 && make("ul", { class: "levels" }, ...lines.map((line) => make("li", {}, line))));
+  }
 
   const speak = later(() => {
     if (!answer) return;
@@ -341,7 +376,10 @@
 
   function show() {
     turnOf++;
+    const start = performance.now();
     answer = Ingest.answer(state.tab, values());
+    cost = performance.now() - start;
+    find("answer").removeAttribute("aria-busy");
     const { ok } = answer, short = (head) => halves(head.display).first, tab = TABS.find(({ id }) => id === state.tab);
     find("notices").replaceChildren(...notices.map((text) => make("p", { class: "notice", role: "alert" }, text)));
     for (const id of ["quantities", "figures", "sources"]) find(id).hidden = !ok;
@@ -443,7 +481,10 @@
 
   function collectSources(mine, now) {
     const found = new Map(), names = answer.rows.map(({ name }) => name), given = values();
-    const write = () => find("sources").querySelector("ol").replaceChildren(...[...found.values()].map((source) => make("li", {}, ...cited(source).filter(Boolean))));
+    const write = () => {
+      find("sources").querySelector("ol").replaceChildren(...[...found.values()].map((source) => make("li", {}, ...cited(source).filter(Boolean))));
+      find("sources").hidden = !found.size;
+    };
     if (answer.sources) {
       gather(answer, found);
       write();
@@ -477,6 +518,7 @@
   }
 
   function derive(name) {
+    soon.flush();
     const tree = Ingest.derivation(state.tab, values(), name);
     if (!tree) return;
     find("derivation-title").replaceChildren(tree.label, make("strong", {}, halves(tree.display).first));
@@ -492,6 +534,7 @@
   }
 
   async function copy() {
+    soon.flush();
     try {
       await navigator.clipboard.writeText(answer.command);
       done("Command copied");
@@ -502,6 +545,7 @@
   }
 
   function download() {
+    soon.flush();
     const url = URL.createObjectURL(new Blob([Ingest.siteYaml(values())], { type: "application/yaml" }));
     make("a", { href: url, download: "site.yaml" }).click();
     setTimeout(() => URL.revokeObjectURL(url), 10000);
@@ -509,6 +553,7 @@
   }
 
   function paper() {
+    soon.flush();
     relink.flush();
     settle.flush();
     const given = values(), shown = (field) => choicesOf(field).find(({ value }) => value === given[field.name])?.label ?? given[field.name];

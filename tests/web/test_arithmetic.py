@@ -1,0 +1,221 @@
+"""The page's answers are those of the package: the modules that are printed to JavaScript, run in a browser."""
+
+import ast
+import gzip
+import json
+import math
+import random
+import shlex
+import subprocess
+
+import pytest
+from browser import CHROMIUM, COMMAND, chromium
+from scenarios import TABS, Draws, asked
+
+from ingest.catalog.store import Catalog
+from ingest.engine.registry import FORMULAS
+from ingest.reports.web.javascript import Printer, Unprintable
+from ingest.reports.web.page import page
+from ingest.sizing.bandwidth import bw
+from ingest.sizing.explain import Explanation
+from ingest.units import as_printed, display, exact
+
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+#: The answers of the page in the form of `scenarios.asked`; inputs that a question does not set are empty.
+ANSWERS = """(questions) => questions.map(([tab, values]) => {
+    const empty = Object.fromEntries(Ingest.forms[tab].map(({ name }) => [name, ""]));
+    const found = Ingest.answer(tab, { ...empty, ...values });
+    if (!found.ok) return found.beyond ? { beyond: true } : { ok: false, error: found.error };
+    const rows = found.rows.map(({ label, display, range }) => [label, display, range]);
+    return { ok: true, title: found.headline.scene, rows, warnings: found.warnings.map(({ text }) => text),
+        tables: found.tables.map(({ title, rows }) => [title, rows]), command: found.command };
+})"""
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory):
+    """The page in a browser."""
+    path = tmp_path_factory.mktemp("page") / "calc.html"
+    page(output=path)
+    with chromium() as browser:
+        window = browser.new_page()
+        window.goto(path.as_uri())
+        yield window
+
+
+def compared(answer, expected, tab):
+    """Both in one form: labels without capitals, rows with a range, tables only where the question shows them."""
+    if not expected["ok"]:
+        return answer, expected
+    rows = [[label.lower(), shown, spread] for label, shown, spread in answer["rows"]]
+    wanted = [[label.lower(), shown, *(rest or [""])] for label, shown, *rest in expected["rows"]]
+    got = {**answer, "rows": rows[: len(wanted)] if tab == "fit" else rows}
+    want = {**expected, "rows": wanted}
+    if "tables" in expected:
+        parts = [
+            ((title, body), ("" if body else title, [[line] for line in lines])) for title, body, lines in expected["tables"]
+        ]
+        want["tables"] = [[title, rows] for both in parts for title, rows in both if rows]
+    names = ("ok", "title", "rows", "warnings", *(("tables",) if "tables" in want else ()))
+    return {name: got[name] for name in names}, {name: want[name] for name in names}
+
+
+def hold(window, questions, catalog):
+    """Hold every answer of the page against that of the package."""
+    for start in range(0, len(questions), 100):
+        part = questions[start : start + 100]
+        for (tab, values), answer in zip(part, window.evaluate(ANSWERS, part), strict=True):
+            expected = asked(tab, values, catalog)
+            assert "beyond" not in answer, (tab, values)
+            got, want = compared(answer, expected, tab)
+            assert got == want, (tab, values)
+
+
+@needs_chromium
+@pytest.mark.parametrize("tab", TABS)
+def test_answers_of_the_page_are_those_of_the_package(opened, tab):
+    catalog = Catalog()
+    hold(opened, list(Draws(catalog, 23, (tab,)).scenarios(10 if tab == "fit" else 35)), catalog)
+
+
+@pytest.mark.slow
+@needs_chromium
+@pytest.mark.parametrize("tab", TABS)
+def test_further_answers_of_the_page_are_those_of_the_package(opened, tab):
+    catalog = Catalog()
+    hold(opened, list(Draws(catalog, 2026, (tab,)).scenarios(150 if tab == "fit" else 500)), catalog)
+
+
+@needs_chromium
+def test_commands_of_the_page_answer_alike(opened):
+    question = ["checkpoint", {"model": "llama3-405b", "gpus": "16384", "mode": "async", "interval": "15 min"}]
+    (answer,) = opened.evaluate(ANSWERS, [question])
+    done = subprocess.run([COMMAND, *shlex.split(answer["command"])[1:]], capture_output=True, text=True, check=False)
+    lines = done.stdout.splitlines()
+    assert lines[0] == answer["title"]
+    for label, shown, _ in answer["rows"]:
+        assert any(label.lower() in line.lower() and shown in line for line in lines), (label, shown)
+
+
+@needs_chromium
+def test_derivations_of_the_page_are_those_of_explain(opened):
+    values = {"model": "resnet50", "gpu": "b200", "nodes": "48"}
+    step = Explanation.of(bw(**values), "ingest_bandwidth_per_job").step
+
+    def below(part):
+        found = display(float(part.value), FORMULAS[part.name].unit) if part.formula else None
+        return [found, *(line for one in part.inputs for line in below(one))]
+
+    tree = opened.evaluate("(values) => Ingest.derivation('bw', values, 'ingest_bandwidth_per_job')", values)
+
+    def shown(node):
+        return [node["display"], *(line for one in node["parts"] for line in shown(one))]
+
+    texts = shown(tree)
+    assert all(any(text.startswith(one) for text in texts) for one in below(step) if one)
+
+
+def edge_numbers():
+    """Numbers at which a digit changes: ties, powers of ten and of two, their neighbours, and drawn ones."""
+    ties = [0.5, 1.5, 2.5, 0.125, 0.375, 1234.5, 1235.5, 0.00012345, 99995, 999.95, 9999.5, 0.15, 1e15, 9.9995e14, 1e-4]
+    powers = [sign * base**power for sign in (1, -1) for base in (2, 10) for power in range(-12, 21)]
+    near = [math.nextafter(one, end) for one in (*ties, *powers) for end in (math.inf, -math.inf)]
+    draw = random.Random(23)
+    return [0, *ties, *powers, *near, *(draw.choice((1, -1)) * 10 ** draw.uniform(-8, 20) for _ in range(400))]
+
+
+@needs_chromium
+def test_numbers_are_printed_to_the_same_digit(opened):
+    specs = ("", ",", ".0f", ".1f", ".2f", ".4f", ",.3f", ".3g", ",.4g", "g", ".2e", ".10g", "+.1f", "08.2f", ">12,.1f")
+    numbers = [float(one) for one in edge_numbers()]
+    for spec in specs:
+        shown = opened.evaluate("([all, spec]) => all.map((one) => $.format(one, spec))", [numbers, spec])
+        for number, text in zip(numbers, shown, strict=True):
+            whole = number == int(number) and "f" not in spec and "g" not in spec and "e" not in spec
+            assert text == format(int(number) if whole else number, spec), (number, spec)
+
+
+@needs_chromium
+@pytest.mark.parametrize("unit", ["B/s/GPU", "B", "s", "sample/s/GPU", "FLOP/s/GPU", "1", "file", "J", "B/s/B", "parameter"])
+def test_quantities_are_printed_to_the_same_digit(opened, unit):
+    numbers = [float(one) for one in edge_numbers()]
+    ask = "([all, unit]) => all.map((one) => $.modules['ingest.units'].display(one, unit))"
+    for number, text in zip(numbers, opened.evaluate(ask, [numbers, unit]), strict=True):
+        assert text == display(number, unit), number
+    if unit == "B":
+        ask = "(all) => all.map((one) => $.modules['ingest.units'].exact(one))"
+        for number, text in zip(numbers, opened.evaluate(ask, numbers), strict=True):
+            assert text == exact(number), number
+    assert as_printed(1e9, "B") == 1e9
+
+
+@needs_chromium
+def test_formulas_of_one_value_compute_the_same(opened):
+    """Every formula of the page, on numbers drawn for its inputs; columns are covered by the questions."""
+    draw, cases = random.Random(7), []
+    names = opened.evaluate("[...$.modules['ingest.engine.registry'].FORMULAS]")
+    for name in names:
+        for _ in range(3):
+            given = [draw.choice((0.0, 1.0, 10 ** draw.uniform(-3, 12))) for _ in FORMULAS[name].needs]
+            try:
+                cases.append([name, given, float(FORMULAS[name].function(*given))])
+            except (ZeroDivisionError, OverflowError, ValueError):
+                cases.append([name, given, None])
+    ask = """(cases) => cases.map(([name, given]) => {
+        try { const value = $.modules['ingest.engine.registry'].FORMULAS.__getitem__(name).function(...given);
+            return Number.isFinite(value) ? value : String(value); } catch (error) { return null; }
+    })"""
+    assert len(names) > 250
+    for (name, given, expected), value in zip(cases, opened.evaluate(ask, cases), strict=True):
+        if expected is None or not math.isfinite(expected):
+            assert value is None or isinstance(value, str), name
+        else:
+            assert value == pytest.approx(expected, rel=1e-12), (name, given)
+
+
+@needs_chromium
+def test_site_files_of_the_page_are_planned(opened, tmp_path):
+    written = opened.evaluate(
+        "(tab) => Ingest.siteYaml(Object.fromEntries(Ingest.forms[tab].map((field) => [field.name, field.default])))", "plan"
+    )
+    path = tmp_path / "site.yaml"
+    path.write_text(written)
+    done = subprocess.run([COMMAND, "plan", str(path), "--format", "json"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "R-READ-01" in {line["id"] for line in json.loads(done.stdout)["requirements"]}
+
+
+@needs_chromium
+def test_entries_of_the_user_are_in_the_page(opened, tmp_path):
+    (tmp_path / "gpus").mkdir()
+    (tmp_path / "gpus" / "own.yaml").write_text(
+        "name: Own GPU\nvendor: Own\npeak_flops: {bf16: {value: 5e14, unit: FLOP/s/GPU, source: recalled, grade: assumed}}\n"
+        "gpus_per_node: {value: 8, unit: GPU/node, source: recalled, grade: assumed}\n"
+    )
+    page(output=tmp_path / "calc.html", catalogs=tmp_path)
+    question = ["bw", {"model": "resnet50", "gpu": "own", "nodes": "4"}]
+    window = opened.context.browser.new_page()
+    window.goto((tmp_path / "calc.html").as_uri())
+    (answer,) = window.evaluate(ANSWERS, [question])
+    got, want = compared(answer, asked(*question, Catalog(tmp_path)), "bw")
+    assert got == want
+
+
+def test_another_suffix_is_refused(tmp_path):
+    done = subprocess.run([COMMAND, "page", "-o", "calc.txt"], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (2, "ingest: --output: 'calc.txt' ends in '.txt', expected .html\n")
+    assert not (tmp_path / "calc.txt").exists()
+
+
+def test_the_page_is_small(tmp_path):
+    found = page(output=tmp_path / "calc.html")
+    content = found.path.read_bytes()
+    assert len(content) == found.bytes_written <= 1_500_000
+    assert len(gzip.compress(content)) <= 350_000
+
+
+@pytest.mark.parametrize("code", ["x = [1]\nx[0], y = 1, 2", "async def f(): pass", "x = ~1", "x = eval('1')", "x = b'a'"])
+def test_python_that_the_printer_does_not_know_is_refused(code):
+    printer = Printer("own", {"x": "value"}.get, {}.get, set())
+    with pytest.raises(Unprintable, match=r"own:\d+: "):
+        [printer.definition(node) for node in ast.parse(code).body]
