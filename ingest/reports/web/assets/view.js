@@ -139,7 +139,9 @@
     const labelOf = (value) => choices.find((choice) => choice.value === value)?.label ?? value;
     const matching = (text) => {
       const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-      return choices.filter(({ value, label, note }) => words.every((word) => `${value} ${label} ${note}`.toLowerCase().includes(word)));
+      const fits = choices.map((choice) => [choice, `${choice.value} ${choice.label} ${choice.note}`.toLowerCase()]).filter(([{ value }, whole]) => value && words.every((word) => whole.includes(word)));
+      const late = ([, whole]) => (words.every((word) => ` ${whole}`.includes(` ${word}`)) ? 0 : 1);
+      return fits.sort((a, b) => late(a) - late(b)).map(([choice]) => choice);
     };
     let active = -1, shown = [];
     const current = () => state.set[state.tab][field.name] ?? defaultOf(field);
@@ -303,6 +305,12 @@
     return first ? { first, rest: (rest ?? "").replace(/\s+/g, " ") } : { first: display, rest: "" };
   }
 
+  /** The same value in binary units, and exactly, in words. */
+  function further(display) {
+    const { rest } = halves(display), binary = /\(([^)]*)\)/.exec(rest), exact = /\[(.*)\]/.exec(rest);
+    return [binary?.[1], exact && `exactly ${exact[1]}`].filter(Boolean).join(", ");
+  }
+
   /** "827.5 GB/s (770.7 GiB/s)" as number, unit and the rest. */
   function parts(display) {
     const [, number, unit, rest] = /^([-+~≥≤<>]*\s?[\d.,]+(?:e[-+]?\d+)?)(?:\s+([^(]*?))?(?:\s*(\(.*\)))?$/i.exec(display) ?? [null, display, "", ""];
@@ -351,12 +359,12 @@
 
   /** A cell without its value in binary units, which the derivation shows. */
   const decimal = (cell) => String(cell).replace(/ \([\d.,]+ [KMGTPE]iB[^)]*\)/g, "");
-  const AMOUNT = /^[≥≤<>~]?[\d.,]+\*?( \S+\*?)?$/;
+  const AMOUNT = /^[≥≤<>~]?[\d.,]+\*?( \S+\*?)?$|^unknown$/;
   /** A table without the columns that are empty; lines of one column are a list. */
   function tableOf({ title, columns, rows, notes }) {
     const kept = columns.map((_, place) => place).filter((place) => rows.some((row) => row[place]));
     const amounts = kept.filter((place) => rows.filter((row) => AMOUNT.test(decimal(row[place]))).length > rows.length / 2);
-    const kind = (text, place) => (amounts.includes(place) ? "n" : /^\S{1,24}$|^.{1,8}$/.test(text) ? "tight" : undefined);
+    const kind = (text, place) => (place && amounts.includes(place) ? "n" : /^\S{1,24}$|^.{1,8}$/.test(text) ? "tight" : undefined);
     const cell = (row, place) => make(place ? "td" : "th", { scope: place ? undefined : "row", class: kind(row[place], place) }, decimal(row[place]));
     const lines = [...(kept.length > 1 ? [] : rows.map((row) => decimal(row.join(" ")))), ...(notes ?? [])];
     return make("section", {}, title && make("h2", {}, title),
@@ -506,7 +514,7 @@
 
   function explained(tree) {
     const sources = tree.sources ?? [], below = tree.parts ?? [];
-    return [tree.definition && make("p", {}, tree.definition), halves(tree.display).rest && make("p", { class: "cite" }, halves(tree.display).rest), tree.formula && make("p", { class: "formula code" }, tree.formula),
+    return [tree.definition && make("p", {}, tree.definition), further(tree.display) && make("p", { class: "cite" }, further(tree.display)), tree.formula && make("p", { class: "formula code" }, tree.formula),
       ...sources.map((source) => make("p", { class: "cite" }, ...cited(source).filter(Boolean))),
       below.length > 0 && make("h3", {}, "From"), ...below.map(branch)].filter(Boolean);
   }
