@@ -18,8 +18,7 @@ import click
 from click.shell_completion import BashComplete, CompletionItem, FishComplete, ShellComplete, ZshComplete
 
 from ingest.catalog.folders import overlays_in_force, shipped_folder
-from ingest.cli.options import OneOf
-from ingest.errors import IngestError
+from ingest.errors import IngestError, one_of
 
 #: The variable by which a script asks for words.
 VARIABLE = "_INGEST_COMPLETE"
@@ -117,7 +116,7 @@ SHELLS: Mapping[str, type[ShellComplete]] = {"bash": Bash, "zsh": Zsh, "fish": F
 
 
 @click.command("completion")
-@click.argument("shell", type=OneOf(tuple(SHELLS)))
+@click.argument("shell", metavar="bash|zsh|fish")
 def command(shell: str) -> None:
     """Print the script by which bash, zsh or fish completes commands, options, ids, choices and quantities.
 
@@ -130,6 +129,7 @@ def command(shell: str) -> None:
 
     Then start a new shell.
     """
+    one_of("SHELL", shell, SHELLS)
     click.echo(SHELLS[shell](command, {}, "ingest", VARIABLE).source())
 
 
