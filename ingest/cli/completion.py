@@ -134,13 +134,16 @@ def command(shell: str) -> None:
 
 
 def answer(request: str) -> int:
-    """Print the words for what a shell asks, such as `bash_complete`; returns the exit code."""
+    """Print the words for what a shell asks (`bash_complete`), or its script (`bash_source`); returns the exit code."""
     shell, _, what = request.partition("_")
-    if shell not in SHELLS or what != "complete":
+    if shell not in SHELLS or what not in ("complete", "source"):
         return 1
+    if what == "source":
+        click.echo(SHELLS[shell](command, {}, "ingest", VARIABLE).source())
+        return 0
     index = json.loads(INDEX.read_text(encoding="utf-8"))
     tree = click.Group("ingest", commands={name: _light(name, one, index) for name, one in index["commands"].items()})
-    with suppress(IngestError, OSError):  # a broken file is no reason to write into the prompt
+    with suppress(IngestError, OSError, KeyError, ValueError):  # nothing broken writes into a prompt
         click.echo(SHELLS[shell](tree, {}, "ingest", VARIABLE).complete())
     return 0
 
