@@ -13,6 +13,7 @@ from common import ROOT
 from ingest.acceptance.test_spec import TOOLS
 from ingest.catalog.records import HOLDINGS, PRECISIONS
 from ingest.catalog.records import SIZES as ENCODED
+from ingest.cli.completion import SHELLS
 from ingest.cli.main import COMMANDS, command_of
 from ingest.corpus.files.file_kind import FORMAT_NAMES
 from ingest.engine.registry import FORMULAS, INPUTS
@@ -64,6 +65,8 @@ TAKEN: Mapping[str, Any] = {
     "loader": tuple(LOADERS),
     "cache": tuple(CACHES),
     "path": "file",
+    "shell": tuple(SHELLS),
+    "word": "models",
     "priority": PRIORITIES,
     "tool": TOOLS,
     "input_format": FORMAT_NAMES,

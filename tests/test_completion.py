@@ -167,6 +167,13 @@ def test_each_shell_has_a_script(run, shell):
     script = run("completion", shell).out
     assert f"_INGEST_COMPLETE={shell}_complete" in script or f"_INGEST_COMPLETE {shell}_complete" in script
     assert "%(" not in script
+    assert run(_INGEST_COMPLETE=f"{shell}_source").out == script
+
+
+@pytest.mark.parametrize(("asked", "code"), [("bash_complete", 0), ("bash_nothing", 1), ("tcsh_complete", 1), ("", 1)])
+def test_a_broken_request_writes_nothing_into_the_prompt(run, asked, code):
+    done = run(_INGEST_COMPLETE=asked)
+    assert (done.code, done.out, done.err) == (code, "", "")
 
 
 def test_an_unknown_shell_is_refused(run):

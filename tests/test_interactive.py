@@ -13,6 +13,7 @@ from ingest.engine.interactive import InteractiveResult, InteractiveResults, Unk
 from ingest.engine.registry import label_of
 from ingest.engine.result import Answer
 from ingest.reports import session
+from ingest.reports.page import as_text
 
 #: Lines and letters that a shell shows of any result.
 MOST_LINES, MOST_LETTERS = 12, 1500
@@ -52,7 +53,8 @@ def results():
 def test_a_shell_shows_a_few_lines(results, name):
     shown = repr(results[name])
     assert str(results[name]) == shown
-    assert shown[:100].split("\n")[0] == session.page_of(results[name]).title[:100]
+    heading = as_text(session.page_of(results[name])._replace(sections=()))
+    assert shown[:100].split("\n")[0] == heading[:100].split("\n")[0]
     assert max(map(len, shown.split("\n"))) <= session.MOST_LETTERS
     assert len(shown) < MOST_LETTERS
     assert len(shown.split("\n")) <= MOST_LINES

@@ -18,8 +18,7 @@ import click
 from click.shell_completion import BashComplete, CompletionItem, FishComplete, ShellComplete, ZshComplete
 
 from ingest.catalog.folders import overlays_in_force, shipped_folder
-from ingest.cli.options import OneOf
-from ingest.errors import IngestError
+from ingest.errors import IngestError, one_of
 
 #: The variable by which a script asks for words.
 VARIABLE = "_INGEST_COMPLETE"
@@ -117,7 +116,7 @@ SHELLS: Mapping[str, type[ShellComplete]] = {"bash": Bash, "zsh": Zsh, "fish": F
 
 
 @click.command("completion")
-@click.argument("shell", type=OneOf(tuple(SHELLS)))
+@click.argument("shell", metavar="bash|zsh|fish")
 def command(shell: str) -> None:
     """Print the script by which bash, zsh or fish completes commands, options, ids, choices and quantities.
 
@@ -130,17 +129,21 @@ def command(shell: str) -> None:
 
     Then start a new shell.
     """
+    one_of("SHELL", shell, SHELLS)
     click.echo(SHELLS[shell](command, {}, "ingest", VARIABLE).source())
 
 
 def answer(request: str) -> int:
-    """Print the words for what a shell asks, such as `bash_complete`; returns the exit code."""
+    """Print the words for what a shell asks (`bash_complete`), or its script (`bash_source`); returns the exit code."""
     shell, _, what = request.partition("_")
-    if shell not in SHELLS or what != "complete":
+    if shell not in SHELLS or what not in ("complete", "source"):
         return 1
+    if what == "source":
+        click.echo(SHELLS[shell](command, {}, "ingest", VARIABLE).source())
+        return 0
     index = json.loads(INDEX.read_text(encoding="utf-8"))
     tree = click.Group("ingest", commands={name: _light(name, one, index) for name, one in index["commands"].items()})
-    with suppress(IngestError, OSError):  # a broken file is no reason to write into the prompt
+    with suppress(IngestError, OSError, KeyError, ValueError):  # nothing broken writes into a prompt
         click.echo(SHELLS[shell](tree, {}, "ingest", VARIABLE).complete())
     return 0
 

@@ -76,7 +76,7 @@ def as_lines(result: InteractiveResult) -> str:
     page = page_of(result)
     first = next((one for one in page.sections if one.rows or one.lines), Section(""))
     short = first._replace(rows=first.rows[:MOST_ROWS], lines=first.lines[:MOST_ROWS] if not first.rows else ())
-    lines = as_text(Page(page.title, (short,))).split("\n")
+    lines = as_text(page._replace(sections=(short,))).split("\n")
     more = len(first.rows or first.lines) - MOST_ROWS
     warnings = len(getattr(result, "warnings", ()))
     counted = [f"{more:,} more rows"] if more > 0 else []
@@ -89,7 +89,8 @@ def as_html(result: InteractiveResult) -> str:
     """A result as HTML without scripts: the first table and a chart open, further tables folded, warnings last."""
     page = all_visible(page_of(result))
     first, *others = page.sections or (Section(""),)
-    parts = [f"<strong>{escape(page.title)}</strong>", *_section(first)]
+    heading = "<br>".join(map(escape, as_text(page._replace(sections=())).split("\n")))
+    parts = [f"<strong>{heading}</strong>", *_section(first)]
     parts += (chart for chart in [chart_of(result)] if chart)
     for one in others:
         title = escape(one.title) or "More"
