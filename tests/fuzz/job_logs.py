@@ -43,7 +43,7 @@ def _mutated(chance: random.Random, name: str, content: bytes) -> bytes:
     if chance.random() < 0.15 or name.endswith(".darshan"):
         return mutated_bytes(chance, content)
     if name.endswith(".gz"):
-        return gzip.compress(_mutated(chance, name.removesuffix(".gz"), gzip.decompress(content)), 1)
+        return gzip.compress(_mutated(chance, name.removesuffix(".gz"), gzip.decompress(content)), 1, mtime=0)
     text = content.decode("utf-8", "replace")
     if name.endswith(".json"):
         with contextlib.suppress(ValueError, RecursionError):

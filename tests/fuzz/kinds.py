@@ -465,7 +465,7 @@ def corpus(chance: random.Random, seeds: Seeds) -> tuple[list[str], dict[str, by
     content = seeds.corpora[name]
     other = seeds.corpora[chance.choice(sorted(seeds.corpora))]
     if name.endswith((".gz", ".tgz")) and chance.random() < 0.5:
-        content = gzip.compress(mutated_bytes(chance, gzip.decompress(content), other))
+        content = gzip.compress(mutated_bytes(chance, gzip.decompress(content), other), mtime=0)
     elif name.endswith((".jsonl", ".json", ".csv", ".tsv", ".txt")) and chance.random() < 0.6:
         content = encoded(chance, mutated_text(chance, content.decode()))
     else:
