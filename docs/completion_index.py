@@ -78,6 +78,7 @@ TAKEN: Mapping[str, Any] = {
 #: what an option or argument of one command takes instead
 TAKEN_BY: Mapping[tuple[str, str], Any] = {
     **{(command, "model"): "architectures,models" for command in ("checkpoint", "goodput", "memory", "train", "offload")},
+    **{(command, "word"): "architectures,models" for command in ("checkpoint", "goodput", "memory", "train", "offload")},
     ("model", "source"): "architectures",
     ("dataset", "words"): "formats",
     ("plan", "set"): "path=",

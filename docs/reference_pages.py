@@ -26,6 +26,7 @@ from ingest.catalog.records import (
 )
 from ingest.cli.group import command
 from ingest.sizing.catalog_commands import template
+from ingest.sizing.rules import RETIRED, ROWS
 
 #: module of families -> its heading, where the name alone is an abbreviation
 FAMILIES = {"gpt2_era": "GPT-2 and its successors", "mla": "Multi-head latent attention", "moe": "Mixture of experts"}
@@ -237,6 +238,26 @@ def sources_page() -> str:
     return page("Sources", f"{len(parts)} sources. A value without a source does not load.", *parts)
 
 
+KINDS = {"warning": "Cautions", "refusal": "Refusals", "choice": "Choices of a plan"}
+
+
+def rules_page() -> str:
+    """The rules, each with the line that it prints or the choice that it makes."""
+    parts = []
+    for kind, title in KINDS.items():
+        rows = [(f"`{one.id}`", str(one.rank), (one.text or one.what).strip(" :")) for one in ROWS if one.kind == kind]
+        parts += [f"## {title}", table(("id", "rank", "line, or what is compared"), rows)]
+    retired = ", ".join(f"`{name}`" for name in RETIRED)
+    return page(
+        "Rules",
+        f"{len(ROWS)} rules. A caution starts with the id of its rule. A page shows the three of the lowest rank; `-v` shows "
+        "all. "
+        f"An id stays with its rule and is never given to another one; retired ids: {retired}.",
+        "Words in braces are values of the case.",
+        *parts,
+    )
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "examples/models/my-model.yaml": lambda: template(Model, "my-model"),
     "examples/gpus/my-gpu.yaml": lambda: template(Gpu, "my-gpu"),
@@ -248,6 +269,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "reference/architectures.md": architectures_page,
     "reference/training.md": training_page,
     "reference/sources.md": sources_page,
+    "reference/rules.md": rules_page,
     **data_pages.PAGES,
     **formula_pages.PAGES,
 }

@@ -48,6 +48,8 @@ PLAIN = {
 #: counted in sentences, never in units that are written
 PEOPLE = ("client", "thread")
 COUNTED = ("sample", "document", "token", "GPU", "GPU-hour", "node", "file", "parameter")
+#: counted in billions too: `100B` of them
+BILLIONS = ("token", "parameter", "sample", "document")
 #: these have a plural; "MiBs" is half of a rate
 PLURAL = (*(word for word in PLAIN if len(word) > 2), *COUNTED, "byte", "bit", "FLOP")
 SHORTHAND = {"bps": "b/s", "Bps": "B/s", "FLOPS": "FLOP/s"}
@@ -161,8 +163,8 @@ def parse(written: object, unit: str, what: str) -> float:
         number, base = number / 100, "1"
     elif suffix == "" or (suffix in DECIMAL and unit != "s"):
         factor, base = DECIMAL[suffix], unit
-    elif suffix == "B" and text == f"{match[1]}B" and unit in ("token", "parameter"):
-        factor, base = 10**9, unit  # billions, as people write tokens and parameters; neither is measured in bytes
+    elif suffix == "B" and text == f"{match[1]}B" and unit in BILLIONS:
+        factor, base = 10**9, unit  # billions, as people write counts; none of them is measured in bytes
     else:
         try:
             factor, base = unit_factor(suffix)

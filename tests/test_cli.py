@@ -48,7 +48,7 @@ def terminal(*words, columns=80, **environment):
         stdin=child,
         stdout=child,
         stderr=subprocess.DEVNULL,
-        env=clean_environment(TERM="xterm-256color", **environment),
+        env=clean_environment(**{"TERM": "xterm-256color", **environment}),
     )
     os.close(child)
     shown = b""

@@ -9,7 +9,7 @@ import pytest
 import ingest
 from ingest.engine.messages import fact_of, in_site_words
 from ingest.errors import IngestError
-from ingest.sizing.rules import NEAR, ROWS, RULES, SAME_TIME, Rule, finding
+from ingest.sizing.rules import NEAR, RETIRED, ROWS, RULES, SAME_TIME, Rule, finding
 
 #: A limit that is a quantity of its own.
 LIMIT = 1000.0
@@ -128,3 +128,9 @@ def test_each_reader_gets_a_message_in_their_words():
 def test_refusals_of_a_site_name_its_keys():
     with pytest.raises(IngestError, match=r"jobs\.a\.checkpoint: gpus: found 80, expected a multiple"):
         ingest.plan(site(a={**SLOW, "checkpoint": {"parameters": 1e9, "tensor_parallel": 7}}), samples=0)
+
+
+def test_ids_are_unique_and_no_retired_one_comes_back():
+    ids = [one.id for one in ROWS]
+    assert len(set(ids)) == len(ids)
+    assert not set(ids) & set(RETIRED)

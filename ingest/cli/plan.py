@@ -22,6 +22,7 @@ from ingest.errors import RequirementNotMet, UsageError
 from ingest.files import write_whole
 from ingest.reports.pages.plan import lines_page, plan_page, plans_page
 from ingest.reports.workbook.model_workbook import model_workbook
+from ingest.site.new_site import new_site
 from ingest.site.plan import PlanScenarios
 from ingest.site.planner import plan
 from ingest.site.schema import schema_text, starter
@@ -34,6 +35,9 @@ from ingest.site.schema import schema_text, starter
 @click.option("--check", is_flag=True, help="Exit with 3 if an `expect` of the file is not met.")
 @click.option("--explain", metavar="ID", help="Show the derivation of one requirement instead, such as R-READ-01.")
 @click.option("--new", is_flag=True, help="Write a commented site file to start from instead.")
+@click.option("--nodes", metavar="N", help="With --new: nodes of the site, for a file without examples of other sites.")
+@click.option("--gpu", metavar="ID", help="With --new and --nodes: the GPU; its usual node is the node type.")
+@click.option("--models", metavar="ID,…", help="With --new and --nodes: the models, a job each.")
 @click.option("--schema", is_flag=True, help="Write the JSON Schema of site files, for editors, instead.")
 @output_options
 def command(
@@ -43,6 +47,9 @@ def command(
     check: bool,
     explain: str | None,
     new: bool,
+    nodes: str | None,
+    gpu: str | None,
+    models: str | None,
     schema: bool,
     **options: Any,
 ) -> None:
@@ -50,6 +57,7 @@ def command(
 
     \b
     ingest plan --new -o site.yaml
+    ingest plan --new --nodes 64 --gpu h100 --models llama3-70b,resnet50 -o site.yaml
     ingest plan site.yaml --check
     ingest plan site.yaml --explain R-READ-01
     ingest plan site.yaml --set clusters.main.count=128,256 --format csv
@@ -58,8 +66,12 @@ def command(
         raise UsageError("--new and --schema are given, expected one of them")
     if new or schema:
         _right_suffix(output, (".json",) if schema else (".yaml", ".yml"))
-        _hand_out(schema_text() if schema else starter(), site, output)
+        text = schema_text() if schema else _starter(nodes, gpu, models, options["catalogs"])
+        _hand_out(text, site, output)
         return
+    for option, value in (("--nodes", nodes), ("--gpu", gpu), ("--models", models)):
+        if value is not None:
+            raise UsageError(f"{option}: found '{value}' without --new, expected it with --new; a site file has its own")
     if site is None:
         raise UsageError("SITE.yaml is missing, expected a file (`ingest plan --new` writes one)")
     answer = plan(site, **options)
@@ -78,6 +90,15 @@ def command(
         hand_over(lambda: plan_page(answer, in_full), answer.to_dict, form, output, book, warnings=answer.warnings)
     if check and answer.unmet:
         raise RequirementNotMet(answer.unmet)
+
+
+def _starter(nodes: str | None, gpu: str | None, models: str | None, catalogs: tuple[str, ...]) -> str:
+    """The commented example, or the file of these nodes, GPU and models."""
+    if nodes is None and gpu is None and models is None:
+        return starter()
+    if nodes is None or gpu is None or models is None:
+        raise UsageError("--new: expected --nodes, --gpu and --models together, or none of them")
+    return new_site(nodes=nodes, gpu=gpu, models=models, catalogs=catalogs)
 
 
 def _right_suffix(output: str | None, expected: tuple[str, ...]) -> None:

@@ -518,7 +518,8 @@ def sized(job: Job, gpus: float | None, catalog: Catalog) -> Job:
     if gpus <= 0 or gpus % 1:
         raise option_error("gpus", f": found {gpus:g}, expected a whole number above 0")
     each = job.gpus_per_node or gpus_per_node_of(job.gpu, job.node, job.settings, catalog)
-    return replace(job, **nodes_of(gpus, job.nodes, each))
+    found = nodes_of(gpus, job.nodes, each)
+    return replace(job, nodes=found["nodes"], gpus_per_node=found.get("gpus_per_node", job.gpus_per_node))
 
 
 def _numbers(option: str, given: Many | None) -> list[float | None]:
@@ -526,5 +527,5 @@ def _numbers(option: str, given: Many | None) -> list[float | None]:
     unit = unit_of(option)
     if isinstance(given, str):
         return [*parse_axis(given, unit, f"--{option}")]
-    alone = given is None or isinstance(given, (int, float))
-    return [None if one is None else parse(one, unit, f"--{option}") for one in ([given] if alone else given)]
+    listed: Sequence[str | float | None] = [given] if given is None or isinstance(given, (int, float)) else given
+    return [None if one is None else parse(one, unit, f"--{option}") for one in listed]

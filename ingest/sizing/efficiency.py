@@ -11,6 +11,7 @@ from ingest.engine.value import Evidence, Input
 from ingest.sizing.evidence_ladder import FAMILIES, RATE, EvidenceLevel, family_of, from_catalog, median, peak_of
 from ingest.sizing.published_rates import part_of
 from ingest.sizing.rates_at_size import protocol_rates, rates_of
+from ingest.sizing.rules import told
 from ingest.units import exact
 
 
@@ -32,7 +33,7 @@ def efficiency(
         return None
     if remembered is not None:
         given = remembered
-        warnings = ("the rate has not been checked against its source: check it before you use it in a tender",)
+        warnings = (told("W64"),)
     elif shares:
         values = [share.value for share in shares]
         note = f"utilization of {model.name} on {len(shares)} GPU{'s' if len(shares) > 1 else ''}"

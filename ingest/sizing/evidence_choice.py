@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from ingest.architecture.catalog_entries import at_length, model_of
@@ -19,7 +20,7 @@ from ingest.sizing.evidence_ladder import FAMILIES, RATE, EvidenceLevel, family_
 from ingest.sizing.job import Job, by_user, known_quantities, machine_of
 from ingest.sizing.published_rates import published
 from ingest.sizing.rates_at_size import FEW_NODES, check_own_rates, is_emulation
-from ingest.sizing.rules import applying, finding
+from ingest.sizing.rules import applying, finding, told
 from ingest.sizing.transfer import transferred
 from ingest.units import display
 
@@ -213,7 +214,7 @@ def _with_other_gpus(found: list[EvidenceLevel], few: Callable[[], EvidenceLevel
     rate, scaled = own.given[RATE], real.given[RATE]
     name = next(iter(own.protocols))
     here = f"{name} on this GPU gives {display(rate.value, 'sample/s')}"
-    text = f"training runs on other GPUs, scaled to this one, suggest {display(scaled.value, 'sample/s')} per GPU; {here}"
+    line = partial(told, "W67", scaled=display(scaled.value, "sample/s"), own=here)
     small = (few() or real).given[RATE]
     wholly = (small.low or small.value) > (rate.high or rate.value)
     low, high = min(scaled.value, rate.low or rate.value), max(scaled.value, rate.high or rate.value)
@@ -225,15 +226,15 @@ def _with_other_gpus(found: list[EvidenceLevel], few: Callable[[], EvidenceLevel
         middle, parts = median((rate.value, scaled.value)), (*rate.parts, *scaled.parts)
         high = max(high, scaled.high or scaled.value)
         both = rate._replace(value=middle, low=low, high=high, parts=parts, note=note, grade="derived")
-        warnings = (f"{text}. The value is their median: size for the code that you run", *real.warnings)
+        warnings = (line(then=". The value is their median: size for the code that you run"), *real.warnings)
         return [real._replace(given={RATE: both}, note=note, warnings=warnings), own, *others]
     if own.basis == "emulated" and wholly:
         return [
-            real._replace(warnings=(*real.warnings, f"{text}, which is below the range on a few nodes and not used")),
+            real._replace(warnings=(*real.warnings, line(then=", which is below the range on a few nodes and not used"))),
             own,
             *others,
         ]
-    warnings = (*own.warnings, f"{text}. The range covers both")
+    warnings = (*own.warnings, line(then=". The range covers both"))
     return [own._replace(given={RATE: rate._replace(low=low, high=high)}, warnings=warnings), real, *others]
 
 

@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 
 from ingest.catalog.records import Gpu, Model, Protocol, Rate
 from ingest.catalog.store import Catalog
+from ingest.engine.messages import Message
 from ingest.engine.registry import solve
 from ingest.engine.value import Evidence, Input
 from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, median, scaling_loss
 from ingest.sizing.rates_at_size import FEW_NODES, ProtocolRate, is_emulation, protocol_rates, rates_of, samples_of
+from ingest.sizing.rules import told
 from ingest.units import display, exact
 
 #: Another stack or another machine differs by a third at the median: the range of a single run.
@@ -123,22 +125,19 @@ def _warnings(catalog: Catalog, basis: str, found: Sequence[ProtocolRate]) -> tu
     spread = fastest.value / slowest.value
     if basis == "emulated":
         protocol = catalog.get(Protocol, slowest.protocol)
-        return (f"the rate is emulated: no GPU computes ({protocol.name}). {protocol.advice}",)
+        return (told("W60", protocol=protocol.name, advice=protocol.advice),)
     if spread > DISAGREE:
         words = "; ".join(f"{rate.protocol} {display(rate.value, '1')}" for rate in reversed(found))
-        warnings.append(
-            f"protocols disagree {spread:.1f}× (samples/s per GPU: {words}). Size storage for the fastest protocol that your "
-            f"code will run, and name it in the tender"
-        )
+        warnings.append(told("W61", spread=spread, rates=words))
     smallest = min(row.gpus for rate in found for row in rate.rows)
     gpus = found[0].gpus
     if min(row.nodes for rate in found for row in rate.rows) > FEW_NODES and (gpus is None or gpus < smallest):
-        warnings.append(f"the smallest published run used {smallest:,} GPUs: the rate includes its scaling loss")
+        warnings.append(told("W62", smallest=smallest))
     warnings += extrapolation(found)
     return tuple(warnings)
 
 
-def extrapolation(rates: Sequence[ProtocolRate]) -> list[str]:
+def extrapolation(rates: Sequence[ProtocolRate]) -> list[Message]:
     """The warning that a job is far larger than any run of a protocol."""
     far = [rate for rate in rates if rate.is_extrapolated]
     if not far or far[0].gpus is None:
@@ -147,4 +146,4 @@ def extrapolation(rates: Sequence[ProtocolRate]) -> list[str]:
     names = ", ".join(dict.fromkeys(rate.protocol for rate in far))
     how = "that of the largest run, an upper bound" if any(rate.is_kept for rate in far) else "extrapolated"
     largest = f"{size:,} GPU{'s' if size > 1 else ''}"
-    return [f"the runs of {names} behind this rate have up to {largest}: the rate per GPU at {far[0].gpus:,.0f} is {how}"]
+    return [told("W63", protocols=names, largest=largest, gpus=far[0].gpus, how=how)]

@@ -218,6 +218,21 @@ ROWS = (
          text="an epoch takes {shown}: GPUs pause between epochs, so the bandwidth shown is a peak of less than a minute"),
     Rule("W17", 15, "guidance_share", ">", 1.0,
          text="reads are {value:.1f} times the highest level of {guidance} ({level} per GPU): check the rate before using it"),
+    Rule("W60", 10, **_said("the rate is emulated: no GPU computes ({protocol}). {advice}", evidence="emulated")),
+    Rule("W61", 10, **_said("protocols disagree {spread:.1f}× (samples/s per GPU: {rates}). Size storage for the fastest "
+                            "protocol that your code will run, and name it in the tender", evidence="several protocols")),
+    Rule("W62", 10, **_said("the smallest published run used {smallest:,} GPUs: the rate includes its scaling loss",
+                            evidence="large runs")),
+    Rule("W63", 10, **_said("the runs of {protocols} behind this rate have up to {largest}: the rate per GPU at {gpus:,.0f} is "
+                            "{how}", evidence="small runs")),
+    Rule("W64", 10, **_said("the rate has not been checked against its source: check it before you use it in a tender",
+                            evidence="recalled")),
+    Rule("W65", 10, **_said("{why}: range ×{factor:g} either way", evidence="far")),
+    Rule("W66", 10, **_said("embedding tables sharded over GPUs without NVLink have been measured 18 to 65 times slower, which "
+                            "no ratio of peaks or bandwidths predicts: the range extends down to ×{factor:.3f}",
+                            evidence="no NVLink")),
+    Rule("W67", 10, **_said("training runs on other GPUs, scaled to this one, suggest {scaled} per GPU; {own}{then}",
+                            evidence="differs")),
     Rule("W10", 60, **_said(" changes nothing here: the rate does not come from a measurement", protocol="not measured"),
          subject="protocol"),
     Rule("W11", 60, **_said(" changes nothing here: the rate is yours", protocol="rate given"), subject="protocol"),
@@ -347,6 +362,8 @@ ROWS = (
     Rule("C19", 88, "mixed_write_share", ">", 1 - SMALLEST_PART, what="whether the mixed load has reads"),
     Rule("C20", 88, "mixed_write_share", "<", SMALLEST_PART, what="whether the mixed load has writes"),
 )  # fmt: skip
+#: Ids of rules that were removed: no other rule gets one.
+RETIRED = ("W21", "E03", "C10")
 #: The rules by id.
 RULES: Mapping[str, Rule] = {rule.id: rule for rule in ROWS}
 
@@ -481,6 +498,15 @@ def ranked(lines: Iterable[str]) -> list[str]:
     ['W01', 'W51']
     """
     return sorted(lines, key=lambda line: RULES[rule_of(line)].rank if rule_of(line) in RULES else OWN_RANK)
+
+
+def told(rule: str, **facts: Any) -> Message:
+    """The line of a rule that the words of a case decide alone.
+
+    >>> told("W62", smallest=512)
+    'the smallest published run used 512 GPUs: the rate includes its scaling loss'
+    """
+    return Finding(RULES[rule], "", None, 0.0, true=True, facts=facts).message()
 
 
 def refusal(found: Finding | None) -> str:

@@ -16,6 +16,7 @@ from ingest.engine.value import Evidence, Input
 from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, geometric_mean, peak_of
 from ingest.sizing.published_rates import extrapolation, scaled, typical
 from ingest.sizing.rates_at_size import ProtocolRate, is_emulation, protocol_rates
+from ingest.sizing.rules import told
 from ingest.units import display
 
 #: Eight A100 PCIe without NVLink against SXM, DLRM: the slowest of the measured systems.
@@ -132,13 +133,10 @@ def transferred(
     value = typical(catalog, means)
     tier = tier_of(used, _why_far(model, gpu, used, related, seen))
     low, high = value / tier.factor, value * tier.factor
-    warnings = [f"{tier.why}: range ×{tier.factor:g} either way"] if tier.name == "far" else []
+    warnings = [told("W65", why=tier.why, factor=tier.factor)] if tier.name == "far" else []
     if model.family == "recsys" and gpu.form == "PCIe":
         low = value * NO_NVLINK
-        warnings.append(
-            "embedding tables sharded over GPUs without NVLink have been measured 18 to 65 times slower, "
-            f"which no ratio of peaks or bandwidths predicts: the range extends down to ×{NO_NVLINK:.3f}"
-        )
+        warnings.append(told("W66", factor=NO_NVLINK))
     warnings += extrapolation([transfer.rate for transfer in used])
     nearest_first = sorted(used, key=lambda transfer: transfer.distance)
     sources = list(dict.fromkeys(transfer.source.id for transfer in nearest_first))
