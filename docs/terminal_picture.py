@@ -24,7 +24,7 @@ def content(printed: str) -> str:
     lines = [f"$ ingest {COMMAND}", *printed.splitlines()[: LINES - 1]]
     width, height = max(map(len, lines)) * ACROSS + 2 * MARGIN, len(lines) * DOWN + 2 * MARGIN
     rows = "".join(
-        f'<text x="{MARGIN}" y="{MARGIN + (place + 0.75) * DOWN:g}"{PROMPT if place == 0 else ""}>{escape(line).replace(" ", NO_BREAK)}</text>\n'
+        f'<text x="{MARGIN}" y="{MARGIN + (place + 0.75) * DOWN:g}"{"" if place else PROMPT}>{_unbroken(line)}</text>\n'
         for place, line in enumerate(lines)
         if line.strip()
     )
@@ -35,3 +35,7 @@ def content(printed: str) -> str:
         f'<g font-family="Menlo,Consolas,DejaVu Sans Mono,monospace" font-size="14" fill="#e6edf3">\n'
         f"{rows}</g>\n</svg>\n"
     )
+
+
+def _unbroken(line: str) -> str:
+    return escape(line).replace(" ", NO_BREAK)
