@@ -10,7 +10,7 @@ export PYTHONDONTWRITEBYTECODE =
 WHEELHOUSE := build/wheelhouse
 WHEELS := .
 
-.PHONY: demo setup test test-slow fuzz feed-runs audit lint docs linkcheck dist wheelhouse bench bench-exact corpus observe-jobs clean
+.PHONY: demo setup test test-slow fuzz feed-runs audit lint docs linkcheck pictures dist wheelhouse bench bench-exact corpus observe-jobs clean
 
 demo: $(VENV)/.core                 ## set up .venv and run the main job
 	$(BIN)/ingest bw --model cosmoflow --gpu h100 --nodes 128
@@ -45,9 +45,15 @@ lint: $(VENV)/.all                  ## style, types, layers, dependencies, catal
 	$(BIN)/deptry ingest
 	$(BIN)/ingest catalog check
 
-docs: $(VENV)/.all                  ## the handbook, as HTML
+docs: $(VENV)/.all                  ## the handbook, as a folder of HTML: docs/_build/html
 	$(BIN)/python docs/generate.py --check
-	$(BIN)/sphinx-build -W -q -b html docs docs/_build/html
+	$(BIN)/sphinx-build -W -q -j auto -b html docs docs/_build/html
+	$(BIN)/python docs/handbook.py
+
+pictures: $(VENV)/.all              ## pictures of the README: terminal, calculator page, tender
+	$(BIN)/python docs/generate.py
+	PYTHONPATH=docs $(BIN)/python -c 'import sample_pages; sample_pages.write()'
+	PYTHONPATH=tests/web $(BIN)/python tests/web/pictures.py
 
 linkcheck: $(VENV)/.all             ## links of the handbook to other sites; needs the network
 	$(BIN)/sphinx-build -q -b linkcheck docs docs/_build/linkcheck

@@ -14,8 +14,10 @@ author = "The ingest authors"
 copyright = "The ingest authors, Apache-2.0"
 version = release = __version__
 
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinx.ext.githubpages"]
 exclude_patterns = ["_build", "examples"]
+# `make linkcheck`: citations of papers and vendors answer slowly, or refuse programs.
+linkcheck_timeout, linkcheck_retries, linkcheck_workers = 20, 2, 8
 myst_heading_anchors = 3
 suppress_warnings = ["myst.header"]
 

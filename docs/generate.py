@@ -35,6 +35,7 @@ import man_pages
 import pictures
 import rates_by_gpu
 import sample_pages
+import terminal_picture
 import training_tables
 from common import DOCS, ROOT, UNBROKEN, WIDTH
 from reference_pages import PAGES
@@ -147,6 +148,7 @@ def pages() -> Iterator[tuple[Path, str]]:
         yield man_pages.FOLDER / name, text
     for name, make in PAGES.items():
         yield DOCS / name, make()
+    yield terminal_picture.PATH, terminal_picture.content(output(terminal_picture.COMMAND, ROOT, warnings=False))
     for path in sorted([ROOT / "README.md", *DOCS.rglob("*.md")]):
         if str(path.relative_to(ROOT)) not in {f"docs/{name}" for name in PAGES} and "_build" not in path.parts:
             yield path, fill(path.read_text(encoding="utf-8"), "../" if path.parent.parent == DOCS else "")

@@ -1,0 +1,36 @@
+"""The check of links in the built handbook, and the picture of the terminal."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.append(str(Path(__file__).parents[1] / "docs"))
+from site_links import broken
+
+PAGE = '<h1 id="top">A</h1><a href="{}">b</a>'
+
+
+@pytest.mark.parametrize(
+    ("link", "message"),
+    [
+        ("b.html#there", None),
+        ("#top", None),
+        ("folder/", None),
+        ("https://example.org/none.html#none", None),
+        ("c.html", "a.html: c.html: no such file"),
+        ("b.html#none", "a.html: b.html#none: no such anchor"),
+        ("#none", "a.html: #none: no such anchor"),
+        ("../outside.html", "a.html: ../outside.html: no such file"),
+        ("empty/", "a.html: empty/: no such file"),
+    ],
+)
+def test_a_link_leads_to_a_file_and_an_anchor_of_the_handbook(tmp_path, link, message):
+    built = tmp_path / "html"
+    for folder in (built / "folder", built / "empty"):
+        folder.mkdir(parents=True)
+    (tmp_path / "outside.html").write_text("")
+    (built / "a.html").write_text(PAGE.format(link))
+    (built / "b.html").write_text('<a name="there"></a><img src="a.html">')
+    (built / "folder" / "index.html").write_text('<a href="../b.html#there"></a>')
+    assert list(broken(built)) == ([message] if message else [])
