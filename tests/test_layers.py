@@ -9,7 +9,7 @@ PACKAGE = Path(ingest.__file__).parent
 #: The only modules that import other modules of the product while they run: public names, commands, formulas, and `measure`,
 #: whose help would import the readers of all formats.
 LOADERS = {"__init__.py", "catalog/__init__.py", "cli/main.py", "corpus/measure.py", "engine/registry.py"}
-MOST_MODULES, MOST_AT_THE_TOP, MOST_LINES = 380, 10, 600
+MOST_MODULES, MOST_AT_THE_TOP, MOST_LINES = 410, 10, 600
 
 
 def modules():
