@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -19,28 +19,29 @@ from ingest.sizing.transfer import seen_rates
 OF_A_RELEASE = ("stored", "stored_bytes", "row_bytes", "estimated")
 
 
-def page_data(catalog: Catalog, read: Container[str] | None = None) -> dict[str, Any]:
+def page_data(catalogs: str | Path | Sequence[str | Path] = (), read: Container[str] | None = None) -> dict[str, Any]:
     """Return the catalogs, the tables of weights of their architectures, and the rates by GPU behind transferred rates.
 
     Args:
-        catalog: what the page embeds.
+        catalogs: folders with entries of the user.
         read: names of the fields that the page reads, and of the sources that it cites; None for all.
 
-    >>> page_data(Catalog())["architectures"]["llama3-8b"]["layers"]
+    >>> page_data()["architectures"]["llama3-8b"]["layers"]
     32
 
     Raises:
         IngestError: a broken entry, or a rate above the dense peak of its GPU.
     """
+    catalog = Catalog(catalogs)
     for model in catalog.all(Model):
         check_own_rates(catalog, model)
     seen = [(cell, key, rate) for cell, rates in seen_rates(catalog).items() for key, rate in rates.items()]
-    catalogs = embedded(catalog, read)
+    entries = embedded(catalog, read)
     # What formulas and rules cite, beside the entries.
     further = [name for name in catalog.sources if read is None or name in read]
-    catalogs["sources"] |= {name: catalog.source(name).title for name in further}
+    entries["sources"] |= {name: catalog.source(name).title for name in further}
     return {
-        "catalogs": catalogs,
+        "catalogs": entries,
         "seen": [[protocol, precision, model, gpu, rate] for (protocol, gpu), (model, precision), rate in seen],
         "architectures": {name: _rows(describe(name, catalog)) for name in architectures(catalog)},
         "hash": catalog.content_hash(),

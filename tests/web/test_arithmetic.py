@@ -14,7 +14,8 @@ from scenarios import TABS, Draws, asked
 
 from ingest.catalog.store import Catalog
 from ingest.engine.registry import FORMULAS
-from ingest.reports.web.javascript import Printer, Unprintable
+from ingest.reports.web.expressions import Unprintable
+from ingest.reports.web.javascript import Printer
 from ingest.reports.web.page import page
 from ingest.sizing.bandwidth import bw
 from ingest.sizing.explain import Explanation

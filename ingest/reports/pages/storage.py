@@ -55,7 +55,7 @@ def fits_page(found: Fits, in_full: bool = False) -> Page:
 
 def fit_page(found: Fit) -> Page:
     """The page of one system: its layers and its results."""
-    return page_of(f"{found.entry.name}: {found.verdict}", _in_full(found))
+    return page_of(f"{found.entry.name}: {found.verdict}", _in_full(found, alone=True))
 
 
 def _in_place(found: Fits) -> Section:

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from ingest.reports.web.javascript import BUILTINS, ERRORS, METHODS, Printer, is_property, stored
+from ingest.reports.web.javascript import Printer
+from ingest.reports.web.syntax import BUILTINS, ERRORS, METHODS, is_property, name_of, stored
 
 PACKAGE = Path(__file__).parents[2]
 #: A text that may name quantities.
@@ -189,8 +190,8 @@ class Program:
                 self.words.update(one.value.replace(",", " ").split() if _NAMES.fullmatch(one.value) else ())
             elif isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
                 self.words.add(one.target.id)
-            elif isinstance(one, ast.arg) or (isinstance(one, ast.keyword) and one.arg):
-                self.words.add(one.arg)
+            elif isinstance(one, (ast.arg, ast.keyword)):
+                self.words |= {one.arg or ""}
             elif isinstance(one, ast.JoinedStr):
                 parts = [re.escape(str(part.value)) if isinstance(part, ast.Constant) else r"\w+" for part in one.values]
                 pattern = "".join(parts)
@@ -258,19 +259,19 @@ class Program:
         for name in sorted(reached & source.imported.keys()):
             place, there = source.imported[name]
             owner = f"$.modules[{json.dumps(place)}]" if place.startswith("ingest") else f"$.library({json.dumps(place)})"
-            lines.append(f"const {printer_name(name)} = {owner}{f'.{there}' if there else ''};")
+            lines.append(f"const {name_of(name)} = {owner}{f'.{there}' if there else ''};")
         for node in source.tree.body:
             names = [name for name, one in source.definitions.items() if one is node and name in reached]
             if names and not any(name in printed for name in names):
                 printed |= set(names)
                 text = self.written.get(f"{module}:{names[0]}")
-                lines.append(printer.definition(node) if text is None else f"const {printer_name(names[0])} = {text};")
+                lines.append(printer.definition(node) if text is None else f"const {name_of(names[0])} = {text};")
             elif any(node in source.further.get(name, ()) for name in reached):
                 lines.append(printer.change(node))
             elif node in source.effects and self._has_effect(module, node):
                 lines.append(printer.definition(node))
         shared = sorted((reached & source.definitions.keys()) | (reached & source.imported.keys()))
-        exported = ", ".join(f"{name}: {printer_name(name)}" if printer_name(name) != name else name for name in shared)
+        exported = ", ".join(f"{name}: {name_of(name)}" if name_of(name) != name else name for name in shared)
         body = "\n".join(lines)
         return f"$.modules[{json.dumps(module)}] = (() => {{\n{body}\nreturn {{ {exported} }};\n}})();"
 
@@ -290,13 +291,6 @@ class Program:
             for one in names
             if one in source.definitions or one in BUILTINS
         )
-
-
-def printer_name(name: str) -> str:
-    """A name in JavaScript."""
-    from ingest.reports.web.javascript import name_of
-
-    return name_of(name)
 
 
 def _evaluated(node: ast.AST) -> Iterator[ast.AST]:

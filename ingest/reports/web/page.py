@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ingest.catalog.store import Catalog, opened
 from ingest.errors import UsageError
 from ingest.files import write_whole
 from ingest.reports.web.forms import forms
@@ -21,6 +20,8 @@ from ingest.units import display
 from ingest.version import __version__
 
 ASSETS = Path(__file__).parent / "assets"
+#: Folders with entries of the user.
+Catalogs = str | Path | Sequence[str | Path]
 #: What the page calls, by module.
 ROOTS: Mapping[str, tuple[str, ...]] = {
     "ingest.sizing.bandwidth": ("bw", "Scenarios"),
@@ -125,21 +126,21 @@ def script() -> str:
     return "\n".join([_asset("runtime.js"), _asset("catalog.js"), program.printed(), _asset("arithmetic.js")])
 
 
-def content_of(catalog: Catalog, code: str) -> dict[str, Any]:
+def content_of(catalogs: Catalogs, code: str) -> dict[str, Any]:
     """What the script reads: the catalogs, and the inputs of each question.
 
     Args:
-        catalog: the entries.
+        catalogs: folders with entries of the user.
         code: the script, which names the fields that it reads and the sources that it cites.
     """
     read = frozenset(re.findall(r"[A-Za-z_]\w*", code)) | frozenset(re.findall(r'"([a-z0-9-]+)"', code))
-    return {**page_data(catalog, read), "forms": forms(), "edition": f"ingest {__version__}"}
+    return {**page_data(catalogs, read), "forms": forms(), "edition": f"ingest {__version__}"}
 
 
-def assembled(catalogs: Catalog | str | Path | Sequence[str | Path] = ()) -> str:
+def assembled(catalogs: Catalogs = ()) -> str:
     """The page as one HTML file."""
-    catalog, code, style = opened(catalogs), script(), _asset("page.css")
-    data = json.dumps(content_of(catalog, code), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    code, style = script(), _asset("page.css")
+    data = json.dumps(content_of(catalogs, code), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     code = "\n".join([code, *(_asset(name) for name in VIEWS)]).replace("</script", "<\\/script")
     policy = f"default-src 'none'; script-src '{_hash(code)}'; style-src '{_hash(style)}'; img-src data:"
     parts = {
@@ -182,12 +183,12 @@ class WrittenPage:
         return display(self.bytes_written, "B", binary=False)
 
 
-def page(*, output: str | Path = "calc.html", catalogs: Catalog | str | Path | Sequence[str | Path] = ()) -> WrittenPage:
+def page(*, output: str | Path = "calc.html", catalogs: Catalogs = ()) -> WrittenPage:
     """One page that computes in a browser, without a network.
 
     Args:
         output: the file to write; its suffix is .html.
-        catalogs: folders with entries of your own, or an open catalog.
+        catalogs: folders with entries of your own.
 
     Raises:
         UsageError: another suffix.

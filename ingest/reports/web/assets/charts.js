@@ -5,8 +5,7 @@
         value, low, high: numbers in `unit` of the first level, per GPU, or null; bound: true where the value is only an upper bound;
         used: true for the level that the answer rests on; display, range, why: text.
      chart: {title, x: {label, unit}, y: {label, unit}, points: [{x, y, low, high}], own: x of the reader's point}
-        low, high: null where unknown. Both axes are logarithmic where their values span more than a factor of 20.
-   Neither is needed: without it, the page leaves its figure out. */
+        low, high: null where unknown. Both axes are logarithmic where their values span more than a factor of 20. */
 (function () {
   "use strict";
 

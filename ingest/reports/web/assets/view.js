@@ -366,12 +366,13 @@
     const amounts = kept.filter((place) => rows.filter((row) => AMOUNT.test(decimal(row[place]))).length > rows.length / 2);
     const kind = (text, place) => (place && amounts.includes(place) ? "n" : /^\S{1,24}$|^.{1,8}$/.test(text) ? "tight" : undefined);
     const cell = (row, place) => make(place ? "td" : "th", { scope: place ? undefined : "row", class: kind(row[place], place) }, decimal(row[place]));
+    if (!title && kept.length === 2) return ""; // the quantities once more
     const lines = [...(kept.length > 1 ? [] : rows.map((row) => decimal(row.join(" ")))), ...(notes ?? [])];
     return make("section", {}, title && make("h2", {}, title),
       kept.length > 1 && make("div", { class: "scroll", role: "region", "aria-label": title, tabindex: 0 },
         make("table", { class: kept.length > 6 ? "wide-table dense" : kept.length > 3 ? "wide-table" : undefined },
           make("thead", {}, make("tr", {}, ...kept.map((place) => make("th", { scope: "col", class: kind(columns[place].label, place) }, columns[place].label)))),
-          make("tbody", {}, ...rows.map((row) => make("tr", {}, ...kept.map((place) => cell(row, place))))))),
+          make("tbody", {}, ...rows.map((row) => make("tr", { class: row.includes("chosen") && "main" }, ...kept.map((place) => cell(row, place))))))),
       lines.length > 0 && make("ul", { class: "levels" }, ...lines.map((line) => make("li", {}, line))));
   }
 
