@@ -176,7 +176,6 @@ NOT_A_NEED = {
     "site_mixed_bandwidth": "reads and writes are evaluated separately",
     "site_node_local_bytes": "local drives are evaluated by the bytes staged on them",
     "site_media_bytes_per_day": "endurance is not evaluated",
-    "site_kv_bytes": "the capacity to buy includes them",
     **dict.fromkeys(("site_nvme_read_bandwidth", "site_nvme_write_bandwidth"), "drives in the nodes are not the storage"),
 }
 OTHERWISE = "`fit` has no layer for it"

@@ -93,6 +93,8 @@ WRITTEN: Mapping[str, str] = {
     "ingest.engine.expression:Expression": _EXPRESSION,
     "ingest.engine.messages:Message": "$.message((...given) => _worded(...given), (path) => new Option(path))",
     "ingest.engine.registry:load_modules": "() => null",
+    "ingest.configuration:binary_first": "() => false",
+    "ingest.configuration:configuration": "() => ({ currency: \"\" })",
     "ingest.catalog.store:Catalog": "$.Catalog",
     "ingest.catalog.store:opened": "(catalogs) => catalogs",
     "ingest.catalog.store:shipped_folder": "() => new $.Path('')",
@@ -158,7 +160,12 @@ def assembled(catalogs: Catalogs = ()) -> str:
 
 
 def _asset(name: str) -> str:
-    return (ASSETS / name).read_text(encoding="utf-8")
+    """A file of the page; scripts and styles without indentation and without comments on lines of their own."""
+    text = (ASSETS / name).read_text(encoding="utf-8")
+    if not name.endswith((".js", ".css")):
+        return text
+    bare = re.sub(r"^[ ]*/[*].*?[*]/[ ]*\n", "", text, flags=re.MULTILINE | re.DOTALL)
+    return "".join(line.lstrip() for line in bare.splitlines(keepends=True) if line.strip())
 
 
 def _hash(text: str) -> str:

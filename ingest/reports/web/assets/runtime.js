@@ -1090,6 +1090,7 @@ const $ = (() => {
       super(worded(parts, ways, (option) => option.on_command_line));
       this.parts = parts;
       this.supply = ways;
+      this.rule = words.rule || given.map((part) => part?.rule ?? "").find(Boolean) || "";
     }
     static $class = true;
   };
