@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ingest.cli.answers import show_answer
-from ingest.cli.options import explain_option, options_of
+from ingest.cli.options import detail_options, explain_option, options_of
 from ingest.errors import UsageError
 from ingest.reports.page import FORMATS
 from ingest.sizing.dataset import dataset
@@ -25,6 +25,7 @@ from ingest.sizing.dataset import dataset
 )
 @explain_option
 @click.option("-o", "--output", metavar="FILE", help="Write to a file; its suffix selects the format of the output.")
+@detail_options
 def command(words: tuple[str, ...], output: str | None, explain: str | None, **options: Any) -> None:
     """Storage footprint of a data set, from raw input to the copies for training, with files and inodes.
 
