@@ -158,7 +158,8 @@ def assembled(catalogs: Catalogs = ()) -> str:
 
 
 def _asset(name: str) -> str:
-    return (ASSETS / name).read_text(encoding="utf-8")
+    """An asset without its indentation, which a sixth of it is."""
+    return re.sub(r"^[ \t]+", "", (ASSETS / name).read_text(encoding="utf-8"), flags=re.MULTILINE)
 
 
 def _hash(text: str) -> str:
