@@ -197,7 +197,9 @@ def _fitting(options: dict[str, str], _: Catalog) -> dict[str, Any]:
     page = fits_page(found)
     sections = [one for one in page.sections[1:] if not one.title.startswith(("Assumptions", "Sources"))]
     filled = [one for one in sections if one.rows or one.lines]
-    tables = [[one.title, [list(map(str, row)) for row in one.rows], [*map(str, one.lines)]] for one in filled]
+    # Values without a title are the rows of the answer.
+    shown = [(one, one.rows if one.title or any(one.columns) else ()) for one in filled]
+    tables = [[one.title, [list(map(str, row)) for row in rows], [*map(str, one.lines)]] for one, rows in shown]
     rows = [
         [plain(name), value_text(name, item.value, item.unit), range_text(name, item)] for name, item in found.needed.items()
     ]

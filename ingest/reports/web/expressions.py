@@ -73,8 +73,8 @@ class ExpressionPrinter:
             return self._pattern(target.value)
         if isinstance(target, (ast.Tuple, ast.List)):
             if isinstance(target.elts[-1], ast.Starred):
-                return f"[{', '.join(map(self._pattern, target.elts[:-1]))}, ...{self._pattern(target.elts[-1])}]"
-            return f"[{', '.join(map(self._pattern, target.elts))}]"
+                return f"[{','.join(map(self._pattern, target.elts[:-1]))}, ...{self._pattern(target.elts[-1])}]"
+            return f"[{','.join(map(self._pattern, target.elts))}]"
         raise self._refuse(target, "an assignment to parts of another value")
 
     def _parameters(self, arguments: ast.arguments, bound: str = "") -> tuple[str, str, str]:
@@ -98,11 +98,11 @@ class ExpressionPrinter:
                     prologue += f"let {name_of(one.arg)} = $.taken($k, {json.dumps(one.arg)}, () => {usual});\n"
                 if extra:
                     prologue += f"let {name_of(extra)} = $.rest($k);\n"
-            return ", ".join(written), prologue, "true"
+            return ",".join(written), prologue, "true"
         written = [self._parameter(*one) for one in [*pairs, *named]]
         if extra:
             written.append(f"{name_of(extra)} = new $.Dict()")
-        return ", ".join(written), prologue, '"more"' if extra else "false"
+        return ",".join(written), prologue, '"more"' if extra else "false"
 
     def _parameter(self, one: ast.arg, default: ast.expr | None) -> str:
         return name_of(one.arg) + (f" = {self.expression(default)}" if default is not None else "")
@@ -160,12 +160,12 @@ class ExpressionPrinter:
         return f"({name_of(node.target.id)} = {self.expression(node.value)})"
 
     def _as_tuple(self, node: ast.Tuple) -> str:
-        return f"[{', '.join(map(self.expression, node.elts))}]"
+        return f"[{','.join(map(self.expression, node.elts))}]"
 
     _as_list = _as_tuple
 
     def _as_set(self, node: ast.Set) -> str:
-        return f"new $.PySet([{', '.join(map(self.expression, node.elts))}])"
+        return f"new $.PySet([{','.join(map(self.expression, node.elts))}])"
 
     def _as_starred(self, node: ast.Starred) -> str:
         return f"...{self._iterable(node.value)}"
@@ -186,7 +186,7 @@ class ExpressionPrinter:
 
     def _as_joinedstr(self, node: ast.JoinedStr) -> str:
         parts = [self.expression(one) for one in node.values]
-        return f"$.text({', '.join(parts)})"
+        return f"$.text({','.join(parts)})"
 
     def _as_formattedvalue(self, node: ast.FormattedValue) -> str:
         value = self.expression(node.value)
@@ -211,7 +211,7 @@ class ExpressionPrinter:
     def _as_boolop(self, node: ast.BoolOp) -> str:
         first, *others = map(self.expression, node.values)
         name = "and" if isinstance(node.op, ast.And) else "or"
-        return f"$.{name}({first}, {', '.join(f'() => {_arrow(one)}' for one in others)})"
+        return f"$.{name}({first}, {','.join(f'() => {_arrow(one)}' for one in others)})"
 
     def _as_compare(self, node: ast.Compare) -> str:
         operands = [node.left, *node.comparators]
@@ -223,7 +223,7 @@ class ExpressionPrinter:
                 inner = " && ".join(
                     self._compared(op, one, other) for op, one, other in zip(node.ops, names, names[1:], strict=False)
                 )
-                return f"(({', '.join(names)}) => {inner})({', '.join(written)})"
+                return f"(({','.join(names)}) => {inner})({','.join(written)})"
         written = [self.expression(one) for one in operands]
         pairs = zip(node.ops, written, written[1:], strict=False)
         return "(" + " && ".join(self._compared(op, one, other) for op, one, other in pairs) + ")"
@@ -246,7 +246,7 @@ class ExpressionPrinter:
         value = self.expression(node.value)
         if isinstance(node.slice, ast.Slice):
             parts = (node.slice.lower, node.slice.upper, node.slice.step)
-            return f"$.part({value}, {', '.join(self.expression(one) if one is not None else 'null' for one in parts)})"
+            return f"$.part({value}, {','.join(self.expression(one) if one is not None else 'null' for one in parts)})"
         return f"$.get({value}, {self.expression(node.slice)})"
 
     def _as_attribute(self, node: ast.Attribute) -> str:
@@ -341,7 +341,7 @@ class ExpressionPrinter:
             if words:
                 arguments.append(f"new $.Keywords({words})")
             made = "new " if callee.id in ERRORS else ""
-            return f"{made}$.{callee.id}({', '.join(arguments)})"
+            return f"{made}$.{callee.id}({','.join(arguments)})"
         return self._called(name_of(callee.id), arguments, words, kind)
 
     def _keywords(self, keywords: Iterable[ast.keyword]) -> str:
@@ -351,20 +351,20 @@ class ExpressionPrinter:
             else f"{json.dumps(one.arg)}: {self.expression(one.value)}"
             for one in keywords
         ]
-        return f"{{{', '.join(parts)}}}" if parts else ""
+        return f"{{{','.join(parts)}}}" if parts else ""
 
     def _called(self, callee: str, arguments: list[str], words: str, kind: str) -> str:
-        listed = ", ".join(arguments)
+        listed = ",".join(arguments)
         if words:
             return f"$.worded({callee}, [{listed}], {words})"
         if kind == "class":
             return f"new {callee}({listed})"
         if kind == "function":
             return f"{callee}({listed})"
-        return f"$.call({', '.join([callee, *arguments])})"
+        return f"$.call({','.join([callee, *arguments])})"
 
     def _method_call(self, callee: ast.Attribute, arguments: list[str], words: str) -> str:
-        owner, listed = callee.value, ", ".join(arguments)
+        owner, listed = callee.value, ",".join(arguments)
         if isinstance(owner, ast.Call) and isinstance(owner.func, ast.Name) and owner.func.id == "super":
             if words:
                 return f"$.worded(super.{callee.attr}, [{listed}], {words}, this)"
@@ -377,7 +377,7 @@ class ExpressionPrinter:
         if words:
             return f"$.sent({what}, {json.dumps(callee.attr)}, [{listed}], {words})"
         if callee.attr in METHODS:
-            return f"$.m.{callee.attr}({', '.join([what, *arguments])})"
+            return f"$.m.{callee.attr}({','.join([what, *arguments])})"
         return f"{what}.{callee.attr}({listed})"
 
 

@@ -122,7 +122,7 @@ class Printer(ExpressionPrinter):
         call = node.items[0].context_expr
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "suppress"):
             raise self._refuse(node, "with")
-        errors = ", ".join(map(self.expression, call.args))
+        errors = ",".join(map(self.expression, call.args))
         return f"try {{\n{self._block(node.body)}}} catch ($e) {{ if (!$.caught($e, [{errors}])) throw $e; }}"
 
     def _on_try(self, node: ast.Try) -> str:
@@ -137,7 +137,7 @@ class Printer(ExpressionPrinter):
         for one in node.handlers:
             errors = "[$.BaseException]"
             if isinstance(one.type, ast.Tuple):
-                errors = f"[{', '.join(map(self.expression, one.type.elts))}]"
+                errors = f"[{','.join(map(self.expression, one.type.elts))}]"
             elif one.type is not None:
                 errors = f"[{self.expression(one.type)}]"
             named = f"{name_of(one.name)} = $e;\n" if one.name else ""
@@ -191,7 +191,7 @@ class Printer(ExpressionPrinter):
         body = self._block(node.body)
         self.in_method = method
         self.scopes.pop()
-        declared = ", ".join(sorted(map(name_of, names - own)))
+        declared = ",".join(sorted(map(name_of, names - own)))
         first = (
             f"const {name_of(bound)} = this;\n"
             if bound and any(isinstance(one, ast.Name) and one.id == bound for one in ast.walk(node))
@@ -227,12 +227,12 @@ class Printer(ExpressionPrinter):
                 after.append(self._class_values(name, one))
         if form == "tuple":
             inside = "".join(f"this.{one} = {name_of(one)}; " for one, _ in fields)
-            parameters = ", ".join(
+            parameters = ",".join(
                 name_of(one) + (f" = {self.expression(usual)}" if usual is not None else "") for one, usual in fields
             )
             methods.insert(0, f"constructor({parameters}) {{ super(); {inside}}}")
-        listed = ", ".join(f"[{json.dumps(one)}, {self._usual(usual)}]" for one, usual in fields)
-        told = ", ".join(f"{json.dumps(one)}: {text}" for one, text in facts.items() if text not in ("", "false"))
+        listed = ",".join(f"[{json.dumps(one)}, {self._usual(usual)}]" for one, usual in fields)
+        told = ",".join(f"{json.dumps(one)}: {text}" for one, text in facts.items() if text not in ("", "false"))
         head = f"class {name} extends {base} {{\n" + "\n".join(methods) + "\n}\n"
         return (
             head + f"$.made({name}, {json.dumps(node.name)}, {json.dumps(form)}, [{listed}], {{{told}}});\n" + "\n".join(after)

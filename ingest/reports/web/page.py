@@ -109,6 +109,7 @@ WRITTEN: Mapping[str, str] = {
     "ingest.architecture.describe:describe": "(name, catalog) => catalog.architecture(name)",
     "ingest.sizing.remote_release:model_structure": "(name, catalog) => catalog.architecture(name)",
     "ingest.sizing.optimizer_states:_is_architecture": "(name, catalog) => catalog.isArchitecture(name)",
+    "ingest.engine.interactive:InteractiveResult": "class InteractiveResult extends $.Plain {}",
     "ingest.site.plan:Plan": "class Plan extends $.Plain {}",
     "ingest.site.plan_file:plan_of_site": "() => $.beyond('the page reads no files')",
     "ingest.storage.fit_options:_of_site": "() => $.beyond('the page reads no files')",

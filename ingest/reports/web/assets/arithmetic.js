@@ -17,7 +17,7 @@
      Ingest.command(tab, values), Ingest.siteYaml(values)                                                                     */
 window.Ingest = (() => {
   "use strict";
-  const data = JSON.parse(document.getElementById("data").textContent);
+  const { data } = $;
   const catalog = new $.Catalog();
   const of = (module, name) => $.modules[`ingest.${module}`][name];
   const text = (value) => String($.str(value));
@@ -80,14 +80,15 @@ window.Ingest = (() => {
     const own = answer.nodes, most = Math.max(own, 2), sizes = new Set([own]);
     for (let size = 1; size <= most * 4; size *= 2) sizes.add(size);
     const chosen = [...sizes].sort((a, b) => a - b).slice(-9);
-    const points = [];
-    for (const nodes of chosen) {
-      try {
-        const found = bandwidth.ask({ ...options, nodes }).results.at("ingest_bandwidth_per_job");
-        if (found) points.push({ x: nodes, y: found.value, low: found.low, high: found.high });
-      } catch { /* beyond the largest job */ }
+    function* points() {
+      for (const nodes of chosen) {
+        try {
+          const found = bandwidth.ask({ ...options, nodes }).results.at("ingest_bandwidth_per_job");
+          if (found) yield { x: nodes, y: found.value, low: found.low, high: found.high };
+        } catch { /* beyond the largest job */ }
+      }
     }
-    return points.length < 2 ? undefined : { title: "Read bandwidth of the job by number of nodes", x: { label: "Nodes", unit: "" }, y: { label: "Read bandwidth", unit: "B/s" }, points, own };
+    return { title: "Read bandwidth of the job by number of nodes", x: { label: "Nodes", unit: "" }, y: { label: "Read bandwidth", unit: "B/s" }, points: points(), own };
   }
 
   /** A command whose answer is results, tables and warnings. */
@@ -100,7 +101,8 @@ window.Ingest = (() => {
   const numeric = (cell) => /^[-≥≤<>~–]?\s?[\d.,]*\d|^$|^–$/.test(cell);
   /** A section of a page as a table; its lines as rows of one column. */
   function tabled(section) {
-    const rows = section.rows.map((row) => [...row].map(text)), lines = [...section.lines].map((line) => [text(line)]), found = [];
+    // Values without a title are the rows of the answer.
+    const rows = section.title || section.columns.some((one) => $.t(one)) ? section.rows.map((row) => [...row].map(text)) : [], lines = [...section.lines].map((line) => [text(line)]), found = [];
     const heads = section.columns.some((one) => $.t(one)) ? section.columns.map(text) : (rows[0] ?? []).map(() => "");
     if (rows.length) found.push({ title: text(section.title), columns: heads.map((label, place) => ({ label, number: place > 0 && rows.every((row) => numeric(row[place])) })), rows });
     if (lines.length) found.push({ title: rows.length ? "" : text(section.title), columns: [{ label: "" }], rows: lines });

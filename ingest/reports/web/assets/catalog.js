@@ -1,7 +1,7 @@
 /* The catalogs of the page: `ingest.catalog.store` over the data that was embedded. */
 $.Catalog = (() => {
   "use strict";
-  const data = JSON.parse(document.getElementById("data").textContent);
+  const data = $.data = JSON.parse(document.getElementById("data").textContent);
   const { Dict } = $;
 
   class Catalog {
