@@ -351,6 +351,11 @@ TABLES = {
          "run_read_bandwidth", "job_read_bandwidth", "job_sustained_read_bandwidth", "node_read_bandwidth",
          "training_samples", "run_seconds"),
     ),
+    "loaders": (
+        "jobs",
+        ("loader_workers", "loader_prefetch", "samples_per_step", "accepted_utilization", "loader_latency", "latency_99",
+         "loader_queue_depth", "loader_utilization"),
+    ),
     "clusters": ("clusters", ("cluster_nodes", "cluster_allocation", "cluster_clients", "cluster_read_bandwidth")),
     "checkpoints": (
         "jobs",
@@ -378,7 +383,8 @@ TORNADO = ("R-READ-01", "R-READ-03", "R-WRITE-01", "R-CAP-01")
 MOST_BARS = 10
 MOST_ROWS = 4
 #: the quantity that a row of a table must have
-NEEDED = {"checkpoints": "checkpoint_bytes", "placement": "job_dataset_bytes", "preparation": "prepared_copies"}
+NEEDED = {"checkpoints": "checkpoint_bytes", "placement": "job_dataset_bytes", "preparation": "prepared_copies",
+          "loaders": "loader_utilization"}  # fmt: skip
 
 
 def tables_of(plan: Plan) -> dict[str, list[dict[str, Any]]]:

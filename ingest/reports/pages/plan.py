@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 TITLES = {
     "jobs": "Jobs",
+    "loaders": "Latency that loaders take",
     "clusters": "Clusters",
     "checkpoints": "Checkpoints",
     "preparation": "Preparation of data sets",
@@ -50,6 +51,8 @@ SHOWN = {
                     "job_write_bandwidth", "job_checkpoint_bytes_held"),
     "guidance": ("name", "cluster", "floor", "cluster_gpus", "compared_reads", "compared_writes", "compared_node_reads"),
     "metadata": ("name", "job_file_opens", "run_file_creates", "job_checkpoint_files_held"),
+    "loaders": ("name", "loader_workers", "samples_per_step", "accepted_utilization", "loader_latency", "latency_99",
+                "loader_queue_depth"),
     "placement": ("name", "job_dataset_bytes", "staging_seconds", "node_bytes_shared", "node_nvme_bytes", "cached_share"),
 }  # fmt: skip
 

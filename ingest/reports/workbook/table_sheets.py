@@ -25,6 +25,7 @@ TABLE_SHEETS = {
     "Checkpoints": "checkpoints",
     "Metadata": "metadata",
     "Placement": "placement",
+    "Loaders": "loaders",
 }
 #: Columns of text of a sheet, where it does not show all that the rows have.
 WORDS: Mapping[str, Sequence[str]] = {
@@ -32,6 +33,7 @@ WORDS: Mapping[str, Sequence[str]] = {
     "Checkpoints": ("model", "mode"),
     "Metadata": ("model",),
     "Placement": ("model", "data"),
+    "Loaders": ("model", "data"),
 }
 
 
