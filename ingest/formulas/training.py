@@ -35,6 +35,16 @@ def goodput(total_overhead: Num, stall_fraction: Num) -> Num:
     return (1 - total_overhead) * (1 - stall_fraction)
 
 
+@formula(unit="1", source="definition", label="goodput of a run with waits", above=False, high=1)
+def goodput_with_stalls(goodput_closed_form: Num, stall_fraction: Num) -> Num:
+    """Share of the time in which the run makes progress: what interrupts and checkpoints leave, less the waiting for data.
+
+    >>> round(goodput_with_stalls(0.9, 0.05), 3)
+    0.855
+    """
+    return goodput_closed_form * (1 - stall_fraction)
+
+
 @formula(unit="GPU-hour", source="definition", label="GPU-hours")
 def gpu_hours(training_samples: Num, samples_per_second_per_gpu: Num, goodput: Num, seconds_per_hour: Num) -> Num:
     """GPU-hours of a training run: its samples at the steady rate, over the goodput.

@@ -223,6 +223,10 @@ def train(
     known = Quantities(given)
     if saved is not None:
         known.adopt({name: step for name in LOSSES if (step := saved.known.find(name)) is not None and name not in fixed})
+        closed = saved.known.find("goodput_closed_form")
+        if closed is not None:
+            known.adopt({"goodput_closed_form": closed})
+            known.choose("goodput", "goodput_with_stalls")
     _complete(known, fixed, rate)
     results, unknown = _results(known, fixed)
     answer = Answer(
@@ -321,11 +325,14 @@ def _complete(known: Quantities, fixed: Mapping[str, float], rate: RateBasis | N
 def _results(known: Quantities, fixed: Mapping[str, float]) -> tuple[dict[str, Quantity], dict[str, str]]:
     """The results with their ranges, and why others are missing; nothing follows from a run that makes no progress."""
     kept = known.find("goodput")
-    stuck = kept is not None and "gpu_hours" not in fixed and float(kept.value) <= 0
+    lost = known.find("total_overhead")
+    spent = (kept is not None and float(kept.value) <= 0) or (lost is not None and float(lost.value) >= 1)
+    stuck = spent and "gpu_hours" not in fixed and "goodput" not in fixed
     names = [name for name in (*RESULTS, *_asked(known)) if not (stuck and name in OF_DURATION)]
     results, unknown = known.results(names, ranged=True)
     low = results["goodput"].low if "goodput" in results else None
-    if low is not None and low <= 0:
+    most = results["total_overhead"].high if "total_overhead" in results else None
+    if (low is not None and low <= 0) or (most is not None and most >= 1):
         # At that end of its range the run never ends.
         results |= {name: results[name]._replace(low=None, high=None) for name in OF_DURATION & results.keys()}
     elsewhere = {*LOSSES, "implied_flops_utilization"} | ({*OF_RATE, "goodput"} if "gpu_hours" in fixed else {*()})
