@@ -133,3 +133,14 @@ def test_the_reads_that_know_a_latency_are_those_of_drawn_samples():
         hits += abs(drawn[math.ceil(0.99 * count) - 1] / true - 1) <= 0.1
     assert 0.90 <= hits / 200 <= 0.99
     assert statistics.NormalDist().inv_cdf(0.99) == pytest.approx(2.32634787)
+
+
+def test_a_workbook_has_the_latency_as_cells_and_the_simulated_one_as_an_input(tmp_path, run):
+    import openpyxl
+
+    (tmp_path / "site.json").write_text(json.dumps(site(LOADER)))
+    assert run("plan", tmp_path / "site.json", "-o", tmp_path / "plan.xlsx").code == 0
+    heads, row = openpyxl.load_workbook(tmp_path / "plan.xlsx")["Loaders"].iter_rows(values_only=True)
+    cells = dict(zip(heads, row, strict=True))
+    assert cells["99 % latency (s)"].startswith("=Calculation!")
+    assert cells["Mean latency that its loader takes"].startswith("=Inputs!")
