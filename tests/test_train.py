@@ -40,8 +40,8 @@ def test_the_published_gpu_hours_of_405b_lie_within_the_range():
 def test_duration_gpu_hours_and_energy_agree():
     found = results(stall="3%")
     steady = 15.6e12 / found["tokens_per_second_per_gpu"] / 16384
-    between = ingest.goodput("llama3-405b", gpus=16384, gpu="h100").results["goodput_closed_form"].value
-    assert found["goodput"] == pytest.approx(between * 0.97)
+    simulated = ingest.goodput("llama3-405b", gpus=16384, gpu="h100", runs=2).results["goodput_closed_form"].value
+    assert found["goodput"] == pytest.approx(simulated * 0.97)
     assert found["training_seconds"] == pytest.approx(steady / found["goodput"])
     assert found["gpu_hours"] == pytest.approx(16384 * found["training_seconds"] / 3600)
     assert found["training_energy"] == pytest.approx(found["gpu_hours"] * 3600 * found["power_drawn_per_gpu"] * 1.1)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ingest.acceptance.acceptance_result import Acceptance
 from ingest.acceptance.datasets import memory_of, server_cache_of, with_capacity, with_data
-from ingest.acceptance.loads import NotTestable, Setting, Task, assumed_for, implied_by, kind_of, loads_of
+from ingest.acceptance.loads import NotTestable, Setting, Task, assumed_for, confidence_of, implied_by, kind_of, loads_of
 from ingest.acceptance.pack import helpers, readme
 from ingest.acceptance.run_interval import MOST_RUNS
 from ingest.acceptance.service_limits import limits_of, logs_seconds, terms_of
@@ -217,7 +217,11 @@ def _test(line: Requirement, tool: str, name: str, setting: Setting) -> Acceptan
         assumed=assumed_for(line),
         parameters=writer.parameters(task),
         notes=notes_of(line, task.loads),
-        implied={name: value for load in task.loads for name, value in implied_by(load).items()},
+        implied={
+            name: value
+            for load in task.loads
+            for name, value in {**implied_by(load), **confidence_of(task.requirement, load)}.items()
+        },
         files=writer.job_files(task),
     )
 

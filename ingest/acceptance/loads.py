@@ -330,6 +330,31 @@ def implied_by(load: Load) -> dict[str, float]:
     }
 
 
+def confidence_of(requirement: Requirement, load: Load) -> dict[str, float]:
+    """How long the test of a load takes until its mean and its 99 % latency are known, and how well it knows them.
+
+    The reads are taken as independent, of a lognormal latency whose 99 % over its mean is that of the line.
+
+    Returns:
+        `confident_seconds` and `precision_of_test` by part; empty for a load whose line states no latency.
+    """
+    mean, slow = requirement.conditions.implied_latency, requirement.conditions.latency_99
+    if load.operation != "read" or not (mean and slow and load.io_bytes and load.seconds):
+        return {}
+    usual = INPUTS["confident_share"].default or 1
+    given: dict[str, Num] = {
+        "latency_tail": max(slow / mean, 1),
+        "confident_share": usual,
+        "line_request_bytes": load.io_bytes,
+        "line_bandwidth": load.threshold,
+        "acceptance_seconds": load.seconds,
+    }
+    for name in ("latency_sigma", "latency_variation", "reads_for_mean", "reads_for_latency_99", "confident_seconds"):
+        given[name] = float(solve(name, given))
+    found = {name: float(solve(name, given)) for name in ("confident_seconds", "precision_of_test")}
+    return {f"{name}.{part_of(load)}": value for name, value in found.items()}
+
+
 def file_bytes(given: Mapping[str, Num], files: int, dataset: Num) -> int:
     """Bytes of each file of one client's data set, in whole fill requests."""
     sized = {"acceptance_files_per_client": files, "acceptance_dataset_bytes_per_client": dataset}

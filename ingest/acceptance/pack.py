@@ -28,6 +28,8 @@ IMPLIED = {
     "required_requests_per_second": "implied: {:,.0f} requests per second",
     "requests_in_flight": "implied: a queue depth of {:,.0f} requests",
     "mean_latency_allowed": "implied: a mean latency of at most {}",
+    "confident_seconds": "mean and 99 % latency are known within 5 %, at 95 % confidence, after {:,.3g} s of independent reads",
+    "precision_of_test": "over the whole test they are known within {:.2%}; the spread between runs is judged by the runs",
 }
 
 

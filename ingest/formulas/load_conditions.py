@@ -1,6 +1,8 @@
 """Under which load a requirement holds: its mix, its outstanding reads, their latency, and how long it lasts."""
 
-from ingest.engine.expression import Num, ceil, maximum, minimum, total, where
+import math
+
+from ingest.engine.expression import Num, ceil, log, maximum, minimum, total, where
 from ingest.engine.registry import formula, input_quantity
 
 #: A rounding error makes no further reader.
@@ -170,7 +172,7 @@ def implied_latency(line_queue_depth: Num, line_request_bytes: Num, line_bandwid
     return line_queue_depth * line_request_bytes / line_bandwidth
 
 
-@formula(unit="s", source="definition")
+@formula(unit="s", source="definition", label="99 % latency")
 def latency_99(latency_tail: Num, mean_latency: Num) -> Num:
     """Latency that 99 % of the requests are to keep.
 
@@ -224,3 +226,107 @@ def line_seconds(test_seconds: Num, shortest_test_seconds: Num, phase_seconds: N
     (300, 600, 1800)
     """
     return ceil(minimum(test_seconds, maximum(shortest_test_seconds, phase_seconds)) * ROUNDED_DOWN)
+
+
+# The latency line: reads of a loader whose workers and batch are stated
+input_quantity("loader_latency", "s", "Longest mean latency of a read at which an in-order loader keeps the utilization.",
+    label="mean latency that its loader takes")  # fmt: skip
+input_quantity("loader_utilization", "1", "Utilization that a loader reaches where reads take no time at all.",
+    above=False, high=1, label="utilization without any latency")  # fmt: skip
+input_quantity("loader_decode_seconds", "s/sample", "Time of a worker of a loader to decode one sample.", above=False,
+    label="decoding time of a sample in its loader")  # fmt: skip
+input_quantity("confident_share", "1", "Share of its value within which a mean or a latency is known.", default=0.05, high=1,
+    label="precision of a test")  # fmt: skip
+
+
+@formula(unit="1", source="definition", where="a lognormal distribution: tail = e^(z·σ − σ²/2), z = 2.326 at 99 %", above=False)
+def latency_sigma(latency_tail: Num) -> Num:
+    """Standard deviation of the logarithm of a latency, from its 99th percentile over its mean; none exceeds 14.97.
+
+    >>> round(latency_sigma(5), 4), latency_sigma(1)
+    (0.8452, 0.0)
+    """
+    return 2.3263478740408408 - maximum(0, 2.3263478740408408**2 - 2 * log(latency_tail)) ** 0.5
+
+
+@formula(unit="1", source="definition", where="lognormal distribution: √(e^σ² − 1)", above=False)
+def latency_variation(latency_sigma: Num) -> Num:
+    """Standard deviation of a latency over its mean.
+
+    >>> round(latency_variation(0.8452), 3), latency_variation(0)
+    (1.021, 0.0)
+    """
+    return (math.e ** (latency_sigma**2) - 1) ** 0.5
+
+
+@formula(unit="1", source="definition", label="reads of a batch")
+def reads_of_batch(samples_per_step: Num, sample_bytes: Num, read_request_bytes: Num) -> Num:
+    """Reads that a worker makes one after the other for a batch.
+
+    >>> reads_of_batch(256, 114_660, 131_072), reads_of_batch(4, 146_600_628, 1_048_576)
+    (224, 560)
+    """
+    return ceil(samples_per_step * sample_bytes / read_request_bytes)
+
+
+@formula(unit="1", source="little1961", where="requests in flight are their rate times their latency",
+    label="outstanding reads that its loader takes", above=False)  # fmt: skip
+def loader_queue_depth(run_cold_read_bandwidth: Num, loader_latency: Num, read_request_bytes: Num) -> Num:
+    """Mean number of outstanding reads of a run at the longest latency that its loader takes.
+
+    >>> loader_queue_depth(1e9, 0.004, 131_072)
+    31
+    """
+    return ceil(run_cold_read_bandwidth * loader_latency / read_request_bytes * ROUNDED_DOWN)
+
+
+@formula(unit="s", source="definition", label="mean latency at rate and utilization")
+def kept_latency(latency_of_part: Num, loader_latency: Num) -> Num:
+    """Mean latency of the reads of a job that yields its rate and keeps its utilization.
+
+    >>> kept_latency(0.004, 0.003), kept_latency(0.004, 0.005)
+    (0.003, 0.004)
+    """
+    return minimum(latency_of_part, loader_latency)
+
+
+@formula(unit="1", source="definition", where="confidence interval of a mean: (1.96·σ ÷ precision)², 95 %")
+def reads_for_mean(latency_variation: Num, confident_share: Num) -> Num:
+    """Independent reads after which the mean latency, and so the rate, is known within a share of it at 95 % confidence.
+
+    >>> reads_for_mean(1.021, 0.05)
+    1602
+    """
+    return ceil((1.959963984540054 * latency_variation / confident_share) ** 2)
+
+
+@formula(unit="1", source="definition",
+    where="variance of a sample quantile: p(1 − p) ÷ (n·f(q)²), at 99 % of a lognormal q·f(q) = φ(z) ÷ σ")  # fmt: skip
+def reads_for_latency_99(latency_sigma: Num, confident_share: Num) -> Num:
+    """Independent reads after which the 99 % latency is known within a share of it at 95 % confidence.
+
+    >>> reads_for_latency_99(0.8452, 0.05)
+    15297
+    """
+    return ceil((1.959963984540054 * (0.99 * 0.01) ** 0.5 / 0.026652142203458 * latency_sigma / confident_share) ** 2)
+
+
+@formula(unit="s", source="definition", label="time until mean and 99 % latency are known", above=False)
+def confident_seconds(reads_for_mean: Num, reads_for_latency_99: Num, line_request_bytes: Num, line_bandwidth: Num) -> Num:
+    """Time of a test, at its rate, until mean and 99 % latency are known within the precision at 95 % confidence.
+
+    >>> confident_seconds(1602, 15_297, 131_072, 1e8)
+    20.05...
+    """
+    return maximum(reads_for_mean, reads_for_latency_99) * line_request_bytes / line_bandwidth
+
+
+@formula(unit="1", source="definition", where="the interval narrows with the root of the reads",
+    label="precision of mean and 99 % latency", above=False)  # fmt: skip
+def precision_of_test(confident_seconds: Num, acceptance_seconds: Num, confident_share: Num) -> Num:
+    """Share of mean and 99 % latency within which a test of a given duration knows them, at 95 % confidence.
+
+    >>> precision_of_test(20, 1800, 0.05) < 0.0053, precision_of_test(20, 5, 0.05)
+    (True, 0.1)
+    """
+    return confident_share * (confident_seconds / acceptance_seconds) ** 0.5

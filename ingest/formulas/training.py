@@ -35,11 +35,11 @@ def goodput(total_overhead: Num, stall_fraction: Num) -> Num:
     return (1 - total_overhead) * (1 - stall_fraction)
 
 
-@formula(unit="1", source="definition", high=1)
-def goodput_with_failures(goodput_closed_form: Num, stall_fraction: Num) -> Num:
-    """Share of the time in which the run makes progress: of that between failures, the part in which no GPU waits for data.
+@formula(unit="1", source="definition", label="goodput of a run with waits", above=False, high=1)
+def goodput_with_stalls(goodput_closed_form: Num, stall_fraction: Num) -> Num:
+    """Share of the time in which the run makes progress: what interrupts and checkpoints leave, less the waiting for data.
 
-    >>> round(goodput_with_failures(0.9, 0.05), 3)
+    >>> round(goodput_with_stalls(0.9, 0.05), 3)
     0.855
     """
     return goodput_closed_form * (1 - stall_fraction)

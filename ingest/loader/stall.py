@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy
@@ -223,27 +223,48 @@ def remedies(loader: Loader, accepted: float, *, steps: int, seed: int) -> Remed
         steps: steps of each run.
         seed: of the draws, the same in every trial.
     """
-
-    affordable = MOST_BATCHES_OF_TRIAL // (FEWEST_RUNS_OF_TRIAL * min(loader.ranks, MOST_RANKS))
-    trial_steps = max(FEWEST_STEPS_OF_TRIAL, min(steps, affordable))
-
-    def reaches(changed: Loader) -> bool:
-        return tried(changed, steps=trial_steps, seed=seed).median >= accepted
-
-    latency = None
-    if reaches(replace(loader, latency_seconds=0.0)):
-        low, high = 0.0, max(loader.latency_seconds, loader.step_seconds / loader.batch)
-        while reaches(replace(loader, latency_seconds=high)) and high < 1e6 * loader.step_seconds:
-            low, high = high, 4 * high
-        while high - low > NEAR * high and high > 1e-7:
-            middle = (low + high) / 2
-            low, high = (middle, high) if reaches(replace(loader, latency_seconds=middle)) else (low, middle)
-        latency = low or None
+    reaches = partial(_reaches, accepted=accepted, steps=_trial_steps(loader, steps), seed=seed)
     return Remedies(
         _fewest(lambda count: reaches(replace(loader, workers=count)), MOST_WORKERS),
         _fewest(lambda count: reaches(replace(loader, prefetch=count)), MOST_PREFETCH),
-        latency,
+        longest_latency(loader, accepted, steps=steps, seed=seed),
     )
+
+
+@lru_cache(maxsize=256)
+def longest_latency(loader: Loader, accepted: float, *, steps: int, seed: int) -> float | None:
+    """The longest mean latency at which the median reaches an accepted utilization; None where no latency does.
+
+    Args:
+        loader: its own latency starts the search.
+        accepted: the utilization to reach.
+        steps: steps of each run.
+        seed: of the draws, the same in every trial.
+
+    >>> found = longest_latency(Loader(4, 2, 1, 0.02, 0.0), 0.95, steps=600, seed=1)
+    >>> 0.08 < found < 0.085
+    True
+    """
+    reaches = partial(_reaches, accepted=accepted, steps=_trial_steps(loader, steps), seed=seed)
+    if not reaches(replace(loader, latency_seconds=0.0)):
+        return None
+    low, high = 0.0, max(loader.latency_seconds, loader.step_seconds / loader.batch)
+    while reaches(replace(loader, latency_seconds=high)) and high < 1e6 * loader.step_seconds:
+        low, high = high, 4 * high
+    while high - low > NEAR * high and high > 1e-7:
+        middle = (low + high) / 2
+        low, high = (middle, high) if reaches(replace(loader, latency_seconds=middle)) else (low, middle)
+    return low or None
+
+
+def _trial_steps(loader: Loader, steps: int) -> int:
+    """Steps of each trial of a search: fewer where many ranks wait for each other."""
+    affordable = MOST_BATCHES_OF_TRIAL // (FEWEST_RUNS_OF_TRIAL * min(loader.ranks, MOST_RANKS))
+    return max(FEWEST_STEPS_OF_TRIAL, min(steps, affordable))
+
+
+def _reaches(changed: Loader, *, accepted: float, steps: int, seed: int) -> bool:
+    return tried(changed, steps=steps, seed=seed).median >= accepted
 
 
 def _fewest(suffices: Callable[[int], bool], most: int) -> int | None:

@@ -33,6 +33,7 @@ PRINTED: Mapping[str, Keys] = {
     "W43": ("starts",),
     "W53": (),
     "W90": ("offload",),
+    "W57": ("loader",),
 }
 #: Rules of the whole site that `plan` prints.
 OF_SITE = frozenset({"W45", "W46", "W47", "W48", "W49", "W50", "W51", "W52"})
@@ -91,6 +92,9 @@ def _job(site: Site, keys: Keys, job: Mapping[str, Any]) -> None:
             site.refuse((*keys, "placement", word), f"applies to mode {mode} only, found mode {placed['mode']}")
     if "threads" in job and "readers" in job:
         site.refuse((*keys, "readers"), "the reads of a node are already given by `threads`, expected one of them")
+    for other in ("threads", "readers"):
+        if "loader" in job and other in job:
+            site.refuse((*keys, other), "the reads of a node are already given by `loader`, expected one of them")
 
 
 def _dataset(site: Site, keys: Keys, described: Mapping[str, Any]) -> None:
@@ -335,7 +339,8 @@ def warnings_of(
 
 def _placed(site: Site, one: Finding) -> Message:
     """The line of a finding, with its place in the file."""
-    keys: Keys = ("jobs", one.owner, *{**PRINTED, "W40": ("threads",)}.get(one.rule.id, ("checkpoint",)))
+    own: Keys = ("loader",) if "loader" in site.section("jobs").get(one.owner, {}) else ("threads",)
+    keys: Keys = ("jobs", one.owner, *{**PRINTED, "W40": own}.get(one.rule.id, ("checkpoint",)))
     if one.rule.id == "W35" and "checkpoints" in site.section("overlap"):
         keys = ("overlap", "checkpoints")
     return Message(f"{site.place(keys)}: ", one.message())

@@ -209,6 +209,7 @@ class SiteJob:
         job = self.described
         sizes = {"nodes": job["nodes"], "gpus_per_node": from_catalog(self.node.gpus_per_node)}
         own = {quantity: job[key] for key, quantity in OWN.items() if key in job}
+        own |= {"readers_per_gpu": job["loader"]["workers"]} if "loader" in job else {}
         reads = self._blaming(self.keys, self._reads) if any(key in job for key in RATES) else None
         self._compare_tokens(reads)
         inputs = {"bandwidth_growth": START, **(reads.inputs if reads else {}), **own, **sizes}

@@ -56,6 +56,7 @@ class LoadPart(NamedTuple):
         nodes: that take part.
         readers: concurrent reads of one node: of its loaders, or as stated.
         stated: whether the site file states the threads of a node, so that no more are counted.
+        of_loader: whether a data loader reads, whose latency may be known.
         operation: `read` or `write`.
     """
 
@@ -67,6 +68,7 @@ class LoadPart(NamedTuple):
     readers: float = 0
     stated: bool = False
     operation: str = "read"
+    of_loader: bool = False
 
 
 @dataclass(frozen=True)
@@ -222,8 +224,11 @@ class LoadConditions:
             each = float(readers.value) if readers is not None else row.known.value("gpus_per_node")
             return LoadPart(row.name, float(entry.value), size, pattern, nodes, each)
         request = row.known.value("read_request_bytes")
-        stated = "threads" in self._job(row.name)
-        return LoadPart(row.name, float(entry.value), request, str(row.words["pattern"]), nodes, float(readers.value), stated)
+        stated = not {"threads", "loader"}.isdisjoint(self._job(row.name))
+        pattern = str(row.words["pattern"])
+        return LoadPart(
+            row.name, float(entry.value), request, pattern, nodes, float(readers.value), stated=stated, of_loader=True
+        )
 
     def _row(self, line: RequirementTemplate, entry: Step) -> QuantityRow | None:
         """The job of an entry; None where the entries are of data sets, which may have the names of jobs."""
@@ -237,7 +242,9 @@ class LoadConditions:
         threads = max(int(solve("readers_of_client", given)), 1)
         total = int(solve("queue_depth", {"readers_per_node": threads, "line_clients": clients}))
         mean = float(solve("implied_latency", {**load, "line_queue_depth": total}))
-        tail = float(solve("latency_99", {"latency_tail": self.known.value("latency_tail"), "mean_latency": mean}))
+        # Threads are whole: their mean latency may exceed the one that a loader takes, the latency of 99 % may not.
+        kept = min((mean, *(found for one in parts if (found := self._taken(one)) is not None)))
+        tail = float(solve("latency_99", {"latency_tail": self.known.value("latency_tail"), "mean_latency": kept}))
         return {"threads": threads, "queue_depth": total, "implied_latency": mean, "latency_99": tail}
 
     def _latency(self, one: LoadPart, share: float, number: float) -> float:
@@ -250,7 +257,14 @@ class LoadConditions:
             "client_latency": 0 if one.stated else self.known.value("client_latency"),
             "read_request_bytes": one.io_size,
         }
-        return float(solve("latency_of_part", {**load, "part_readers": float(solve("readers_of_part", load))}))
+        mean = float(solve("latency_of_part", {**load, "part_readers": float(solve("readers_of_part", load))}))
+        taken = self._taken(one)
+        return mean if taken is None else float(solve("kept_latency", {"latency_of_part": mean, "loader_latency": taken}))
+
+    def _taken(self, one: LoadPart) -> float | None:
+        """The mean latency that the loader of a part takes; None where none is stated."""
+        found = self.jobs[one.job].known.find("loader_latency") if one.of_loader else None
+        return None if found is None else float(found.value)
 
     def duration(self, value: RequirementValue, entries: Sequence[Step]) -> float:
         """The duration of a test: as long as the load of the most demanding job lasts, within the limits of `test`."""
@@ -313,7 +327,7 @@ class LoadConditions:
         """Whether threads that the site file states imply a latency that no client reaches."""
         if conditions.implied_latency is None or value.line.streams:
             return
-        stated = [entry.owner for entry in self.entries(value) if "threads" in self._job(entry.owner)]
+        stated = [entry.owner for entry in self.entries(value) if not {"threads", "loader"}.isdisjoint(self._job(entry.owner))]
         if stated:
             known = {name: self.known.value(name) for name in ("client_latency", "medium_and_network_seconds")}
             sides = {"implied_latency": conditions.implied_latency, "least_latency": float(solve("least_latency", known))}

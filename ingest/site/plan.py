@@ -358,6 +358,11 @@ TABLES = {
          "run_read_bandwidth", "job_read_bandwidth", "job_sustained_read_bandwidth", "node_read_bandwidth",
          "training_samples", "run_seconds"),
     ),
+    "loaders": (
+        "jobs",
+        ("loader_workers", "loader_prefetch", "samples_per_step", "accepted_utilization", "loader_latency", "latency_99",
+         "loader_queue_depth", "loader_utilization"),
+    ),
     "clusters": ("clusters", ("cluster_nodes", "cluster_allocation", "cluster_clients", "cluster_read_bandwidth")),
     "checkpoints": (
         "jobs",
@@ -396,6 +401,7 @@ NEEDED = {
     "placement": "job_dataset_bytes",
     "preparation": "prepared_copies",
     "offload": "offload_stops",
+    "loaders": "loader_utilization",
 }
 
 

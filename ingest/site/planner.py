@@ -36,6 +36,7 @@ from ingest.site.datasets import USUAL_YEARS, Growth, dataset_rows, elapsed_unti
 from ingest.site.document_facts import document_facts, with_purchase
 from ingest.site.guidance import NO_GUIDANCE, ClusterGuidance, guidance_of, names_of, place_floors, unguided
 from ingest.site.jobs import JobPlan, choose_reads, plan_jobs
+from ingest.site.loaders import place_loaders
 from ingest.site.plan import TABLES, Plan, PlanScenarios
 from ingest.site.requirement_value import RequirementValue
 from ingest.site.requirement_wording import LINES
@@ -200,6 +201,7 @@ def plan_once(
     storage = _storage(site, catalog)
     place_floors(guidance, jobs)
     place_transfers(site, jobs)
+    place_loaders(site, jobs, storage)
     _place_saves(planned, storage)
     serving = serving_rows(site, catalog)
     tiers = tier_columns(jobs, serving)

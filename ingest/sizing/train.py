@@ -244,6 +244,10 @@ def train(
     known = Quantities(given)
     if saved is not None:
         known.adopt({name: step for name in LOSSES if (step := saved.known.find(name)) is not None and name not in fixed})
+        closed = saved.known.find("goodput_closed_form")
+        if closed is not None:
+            known.adopt({"goodput_closed_form": closed})
+            known.choose("goodput", "goodput_with_stalls")
     _complete(known, fixed, rate)
     results, unknown = _results(known, fixed)
     answer = Answer(
@@ -322,8 +326,6 @@ def _power(machine: Machine) -> dict[str, Input]:
 
 def _complete(known: Quantities, fixed: Mapping[str, float], rate: RateBasis | None) -> None:
     """Choose the formulas: samples of the tokens, the power of the host, and the parts of the cost that are given."""
-    if known.find("goodput_closed_form") is not None:
-        known.choose("goodput", "goodput_with_failures")
     if rate is not None and "training_tokens" in fixed:
         known.choose("training_samples", "samples_of_tokens")
     if {"node_power", "gpus_per_node", "power_per_gpu"} <= known.given.keys() and known.value("host_power_of_node") > 0:

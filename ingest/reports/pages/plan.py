@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 TITLES = {
     "jobs": "Jobs",
+    "loaders": "Latency that loaders take",
     "clusters": "Clusters",
     "checkpoints": "Checkpoints",
     "offload": "Model states below GPU memory",
@@ -58,6 +59,8 @@ SHOWN = {
                 "nvme_tier_bytes", "nvme_tier_read_bandwidth_per_node", "nvme_tier_write_bandwidth_per_node"),
     "serving": ("name", "model", "tier", "serving_nodes", "kv_held_bytes", "kv_hit_share", "kv_peak_turns",
                 "kv_peak_read_bandwidth", "kv_write_bandwidth", "kv_block_seconds"),
+    "loaders": ("name", "loader_workers", "samples_per_step", "accepted_utilization", "loader_latency", "latency_99",
+                "loader_queue_depth"),
     "placement": ("name", "job_dataset_bytes", "staging_seconds", "node_bytes_shared", "node_nvme_bytes", "cached_share"),
 }  # fmt: skip
 

@@ -27,6 +27,7 @@ TABLE_SHEETS = {
     "Placement": "placement",
     "Offload": "offload",
     "Serving": "serving",
+    "Loaders": "loaders",
 }
 #: Columns of text of a sheet, where it does not show all that the rows have.
 WORDS: Mapping[str, Sequence[str]] = {
@@ -35,6 +36,7 @@ WORDS: Mapping[str, Sequence[str]] = {
     "Metadata": ("model",),
     "Placement": ("model", "data"),
     "Offload": ("model",),
+    "Loaders": ("model", "data"),
 }
 
 

@@ -1,0 +1,75 @@
+"""The latency that the data loader of a job takes: by simulation, where a site file states the loader."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ingest.engine.derivation_graph import QuantityRow
+from ingest.engine.registry import solve
+from ingest.engine.solver import Quantities
+from ingest.engine.value import Input
+from ingest.loader.feed import DEFAULTS, USUAL_SEED, USUAL_STEPS
+from ingest.loader.stall import Loader, longest_latency, tried
+from ingest.site.site_file import Site
+
+#: keys below `loader` of a job and the quantity that each is
+OF_LOADER = {
+    "workers": "loader_workers",
+    "batch": "samples_per_step",
+    "prefetch": "loader_prefetch",
+    "decode_time": "loader_decode_seconds",
+    "utilization": "accepted_utilization",
+}
+SOURCE = "ingest-loader-recurrence"
+NO_DECODING = Input(0).by_default("the workers of a loader spend no time on decoding", "loader.decode_time")
+USUAL = {
+    "loader_prefetch": DEFAULTS["loader_prefetch"],
+    "accepted_utilization": DEFAULTS["accepted_utilization"],
+    "loader_decode_seconds": NO_DECODING,
+}
+
+
+def place_loaders(site: Site, jobs: Sequence[QuantityRow], storage: Quantities) -> None:
+    """Give each job that states its loader the longest latency of a read that keeps its GPUs computing.
+
+    One read takes a lognormal time whose 99th percentile over its mean is `test.latency_tail`; each worker has one read
+    outstanding. Nothing is cached, as in a first epoch.
+
+    Args:
+        site: the site.
+        jobs: the rows of its jobs.
+        storage: the quantities of the storage and its tests.
+    """
+    for row in jobs:
+        described = site.section("jobs")[row.name].get("loader")
+        if described is not None and row.step("read_request_bytes") is not None:
+            _place(row.known, described, storage)
+
+
+def _place(known: Quantities, described: Mapping[str, Any], storage: Quantities) -> None:
+    known.give({**USUAL, **{quantity: described[key] for key, quantity in OF_LOADER.items() if key in described}})
+    known.adopt({"latency_tail": storage.step("latency_tail")})
+    value = known.value
+    reads = int(value("reads_of_batch"))
+    rate = {"unstalled_samples_per_second_per_gpu": value("samples_per_second_per_gpu"), "gpus_per_loader": 1}
+    handover = DEFAULTS["handover_seconds"].value
+    loader = Loader(
+        workers=int(value("loader_workers")),
+        prefetch=int(value("loader_prefetch")),
+        batch=reads,
+        step_seconds=float(solve("step_computation_seconds", {"samples_per_step": value("samples_per_step"), **rate})),
+        latency_seconds=0.0,
+        latency_variation=value("latency_variation"),
+        decode_seconds=value("samples_per_step") * value("loader_decode_seconds") / reads,
+        ranks=int(value("gpus")),
+        handover_seconds=(handover, handover),
+    )
+    where = f"runs of {USUAL_STEPS:,} steps, seed {USUAL_SEED}; median"
+    best = tried(loader, steps=USUAL_STEPS, seed=USUAL_SEED).median
+    known.give({"loader_utilization": Input(best, source=SOURCE, grade="derived", where=where)})
+    longest = longest_latency(loader, value("accepted_utilization"), steps=USUAL_STEPS, seed=USUAL_SEED)
+    if longest is not None:
+        searched = Input(longest, source=SOURCE, grade="derived", where=f"search by simulation: {where}")
+        known.give({"loader_latency": searched})
+        known.choose("mean_latency", "loader_latency")
