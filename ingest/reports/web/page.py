@@ -94,7 +94,7 @@ WRITTEN: Mapping[str, str] = {
     "ingest.engine.messages:Message": "$.message((...given) => _worded(...given), (path) => new Option(path))",
     "ingest.engine.registry:load_modules": "() => null",
     "ingest.configuration:binary_first": "() => false",
-    "ingest.configuration:configuration": "() => ({ currency: \"\" })",
+    "ingest.configuration:configuration": '() => ({ currency: "" })',
     "ingest.catalog.store:Catalog": "$.Catalog",
     "ingest.catalog.store:opened": "(catalogs) => catalogs",
     "ingest.catalog.store:shipped_folder": "() => new $.Path('')",
