@@ -91,9 +91,9 @@ def test_further_answers_of_the_page_are_those_of_the_package(opened, tab):
 def test_commands_of_the_page_answer_alike(opened):
     question = ["checkpoint", {"model": "llama3-405b", "gpus": "16384", "mode": "async", "interval": "15 min"}]
     (answer,) = opened.evaluate(ANSWERS, [question])
-    done = subprocess.run([COMMAND, *shlex.split(answer["command"])[1:]], capture_output=True, text=True, check=False)
+    done = subprocess.run([COMMAND, *shlex.split(answer["command"])[1:], "-v"], capture_output=True, text=True, check=False)
     lines = done.stdout.splitlines()
-    assert lines[0] == answer["title"]
+    assert lines[1] == answer["title"]
     for label, shown, _ in answer["rows"]:
         assert any(label.lower() in line.lower() and shown in line for line in lines), (label, shown)
 
