@@ -250,8 +250,8 @@ def counted() -> str:
                     for tokens, flops in found.items()
                 )
             )
-        types = len({case["config"]["model_type"] for case in cases})
-        unseen |= {case["config"]["model_type"] for case in cases}
+        types = len({case["config"].get("model_type") or case["config"]["_class_name"] for case in cases})
+        unseen |= {case["config"].get("model_type") or case["config"]["_class_name"] for case in cases}
         seen |= {case["config"]["model_type"] for case in cases if case["flops"] is not None}
         numbers = (f"{statistics.median(errors) * 100:.3f} %", f"{max(errors) * 100:.3f} %")
         rows.append((title, len(cases), types, exact, len(errors), *numbers))
