@@ -382,8 +382,9 @@ def _link(known: Quantities, tiers: Mapping[str, Quantities], away: Quantities, 
     else:
         known.adopt({"host_update_seconds": away.step("host_update_seconds")})
     how = "serial" if serial else "overlapped"
-    for prefix, group in (("offload", away), ("drive_tier", slow)):
-        known.link(f"{prefix}_bytes_per_node", group.step("level_bytes_per_node"))
+    known.link("offload_bytes_per_node", away.step("level_bytes_per_node"))
+    known.link("drive_tier_bytes_per_node", slow.step("level_bytes_per_node"))
+    for prefix, group in (("offload", away), ("drive_tier", slow), *((f"{name}_tier", tiers[name]) for name in DRIVES)):
         for way in ("read", "write"):
             step = group.find(f"level_{way}_bandwidth_{how}")
             if step is not None:
