@@ -85,8 +85,8 @@ def test_refusals_are_ingest_errors_with_their_exit_code():
 
 
 def test_a_misspelt_option_is_pythons_own_error():
-    with pytest.raises(TypeError, match="gpus"):
-        ingest.bw(model="cosmoflow", gpus="h100")
+    with pytest.raises(TypeError, match="gpuss"):
+        ingest.bw(model="cosmoflow", gpuss=8)
 
 
 def test_more_scenarios_than_one_can_read_are_refused():

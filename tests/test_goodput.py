@@ -164,7 +164,7 @@ def test_the_command_prints_the_seed_and_what_the_contract_names(run):
         "simulation_seed": 0,
     }
     assert "goodput" not in ran.data["inputs"]
-    shown = run("goodput", "llama3-405b", "--gpus", 16384, "--runs", 20, "--seed", 4).out
+    shown = run("goodput", "llama3-405b", "--gpus", 16384, "--runs", 20, "--seed", 4, "-v").out
     assert "20 runs of 54 days, seed 4" in shown
     assert "GPUs gained per GB/s" in shown
 

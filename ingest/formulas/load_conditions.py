@@ -244,7 +244,7 @@ def latency_sigma(latency_tail: Num) -> Num:
     """Standard deviation of the logarithm of a latency, from its 99th percentile over its mean; none exceeds 14.97.
 
     >>> round(latency_sigma(5), 4), latency_sigma(1)
-    (0.8452, 0.0)
+    (0.8455, 0.0)
     """
     return 2.3263478740408408 - maximum(0, 2.3263478740408408**2 - 2 * log(latency_tail)) ** 0.5
 
@@ -259,7 +259,7 @@ def latency_variation(latency_sigma: Num) -> Num:
     return (math.e ** (latency_sigma**2) - 1) ** 0.5
 
 
-@formula(unit="1", source="definition", label="reads of a batch")
+@formula(unit="1/GPU", source="definition", label="reads of a batch")
 def reads_of_batch(samples_per_step: Num, sample_bytes: Num, read_request_bytes: Num) -> Num:
     """Reads that a worker makes one after the other for a batch.
 
@@ -306,7 +306,7 @@ def reads_for_latency_99(latency_sigma: Num, confident_share: Num) -> Num:
     """Independent reads after which the 99 % latency is known within a share of it at 95 % confidence.
 
     >>> reads_for_latency_99(0.8452, 0.05)
-    15297
+    15299
     """
     return ceil((1.959963984540054 * (0.99 * 0.01) ** 0.5 / 0.026652142203458 * latency_sigma / confident_share) ** 2)
 

@@ -191,7 +191,7 @@ def train(
 
     >>> answer = train("llama3-405b", tokens="15.6T", gpu="h100", gpus=16384, achieved="400 TFLOP/s")
     >>> answer.results["training_seconds"].display, "training_cost" in answer.results
-    ('84.32 days', False)
+    ('82.59 days', False)
 
     Raises:
         UsageError: an option is out of range, unknown or contradicts another one.

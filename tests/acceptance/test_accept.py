@@ -444,7 +444,7 @@ def test_a_rehearsal_never_uses_a_folder_that_is_there(tmp_path):
 
 @pytest.mark.parametrize("form", ["table", "json", "csv", "markdown"])
 def test_the_command_prints_what_it_wrote(run, tmp_path, form):
-    ran = run("accept", plan(tmp_path), "-o", "tests", "--format", form)
+    ran = run("accept", plan(tmp_path), "-o", "tests", "--format", form, "-v")
     assert ran.code == 0
     assert "T-READ-01-fio" in ran.out
     assert "each tool fills" not in ran.err + ran.out

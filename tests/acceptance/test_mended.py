@@ -223,7 +223,8 @@ def test_missing_results_of_mandatory_requirements_are_incomplete(run, tests, tm
     ran = run("verdict", tests, path, "--format", form)
     assert ran.code == 3
     assert ran.refusal == "verdict: INCOMPLETE: mandatory requirements without a result: R-WRITE-01, R-MIX-01"
-    assert ran.out.count("INCOMPLETE") == 1
+    # A table ends with its answer.
+    assert ran.out.count("INCOMPLETE") == (2 if form == "table" else 1)
     assert run("verdict", tests, path, "--partial", "--format", form).code == 0
 
 

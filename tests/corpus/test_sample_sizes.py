@@ -237,7 +237,7 @@ def test_a_site_takes_samples_and_files_from_the_measurement(measured):
 
 def test_the_page_says_what_to_do_with_it(tmp_path):
     tfrecords(tmp_path / "a.tfrecord", [5000] * 10)
-    done = CliRunner().invoke(command, ["measure", str(tmp_path), "--samples", "--quiet"])
+    done = CliRunner().invoke(command, ["measure", str(tmp_path), "--samples"])
     size = (tmp_path / "a.tfrecord").stat().st_size / 10
     assert f"--sample-bytes {size:.0f}" in done.output
     assert "Samples by size" in done.output

@@ -21,6 +21,8 @@ from ingest.site.planner import plan
 from ingest.site.requirement_wording import LINES
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+#: A site with states and caches below GPU memory.
+TIERS = EXAMPLES / "offload-and-serving.yaml"
 
 
 @pytest.fixture(scope="module", params=["hpc-128-nodes", "llm-16384-gpus"])
@@ -172,8 +174,12 @@ def whole():
 
 
 def test_each_line_stands_in_exactly_one_section(whole):
-    assert {one.id for one in whole.requirements} == {line.id for line in LINES}
-    for document, lines in ((tender_document(whole), binding(whole)), (buyer_report(whole), whole.requirements)):
+    tiers = plan(TIERS, samples=0)
+    assert {one.id for made in (whole, tiers) for one in made.requirements} == {line.id for line in LINES}
+    written = [(document, lines) for made in (whole, tiers) for document, lines in (
+        (tender_document(made), binding(made)), (buyer_report(made), made.requirements),
+    )]  # fmt: skip
+    for document, lines in written:
         leads = Counter(block.lead for one in document.sections for block in one.blocks if isinstance(block, Paragraph))
         stated = {lead: count for lead, count in leads.items() if lead.startswith("R-")}
         assert stated == dict.fromkeys((f"{one.id} ({one.priority})." for one in lines), 1)

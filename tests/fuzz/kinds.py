@@ -140,7 +140,7 @@ GOOD = {
     ],
 }
 #: commands of seconds, or that run other programs
-LEFT_OUT = ("validate", "measure-storage", "completion")
+LEFT_OUT = ("validate", "measure-storage", "completion", "page")
 #: options that reach the network, watch or start other processes, or run too long to try thousands of values
 NEVER = ("--scheduler", "--help", "--pid", "--command", "--window")
 #: metavar or option -> catalogs whose ids it takes

@@ -190,7 +190,7 @@ def test_a_question_names_the_default_that_the_plan_uses():
 
 def test_an_emulated_accelerator_is_named_emulated_everywhere(run):
     site = EXAMPLES / "enterprise-64-nodes.yaml"
-    page = run("plan", site, "--set", "jobs.scans.basis=emulated", "--samples", 0).out
+    page = run("plan", site, "--set", "jobs.scans.basis=emulated", "--samples", 0, "-v").out
     row = next(line for line in page.splitlines() if line.strip().startswith("scans") and "unet3d" in line)
     assert "emulated" in row
     assert "measured" not in row

@@ -79,7 +79,7 @@ def test_the_command_prints_it_in_every_form(run, form):
 
 
 def test_the_table_names_the_sources(run):
-    out = run("catalog", "compare", *SURVEYED, "--latency", "28us").out
+    out = run("catalog", "compare", *SURVEYED, "--latency", "28us", "-v").out
     assert re.search(r"^  hdfs-design: ", out, re.MULTILINE)
     assert "9,142,857" in out
 

@@ -377,7 +377,7 @@ def test_what_cannot_serve_training_data_is_answered_with_the_reason(name, reaso
     assert (found.fits, found.verdict) == (False, "does not fit")
     assert reason in found.ruled_out
     assert reason in found.to_dict()["ruled_out"]
-    assert reason in " ".join(command("--read-bandwidth", "10GB/s")[1].split())
+    assert reason in " ".join(command("--read-bandwidth", "10GB/s", "-v")[1].split())
 
 
 def test_a_count_that_leaves_a_part_out_says_so():
@@ -552,7 +552,7 @@ def test_a_system_of_the_users_own_is_judged(write_entry):
 
 
 def test_the_table_compares_all_systems_the_best_first(command):
-    code, out, _ = command("--model", "cosmoflow", "--gpu", "h100-sxm", "--nodes", "16")
+    code, out, _ = command("--model", "cosmoflow", "--gpu", "h100-sxm", "--nodes", "16", "-v")
     assert code == 0
     names = ["Fits", "Barely fits", "Fits as far as known", "Beyond any published installation"]
     names += ["Fits as far as known, number of units open", "What nobody has published: ask these", "Does not fit"]
