@@ -52,8 +52,7 @@ WORDINGS: Mapping[str, Sequence[tuple[str, Mapping[str, str]]]] = {
         ("Reaches", {"goodput": "{} goodput", "lost_work_fraction": "{} lost work", "restart_fraction": "{} restarts"}),
     ],
     "memory": [
-        ("Needs", {"gpus_to_hold": "{}", "nodes_to_hold": "{}", "total_bytes_per_gpu": "{} on each GPU",
-                   "model_state_bytes_per_gpu": "{} on each GPU"}),
+        ("Needs", {"gpus_to_hold": "{}", "nodes_to_hold": "{}", "model_state_bytes": "{} of model states"}),
         ("Needs", {"total_bytes_per_gpu": "{} on each GPU", "model_state_bytes": "{} of model states"}),
         ("Needs", {"model_state_bytes_per_gpu": "{} on each GPU", "model_state_bytes": "{} of model states"}),
         ("Needs", {"model_state_bytes": "{} of model states"}),
@@ -112,7 +111,7 @@ def results_line(command: str, results: Mapping[str, Quantity], cautions: int = 
             # Of two quantities with the same words the first one counts; one node or GPU reads what its job reads.
             first = {around if around != "{}" else value: (around, value) for around, value in reversed(known)}
             told = [one for one in known if one in first.values() and not (" per " in one[0] and one[1] == known[0][1])]
-            told = [known[0], *(one for one in told if one != known[0])]
+            told = [*dict.fromkeys([known[0], *told])]
             return joined(verb, [around.format(value) for around, value in told[:MOST]], cautions, unmet)
     return joined("", [], cautions, unmet) if unmet else ""
 

@@ -155,6 +155,11 @@ class Draws:
         }
 
 
+def cautions(answer):
+    """What a reader has to know: a stated requirement that is not met, then the warnings."""
+    return [*([f"NOT MET: {answer.unmet}"] if answer.unmet else []), *map(str, answer.warnings)]
+
+
 def asked(tab: str, options: dict[str, str], catalog: Catalog) -> dict[str, Any]:
     """What the package answers: title, rows and warnings, or the line of its refusal."""
     try:
@@ -176,7 +181,7 @@ def _told(answer: Any, page: Any) -> dict[str, Any]:
     return {
         "title": answer.title,
         "rows": [list(row) for row in page.sections[0].rows],
-        "warnings": [*map(str, answer.warnings)],
+        "warnings": cautions(answer),
     }
 
 
@@ -184,7 +189,7 @@ def _answered(function: Callable[..., Any]) -> Callable[[dict[str, str], Catalog
     def ask(options: dict[str, str], catalog: Catalog) -> dict[str, Any]:
         answer = function(**options, **({} if function is dataset else {"catalogs": catalog}))
         rows = [[label, *cells] for label, *cells in answer_page(answer).sections[0].rows]
-        return {"title": answer.title, "rows": rows, "warnings": [*map(str, answer.warnings)]}
+        return {"title": answer.title, "rows": rows, "warnings": cautions(answer)}
 
     return ask
 
@@ -232,7 +237,7 @@ def _of_site(options: dict[str, str], catalog: Catalog) -> dict[str, Any]:
         if (item := part.results.get(name)) is not None
     ]
     title = f"{read.title}: one run and its data; the command gives the requirement lines of the site"
-    return {"title": title, "rows": rows, "warnings": [str(line) for part in parts for line in part.warnings]}
+    return {"title": title, "rows": rows, "warnings": [line for part in parts for line in cautions(part)]}
 
 
 TABS: dict[str, Callable[[dict[str, str], Catalog], dict[str, Any]]] = {

@@ -51,7 +51,7 @@ window.Ingest = (() => {
     const columns = section.columns.some(Boolean) ? section.columns : [];
     return { title: section.title, columns: columns.map((label, place) => ({ label, number: place > 0 && section.rows.every((row) => /^[-≥≤<>~]?\s?[\d.]|^$/.test(row[place])) })), rows: section.rows.map((row) => [...row].map(text)), notes: section.lines.map(text) };
   });
-  const warnings = (answer) => [...answer.warnings].map((line) => ({ id: line.rule ?? "", text: text(line) }));
+  const warnings = (answer) => [...(answer.unmet && !answer.systems ? [`NOT MET: ${text(answer.unmet)}`] : []), ...answer.warnings].map((line) => ({ id: line.rule ?? "", text: text(line) }));
 
   const bandwidth = {
     command: "bw", label: "Bandwidth", headline: "ingest_bandwidth_per_job",
@@ -254,7 +254,7 @@ window.Ingest = (() => {
     const sized = model !== null && ($.t(model.parameters) || catalog.isArchitecture(model.id));
     const policy = Object.entries(sized ? { mode: merged.mode, keep: merged.keep } : {}).filter(([, word]) => word).map(([key, word]) => `${key}: ${scalar(word)}`);
     const copies = merged.copies ? `, copies: ${scalar(merged.copies)}` : "", tokens = "tokens" in values ? known.tokens : usual.tokens;
-    const held = model === null ? "" : model.tokens_per_sample ? tokens && `{tokens: ${scalar(tokens)}, format: megatron${copies}}` : model.dataset_samples && model.encodings.size ? `{model: ${model.id}${copies}}` : "";
+    const held = model === null ? "" : model.tokens_per_sample ? tokens && `{tokens: ${scalar(`${tokens}`.replace(/^([\d.]+)B$/, "$1e9"))}, format: megatron${copies}}` : model.dataset_samples && model.encodings.size ? `{model: ${model.id}${copies}}` : "";
     const lines = [`# Written by ${data.edition}: complete it, then run "ingest plan site.yaml".`, "format: 2", `name: ${scalar(merged.name || usual.name)}`, `start: ${new Date().getFullYear()}`, "", "clusters:",
       `  main: {node: ${scalar(merged.node)}, count: ${scalar(merged.nodes)}}`, "", "jobs:", "  training:", "    cluster: main", `    model: ${scalar(merged.model)}`, `    nodes: ${scalar(merged.nodes)}`,
       ...(policy.length ? [`    checkpoint: {${policy.join(", ")}}`] : []), ...(held ? ["    data: corpus", "", "datasets:", `  corpus: ${held}`] : [])];

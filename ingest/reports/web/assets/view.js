@@ -101,8 +101,8 @@
     const given = new Map(pairs);
     const version = given.get("v"), tab = given.get("tab");
     if (version !== undefined && version !== VERSION) notices.push(`The link has version ${clipped(version)}; this page reads version ${VERSION}.`);
-    if (tab !== undefined && !(tab in forms)) notices.push(`The link asks for “${clipped(tab)}”, which is not a tab of this page.`);
-    state.tab = tab in forms ? tab : TABS[0].id;
+    if (tab !== undefined && !Object.hasOwn(forms, tab)) notices.push(`The link asks for “${clipped(tab)}”, which is not a tab of this page.`);
+    state.tab = tab !== undefined && Object.hasOwn(forms, tab) ? tab : TABS[0].id;
     const known = forms[state.tab].map(({ name }) => name), set = {}, unknown = [];
     for (const [name, value] of given) {
       if (name === "v" || name === "tab") continue;
