@@ -52,6 +52,7 @@ def data(tmp_path):
     return folder
 
 
+@pytest.mark.slow  # it watches a job for seconds, which other tests on the machine disturb
 def test_the_rate_and_the_request_of_a_running_job(data, capfd):
     """Against the job's own count: 2 % and 5 %."""
     answer = ingest.observe(command=[sys.executable, str(JOB), str(data), "3"], path=data)
@@ -68,6 +69,7 @@ def test_the_rate_and_the_request_of_a_running_job(data, capfd):
     assert answer.to_dict()["schema"] == "ingest/observation/1"
 
 
+@pytest.mark.slow  # it watches a job for seconds, which other tests on the machine disturb
 def test_files_in_the_page_cache_are_refused(data):
     program = "import sys,time\nfor _ in range(40):\n open(sys.argv[1],'rb').read(); time.sleep(.03)"
     (data / "a").read_bytes()
