@@ -75,10 +75,10 @@ class Tree:
 
     @cached_property
     def parents(self) -> dict[Step, list[int]]:
-        """Positions of the steps that use a step."""
+        """Positions of the formulas that use a step; a simulated result was found once, for the typical inputs."""
         found: dict[Step, list[int]] = {}
         for position, step in enumerate(self.order):
-            for part in step.inputs:
+            for part in step.inputs if step.formula is not None else ():
                 found.setdefault(part, []).append(position)
         return found
 
@@ -102,7 +102,7 @@ class Tree:
         reached = {step for steps in self.uncertain.values() for step in steps}
         found = []
         for step in self.order:
-            if step.inputs and step not in reached and not reached.isdisjoint(step.inputs):
+            if step.formula is not None and step not in reached and not reached.isdisjoint(step.inputs):
                 reached.add(step)
                 found.append(step)
         return found

@@ -249,7 +249,7 @@ def _stall(
                 f"--synthetic: found {synthetic.value:g} sample/s, expected at least the {rate.value:g} sample/s on real data"
             )
         given = {"real_samples_per_second": rate.value, "synthetic_samples_per_second": synthetic.value}
-        share = float(solve("stall_fraction", given))
+        share = check_value("stall_fraction", float(solve("stall_fraction", given)), "--synthetic: the stall that it gives")
         stated = Figure(share, "1", rate.source, rate.window, basis=synthetic.basis, note="from two rates")
     if stated is None:
         unknown["stall_fraction"] = "no rate on synthetic data tells it; --synthetic does"

@@ -299,7 +299,7 @@ def lightning(text: str, path: str) -> TrainingLog | None:
             rate = float(row[device or whole or ""] or "nan")
             when = float(row[clock]) if clock and row[clock] else None
             number = int(float(row["step"] or 0))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise IngestError(f"{path}:{place}: found no number in a column of numbers, expected a whole row") from None
         if rate == rate:
             steps.append(LogStep(place, number, per_gpu=rate if device else None, samples=None if device else rate,

@@ -51,6 +51,9 @@ def test_two_rates_give_the_stall_and_the_demand():
     assert value(ingest.observe(real=1049, synthetic=1000, gpus=8), "stall_fraction") == 0
     with pytest.raises(IngestError, match="expected at least"):
         ingest.observe(real=1051, synthetic=1000, gpus=8)
+    assert value(ingest.observe(real=10.01, synthetic=1000, gpus=8), "stall_fraction") == pytest.approx(0.98999)
+    with pytest.raises(UsageError, match=r"found 0\.9901, expected a number from 0 up to 0\.99"):
+        ingest.observe(real=9.9, synthetic=1000, gpus=8)
 
 
 def summary(**metric):
