@@ -274,6 +274,8 @@ def display(number: float, unit: str, binary: bool = True, digits: int = 4) -> s
     ('541 TB', '125 MB/s/TiB', '9,200 1/s/TiB')
     >>> display(1.616e12, "J"), display(1.0694e-7, "kg/J"), display(184_320, "GPU-hour")
     ('448.9 MWh', '0.385 kg/kWh', '184,320 GPU-hours')
+    >>> display(4, "1/GPU"), display(9200, "1/s")
+    ('4 per GPU', '9,200 1/s')
     """
     if unit.endswith("/s/B"):
         # Services sell a rate by the TiB provisioned.
@@ -334,6 +336,8 @@ def _reading(number: float, unit: str, binary: bool = False) -> tuple[float, str
         return 0.01, "%"
     if short != "1" and number != 1 and (base in COUNTED or base in PEOPLE):
         return 1, "/".join([base + "s", *per])
+    if base == "1" and per and per[0] in COUNTED:
+        return 1, "per " + "/".join(per)
     return 1, "" if short == "1" else short
 
 

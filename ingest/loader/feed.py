@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,11 @@ from ingest.errors import UsageError, one_of
 from ingest.loader.readers import LOADERS, USUAL_LOADER, share_data, warnings_of
 from ingest.loader.shuffle import shuffle_of
 from ingest.loader.stall import MOST_PREFETCH, MOST_RANKS, MOST_WORKERS, Loader, Utilization, remedies, simulate, tried
-from ingest.sizing.bandwidth import sized
+from ingest.sizing.bandwidth import rate_warnings, sized
 from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import Written, by_user, job_of, quantities_of
-from ingest.sizing.rules import unused
+from ingest.sizing.rules import applying, finding, unused
 from ingest.units import display, parse
 
 #: Steps that are simulated, and the seed of their draws.
@@ -71,6 +71,8 @@ DEFAULTS = {
     "simulated_steps": assumed(USUAL_STEPS, f"runs of {USUAL_STEPS:,} steps", "steps"),
     "job_epochs": assumed(1, "one epoch", "epochs"),
 }  # fmt: skip
+#: Results that are zero where nobody limits them, and say nothing then.
+UNLIMITED = ("storage_load", "cores_load")
 #: Why a remedy is missing.
 BEYOND = {
     "sufficient_workers": f"up to {MOST_WORKERS} workers per GPU do not suffice",
@@ -280,7 +282,8 @@ def feed(
         )
     if cache is not None:
         own["cache_hit_fraction"] = known.step("later_hit_share")
-    results, unknown = known.results([name for name in (*RESULTS, *further) if name not in own])
+    shown = [name for name in (*RESULTS, *further) if name not in UNLIMITED or name not in known.given]
+    results, unknown = known.results([name for name in shown if name not in own])
     unknown |= {name: why for name, why in BEYOND.items() if name in unknown}
     every = {**results, **{name: _result(name, step) for name, step in own.items()}}
     answer = Feed(
@@ -288,10 +291,10 @@ def feed(
         title=f"Loaders of {_name(rate)}: {loader}, {first.workers} workers × {first.prefetch} batches per GPU",
         chosen=_chosen(gpu, loader, cache, rate, seed_of_draws),
         known=known,
-        results={name: every[name] for name in (*RESULTS, *further) if name in every},
+        results={name: every[name] for name in shown if name in every},
         unknown=unknown,
-        tables=DeferredTables(lambda: _tables(known, first, cache, count, seed_of_draws)),
-        warnings=tuple(_warnings(known, loader, first)),
+        tables=DeferredTables(lambda: _tables(known, first, own, cache, count, seed_of_draws)),
+        warnings=tuple(_warnings(known, rate, loader, first)),
         catalog=catalog,
         unmet=_unmet(found, accepted) if utilization is not None else "",
         own=own,
@@ -305,8 +308,11 @@ def _unmet(found: Utilization, accepted: float) -> str:
     return f"--utilization: GPUs compute {found.median:.1%} of the time in the median of the runs, expected {accepted:.1%}"
 
 
-def _tables(known: Quantities, loader: Loader, cache: str | None, steps: int, seed: int) -> dict[str, list[dict[str, Any]]]:
-    curve = {"utilization": _curve(known, loader, steps, seed)}
+def _tables(
+    known: Quantities, loader: Loader, own: Mapping[str, Step], cache: str | None, steps: int, seed: int
+) -> dict[str, list[dict[str, Any]]]:
+    enough = [int(own["sufficient_workers"].value)] if "sufficient_workers" in own else []
+    curve = {"utilization": _curve(known, loader, enough, steps, seed)}
     return curve if cache is None else {**curve, "epochs": _epochs(known, loader, steps, seed)}
 
 
@@ -325,11 +331,11 @@ def _variant(known: Quantities, loader: Loader) -> dict[str, float]:
     return {**same, "loader_workers": loader.workers, "cache_hit_fraction": loader.hit_fraction}
 
 
-def _curve(known: Quantities, loader: Loader, steps: int, seed: int) -> list[dict[str, Any]]:
-    """Utilization by the number of workers: what further workers gain."""
-    powers = {2**power for power in range(max(2 * loader.workers, 16).bit_length())}
+def _curve(known: Quantities, loader: Loader, enough: Collection[int], steps: int, seed: int) -> list[dict[str, Any]]:
+    """Utilization by the number of workers: what further workers gain, up to those that suffice."""
+    powers = {2**power for power in range(max(2 * loader.workers, 16, *enough).bit_length())}
     rows = []
-    for workers in sorted(powers | {loader.workers}):
+    for workers in sorted({*powers, loader.workers, *enough}):
         changed = replace(loader, workers=workers)
         rows.append({"loader_workers": workers, **_utilization(_variant(known, changed), changed, steps, seed)})
     return rows
@@ -490,8 +496,10 @@ def _unused(answer: Feed, options: Mapping[str, float], settings: Mapping[str, f
     return [unused(option) for name, option in shown.items() if name not in answer.used]
 
 
-def _warnings(known: Quantities, kind: str, loader: Loader) -> list[Message]:
-    warnings = warnings_of(known, kind)
+def _warnings(known: Quantities, rate: RateBasis, kind: str, loader: Loader) -> list[str]:
+    decoded = known.value("sample_decode_seconds") > 0 or rate.model is None or rate.model.family == "llm"
+    found = [finding("W16", known.find), finding("W97", words={"decode": "known" if decoded else "unknown"})]
+    warnings = [*rate_warnings(rate, known.find), *(one.message() for one in applying(found)), *warnings_of(known, kind)]
     if loader.ranks > MOST_RANKS:
         warnings.append(Message(f"{MOST_RANKS:,} of {loader.ranks:,} loaders are simulated: the utilization is an upper bound"))
     return warnings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -14,21 +15,22 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[numpy.float64]
 
 #: Runs of a simulation; fewer where many ranks wait for each other.
-MOST_RUNS, FEWEST_RUNS, FEWEST_RUNS_OF_TRIAL = 200, 16, 4
+MOST_RUNS, FEWEST_RUNS, FEWEST_RUNS_OF_TRIAL = 200, 16, 1
 #: Ranks that are simulated at most: more ranks wait longer for the slowest, by little.
 MOST_RANKS = 4096
 #: Batches drawn in one simulation, and in each trial of a search.
 MOST_BATCHES, MOST_BATCHES_OF_TRIAL = 6_000_000, 600_000
 #: Latencies drawn for the pool of batches, from which longer simulations draw again.
 POOL_LATENCIES, POOL_BATCHES = 4_000_000, 200_000
-#: Steps of a trial: at least, whatever the ranks, and at most, whatever the run.
-FEWEST_STEPS_OF_TRIAL, MOST_STEPS_OF_TRIAL = 200, 2_000
+#: Steps of a trial: at least, whatever the ranks, and at most, whatever the run. In fewer steps the first waits for the
+#: slowest of many ranks weigh more than in the run.
+FEWEST_STEPS_OF_TRIAL, MOST_STEPS_OF_TRIAL = 1_000, 2_000
 #: The latencies of a larger batch add up to a normal distribution.
 MOST_DRAWN_BATCH = 10_000
 #: A search ends beyond these.
 MOST_WORKERS, MOST_PREFETCH = 256, 256
-#: Relative width at which the search of a latency ends.
-NEAR = 0.01
+#: Relative width at which the search of a latency ends, and by which a remedy grows that a whole simulation refutes.
+NEAR, NEXT = 0.01, 0.05
 
 
 @dataclass(frozen=True)
@@ -224,9 +226,17 @@ def remedies(loader: Loader, accepted: float, *, steps: int, seed: int) -> Remed
         seed: of the draws, the same in every trial.
     """
     reaches = partial(_reaches, accepted=accepted, steps=_trial_steps(loader, steps), seed=seed)
+    holds = partial(_holds, accepted=accepted, steps=steps, seed=seed)
+
+    def fewest(changed: Callable[[int], Loader], most: int) -> int | None:
+        count = _fewest(lambda number: reaches(changed(number)), most)
+        while count is not None and not holds(changed(count)):
+            count = count + math.ceil(count * NEXT) if count < most else None
+        return count
+
     return Remedies(
-        _fewest(lambda count: reaches(replace(loader, workers=count)), MOST_WORKERS),
-        _fewest(lambda count: reaches(replace(loader, prefetch=count)), MOST_PREFETCH),
+        fewest(lambda count: replace(loader, workers=count), MOST_WORKERS),
+        fewest(lambda count: replace(loader, prefetch=count), MOST_PREFETCH),
         longest_latency(loader, accepted, steps=steps, seed=seed),
     )
 
@@ -254,17 +264,24 @@ def longest_latency(loader: Loader, accepted: float, *, steps: int, seed: int) -
     while high - low > NEAR * high and high > 1e-7:
         middle = (low + high) / 2
         low, high = (middle, high) if reaches(replace(loader, latency_seconds=middle)) else (low, middle)
+    while low and not _holds(replace(loader, latency_seconds=low), accepted=accepted, steps=steps, seed=seed):
+        low *= 1 - NEXT
     return low or None
 
 
 def _trial_steps(loader: Loader, steps: int) -> int:
     """Steps of each trial of a search: fewer where many ranks wait for each other."""
     affordable = MOST_BATCHES_OF_TRIAL // (FEWEST_RUNS_OF_TRIAL * min(loader.ranks, MOST_RANKS))
-    return max(FEWEST_STEPS_OF_TRIAL, min(steps, affordable))
+    return min(steps, max(FEWEST_STEPS_OF_TRIAL, affordable))
 
 
 def _reaches(changed: Loader, *, accepted: float, steps: int, seed: int) -> bool:
     return tried(changed, steps=steps, seed=seed).median >= accepted
+
+
+def _holds(changed: Loader, *, accepted: float, steps: int, seed: int) -> bool:
+    """Whether the runs of a whole simulation confirm what a trial found."""
+    return simulate(changed, steps=steps, seed=seed).median >= accepted
 
 
 def _fewest(suffices: Callable[[int], bool], most: int) -> int | None:

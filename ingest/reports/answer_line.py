@@ -71,8 +71,9 @@ WORDINGS: Mapping[str, Sequence[tuple[str, Mapping[str, str]]]] = {
         ("Needs", {"offload_bytes_per_node": "{} off the GPU per node", "offload_total_bytes": "{} in all"}),
     ],
     "feed": [
-        ("Reaches", {"accelerator_utilization": "{} utilization", "epochs_read_bandwidth": "{} read",
-                     "amplified_read_bandwidth": "{} read", "decode_cores_per_node": "{} decode cores per node"}),
+        ("Reaches", {"accelerator_utilization": "{} utilization", "epochs_read_bandwidth": "{} read without stalls",
+                     "amplified_read_bandwidth": "{} read without stalls",
+                     "decode_cores_per_node": "{} decode cores per node"}),
     ],
     "dataset": [
         ("Needs", {"usable_bytes": "{} usable", "dataset_files": "{}", "dataset_bytes": "{} a copy"}),
@@ -97,6 +98,10 @@ WORDINGS: Mapping[str, Sequence[tuple[str, Mapping[str, str]]]] = {
 }  # fmt: skip
 
 
+#: What the line leaves out where it is zero: nobody decodes.
+UNSAID_AS_ZERO = ("decode_cores_per_node",)
+
+
 def joined(verb: str, parts: Iterable[str], cautions: int = 0, unmet: str = "") -> str:
     """The line from its parts, with the number of cautions, and whether a stated requirement is not met."""
     all_parts = [*parts, *(["NOT MET"] if unmet else []), *([counted(cautions, "caution")] if cautions else [])]
@@ -107,7 +112,8 @@ def results_line(command: str, results: Mapping[str, Quantity], cautions: int = 
     """The answer of a command from its results; empty where nothing that it names is known."""
     for verb, parts in WORDINGS.get(command, ()):
         if next(iter(parts)) in results:
-            known = [(around, _value(name, results[name])) for name, around in parts.items() if name in results]
+            said = [name for name in parts if name in results and (results[name].value or name not in UNSAID_AS_ZERO)]
+            known = [(parts[name], _value(name, results[name])) for name in said]
             # Of two quantities with the same words the first one counts; one node or GPU reads what its job reads.
             first = {around if around != "{}" else value: (around, value) for around, value in reversed(known)}
             told = [one for one in known if one in first.values() and not (" per " in one[0] and one[1] == known[0][1])]

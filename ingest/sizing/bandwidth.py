@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -249,11 +249,26 @@ def warnings_for(basis: RateBasis, results: Results, used: Collection[str], cata
     return [one.message() for one in applying(found)] + [unused(option) for option in _unused_options(basis, used)]
 
 
-def _of_results(basis: RateBasis, results: Results) -> Iterator[Finding | None]:
+def rate_warnings(basis: RateBasis, quantity: Callable[[str], Valued | None]) -> list[str]:
+    """Warnings about the rate alone, for the commands that rest on it.
+
+    Args:
+        basis: the evidence of the rate.
+        quantity: gives the quantity of a name, where it is known.
+    """
+    return [*basis.levels[0].warnings, *(one.message() for one in applying(_of_rate(basis, quantity)))]
+
+
+def _of_rate(basis: RateBasis, quantity: Callable[[str], Valued | None]) -> Iterator[Finding | None]:
     words = {"basis": basis.levels[0].basis, "family": basis.model.family if basis.model is not None else ""}
     yield finding("W01", words=words)
-    yield finding("W02", results.get, words)
-    yield finding("W33", results.get, words)
+    yield finding("W02", quantity, words)
+    yield finding("W33", quantity, words)
+
+
+def _of_results(basis: RateBasis, results: Results) -> Iterator[Finding | None]:
+    words = {"family": basis.model.family if basis.model is not None else ""}
+    yield from _of_rate(basis, results.get)
     read = results.get("ingest_bandwidth_per_job")
     if read is not None:
         yield finding("W07", results.get, words, read=display(read.value, read.unit, binary=False))

@@ -317,6 +317,8 @@ ROWS = (
          text="the efficiency wanted takes {shown} of reads per node from shared storage, more than the {at_most} of its "
          "storage NICs, with which a step takes at least {least}: train more tokens in a step, or use more nodes",
          supply=("batch", "sequence_length")),
+    Rule("W97", 9, **_said("decoding is not counted, as its time is not known: the utilization is an upper bound",
+                            decode="unknown"), supply=("decode_time",)),
     Rule("W36", 36, **_said("R-META-01 leaves out {jobs}: the samples in a file are not known", opens="unknown"),
          supply=("samples_per_file of its data", "file_bytes of its data")),
     Rule("W37", 37, **_said("R-META-03 leaves out {datasets}: the number of files is not known", files="unknown"),

@@ -16,6 +16,7 @@ from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity, assumed
 from ingest.errors import IngestError, UsageError
+from ingest.sizing.bandwidth import rate_warnings
 from ingest.sizing.checkpoint import checkpoint
 from ingest.sizing.checkpoint_schedule import USUAL_MODE
 from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
@@ -32,7 +33,7 @@ from ingest.sizing.job import (
     settings_of,
 )
 from ingest.sizing.job_size import gpus_of
-from ingest.sizing.rules import applying, finding, unused
+from ingest.sizing.rules import unused
 
 #: The precision of most published training runs: benchmarks of a few GPUs in fp8 say little about a run of months.
 USUAL_PRECISION = "bf16"
@@ -405,9 +406,7 @@ def _warnings(
     settings: Mapping[str, float],
 ) -> Iterator[str]:
     if rate is not None:
-        words = {"basis": rate.levels[0].basis, "family": rate.model.family if rate.model is not None else ""}
-        yield from rate.levels[0].warnings
-        yield from (one.message() for one in applying([finding("W01", words=words), finding("W33", answer.results.get, words)]))
+        yield from rate_warnings(rate, answer.results.get)
     silent = {unused(Option(f"checkpoint.set.{name}")) for name in settings}
     if saved is not None:
         yield from (line for line in saved.warnings if line not in silent)

@@ -160,7 +160,7 @@ def test_the_first_epoch_is_cold_and_the_later_ones_gain():
 def test_the_curve_holds_the_loader_itself():
     answer = feed(**SMALL, workers=5, latency="30ms")
     rows = {row["loader_workers"]: row for row in answer.tables["utilization"]}
-    assert rows.keys() == {1, 2, 4, 5, 8, 16}
+    assert rows.keys() == {1, 2, 4, 5, 8, 13, 16} >= {answer.results["sufficient_workers"].value}
     assert rows[5]["accelerator_utilization"] == pytest.approx(answer.results["accelerator_utilization"].value, abs=0.02)
     assert rows[5]["accelerator_utilization_fluid"] == answer.results["accelerator_utilization_fluid"].value
     assert rows[1]["accelerator_utilization"] < rows[16]["accelerator_utilization"]
@@ -230,3 +230,17 @@ def test_refusals_name_what_is_wrong(options, message):
     with pytest.raises(UsageError) as refused:
         feed(**{**SMALL, **options})
     assert message in str(refused.value)
+
+
+def test_the_rate_gets_the_cautions_that_bw_gives_it(run):
+    told = run("feed", "cosmoflow", "--gpu", "h100", "--nodes", "8", "--steps", "20", "-v").err
+    assert all(rule in told for rule in ("W60", "W67", "W16", "W97"))
+    assert "W97" not in run("feed", "resnet50", "--gpu", "h100", "--steps", "20", "-v").err
+    assert "W97" not in run("feed", "unet3d", "--gpu", "h100", "--steps", "20", "--decode-time", "1ms", "-v").err
+    assert "W97" not in run("feed", "llama3-8b", "--gpu", "h100", "--steps", "20", "-v").err
+
+
+def test_a_load_that_nobody_limits_is_not_shown():
+    assert not {"storage_load", "cores_load"} & values().keys()
+    assert values(read_bandwidth="1 GB/s")["storage_load"] == pytest.approx(0.16)
+    assert values(decode_time="1ms", cores=16)["cores_load"] == pytest.approx(0.1)
