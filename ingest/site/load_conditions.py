@@ -25,15 +25,15 @@ UNCACHED = (
 MIXED = "read and write"
 #: the column of writes that end a load of reads and writes
 SAVING = "job_write_bandwidth_of_jobs"
-#: columns of the reads of offloaded states and key-value caches
-KV_READS = "kv_peak_read_bandwidth_of_serving"
+#: columns of the reads of offloaded states and key-value caches, and of the writes of the latter
+KV_READS, KV_WRITES = "kv_peak_read_bandwidth_of_serving", "kv_write_bandwidth_of_serving"
 TIER_READS = ("job_offload_read_bandwidth_of_jobs", "job_offload_mean_read_bandwidth_of_jobs", KV_READS,
               "kv_read_bandwidth_of_serving")  # fmt: skip
 #: what a total includes besides data and checkpoints -> its columns
 TIER_WORDS = {
     "offloaded states": ("job_offload_read_bandwidth_of_jobs", "job_offload_mean_read_bandwidth_of_jobs",
                          "job_offload_write_bandwidth_of_jobs"),
-    "key-value caches": (KV_READS, "kv_read_bandwidth_of_serving", "kv_write_bandwidth_of_serving"),
+    "key-value caches": (KV_READS, "kv_read_bandwidth_of_serving", KV_WRITES),
 }  # fmt: skip
 #: operations that a phase of a job makes as one burst, which ends with its files
 BURSTS = ("create", "open")
@@ -105,14 +105,15 @@ class LoadConditions:
             "fill": fill,
         }
         if line.operation == "write":
-            size = int(self._write_size(entries))
+            size = int(self._write_size(value))
             return Conditions("write", io_size=size, pattern="sequential", files="file per process", **shared)
         if line.operation == "create":
             return Conditions("create", **shared)
-        found = [*self.parts(value, entries, shared["clients"]), *self._of_tiers(value)]
+        tiers = [*self._of_tiers(value)]
+        found = [*self.parts(value, entries, shared["clients"]), *tiers] if entries or not tiers else tiers
         parts = [one for one in found if one.bandwidth] or found
         if line.operation == MIXED:
-            parts = self.mixed(parts, number, shared["clients"])
+            parts = self.mixed(parts, number, shared["clients"], self._write_size(value))
             mix = mix_of(parts)
             return Conditions(
                 line.operation, mix=mix, cache=UNCACHED, **self._depth(parts, mix, number, shared["clients"]), **shared
@@ -175,7 +176,7 @@ class LoadConditions:
 
     def _copied(self, name: str, bandwidth: float, clients: int) -> LoadPart:
         """Reads that belong to no loader of a job: each client copies in sequence, with as many streams as it has GPUs."""
-        streams = max(row.known.value("gpus_per_node") for row in self.jobs.values())
+        streams = max(row.known.value("gpus_per_node") for row in (*self.jobs.values(), *self.serving.values()))
         return LoadPart(name, bandwidth, self.known.value("stream_request_bytes"), "sequential", clients, streams)
 
     def tiers_in(self, value: RequirementValue) -> list[str]:
@@ -206,10 +207,12 @@ class LoadConditions:
         turns = float(solve("loaders_of_client", {"line_readers": [row.value("kv_peak_turns")], "line_clients": nodes}))
         return LoadPart(entry.owner, float(entry.value), block, "random", nodes, turns, stated=True)
 
-    def _write_size(self, entries: Sequence[Step]) -> float:
-        """The size of a write: a block of the largest cache, or that of checkpoints."""
-        blocks = [self.serving[entry.owner].known.value("kv_block_bytes") for entry in entries if entry.owner in self.serving]
-        return max(blocks, default=self.known.value("write_request_bytes"))
+    def _write_size(self, value: RequirementValue) -> float:
+        """The size of a write: that of checkpoints and states; a block of the largest cache where caches alone write."""
+        written = {part.name: part.inputs for part in value.columns if "write_bandwidth" in part.name and part.inputs}
+        if written.keys() != {KV_WRITES}:
+            return self.known.value("write_request_bytes")
+        return max(self.serving[entry.owner].known.value("kv_block_bytes") for entry in written[KV_WRITES])
 
     def _part(self, line: RequirementTemplate, entry: Step, clients: int) -> LoadPart:
         if line.column == KV_READS:
@@ -286,14 +289,13 @@ class LoadConditions:
         below = (part for part in steps_below([entry]) if part.name == name)
         return next(below, None) or self.jobs[entry.owner].step(name) or self.known.find(name)
 
-    def mixed(self, parts: Sequence[LoadPart], number: float, clients: int) -> list[LoadPart]:
-        """The reads and checkpoint writes whose total is the value of a line."""
+    def mixed(self, parts: Sequence[LoadPart], number: float, clients: int, size: float) -> list[LoadPart]:
+        """The reads, and the writes of a size, whose total is the value of a line."""
         of_writes = {"required_bandwidth": number, "mix_share": self.known.value("mixed_write_share")}
         written = float(solve("tested_bandwidth", of_writes))
         reads = float(solve("bandwidth_of_the_rest", {"line_bandwidth": number, "part_bandwidth": written}))
-        size = self.known.value("write_request_bytes")
-        of_checkpoints = LoadPart("", written, size, "sequential", clients, 1, operation="write")
-        return [one for one in (*scaled(parts, reads), of_checkpoints) if one.bandwidth]
+        writes = LoadPart("", written, size, "sequential", clients, 1, operation="write")
+        return [one for one in (*scaled(parts, reads), writes) if one.bandwidth]
 
     def tested(self, value: RequirementValue) -> Iterator[Step | None]:
         """The quantities that the conditions rest on."""

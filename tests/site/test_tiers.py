@@ -73,6 +73,26 @@ def test_caches_are_what_offload_answers():
     assert read.implied_latency == pytest.approx(0.5 * read.io_size / (0.8 * answer["kv_reused_bytes"]), rel=0.01)
 
 
+def test_a_site_that_only_serves_asks_for_its_caches(tmp_path, run):
+    """No job is needed: reads, writes and the mix are those of the caches, in blocks, up to the tests and the tender."""
+    site = {name: item for name, item in described(serving=CHAT).items() if name != "jobs"}
+    plan = ingest.plan(site, samples=0)
+    assert exact(plan, "R-READ-03") == exact(plan, "R-KV-01") > 0
+    assert exact(plan, "R-WRITE-01") == exact(plan, "R-KV-02") > 0
+    block = plan.requirement("R-KV-02").conditions.io_size
+    assert block > 2**20
+    assert plan.requirement("R-WRITE-01").conditions.io_size == block
+    assert {one.io_size for one in plan.requirement("R-MIX-01").conditions.mix} == {block}
+    mixed = planned({**STATES, "batch": 4, "sequence_length": 4096, "target": 0.8}, CHAT)
+    assert mixed.requirement("R-WRITE-01").conditions.io_size == 2**20
+    timed = {**site, "serving": {"chat": {**CHAT, "turn_time": "60 s"}}}
+    (tmp_path / "serve.yaml").write_text(json.dumps(timed))
+    assert run("accept", tmp_path / "serve.yaml", "-o", tmp_path / "tests").code == 0
+    assert run("report", tmp_path / "serve.yaml", "-o", tmp_path / "tender.md").code == 0
+    with pytest.raises(IngestError, match="jobs: is missing, expected training jobs by name, or workloads in `serving`"):
+        ingest.plan({name: item for name, item in site.items() if name != "serving"})
+
+
 def test_totals_hold_all_that_coincides():
     plan, alone = planned({**STATES, "batch": 4, "sequence_length": 4096}, CHAT), planned()
     reads = exact(alone, "R-READ-03") + 8 * exact(plan, "R-OFFLOAD-01") + exact(plan, "R-KV-01")
