@@ -144,7 +144,7 @@ def megatron(text: str, path: str) -> TrainingLog | None:
     for place, line in enumerate(text.splitlines(), 1):
         if gpus is None and (world := re.search(r"world size:\s*(\d+)", line)):
             gpus = int(world[1])
-        if saved := re.search(r"save-checkpoint[ .]*:\s*\(([\d.]+),\s*([\d.]+)\)", line):
+        if saved := re.search(r"save-checkpoint[ .]*:\s*\(([\d.]+),\s*(\d+(?:\.\d+)?)\)", line):
             checkpoints[-1:] = [Checkpoint(place, float(saved[2]) / 1000)]
         elif re.search(r"successfully saved checkpoint", line):
             checkpoints.append(Checkpoint(place, None))
@@ -152,7 +152,7 @@ def megatron(text: str, path: str) -> TrainingLog | None:
         number = _MEGATRON.search(line) or re.search(r"\b(?:global_step|iteration)[:= ]+(\d+)", line)
         if seconds is None or number is None:
             continue
-        told = re.search(r"consumed[ _]samples[:=]\s*([\d.]+)", line)
+        told = re.search(r"consumed[ _]samples[:=]\s*(\d+(?:\.\d+)?)", line)
         size = re.search(r"global[ _]batch[ _]size:\s*(\d+)", line)
         batch = float(size[1]) if size else batch
         each, step = (float(size[1]) if size else None), int(number[1])
