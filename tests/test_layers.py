@@ -6,10 +6,11 @@ from pathlib import Path
 import ingest
 
 PACKAGE = Path(ingest.__file__).parent
-#: The only modules that import other modules of the product while they run: public names, commands, formulas, and `measure`,
-#: whose help would import the readers of all formats; and results, which their pages show.
+#: The only modules that import other modules of the product while they run: public names, architectures, commands, formulas,
+#: `measure`, whose help would import the readers of all formats; and results, which their pages show.
 LOADERS = {
     "__init__.py",
+    "architecture/__init__.py",
     "catalog/__init__.py",
     "cli/main.py",
     "corpus/measure.py",
