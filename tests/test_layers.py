@@ -1,6 +1,7 @@
 """The walls of the house: what import-linter cannot see, or sees only in part."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import ingest
@@ -20,10 +21,11 @@ LOADERS = {
 MOST_MODULES, MOST_AT_THE_TOP, MOST_LINES = 410, 10, 600
 
 
+@cache
 def modules():
     """Each module's path below the package, and its syntax tree."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        yield str(path.relative_to(PACKAGE)), ast.parse(path.read_text(encoding="utf-8"))
+    paths = sorted(PACKAGE.rglob("*.py"))
+    return [(str(path.relative_to(PACKAGE)), ast.parse(path.read_text(encoding="utf-8"))) for path in paths]
 
 
 def late_imports(tree):
@@ -43,7 +45,7 @@ def _imported(node):
         return [node.module or ""]
     if isinstance(node, ast.Import):
         return [one.name for one in node.names]
-    if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "import_module":
+    if isinstance(node, ast.Call) and "import_module" in (getattr(node.func, "id", ""), getattr(node.func, "attr", "")):
         return [node.args[0].value if isinstance(node.args[0], ast.Constant) else None]
     return []
 
