@@ -20,10 +20,10 @@ setup: $(VENV)/.all                 ## .venv with every extra
 
 test: $(VENV)/.all                  ## all tests but the slow ones, on all cores
 	$(BIN)/python -m compileall -q ingest
-	$(BIN)/python -m pytest -n auto --dist loadscope -m "not slow"
+	$(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder -m "not slow"
 
 test-slow: $(VENV)/.all             ## the slow tests: before an issue is closed
-	$(BIN)/python -m pytest -n auto --dist loadscope -m slow --hypothesis-profile=many
+	$(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder -m slow --hypothesis-profile=many
 
 fuzz: $(VENV)/.all                  ## mutated inputs held against the contract: make fuzz SEED=7 COUNT=20000
 	PYTHONPATH=tests $(BIN)/python -m fuzz --seed $(SEED) --count $(COUNT)

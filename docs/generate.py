@@ -33,6 +33,7 @@ import default_tables
 import evidence_tables
 import man_pages
 import pictures
+import prepared_catalogs
 import rates_by_gpu
 import sample_pages
 import terminal_picture
@@ -143,6 +144,7 @@ def fill(text: str, root: str = "") -> str:
 def pages() -> Iterator[tuple[Path, str]]:
     """Every file that this script maintains, with its content; generated files first, because blocks may include them."""
     yield rates_by_gpu.PATH, rates_by_gpu.content()
+    yield prepared_catalogs.PATH, prepared_catalogs.content()
     yield completion_index.PATH, completion_index.content()
     for name, text in man_pages.pages().items():
         yield man_pages.FOLDER / name, text

@@ -1,6 +1,7 @@
 """Fixtures of all tests: the command in this process or in one of its own, the catalogs as shipped, the HPC example."""
 
 import contextlib
+import gc
 import json
 import os
 import shutil
@@ -205,8 +206,20 @@ def pytest_configure() -> None:
         raise pytest.UsageError(f"INGEST_TEST_ALL allows no skip for a missing part, and {', '.join(missing)} is missing")
 
 
+#: Folders and modules whose tests take long: they run first, so that no worker waits at the end for another one's last module.
+LONG = ("tests/fuzz", "tests/workbook", "tests/rfp", "tests/web", "tests/acceptance", "tests/corpus", "tests/feed")
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays: garbage is not looked for among it, and a fork does not copy it."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items) -> None:
-    """With many examples (`make test-slow`), each property is a slow test."""
+    """Long modules first; with many examples (`make test-slow`), each property is a slow test."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
     if settings.get_current_profile_name() == "many":
         for item in items:
             if is_hypothesis_test(getattr(item, "obj", None)):

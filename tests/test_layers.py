@@ -1,15 +1,17 @@
 """The walls of the house: what import-linter cannot see, or sees only in part."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import ingest
 
 PACKAGE = Path(ingest.__file__).parent
-#: The only modules that import other modules of the product while they run: public names, commands, formulas, and `measure`,
-#: whose help would import the readers of all formats; and results, which their pages show.
+#: The only modules that import other modules of the product while they run: public names, architectures, commands, formulas,
+#: `measure`, whose help would import the readers of all formats; and results, which their pages show.
 LOADERS = {
     "__init__.py",
+    "architecture/__init__.py",
     "catalog/__init__.py",
     "cli/main.py",
     "corpus/measure.py",
@@ -19,10 +21,11 @@ LOADERS = {
 MOST_MODULES, MOST_AT_THE_TOP, MOST_LINES = 410, 10, 600
 
 
+@cache
 def modules():
     """Each module's path below the package, and its syntax tree."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        yield str(path.relative_to(PACKAGE)), ast.parse(path.read_text(encoding="utf-8"))
+    paths = sorted(PACKAGE.rglob("*.py"))
+    return [(str(path.relative_to(PACKAGE)), ast.parse(path.read_text(encoding="utf-8"))) for path in paths]
 
 
 def late_imports(tree):
@@ -42,7 +45,7 @@ def _imported(node):
         return [node.module or ""]
     if isinstance(node, ast.Import):
         return [one.name for one in node.names]
-    if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "import_module":
+    if isinstance(node, ast.Call) and "import_module" in (getattr(node.func, "id", ""), getattr(node.func, "attr", "")):
         return [node.args[0].value if isinstance(node.args[0], ast.Constant) else None]
     return []
 

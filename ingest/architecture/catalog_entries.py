@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from ingest.architecture.describe import describe
-from ingest.architecture.structure import Architecture
+from ingest import architecture
 from ingest.catalog.records import SIZES, TEXT, Encoding, Entry, Model, Value, value
 from ingest.catalog.store import MAX_NAME, Catalog
 from ingest.catalog.yaml_reader import read_yaml
@@ -41,7 +40,7 @@ def structure(name: str, catalog: Catalog) -> Structure:
         UsageError: no such architecture, with the nearest one.
         IngestError: a file that cannot be read, or a family that is not described.
     """
-    made = describe(name, catalog)
+    made = architecture.describe(name, catalog)
     places = (Path(name), *(folder / Structure.kind / f"{made.id}.yaml" for folder in catalog.folders))
     path = next(place for place in places if place.is_file())
     data = read_yaml(path)
@@ -83,7 +82,7 @@ def model_of(source: str, catalog: Catalog, sequence_length: float | None = None
     """
     if not _describes_structure(source, catalog):
         return catalog.get(Model, source)
-    return _made(describe(source, catalog), Path(source), sequence_length or USUAL_SEQUENCE)
+    return _made(architecture.describe(source, catalog), Path(source), sequence_length or USUAL_SEQUENCE)
 
 
 def at_length(model: Model, sequence_length: float | None, catalog: Catalog) -> Model:
@@ -100,7 +99,7 @@ def at_length(model: Model, sequence_length: float | None, catalog: Catalog) -> 
     own = model.sequence_length or model.tokens_per_sample
     if own.value == sequence_length:
         return model
-    made = describe(model.id, catalog) if model.id in catalog.ids(Structure.kind) else None
+    made = architecture.describe(model.id, catalog) if model.id in catalog.ids(Structure.kind) else None
     stored = model.flops_per_sample.value / model.tokens_per_sample.value if model.flops_per_sample is not None else 0.0
     if made is None or abs(stored / made.flops_per_token(own.value) - 1) > SAME_FLOPS:
         # Padding, adapters or a structure that is not described: the catalog's FLOPs do not follow from the weights.
@@ -140,7 +139,7 @@ def _describes_structure(source: str, catalog: Catalog) -> bool:
     return not known and any((folder / "architectures" / f"{source.lower()}.yaml").is_file() for folder in catalog.folders)
 
 
-def _made(made: Architecture, path: Path, sequence_length: float) -> Model:
+def _made(made: architecture.Architecture, path: Path, sequence_length: float) -> Model:
     flops = made.flops_per_token(sequence_length)
     note = f"causal attention, forward and backward pass, sequences of {sequence_length:,.0f} tokens; counted from the weights"
     towers = sorted({row.kind for row in made.weights} & {"vision", "audio"})

@@ -10,9 +10,8 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import yaml
-
 from ingest.catalog.folders import Overlay, overlays_in_force, shipped_folder
+from ingest.catalog.prepared import ABSENT, prepared
 from ingest.catalog.records import KINDS, Entry, Rate
 from ingest.catalog.schema import Reader, read_rates, read_sources
 from ingest.catalog.yaml_reader import line_of, read_yaml
@@ -33,6 +32,18 @@ def opened(catalogs: Catalog | str | Path | Sequence[str | Path]) -> Catalog:
     return catalogs if isinstance(catalogs, Catalog) else Catalog(catalogs)
 
 
+def blocks_of(text: str) -> list[str]:
+    """The texts of the sources of a file, one each."""
+    return re.split(r"^(?=[a-z0-9])", text, flags=re.MULTILINE)[1:]
+
+
+def plain(block: str) -> Any:
+    """The content of the text of one source."""
+    import yaml
+
+    return yaml.load(block, Loader=yaml.CSafeLoader)
+
+
 class ShippedSources(dict[str, Any]):
     """The shipped sources, each read when it is first asked for: there are hundreds, and an answer cites few, often.
 
@@ -45,15 +56,15 @@ class ShippedSources(dict[str, Any]):
     """
 
     def __init__(self, path: Path, text: str) -> None:
-        blocks = re.split(r"^(?=[a-z0-9])", text, flags=re.MULTILINE)[1:]
-        super().__init__((block.partition(":")[0], block) for block in blocks)
+        super().__init__((block.partition(":")[0], block) for block in blocks_of(text))
         self.path = path
         self.cited: dict[tuple[object, Path], tuple[Any, Any]] = {}
 
     def __getitem__(self, name: str) -> Source:
         found: str | Source = super().__getitem__(name)
         if isinstance(found, str):
-            found = self[name] = read_sources(self.path, yaml.load(found, Loader=yaml.CSafeLoader))[name]
+            content = prepared(found, self.path)
+            found = self[name] = read_sources(self.path, plain(found) if content is ABSENT else content)[name]
         return found
 
     def once(self, kind: object, path: Path, content: Any, read: Callable[[], Made]) -> Made:

@@ -11,9 +11,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
 from ingest import files
+from ingest.catalog.prepared import ABSENT, prepared
 from ingest.errors import CatalogError, IngestError
 
 #: Far above the size of any catalog file; a larger one is a mistake or an attack.
@@ -27,12 +26,7 @@ MOST_KEPT = 50_000
 _NUMBER = re.compile(r"[+-]?(\d[\d_]*)(\.\d*)?([eE][+-]?\d+)?|[+-]?\.(?:inf|nan)|[+-]?\.\d+", re.IGNORECASE)
 _INLINE_NESTING = re.compile(r"(?:[-?:][ \t]+){30}")
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None, "~": None, "": None}
-_TAG_OF = {
-    yaml.ScalarNode: "tag:yaml.org,2002:str",
-    yaml.SequenceNode: "tag:yaml.org,2002:seq",
-    yaml.MappingNode: "tag:yaml.org,2002:map",
-}
-_PLAIN_TAGS = frozenset(_TAG_OF.values())
+_PLAIN_TAGS = frozenset(f"tag:yaml.org,2002:{kind}" for kind in ("str", "seq", "map"))
 
 
 class Kind(NamedTuple):
@@ -60,6 +54,12 @@ def read_yaml(path: Path, kind: Kind = ENTRY) -> Any:
 
 
 def _content(text: str, path: Path, kind: Kind) -> Any:
+    found = prepared(text, path)
+    return parsed(text, path, kind) if found is ABSENT else found
+
+
+def parsed(text: str, path: Path, kind: Kind = ENTRY) -> Any:
+    """Return the content of a YAML text, as `read_yaml` does."""
     return _build(_compose(text, path, kind), path, set(), kind)
 
 
@@ -108,19 +108,31 @@ def _composed(path: Path, _changed: int) -> Any:
     return _compose(read_text(path), path)
 
 
-class _Loader(getattr(yaml, "CBaseLoader", yaml.BaseLoader)):  # type: ignore[misc]
+@lru_cache(maxsize=1)
+def _loader() -> Any:
     """The loader without resolvers, which all tag a node by its kind here."""
+    import yaml
 
-    def resolve(self, kind: type, _value: object, _implicit: object) -> str:
-        return _TAG_OF[kind]
+    tags = {
+        node: f"tag:yaml.org,2002:{kind}"
+        for node, kind in zip((yaml.ScalarNode, yaml.SequenceNode, yaml.MappingNode), ("str", "seq", "map"), strict=True)
+    }
+
+    class Loader(getattr(yaml, "CBaseLoader", yaml.BaseLoader)):  # type: ignore[misc]
+        def resolve(self, kind: type, _value: object, _implicit: object) -> str:
+            return tags[kind]
+
+    return Loader
 
 
 def _compose(text: str, path: Path, kind: Kind = ENTRY) -> Any:
+    import yaml
+
     # The C parser recurses once per level and crashes at a hundred thousand.
     if text.count("[") + text.count("{") > MAX_BRACKETS or _INLINE_NESTING.search(text):
         raise CatalogError(f"{path}:1: nested too deeply or too often, expected {kind.name}")
     try:
-        node = yaml.compose(text, Loader=_Loader)
+        node = yaml.compose(text, Loader=_loader())
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark else text.count("\n", 0, getattr(error, "position", 0)) + 1

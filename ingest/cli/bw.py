@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import click
 
-from ingest.cli.main import later
-from ingest.cli.options import hand_over, model_argument, options_of, output_options
-from ingest.errors import IngestError
-from ingest.reports.pages.sizing import estimate_page, scenarios_page
-from ingest.sizing.bandwidth import Scenarios, bw
-
-sizing_workbook = later("ingest.reports.workbook.small_workbooks", "sizing_workbook")
+from ingest.cli.bw_output import show_bandwidth
+from ingest.cli.options import model_argument, options_of, output_options
+from ingest.sizing.bandwidth import bw
 
 
 @click.command("bw")
@@ -30,13 +25,4 @@ def command(form: str | None, output: str | None, **options: Any) -> None:
     ingest bw --model resnet50 --gpu b200,h100 --nodes 1..1024*4 --format csv
     ingest bw --model cosmoflow --gpu h100 --nodes 128 -o bw.xlsx
     """
-    answer = bw(**options)
-    if answer.incomplete:
-        raise IngestError(answer.incomplete)
-    if isinstance(answer, Scenarios):
-        several = len({one.nodes for one in answer.scenarios}) > 1
-        sweep = "ingest sweep with the same options, which writes a table of all scenarios" if several else ""
-        hand_over(lambda: scenarios_page(answer), answer.to_dict, form, output, alternative=sweep, warnings=answer.warnings)
-    else:
-        book = partial(sizing_workbook, answer, answer.title)
-        hand_over(lambda: estimate_page(answer), answer.to_dict, form, output, book, warnings=answer.warnings)
+    show_bandwidth(form, output, **options)

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import VERBOSE, chosen_option, hand_over, options_of, output_options
+from ingest.cli.options import options_of, output_options
+from ingest.cli.output import VERBOSE, chosen_option, hand_over
 from ingest.errors import RequirementNotMet, UsageError
 from ingest.reports.pages.sizing import explanation_page
 from ingest.reports.pages.storage import fits_page

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from ingest.cli.main import COMMANDS, command_of, overview, refuse
+from ingest.cli.output import forget_choices
 from ingest.cli.telling import tell
 from ingest.configuration import forget_configuration
 from ingest.errors import expected_one_of
@@ -33,6 +34,7 @@ class Commands(click.Group):
 @click.version_option(__version__, prog_name="ingest")
 def command() -> None:
     """Run a subcommand."""
+    forget_choices()
 
 
 def run() -> int:

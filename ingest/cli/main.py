@@ -121,7 +121,7 @@ def main() -> None:
             print(overview())
             code = 0
         else:
-            code = import_module("ingest.cli.group").run()
+            code = _run(sys.argv[1:])
         sys.stdout.flush()
     except IngestError as error:
         code = refuse(str(error), error.exit_code)
@@ -143,6 +143,17 @@ def main() -> None:
         where = f"{error.filename}: " if error.filename is not None else ""
         code = refuse(f"{where}{what}: {error.strerror}", 1) if full else 0
     sys.exit(code)
+
+
+def _run(words: list[str]) -> int:
+    """Run a command line; returns the exit code."""
+    if words[:1] == ["bw"]:
+        try:
+            if import_module("ingest.cli.bw_output").plain(words[1:]):
+                return 0
+        except KeyboardInterrupt:
+            return refuse("interrupted", 130)
+    return int(import_module("ingest.cli.group").run())
 
 
 #: what a standard output shows that is full, broken or closed

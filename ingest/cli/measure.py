@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import QUIET, chosen_option, hand_over, options_of, output_options
+from ingest.cli.options import options_of, output_options
+from ingest.cli.output import QUIET, chosen_option, hand_over
 from ingest.corpus.measure import Interrupted, measure
 from ingest.corpus.progress import Progress
 from ingest.errors import IngestError

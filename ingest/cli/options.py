@@ -1,38 +1,22 @@
-"""Options that several commands share, and output of results."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
 import inspect
-import os
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any, TextIO, TypeVar
-from zipfile import ZipFile
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
-from ingest.cli.telling import MOST_LETTERS, tell
-from ingest.engine.messages import rule_of
-from ingest.errors import UsageError, expected_one_of
-from ingest.errors import shortened as shortened_line
-from ingest.files import write_whole
-from ingest.reports.labels import counted, helps_of
-from ingest.reports.page import (
-    FORMATS,
-    Page,
-    Paint,
-    as_text,
-    format_of,
-    render,
-    shortened,
-    suffixes,
-    terminal_width,
-    unpainted,
-    wrapped,
-)
-from ingest.sizing.rules import ranked
-from ingest.units import display
+from ingest.cli.output import QUIET, VERBOSE, choose
+from ingest.cli.output import chosen_option as chosen_option
+from ingest.cli.output import hand_over as hand_over
+from ingest.cli.output import painter as painter
+from ingest.cli.output import tell_written as tell_written
+from ingest.cli.output import warn as warn
+from ingest.errors import expected_one_of
+from ingest.reports.labels import helps_of
+from ingest.reports.page import FORMATS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -59,22 +43,14 @@ def stacked(options: list[Callable[[Command], Command]]) -> Callable[[Command], 
     return decorate
 
 
-VERBOSE, QUIET = "ingest.verbose", "ingest.quiet"
-
-
 def _kept(name: str) -> Callable[[click.Context, click.Parameter, bool], None]:
-    """Keep a flag for what prints the result, so that no command has to pass it on."""
+    """Keep a flag for what prints the result."""
 
-    def keep(ctx: click.Context, _: click.Parameter, value: bool) -> None:
-        ctx.meta[name] = ctx.meta.get(name, False) or value
+    def keep(_: click.Context, __: click.Parameter, value: bool) -> None:
+        if value:
+            choose(name)
 
     return keep
-
-
-def chosen_option(name: str) -> bool:
-    """Whether `VERBOSE` or `QUIET` is set for the command that runs."""
-    ctx = click.get_current_context(silent=True)
-    return ctx is not None and bool(ctx.meta.get(name))
 
 
 #: How much is printed.
@@ -206,105 +182,3 @@ def _option(name: str, default: Any, text: str | None) -> Callable[[Command], Co
         return click.option(shown, multiple=True, metavar=metavar, help=text)
     known = None if default is None else str(default)
     return click.option(shown, default=known, show_default=known is not None, metavar=metavar, help=text)
-
-
-def hand_over(
-    page: Callable[[], Page],
-    data: Callable[[], Mapping[str, Any]],
-    form: str | None,
-    output: str | None,
-    book: Callable[[], bytes] | None = None,
-    alternative: str = "",
-    warnings: Sequence[str] = (),
-) -> None:
-    """Print a result or write it to a file, and its warnings on standard error.
-
-    A table begins and ends with the answer, and leaves details out unless `-v` is given; `-q` prints the answer alone. Files
-    and other formats hold everything.
-
-    Args:
-        page, data: build the result, as a page or as plain values.
-        form, output: `--format` and `--output`.
-        book: builds the workbook; None if the command has none.
-        alternative: the command that writes a workbook instead.
-        warnings: one line each.
-
-    Raises:
-        UsageError: a workbook is requested of a command that has none.
-    """
-    chosen = format_of(output, form, book is not None)
-    if output is None:
-        _print(page, data, chosen, warnings)
-        return
-    if chosen == "xlsx" and book is None:
-        known = ", ".join(suffixes(book=False))
-        other = alternative and f", or {alternative}"
-        raise UsageError(f"--output: '{output}': this result has no workbook; expected {known}{other}")
-    write_whole(output, book() if chosen == "xlsx" and book is not None else render(page, data, chosen) + "\n")
-    warn(warnings)
-    tell_written(output)
-
-
-def _print(page: Callable[[], Page], data: Callable[[], Mapping[str, Any]], form: str, warnings: Sequence[str]) -> None:
-    """Print a result, its warnings, and the answer again."""
-    if form != "table":
-        click.echo(render(page, data, form))
-        warn(warnings)
-        return
-    made, width, paint = page(), terminal_width(), painter(sys.stdout)
-    answer = "\n".join(paint("answer", line) for line in wrapped(made.answer or made.title, "", width))
-    if chosen_option(QUIET):
-        click.echo(answer)
-        return
-    click.echo(as_text(made if chosen_option(VERBOSE) else shortened(made), width, paint))
-    warn(warnings)
-    if made.answer:
-        sys.stdout.flush()
-        click.echo(answer)
-
-
-def tell_written(*paths: str | Path) -> None:
-    """Say which files were written, and how large they are, unless `-q` is given."""
-    for path in paths:
-        if not chosen_option(QUIET):
-            facts = ", ".join(_facts_of(Path(path)))
-            tell(f"wrote {path}" + (f" ({facts})" if facts else ""))
-
-
-def _facts_of(path: Path) -> Iterator[str]:
-    """The sheets of a workbook, and the size of a file; nothing of a device or of a folder."""
-    if path.is_file():
-        if path.suffix.lower() == ".xlsx":
-            with ZipFile(path) as book:
-                yield counted(sum(name.startswith("xl/worksheets/sheet") for name in book.namelist()), "sheet")
-        yield display(path.stat().st_size, "B", binary=False, digits=3)
-
-
-#: How a line of each kind looks where colours are shown.
-STYLES: Mapping[str, Mapping[str, Any]] = {
-    "answer": {"bold": True}, "note": {"dim": True}, "caution": {"fg": "yellow"}, "miss": {"fg": "red"},
-}  # fmt: skip
-
-
-def painter(stream: TextIO | None) -> Paint:
-    """Colours for a terminal; none where `NO_COLOR` is set, for a dumb terminal, a file or a pipe."""
-    if stream is None or not stream.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
-        return unpainted
-    return lambda kind, line: click.style(line, **STYLES[kind]) if kind in STYLES else line
-
-
-#: Cautions that are shown unless `-v` is given.
-MOST_CAUTIONS = 3
-
-
-def warn(lines: Sequence[str]) -> None:
-    """Print warnings on standard error, the most severe first, each with the id of its rule; `-q` prints none."""
-    if chosen_option(QUIET):
-        return
-    most = None if chosen_option(VERBOSE) else MOST_CAUTIONS
-    width, paint = terminal_width(sys.stderr), painter(sys.stderr)
-    for line in ranked(lines)[:most]:
-        said = " ".join(filter(None, ("ingest: warning:" if width is None else "warning:", rule_of(line), line)))
-        tell("\n".join(paint("caution", part) for part in wrapped(shortened_line(said, MOST_LETTERS), "", width)))
-    if most is not None and len(lines) > most:
-        tell(f"{'ingest: warning: ' if width is None else ''}{len(lines) - most} more: -v")

@@ -8,15 +8,8 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import (
-    VERBOSE,
-    chosen_option,
-    hand_over,
-    options_of,
-    output_options,
-    site_set_option,
-    tell_written,
-)
+from ingest.cli.options import options_of, output_options, site_set_option
+from ingest.cli.output import VERBOSE, chosen_option, hand_over, tell_written
 from ingest.engine.result import envelope
 from ingest.errors import RequirementNotMet, UsageError
 from ingest.files import write_whole

@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from ingest.catalog.yaml_reader import Kind, read_yaml
-from ingest.cli.options import VERBOSE, chosen_option, hand_over, output_options, tell_written, warn
+from ingest.cli.options import output_options
+from ingest.cli.output import VERBOSE, chosen_option, hand_over, tell_written, warn
 from ingest.errors import IngestError, RequirementNotMet
 from ingest.files import write_whole
 from ingest.reports.document.html import as_html

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from ingest.catalog.store import Catalog
 from ingest.corpus.measurement import CorpusMeasurement
 from ingest.corpus.progress import Progress
+from ingest.engine.frozen import revised
 from ingest.errors import UsageError
 from ingest.units import parse, parse_whole
 
@@ -119,4 +119,4 @@ def _share(written: str | float, option: str) -> float:
 
 
 def _flagged(answer: CorpusMeasurement, strict: bool) -> CorpusMeasurement:
-    return replace(answer, unmet=f"--strict: {answer.left_out}") if strict and answer.left_out else answer
+    return revised(answer, unmet=f"--strict: {answer.left_out}") if strict and answer.left_out else answer

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ingest.catalog.store import Catalog
 from ingest.corpus.types import LeftOut, SkippedFile, Tally, Vocabulary
+from ingest.engine.frozen import EMPTY
 from ingest.engine.registry import solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
@@ -47,7 +47,6 @@ RESULTS = (
 )
 
 
-@dataclass(frozen=True, repr=False, eq=False)
 class CorpusMeasurement(Answer):
     """A measured corpus.
 
@@ -61,13 +60,13 @@ class CorpusMeasurement(Answer):
         speed: bytes of text, seconds and worker processes of a whole count; empty for a sample and for a resumed count.
     """
 
-    tokenizer: Mapping[str, Any] = field(default_factory=dict)
+    tokenizer: Mapping[str, Any] = EMPTY
     engine: str = ""
     date: str = ""
-    design: Mapping[str, Any] = field(default_factory=dict)
+    design: Mapping[str, Any] = EMPTY
     manifest_hash: str = ""
     partial: str = ""
-    speed: Mapping[str, float] = field(default_factory=dict)
+    speed: Mapping[str, float] = EMPTY
 
     @property
     def left_out(self) -> str:

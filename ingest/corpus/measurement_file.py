@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 from ingest.engine.registry import check_value, solve
 from ingest.engine.result import SCHEMA
@@ -24,8 +23,7 @@ MOST_BYTES = 256 * 2**20
 NOTED_PERCENTILES = ("p5", "p95")
 
 
-@dataclass(frozen=True)
-class MeasurementFile:
+class MeasurementFile(NamedTuple):
     """The JSON result of `ingest measure`.
 
     Attributes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from ingest.corpus.tokenizers.engine_choice import CHECKED_FILES, TRAINING_FILES
 from ingest.corpus.tokenizers.splitter import split_rule_for
 from ingest.corpus.tokenizers.vocabulary import vocabulary_of
 from ingest.corpus.types import SkippedFile, root_of
+from ingest.engine.frozen import revised
 from ingest.errors import IngestError
 from ingest.version import __version__
 
@@ -99,7 +99,7 @@ class OpenCorpus:
         if scheduler or partial or progress.taken_up or not counting.totals.total.text_bytes:
             return answer
         text = counting.totals.total.text_bytes
-        return replace(answer, speed={"bytes": text, "seconds": progress.seconds, "workers": runner.processes})
+        return revised(answer, speed={"bytes": text, "seconds": progress.seconds, "workers": runner.processes})
 
     def sampled(self, tolerance: float, confidence: float, seed: int | None, progress: Progress) -> CorpusMeasurement:
         """Estimate from a sample; from exact counts where a sample would read most of the corpus."""

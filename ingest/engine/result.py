@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ingest.engine.frozen import Frozen
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import Step, steps_below, unit_of
 from ingest.engine.solver import Quantities
@@ -212,8 +212,7 @@ class DeferredTables(Mapping[str, Table]):
         return dict, (dict(self._tables),)
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class Answer(InteractiveResult):
+class Answer(InteractiveResult, Frozen):
     """The results of one command for one job, data set or model, with the inputs that they follow from.
 
     Attributes:

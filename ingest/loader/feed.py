@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ingest.catalog.store import Catalog
+from ingest.engine.frozen import EMPTY, revised
 from ingest.engine.messages import Message, Option
 from ingest.engine.registry import Step, derive, solve, unit_of
 from ingest.engine.result import Answer, DeferredTables
@@ -109,7 +110,6 @@ RESULTS = (
 )
 
 
-@dataclass(frozen=True, repr=False, eq=False)
 class Feed(Answer):
     """The utilization of a job and its loaders.
 
@@ -117,7 +117,7 @@ class Feed(Answer):
         own: results that are simulated, or that are those of later epochs, with their derivation.
     """
 
-    own: Mapping[str, Step] = field(default_factory=dict)
+    own: Mapping[str, Step] = EMPTY
 
     def derivation(self, name: str) -> Step:
         """The derivation of a quantity; a simulated one was given by its simulation."""
@@ -262,7 +262,7 @@ def feed(
         set=set,
     )
     count = quantities_of({}, {"gpus": gpus}).get("gpus")
-    rate = rate_basis_of(sized(replace(job, model=model, gpu=gpu), count, catalog), catalog)
+    rate = rate_basis_of(sized(revised(job, model=model, gpu=gpu), count, catalog), catalog)
     known = Quantities({**rate.known, **DEFAULTS, **by_user({**options, **job.settings})})
     _join_parts(known)
     share_data(known, loader)
@@ -299,7 +299,7 @@ def feed(
         unmet=_unmet(found, accepted) if utilization is not None else "",
         own=own,
     )
-    return replace(answer, warnings=(*answer.warnings, *_unused(answer, options, job.settings)))
+    return revised(answer, warnings=(*answer.warnings, *_unused(answer, options, job.settings)))
 
 
 def _unmet(found: Utilization, accepted: float) -> str:

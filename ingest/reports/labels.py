@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable
 from typing import Any
@@ -105,6 +104,8 @@ def helps_of(function: Callable[..., Any]) -> dict[str, str]:
     Args:
         function: a documented function.
     """
+    import inspect
+
     section = inspect.cleandoc(function.__doc__ or "").partition("Args:\n")[2].partition("\n\n")[0]
     found = re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", section, re.MULTILINE)
     return {name: re.sub(r"`([^` ]+)`", r"\1", " ".join((text[0].upper() + text[1:]).split())) for name, text in found}

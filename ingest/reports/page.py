@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
@@ -246,10 +245,7 @@ def _fitting(widths: list[int], width: int | None, rows: Sequence[Sequence[str]]
 def _row_lines(row: Sequence[str], widths: Sequence[int], paint: Paint) -> Iterator[str]:
     """One row as lines; a cell too wide for its column goes on below."""
     kind = "miss" if not MISSES.isdisjoint(row) else "row"
-    cells = [
-        [cell] if len(cell) <= width else textwrap.wrap(cell, width, break_on_hyphens=False)
-        for cell, width in zip(row, widths, strict=True)
-    ]
+    cells = [[cell] if len(cell) <= width else _broken(cell, width) for cell, width in zip(row, widths, strict=True)]
     for line in zip_longest(*cells, fillvalue=""):
         yield paint(kind, "  " + "  ".join(part.ljust(width) for part, width in zip(line, widths, strict=True)).rstrip())
 
@@ -260,9 +256,14 @@ def wrapped(line: str, indent: str, width: int | None) -> list[str]:
     if width is None or len(indent + line) <= width:
         return [indent + line]
     deeper = indent + " " * (own + 2)
-    return textwrap.wrap(
-        line.strip(), width, initial_indent=indent + " " * own, subsequent_indent=deeper, break_on_hyphens=False
-    )
+    return _broken(line.strip(), width, indent + " " * own, deeper)
+
+
+def _broken(text: str, width: int, first: str = "", deeper: str = "") -> list[str]:
+    """A text as lines of at most a width, broken between words; few outputs need it, and its import takes time."""
+    import textwrap
+
+    return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=deeper, break_on_hyphens=False)
 
 
 def as_markdown(page: Page) -> str:

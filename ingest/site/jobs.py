@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 from ingest.catalog.records import READ_PATTERNS, Encoding, Format, Model, Node
 from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import QuantityRow, replaced
+from ingest.engine.frozen import revised
 from ingest.engine.messages import in_site_words, message_of, of_owner
 from ingest.engine.registry import Step, unit_of
 from ingest.engine.solver import Quantities, linked
@@ -277,7 +277,7 @@ class SiteJob:
         """
         # What fits the caches is judged by the data set of the site, not by the one that the model is known for.
         own = {**question.settings, "cache_hit_fraction": 0.0} if self.data is not None else question.settings
-        answer = estimate(dataclasses.replace(question, settings=own), self.catalog)
+        answer = estimate(revised(question, settings=own), self.catalog)
         if answer.incomplete:
             raise IngestError(answer.incomplete)
         return tuple(of_owner(question.model or "job", line) for line in answer.warnings)

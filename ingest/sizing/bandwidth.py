@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ingest.catalog.records import Gpu, Model, Node, Storage
 from ingest.catalog.store import Catalog, opened
 from ingest.corpus.measurement_file import PARTIAL
+from ingest.engine.frozen import Frozen, revised
 from ingest.engine.interactive import InteractiveResults
 from ingest.engine.messages import Message, Option, message_of, option_error
 from ingest.engine.ranges import Tree
@@ -61,8 +61,7 @@ OPTIONAL = {
 NEEDED = ("samples_per_second_per_gpu", "ingest_bandwidth_per_gpu", "ingest_bandwidth_per_node", "ingest_bandwidth_per_job")
 
 
-@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
-class Estimate(Answer):
+class Estimate(Answer, Frozen, kw_only=True):
     """The read bandwidth of one job.
 
     Attributes:
@@ -162,7 +161,7 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
         basis=best.basis,
         levels=levels,
     )
-    return replace(answer, warnings=(*best.warnings, *warnings_for(basis, results, answer.used, catalog)))
+    return revised(answer, warnings=(*best.warnings, *warnings_for(basis, results, answer.used, catalog)))
 
 
 def _title(basis: RateBasis, known: Quantities, results: Mapping[str, Quantity]) -> str:
@@ -384,8 +383,7 @@ MOST_SCENARIOS = 1000
 Many = str | float | Sequence[str] | Sequence[float]
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class Scenarios(InteractiveResults):
+class Scenarios(InteractiveResults, Frozen):
     """The estimates of several jobs."""
 
     scenarios: tuple[Estimate, ...]
@@ -516,7 +514,7 @@ def bw(
         set=set,
     )
     answers = tuple(
-        estimate(sized(replace(job, model=one, gpu=other, nodes=size), count, catalog), catalog)
+        estimate(sized(revised(job, model=one, gpu=other, nodes=size), count, catalog), catalog)
         for one, other, size, count in product(*axes)
     )
     return answers[0] if len(answers) == 1 else Scenarios(answers)
@@ -534,7 +532,7 @@ def sized(job: Job, gpus: float | None, catalog: Catalog) -> Job:
         raise option_error("gpus", f": found {gpus:g}, expected a whole number above 0")
     each = job.gpus_per_node or gpus_per_node_of(job.gpu, job.node, job.settings, catalog)
     found = nodes_of(gpus, job.nodes, each)
-    return replace(job, nodes=found["nodes"], gpus_per_node=found.get("gpus_per_node", job.gpus_per_node))
+    return revised(job, nodes=found["nodes"], gpus_per_node=found.get("gpus_per_node", job.gpus_per_node))
 
 
 def _numbers(option: str, given: Many | None) -> list[float | None]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ingest.catalog.records import Gpu, Node
 from ingest.catalog.store import Catalog, opened
+from ingest.engine.frozen import revised
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.registry import solve
 from ingest.engine.result import Answer, DeferredTables
@@ -318,7 +318,7 @@ def checkpoint(
         unmet,
         tuple((row.source, row.where, row.assumed) for row in files),
     )
-    return replace(answer, warnings=(*answer.warnings, *_unused(answer, options, settings)))
+    return revised(answer, warnings=(*answer.warnings, *_unused(answer, options, settings)))
 
 
 def _results(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ingest.architecture import Architecture
+from ingest.architecture.structure import Architecture
 from ingest.engine.messages import option_error
 
 #: Megatron's `thread_count`: files are saving ranks × threads, by its documentation.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -77,7 +76,6 @@ DURATION = Input(54 * 86_400, source="llama3-herd", where="sec. 3.3.4: 54 days",
 REPAIR = assumed(86_400, "a failed node is available again after a day", "repair_time")
 
 
-@dataclass(frozen=True, repr=False, eq=False)
 class GoodputAnswer(Answer):
     """The result of `goodput`: simulated shares are results, not inputs."""
 

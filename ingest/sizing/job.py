@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
 from ingest.catalog.records import SIZES, Gpu, Model, Node, Storage, Value
 from ingest.catalog.store import Catalog
 from ingest.corpus.measurement_file import bytes_per_token_of, sample_sizes_in
+from ingest.engine.frozen import EMPTY, Frozen
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.ranges import range_of
 from ingest.engine.registry import check_value, solve, unit_of
@@ -34,8 +34,7 @@ SCALINGS = ("published", "linear", "weak", "strong")
 RATE_OPTIONS = ("samples_per_second", "achieved", "efficiency")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Job:
+class Job(Frozen):
     """The options of `bw` for one job in base units; None for an option that is not given.
 
     Attributes:
@@ -57,13 +56,13 @@ class Job:
     utilization: float | None = None
     samples_per_second: float | None = None
     sample_bytes: float | None = None
-    sample_sizes: Mapping[str, Input] = field(default_factory=dict)
+    sample_sizes: Mapping[str, Input] = EMPTY
     flops_per_sample: float | None = None
     sequence_length: float | None = None
     bytes_per_token: Input | None = None
     cache_hit: float | None = None
     scaling: str = "published"
-    settings: Mapping[str, float] = field(default_factory=dict)
+    settings: Mapping[str, float] = EMPTY
 
     #: option -> the quantity that it sets
     QUANTITIES: ClassVar[Mapping[str, str]] = {

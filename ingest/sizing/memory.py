@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ingest.catalog.records import Node, Optimizer
 from ingest.catalog.store import Catalog, opened
+from ingest.engine.frozen import revised
 from ingest.engine.messages import Message, Option
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
@@ -209,7 +209,7 @@ def memory(
         _unmet(known, results, unknown) if found[0] or not search else f"no layout holds the model: {found[1][0].reason}",
     )
     idle = [name for name, given in (("recompute", recompute), ("dropout", dropout)) if given and not step]
-    return replace(answer, warnings=(*answer.warnings, *_unused(answer, {**options, **settings}, settings, idle)))
+    return revised(answer, warnings=(*answer.warnings, *_unused(answer, {**options, **settings}, settings, idle)))
 
 
 def _unused(

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ingest.architecture import Architecture, Weight
+from ingest.architecture.structure import Architecture
+from ingest.architecture.weight_table import Weight
 from ingest.engine.messages import Option, option_error
 from ingest.engine.value import Input
 

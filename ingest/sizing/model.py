@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ingest.architecture import Architecture
 from ingest.architecture.stored_weights import UNTRAINED
+from ingest.architecture.structure import Architecture
 from ingest.catalog.records import Model
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.registry import check_value
@@ -36,7 +35,6 @@ RESULTS = (
 )
 
 
-@dataclass(frozen=True, repr=False, eq=False)
 class ModelAnswer(Answer):
     """The results of `model`.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ingest.architecture import Architecture
+from ingest.architecture.structure import Architecture
 from ingest.catalog.records import Recipe
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option, option_error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ingest.architecture import Architecture
+from ingest.architecture.structure import Architecture
 from ingest.catalog.records import Gpu, Node
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message, option_error

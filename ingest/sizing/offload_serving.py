@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ingest.architecture import Architecture
+from ingest.architecture.structure import Architecture
 from ingest.catalog.records import Gpu, Node
 from ingest.catalog.store import Catalog
 from ingest.engine.registry import solve

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
 from ingest.catalog.records import Family, Gpu, Node, Storage
 from ingest.catalog.store import Catalog
+from ingest.engine.frozen import revised
 from ingest.engine.messages import Message, Option
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
@@ -171,7 +171,7 @@ def _filled(size: float, room: dict[str, float]) -> Part:
 def with_unused(answer: Answer, settings: Iterable[str]) -> Answer:
     """The answer with a warning for each quantity that the user set and no result rests on."""
     lines = [unused(Option(f"set.{name}")) for name in settings if name not in answer.used]
-    return replace(answer, warnings=(*answer.warnings, *lines))
+    return revised(answer, warnings=(*answer.warnings, *lines))
 
 
 def unmet(known: Quantities) -> str:

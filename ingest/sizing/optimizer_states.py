@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from ingest.architecture import Architecture, Weight
+from ingest.architecture.structure import Architecture
+from ingest.architecture.weight_table import Weight
 from ingest.catalog.records import Model, Optimizer
 from ingest.catalog.store import Catalog
 from ingest.catalog.yaml_reader import read_yaml

@@ -7,8 +7,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from ingest.architecture import Architecture, describe
 from ingest.architecture.catalog_entries import Structure
+from ingest.architecture.model_description import describe
+from ingest.architecture.structure import Architecture
 from ingest.catalog.embedding import embedded
 from ingest.catalog.records import Model
 from ingest.catalog.store import Catalog

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from ingest.architecture import Architecture, describe
+from ingest.architecture.model_description import describe
 from ingest.architecture.release_description import from_release
+from ingest.architecture.structure import Architecture
 from ingest.catalog.store import Catalog
 from ingest.corpus.files.object_store import file_system, list_remote, storage_reason
 from ingest.corpus.types import SkippedFile

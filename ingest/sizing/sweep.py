@@ -6,7 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from ingest.catalog.store import Catalog
+from ingest.engine.frozen import revised
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import OUT_OF_RANGE, check_value, solve, unit_of
 from ingest.engine.result import envelope, frame_of
@@ -202,7 +203,7 @@ def _grid(job: Job, axes: Mapping[str, Array], catalog: Catalog) -> ScenarioGrid
 def _at(job: Job, first: Mapping[str, float]) -> Job:
     """The job at the first value of each axis, for evidence and warnings."""
     rest = {name: value for name, value in first.items() if name != "nodes"}
-    return replace(job, nodes=first.get("nodes", job.nodes), settings={**job.settings, **rest})
+    return revised(job, nodes=first.get("nodes", job.nodes), settings={**job.settings, **rest})
 
 
 def _rates(job: Job, basis: str, gpus: Any, catalog: Catalog) -> Array:
@@ -210,8 +211,8 @@ def _rates(job: Job, basis: str, gpus: Any, catalog: Catalog) -> Array:
     sizes = numpy.unique(numpy.asarray(gpus))
     several = len(sizes) > MOST_SIZES
     asked = numpy.unique(numpy.geomspace(sizes[0], sizes[-1], MOST_SIZES).round()) if several else sizes
-    one = replace(job, gpus_per_node=1.0, basis=basis)
-    rates = numpy.asarray([rate_basis_of(replace(one, nodes=float(size)), catalog).known[RATE].value for size in asked])
+    one = revised(job, gpus_per_node=1.0, basis=basis)
+    rates = numpy.asarray([rate_basis_of(revised(one, nodes=float(size)), catalog).known[RATE].value for size in asked])
     if not several:
         return numpy.asarray(rates[numpy.searchsorted(asked, gpus)])
     # Between two sizes the rate is a power of the size.
@@ -269,4 +270,4 @@ def sweep(
     catalog = Catalog(catalogs)
     job = job_of(nodes=nodes, set=set, **options)
     choices = product(names_of(model), names_of(gpu))
-    return Sweep(tuple(_grid(replace(job, model=one, gpu=other), numbers, catalog) for one, other in choices))
+    return Sweep(tuple(_grid(revised(job, model=one, gpu=other), numbers, catalog) for one, other in choices))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ingest.catalog.records import Gpu, Node
 from ingest.catalog.store import Catalog, opened
 from ingest.configuration import configuration
+from ingest.engine.frozen import revised
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
@@ -263,7 +263,7 @@ def train(
         catalog,
         saved.unmet if saved is not None else "",
     )
-    return replace(answer, warnings=tuple(_warnings(answer, rate, saved, written, options, settings)))
+    return revised(answer, warnings=tuple(_warnings(answer, rate, saved, written, options, settings)))
 
 
 def _check(model: str | None, fixed: Mapping[str, float]) -> None:

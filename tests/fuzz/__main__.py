@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import pickle
 import re
 import sys
 from pathlib import Path
 
-from fuzz import runner
+from fuzz import runner, seeds
 from fuzz.cases import from_json, to_json
 from fuzz.kinds import KINDS
 
@@ -32,10 +33,11 @@ def main() -> int:
     parser.add_argument("--kind", action="append", default=[], choices=list(KINDS))
     parser.add_argument("--found", type=Path, default=FOUND, help="folder for the fixtures of new findings")
     parser.add_argument("--trials", type=int, default=150, help="trials to make a found input smaller")
+    parser.add_argument("--seeds", type=Path, help="keep the seeds in this file, or take them from it")
     chosen = parser.parse_args()
     if chosen.fixture:
         return _replay(chosen.fixture)
-    held, only = runner.make_seeds(), tuple(chosen.kind)
+    held, only = _seeds(chosen.seeds), tuple(chosen.kind)
     report = runner.run(held, chosen.seed, chosen.count, chosen.seconds, chosen.workers, only, runner.to_standard_error)
     _print(report)
     one = runner.Worker(held, chosen.seed, only)
@@ -53,6 +55,18 @@ def main() -> int:
     finally:
         one.close()
     return 1 if report.found else 0
+
+
+def _seeds(kept: Path | None) -> seeds.Seeds:
+    """The seeds, from a file if they are there; the tests make them once."""
+    if kept is not None and kept.exists():
+        runner.load_commands()
+        held: seeds.Seeds = pickle.loads(kept.read_bytes())  # noqa: S301  our own process wrote it
+        return held
+    held = runner.make_seeds()
+    if kept is not None:
+        kept.write_bytes(pickle.dumps(held))
+    return held
 
 
 def _print(report: runner.Report) -> None:

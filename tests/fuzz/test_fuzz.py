@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -36,8 +37,8 @@ def fuzz(*words):
     )
 
 
-def test_fifteen_seconds_find_nothing_new(tmp_path):
-    done = fuzz("--seconds", 15, "--workers", 1, "--trials", 30, "--found", tmp_path)
+def test_fifteen_seconds_find_nothing_new(kept, tmp_path):
+    done = fuzz("--seconds", 15, "--workers", 1, "--trials", 30, "--found", tmp_path, "--seeds", kept)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -106,15 +107,17 @@ def test_the_same_seed_makes_the_same_cases(kind, held):
 
 
 @pytest.fixture(scope="module")
-def held():
-    """Seeds, made in a process of their own as the fuzzer makes them."""
-    code = "import pickle, sys; from fuzz import seeds; sys.stdout.buffer.write(pickle.dumps(seeds.make()))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(TESTS)}, capture_output=True, check=True
-    )
-    import pickle
+def kept(tmp_path_factory):
+    """The file of the seeds, made in a process of their own as the fuzzer makes them."""
+    path = tmp_path_factory.mktemp("fuzz") / "seeds"
+    done = fuzz("--seeds", path, "--count", 0)
+    assert done.returncode == 0, done.stderr
+    return path
 
-    made = pickle.loads(done.stdout)  # noqa: S301  our own process wrote it
+
+@pytest.fixture(scope="module")
+def held(kept):
+    made = pickle.loads(kept.read_bytes())  # noqa: S301  our own process wrote it
     assert isinstance(made, Seeds)
     return made
 

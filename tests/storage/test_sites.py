@@ -203,7 +203,7 @@ def test_local_drives_are_no_storage_of_a_site_unless_named():
 
 @pytest.mark.parametrize("path", SITES, ids=lambda path: path.stem)
 def test_eighty_columns_hold_every_line_and_every_id(monkeypatch, capsys, path):
-    monkeypatch.setattr("ingest.cli.options.terminal_width", lambda *_: 80)
+    monkeypatch.setattr("ingest.cli.output.terminal_width", lambda *_: 80)
     outs = []
     for more in ([], ["-v"]):
         monkeypatch.setattr("sys.argv", ["ingest", "fit", str(path), *more])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import html
 import os
+import re
 import shutil
 import subprocess
 import tempfile
+import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -13,6 +16,10 @@ import pytest
 
 #: What LibreOffice writes at its first start; one per process of the tests, so that several run concurrently.
 PROFILE = tempfile.TemporaryDirectory(prefix="ingest-office-", ignore_cleanup_errors=True)
+
+
+#: A cell with a formula and the value that it had when it was written.
+_FORMULA = re.compile(r"(<f[^>]*>[^<]*</f>)<v>[^<]*</v>")
 
 
 def office() -> str:
@@ -42,15 +49,23 @@ def all_converted(paths: Sequence[Path], suffix: str, folder: Path) -> list[Path
 
 def changed(path: Path, target: Path, inputs: Mapping[str, float]) -> Path:
     """A copy without stored values, with other inputs by defined name: whoever opens it has to calculate."""
-    import openpyxl
-
-    book = openpyxl.load_workbook(path)
+    with zipfile.ZipFile(path) as book:
+        parts = {name: book.read(name) for name in book.namelist()}
+    files = re.findall(r'<sheet name="([^"]*)"[^>]* r:id="rId(\d+)"', parts["xl/workbook.xml"].decode())
+    file_of = {html.unescape(name): f"xl/worksheets/sheet{number}.xml" for name, number in files}
+    named = re.findall(r'<definedName name="(\w+)"[^>]*>([^<]*)</definedName>', parts["xl/workbook.xml"].decode())
+    places = {name: html.unescape(place) for name, place in named}
+    sheets = {name: _FORMULA.sub(r"\1", parts[name].decode()) for name in parts if name.startswith("xl/worksheets/sheet")}
     for name, value in inputs.items():
-        sheet, place = next(iter(book.defined_names[name].destinations))
-        cell = book[sheet][place]
-        assert not hasattr(cell, "__len__"), f"{name} is a column"
-        cell.value = value
-    book.save(target)
+        sheet, _, place = places[name].rpartition("!")
+        assert ":" not in place, f"{name} is a column"
+        cell = re.compile(rf'(<c r="{place.replace("$", "")}"(?: s="\d+")?)[^>]*>(?:<f[^>]*>[^<]*</f>)?(?:<v>[^<]*</v>)?</c>')
+        file = file_of[sheet.strip("'")]
+        sheets[file], changes = cell.subn(lambda found, value=value: f"{found[1]}><v>{value!r}</v></c>", sheets[file])
+        assert changes == 1, f"{name} is no cell at {places[name]}"
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as book:
+        for name, content in {**parts, **{name: text.encode() for name, text in sheets.items()}}.items():
+            book.writestr(name, content)
     return target
 
 

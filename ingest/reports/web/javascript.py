@@ -205,7 +205,7 @@ class Printer(ExpressionPrinter):
         bases = [one.value if isinstance(one, ast.Subscript) else one for one in node.bases]
         words = [one.id if isinstance(one, ast.Name) else "" for one in bases]
         form = "tuple" if "NamedTuple" in words else "plain"
-        if any(decorator(one) == "dataclass" for one in node.decorator_list):
+        if "Frozen" in words or any(decorator(one) == "dataclass" for one in node.decorator_list):
             form = "data"
         base = "$.Named" if form == "tuple" else "$.Plain"
         if bases and words[0] not in ("NamedTuple", "Protocol"):

@@ -91,6 +91,8 @@ __init__(id, path, ...given) { super.__init__(...given); this.id = id; this.path
 #: Definitions that a page has in another form: what reads files, and what JavaScript has no word for.
 WRITTEN: Mapping[str, str] = {
     "ingest.engine.expression:Expression": _EXPRESSION,
+    "ingest.engine.frozen:Frozen": "class Frozen extends $.Plain {}",
+    "ingest.engine.frozen:revised": '$.library("dataclasses").replace',
     "ingest.engine.messages:Message": "$.message((...given) => _worded(...given), (path) => new Option(path))",
     "ingest.engine.registry:load_modules": "() => null",
     "ingest.configuration:binary_first": "() => false",
@@ -106,7 +108,7 @@ WRITTEN: Mapping[str, str] = {
     "ingest.architecture.catalog_entries:at_length": (
         "(model, length) => length === null ? model : $.beyond('another sequence length needs the table of weights')"
     ),
-    "ingest.architecture.describe:describe": "(name, catalog) => catalog.architecture(name)",
+    "ingest.architecture.model_description:describe": "(name, catalog) => catalog.architecture(name)",
     "ingest.sizing.remote_release:model_structure": "(name, catalog) => catalog.architecture(name)",
     "ingest.sizing.optimizer_states:_is_architecture": "(name, catalog) => catalog.isArchitecture(name)",
     "ingest.engine.interactive:InteractiveResult": "class InteractiveResult extends $.Plain {}",

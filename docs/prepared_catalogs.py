@@ -1,0 +1,39 @@
+"""The shipped catalogs as JSON, for commands that start fast: `catalogs/prepared.jsonl`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ingest.catalog.folders import shipped_folder
+from ingest.catalog.prepared import NAME, key_of
+from ingest.catalog.records import KINDS
+from ingest.catalog.store import blocks_of, plain
+from ingest.catalog.yaml_reader import parsed, read_text
+
+PATH = shipped_folder() / NAME
+
+
+def contents() -> Iterator[tuple[str, Any]]:
+    """Every YAML text that the catalogs look up, and what it contains; the sources one by one."""
+    folder = shipped_folder()
+    for block in blocks_of((folder / "sources.yaml").read_text(encoding="utf-8")):
+        yield block, plain(block)
+    for path in (folder / "aliases.yaml", *_entries(folder)):
+        text = read_text(path)
+        yield text, parsed(text, path)
+
+
+def _entries(folder: Path) -> Iterator[Path]:
+    for kind in sorted({*KINDS, "architectures"}):
+        yield from sorted((folder / kind).glob("*.yaml"))
+
+
+def content() -> str:
+    """The lines, in the order of the files."""
+    lines = {
+        key_of(text): json.dumps(found, ensure_ascii=False, separators=(",", ":"), default=str) for text, found in contents()
+    }
+    return "".join(f"{key}\t{line}\n" for key, line in lines.items())

@@ -1,0 +1,150 @@
+"""Output of results: a page, data or a file, with warnings on standard error; nothing here parses options."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+from ingest.cli.telling import MOST_LETTERS, tell
+from ingest.engine.messages import rule_of
+from ingest.errors import UsageError
+from ingest.errors import shortened as shortened_line
+from ingest.files import write_whole
+from ingest.reports.labels import counted
+from ingest.reports.page import Page, Paint, as_text, format_of, render, shortened, suffixes, terminal_width, unpainted, wrapped
+from ingest.sizing.rules import ranked
+from ingest.units import display
+
+#: How much the command that runs prints: everything, or the answer alone.
+VERBOSE, QUIET = "verbose", "quiet"
+_chosen: set[str] = set()
+
+
+def choose(name: str) -> None:
+    """Set `VERBOSE` or `QUIET` for the command that runs, so that no command has to pass it on."""
+    _chosen.add(name)
+
+
+def forget_choices() -> None:
+    """Print as usual again, before the next command of a process."""
+    _chosen.clear()
+
+
+def chosen_option(name: str) -> bool:
+    """Whether `VERBOSE` or `QUIET` is set for the command that runs."""
+    return name in _chosen
+
+
+def echo(text: str) -> None:
+    """Print on standard output at once; what its encoding cannot take becomes `?`."""
+    stream = sys.stdout
+    try:
+        print(text, flush=True)
+    except UnicodeEncodeError:
+        written = text.encode(stream.encoding, errors="replace").decode(stream.encoding)
+        print(written, flush=True)
+
+
+def hand_over(
+    page: Callable[[], Page],
+    data: Callable[[], Mapping[str, Any]],
+    form: str | None,
+    output: str | None,
+    book: Callable[[], bytes] | None = None,
+    alternative: str = "",
+    warnings: Sequence[str] = (),
+) -> None:
+    """Print a result or write it to a file, and its warnings on standard error.
+
+    A table begins and ends with the answer, and leaves details out unless `-v` is given; `-q` prints the answer alone. Files
+    and other formats hold everything.
+
+    Args:
+        page, data: build the result, as a page or as plain values.
+        form, output: `--format` and `--output`.
+        book: builds the workbook; None if the command has none.
+        alternative: the command that writes a workbook instead.
+        warnings: one line each.
+
+    Raises:
+        UsageError: a workbook is requested of a command that has none.
+    """
+    chosen = format_of(output, form, book is not None)
+    if output is None:
+        _print(page, data, chosen, warnings)
+        return
+    if chosen == "xlsx" and book is None:
+        known = ", ".join(suffixes(book=False))
+        other = alternative and f", or {alternative}"
+        raise UsageError(f"--output: '{output}': this result has no workbook; expected {known}{other}")
+    write_whole(output, book() if chosen == "xlsx" and book is not None else render(page, data, chosen) + "\n")
+    warn(warnings)
+    tell_written(output)
+
+
+def _print(page: Callable[[], Page], data: Callable[[], Mapping[str, Any]], form: str, warnings: Sequence[str]) -> None:
+    """Print a result, its warnings, and the answer again."""
+    if form != "table":
+        echo(render(page, data, form))
+        warn(warnings)
+        return
+    made, width, paint = page(), terminal_width(), painter(sys.stdout)
+    answer = "\n".join(paint("answer", line) for line in wrapped(made.answer or made.title, "", width))
+    if chosen_option(QUIET):
+        echo(answer)
+        return
+    echo(as_text(made if chosen_option(VERBOSE) else shortened(made), width, paint))
+    warn(warnings)
+    if made.answer:
+        sys.stdout.flush()
+        echo(answer)
+
+
+def tell_written(*paths: str | Path) -> None:
+    """Say which files were written, and how large they are, unless `-q` is given."""
+    for path in paths:
+        if not chosen_option(QUIET):
+            facts = ", ".join(_facts_of(Path(path)))
+            tell(f"wrote {path}" + (f" ({facts})" if facts else ""))
+
+
+def _facts_of(path: Path) -> Iterator[str]:
+    """The sheets of a workbook, and the size of a file; nothing of a device or of a folder."""
+    if path.is_file():
+        if path.suffix.lower() == ".xlsx":
+            from zipfile import ZipFile
+
+            with ZipFile(path) as book:
+                yield counted(sum(name.startswith("xl/worksheets/sheet") for name in book.namelist()), "sheet")
+        yield display(path.stat().st_size, "B", binary=False, digits=3)
+
+
+#: How a line of each kind looks where colours are shown: bold, dim, yellow, red.
+STYLES: Mapping[str, str] = {"answer": "1", "note": "2", "caution": "33", "miss": "31"}
+
+
+def painter(stream: TextIO | None) -> Paint:
+    """Colours for a terminal; none where `NO_COLOR` is set, for a dumb terminal, a file or a pipe."""
+    if stream is None or not stream.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return unpainted
+    return lambda kind, line: f"\x1b[{STYLES[kind]}m{line}\x1b[0m" if kind in STYLES else line
+
+
+#: Cautions that are shown unless `-v` is given.
+MOST_CAUTIONS = 3
+
+
+def warn(lines: Sequence[str]) -> None:
+    """Print warnings on standard error, the most severe first, each with the id of its rule; `-q` prints none."""
+    if chosen_option(QUIET):
+        return
+    most = None if chosen_option(VERBOSE) else MOST_CAUTIONS
+    width, paint = terminal_width(sys.stderr), painter(sys.stderr)
+    for line in ranked(lines)[:most]:
+        said = " ".join(filter(None, ("ingest: warning:" if width is None else "warning:", rule_of(line), line)))
+        tell("\n".join(paint("caution", part) for part in wrapped(shortened_line(said, MOST_LETTERS), "", width)))
+    if most is not None and len(lines) > most:
+        tell(f"{'ingest: warning: ' if width is None else ''}{len(lines) - most} more: -v")

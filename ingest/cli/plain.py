@@ -1,0 +1,63 @@
+"""Lines of options spelled in full, read without click, whose import takes as long as the answer of a short command.
+
+Any other line (help, `--option=value`, several short options in one, a slip) is left to click, which alone refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ingest.cli.output import QUIET, VERBOSE, choose
+from ingest.reports.page import FORMATS
+
+#: Options of any command that prints a result: how much it prints, its format, its file.
+DETAIL = {"-v": VERBOSE, "--verbose": VERBOSE, "-q": QUIET, "--quiet": QUIET}
+#: Options that may be given several times, whatever their default.
+REPEATABLE = ("set", "catalogs")
+
+
+def plain_options(words: Sequence[str], function: Callable[..., Any]) -> dict[str, Any] | None:
+    """The options of a command that prints the result of a function; None for a line that click has to read.
+
+    Args:
+        words: the line behind the name of the command; the first word may be the model.
+        function: the public function; its parameters with a default are the options.
+    """
+    given = defaults_of(function)
+    given |= {name: () for name in REPEATABLE if name in given}
+    given |= {"form": None, "output": None}
+    names = {f"--{name.replace('_', '-')}": name for name in given} | {"--format": "form", "-o": "output"}
+    del names["--form"]
+    left, seen, detail = list(words), set[str](), []
+    if left and left[0][:1] not in ("", "-"):
+        left[:0] = ["--model"]
+    while left:
+        word = left.pop(0)
+        if word in DETAIL:
+            detail.append(DETAIL[word])
+            continue
+        name = names.get(word)
+        if name is None or given[name] is False or not left or left[0][:1] in ("", "-"):
+            return None
+        if name in REPEATABLE:
+            given[name] = (*given[name], left.pop(0))
+        elif name in seen:
+            return None
+        else:
+            given[name] = left.pop(0)
+            seen.add(name)
+    if given["form"] not in (None, *FORMATS):
+        return None
+    for one in detail:
+        choose(one)
+    return given
+
+
+def defaults_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """The parameters that have a default, each with it, in their order."""
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    defaults = function.__defaults__ or ()
+    known = {**dict(zip(names[code.co_argcount - len(defaults) :], defaults, strict=False)), **(function.__kwdefaults__ or {})}
+    return {name: known[name] for name in names if name in known}

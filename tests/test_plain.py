@@ -1,0 +1,106 @@
+"""Lines that are read without click mean what they mean with it; a prepared catalog is its YAML."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingest.catalog import prepared, yaml_reader
+from ingest.catalog.records import Gpu
+from ingest.catalog.store import Catalog
+from ingest.cli.bw import command
+from ingest.cli.output import QUIET, VERBOSE, chosen_option, forget_choices
+from ingest.cli.plain import plain_options
+from ingest.sizing.bandwidth import bw
+
+OPTIONS = sorted(name for one in command.params for name in one.opts if name.startswith("-"))
+VALUES = ["h100", "json", "128", "nodes=2", "a b", "é", "--gpu", "-1", "-", ""]
+
+
+def by_click(words):
+    """The options as click reads them, and how much is printed; None where it refuses or prints help."""
+    forget_choices()
+    try:
+        found = command.make_context("bw", list(words)).params
+    except Exception:
+        return None
+    return found, chosen_option(VERBOSE), chosen_option(QUIET)
+
+
+def without_click(words):
+    forget_choices()
+    found = plain_options(words, bw)
+    return found and (found, chosen_option(VERBOSE), chosen_option(QUIET))
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_every_option_is_read_as_click_reads_it(name):
+    words = [name] if name in ("-v", "-q", "--verbose", "--quiet") else [name, "json"]
+    assert without_click(words) == by_click(words) is not None
+
+
+@given(st.lists(st.sampled_from([*OPTIONS, *VALUES, "--set=nodes=2", "-vq", "--nod", "--help"]), max_size=7))
+def test_a_line_that_is_read_without_click_is_read_as_click_reads_it(words):
+    alone = without_click(words)
+    assert alone is None or alone == by_click(words)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--help"],
+        ["--nodes"],
+        ["--nodes=2"],
+        ["--nodes", "-2"],
+        ["--nodes", "1", "--nodes", "2"],
+        ["--format", "yaml"],
+        ["resnet50", "h100"],
+        ["--gpu", "h100", "resnet50"],
+        ["-vq"],
+        ["resnet50", "--model", "cosmoflow"],
+    ],
+)
+def test_other_lines_are_left_to_click(words):
+    assert plain_options(words, bw) is None
+
+
+def test_both_ways_print_the_same(run):
+    plain, left = ["--gpu", "h100", "--nodes", "128"], ["--gpu=h100", "--nodes", "128"]
+    for model in ("cosmoflow", "no-such-model"):
+        for form in ("table", "json"):
+            outcomes = [run("bw", model, *words, "--format", form) for words in (plain, left)]
+            assert outcomes[0] == outcomes[1]
+
+
+def test_the_prepared_catalogs_are_the_yaml(monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "docs"))
+    import prepared_catalogs
+
+    assert prepared_catalogs.PATH.read_text(encoding="utf-8") == prepared_catalogs.content()
+
+
+def test_an_edited_entry_is_read_as_it_is_now(tmp_path, monkeypatch, shipped):
+    """The checksum of another text has no prepared content, in the shipped folder itself too."""
+    source = shipped.get(Gpu, "h100").path
+    text = source.read_text(encoding="utf-8")
+    place = tmp_path / "gpus" / source.name
+    place.parent.mkdir()
+    (tmp_path / prepared.NAME).write_text(f"{prepared.key_of(text)}\t{json.dumps({'name': 'prepared'})}\n", encoding="utf-8")
+    monkeypatch.setattr(prepared, "shipped_folder", lambda: tmp_path)
+    prepared._lines.cache_clear()
+    try:
+        assert prepared.prepared(text, place) == {"name": "prepared"}
+        assert prepared.prepared(re.sub("name:", "name :", text), place) is prepared.ABSENT
+        assert prepared.prepared(text, tmp_path.parent / "gpus" / source.name) is prepared.ABSENT
+    finally:
+        prepared._lines.cache_clear()
+
+
+def test_entries_are_the_same_without_their_prepared_content(monkeypatch):
+    fresh = [repr(one) for one in Catalog().all(Gpu)]
+    monkeypatch.setattr(yaml_reader, "prepared", lambda *_: prepared.ABSENT)
+    monkeypatch.setattr(yaml_reader, "_kept", yaml_reader._content)
+    assert [repr(one) for one in Catalog().all(Gpu)] == fresh
