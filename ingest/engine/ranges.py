@@ -73,6 +73,16 @@ class Tree:
         """Every step once, inputs first."""
         return in_order(self.steps.values())
 
+    def without(self, names: Iterable[str]) -> Tree:
+        """The other results, in the same order of their steps."""
+        left = set(names)
+        kept = Tree({name: step for name, step in self.steps.items() if name not in left})
+        if not left:
+            return self
+        bits = sum(1 << place for place, name in enumerate(self.steps) if name not in left)
+        kept.__dict__["order"] = [step for step in self.order if self.marks[step] & bits]
+        return kept
+
     @cached_property
     def parents(self) -> dict[Step, list[int]]:
         """Positions of the steps that use a step."""
