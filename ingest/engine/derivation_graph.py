@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ingest.engine.expression import Num
 from ingest.engine.ranges import Tree
-from ingest.engine.registry import INPUTS, Formula, Step, unit_of
+from ingest.engine.registry import INPUTS, Formula, Step, new_step, unit_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 
@@ -37,9 +37,6 @@ class QuantityRow:
 
     def step(self, name: str) -> Step | None:
         """A quantity of the row and how it came about; None where it cannot be computed."""
-        known = self.known.steps.get(name)
-        if known is not None:
-            return known
         found = None if name in self.absent else self.known.find(name)
         if found is None:
             self.absent.add(name)
@@ -88,7 +85,7 @@ def replaced(step: Step, by: Mapping[str, Step], done: dict[Step, Step], owner: 
             if whose == step.owner and all(map(is_, inputs, step.inputs)):
                 copy = step
             else:
-                copy = Step(step.name, step.value, step.formula, inputs, step.source, whose)
+                copy = new_step((step.name, step.value, step.formula, inputs, step.source, whose))
         done[step] = copy._replace(owner=owner) if copy.name in own and copy.owner != owner else copy
     return done[step]
 

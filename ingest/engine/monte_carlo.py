@@ -243,7 +243,7 @@ class Draws:
                 Column(self._rows(one, len(step.inputs)), len(step.inputs)) for step, one in zip(steps, arguments, strict=True)
             ]
         together = self._called(formula, [self._rows(one, len(steps)) for one in arguments]) if arguments else None
-        if getattr(together, "ndim", 0) == 2 and len(together) == len(steps):
+        if together is not None and getattr(together, "ndim", 0) == 2 and len(together) == len(steps):
             return together
         return [self._called(formula, [self.of(part) for part in step.inputs]) for step in steps]
 
@@ -260,12 +260,6 @@ class Draws:
             return argument.constant
         if argument.shared is not None:
             return self.of(argument.shared)
-        if (
-            len(argument.rows) == 1
-            and argument.rows[0].table >= 0
-            and not isinstance(self.tables[argument.rows[0].table], list)
-        ):
-            return self.tables[argument.rows[0].table][argument.rows[0].taken]
         found = numpy.empty((count, len(self.inputs[0])))
         for table, rows, taken in argument.rows:
             if table is None:
@@ -273,9 +267,10 @@ class Draws:
             elif table < 0:
                 found[rows] = self.inputs[table]
             elif isinstance(self.tables[table], list):
-                of_rows = numpy.arange(count)[rows], numpy.arange(len(self.tables[table]))[taken]
-                for row, place in zip(*of_rows, strict=True):
+                for row, place in zip(numpy.arange(count)[rows], numpy.arange(len(self.tables[table]))[taken], strict=True):
                     found[row] = self.tables[table][place]
+            elif len(argument.rows) == 1:
+                return self.tables[table][taken]
             else:
                 found[rows] = self.tables[table][taken]
         return found
