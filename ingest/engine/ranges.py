@@ -119,6 +119,10 @@ class Tree:
 
     def above(self, leaves: Iterable[Step]) -> list[Step]:
         """Every step that rests on one of these, in order."""
+        return [self.order[position] for position in sorted(self.positions_above(leaves))]
+
+    def positions_above(self, leaves: Iterable[Step]) -> set[int]:
+        """The positions of all steps that rest on one of these."""
         found: set[int] = set()
         waiting = list(leaves)
         while waiting:
@@ -126,7 +130,7 @@ class Tree:
                 if position not in found:
                     found.add(position)
                     waiting.append(self.order[position])
-        return [self.order[position] for position in sorted(found)]
+        return found
 
     def again(self, changed: Mapping[Step, Num], above: Iterable[Step]) -> dict[Step, Num]:
         """The values of the steps above when some inputs have other values; infinite where no number holds one."""
