@@ -16,6 +16,7 @@ from ingest.reports.workbook.styles import SheetLayout, Styles, range_short, val
 from ingest.text import visible
 
 if TYPE_CHECKING:
+    from xlsxwriter.format import Format
     from xlsxwriter.worksheet import Worksheet
 
     from ingest.engine.registry import Step
@@ -45,7 +46,22 @@ def numbered_sheet() -> type[Worksheet]:
     from xlsxwriter.worksheet import Worksheet
 
     class NumberedSheet(Worksheet):  # type: ignore[misc]
-        write_string = Worksheet.write_string.__wrapped__
+        def __init__(self) -> None:
+            super().__init__()
+            self._texts: dict[tuple[str, Format], Any] = {}
+
+        def write_string(self, row: int, col: int, string: str, cell_format: Format) -> int:
+            # Many rows say the same: one cell of a text and its format serves all of them.
+            known = self._texts.get((string, cell_format))
+            if known is None or self._check_dimensions(row, col):
+                found: int = super()._write_string(row, col, string, cell_format)
+                if not self.constant_memory:
+                    self._texts[string, cell_format] = self.table[row][col]
+                return found
+            self.str_table.count += 1
+            self.table[row][col] = known
+            return 0
+
         write_formula = Worksheet.write_formula.__wrapped__
         write_number = Worksheet.write_number.__wrapped__
 
