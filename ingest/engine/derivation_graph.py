@@ -8,7 +8,8 @@ from operator import is_
 from typing import Any, NamedTuple
 
 from ingest.engine.expression import Num
-from ingest.engine.registry import INPUTS, Formula, Step, in_order, marks_of, unit_of
+from ingest.engine.ranges import Tree
+from ingest.engine.registry import INPUTS, Formula, Step, new_step, unit_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 
@@ -36,9 +37,6 @@ class QuantityRow:
 
     def step(self, name: str) -> Step | None:
         """A quantity of the row and how it came about; None where it cannot be computed."""
-        known = self.known.steps.get(name)
-        if known is not None:
-            return known
         found = None if name in self.absent else self.known.find(name)
         if found is None:
             self.absent.add(name)
@@ -87,7 +85,7 @@ def replaced(step: Step, by: Mapping[str, Step], done: dict[Step, Step], owner: 
             if whose == step.owner and all(map(is_, inputs, step.inputs)):
                 copy = step
             else:
-                copy = Step(step.name, step.value, step.formula, inputs, step.source, whose)
+                copy = new_step((step.name, step.value, step.formula, inputs, step.source, whose))
         done[step] = copy._replace(owner=owner) if copy.name in own and copy.owner != owner else copy
     return done[step]
 
@@ -111,27 +109,26 @@ class Below(NamedTuple):
     inputs: frozenset[str]
 
 
-def all_below(roots: Sequence[Step], wanted: Callable[[Input], bool]) -> list[Below]:
-    """What each of several steps rests on; one walk for all.
+def all_below(tree: Tree, wanted: Callable[[Input], bool]) -> dict[str, Below]:
+    """What each result of a tree rests on; one walk for all.
 
     Args:
-        roots: the steps.
+        tree: the results.
         wanted: whether an input is named.
     """
-    order = in_order(roots)
-    marks = marks_of(roots, order)
-    columns = [(step, marks[step]) for step in reversed(order) if is_column(step)]
+    marks = tree.marks
+    columns = [(step, marks[step]) for step in reversed(tree.order) if is_column(step)]
     named: dict[str, int] = {}
-    for step in order:
+    for step in tree.order:
         if step.source is not None and wanted(step.source):
             named[step.name] = named.get(step.name, 0) | marks[step]
-    return [
-        Below(
+    return {
+        result: Below(
             [step for step, mark in columns if mark >> place & 1],
             frozenset(name for name, mark in named.items() if mark >> place & 1),
         )
-        for place in range(len(roots))
-    ]
+        for place, result in enumerate(tree.steps)
+    }
 
 
 def nearest_below(root: Step, *names: str) -> tuple[Step, ...]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ingest.engine.derivation_graph import gather
 from ingest.engine.ranges import Tree, Uncertain
-from ingest.engine.registry import INPUTS, Step
+from ingest.engine.registry import INPUTS, Formula, Step
 
 #: P90 of the standard normal distribution.
 Z90 = 1.2815515655446004
@@ -87,27 +88,49 @@ def _run(tree: Tree, drawn: Mapping[Uncertain, Any], samples: int) -> dict[str, 
     reached = {name: step for name, step in tree.steps.items() if step in moving}
     chunk = max(1, CHUNK_NUMBERS // max(len(tree.moving), 1))
     found: dict[str, list[Any]] = {name: [] for name in reached}
-    batches = _batches(tree)
+    batches, order = _batches(tree, order=list(drawn))
     for start in range(0, samples, chunk):
-        changed = {step: drawn[one][start : start + chunk] for one, steps in tree.uncertain.items() for step in steps}
-        values = _computed(batches, changed)
+        draws = Draws(order, [drawn[one][start : start + chunk] for one in drawn])
+        for batch in batches:
+            draws.tables.append(draws.of_batch(batch))
         for name, step in reached.items():
-            found[name].append(numpy.atleast_1d(values[step]))
+            found[name].append(numpy.atleast_1d(draws.of(step)))
     return {name: numpy.concatenate(parts) for name, parts in found.items()}
+
+
+class Place(NamedTuple):
+    """Where the draws of a step are: the table, those of inputs counted from the end, and the row; of an input its draws."""
+
+    table: int
+    row: int = 0
+
+
+class Rows(NamedTuple):
+    """Rows of an argument whose draws are in one table.
+
+    Attributes:
+        table: as of a `Place`; None for constants.
+        rows: of the argument.
+        taken: the rows of the table, as a slice where they follow each other; or a column of constants.
+    """
+
+    table: int | None
+    rows: Any
+    taken: Any
 
 
 class Argument(NamedTuple):
     """One argument of a formula for all steps of a batch.
 
     Attributes:
-        parts: the step of each; a single one that all share.
+        shared: the step of all; None where they have several.
         constant: the value of all where no draw changes any: a number, or a column of numbers.
-        batch: the place of the batch whose steps they are, in order; None where they are of several.
+        rows: where the draws of each are: in one table, or in several.
     """
 
-    parts: Sequence[Step]
+    shared: Step | None = None
     constant: Any = None
-    batch: int | None = None
+    rows: Sequence[Rows] = ()
 
 
 class Batch(NamedTuple):
@@ -122,91 +145,135 @@ class Batch(NamedTuple):
     arguments: Sequence[Argument] = ()
 
 
-def _batches(tree: Tree) -> list[Batch]:
-    """The moving steps in an order in which each comes after what it rests on."""
+def _batches(tree: Tree, order: Sequence[Uncertain]) -> tuple[list[Batch], dict[Step, Place]]:
+    """The moving steps in an order in which each comes after what it rests on, and the place of each step that draws change."""
     depth: dict[Step, int] = {}
     groups: dict[tuple[int, Any], list[Step]] = {}
     for step in tree.moving:
-        depth[step] = 1 + max([depth.get(part, 0) for part in step.inputs])
-        groups.setdefault((depth[step], step.formula and step.formula.function), []).append(step)
-    drawn = {step: one for one, steps in tree.uncertain.items() for step in steps}
+        depth[step] = level = 1 + max([depth.get(part, 0) for part in step.inputs])
+        groups.setdefault((level, step.formula and step.formula.function), []).append(step)
+    places = {step: Place(table) for table, one in enumerate(order, -len(order)) for step in tree.uncertain[one]}
     found: list[Batch] = []
-    places: dict[Step, tuple[int, int]] = {}
-    for _, steps in sorted(groups.items(), key=lambda group: group[0][0]):
+    for (_, function), steps in sorted(groups.items(), key=lambda group: group[0][0]):
         arguments: list[Argument] = []
-        if len(steps) >= FEWEST_TOGETHER and all(_is_number(part) for step in steps for part in (step, *step.inputs)):
-            columns = zip(*(step.inputs for step in steps), strict=True)
-            arguments = [_argument(parts, drawn, depth, places, found) for parts in columns]
-        places.update((step, (len(found), row)) for row, step in enumerate(steps))
+        parts = [step.inputs for step in steps]
+        gathered = function is gather
+        together = gathered or (len(steps) >= FEWEST_TOGETHER and _are_numbers(steps))
+        if together and all(map(_are_numbers, parts)):
+            arguments = [_argument(one, places) for one in (parts if gathered else zip(*parts, strict=True))]
+        places.update((step, Place(len(found), row)) for row, step in enumerate(steps))
         found.append(Batch(steps, arguments))
-    return found
+    return found, places
 
 
-def _argument(
-    parts: Sequence[Step],
-    drawn: Mapping[Step, Uncertain],
-    depth: Mapping[Step, int],
-    places: Mapping[Step, tuple[int, int]],
-    batches: Sequence[Batch],
-) -> Argument:
+def _are_numbers(steps: Iterable[Step]) -> bool:
+    return all(issubclass(kind, (int, float)) for kind in {step.value.__class__ for step in steps})
+
+
+def _argument(parts: Sequence[Step], places: Mapping[Step, Place]) -> Argument:
     import numpy
 
-    if not any(part in drawn or part in depth for part in parts):
+    found = [places.get(part) for part in parts]
+    if not any(found):
         values = [part.value for part in parts]
-        return Argument(parts, values[0] if values.count(values[0]) == len(values) else numpy.array(values, float)[:, None])
-    first = parts[0]
-    if all(part is first or (part in drawn and drawn[part] == drawn.get(first)) for part in parts):
-        return Argument((first,))
-    batch = places.get(first, (0, 0))[0]
-    whole = (
-        [places.get(part) for part in parts] == [(batch, row) for row in range(len(batches[batch].steps))] if places else False
-    )
-    return Argument(parts, None, batch if whole else None)
+        return Argument(None, values[0] if values.count(values[0]) == len(values) else numpy.array(values, float)[:, None])
+    if found.count(found[0]) == len(found):
+        return Argument(parts[0])
+    tables: dict[int | None, list[int]] = {}
+    for row, place in enumerate(found):
+        tables.setdefault(None if place is None else place.table, []).append(row)
+    rows = []
+    for table, own in tables.items():
+        taken = numpy.array([parts[row].value if table is None else places[parts[row]].row for row in own])
+        rows.append(Rows(table, _sliced(numpy.array(own)), taken[:, None] if table is None else _sliced(taken)))
+    return Argument(rows=rows)
 
 
-def _is_number(step: Step) -> bool:
-    return isinstance(step.value, (int, float))
+def _sliced(rows: Any) -> Any:
+    """Rows as a slice where each follows the last: it is read without a copy."""
+    start, count = int(rows[0]), len(rows)
+    return slice(start, start + count) if (rows[1:] - rows[:-1] == 1).all() else rows
 
 
-def _computed(batches: Sequence[Batch], changed: Mapping[Step, Any]) -> dict[Step, Any]:
-    """The values of all moving steps for draws of the uncertain inputs; infinite where no number holds one."""
-    values = dict(changed)
-    tables: list[Any] = []
-    for batch in batches:
-        tables.append(_together(batch, values, tables) if batch.arguments else None)
-        if tables[-1] is not None:
-            values.update(zip(batch.steps, tables[-1], strict=True))
-            continue
-        for step in batch.steps:
-            assert step.formula is not None
-            try:
-                values[step] = step.formula.function(*[values.get(part, part.value) for part in step.inputs])
-            except (OverflowError, ZeroDivisionError):
-                values[step] = math.inf
-    return values
+class Column:
+    """The draws of the entries of a column, a row for each: what a formula sums or takes the largest of."""
+
+    ndim = 2
+
+    def __init__(self, rows: Any, entries: int) -> None:
+        import numpy
+
+        self.rows = rows if rows.ndim == 2 else numpy.tile(rows, (entries, 1))
+
+    def sum(self) -> Any:
+        """The sum of each draw."""
+        return self.rows.sum(axis=0)
+
+    def max(self) -> Any:
+        """The largest of each draw, at least 0."""
+        return self.rows.max(axis=0, initial=0)
 
 
-def _together(batch: Batch, values: Mapping[Step, Any], tables: Sequence[Any]) -> Any:
-    """The values of a batch, a row for each step; None where they have to be computed one by one."""
-    import numpy
+class Draws:
+    """The values of all steps for some draws of the uncertain inputs; infinite where no number holds one.
 
-    given = []
-    for parts, constant, place in batch.arguments:
-        if constant is not None:
-            given.append(constant)
-        elif len(parts) == 1:
-            given.append(values.get(parts[0], parts[0].value))
-        elif place is not None and tables[place] is not None:
-            given.append(tables[place])
-        else:
-            given.append(numpy.array(numpy.broadcast_arrays(*[values.get(part, part.value) for part in parts])))
-    formula = batch.steps[0].formula
-    assert formula is not None
-    try:
-        found = formula.function(*given)
-    except (OverflowError, ZeroDivisionError):
-        return None
-    return found if numpy.ndim(found) == 2 and len(found) == len(batch.steps) else None
+    Args:
+        places: of the steps that draws change.
+        inputs: the draws of each uncertain input.
+    """
+
+    def __init__(self, places: Mapping[Step, Place], inputs: Sequence[Any]) -> None:
+        self.places, self.inputs = places, inputs
+        self.tables: list[Any] = []
+
+    def of(self, step: Step) -> Any:
+        """The values of a step."""
+        place = self.places.get(step)
+        if place is None:
+            return step.value
+        return self.inputs[place.table] if place.table < 0 else self.tables[place.table][place.row]
+
+    def of_batch(self, batch: Batch) -> Any:
+        """The values of the steps of a batch, a row for each."""
+        steps, arguments = batch
+        formula = steps[0].formula
+        assert formula is not None
+        if formula.function is gather and arguments:
+            return [
+                Column(self._rows(one, len(step.inputs)), len(step.inputs)) for step, one in zip(steps, arguments, strict=True)
+            ]
+        together = self._called(formula, [self._rows(one, len(steps)) for one in arguments]) if arguments else None
+        if together is not None and getattr(together, "ndim", 0) == 2 and len(together) == len(steps):
+            return together
+        return [self._called(formula, [self.of(part) for part in step.inputs]) for step in steps]
+
+    def _called(self, formula: Formula, values: Sequence[Any]) -> Any:
+        try:
+            return formula.function(*values)
+        except (OverflowError, ZeroDivisionError):
+            return math.inf
+
+    def _rows(self, argument: Argument, count: int) -> Any:
+        import numpy
+
+        if argument.constant is not None:
+            return argument.constant
+        if argument.shared is not None:
+            return self.of(argument.shared)
+        found = numpy.empty((count, len(self.inputs[0])))
+        for table, rows, taken in argument.rows:
+            if table is None:
+                found[rows] = taken
+            elif table < 0:
+                found[rows] = self.inputs[table]
+            elif isinstance(self.tables[table], list):
+                for row, place in zip(numpy.arange(count)[rows], numpy.arange(len(self.tables[table]))[taken], strict=True):
+                    found[row] = self.tables[table][place]
+            elif len(argument.rows) == 1:
+                return self.tables[table][taken]
+            else:
+                found[rows] = self.tables[table][taken]
+        return found
 
 
 def _draw(one: Uncertain, samples: int, seed: int) -> Any:

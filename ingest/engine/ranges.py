@@ -73,6 +73,16 @@ class Tree:
         """Every step once, inputs first."""
         return in_order(self.steps.values())
 
+    def without(self, names: Iterable[str]) -> Tree:
+        """The other results, in the same order of their steps."""
+        left = set(names)
+        kept = Tree({name: step for name, step in self.steps.items() if name not in left})
+        if not left:
+            return self
+        bits = sum(1 << place for place, name in enumerate(self.steps) if name not in left)
+        kept.__dict__["order"] = [step for step in self.order if self.marks[step] & bits]
+        return kept
+
     @cached_property
     def parents(self) -> dict[Step, list[int]]:
         """Positions of the formulas that use a step; a simulated result was found once, for the typical inputs."""
@@ -109,6 +119,10 @@ class Tree:
 
     def above(self, leaves: Iterable[Step]) -> list[Step]:
         """Every step that rests on one of these, in order."""
+        return [self.order[position] for position in sorted(self.positions_above(leaves))]
+
+    def positions_above(self, leaves: Iterable[Step]) -> set[int]:
+        """The positions of all steps that rest on one of these."""
         found: set[int] = set()
         waiting = list(leaves)
         while waiting:
@@ -116,7 +130,7 @@ class Tree:
                 if position not in found:
                     found.add(position)
                     waiting.append(self.order[position])
-        return [self.order[position] for position in sorted(found)]
+        return found
 
     def again(self, changed: Mapping[Step, Num], above: Iterable[Step]) -> dict[Step, Num]:
         """The values of the steps above when some inputs have other values; infinite where no number holds one."""

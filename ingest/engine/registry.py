@@ -7,9 +7,9 @@ needs. Quantities that no formula yields (the leaves) are declared with their un
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ingest.engine.expression import Expression, Num, record
 from ingest.engine.messages import Message
@@ -192,6 +192,12 @@ def label_of(name: str) -> str:
     return found.label if found is not None else ""
 
 
+def default_of(name: str) -> float | None:
+    """Return the value that a quantity has unless one is given; None where it has none."""
+    found = _declaration(name)
+    return found.default if isinstance(found, InputQuantity) else None
+
+
 def unit_of(name: str) -> str:
     """Return the base unit of a quantity.
 
@@ -265,6 +271,10 @@ Step.__eq__ = object.__eq__  # type: ignore[method-assign]
 Step.__ne__ = object.__ne__  # type: ignore[method-assign]
 
 
+#: A step from its fields, without the function that checks them: a site has hundreds of thousands.
+new_step: Callable[[tuple[Any, ...]], Step] = partial(tuple.__new__, Step)
+
+
 def derive(
     name: str,
     given: Mapping[str, Num | Input],
@@ -306,7 +316,7 @@ def _derive(
     if name in given:
         item = given[name]
         value, source = (item.value, item) if isinstance(item, Input) else (item, None)
-        step = Step(name, value, None, (), source, owners[1])
+        step = new_step((name, value, None, (), source, owners[1]))
     elif isinstance(found := _declared.get(name) or _required(name), Formula):
         if name in path:
             circle = " needs ".join([*path[path.index(name) :], name])
@@ -314,7 +324,7 @@ def _derive(
         path.append(name)
         inputs = tuple([known.get(need) or _derive(need, given, known, owners, path) for need in found.needs])
         path.pop()
-        step = Step(name, found.function(*[part.value for part in inputs]), found, inputs, None, owners[0])
+        step = new_step((name, found.function(*[part.value for part in inputs]), found, inputs, None, owners[0]))
     elif found.default is not None:
         step = Step(name, found.default, None, (), None, owners[1])
     else:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from functools import cache
 from types import MappingProxyType
 
 from ingest.engine.messages import message_of
 from ingest.engine.ranges import Tree
-from ingest.engine.registry import OUT_OF_RANGE, Formula, Step, derive, unchanged, unit_of
+from ingest.engine.registry import OUT_OF_RANGE, Formula, Step, default_of, derive, new_step, unchanged, unit_of
+from ingest.engine.routes import Route, names_of
 from ingest.engine.value import Input, Quantity
 from ingest.errors import CyclicQuantity, MissingQuantity, UsageError
 
@@ -31,6 +33,7 @@ class Quantities:
         self._given = dict(inputs)
         self._steps: dict[str, Step] = {}
         self._frozen = False
+        self._names = names_of(self._given)
         #: The inputs by name, to be read only.
         self.given: Mapping[str, Input] = MappingProxyType(self._given)
         #: The quantities computed or adopted so far, to be read only.
@@ -48,6 +51,8 @@ class Quantities:
         """
         for name, item in inputs.items():
             self._check_open(name)
+            if name not in self._given:
+                self._names = self._names.after(f"+{name}")
             self._given[name] = item
 
     def give_default(self, name: str, item: Input) -> Input:
@@ -67,7 +72,8 @@ class Quantities:
             ValueError: frozen, or a quantity that has been computed already.
         """
         self._check_open(name)
-        self._given.pop(name, None)
+        if self._given.pop(name, None) is not None:
+            self._names = self._names.after(f"-{name}")
 
     def adopt(self, steps: Mapping[str, Step]) -> None:
         """Take over quantities with their derivations; they win over inputs of the same name.
@@ -78,7 +84,7 @@ class Quantities:
         for name, step in steps.items():
             if self._steps.get(name) is not step:
                 self._check_open(name)
-                self._steps[name] = step
+                self._know(name, step)
 
     def choose(self, name: str, formula: str) -> None:
         """Let a quantity be what one of several formulas yields; an input still wins.
@@ -91,7 +97,7 @@ class Quantities:
             return
         if self._frozen:
             raise ValueError(f"{name} is chosen after the quantities are frozen")
-        self._steps[name] = linked(name, self.step(formula), self.owner)
+        self._know(name, linked(name, self.step(formula), self.owner))
 
     def choose_first(self, name: str, *formulas: str) -> None:
         """Let a quantity be what the first formula yields that can be computed, if any does; an input still wins."""
@@ -106,7 +112,7 @@ class Quantities:
             ValueError: frozen, or a quantity that has been computed already.
         """
         self._check_open(name)
-        self._steps[name] = linked(name, step, self.owner)
+        self._know(name, linked(name, step, self.owner))
 
     def with_inputs(self, inputs: Mapping[str, Input]) -> Quantities:
         """Quantities of their own with further inputs, open again.
@@ -116,6 +122,7 @@ class Quantities:
         """
         found = Quantities(self._given, self.owner, shared_inputs=self.owner != self.input_owner)
         found._steps.update(self._steps)
+        found._names = self._names
         found.give(inputs)
         return found
 
@@ -126,7 +133,7 @@ class Quantities:
             MissingQuantity: it cannot be computed from what is known.
             UsageError: it exceeds the range of floating-point numbers.
         """
-        found = self._steps.get(name) or derive(name, self._given, self._steps, self.owner, self.input_owner)
+        found = self._steps.get(name) or self._derived(name)
         if found.value.__class__ is float:
             finite = math.isfinite(found.value)
         else:
@@ -140,6 +147,9 @@ class Quantities:
 
     def find(self, name: str) -> Step | None:
         """A quantity and how it came about; None where it cannot be computed from what is known."""
+        route = self._names.routes.get(name)
+        if route is not None and route.missing is not None and name not in self._steps:
+            return None
         try:
             return self.step(name)
         except MissingQuantity:
@@ -164,6 +174,60 @@ class Quantities:
         }
         return quantities, unknown
 
+    def _know(self, name: str, step: Step) -> None:
+        if name not in self._steps:
+            self._names = self._names.after(name)
+        self._steps[name] = step
+
+    def _derived(self, name: str) -> Step:
+        """Derive a quantity: by the route that quantities of the same names have found, else by the formulas."""
+        steps, before = self._steps, len(self._steps)
+        route = self._names.routes.get(name)
+        try:
+            if route is None:
+                route = self._found(name, before)
+            elif route.missing is None:
+                self._follow(route)
+        except (OverflowError, ZeroDivisionError, UsageError, CyclicQuantity) as error:
+            self._forget(before)
+            if isinstance(error, (OverflowError, ZeroDivisionError)):
+                raise UsageError(OUT_OF_RANGE.format(name)) from None
+            raise
+        if route.missing is not None:
+            raise MissingQuantity(route.missing.name, message_of(route.missing))
+        self._names = route.after
+        return steps[name]
+
+    def _found(self, name: str, before: int) -> Route:
+        """The formulas of a quantity; what they yield becomes known."""
+        try:
+            derive(name, self._given, self._steps, self.owner, self.input_owner)
+            further = list(self._steps.values())[before:]
+            route = Route(tuple((step.name, step.formula) for step in further), self._names.after(f"={name}"))
+        except MissingQuantity as error:
+            self._forget(before)
+            # Without the frames of the first: they would keep its quantities.
+            route = Route((), self._names, MissingQuantity(error.name, message_of(error)))
+        self._names.routes[name] = route
+        return route
+
+    def _forget(self, before: int) -> None:
+        """Take back what was derived on the way to a quantity that cannot be: known is what the names say."""
+        for name in list(self._steps)[before:]:
+            del self._steps[name]
+
+    def _follow(self, route: Route) -> None:
+        steps, given = self._steps, self._given
+        for name, formula in route.steps:
+            if formula is not None:
+                inputs = tuple([steps[need] for need in formula.needs])
+                value = formula.function(*[part.value for part in inputs])
+                steps[name] = new_step((name, value, formula, inputs, None, self.owner))
+            else:
+                item = given.get(name)
+                value = item.value if item is not None else default_of(name)
+                steps[name] = new_step((name, value, None, (), item, self.input_owner))
+
     def _check_open(self, name: str) -> None:
         if self._frozen:
             raise ValueError(f"{name} is given after the quantities are frozen")
@@ -173,4 +237,9 @@ class Quantities:
 
 def linked(name: str, step: Step, owner: str = "") -> Step:
     """Another quantity under a name of its own."""
-    return Step(name, step.value, Formula(name, unchanged, (step.name,), unit_of(name), "definition", ""), (step,), None, owner)
+    return new_step((name, step.value, _link(name, step.name), (step,), None, owner))
+
+
+@cache
+def _link(name: str, other: str) -> Formula:
+    return Formula(name, unchanged, (other,), unit_of(name), "definition", "")

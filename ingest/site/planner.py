@@ -227,7 +227,7 @@ def plan_once(
             known.choose("site_grown_read_bandwidth", "grown_read_bandwidth")
     tables = {"jobs": jobs, "serving": serving, "clusters": clusters, "datasets": list(data.values()), "years": by_year}
     tables["holdings"] = [row for rows in holdings for row in rows]
-    found, absent = _found(known, _left_out(site, bool(policies), bool(tiers)))
+    found, absent, tree = _found(known, _left_out(site, bool(policies), bool(tiers)))
     unopened = any(row.step("job_read_bandwidth") is not None and row.step("job_file_opens") is None for row in jobs)
     absent |= {"R-META-01": UNOPENED} if unopened and "R-META-01" in absent else {}
     for row in jobs:
@@ -243,7 +243,6 @@ def plan_once(
             row.values(quantities)  # derived now, so that what they rest on is known by where it was given
     for one in (known, *(row.known for rows in tables.values() for row in rows)):
         one.freeze()
-    tree = Tree({name: one.step for name, one in found.items()})
     ends = spread(tree, samples_for(tree, samples), seed)
     known.step("workload_node_read_bandwidth")
     named = names_of(guidance.values())
@@ -443,8 +442,8 @@ def _reads_in(plan: Plan, year: int, growth: Growth) -> float | None:
     return value if limit is None else min(value, float(limit.value))
 
 
-def _found(known: Quantities, left_out: Mapping[str, str]) -> tuple[dict[str, RequirementValue], dict[str, str]]:
-    """The value of each requirement, and for each line without one the reason."""
+def _found(known: Quantities, left_out: Mapping[str, str]) -> tuple[dict[str, RequirementValue], dict[str, str], Tree]:
+    """The value of each requirement, for each line without one the reason, and the tree of the values."""
     steps: dict[str, Step] = {}
     absent = dict(left_out)
     for line in LINES:
@@ -454,11 +453,13 @@ def _found(known: Quantities, left_out: Mapping[str, str]) -> tuple[dict[str, Re
             steps[line.id] = known.step(line.metric)
         except MissingQuantity as error:
             absent[line.id] = MISSING.get(error.name, message_of(error))
-    below = dict(zip(steps, all_below([*steps.values()], lambda item: why_assumed(item) is not None), strict=True))
+    tree = Tree(steps)
+    below = all_below(tree, lambda item: why_assumed(item) is not None)
     found = {line.id: RequirementValue(line, steps[line.id], *below[line.id]) for line in LINES if line.id in steps}
     required = {name: one for name, one in found.items() if _is_required(one)}
     absent |= {name: f"this site needs no {plain_name(one.line.metric)}" for name, one in found.items() if name not in required}
-    return required, {line.id: absent[line.id] for line in LINES if line.id in absent}
+    reasons = {line.id: absent[line.id] for line in LINES if line.id in absent}
+    return required, reasons, tree.without(found.keys() - required.keys())
 
 
 def _is_required(value: RequirementValue) -> bool:

@@ -200,7 +200,7 @@ class RequirementWriter:
         saved = "checkpoint writes" if self.known.value("workload_write_bandwidth") or not names else ""
         return {
             "below": f", with {names}" if names else "",
-            "states": ", model states and key-value caches" if self._kept_in_nodes() else "",
+            "states": ", model states and key-value caches" if self._kept_in_nodes else "",
             "writes": " and ".join(filter(None, (saved, names and f"writes of {names}"))),
             "written_kind": "writes" if names else "checkpoint writes",
             "turns": f"{turns:,} turn{'' if turns == 1 else 's'}",
@@ -208,6 +208,7 @@ class RequirementWriter:
             "node_writes": self._node_writes(),
         }
 
+    @cached_property
     def _kept_in_nodes(self) -> bool:
         """Whether model states or key-value caches lie on the NVMe of nodes."""
         rows = (*self.jobs.values(), *self.serving.values())

@@ -113,14 +113,17 @@ def labels_of(placed: Sequence[Step]) -> dict[Step, str]:
     """
     labels = {step: step.owner for step in placed if step.owner}
     for step in placed:
-        below = {labels[part] for part in step.inputs if part in labels}
-        if step not in labels and len(below) == 1 and not any(is_column(one) for one in (step, *step.inputs)):
-            labels[step] = below.pop()
-    users: dict[Step, set[str]] = {}
+        if step not in labels and not is_column(step):
+            below = {labels[part] for part in step.inputs if part in labels}
+            if len(below) == 1 and not any(map(is_column, step.inputs)):
+                labels[step] = below.pop()
+    # The only owner of the users of a step; empty where they are of several.
+    users: dict[Step, str] = {}
     for step in reversed(placed):
-        above = users.get(step, set())
-        if step not in labels and len(above) == 1 and "" not in above:
-            labels[step] = next(iter(above))
+        label = labels.get(step, "")
+        if not label and (label := users.get(step, "")):
+            labels[step] = label
         for part in step.inputs:
-            users.setdefault(part, set()).add(labels.get(step, ""))
+            if users.setdefault(part, label) != label:
+                users[part] = ""
     return labels
