@@ -10,8 +10,8 @@ ENTERPRISE = str(EXAMPLES / "enterprise-64-nodes.yaml")
 #: command -> the answer
 ANSWERS = {
     JOB: "Needs 827.5 GB/s read",
-    ("plan", ENTERPRISE, "--samples", "0"): "Needs 106 GB/s read · 14 GB/s write · 168 TB usable",
-    ("fit", *JOB[1:]): "ddn-ai400x2 first of 58: 31 fit as far as known",
+    ("plan", ENTERPRISE, "--samples", "0"): "Needs 106 GB/s read · 14 GB/s write* · 168 TB usable · *guidance",
+    ("fit", *JOB[1:]): "ddn-ai400x2 first of 58: 17 fit as far as known",
     ("checkpoint", "llama3-405b", "--gpus", "16384"): "Needs 51.03 GB/s write",
 }
 
@@ -27,6 +27,19 @@ def test_the_answer_stands_in_the_first_lines_and_in_the_last_one(words):
 @pytest.mark.parametrize("words", [JOB, ("checkpoint", "llama3-405b", "--gpus", "16384")], ids=lambda words: words[0])
 def test_the_whole_page_fits_the_terminal(words):
     assert len(terminal(*words, NO_COLOR="1").splitlines()) <= 20
+
+
+def test_the_answer_of_fit_counts_what_its_tables_count_and_says_the_order(run):
+    out = run("fit", *JOB[1:], "-v").out
+    first = out.splitlines()[0]
+    headings = dict(re.findall(r"^([A-Z][^(\n]*) \((\d+)\)$", out, re.MULTILINE))
+    assert re.findall(r"\d+ (?:fit as|do not)", first) == [
+        f"{headings['Fits as far as known']} fit as", f"{headings['Does not fit']} do not"
+    ]  # fmt: skip
+    others = re.search(r"Of the others (.*)", out)[1]
+    assert f"{headings['Fits as far as known, number of units open']} fit as far as known, number of units open" in others
+    assert int(headings["Fits as far as known"]) + sum(int(one) for one in re.findall(r"\b\d+\b", others)) == 58
+    assert "Order: share of the ceilings known, published before recalled, headroom" in run("fit", *JOB[1:]).out
 
 
 def test_colour_is_shown_where_it_is_allowed(run):
