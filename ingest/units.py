@@ -174,7 +174,8 @@ def parse(written: object, unit: str, what: str) -> float:
     if _BITS.search(suffix) and physical(unit) == "B":
         raise UsageError(f"{what}: {brief(written)} is in bits, expected bytes, {_example(unit)}")
     if physical(base) != physical(unit) or not _countable(base, unit):
-        raise UsageError(f"{what}: {brief(written)} is in {base}, expected {unit}, {_example(unit)}")
+        counted = _as_count(match[1], suffix, unit) or f", {_example(unit)}"
+        raise UsageError(f"{what}: {brief(written)} is in {base}, expected {unit}{counted}")
     return _finite(number * factor, written, unit, what)
 
 
@@ -192,6 +193,14 @@ def parse_whole(written: object, what: str, least: int, most: int | None = None)
         upto = "" if most is None else f" to {most:,}"
         raise UsageError(f"{what}: found {written}, expected a whole number from {least}{upto}")
     return int(number)
+
+
+def _as_count(digits: str, suffix: str, unit: str) -> str:
+    """What a count that is written as bytes probably means: 100G for 100GB tokens; empty for anything else."""
+    if unit not in BILLIONS or suffix[-1:] != "B" or suffix[:-1] not in DECIMAL:
+        return ""
+    meant = f"{digits}{suffix[:-1] or 'B'}"
+    return f"; did you mean '{meant}', {parse(meant, unit, ''):,.0f} {unit}s?"
 
 
 def _countable(base: str, unit: str) -> bool:

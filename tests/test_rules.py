@@ -82,7 +82,7 @@ def test_no_share_is_written_in_powers_of_ten():
 
 def needing(share):
     """A job on 100 nodes that reads this share of what the guidance asks for 800 GPUs, 46.9 GB/s."""
-    return {"samples_per_second": GUIDED * share / 800, "sample_bytes": 1, "cluster": "main", "nodes": 100}
+    return {"samples_per_second": GUIDED * share / 8e8, "sample_bytes": 1e6, "cluster": "main", "nodes": 100}
 
 
 GUIDED = 30e9 * 800 / 512

@@ -6,6 +6,9 @@ import pytest
 from conftest import EXAMPLES
 from test_cli import JOB, terminal
 
+import ingest
+from ingest.errors import IngestError
+
 ENTERPRISE = str(EXAMPLES / "enterprise-64-nodes.yaml")
 #: command -> the answer
 ANSWERS = {
@@ -102,7 +105,8 @@ def test_model_and_gpus_are_given_alike_in_every_command(run, forms):
         ("bw cosmoflow --gpu h100 --gpus 0.5", "found 0.5, expected a whole number"),
         ("memory llama3-70b --nodes 1.5", "found 1.5, expected a whole number"),
         ("bw cosmoflow --model unet3d --gpu h100", "found 'cosmoflow' and --model unet3d, expected one of them"),
-        ("train llama3-70b --tokens 100GB --gpu h100 --gpus 8", "'100GB' is in B, expected token"),
+        ("train llama3-70b --tokens 100GB --gpu h100 --gpus 8", "expected token; did you mean '100G', 100,000,000,000"),
+        ("bw cosmoflow --gpu h100 --nodes 1,024", "found '1,024', expected a list such as 1,8,128, or 1024 without commas"),
     ],
 )
 def test_contradictions_are_refused_in_one_line(run, words, said):
@@ -165,6 +169,19 @@ def test_a_starter_refuses_what_it_cannot_write(run, words, said):
 def test_counts_are_written_as_people_write_them(run, written):
     run_of = ("train", "llama3-70b", "--gpu", "h100", "--gpus", "512", "--format", "csv", "--tokens")
     assert run(*run_of, written).out == run(*run_of, "100000000000").out
+
+
+@pytest.mark.parametrize(
+    ("written", "tokens"), [("100B", 1e11), ("0.5B", 5e8), ("100 G tokens", 1e11), ("100GB", None), ("9b", None)]
+)
+def test_site_files_read_counts_as_options_do(written, tokens):
+    job = {"model": "llama3-70b", "cluster": "main", "nodes": 8, "tokens": written}
+    site = {"clusters": {"main": {"node": "dgx-h100", "count": 8}}, "jobs": {"a": job}}
+    if tokens is None:
+        with pytest.raises(IngestError, match=r"jobs\.a\.tokens"):
+            ingest.plan(site, samples=0)
+    else:
+        assert ingest.plan(site, samples=0).inputs["jobs.a.tokens"]["value"] == tokens
 
 
 @pytest.mark.parametrize("written", ["2M samples", "2M", "0.002B"])
