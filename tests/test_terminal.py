@@ -69,6 +69,21 @@ def test_the_last_line_follows_the_cautions_with_the_ids_of_their_rules(run):
     assert len(every.err.splitlines()) == 5
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("bw llama3-70b --gpu h100 --nodes 64", " · in fp8 ·"),
+        ("bw llama3-70b --gpu h100 --nodes 64 --precision bf16", " · in bf16 ·"),
+        ("train llama3-70b --gpu h100 --nodes 64 --tokens 1T", " · in bf16 ·"),
+        ("bw cosmoflow --gpu h100 --nodes 64", ""),
+        ("bw llama3-70b --nodes 4 --gpus-per-node 8 --samples-per-second 1", ""),
+    ],
+)
+def test_the_answer_states_the_precision_that_decides_its_rate(run, words, said):
+    answer = run(*words.split(), "-q").out
+    assert re.findall(r" · in \w+ ·", answer) == ([said] if said else [])
+
+
 GRAMMAR = [
     [("bw", "--model", "cosmoflow", "--gpu", "h100", "--nodes", "128"), ("bw", "cosmoflow", "--gpu", "h100", "--nodes", "128"),
      ("bw", "cosmoflow", "--gpu", "h100", "--gpus", "1024"),
@@ -181,7 +196,7 @@ def test_site_files_read_counts_as_options_do(written, tokens):
         with pytest.raises(IngestError, match=r"jobs\.a\.tokens"):
             ingest.plan(site, samples=0)
     else:
-        assert ingest.plan(site, samples=0).inputs["jobs.a.tokens"]["value"] == tokens
+        assert ingest.plan(site, samples=0).site.data["jobs"]["a"]["tokens"].value == tokens
 
 
 @pytest.mark.parametrize("written", ["2M samples", "2M", "0.002B"])

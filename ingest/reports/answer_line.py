@@ -104,8 +104,10 @@ def joined(verb: str, parts: Iterable[str], cautions: int = 0, unmet: str = "") 
     return f"{verb} {' · '.join(all_parts)}".strip()
 
 
-def results_line(command: str, results: Mapping[str, Quantity], cautions: int = 0, unmet: str = "") -> str:
-    """The answer of a command from its results; empty where nothing that it names is known."""
+def results_line(
+    command: str, results: Mapping[str, Quantity], cautions: int = 0, unmet: str = "", also: Sequence[str] = ()
+) -> str:
+    """The answer of a command from its results, and what `also` holds; empty where nothing that it names is known."""
     for verb, parts in WORDINGS.get(command, ()):
         if next(iter(parts)) in results:
             known = [(around, _value(name, results[name])) for name, around in parts.items() if name in results]
@@ -113,7 +115,7 @@ def results_line(command: str, results: Mapping[str, Quantity], cautions: int = 
             first = {around if around != "{}" else value: (around, value) for around, value in reversed(known)}
             told = [one for one in known if one in first.values() and not (" per " in one[0] and one[1] == known[0][1])]
             told = [*dict.fromkeys([known[0], *told])]
-            return joined(verb, [around.format(value) for around, value in told[:MOST]], cautions, unmet)
+            return joined(verb, [*(around.format(value) for around, value in told[:MOST]), *also], cautions, unmet)
     return joined("", [], cautions, unmet) if unmet else ""
 
 
@@ -125,7 +127,18 @@ def _value(name: str, quantity: Quantity) -> str:
 
 def answer_line(answer: Answer) -> str:
     """The answer for one job, data set or model."""
-    return results_line(answer.command, answer.results, len(answer.warnings), answer.unmet)
+    return results_line(answer.command, answer.results, len(answer.warnings), answer.unmet, _precision(answer))
+
+
+#: Evidence of a rate that depends on the precision of the arithmetic.
+OF_ARITHMETIC = ("measured", "transferred", "efficiency", "peak")
+
+
+def _precision(answer: Answer) -> tuple[str, ...]:
+    """The precision of the arithmetic, where the rate of the answer depends on it."""
+    chosen = {name: one["value"] for name, one in answer.chosen.items()}
+    level = getattr(answer, "basis", chosen.get("basis"))
+    return (f"in {chosen['precision']}",) if "precision" in chosen and level in OF_ARITHMETIC else ()
 
 
 def titled(title: str, cautions: int) -> str:

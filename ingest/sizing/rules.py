@@ -199,7 +199,8 @@ ROWS = (
          supply=(Option("encoding", "stored"),)),
     Rule("W04", 13, **_said(" was measured on {part}: files are read in the order of their paths, so the rest may differ",
                             text="part"), subject="bytes_per_token"),
-    Rule("W05", 19, **_said("computed at {precision}, the precision of the best evidence on {gpu}",
+    Rule("W05", 19, **_said("computed in {precision}, the precision of the best evidence on {gpu}, so that storage "
+                            "can feed it; `train` counts hours in bf16",
                             precision="the best evidence's"), supply=("precision",)),
     Rule("W06", 15, "rate_at_precision", ">", "samples_per_second_per_gpu", factor=FASTER,
          text="the {basis} rate at {precision} is higher, {rate} per GPU, and needs more read bandwidth",
