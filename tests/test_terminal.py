@@ -85,9 +85,13 @@ def test_the_answer_states_the_precision_that_decides_its_rate(run, words, said)
 
 
 GRAMMAR = [
-    [("bw", "--model", "cosmoflow", "--gpu", "h100", "--nodes", "128"), ("bw", "cosmoflow", "--gpu", "h100", "--nodes", "128"),
+    [("bw", "--model", "cosmoflow", "--gpu", "h100", "--nodes", "128"), ("bw", "cosmoflow", "h100", "--nodes", "128"),
+     ("bw", "cosmoflow", "--gpu", "h100", "--nodes", "128"),
      ("bw", "cosmoflow", "--gpu", "h100", "--gpus", "1024"),
      ("bw", "cosmoflow", "--gpu", "h100", "--gpus", "1024", "--nodes", "128")],
+    [("fit", "--model", "cosmoflow", "--gpu", "h100", "--storage", "nfs-tcp"),
+     ("fit", "cosmoflow", "h100", "--storage", "nfs-tcp"),
+     ("fit", "cosmoflow", "--gpu", "h100", "--storage", "nfs-tcp")],
     [("checkpoint", "llama3-70b", "--gpus", "512"), ("checkpoint", "--model", "llama3-70b", "--nodes", "64")],
     [("memory", "llama3-70b", "--gpu", "h100", "--gpus", "64"),
      ("memory", "--model", "llama3-70b", "--gpu", "h100", "--nodes", "8")],
@@ -117,6 +121,8 @@ def test_model_and_gpus_are_given_alike_in_every_command(run, forms):
         ("bw cosmoflow --gpu h100 --gpus 100 --nodes 3", "found 100 with --nodes 3, expected 24: 8 in each node"),
         ("checkpoint llama3-70b --gpus 100 --nodes 3", "found 100 with --nodes 3, expected 24: 8 in each node"),
         ("bw cosmoflow --gpu h100 --gpus 100", "found 100, expected a multiple of 8"),
+        ("bw cosmoflow h100 --gpu a100", "GPU: found 'h100' and --gpu a100, expected one of them"),
+        ("bw cosmoflow --gpus 1000", "--gpu is missing, the kind of GPU"),
         ("bw cosmoflow --gpu h100 --gpus 0.5", "found 0.5, expected a whole number"),
         ("memory llama3-70b --nodes 1.5", "found 1.5, expected a whole number"),
         ("bw cosmoflow --model unet3d --gpu h100", "found 'cosmoflow' and --model unet3d, expected one of them"),
@@ -139,6 +145,15 @@ def test_a_written_file_is_named_with_its_size(run, words):
     assert done.code == 0
     assert done.out == ""
     assert re.fullmatch(r"wrote \S*made\.\w+ \((\d+ sheets, )?[\d.]+ k?B\)", done.err.splitlines()[-1])
+
+
+def test_results_are_replaced_in_words_and_files_to_edit_are_not(run):
+    first, second, quiet = (run(*JOB, "-o", "a.json", *more) for more in ((), (), ("-q",)))
+    assert [one.err.splitlines()[-1].split()[0] for one in (first, second)] == ["wrote", "replaced"]
+    assert quiet.err == ""
+    assert run(*NEW, "llama3-70b", "-o", "site.yaml").code == 0
+    refused = run(*NEW, "llama3-70b", "-o", "site.yaml")
+    assert (refused.code, refused.err) == (2, "ingest: --output: 'site.yaml' exists already, expected a new file\n")
 
 
 def test_groups_of_the_help_name_every_command_once(run):
