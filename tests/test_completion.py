@@ -80,7 +80,7 @@ def offered(run):
         (["ingest", "bw", "--samples-per"], ["--samples-per-second"]),
         (["ingest", "bw", "cosmoflow", "h100-s"], ["h100-sxm"]),
         (["ingest", "bw", "--gpu", "gb200-nvl7"], ["gb200-nvl72"]),
-        (["ingest", "fit", "--storage", "exasc"], ["exascaler"]),
+        (["ingest", "fit", "--storage", "rapid"], ["rapid-bucket"]),
         (["ingest", "nope", "x"], []),
     ],
 )
