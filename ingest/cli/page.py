@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import note_existing, options_of, tell_written
+from ingest.cli.options import detail_options, note_existing, options_of, tell_written
 from ingest.reports.web.page import page
 
 
@@ -21,6 +21,7 @@ from ingest.reports.web.page import page
     help="The file to write or replace.",
 )
 @options_of(page, "output")
+@detail_options
 def command(output: str, **options: Any) -> None:
     """Write one page that computes in a browser, without a network: bandwidth, checkpoints, data sets, systems.
 
