@@ -300,13 +300,13 @@ def display(number: float, unit: str, binary: bool = True, digits: int = 4) -> s
 def percent(share: float) -> str:
     """Return a share in percent as people read it, without the sign and never in powers of ten.
 
-    >>> percent(0.05342), percent(1.0012), percent(68.6), percent(0)
-    ('5.34', '100.1', '6,860', '0')
+    >>> percent(0.05342), percent(1.0012), percent(68.6), percent(-12), percent(0)
+    ('5.34', '100.1', '6,860', '-1,200', '0')
     """
     number = share * 100
-    if number >= 1000:
+    if abs(number) >= 1000:
         return f"{number:,.0f}"
-    return f"{number:.4g}" if number >= 100 else f"{number:.3g}"
+    return f"{number:.4g}" if abs(number) >= 100 else f"{number:.3g}"
 
 
 def stated(number: float, unit: str, digits: int = 3) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ingest.engine.registry import unit_of
 from ingest.reports.answer_line import fits_line, of_several
 from ingest.reports.labels import capitalised, plain
-from ingest.reports.page import Page, Section, assumptions_section, page_of, sources_section
+from ingest.reports.page import Page, Section, assumptions_section, page_of, sources_section, value_text
 from ingest.storage.fit_result import BEYOND, MISFIT, OPEN, SO_FAR, UNKNOWN, VERDICTS
 from ingest.storage.units_required import COUNTED
 from ingest.units import display
@@ -194,7 +194,7 @@ def _one_down(one: Fit) -> str:
     share = one.degraded_share
     if share is None:
         return ""
-    return f"{share * 100:.0f} %" if share < MANY else "ample"
+    return f"{share * 100:,.0f} %" if share < MANY else "ample"
 
 
 def _units(one: Fit) -> str:
@@ -233,7 +233,7 @@ def _in_full(one: Fit, alone: bool) -> list[Section]:
     for judged in one.layers:
         need = display(judged.need, judged.unit, binary=False)
         layers.append((judged.layer.name, need, judged.shown, _room(judged), HOLDS[judged.holds], judged.why))
-    numbers = tuple((plain(name), display(item.value, item.unit)) for name, item in one.results.items())
+    numbers = tuple((plain(name), value_text(name, item.value, item.unit)) for name, item in one.results.items())
     unknown = tuple(f"{name.replace('_', ' ')}: {why}" for name, why in one.unknown.items())
     what = (one.decided and f"{one.decided}.", one.question, one.ruled_out, one.beyond_installed, one.split)
     return [
