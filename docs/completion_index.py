@@ -66,7 +66,8 @@ TAKEN: Mapping[str, Any] = {
     "cache": tuple(CACHES),
     "path": "file",
     "shell": tuple(SHELLS),
-    "word": "models",
+    "model_word": "models",
+    "gpu_word": "gpus",
     "priority": PRIORITIES,
     "tool": TOOLS,
     "input_format": FORMAT_NAMES,
@@ -78,7 +79,7 @@ TAKEN: Mapping[str, Any] = {
 #: what an option or argument of one command takes instead
 TAKEN_BY: Mapping[tuple[str, str], Any] = {
     **{(command, "model"): "architectures,models" for command in ("checkpoint", "goodput", "memory", "train", "offload")},
-    **{(command, "word"): "architectures,models" for command in ("checkpoint", "goodput", "memory", "train", "offload")},
+    **{(command, "model_word"): "architectures,models" for command in ("checkpoint", "goodput", "memory", "train", "offload")},
     ("model", "source"): "architectures",
     ("dataset", "words"): "formats",
     ("plan", "set"): "path=",

@@ -174,7 +174,8 @@ def parse(written: object, unit: str, what: str) -> float:
     if _BITS.search(suffix) and physical(unit) == "B":
         raise UsageError(f"{what}: {brief(written)} is in bits, expected bytes, {_example(unit)}")
     if physical(base) != physical(unit) or not _countable(base, unit):
-        raise UsageError(f"{what}: {brief(written)} is in {base}, expected {unit}, {_example(unit)}")
+        counted = _as_count(match[1], suffix, unit) or f", {_example(unit)}"
+        raise UsageError(f"{what}: {brief(written)} is in {base}, expected {unit}{counted}")
     return _finite(number * factor, written, unit, what)
 
 
@@ -192,6 +193,14 @@ def parse_whole(written: object, what: str, least: int, most: int | None = None)
         upto = "" if most is None else f" to {most:,}"
         raise UsageError(f"{what}: found {written}, expected a whole number from {least}{upto}")
     return int(number)
+
+
+def _as_count(digits: str, suffix: str, unit: str) -> str:
+    """What a count that is written as bytes probably means: 100G for 100GB tokens; empty for anything else."""
+    if unit not in BILLIONS or suffix[-1:] != "B" or suffix[:-1] not in DECIMAL:
+        return ""
+    meant = f"{digits}{suffix[:-1] or 'B'}"
+    return f"; did you mean '{meant}', {parse(meant, unit, ''):,.0f} {unit}s?"
 
 
 def _countable(base: str, unit: str) -> bool:
@@ -288,6 +297,18 @@ def display(number: float, unit: str, binary: bool = True, digits: int = 4) -> s
     first = both and binary_first()
     shown = _read(number, unit, binary=first, digits=digits)
     return f"{shown} ({_read(number, unit, binary=not first, digits=digits)})" if binary and both else shown
+
+
+def percent(share: float) -> str:
+    """Return a share in percent as people read it, without the sign and never in powers of ten.
+
+    >>> percent(0.05342), percent(1.0012), percent(68.6), percent(-12), percent(0)
+    ('5.34', '100.1', '6,860', '-1,200', '0')
+    """
+    number = share * 100
+    if abs(number) >= 1000:
+        return f"{number:,.0f}"
+    return f"{number:.4g}" if abs(number) >= 100 else f"{number:.3g}"
 
 
 def stated(number: float, unit: str, digits: int = 3) -> str:

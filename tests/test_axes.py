@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from ingest.errors import UsageError
 from ingest.sizing.job import parse_axis
+from ingest.units import parse
 
 
 @pytest.mark.parametrize(
@@ -51,6 +52,15 @@ def test_lists_and_ranges(written, unit, expected):
 def test_what_is_no_range_is_refused_in_one_line(written):
     with pytest.raises(UsageError, match=r"\A--x: [^\n]*\Z"):
         parse_axis(written, "node", "--x")
+
+
+@pytest.mark.parametrize(("written", "meant"), [("1,024", "1024"), ("10,000", "10000"), ("1,000,000", "1000000")])
+def test_thousands_are_no_list_of_values(written, meant):
+    with pytest.raises(UsageError, match=f"expected a list such as 1,8,128, or {meant} without commas"):
+        parse_axis(written, "node", "--x")
+    assert parse(written, "node", "--x") == float(meant)
+    assert parse_axis("1,0", "node", "--x") == [1, 0]
+    assert parse_axis("1,0.5", "node", "--x") == [1, 0.5]
 
 
 def test_an_endless_range_is_refused_before_it_is_made():

@@ -78,6 +78,9 @@ def offered(run):
         (["ingest", "catalog", "show", "gp"], ["gpus"]),
         (["ingest", "validate", "failu"], ["failures"]),
         (["ingest", "bw", "--samples-per"], ["--samples-per-second"]),
+        (["ingest", "bw", "cosmoflow", "h100-s"], ["h100-sxm"]),
+        (["ingest", "bw", "--gpu", "gb200-nvl7"], ["gb200-nvl72"]),
+        (["ingest", "fit", "--storage", "rapid"], ["rapid-bucket"]),
         (["ingest", "nope", "x"], []),
     ],
 )

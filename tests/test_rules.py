@@ -7,9 +7,9 @@ import re
 import pytest
 
 import ingest
-from ingest.engine.messages import fact_of, in_site_words
+from ingest.engine.messages import fact_of, in_site_words, rule_of
 from ingest.errors import IngestError
-from ingest.sizing.rules import NEAR, RETIRED, ROWS, RULES, SAME_TIME, Rule, finding
+from ingest.sizing.rules import NEAR, RETIRED, ROWS, RULES, SAME_TIME, Rule, finding, ranked
 
 #: A limit that is a quantity of its own.
 LIMIT = 1000.0
@@ -52,7 +52,8 @@ def test_a_rule_turns_at_its_limit(rule):
 
 #: The limits as numbers, so that a limit that is changed unawares fails here.
 LIMITS = {
-    "E02": 1.005, "E04": 1.000001, "E08": 1, "E09": 0, "W06": 1.1, "W07": 0.01, "W08": 1, "W09": 1, "W20": 0.5, "W24": 1.005,
+    "E02": 1.005, "E04": 1.000001, "E08": 1, "E09": 0, "W06": 1.1, "W07": 0.01, "W08": 1, "W09": 1, "W18": 2, "W20": 0.5,
+    "W24": 1.005,
     "W25": 0.1,
     "W32": 1e6, "W33": 0.6,
 }  # fmt: skip
@@ -62,6 +63,41 @@ LIMITS = {
 def test_limits_are_those_of_the_handbook(name):
     rule = RULES[name]
     assert (rule.factor if isinstance(rule.limit, str) else rule.limit) == LIMITS[name]
+
+
+#: What no hardware does: these come before every other caution.
+IMPOSSIBLE = {"W02", "W09", "W20", "W30", "W32", "W46", "W47", "W49", "W52"}
+
+
+def test_what_cannot_be_comes_first_and_then_guidance_that_hides_the_workload():
+    order = [rule.id for rule in sorted(ROWS, key=lambda rule: rule.rank) if rule.kind == "warning"]
+    assert {*order[: len(IMPOSSIBLE)]} == IMPOSSIBLE
+    assert order[len(IMPOSSIBLE)] == "W18"
+
+
+def test_no_share_is_written_in_powers_of_ten():
+    assert "6,860 % of the time" in finding("W24", {"checkpoint_overhead": 68.6, "waste_allowed": 0.05},
+                                            {"sized": "as practised"}).message(cure="")  # fmt: skip
+
+
+def needing(share):
+    """A job on 100 nodes that reads this share of what the guidance asks for 800 GPUs, 46.9 GB/s."""
+    return {"samples_per_second": GUIDED * share / 8e8, "sample_bytes": 1e6, "cluster": "main", "nodes": 100}
+
+
+GUIDED = 30e9 * 800 / 512
+
+
+@pytest.mark.parametrize(("share", "told"), [(1 / 2 - 1e-6, True), (1 / 2 + 1e-6, False), (1.1, False)])
+def test_guidance_beyond_twice_the_workload_is_the_first_caution_of_a_plan(share, told):
+    plan = ingest.plan(site(a=needing(share)), samples=0)
+    assert plan.requirement("R-READ-03").value == pytest.approx(GUIDED * max(share, 1), rel=0.01)
+    said = [line for line in plan.warnings if rule_of(line) == "W18"]
+    reads = "46.9 GB/s read where this workload needs 23.4 GB/s and " if told else ""
+    writes = "21.9 GB/s write where this workload needs 0 B/s"
+    assert said == [f'guidance (DGX SuperPOD H100 "good") sets {reads}{writes}; set floor']
+    assert ranked(plan.warnings)[0] == said[0]
+    assert ("R-READ-03" in plan.guided) is (share < 1)
 
 
 @pytest.mark.parametrize(("ratio", "differs"), [(1 - SAME_TIME + STEP, False), (1 - SAME_TIME - STEP, True)])

@@ -6,12 +6,15 @@ import pytest
 from conftest import EXAMPLES
 from test_cli import JOB, terminal
 
+import ingest
+from ingest.errors import IngestError
+
 ENTERPRISE = str(EXAMPLES / "enterprise-64-nodes.yaml")
 #: command -> the answer
 ANSWERS = {
     JOB: "Needs 827.5 GB/s read",
-    ("plan", ENTERPRISE, "--samples", "0"): "Needs 106 GB/s read · 14 GB/s write · 168 TB usable",
-    ("fit", *JOB[1:]): "ddn-ai400x2 first of 58: 31 fit as far as known",
+    ("plan", ENTERPRISE, "--samples", "0"): "Needs 106 GB/s read · 14 GB/s write* · 168 TB usable · *guidance",
+    ("fit", *JOB[1:]): "ddn-ai400x2 first of 58: 17 fit as far as known",
     ("checkpoint", "llama3-405b", "--gpus", "16384"): "Needs 51.03 GB/s write",
 }
 
@@ -27,6 +30,19 @@ def test_the_answer_stands_in_the_first_lines_and_in_the_last_one(words):
 @pytest.mark.parametrize("words", [JOB, ("checkpoint", "llama3-405b", "--gpus", "16384")], ids=lambda words: words[0])
 def test_the_whole_page_fits_the_terminal(words):
     assert len(terminal(*words, NO_COLOR="1").splitlines()) <= 20
+
+
+def test_the_answer_of_fit_counts_what_its_tables_count_and_says_the_order(run):
+    out = run("fit", *JOB[1:], "-v").out
+    first = out.splitlines()[0]
+    headings = dict(re.findall(r"^([A-Z][^(\n]*) \((\d+)\)$", out, re.MULTILINE))
+    assert re.findall(r"\d+ (?:fit as|do not)", first) == [
+        f"{headings['Fits as far as known']} fit as", f"{headings['Does not fit']} do not"
+    ]  # fmt: skip
+    others = re.search(r"Of the others (.*)", out)[1]
+    assert f"{headings['Fits as far as known, number of units open']} fit as far as known, number of units open" in others
+    assert int(headings["Fits as far as known"]) + sum(int(one) for one in re.findall(r"\b\d+\b", others)) == 58
+    assert "Order: share of the ceilings known, published before recalled, headroom" in run("fit", *JOB[1:]).out
 
 
 def test_colour_is_shown_where_it_is_allowed(run):
@@ -53,10 +69,29 @@ def test_the_last_line_follows_the_cautions_with_the_ids_of_their_rules(run):
     assert len(every.err.splitlines()) == 5
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("bw llama3-70b --gpu h100 --nodes 64", " · in fp8 ·"),
+        ("bw llama3-70b --gpu h100 --nodes 64 --precision bf16", " · in bf16 ·"),
+        ("train llama3-70b --gpu h100 --nodes 64 --tokens 1T", " · in bf16 ·"),
+        ("bw cosmoflow --gpu h100 --nodes 64", ""),
+        ("bw llama3-70b --nodes 4 --gpus-per-node 8 --samples-per-second 1", ""),
+    ],
+)
+def test_the_answer_states_the_precision_that_decides_its_rate(run, words, said):
+    answer = run(*words.split(), "-q").out
+    assert re.findall(r" · in \w+ ·", answer) == ([said] if said else [])
+
+
 GRAMMAR = [
-    [("bw", "--model", "cosmoflow", "--gpu", "h100", "--nodes", "128"), ("bw", "cosmoflow", "--gpu", "h100", "--nodes", "128"),
+    [("bw", "--model", "cosmoflow", "--gpu", "h100", "--nodes", "128"), ("bw", "cosmoflow", "h100", "--nodes", "128"),
+     ("bw", "cosmoflow", "--gpu", "h100", "--nodes", "128"),
      ("bw", "cosmoflow", "--gpu", "h100", "--gpus", "1024"),
      ("bw", "cosmoflow", "--gpu", "h100", "--gpus", "1024", "--nodes", "128")],
+    [("fit", "--model", "cosmoflow", "--gpu", "h100", "--storage", "nfs-tcp"),
+     ("fit", "cosmoflow", "h100", "--storage", "nfs-tcp"),
+     ("fit", "cosmoflow", "--gpu", "h100", "--storage", "nfs-tcp")],
     [("checkpoint", "llama3-70b", "--gpus", "512"), ("checkpoint", "--model", "llama3-70b", "--nodes", "64")],
     [("memory", "llama3-70b", "--gpu", "h100", "--gpus", "64"),
      ("memory", "--model", "llama3-70b", "--gpu", "h100", "--nodes", "8")],
@@ -86,10 +121,13 @@ def test_model_and_gpus_are_given_alike_in_every_command(run, forms):
         ("bw cosmoflow --gpu h100 --gpus 100 --nodes 3", "found 100 with --nodes 3, expected 24: 8 in each node"),
         ("checkpoint llama3-70b --gpus 100 --nodes 3", "found 100 with --nodes 3, expected 24: 8 in each node"),
         ("bw cosmoflow --gpu h100 --gpus 100", "found 100, expected a multiple of 8"),
+        ("bw cosmoflow h100 --gpu a100", "GPU: found 'h100' and --gpu a100, expected one of them"),
+        ("bw cosmoflow --gpus 1000", "--gpu is missing, the kind of GPU"),
         ("bw cosmoflow --gpu h100 --gpus 0.5", "found 0.5, expected a whole number"),
         ("memory llama3-70b --nodes 1.5", "found 1.5, expected a whole number"),
         ("bw cosmoflow --model unet3d --gpu h100", "found 'cosmoflow' and --model unet3d, expected one of them"),
-        ("train llama3-70b --tokens 100GB --gpu h100 --gpus 8", "'100GB' is in B, expected token"),
+        ("train llama3-70b --tokens 100GB --gpu h100 --gpus 8", "expected token; did you mean '100G', 100,000,000,000"),
+        ("bw cosmoflow --gpu h100 --nodes 1,024", "found '1,024', expected a list such as 1,8,128, or 1024 without commas"),
     ],
 )
 def test_contradictions_are_refused_in_one_line(run, words, said):
@@ -107,6 +145,15 @@ def test_a_written_file_is_named_with_its_size(run, words):
     assert done.code == 0
     assert done.out == ""
     assert re.fullmatch(r"wrote \S*made\.\w+ \((\d+ sheets, )?[\d.]+ k?B\)", done.err.splitlines()[-1])
+
+
+def test_results_are_replaced_in_words_and_files_to_edit_are_not(run):
+    first, second, quiet = (run(*JOB, "-o", "a.json", *more) for more in ((), (), ("-q",)))
+    assert [one.err.splitlines()[-1].split()[0] for one in (first, second)] == ["wrote", "replaced"]
+    assert quiet.err == ""
+    assert run(*NEW, "llama3-70b", "-o", "site.yaml").code == 0
+    refused = run(*NEW, "llama3-70b", "-o", "site.yaml")
+    assert (refused.code, refused.err) == (2, "ingest: --output: 'site.yaml' exists already, expected a new file\n")
 
 
 def test_groups_of_the_help_name_every_command_once(run):
@@ -152,6 +199,19 @@ def test_a_starter_refuses_what_it_cannot_write(run, words, said):
 def test_counts_are_written_as_people_write_them(run, written):
     run_of = ("train", "llama3-70b", "--gpu", "h100", "--gpus", "512", "--format", "csv", "--tokens")
     assert run(*run_of, written).out == run(*run_of, "100000000000").out
+
+
+@pytest.mark.parametrize(
+    ("written", "tokens"), [("100B", 1e11), ("0.5B", 5e8), ("100 G tokens", 1e11), ("100GB", None), ("9b", None)]
+)
+def test_site_files_read_counts_as_options_do(written, tokens):
+    job = {"model": "llama3-70b", "cluster": "main", "nodes": 8, "tokens": written}
+    site = {"clusters": {"main": {"node": "dgx-h100", "count": 8}}, "jobs": {"a": job}}
+    if tokens is None:
+        with pytest.raises(IngestError, match=r"jobs\.a\.tokens"):
+            ingest.plan(site, samples=0)
+    else:
+        assert ingest.plan(site, samples=0).site.data["jobs"]["a"]["tokens"].value == tokens
 
 
 @pytest.mark.parametrize("written", ["2M samples", "2M", "0.002B"])

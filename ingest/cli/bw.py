@@ -21,7 +21,7 @@ def command(form: str | None, output: str | None, **options: Any) -> None:
     Sizes and rates take units: 16MiB, '2.83 MB', '35 TFLOP/s'; bare numbers are base units.
 
     \b
-    ingest bw --model cosmoflow --gpu h100 --nodes 128
+    ingest bw cosmoflow h100 --nodes 128
     ingest bw --model resnet50 --gpu b200,h100 --nodes 1..1024*4 --format csv
     ingest bw --model cosmoflow --gpu h100 --nodes 128 -o bw.xlsx
     """

@@ -192,7 +192,10 @@ def completer(takes: str | Sequence[str], index: Mapping[str, Any]) -> Complete:
             kinds = [kind for kind in index["kinds"] if not named or kind == _plural(named[0], index["kinds"])]
             own = () if named else index["kinds"]
             return _starting(incomplete, [*own, *sorted({one for kind in kinds for one in ids(kind, folders)})])
-        found = _starting(incomplete, sorted({one for kind in takes.split(",") for one in ids(kind, folders)})) if takes else []
+        kinds = takes.split(",") if takes else []
+        found = _starting(incomplete, sorted({one for kind in kinds for one in ids(kind, folders)}))
+        # An alias is offered where no id begins that way: it would only repeat them.
+        found = found or _starting(incomplete, (one for kind in kinds for one in aliases(kind, folders)))
         return found or [CompletionItem(incomplete, type="file")]
 
     return complete
@@ -218,6 +221,18 @@ def ids(kind: str, folders: Sequence[Path]) -> list[str]:
         with suppress(OSError):
             found |= {one[:-5]: folder / name / one for one in os.listdir(folder / name) if one.endswith(".yaml")}
     return sorted(one for one, path in found.items() if not family or _family(path) == family)
+
+
+def aliases(kind: str, folders: Sequence[Path]) -> list[str]:
+    """The other names of the ids of one kind; of one family none are offered."""
+    import yaml
+
+    found: set[str] = set()
+    for folder in folders:
+        with suppress(OSError, ValueError, yaml.YAMLError, AttributeError):
+            listed = yaml.load((folder / "aliases.yaml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+            found |= {str(one) for one in listed.get(kind, ())}
+    return sorted(found)
 
 
 def _family(path: Path) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import click
 
-from ingest.cli.options import options_of, output_options
+from ingest.cli.options import options_of, output_options, word_argument
 from ingest.cli.output import VERBOSE, chosen_option, hand_over
 from ingest.errors import RequirementNotMet, UsageError
 from ingest.reports.pages.sizing import explanation_page
@@ -19,7 +20,8 @@ from ingest.storage.fit import fit
 
 
 @click.command("fit")
-@click.argument("plan", required=False, metavar="[SITE.yaml|plan.json]")
+@click.argument("plan", required=False, metavar="[SITE.yaml|plan.json|MODEL]")
+@word_argument("gpu")
 @options_of(fit, "plan", "catalogs")
 @click.option("--require", is_flag=True, help="Exit with 3 unless every requested system fits.")
 @click.option("--explain", metavar="NAME", help="Show the derivation of one quantity of a single system instead.")
@@ -31,10 +33,14 @@ def command(form: str | None, output: str | None, explain: str | None, require: 
     The need is a model on its GPUs, the plan of a site, or rates and capacities given as options.
 
     \b
+    ingest fit cosmoflow h100 --nodes 16
     ingest fit --model cosmoflow --gpu v100-sxm2 --nodes 1 --gpus-per-node 8 --storage nfs-tcp
     ingest fit --read-bandwidth 500GB/s --write-bandwidth 300GB/s --capacity 1PB --storage ddn-ai400x2
     ingest fit site.yaml --storage all --require
     """
+    plan = options["plan"]
+    if plan is not None and options["model"] is None and not Path(plan).suffix and not Path(plan).exists():
+        options |= {"plan": None, "model": plan}
     found = fit(**options)
     if explain is not None:
         if len(found.systems) != 1:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ingest.cli.output import QUIET, VERBOSE, choose
+from ingest.cli.output import QUIET, VERBOSE, choose, note_existing
 from ingest.cli.output import chosen_option as chosen_option
 from ingest.cli.output import hand_over as hand_over
 from ingest.cli.output import painter as painter
@@ -67,11 +67,25 @@ detail_options = stacked(
         click.option("-q", "--quiet", is_flag=True, expose_value=False, callback=_kept(QUIET), help="Print only the answer."),
     ]
 )
+
+
+def note_output(_: click.Context, __: click.Parameter, value: Any) -> Any:
+    """Note the files of `-o` that are there before the command runs."""
+    note_existing((value,) if isinstance(value, str) else value or ())
+    return value
+
+
 output_options = stacked(
     [
         detail_options,
         click.option("--format", "form", type=OneOf(FORMATS), help="table, json, csv or markdown. [default: table]"),
-        click.option("-o", "--output", metavar="FILE", help="Write to a file; its suffix selects the format."),
+        click.option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            callback=note_output,
+            help="Write to a file, or replace it; its suffix selects the format.",
+        ),
     ]
 )
 catalog_option = click.option(
@@ -84,31 +98,46 @@ site_set_option = click.option(
     metavar="PATH=VALUE",
     help="Replace a value of the site file; repeatable. Lists and ranges make several scenarios of `plan`.",
 )
-MODEL = "ingest.model"
+#: Where the words before the options are kept, by the option that each stands for.
+WORD = "ingest.word.{}"
 
 
-def _given_model(ctx: click.Context, _: click.Parameter, value: str | None) -> None:
-    ctx.meta[MODEL] = value
+def _given_word(ctx: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    ctx.meta[WORD.format((parameter.name or "").removesuffix("_word"))] = value
 
 
-def _one_model(ctx: click.Context, _: click.Parameter, value: str | None) -> str | None:
-    """The model of `--model`, or the word before the options.
+def _one_word(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """The value of an option, or the word before the options that stands for it.
 
     Raises:
         UsageError: two different ones.
     """
-    word = ctx.meta.get(MODEL)
+    name = parameter.name or ""
+    word = ctx.meta.get(WORD.format(name))
     if word is not None and value not in (None, word):
-        raise click.UsageError(f"MODEL: found '{word}' and --model {value}, expected one of them")
+        raise click.UsageError(f"{name.upper()}: found '{word}' and --{name} {value}, expected one of them")
     return value or word
 
 
-#: The model: a word, or the option of the same name.
+def word_argument(name: str) -> Callable[[Command], Command]:
+    """A word that stands for the option of this name, such as `h100` for `--gpu h100`."""
+    return click.argument(
+        f"{name}_word",
+        required=False,
+        metavar=f"[{name.upper()}]",
+        is_eager=True,
+        expose_value=False,
+        callback=_given_word,
+    )
+
+
+#: The model and the kind of its GPUs: words, or the options of the same names.
 model_argument = stacked(
     [
-        click.argument("word", required=False, metavar="[MODEL]", is_eager=True, expose_value=False, callback=_given_model),
+        word_argument("model"),
+        word_argument("gpu"),
         click.option(
-            "--model", metavar="ID", callback=_one_model, help="Id, alias, YAML file or config.json of the model; or MODEL."
+            "--model", metavar="ID", callback=_one_word, help="Id, alias, YAML file or config.json of the model; or MODEL."
         ),
     ]
 )
@@ -181,4 +210,5 @@ def _option(name: str, default: Any, text: str | None) -> Callable[[Command], Co
     if default == ():
         return click.option(shown, multiple=True, metavar=metavar, help=text)
     known = None if default is None else str(default)
-    return click.option(shown, default=known, show_default=known is not None, metavar=metavar, help=text)
+    word = _one_word if name == "gpu" else None
+    return click.option(shown, default=known, show_default=known is not None, metavar=metavar, help=text, callback=word)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -21,6 +21,8 @@ from ingest.units import display
 #: How much the command that runs prints: everything, or the answer alone.
 VERBOSE, QUIET = "verbose", "quiet"
 _chosen: set[str] = set()
+#: Files of `-o` that were there before the command ran.
+_existing: set[str] = set()
 
 
 def choose(name: str) -> None:
@@ -31,11 +33,17 @@ def choose(name: str) -> None:
 def forget_choices() -> None:
     """Print as usual again, before the next command of a process."""
     _chosen.clear()
+    _existing.clear()
 
 
 def chosen_option(name: str) -> bool:
     """Whether `VERBOSE` or `QUIET` is set for the command that runs."""
     return name in _chosen
+
+
+def note_existing(paths: Iterable[str | Path]) -> None:
+    """Note which of these files are there before the command runs: what replaces a file says so."""
+    _existing.update(str(path) for path in paths if Path(path).is_file())
 
 
 def echo(text: str) -> None:
@@ -104,11 +112,12 @@ def _print(page: Callable[[], Page], data: Callable[[], Mapping[str, Any]], form
 
 
 def tell_written(*paths: str | Path) -> None:
-    """Say which files were written, and how large they are, unless `-q` is given."""
+    """Say which files were written or replaced, and how large they are, unless `-q` is given."""
     for path in paths:
         if not chosen_option(QUIET):
             facts = ", ".join(_facts_of(Path(path)))
-            tell(f"wrote {path}" + (f" ({facts})" if facts else ""))
+            done = "replaced" if str(path) in _existing else "wrote"
+            tell(f"{done} {path}" + (f" ({facts})" if facts else ""))
 
 
 def _facts_of(path: Path) -> Iterator[str]:

@@ -6,14 +6,22 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import options_of
-from ingest.cli.telling import tell
+from ingest.cli.options import detail_options, note_output, options_of, tell_written
 from ingest.reports.web.page import page
 
 
 @click.command("page")
-@click.option("-o", "--output", metavar="FILE.html", default="calc.html", show_default=True, help="The file to write.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE.html",
+    default="calc.html",
+    show_default=True,
+    callback=note_output,
+    help="The file to write or replace.",
+)
 @options_of(page, "output")
+@detail_options
 def command(output: str, **options: Any) -> None:
     """Write one page that computes in a browser, without a network: bandwidth, checkpoints, data sets, systems.
 
@@ -24,4 +32,4 @@ def command(output: str, **options: Any) -> None:
     ingest page --catalogs own -o calc.html
     """
     written = page(output=output, **options)
-    tell(f"ingest: wrote {written.path} ({written.size})")
+    tell_written(written.path)

@@ -6,22 +6,25 @@ Any other line (help, `--option=value`, several short options in one, a slip) is
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from typing import Any
 
-from ingest.cli.output import QUIET, VERBOSE, choose
+from ingest.cli.output import QUIET, VERBOSE, choose, note_existing
 from ingest.reports.page import FORMATS
 
 #: Options of any command that prints a result: how much it prints, its format, its file.
 DETAIL = {"-v": VERBOSE, "--verbose": VERBOSE, "-q": QUIET, "--quiet": QUIET}
 #: Options that may be given several times, whatever their default.
 REPEATABLE = ("set", "catalogs")
+#: Options that the words in front stand for.
+WORDS = ("model", "gpu")
 
 
 def plain_options(words: Sequence[str], function: Callable[..., Any]) -> dict[str, Any] | None:
     """The options of a command that prints the result of a function; None for a line that click has to read.
 
     Args:
-        words: the line behind the name of the command; the first word may be the model.
+        words: the line behind the name of the command; the first words may be the model and the GPU.
         function: the public function; its parameters with a default are the options.
     """
     given = defaults_of(function)
@@ -30,8 +33,10 @@ def plain_options(words: Sequence[str], function: Callable[..., Any]) -> dict[st
     names = {f"--{name.replace('_', '-')}": name for name in given} | {"--format": "form", "-o": "output"}
     del names["--form"]
     left, seen, detail = list(words), set[str](), []
-    if left and left[0][:1] not in ("", "-"):
-        left[:0] = ["--model"]
+    front = [*takewhile(lambda word: word[:1] not in ("", "-"), left)]
+    if len(front) > len(WORDS):
+        return None
+    left[: len(front)] = [part for name, word in zip(WORDS, front, strict=False) for part in (f"--{name}", word)]
     while left:
         word = left.pop(0)
         if word in DETAIL:
@@ -51,6 +56,7 @@ def plain_options(words: Sequence[str], function: Callable[..., Any]) -> dict[st
         return None
     for one in detail:
         choose(one)
+    note_existing([given["output"]] if given["output"] else [])
     return given
 
 

@@ -8,7 +8,10 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ingest.errors import UsageError, nearest
+from ingest.errors import UsageError, listed, nearest
+
+#: Names that the refusal of another one lists.
+MOST_NAMES = 8
 
 
 def _read_only(content: dict[Any, Any]) -> MappingProxyType[Any, Any]:
@@ -28,6 +31,19 @@ class UnknownResult(UsageError, KeyError):
     """A result that an answer does not have, with the nearest one."""
 
     __str__ = Exception.__str__
+
+
+def _hint(name: str, known: Sequence[str]) -> str:
+    """The nearest of the known names; else those that hold the word, or the first ones.
+
+    >>> _hint("job", ["per job", "per node", "GPUs"]), _hint("cost", ["per job", "per node"])
+    ("; did you mean 'per job'?", ', expected one of per job, per node')
+    """
+    folded = name.casefold()
+    holding = [one for one in known if folded and folded in one.casefold().replace("_", " ").split()]
+    if holding:
+        return f"; did you mean '{holding[0]}'?"
+    return nearest(name, known) or f", expected one of {listed(known, MOST_NAMES)}"
 
 
 class InteractiveResult:
@@ -67,7 +83,7 @@ class InteractiveResult:
         folded = {words.casefold(): one for words, one in known.items()}
         found = folded.get(str(name).casefold())
         if found not in results:
-            raise UnknownResult(f"no result '{name}'{nearest(str(name), [*results, *known])}")
+            raise UnknownResult(f"no result '{name}'{_hint(str(name), [*known, *results])}")
         return results[found]
 
     def __contains__(self, name: object) -> bool:

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
 #: The lines of a plan of which an answer names the largest; usable capacity to buy stands for all of R-CAP.
 READ, WRITE, CAPACITY = ("R-READ-03", "R-READ-01"), ("R-WRITE-01", "R-WRITE-02"), ("R-CAP-03",)
 PLANNED = ((READ, "{} read"), (WRITE, "{} write"), (CAPACITY, "{} usable"))
+#: What marks a rate that guidance sets, because the workload needs less, and its legend.
+STAR, GUIDED = "*", "*guidance"
 #: Parts of an answer at most: more do not fit into one line of 80 columns.
 MOST = 3
 
@@ -108,8 +109,10 @@ def joined(verb: str, parts: Iterable[str], cautions: int = 0, unmet: str = "") 
     return f"{verb} {' · '.join(all_parts)}".strip()
 
 
-def results_line(command: str, results: Mapping[str, Quantity], cautions: int = 0, unmet: str = "") -> str:
-    """The answer of a command from its results; empty where nothing that it names is known."""
+def results_line(
+    command: str, results: Mapping[str, Quantity], cautions: int = 0, unmet: str = "", also: Sequence[str] = ()
+) -> str:
+    """The answer of a command from its results, and what `also` holds; empty where nothing that it names is known."""
     for verb, parts in WORDINGS.get(command, ()):
         if next(iter(parts)) in results:
             said = [name for name in parts if name in results and (results[name].value or name not in UNSAID_AS_ZERO)]
@@ -118,7 +121,7 @@ def results_line(command: str, results: Mapping[str, Quantity], cautions: int = 
             first = {around if around != "{}" else value: (around, value) for around, value in reversed(known)}
             told = [one for one in known if one in first.values() and not (" per " in one[0] and one[1] == known[0][1])]
             told = [*dict.fromkeys([known[0], *told])]
-            return joined(verb, [around.format(value) for around, value in told[:MOST]], cautions, unmet)
+            return joined(verb, [*(around.format(value) for around, value in told[:MOST]), *also], cautions, unmet)
     return joined("", [], cautions, unmet) if unmet else ""
 
 
@@ -130,7 +133,18 @@ def _value(name: str, quantity: Quantity) -> str:
 
 def answer_line(answer: Answer) -> str:
     """The answer for one job, data set or model."""
-    return results_line(answer.command, answer.results, len(answer.warnings), answer.unmet)
+    return results_line(answer.command, answer.results, len(answer.warnings), answer.unmet, _precision(answer))
+
+
+#: Evidence of a rate that depends on the precision of the arithmetic.
+OF_ARITHMETIC = ("measured", "transferred", "efficiency", "peak")
+
+
+def _precision(answer: Answer) -> tuple[str, ...]:
+    """The precision of the arithmetic, where the rate of the answer depends on it."""
+    chosen = {name: one["value"] for name, one in answer.chosen.items()}
+    level = getattr(answer, "basis", chosen.get("basis"))
+    return (f"in {chosen['precision']}",) if "precision" in chosen and level in OF_ARITHMETIC else ()
 
 
 def titled(title: str, cautions: int) -> str:
@@ -140,24 +154,25 @@ def titled(title: str, cautions: int) -> str:
 
 def plan_line(plan: Plan) -> str:
     """The answer for a site: its largest read and write rates, and the usable capacity to buy."""
-    return joined("Needs", _planned([plan.results]), len(plan.warnings), plan.unmet)
+    return joined("Needs", _planned([plan]), len(plan.warnings), plan.unmet)
 
 
 def plans_line(plans: PlanScenarios) -> str:
     """The answer for several scenarios of a site: from the least to the most of each."""
-    return joined(
-        counted(len(plans.plans), "scenario") + ":", _planned([one.results for one in plans.plans]), len(plans.warnings)
-    )
+    return joined(counted(len(plans.plans), "scenario") + ":", _planned(plans.plans), len(plans.warnings))
 
 
-def _planned(found: Sequence[Mapping[str, Quantity]]) -> list[str]:
+def _planned(plans: Sequence[Plan]) -> list[str]:
+    """The parts; a star marks what guidance sets."""
     parts = []
     for ids, around in PLANNED:
-        largest = [max((one[name] for name in ids if name in one), key=lambda item: item.value, default=None) for one in found]
-        shown = [item for item in largest if item is not None]
-        if shown:
-            parts.append(around.format(_between([item.value for item in shown], shown[0].unit)))
-    return parts
+        lines = [(one, [name for name in ids if name in one.results]) for one in plans]
+        largest = [(one, max(names, key=lambda name: one.results[name].value)) for one, names in lines if names]
+        if largest:
+            shown = [one.results[name] for one, name in largest]
+            star = STAR if any(name in one.guided for one, name in largest) else ""
+            parts.append(around.format(_between([item.value for item in shown], shown[0].unit)) + star)
+    return [*parts, GUIDED] if any(part.endswith(STAR) for part in parts) else parts
 
 
 def _between(values: Sequence[float], unit: str) -> str:
@@ -180,23 +195,31 @@ def sweep_line(sweep: Sweep) -> str:
     return joined(counted(sweep.rows, "scenario") + (":" if shown else ""), shown, len(sweep.warnings))
 
 
-def fits_line(found: Fits, decided: str, verdicts: Sequence[str]) -> str:
+def fits_line(found: Fits, decided: str, counts: Mapping[str, int]) -> str:
     """The answer of `fit`: how many systems have which verdict, after the first of them; of a single system what decides.
 
     Args:
         decided: what decides the verdict on a single system.
-        verdicts: all of them, the best first.
+        counts: how many systems have each verdict, the best first: the first and the last are named.
     """
     cautions = len(found.warnings)
     if found.nothing_missing:
         return joined("", [found.nothing_missing.rstrip(".")], cautions)
-    counts = Counter(one.verdict for one in found.systems)
     if len(found.systems) == 1:
         (one,) = found.systems
         return joined("", [f"{one.entry.id}: {one.verdict}", *([decided] if decided else [])], cautions)
-    known = [verdict for verdict in verdicts if counts[verdict]]
-    shown = [f"{counts[verdict]} {VERBS.get(verdict, verdict)}" for verdict in dict.fromkeys((*known[:1], *known[-1:]))]
-    return joined(f"{found.systems[0].entry.id} first of {len(found.systems)}:" if known else "no system", shown, cautions)
+    ends = dict.fromkeys((*[*counts][:1], *[*counts][-1:]))
+    shown = [of_several(verdict, counts[verdict]) for verdict in ends]
+    return joined(f"{found.systems[0].entry.id} first of {len(found.systems)}:" if counts else "no system", shown, cautions)
+
+
+def of_several(verdict: str, count: int) -> str:
+    """How many systems have a verdict.
+
+    >>> of_several("does not fit", 7), of_several("not known", 9)
+    ('7 do not fit', '9 not known')
+    """
+    return f"{count} {VERBS.get(verdict, verdict)}"
 
 
 #: Verdicts on several systems, where they read otherwise than on one.
@@ -204,6 +227,7 @@ VERBS = {
     "fits": "fit",
     "barely fits": "barely fit",
     "fits as far as known": "fit as far as known",
+    "fits as far as known, number of units open": "fit as far as known, number of units open",
     "does not fit": "do not fit",
 }
 

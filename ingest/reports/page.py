@@ -13,7 +13,7 @@ from ingest.configuration import configuration
 from ingest.engine.registry import is_quantity, unit_of
 from ingest.errors import UsageError, nearest
 from ingest.reports.labels import counted, is_share, plain
-from ingest.units import display
+from ingest.units import display, percent
 
 if TYPE_CHECKING:
     from ingest.engine.value import Quantity
@@ -124,7 +124,7 @@ def value_text(name: str, value: float, unit: str, binary: bool = True) -> str:
     if is_share(name, unit):
         if value >= 10:
             return f"{value:,.3g} times"
-        return f"{value * 100:,.3g} %" if value >= 1e-4 or value <= 0 else "below 0.01 %"
+        return f"{percent(value)} %" if value >= 1e-4 or value <= 0 else "below 0.01 %"
     if name in MONEY and (currency := configuration().currency):
         return f"{display(value, unit, binary)} {currency}"
     # The label already says "per open", "of a sample", "per GPU".

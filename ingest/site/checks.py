@@ -334,7 +334,10 @@ def warnings_of(
     lines = [(one, _placed(site, one)) for one in applying(found) if one.rule.id in {*PRINTED, "W35"}]
     lines += [(one, _placed(site, one)) for one in _of_threads(found)]
     lines += [(one, one.message()) for one in applying(found) if one.rule.id in OF_SITE]
-    lines += [(one, one.message()) for one in applying([*_left_out(jobs, data), _too_large(found), _asynchronous(site)])]
+    lines += [
+        (one, one.message())
+        for one in applying([*_left_out(jobs, data), _too_large(found), _guided(found), _asynchronous(site)])
+    ]
     lines += _absent_data(site, years)
     return [in_site_words(line) for one, line in sorted(lines, key=lambda pair: pair[0].rule.rank)]
 
@@ -371,6 +374,13 @@ def _too_large(found: Sequence[Finding]) -> Finding | None:
     """One line for all jobs that keep more on the NVMe of a node than it holds."""
     large = [one for one in applying(found) if one.rule.id == "W30"]
     return large[0]._replace(facts={"jobs": listed(one.owner for one in large)}) if large else None
+
+
+def _guided(found: Sequence[Finding]) -> Finding | None:
+    """One line for the rates that guidance puts far above the need of the workload."""
+    guided = [one for one in applying(found) if one.rule.id == "W18"]
+    rates = " and ".join(str(one.facts["rates"]) for one in guided)
+    return guided[0]._replace(facts={**guided[0].facts, "rates": rates}) if guided else None
 
 
 def _left_out(jobs: Sequence[QuantityRow], data: Mapping[str, QuantityRow]) -> Iterator[Finding | None]:

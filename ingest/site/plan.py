@@ -98,6 +98,11 @@ class Plan(InteractiveResult):
         """The terms that vendors receive: those that the buyer has set, and those that the vendor is to state."""
         return tuple(one for one in self.service if one.status != OPEN)
 
+    @cached_property
+    def guided(self) -> frozenset[str]:
+        """The ids of the lines that guidance sets, because the workload needs less."""
+        return frozenset(one.owner for one in self.findings if one.rule.id == "C17" and one.true)
+
     @property
     def steps(self) -> Mapping[str, Step]:
         """The derivation of each requirement's value, by id."""

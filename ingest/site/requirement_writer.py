@@ -47,6 +47,8 @@ READERS = {
     "all": "everything read by every replica",
 }
 #: what a statement says of a value that the guidance decides, and why a line is for information only
+#: Lines that the answer of a plan begins with, and what each is: guidance far above the workload gets a caution there.
+HEADLINES = {"R-READ-03": "read", "R-WRITE-01": "write"}
 BY_GUIDANCE = "By guidance ({guidance}), not by this workload, which needs {needed}."
 ONE_SIDED = f"Less than {SMALLEST_PART * 100:g} % of it are reads, or writes: the lines of the other load require it alone."
 TOO_SMALL = " Below the reporting threshold of {floor}, therefore not a requirement."
@@ -171,6 +173,14 @@ class RequirementWriter:
         if value.compared is not None:
             workload, guidance = value.compared
             choices.append(finding("C17", {"workload_rate": workload, "guidance_rate": guidance}, owner=line.id))
+            if line.id in HEADLINES:
+                rates = {"workload_rate": workload, "guidance_rate": guidance}
+                required, needed = (
+                    display(rate, unit_of(line.metric), binary=False, digits=self._digits)
+                    for rate in (self._required(value), float(workload.value))
+                )
+                said = f"{required} {HEADLINES[line.id]} where this workload needs {needed}"
+                choices.append(finding("W18", rates, owner=line.id, rates=said, guidance=self.guidance))
         if "{nodes}" in line.says:
             choices.append(finding("C18", self.known.find, owner=line.id))
         choices += self._one_sided(line)

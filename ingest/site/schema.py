@@ -13,7 +13,7 @@ from typing import Any
 from ingest.engine.registry import INPUTS, InputQuantity, check_value, unit_of
 from ingest.errors import UsageError, brief, expected_one_of, listed, nearest
 from ingest.site.service_records import service_schema
-from ingest.units import parse, physical
+from ingest.units import BILLIONS, parse, physical
 
 WORDS = ("typical", "low", "high")
 #: A number in text, without a sign: no quantity of a site is below zero.
@@ -76,7 +76,9 @@ def limits_of(name: str) -> dict[str, Any]:
     (0, 1)
     """
     leaf = INPUTS.get(name, InputQuantity(name, unit_of(name), ""))
-    found: dict[str, Any] = {"pattern": _DIGITS + _SUFFIXES[physical(leaf.unit).split("/")[0]] + r"\s*$"}
+    suffix = _SUFFIXES[physical(leaf.unit).split("/")[0]]
+    billions = "(B|" + suffix[1:] if leaf.unit in BILLIONS else suffix
+    found: dict[str, Any] = {"pattern": _DIGITS + billions + r"\s*$"}
     found["exclusiveMinimum" if leaf.above else "minimum"] = leaf.low
     return found if math.isinf(leaf.high) else {**found, "maximum": leaf.high}
 

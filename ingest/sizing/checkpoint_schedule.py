@@ -10,7 +10,7 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import MissingQuantity, UsageError
 from ingest.sizing.rules import Finding, applying, finding, refusal
-from ingest.units import display
+from ingest.units import display, percent
 
 #: Modes of a checkpoint: GPUs wait for the dump, or for the copy into host memory only.
 MODES = ("sync", "async")
@@ -84,9 +84,9 @@ def _keep_waste(known: Quantities, *, asynchronous: bool) -> None:
     Raises:
         UsageError: none does.
     """
-    allowed, mtti = known.value("waste_allowed") * 100, _shown(known, "job_mean_time_to_interrupt")
+    allowed, mtti = percent(known.value("waste_allowed")), _shown(known, "job_mean_time_to_interrupt")
     for refused in applying([finding("E09", known.step)]):
-        restores = known.value("restart_waste") * 100
+        restores = percent(known.value("restart_waste"))
         raise UsageError(
             refused.message(allowed=allowed, mtti=mtti, restart=_shown(known, "restart_seconds"), restores=restores)
         )
@@ -99,19 +99,19 @@ def _keep_waste(known: Quantities, *, asynchronous: bool) -> None:
     known.choose("dump_seconds_allowed", "drain_window_for_waste" if asynchronous else "dump_seconds_for_waste")
 
 
-def _without_room(refused: Finding, known: Quantities, allowed: float, mtti: str) -> Message:
+def _without_room(refused: Finding, known: Quantities, allowed: str, mtti: str) -> Message:
     """The refusal of an interval that is too long, or of an overhead that staging and lost work take at any interval."""
     interval, longest = known.value("checkpoint_interval"), known.value("longest_interval_for_waste")
     found = _shown(known, "checkpoint_interval")
     if interval >= longest:
-        why = f"a longer interval loses more than the allowed {allowed:.3g} % of the time"
+        why = f"a longer interval loses more than the allowed {allowed} % of the time"
         expected = f"less than {display(longest, 's', binary=False)}"
         return refused.message(Option("interval"), found=found, expected=expected, mtti=mtti, why=why)
     stated = _stated(known, "checkpoint_interval")
-    least = known.value("overhead_without_writing" if stated else "least_overhead_without_writing") * 100
+    least = known.value("overhead_without_writing" if stated else "least_overhead_without_writing")
     why = f"staging, lost work and restores take that much at {f'an interval of {found}' if stated else 'any interval'}"
-    expected = f"more than {least:.3g} %"
-    return refused.message(Option("waste"), found=f"{allowed:.3g} %", expected=expected, mtti=mtti, why=why)
+    expected = f"more than {percent(least)} %"
+    return refused.message(Option("waste"), found=f"{allowed} %", expected=expected, mtti=mtti, why=why)
 
 
 def _widen_drain(known: Quantities) -> None:

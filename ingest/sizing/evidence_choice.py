@@ -257,7 +257,9 @@ def _no_evidence(
     job: Job, catalog: Catalog, model: Model | None, gpu: Gpu | None, precision: str, flops: Input | None
 ) -> IngestError:
     if gpu is None:
-        return UsageError("--gpu is missing; expected an id (`ingest catalog list gpus`), --node, or --samples-per-second")
+        return UsageError(
+            "--gpu is missing, the kind of GPU; expected an id (`ingest catalog list gpus`), --node, or --samples-per-second"
+        )
     if model is None:
         return UsageError("--model is missing; expected an id (`ingest catalog list models`), or --samples-per-second")
     if job.protocol and job.basis in ("auto", "measured", "emulated"):

@@ -15,7 +15,7 @@ from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.ranges import range_of
 from ingest.engine.registry import check_value, solve, unit_of
 from ingest.engine.value import Input
-from ingest.errors import IngestError, UsageError, expected_one_of, nearest, one_of
+from ingest.errors import IngestError, UsageError, brief, expected_one_of, nearest, one_of
 from ingest.sizing import evidence_ladder
 from ingest.sizing.evidence_ladder import BASES, RATE, from_catalog, from_fields
 from ingest.units import parse
@@ -26,6 +26,8 @@ Settings = Mapping[str, Written] | str | Sequence[str] | None
 
 #: Units without parts.
 WHOLE = ("sample", "token", "document", "file", "GPU")
+#: What follows the zero of thousands in a list, where commas separate: 024 in 1,024.
+DIGITS = tuple("0123456789")
 #: Larger than any system that can be built; beyond it a number is wrong.
 MOST_GPUS = 1e8
 #: How the rate per GPU changes with the size of the job.
@@ -374,7 +376,8 @@ def names_of(given: Any) -> list[Any]:
 def parse_axis(written: str, unit: str, what: str) -> list[float]:
     """Return the numbers of a list or range, in base units.
 
-    `from..to*k` multiplies, `from..to+k` adds, `from..to` counts by one; lists are separated by commas.
+    `from..to*k` multiplies, `from..to+k` adds, `from..to` counts by one; lists are separated by commas, so that a comma does
+    not group thousands as it does where one number is expected.
 
     >>> parse_axis("1..1024*4", "node", "--nodes"), parse_axis("1,8,128", "node", "--nodes")
     ([1, 4, 16, 64, 256, 1024], [1, 8, 128])
@@ -382,10 +385,13 @@ def parse_axis(written: str, unit: str, what: str) -> list[float]:
     [1000000, 2000000, 3000000]
 
     Raises:
-        UsageError: a number in another unit, an empty or endless range.
+        UsageError: a number in another unit, an empty or endless range, or thousands grouped by commas.
     """
     numbers: list[float] = []
-    for part in written.split(","):
+    for place, part in enumerate(written.split(",")):
+        if place and part[:1] == "0" and part[1:2] in DIGITS:
+            joined = f"expected a list such as 1,8,128, or {written.replace(',', '')} without commas"
+            raise UsageError(f"{what}: found {brief(written)}, {joined}")
         start, dots, rest = part.partition("..")
         if not dots:
             numbers.append(parse(part, unit, what))

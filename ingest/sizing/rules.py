@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from ingest.engine.messages import Message, Option, rule_of
 from ingest.engine.registry import Step, is_quantity, unit_of
-from ingest.units import display
+from ingest.units import display, percent
 
 #: Below this share of the storage NIC, reading tokens does not size the storage of a language model.
 NEGLIGIBLE_SHARE = 0.01
@@ -40,6 +40,8 @@ LARGE_REQUEST = 1_048_576
 SAME_TIME = 0.2
 #: Drive writes per day for which write-intensive NVMe drives are specified.
 MOST_WRITES = 3.0
+#: Guidance of more than this many times the need of the workload gets a caution of its own.
+GUIDED_BEYOND = 2.0
 #: Restarts that take more of the time than this deserve a look at spares, detection and the restore.
 MUCH_RESTARTING = 0.1
 #: How far a rate may exceed its limit by rounding, and a checkpoint overhead its limit by the approximations.
@@ -103,7 +105,8 @@ class Rule(NamedTuple):
 
     Attributes:
         id: `W…` warns, `E…` refuses, `C…` is a choice of the plan; stable, and never given to another rule.
-        rank: severity; lines are printed in this order, the most severe first.
+        rank: severity; lines are printed in this order, the most severe first: refusals below 7, 7 and 8 for what no hardware
+            does, 9 for guidance that hides the need of the workload, then the rest.
         quantity: name of a quantity; empty where the words decide alone.
         sign: a key of `SIGNS`.
         limit: a number, or the name of a quantity.
@@ -162,21 +165,21 @@ ROWS = (
          supply=("checkpoint.waste",)),
     Rule("E02", 2, "checkpoint_overhead", ">", "waste_allowed", factor=APPROXIMATE, subject="waste",
          what="checkpoint overhead against the share allowed",
-         text=": {percent:.3g} % of the time is lost, expected at most {most_percent:.3g} %"),
+         text=": {percent} % of the time is lost, expected at most {most_percent} %"),
     Rule("E08", 1, "total_overhead", ">=", 1.0, what="progress of the job: time lost to checkpoints and restarts",
-         text="no progress: checkpoints and restarts would take {percent:.3g} % of the time; the mean time to interrupt is "
+         text="no progress: checkpoints and restarts would take {percent} % of the time; the mean time to interrupt is "
               "{mtti}, and a restart takes {restart}", supply=("checkpoint.restart_time", "checkpoint.reschedule_time",
                                                               "checkpoint.mtti", "checkpoint.interval")),
     Rule("E09", 1, "waste_left_after_restores", "<=", 0.0, subject="waste",
          what="checkpoint overhead that restores leave for checkpoints",
-         text=": found {allowed:.3g} %, expected more: at a mean time to interrupt of {mtti}, restores of {restart} alone take "
-              "{restores:.3g} % of the time", supply=("checkpoint.restart_time", Option("checkpoint.mode", "async"))),
+         text=": found {allowed} %, expected more: at a mean time to interrupt of {mtti}, restores of {restart} alone take "
+              "{restores} % of the time", supply=("checkpoint.restart_time", Option("checkpoint.mode", "async"))),
     Rule("E04", 3, "bandwidth_for_dump", ">", "write_bandwidth", factor=ROUNDED, subject="write_bandwidth",
          words={"mode": ("async",)}, what="drain rate of checkpoints, against the write bandwidth",
          text=": checkpoints need {shown} to drain in time, found {at_most}"),
     Rule("E05", 4, "cluster_allocation", ">", 1.0, factor=1 + ROUNDING,
          what="share that all jobs take (nodes × runs × share)",
-         text="{jobs} together take {percent:.4g} % of {cluster}, expected at most 100 % (nodes × runs × share)"),
+         text="{jobs} together take {percent} % of {cluster}, expected at most 100 % (nodes × runs × share)"),
     Rule("E06", 5, "nodes", ">", "cluster_nodes", what="nodes of a run, against those of {cluster}",
          text="found {value:,.0f}, expected at most the {limit:,.0f} nodes of {cluster}"),
     Rule("E07", 6, "failed_servers", ">=", "storage_units", what="failed units, against all units",
@@ -187,14 +190,17 @@ ROWS = (
     # Warnings: the answer would mislead.
     Rule("W01", 10, **_said("the peak rate is an upper bound, of which measured training runs reach between 1/80 and 1/2: "
                             "do not size storage for it", basis="peak")),
-    Rule("W02", 11, "implied_flops_utilization", ">", 1.0, words={"basis": _OWN_RATE}, at_high_end=True,
+    Rule("W18", 9, "guidance_rate", ">", "workload_rate", factor=GUIDED_BEYOND,
+         text="guidance ({guidance}) sets {rates}", supply=("floor",)),
+    Rule("W02", 7, "implied_flops_utilization", ">", 1.0, words={"basis": _OWN_RATE}, at_high_end=True,
          text="the rate times the FLOPs per sample exceeds the dense peak: either the FLOPs are too high (padding, sequences "
               "shorter than the maximum), or the run used a lower precision than its log states"),
     Rule("W03", 12, **_said("decoded bytes are what the host hands to the GPU, not what storage moves", sample="decoded"),
          supply=(Option("encoding", "stored"),)),
     Rule("W04", 13, **_said(" was measured on {part}: files are read in the order of their paths, so the rest may differ",
                             text="part"), subject="bytes_per_token"),
-    Rule("W05", 19, **_said("computed at {precision}, the precision of the best evidence on {gpu}",
+    Rule("W05", 19, **_said("computed in {precision}, the precision of the best evidence on {gpu}, so that storage "
+                            "can feed it; `train` counts hours in bf16",
                             precision="the best evidence's"), supply=("precision",)),
     Rule("W06", 15, "rate_at_precision", ">", "samples_per_second_per_gpu", factor=FASTER,
          text="the {basis} rate at {precision} is higher, {rate} per GPU, and needs more read bandwidth",
@@ -204,7 +210,7 @@ ROWS = (
          text="reading tokens is negligible here ({read} for the whole job): size this storage for checkpoints"),
     Rule("W08", 17, "nfs_tcp_client_share", ">", 1.0,
          text="one NFS/TCP mount per node ({one}) is too slow, {other}"),
-    Rule("W09", 11, "storage_nic_share", ">", 1.0, of_job=True,
+    Rule("W09", 7, "storage_nic_share", ">", 1.0, of_job=True,
          what="share that its reads take of a node's storage NICs",
          text="the reads need {value:.2f} times the bandwidth of the storage NICs of {node}"),
     Rule("W14", 12, "dataset_samples", "<", "gpus",
@@ -240,7 +246,7 @@ ROWS = (
          subject="encoding"),
     Rule("W13", 61, **_said(_UNUSED, option="unused")),
     # Checkpoints.
-    Rule("W20", 20, "checkpoint_dump_seconds", ">=", "job_mean_time_to_interrupt", factor=0.5, words={"mode": ("sync",)},
+    Rule("W20", 8, "checkpoint_dump_seconds", ">=", "job_mean_time_to_interrupt", factor=0.5, words={"mode": ("sync",)},
          what="duration of a dump, against half the mean time to interrupt", of_job=True,
          text="a dump takes half the mean time to interrupt or longer: the job makes almost no progress"),
     Rule("W22", 22, **_said("DeepSpeed at ZeRO-3 does not save 16-bit weights, but restores them from the master copy; "
@@ -248,10 +254,10 @@ ROWS = (
                             layout="deepspeed", zero_stage="3")),
     Rule("W23", 23, **_said("safetensors holds only weights: a training run cannot be resumed from it", layout="safetensors")),
     Rule("W24", 24, "checkpoint_overhead", ">", "waste_allowed", factor=APPROXIMATE, words={"sized": ("as practised",)},
-         text="checkpoints, lost work and restores take {percent:.3g} % of the time, above the target of {most_percent:.3g} %; "
+         text="checkpoints, lost work and restores take {percent} % of the time, above the target of {most_percent} %; "
               "{cure}", supply=("checkpoint.waste",)),
     Rule("W25", 25, "restart_overhead", ">", MUCH_RESTARTING, of_job=True, what="share of time that restarts take",
-         text="restarts (detection, new nodes and the restore) take {percent:.3g} % of the mean time to interrupt",
+         text="restarts (detection, new nodes and the restore) take {percent} % of the mean time to interrupt",
          supply=("checkpoint.restart_time", "checkpoint.reschedule_time")),
     Rule("W26", 26, **_said("the model states do not fit the memory of {gpus:,} × {gpu} at ZeRO stage {stage}: parallel sizes "
                             "are the largest that divide the job", sizes="too small"),
@@ -259,16 +265,16 @@ ROWS = (
     Rule("W27", 27, **_said("checkpoints of {jobs} are planned as asynchronous, as large training runs save; where training "
                             "stops for the write, more bandwidth is needed", mode="not stated"), supply=("checkpoint.mode",)),
     # Sites.
-    Rule("W30", 30, "node_kept_bytes", ">", "node_nvme_bytes", of_job=True,
+    Rule("W30", 8, "node_kept_bytes", ">", "node_nvme_bytes", of_job=True,
          what="data on the NVMe of a node, against its capacity",
          text="R-STAGE-02: the NVMe of a node cannot hold what {jobs} keep there; choose another placement or node type"),
     Rule("W31", 31, **_said("{data} is not on storage in {years}; the job is planned for every year", data="absent")),
-    Rule("W32", 32, "node_reads_per_second", ">", MOST_READS, of_job=True, what="read requests per second of a node",
+    Rule("W32", 8, "node_reads_per_second", ">", MOST_READS, of_job=True, what="read requests per second of a node",
          text="each node would have to issue {value:,.0f} reads of {size} per second, more than a node can",
          supply=("format of its data", "io_size")),
     Rule("W33", 33, "implied_flops_utilization", ">", MOST_UTILIZATION, words={"basis": _NOT_MEASURED}, of_job=True,
          what="share of its GPUs' peak",
-         text="its rate is {percent:.3g} % of the peak of the GPU; published training runs reach up to {most_percent:.0f} %",
+         text="its rate is {percent} % of the peak of the GPU; published training runs reach up to {most_percent} %",
          supply=("efficiency", "achieved")),
     Rule("W34", 34, "run_seconds", "differs", "training_seconds", of_job=True,
          what="duration of a run at its rate, and as given",
@@ -279,23 +285,23 @@ ROWS = (
               "one after the other"),
     Rule("W45", 45, **_said("no storage guidance is confirmed for {gpus}: these GPUs add nothing to the floor",
                             guidance="unconfirmed")),
-    Rule("W46", 24, "site_node_read_bandwidth", ">", "storage_nic_bandwidth_per_node",
+    Rule("W46", 7, "site_node_read_bandwidth", ">", "storage_nic_bandwidth_per_node",
          what="reads of one node, against its storage NICs",
          text="R-READ-04: one node is to read {shown}, more than the {at_most} of its storage NICs; use more nodes for the "
               "job or another node type"),
-    Rule("W47", 25, "site_read_bandwidth", ">", "site_client_nics", what="reads of all clients, against their storage NICs",
+    Rule("W47", 7, "site_read_bandwidth", ">", "site_client_nics", what="reads of all clients, against their storage NICs",
          text="R-READ-03: all clients are to read {shown}, more than the {at_most} of their storage NICs"),
     Rule("W48", 26, "grown_read_bandwidth", ">", "site_nic_bandwidth", what="growth against the storage NICs of all nodes",
          text="R-GROW-01: in the last year the jobs need {shown}, more than the {at_most} of the storage NICs: {nodes} of the "
               "present type would take that", supply=("growth", "clusters.*.count")),
-    Rule("W52", 25, "required_bandwidth_per_client", ">", "storage_nic_bandwidth_per_node", factor=ROUNDED,
+    Rule("W52", 7, "required_bandwidth_per_client", ">", "storage_nic_bandwidth_per_node", factor=ROUNDED,
          text="{lines}: one client would move {shown}, more than the {at_most} of its storage NICs; allow more time or use "
               "more nodes"),
     Rule("W53", 42, "warm_up_seconds", ">", "run_seconds", factor=LONGEST_WARM_UP, of_job=True, words={"cached": ("yes",)},
          what="warm-up of the caches, against the duration of a run",
          text="its caches fill in {shown}, but a run takes only {at_most}: it waits for its first epoch; size for R-READ-05, "
               "or set a shorter warm_up", supply=("warm_up",)),
-    Rule("W49", 26, "site_node_read_bandwidth", ">", "client_bandwidth_per_node", what="reads of one node, against its client",
+    Rule("W49", 8, "site_node_read_bandwidth", ">", "client_bandwidth_per_node", what="reads of one node, against its client",
          text="R-READ-04: one client is to read {shown}; {client} is known to read {at_most}", supply=("storage.client",)),
     Rule("W50", 47, "site_fill_seconds", ">", MOST_FILL, factor=NEARLY, what="time to fill the storage at its write bandwidth",
          text="writing all that the storage holds takes {shown} at the required write bandwidth; expected at most {at_most}",
@@ -338,7 +344,7 @@ ROWS = (
          text="{line}: the threads of {jobs} imply a mean latency of {shown}; flash and a network take {at_most}",
          supply=("threads", "storage.latency")),
     Rule("W57", 39, "loader_utilization", "<", "accepted_utilization", of_job=True, what="utilization without any latency",
-         text="decoding alone keeps its GPUs at {percent:.3g} % of the time, below {most_percent:.3g} %: no latency suffices",
+         text="decoding alone keeps its GPUs at {percent} % of the time, below {most_percent} %: no latency suffices",
          supply=("loader.workers", "loader.decode_time")),
     Rule("W41", 40, "cached_share", ">=", 1.0, of_job=True, what="share of the data set that the caches of a run hold",
          text="its data set ({dataset}) fits the cache of {where} ({cache}): nothing is read after the warm-up of {warm_up}",
@@ -557,4 +563,4 @@ def _numbers(one: Finding) -> dict[str, Any]:
         unit = unit_of(one.rule.quantity) if is_quantity(one.rule.quantity) else ""
     shown, at_most = ((display(item, unit, binary=False) if unit and math.isfinite(item) else "") for item in (value, limit))
     return {"value": value, "limit": limit, "shown": shown, "at_most": at_most,
-            "percent": value * 100, "most_percent": limit * 100}  # fmt: skip
+            "percent": percent(value), "most_percent": percent(limit)}  # fmt: skip

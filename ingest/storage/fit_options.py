@@ -103,6 +103,8 @@ def need_of(
         UsageError: a value out of range, or two sources of one need.
         IngestError: a plan that cannot be read, or a missing fact.
     """
+    if isinstance(plan, str) and not Path(plan).suffix and not Path(plan).exists():
+        raise UsageError(f"{plan}: not a file, expected SITE.yaml or plan.json; a model is --model {plan}")
     if plan is not None and question.model is not None:
         raise UsageError("--model: the plan sets the reads already; expected one of the two")
     if plan is not None:

@@ -12,6 +12,8 @@ from ingest.errors import MissingQuantity
 from ingest.storage.need import Need
 from ingest.storage.system_quantities import opens_only_shown, reads_small
 
+#: How a caution about the number of units begins.
+COUNTED = "the number of units required"
 #: count of units -> the need that decides it
 PARTS = {
     "units_for_read": "read_bandwidth_needed",
@@ -67,7 +69,7 @@ def count_units(known: Quantities, need: Need, entry: Storage, units: float | No
         if entry.family == "drive":
             known.choose("units", "local_drives")
     except MissingQuantity as error:
-        return f"units_required is not known: {error.name} is missing"
+        return f"{COUNTED} is not known: {error.name.replace('_', ' ')} is missing"
     return ""
 
 
@@ -86,7 +88,7 @@ def _size_units(known: Quantities, need: Need, entry: Storage, units: float | No
     if any(name in known.given for name in OF_A_DRIVE):
         _give_zeros(known, need, DRIVE_PARTS)
     _choose_units(known, entry, units)
-    return f"units_required leaves out {' and '.join(unknown)}: the rate of one unit is not known" if unknown else ""
+    return f"{COUNTED} leaves out {' and '.join(unknown)}: the rate of one unit is not known" if unknown else ""
 
 
 class Spare(NamedTuple):

@@ -384,7 +384,7 @@ def test_a_count_that_leaves_a_part_out_says_so():
     found = one(**MONEY, opens=100_000, storage="ddn-ai400x2", no_spare=True)
     assert found.fits is None
     assert value(found, "units_required") == 6
-    assert found.answer.warnings == ("units_required leaves out opens: the rate of one unit is not known",)
+    assert found.answer.warnings == ("the number of units required leaves out opens: the rate of one unit is not known",)
 
 
 def test_another_client_fills_the_gap_of_a_system():

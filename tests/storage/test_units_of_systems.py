@@ -129,7 +129,7 @@ def test_metadata_of_an_unknown_rate_is_unknown_and_not_none(what):
     asked = {"read_bandwidth": "1 GB/s", "files": 1e9, "storage": "netapp-beegfs-ef600"}
     found = one(**asked, **{what: 10_000})
     assert (found.fits, layer(found, f"metadata, {what}").holds) == (None, None)
-    assert any(what in line for line in found.answer.warnings if line.startswith("units_required leaves out"))
+    assert any(what in line for line in found.answer.warnings if line.startswith("the number of units required leaves out"))
     rate = {f"{what}_per_metadata_server": 20_000}
     known = one(**asked, **{what: 10_000}, set=rate)
     assert (known.fits, layer(known, f"metadata, {what}")) == (None, None)

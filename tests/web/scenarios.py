@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from ingest.catalog.folders import shipped_folder
 from ingest.catalog.store import Catalog
 from ingest.errors import IngestError
 from ingest.reports.labels import plain
@@ -15,6 +16,7 @@ from ingest.sizing.checkpoint import checkpoint
 from ingest.sizing.dataset import dataset
 from ingest.storage.fit import fit
 
+ARCHITECTURES = shipped_folder() / "architectures"
 #: What people type into a box of numbers by mistake.
 SLIPS = ("0", "-1", "1.5", "x", "1e400", "12 apples", "nan", "16 Mb", "3 GB/s", "200%", "١٢")
 
@@ -216,28 +218,35 @@ PARTS = (
     ("ingest_bandwidth_per_job", "ingest_bandwidth_per_node", "file_opens_per_second_per_job", "gpus"),
     ("checkpoint_write_bandwidth", "checkpoint_bytes", "checkpoint_interval", "restart_read_bandwidth",
      "checkpoint_retained_bytes"),
-    ("dataset_bytes", "usable_bytes", "dataset_files"),
+    ("usable_bytes", "dataset_bytes", "dataset_files"),
 )  # fmt: skip
 
 
 def _of_site(options: dict[str, str], catalog: Catalog) -> dict[str, Any]:
+    if "=" in (copies := options.get("copies", "")):
+        raise IngestError(f"--copies: found '{copies}', expected a number: a site has one kind of data here")
     read = bw(**{name: options[name] for name in ("model", "node", "nodes") if name in options}, catalogs=catalog)
     if read.incomplete:
         raise IngestError(read.incomplete)
     policy = {name: options[name] for name in ("mode", "keep") if name in options}
     gpus = f"{read.results['gpus'].value:.0f}"
-    saved = checkpoint(options["model"], gpus=gpus, gpu=read.gpu.id, **policy, catalogs=catalog)
+    saved = None
+    if read.model.parameters or read.model.id in {path.stem for path in ARCHITECTURES.glob("*.yaml")}:
+        saved = checkpoint(options["model"], gpus=gpus, gpu=read.gpu.id, **policy, catalogs=catalog)
+        if saved.unmet:
+            raise IngestError(saved.unmet)
     data = {name: options[name] for name in ("tokens", "copies") if name in options}
     is_text = "tokens" in data and read.model.tokens_per_sample is not None
-    parts = [read, saved, *([dataset(**data, format="megatron")] if is_text else [])]
+    held = dataset(**data, format="megatron") if is_text else None
+    answers = [(part, names) for part, names in zip((read, saved, held), PARTS, strict=True) if part is not None]
     rows = [
         [plain(name), value_text(name, item.value, item.unit), range_text(name, item)]
-        for part, names in zip(parts, PARTS, strict=False)
+        for part, names in answers
         for name in names
         if (item := part.results.get(name)) is not None
     ]
     title = f"{read.title}: one run and its data; the command gives the requirement lines of the site"
-    return {"title": title, "rows": rows, "warnings": [line for part in parts for line in cautions(part)]}
+    return {"title": title, "rows": rows, "warnings": [line for part, _ in answers for line in cautions(part)]}
 
 
 TABS: dict[str, Callable[[dict[str, str], Catalog], dict[str, Any]]] = {

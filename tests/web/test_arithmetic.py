@@ -2,13 +2,13 @@
 
 import ast
 import gzip
-import json
 import math
 import random
 import shlex
 import subprocess
 
 import pytest
+import yaml
 from browser import CHROMIUM, COMMAND, chromium
 from scenarios import TABS, Draws, asked
 
@@ -17,6 +17,7 @@ from ingest.engine.registry import FORMULAS
 from ingest.reports.web.expressions import Unprintable
 from ingest.reports.web.javascript import Printer
 from ingest.reports.web.page import page
+from ingest.site.planner import plan
 from ingest.sizing.bandwidth import bw
 from ingest.sizing.explain import Explanation
 from ingest.units import as_printed, display, exact
@@ -174,16 +175,56 @@ def test_formulas_of_one_value_compute_the_same(opened):
             assert value == pytest.approx(expected, rel=1e-12), (name, given)
 
 
+#: Words that YAML reads as something else, or that no line of it holds.
+DOUBTFUL = (
+    "a\nb: #x", "yes", "Null", "0x1f", "010", "1e5", "12:30", "2026-01-01", "- a", "{a", "'", '"', "a: b", "é 中 \U0001f600",
+    "\ud800", "\u2028", "\x85", "\x07", "*a", "&a", "!a", "%a", "@a", "`a", "~", "", " ", "1_000", ".inf", "a #b",
+)  # fmt: skip
+
+
 @needs_chromium
-def test_site_files_of_the_page_are_planned(opened, tmp_path):
-    written = opened.evaluate(
-        "(tab) => Ingest.siteYaml(Object.fromEntries(Ingest.forms[tab].map((field) => [field.name, field.default])))", "plan"
+def test_words_in_a_site_file_are_read_as_they_are(opened):
+    written = opened.evaluate("(words) => words.map((word) => Yaml.document({ outer: { word } }))", list(DOUBTFUL))
+    for word, text in zip(DOUBTFUL, written, strict=True):
+        expected = None if word == "" else word.replace("\ud800", "\ufffd")
+        assert yaml.safe_load(text) == {"outer": {"word": expected} if expected is not None else {}}, text
+    assert opened.evaluate("Yaml.document({ a: 64, b: '100B', c: 'dgx-h100', d: '1.5T' })") == (
+        "a: 64\nb: 100B\nc: dgx-h100\nd: 1.5T\n"
     )
-    path = tmp_path / "site.yaml"
-    path.write_text(written)
-    done = subprocess.run([COMMAND, "plan", str(path), "--format", "json"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "R-READ-01" in {line["id"] for line in json.loads(done.stdout)["requirements"]}
+
+
+def planned(opened, values):
+    """The plan of the site file that the page writes, or its refusal."""
+    found = opened.evaluate("(values) => Ingest.siteFile(values)", values)
+    if "text" not in found:
+        return found["error"]
+    site = yaml.safe_load(found["text"])
+    assert [*site["jobs"]] == ["training"]
+    return plan(site, samples=0)
+
+
+@needs_chromium
+def test_site_files_of_the_page_are_planned_and_others_are_not_written(opened):
+    draws = Draws(Catalog(), 5, ("plan",))
+    questions = [values for _, values in draws.scenarios(40)] + [{"name": word} for word in DOUBTFUL]
+    found = [planned(opened, values) for values in questions]
+    assert sum(not isinstance(one, str) for one in found) > 45  # a plan that is refused raises
+    for values, one in zip(questions, found, strict=True):
+        if isinstance(one, str):
+            assert asked("plan", {"model": "llama3-8b", "node": "dgx-h100", **values}, Catalog())["ok"] is False, values
+    llm = planned(opened, {"model": "llama3-70b", "nodes": "64", "tokens": "100B"})
+    assert {"R-READ-03", "R-WRITE-01", "R-CAP-03"} <= {*llm.results}
+    assert "R-READ-03" in planned(opened, {"model": "cosmoflow"}).results
+
+
+@needs_chromium
+def test_a_job_without_progress_is_refused_as_the_rules_refuse_it(opened):
+    stuck = {"model": "llama3-405b", "node": "dgx-h100", "nodes": "125000"}
+    (answer,) = opened.evaluate(ANSWERS, [["plan", stuck]])
+    assert answer["error"] == planned(opened, stuck) == asked("plan", stuck, Catalog())["error"]
+    assert answer["error"].startswith("no progress: checkpoints and restarts would take ")
+    saves = {"gpus": "1000000", "gpu": "h100-sxm", "model": "llama3-405b"}  # of another tab
+    assert planned(opened, saves).startswith("no progress")
 
 
 @needs_chromium

@@ -124,7 +124,7 @@ def test_axe_finds_nothing_serious(show, scheme):
         settle(page)
         found[state] = _serious(page, scheme)
     page.evaluate(FOLLOW, "#v=1&tab=bw")
-    page.locator(".big").click()
+    page.locator(".big").first.click()
     page.locator("dialog summary").first.click()
     found["derivation"] = _serious(page, scheme)
     page.keyboard.press("Escape")
@@ -259,7 +259,7 @@ def test_nothing_is_wider_than_the_window(show, width):
         page.locator(f"#tab-{tab}").click()
         settle(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, tab
-    page.locator(".big").click()
+    page.locator(".big").first.click()
     assert page.evaluate(
         "[...document.querySelectorAll('dialog *')].every((one) => one.getBoundingClientRect().right <= innerWidth)"
     )

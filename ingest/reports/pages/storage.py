@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ingest.engine.registry import unit_of
-from ingest.reports.answer_line import fits_line
+from ingest.reports.answer_line import fits_line, of_several
 from ingest.reports.labels import capitalised, plain
-from ingest.reports.page import Page, Section, assumptions_section, page_of, sources_section
+from ingest.reports.page import Page, Section, assumptions_section, page_of, sources_section, value_text
 from ingest.storage.fit_result import BEYOND, MISFIT, OPEN, SO_FAR, UNKNOWN, VERDICTS
+from ingest.storage.units_required import COUNTED
 from ingest.units import display
 
 if TYPE_CHECKING:
@@ -36,8 +37,9 @@ LAYERS = ("layer", "needed", "ceiling", "headroom", "holds", "")
 MANY = 20
 #: Shares below this one are shown as such.
 LEAST_SHARE = 1e-4
-TITLES = {SO_FAR: "Fits as far as known", UNKNOWN: "What nobody has published: ask these"}
-UNITS_OPEN = "Fits as far as known, number of units open"
+TITLES = {UNKNOWN: "What nobody has published: ask these"}
+UNITS_OPEN = "fits as far as known, number of units open"
+ORDER = "Order: share of the ceilings known, published before recalled, headroom"
 RECALLED = "* recalled or from vendor material, not verified"
 
 
@@ -50,7 +52,7 @@ def fits_page(found: Fits, in_full: bool = False) -> Page:
             sections += _in_full(one, alone=len(found.systems) == 1)
     first = found.systems[0] if found.systems else None
     decided = (_failing(first) or _units(first) or first.question) if first is not None else ""
-    return page_of(f"Storage for {found.need.title}", sections, _table(found), fits_line(found, decided, VERDICTS))
+    return page_of(f"Storage for {found.need.title}", sections, _table(found), fits_line(found, decided, _counts(found)))
 
 
 def fit_page(found: Fit) -> Page:
@@ -81,6 +83,17 @@ def _missing(one: LineStock, shown: Callable[[float | None, str], str]) -> str:
     return f"at most {text}" if one.at_least and one.missing else text
 
 
+def _named(one: Fit) -> str:
+    """The verdict, and whether the number of units is open."""
+    return UNITS_OPEN if one.standing == OPEN else one.verdict
+
+
+def _counts(found: Fits) -> dict[str, int]:
+    """How many systems have each verdict, the best first."""
+    named = [_named(one) for one in sorted(found.systems, key=lambda one: one.standing)]
+    return {name: named.count(name) for name in dict.fromkeys(named)}
+
+
 def _by_verdict(found: Fits, in_full: bool) -> Iterator[Section]:
     """A table of each verdict, with the same columns in all; unknown systems as a list of their questions."""
     ranks = {one.entry.id: str(number) for number, one in enumerate(found.systems, 1) if one.verdict not in (UNKNOWN, MISFIT)}
@@ -92,7 +105,7 @@ def _by_verdict(found: Fits, in_full: bool) -> Iterator[Section]:
         further = "table" if many and number else ""
         alike = [one for one in found.systems if one.standing == standing]
         verdict = alike[0].verdict
-        called = UNITS_OPEN if standing == OPEN else TITLES.get(verdict, capitalised(verdict))
+        called = TITLES.get(verdict, capitalised(_named(alike[0])))
         title = f"{called} ({len(alike)})"
         if verdict == UNKNOWN:
             yield Section(title, lines=_questions(alike, in_full), detail=further)
@@ -103,6 +116,9 @@ def _by_verdict(found: Fits, in_full: bool) -> Iterator[Section]:
         table = tuple(tuple(row[number] for number in used) for row in rows)
         first = tuple(range(min(MOST_FIRST, len(table))))
         yield Section(title, columns, table, folded=sum(name in FOLDED for name in columns), detail=further, main=first)
+        if many and not number:
+            others = [of_several(name, count) for name, count in [*_counts(found).items()][1:]]
+            yield Section("", lines=(ORDER, *([f"Of the others {', '.join(others)}"] if others else [])))
         if any("*" in cell for row in rows for cell in row):
             yield Section("", lines=(RECALLED,), detail="table" if many else "")
         if verdict == SO_FAR:
@@ -178,7 +194,7 @@ def _one_down(one: Fit) -> str:
     share = one.degraded_share
     if share is None:
         return ""
-    return f"{share * 100:.0f} %" if share < MANY else "ample"
+    return f"{share * 100:,.0f} %" if share < MANY else "ample"
 
 
 def _units(one: Fit) -> str:
@@ -188,7 +204,7 @@ def _units(one: Fit) -> str:
         return display(capacity.value, "B", binary=False, digits=3)
     if units is None:
         return ""
-    least = "≥" if any(line.startswith("units_required") for line in one.answer.warnings) else ""
+    least = "≥" if any(line.startswith(COUNTED) for line in one.answer.warnings) else ""
     at_hand = one.results.get("units")
     required = f"{least}{display(units.value, '1')}"
     if at_hand is None or at_hand.value == units.value:
@@ -217,7 +233,7 @@ def _in_full(one: Fit, alone: bool) -> list[Section]:
     for judged in one.layers:
         need = display(judged.need, judged.unit, binary=False)
         layers.append((judged.layer.name, need, judged.shown, _room(judged), HOLDS[judged.holds], judged.why))
-    numbers = tuple((plain(name), display(item.value, item.unit)) for name, item in one.results.items())
+    numbers = tuple((plain(name), value_text(name, item.value, item.unit)) for name, item in one.results.items())
     unknown = tuple(f"{name.replace('_', ' ')}: {why}" for name, why in one.unknown.items())
     what = (one.decided and f"{one.decided}.", one.question, one.ruled_out, one.beyond_installed, one.split)
     return [

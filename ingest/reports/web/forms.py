@@ -170,7 +170,7 @@ _SITE = (
     Field("mode", USUAL_MODE, kind="choice", choices=MODES, label="Checkpoint mode"),
     Field("keep", "3", kind="text", label="Checkpoints kept"),
     Field("tokens", "1T", kind="quantity", label="Tokens of the data"),
-    Field("copies", "1", kind="text", label="Copies of the data"),
+    Field("copies", "1", kind="number", label="Copies of the data"),
 )
 #: The inputs of each question, and the function whose options they are.
 FORMS: Mapping[str, tuple[Callable[..., Any], tuple[Field, ...], Mapping[str, str]]] = {

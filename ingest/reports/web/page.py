@@ -50,6 +50,8 @@ BESIDE = (
     "offload_serving", "offload_step", "preparation", "sampling", "site_capacity", "site_datasets", "site_guidance",
     "site_jobs", "site_overlap", "site_totals", "site_transfers", "training",
 )  # fmt: skip
+#: The questions of the page, in order.
+QUESTIONS = ("yaml.js", "arithmetic.js")
 #: The user interface, in order.
 VIEWS = ("charts.js", "view.js")
 #: Operators of an expression, whose methods Python makes from a table.
@@ -129,7 +131,7 @@ def script() -> str:
     """The script of the page without its user interface: the runtime, the modules, the questions."""
     program = Program(ROOTS, WRITTEN, BESIDE)
     program.collect()
-    return "\n".join([_asset("runtime.js"), _asset("catalog.js"), program.printed(), _asset("arithmetic.js")])
+    return "\n".join([_asset("runtime.js"), _asset("catalog.js"), program.printed(), *map(_asset, QUESTIONS)])
 
 
 def content_of(catalogs: Catalogs, code: str) -> dict[str, Any]:

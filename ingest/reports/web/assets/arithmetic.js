@@ -14,7 +14,7 @@
        {ok: false, error, field, command}   error: the line of the command line, without "ingest: "; beyond: true where only
                                the command line has an answer
      Ingest.derivation(tab, values, name)   tree of {label, display, formula, definition, sources: [{title, where, grade}], parts}
-     Ingest.command(tab, values), Ingest.siteYaml(values)                                                                     */
+     Ingest.command(tab, values), Ingest.siteFile(values): {text} or {ok: false, error}                                                                   */
 window.Ingest = (() => {
   "use strict";
   const { data } = $;
@@ -140,16 +140,24 @@ window.Ingest = (() => {
     command: "plan", label: "Small site",
     ask(options) {
       const { model, node, nodes, mode, keep, tokens, copies } = options, given = (words) => Object.fromEntries(Object.entries(words).filter(([, word]) => word !== undefined));
+      if (copies?.includes("=")) throw $.call(of("errors", "IngestError"), `--copies: found '${copies}', expected a number: a site has one kind of data here`);
       const read = bandwidth.ask(given({ model, node, nodes }));
       if (read.incomplete) throw $.call(of("errors", "IngestError"), read.incomplete);
       const gpus = String(read.results.at("gpus").value), asked = (name, words) => $.worded(of(`sizing.${name}`, name), [], { ...given(words), catalogs: catalog });
-      const saved = asked("checkpoint", { model, gpus, gpu: read.gpu.id, mode, keep });
+      // A model of unknown size has no checkpoint that could be sized, and one without progress no site.
+      const saved = $.t(read.model.parameters) || catalog.isArchitecture(read.model.id) ? asked("checkpoint", { model, gpus, gpu: read.gpu.id, mode, keep }) : null;
+      if (saved && $.t(saved.unmet)) throw $.call(of("errors", "IngestError"), saved.unmet);
       const held = tokens === undefined || !read.model.tokens_per_sample ? null : asked("dataset", { tokens, copies, format: "megatron" });
-      return { title: `${text(read.title)}: one run and its data; the command gives the requirement lines of the site`, parts: [[read, "ingest_bandwidth_per_job ingest_bandwidth_per_node file_opens_per_second_per_job gpus"],
-        [saved, "checkpoint_write_bandwidth checkpoint_bytes checkpoint_interval restart_read_bandwidth checkpoint_retained_bytes"], ...(held ? [[held, "dataset_bytes usable_bytes dataset_files"]] : [])],
-        warnings: [read, saved, ...(held ? [held] : [])].flatMap((one) => [...one.warnings]) };
+      const parts = [[read, "ingest_bandwidth_per_job ingest_bandwidth_per_node file_opens_per_second_per_job gpus"],
+        [saved, "checkpoint_write_bandwidth checkpoint_bytes checkpoint_interval restart_read_bandwidth checkpoint_retained_bytes"], [held, "usable_bytes dataset_bytes dataset_files"]].filter(([part]) => part);
+      return { title: `${text(read.title)}: one run and its data; the command gives the requirement lines of the site`, read, saved, held, parts, warnings: parts.flatMap(([part]) => [...part.warnings]) };
     },
     rows: (answer) => answer.parts.flatMap(([part, names]) => names.split(" ").filter((name) => part.results.has(name)).map((name) => rowOf(name, part.results.at(name)))),
+    /** What the storage has to deliver and to hold, as the answer of `plan` says it. */
+    more(answer) {
+      const all = [["ingest_bandwidth_per_job", "read"], ["checkpoint_write_bandwidth", "checkpoint write"], ["usable_bytes", "of data"], ["checkpoint_retained_bytes", "of checkpoints"]];
+      return { headline: { name: all[0][0], label: "Needs", all: all.map(([name, word]) => ({ name, word })), scene: text(answer.title) } };
+    },
     derivation: (answer, name) => answer.parts.find(([part]) => part.results.has(name))?.[0].derivation(name) ?? null,
   };
 
@@ -238,31 +246,29 @@ window.Ingest = (() => {
     }
   }
 
-  /** A site file of one job and its data; inputs that the tab does not have are those that the site begins with. */
-  function siteYaml(values) {
-    const usual = Object.fromEntries(forms.plan.map((field) => [field.name, field.default])), known = Object.fromEntries(Object.entries(values).filter(([, value]) => value));
-    const { Gpu, Node } = $.modules["ingest.catalog.records"];
-    let node = known.node;
-    try {
-      if (!node && known.gpu) node = catalog.get(Gpu, known.gpu).usual_node;
-    } catch { /* not a GPU of the catalogs */ }
-    const merged = { ...usual, ...known, node: node || usual.node };
-    const scalar = (word) => (/^[\w.%+-][\w.%+ -]*$/.test(word) && !/^(true|false|null|yes|no|on|off|~)$/i.test(word) ? word : JSON.stringify(word));
-    if (!known.nodes && Number(known.gpus) > 0 && lists.nodes.some(({ id }) => id === merged.node)) merged.nodes = String(Math.ceil(Number(known.gpus) / catalog.get(Node, merged.node).gpus_per_node.value));
-    const { Model } = $.modules["ingest.catalog.records"], model = lists.models.some(({ id }) => id === merged.model) ? catalog.get(Model, merged.model) : null;
-    // A model of unknown size has no checkpoint that could be planned.
-    const sized = model !== null && ($.t(model.parameters) || catalog.isArchitecture(model.id));
-    const policy = Object.entries(sized ? { mode: merged.mode, keep: merged.keep } : {}).filter(([, word]) => word).map(([key, word]) => `${key}: ${scalar(word)}`);
-    const copies = merged.copies ? `, copies: ${scalar(merged.copies)}` : "", tokens = "tokens" in values ? known.tokens : usual.tokens;
-    const held = model === null ? "" : model.tokens_per_sample ? tokens && `{tokens: ${scalar(`${tokens}`.replace(/^([\d.]+)B$/, "$1e9"))}, format: megatron${copies}}` : model.dataset_samples && model.encodings.size ? `{model: ${model.id}${copies}}` : "";
-    const lines = [`# Written by ${data.edition}: complete it, then run "ingest plan site.yaml".`, "format: 2", `name: ${scalar(merged.name || usual.name)}`, `start: ${new Date().getFullYear()}`, "", "clusters:",
-      `  main: {node: ${scalar(merged.node)}, count: ${scalar(merged.nodes)}}`, "", "jobs:", "  training:", "    cluster: main", `    model: ${scalar(merged.model)}`, `    nodes: ${scalar(merged.nodes)}`,
-      ...(policy.length ? [`    checkpoint: {${policy.join(", ")}}`] : []), ...(held ? ["    data: corpus", "", "datasets:", `  corpus: ${held}`] : [])];
-    return `${lines.join("\n")}\n`;
+  /** The inputs of the small site: those of the tab at hand, and else those that it begins with. */
+  function siteInputs(values) {
+    const { Gpu, Node } = $.modules["ingest.catalog.records"], known = (kind, id) => lists[kind].some((one) => one.id === id);
+    const given = Object.fromEntries(forms.plan.map(({ name, default: usual }) => [name, values[name] || (name in values && !["model", "node", "nodes"].includes(name) ? "" : usual)]));
+    if (!values.node && known("gpus", values.gpu)) given.node = catalog.get(Gpu, values.gpu).usual_node || given.node;
+    if (!values.nodes && Number(values.gpus) > 0 && known("nodes", given.node)) given.nodes = String(Math.ceil(Number(values.gpus) / catalog.get(Node, given.node).gpus_per_node.value));
+    return given;
+  }
+  /** A site file of one job and its data, as {text}; what `plan` would refuse of them, as {error}. */
+  function siteFile(values) {
+    const { name, model, node, nodes, mode, keep, tokens, copies } = siteInputs(values);
+    const found = asked("plan", { model, node, nodes, mode, keep, tokens, copies });
+    if (found.error) return refusal("plan", values, found.error);
+    const { read, saved, held } = found.answer, samples = $.t(read.model.dataset_samples) && read.model.encodings.size;
+    const data = { copies: copies || undefined }, corpus = held ? { tokens, format: "megatron", ...data } : samples ? { model: read.model.id, ...data } : null;
+    const training = { cluster: "main", model, nodes, checkpoint: saved ? { mode, keep } : undefined, data: corpus ? "corpus" : undefined };
+    const written = { format: 2, name: name.replace(/[\s\u0000-\u001f\u007f-\u009f]+/g, " ").trim() || "My site", start: new Date().getFullYear(), clusters: { main: { node, count: nodes } },
+      jobs: { training }, datasets: corpus ? { corpus } : undefined };
+    return { text: `# Written by ${$.data.edition}: complete it, then run "ingest plan site.yaml".\n${Yaml.document(written)}` };
   }
 
   return {
-    edition: data.edition, catalog: lists, forms, command, answer, derivation, siteYaml,
+    edition: data.edition, catalog: lists, forms, command, answer, derivation, siteFile,
     tabs: Object.entries(QUESTIONS).map(([id, { label }]) => ({ id, label })),
   };
 })();

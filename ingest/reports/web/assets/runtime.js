@@ -6,10 +6,11 @@ const $ = (() => {
   "use strict";
   const $ = { modules: {}, m: {} };
 
-  /* Exceptions */
+  /* Exceptions. They are no `Error` of JavaScript: thousands steer the flow of an answer, and the stack of each is a third of
+     its time. */
 
-  class BaseException extends Error {
-    constructor(...given) { super(); this.args = given; if (this.__init__) this.__init__(...given); }
+  class BaseException {
+    constructor(...given) { this.args = given; if (this.__init__) this.__init__(...given); }
     __init__(...given) { this.args = given; }
     get message() { return $.str(this); }
     toString() { return this.__str__ ? this.__str__() : this.args.length === 1 ? $.str(this.args[0]) : this.args.length ? $.repr(this.args) : ""; }

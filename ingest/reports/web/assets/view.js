@@ -5,7 +5,8 @@
      Ingest.tabs       [{id, label}] in order; otherwise the keys of Ingest.forms
      field.more        true: under "Further inputs"; field.placeholder: text of an empty box
      choices           [{value, label, note}], or [value, label, note], or text
-     headline          {name, label, display, range, level, scene}: scene says what is sized ("CosmoFlow on 1,024 × …")
+     headline          {name, label, display, range, level, scene}: scene says what is sized ("CosmoFlow on 1,024 × …");
+                       with all: [{name, word}] several quantities, each followed by its word
      row.range         low and high end as text
      answer.tables     [{title, columns: [{label}], rows: [[text]], notes: [text]}], after the quantities
      answer.beyond     true of an error where the command line answers and the page cannot
@@ -327,7 +328,9 @@
     const head = typeof found.headline === "string" ? { name: found.headline } : found.headline;
     const row = found.rows.find(({ name }) => name === head.name) ?? found.rows[0];
     const scene = head.scene?.endsWith(`: ${found.basis}`) ? head.scene.slice(0, -found.basis.length - 2) : head.scene;
-    return { ...row, range: rangeOf(row), level: found.basis, ...head, scene };
+    const all = (head.all ?? []).map((one) => ({ ...found.rows.find(({ name }) => name === one.name), ...one })).filter(({ display }) => display);
+    const said = all.map(({ display, word }) => `${halves(display).first} ${word}`).join(" · ");
+    return { ...row, range: rangeOf(row), level: found.basis, ...head, ...(all.length ? { display: said, range: "" } : {}), all, scene };
   };
 
   function numberButton(row, kind) {
@@ -365,12 +368,12 @@
     const kept = columns.map((_, place) => place).filter((place) => rows.some((row) => row[place]));
     const amounts = kept.filter((place) => rows.filter((row) => AMOUNT.test(decimal(row[place]))).length > rows.length / 2);
     const kind = (text, place) => (place && amounts.includes(place) ? "n" : /^\S{1,24}$|^.{1,8}$/.test(text) ? "tight" : undefined);
-    const cell = (row, place) => make(place ? "td" : "th", { scope: place ? undefined : "row", class: kind(row[place], place) }, decimal(row[place]));
+    const cell = (row, place) => make(place ? "td" : "th", { scope: place ? undefined : "row", class: kind(row[place], place), "data-label": columns[place].label }, decimal(row[place]));
     if (!title && kept.length === 2) return ""; // the quantities once more
     const lines = [...(kept.length > 1 ? [] : rows.map((row) => decimal(row.join(" ")))), ...(notes ?? [])];
     return make("section", {}, title && make("h2", {}, title),
       kept.length > 1 && make("div", { class: "scroll", role: "region", "aria-label": title, tabindex: 0 },
-        make("table", { class: kept.length > 6 ? "wide-table dense" : kept.length > 3 ? "wide-table" : undefined },
+        make("table", { class: kept.length > 3 ? `cards${kept.length > 6 ? " dense" : ""}` : undefined },
           make("thead", {}, make("tr", {}, ...kept.map((place) => make("th", { scope: "col", class: kind(columns[place].label, place) }, columns[place].label)))),
           make("tbody", {}, ...rows.map((row) => make("tr", { class: row.includes("chosen") && "main" }, ...kept.map((place) => cell(row, place))))))),
       lines.length > 0 && make("ul", { class: "levels" }, ...lines.map((line) => make("li", {}, line))));
@@ -405,9 +408,10 @@
       const head = headOf(answer);
       find("question").textContent = head.label;
       const range = head.range && head.range !== head.display;
-      find("headline").replaceChildren(...[head.scene && make("p", { class: "scene" }, head.scene), numberButton(head, "big"),
+      const big = head.all.length ? make("p", { class: "bigs" }, ...head.all.map((one) => make("span", {}, numberButton(one, "big"), ` ${one.word}`))) : numberButton(head, "big");
+      find("headline").replaceChildren(...[head.scene && make("p", { class: "scene" }, head.scene), big,
         make("dl", { class: "marks" }, range && make("div", {}, make("dt", {}, "Range"), make("dd", {}, head.range)),
-          parts(head.display).rest && make("div", {}, make("dt", {}, "Binary units"), make("dd", {}, parts(head.display).rest.slice(1, -1))),
+          !head.all.length && parts(head.display).rest && make("div", {}, make("dt", {}, "Binary units"), make("dd", {}, parts(head.display).rest.slice(1, -1))),
           head.level && make("div", {}, make("dt", {}, "Evidence level"), make("dd", {}, head.level)))].filter(Boolean));
       find("echo").replaceChildren(short(head), make("span", {}, `  ${head.label}`));
       showRows(answer.rows, head.name);
@@ -555,7 +559,9 @@
 
   function download() {
     soon.flush();
-    const url = URL.createObjectURL(new Blob([Ingest.siteYaml(values())], { type: "application/yaml" }));
+    const file = Ingest.siteFile(values());
+    if (file.error) { done(`site.yaml not saved: ${file.error}`); return; }
+    const url = URL.createObjectURL(new Blob([file.text], { type: "application/yaml" }));
     make("a", { href: url, download: "site.yaml" }).click();
     setTimeout(() => URL.revokeObjectURL(url), 10000);
     done("site.yaml saved");
