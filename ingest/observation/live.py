@@ -27,8 +27,6 @@ from ingest.observation.steady_window import Steady, steady_part
 
 SOURCE = "processes"
 STANDARD_ERROR = 2
-#: A whole second between samples loses little; a short window is cut into a hundred.
-LONGEST_INTERVAL, SHORTEST_INTERVAL, INTERVALS = 1.0, 0.05, 100
 #: Blocks moved beyond this share of the bytes asked for were not asked for with read calls: mapped files.
 MAPPED_BEYOND = 1.5
 #: A smaller share of reads from memory is within what read-ahead shifts.
@@ -108,11 +106,10 @@ def _mount(path: str | None) -> Mount | None:
 
 
 def _watched(tree: ProcessTree, mount: Mount | None, seconds: float | None, ended: Callable[[], bool]) -> _Seen:
-    interval = min(LONGEST_INTERVAL, max(SHORTEST_INTERVAL, (seconds or 0) / INTERVALS)) if seconds else 4 * SHORTEST_INTERVAL
     counted, stalled, group = [_counters(mount)], _stalled(), group_bytes_read(tree.pid)
     # The group of a job that ends may be removed with it: the last count is of this process's own group where both share it.
     member = os.getpid() if group_bytes_read(os.getpid()) == group else tree.pid
-    samples = watch(tree, seconds, interval, ended)
+    samples = watch(tree, seconds, ended)
     counted.append(_counters(mount))
     after, last = _stalled(), group_bytes_read(member)
     return _Seen(
