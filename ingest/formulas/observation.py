@@ -15,6 +15,9 @@ input_quantity("job_copies", "1", "Copies of the observed job that a test runs."
 input_quantity("reading_threads", "1", "Threads of a test that read.", low=1, above=False, whole=True)
 input_quantity("explained_bytes", "B", "Bytes of an observation that belong to the data path.", above=False)
 input_quantity("observed_samples", "sample", "Samples that a job trained on within the window.")
+input_quantity("job_samples_per_step", "sample", "Samples of one step of a whole job.")
+input_quantity("step_round_variation", "1", "Standard deviation of the time of as many steps as a loader has workers, over its "
+    "mean.", above=False, label="variation of the rounds of the workers")  # fmt: skip
 input_quantity("real_samples_per_second", "sample/s", "Rate of a whole job that reads its data.")
 input_quantity("synthetic_samples_per_second", "sample/s", "Rate of the whole job on synthetic data, which it does not read.")
 
@@ -99,6 +102,16 @@ def observed_samples_per_second_per_gpu(real_samples_per_second: Num, observed_g
     return real_samples_per_second / observed_gpus
 
 
+@formula(unit="sample/GPU", source="definition")
+def observed_batch(job_samples_per_step: Num, observed_gpus: Num) -> Num:
+    """Samples that one GPU of an observed job takes in a step.
+
+    >>> observed_batch(1024, 16)
+    64.0
+    """
+    return job_samples_per_step / observed_gpus
+
+
 @formula(unit="1", source="definition", label="stall share", high=0.99, above=False)
 def stall_fraction(real_samples_per_second: Num, synthetic_samples_per_second: Num) -> Num:
     """Share of the time in which GPUs wait for data: the rate on real data falls short of the rate on synthetic data.
@@ -117,6 +130,16 @@ def stall_of_utilization(accelerator_utilization: Num) -> Num:
     0.25
     """
     return 1 - accelerator_utilization
+
+
+@formula(unit="1", source="definition", label="share of time computing", above=False, high=1)
+def utilization_of_stall(stall_fraction: Num) -> Num:
+    """Share of the time in which the GPUs of an observed job compute.
+
+    >>> utilization_of_stall(0.25)
+    0.75
+    """
+    return 1 - stall_fraction
 
 
 @formula(unit="sample/s/GPU", source="definition", label="demand in samples per second per GPU")

@@ -18,6 +18,8 @@ PENALTY = 6.0
 ALIKE = 0.1
 #: A part that lasts a shorter share of the observation is a phase in passing, not the job's steady state.
 LEAST_SHARE = 0.25
+#: Where the steady part is shorter than this share, intervals are summed in pairs, down to so many, and the longest part wins.
+LONG_SHARE, COARSE_BINS = 0.75, 20
 #: Fewer intervals tell no steady rate from a moving one.
 LEAST_BINS = 5
 
@@ -49,6 +51,22 @@ def steady_part(times: Sequence[float], totals: Sequence[float]) -> Steady | Non
     step = 1
     while (len(times) - 1) / step > MOST_BINS:
         step *= 2
+    best = _steady_part(times, totals, step)
+    while (len(times) - 1) / step >= 2 * COARSE_BINS and not _is_long(best, times):
+        # Bursts hide a level that their sums show.
+        step *= 2
+        found = _steady_part(times, totals, step)
+        if found is not None and (best is None or found.window.seconds > best.window.seconds):
+            best = found
+    return best
+
+
+def _is_long(found: Steady | None, times: Sequence[float]) -> bool:
+    return found is not None and found.window.seconds >= LONG_SHARE * (times[-1] - times[0])
+
+
+def _steady_part(times: Sequence[float], totals: Sequence[float], step: int) -> Steady | None:
+    """The steady part of a series of which so many intervals make one."""
     places = list(range(0, len(times), step))
     if len(places) - 1 < LEAST_BINS:
         return None
