@@ -152,6 +152,16 @@ def demanded_samples_per_second_per_gpu(observed_samples_per_second_per_gpu: Num
     return observed_samples_per_second_per_gpu / (1 - stall_fraction)
 
 
+@formula(unit="s", source="definition", above=False)
+def observed_wait_seconds(samples_per_step: Num, demanded_samples_per_second_per_gpu: Num, stall_fraction: Num) -> Num:
+    """Time of each step of an observed job in which its GPU waits: the step without waits, times stall over computing.
+
+    >>> round(observed_wait_seconds(8, 100, 0.2), 12)
+    0.02
+    """
+    return samples_per_step / demanded_samples_per_second_per_gpu * stall_fraction / (1 - stall_fraction)
+
+
 @formula(unit="B/s", source="definition", label="demanded read bandwidth")
 def demanded_read_bandwidth(read_bandwidth: Num, stall_fraction: Num) -> Num:
     """Read bandwidth that the observed job would take if it never waited.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -95,11 +96,11 @@ class ObservedLoader:
             return None
         low, high = LEAST_VARIATION, MOST_VARIATION
         for _ in range(HALVINGS):
-            middle = (low * high) ** 0.5
+            middle = math.sqrt(low * high)
             changed = replace(loader, latency_variation=middle)
             changed = replace(changed, latency_seconds=self.latency(changed, steps=steps, seed=seed, near=ROUGHLY))
             low, high = (middle, high) if round_variation(changed, steps=steps, seed=seed) < seen else (low, middle)
-        return (low * high) ** 0.5
+        return math.sqrt(low * high)
 
 
 def observed_loader(path: str | Path) -> ObservedLoader:

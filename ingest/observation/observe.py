@@ -163,7 +163,7 @@ def _given(rate: float, gpus: int | None) -> Reading:
         return Reading("user", figures, {"samples_per_second_per_gpu": "the GPUs of the job are not known; --gpus sets them"})
     each = solve("observed_samples_per_second_per_gpu", {"real_samples_per_second": rate, "observed_gpus": gpus})
     figures["samples_per_second_per_gpu"] = Figure(float(each), "sample/s/GPU", "user", basis="given")
-    return Reading("user", figures)
+    return Reading("user", figures, facts={"gpus": gpus})
 
 
 def _log(path: str | Path, gpus: int | None, step: float | None, tokens: float | None, workers: int | None = None) -> Reading:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from math import log
-from statistics import median
+from math import log, sqrt
+from statistics import fmean, median, pstdev
 from typing import NamedTuple
 
 from ingest.observation.observation import Window
@@ -16,6 +16,9 @@ MOST_BINS = 400
 PENALTY = 6.0
 #: Neighbouring parts whose rates differ by less than this share are one part: bursts of batches, not phases of the job.
 ALIKE = 0.1
+#: Halves of a stretch that differ by more, up to this share, are of one level where their spread explains it: so many times the
+#: standard error of their difference.
+ALIKE_BY_CHANCE, CHANCE = 0.25, 1.96
 #: A part that lasts a shorter share of the observation is a phase in passing, not the job's steady state.
 LEAST_SHARE = 0.25
 #: Where the steady part is shorter than this share, intervals are summed in pairs, down to so many, and the longest part wins.
@@ -81,20 +84,29 @@ def _steady_part(times: Sequence[float], totals: Sequence[float], step: int) -> 
     seconds, whole = times[last] - times[first], times[-1] - times[0]
     if seconds < LEAST_SHARE * whole or steady[1] - steady[0] < LEAST_BINS:
         return None
-    if not _is_level(times[first : last + 1], totals[first : last + 1]):
+    rates = [amount / span for amount, span in zip(amounts, spans, strict=True)][steady[0] : steady[1]]
+    apart = _halves_apart(times[first : last + 1], totals[first : last + 1])
+    if apart > ALIKE and not (apart <= ALIKE_BY_CHANCE and apart <= _by_chance(rates)):
         return None
     before, after = times[first] - times[0], times[-1] - times[last]
     note = "the rate shifts there" if before or after else "the whole observation is steady"
+    if apart > ALIKE:
+        note += f"; its halves differ by {apart:.0%}, within their spread: a longer one knows the rate better"
     return Steady(first, last, Window(seconds, before, after, note))
 
 
-def _is_level(times: Sequence[float], totals: Sequence[float]) -> bool:
-    """Whether both halves of a stretch have nearly one rate: a rate that drifts has no level."""
+def _halves_apart(times: Sequence[float], totals: Sequence[float]) -> float:
+    """By which share the rates of both halves of a stretch differ: a rate that drifts has no level."""
     middle = times[0] + (times[-1] - times[0]) / 2
     place = min(range(1, len(times) - 1), key=lambda at: abs(times[at] - middle))
     before = (totals[place] - totals[0]) / (times[place] - times[0])
     after = (totals[-1] - totals[place]) / (times[-1] - times[place])
-    return abs(after - before) <= ALIKE * max(before, after)
+    return abs(after - before) / max(before, after)
+
+
+def _by_chance(rates: Sequence[float]) -> float:
+    """The share by which the halves of so many independent rates differ in 5 of 100 cases at most."""
+    return CHANCE * 2 * pstdev(rates) / sqrt(len(rates)) / max(fmean(rates), 1e-12)
 
 
 def _segments(amounts: Sequence[float], spans: Sequence[float]) -> list[tuple[int, int]]:
