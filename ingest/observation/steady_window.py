@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from math import log, sqrt
-from statistics import fmean, median, pstdev
+from statistics import fmean, median, pvariance
 from typing import NamedTuple
 
 from ingest.observation.observation import Window
@@ -106,7 +106,9 @@ def _halves_apart(times: Sequence[float], totals: Sequence[float]) -> float:
 
 def _by_chance(rates: Sequence[float]) -> float:
     """The share by which the halves of so many independent rates differ in 5 of 100 cases at most."""
-    return CHANCE * 2 * pstdev(rates) / sqrt(len(rates)) / max(fmean(rates), 1e-12)
+    halves = rates[: len(rates) // 2], rates[len(rates) // 2 :]
+    error = sqrt(sum(pvariance(half) / len(half) for half in halves))
+    return CHANCE * error / max(*map(fmean, halves), 1e-12)
 
 
 def _segments(amounts: Sequence[float], spans: Sequence[float]) -> list[tuple[int, int]]:

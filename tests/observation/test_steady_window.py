@@ -64,8 +64,7 @@ def test_halves_apart_by_chance(share, steady):
     rates = [1.4, 2.6] * 20
     limit = _by_chance(rates)
     assert 0.1 < limit < ALIKE_BY_CHANCE
-    shift = share * limit / 2
-    moved = [rate * (1 - shift if place < 20 else 1 + shift) for place, rate in enumerate(rates)]
+    moved = [rate * (1 - share * limit) if place < 20 else rate for place, rate in enumerate(rates)]
     totals = totals_of(moved)
     found = _steady_part([float(one) for one in range(41)], totals, 1)
     assert (found is not None and "within their spread" in found.window.note) is steady
