@@ -15,6 +15,8 @@ input_quantity("job_copies", "1", "Copies of the observed job that a test runs."
 input_quantity("reading_threads", "1", "Threads of a test that read.", low=1, above=False, whole=True)
 input_quantity("explained_bytes", "B", "Bytes of an observation that belong to the data path.", above=False)
 input_quantity("observed_samples", "sample", "Samples that a job trained on within the window.")
+input_quantity("input_wait_seconds", "s", "Mean wait of a training loop for its next batch.", above=False)
+input_quantity("mean_step_seconds", "s", "Mean step of a training loop, waits included.")
 input_quantity("job_samples_per_step", "sample", "Samples of one step of a whole job.")
 input_quantity("step_round_variation", "1", "Standard deviation of the time of as many steps as a loader has workers, over its "
     "mean.", above=False, label="variation of the rounds of the workers")  # fmt: skip
@@ -120,6 +122,16 @@ def stall_fraction(real_samples_per_second: Num, synthetic_samples_per_second: N
     (0.1, 0)
     """
     return maximum(0, (synthetic_samples_per_second - real_samples_per_second) / synthetic_samples_per_second)
+
+
+@formula(unit="1", source="definition", label="share of a step that waits for data", high=1, above=False)
+def stall_of_wait(input_wait_seconds: Num, mean_step_seconds: Num) -> Num:
+    """Share of the mean step in which the training loop waits for its next batch.
+
+    >>> round(stall_of_wait(0.08, 0.24), 4)
+    0.3333
+    """
+    return input_wait_seconds / mean_step_seconds
 
 
 @formula(unit="1", source="definition", label="share of time without computing", high=1, above=False)

@@ -144,6 +144,11 @@ def _of_mount(seen: _Seen, path: str, mount: Mount | None, warnings: tuple[str, 
     before, after = seen.mount
     seconds = seen.samples[-1].seconds - seen.samples[0].seconds
     kind = mount.kind if mount else "network"
+    if not before.precedes(after):
+        raise IngestError(
+            f"--path: {path}: the counters of the {kind} mount run backwards: it was mounted anew within the window, observe "
+            "again"
+        )
     moved, reads = after.bytes_read - before.bytes_read, after.reads - before.reads
     if moved < LEAST_BYTES:
         raise IngestError(
@@ -152,13 +157,30 @@ def _of_mount(seen: _Seen, path: str, mount: Mount | None, warnings: tuple[str, 
         )
     source, window = f"{kind} mount", Window(seconds, note="counters of the mount over the whole window; no edge was cut")
     given = {"bytes_read": moved, "reads": reads, "window_seconds": seconds, "bytes_requested": moved}
+    if not after.served:
+        warnings += (
+            f"the {kind} mount shows what programs asked for, caches included: what its servers sent is for root alone",
+        )
     figures = {
         "bytes_read": Figure(moved, "B", source, window),
-        "reads": Figure(reads, "1", source, window, note="requests to the server"),
+        "reads": Figure(reads, "1", source, window, note="requests to the server" if after.served else "read calls"),
         "read_bytes_mean": Figure(float(solve("read_bytes_mean", given)), "B", source, window),
         "read_bandwidth": Figure(float(solve("read_bandwidth", given)), "B/s", source, window),
         "window_seconds": Figure(seconds, "s", source, window),
     }
+    if after.read_seconds is not None and reads:
+        given["read_seconds"] = after.read_seconds - (before.read_seconds or 0)
+        each = float(solve("read_seconds_mean", given))
+        figures["read_seconds_mean"] = Figure(
+            each, "s", source, window, note="from request to reply, waiting in the queue included"
+        )
+    requested = (after.bytes_requested or 0) - (before.bytes_requested or 0)
+    if after.served and requested:
+        figures["bytes_requested"] = Figure(requested, "B", source, window)
+        hit = float(solve("observed_cache_fraction", {"bytes_requested": requested, "bytes_read": moved}))
+        if hit > CACHE_SHARE:
+            figures["observed_cache_fraction"] = Figure(hit, "1", source, window, note="bytes asked for that no server sent")
+            warnings += (f"memory served {hit:.0%} of the requested bytes: a cold first epoch reads more from storage",)
     unknown = {"coverage": "the mount counts the reads of every program on this node"}
     if after.opens is None or before.opens is None:
         unknown["opens"] = NO_OPENS

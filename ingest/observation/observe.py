@@ -15,6 +15,7 @@ from ingest.observation.dftracer_traces import is_trace, trace_reading
 from ingest.observation.live import data_path, observe_command, observe_process
 from ingest.observation.observation import SCHEMA, Figure, Observation, Reading
 from ingest.observation.observation_file import read_observation
+from ingest.observation.profiles import profile_reading
 from ingest.observation.training_logs import read_training_log
 from ingest.observation.training_rate import training_reading
 from ingest.units import parse, parse_whole
@@ -25,11 +26,10 @@ USUAL_WINDOW = "60 s"
 #: Real data cannot be faster than synthetic data by more than what two runs differ.
 FASTER_BY = 1.05
 EXPECTED = (
-    "a Darshan log, a DFTracer trace, or a training log (Megatron, NeMo, MLPerf, torchtitan, Hugging Face, Lightning, DLIO)"
+    "a Darshan log, a DFTracer trace, or a training log (Megatron, NeMo, MLPerf, torchtitan, Hugging Face, Lightning, "
+    "Composer, DLIO, TraceML)"
 )
 MOST_BYTES = 2**30
-#: Chrome traces name their list of events near the start.
-TRACE_HEAD = 2**16
 
 
 def observe(
@@ -168,11 +168,9 @@ def _given(rate: float, gpus: int | None) -> Reading:
 
 def _log(path: str | Path, gpus: int | None, step: float | None, tokens: float | None, workers: int | None = None) -> Reading:
     text = read_text(path, EXPECTED, most=MOST_BYTES)
-    if '"traceEvents"' in text[:TRACE_HEAD]:
-        raise IngestError(
-            f"{path}: a Kineto trace has no reads, and its DataLoader spans are 0 ms where workers load: it shows no stall. "
-            "Give rates on real and on synthetic data (--synthetic), or a Darshan log"
-        )
+    profile = profile_reading(text, str(path), gpus, step)
+    if profile is not None:
+        return profile
     log = read_training_log(text, str(path))
     if log is None:
         raise IngestError(f"{path}: no source that is known, expected {EXPECTED}")

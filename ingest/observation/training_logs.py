@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 from ingest.engine.registry import solve
 from ingest.errors import IngestError, brief
 
+#: A rate of one GPU is printed with four decimals: a smaller one does not tell how many GPUs there are.
+LEAST_PRINTED = 0.05
 #: A utilization above is a mistake, not rounding.
 MOST_PERCENT = 100.5
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -262,6 +264,31 @@ def torchtitan(text: str, path: str) -> TrainingLog | None:
     )
 
 
+_BATCH = re.compile(r"^\s*\[(?:epoch=\d+\]\[)?batch=(\d+)/\d+\]:\s*$")
+_THROUGHPUT = re.compile(rf"^\s*Train throughput/(device/)?samples_per_sec: {_NUMBER}\s*$")
+
+
+def composer(text: str, path: str) -> TrainingLog | None:
+    """The console of MosaicML's Composer with its SpeedMonitor: samples per second of each GPU, over the last batches."""
+    del path
+    if "Train throughput/device/samples_per_sec:" not in text:
+        return None
+    steps: list[LogStep] = []
+    number, whole, gpus = 0, None, None
+    for place, line in enumerate(text.splitlines(), 1):
+        if head := _BATCH.match(line):
+            number, whole = int(head[1]), None
+        elif rate := _THROUGHPUT.match(line):
+            if rate[1] is None:
+                whole = _figure(rate[2])
+                continue
+            each = _figure(rate[2])
+            steps.append(LogStep(place, number, per_gpu=each))
+            if whole and each >= LEAST_PRINTED:
+                gpus = max(1, round(whole / each))
+    return TrainingLog("Composer", tuple(steps), gpus=gpus, remark="mean of the last batches, as SpeedMonitor prints it")
+
+
 def trainer_state(text: str, path: str) -> TrainingLog | None:
     """The `trainer_state.json` of Hugging Face: the rate of the whole run, evaluations and checkpoints included."""
     if '"log_history"' not in text:
@@ -329,4 +356,6 @@ def dlio(text: str, path: str) -> TrainingLog | None:
 
 
 #: the readers, the most particular first
-FORMS: tuple[Callable[[str, str], TrainingLog | None], ...] = (mllog, megatron, torchtitan, trainer_state, dlio, lightning)
+FORMS: tuple[Callable[[str, str], TrainingLog | None], ...] = (
+    mllog, megatron, torchtitan, composer, trainer_state, dlio, lightning,
+)  # fmt: skip
