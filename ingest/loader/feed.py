@@ -21,7 +21,7 @@ from ingest.loader.shuffle import shuffle_of
 from ingest.loader.stall import MOST_PREFETCH, MOST_RANKS, MOST_WORKERS, Loader, Utilization, remedies, simulate, tried
 from ingest.sizing.bandwidth import sized
 from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
-from ingest.sizing.evidence_ladder import from_fields
+from ingest.sizing.evidence_ladder import RATE, from_fields
 from ingest.sizing.job import Written, by_user, job_of, quantities_of
 from ingest.sizing.rules import unused
 from ingest.units import display, parse
@@ -256,7 +256,8 @@ def feed(
     if seen is not None and nodes is None and node is None and gpus is None:
         gpus = seen.gpus
     rated = (model, gpu, node, efficiency, achieved, samples_per_second)
-    if seen is not None and all(one is None for one in rated):
+    own_rate = seen is not None and all(one is None for one in rated)
+    if seen is not None and own_rate:
         samples_per_second = seen.rate
     options = quantities_of(QUANTITIES, numbers)
     job = job_of(
@@ -282,6 +283,8 @@ def feed(
     rate = rate_basis_of(sized(replace(job, model=model, gpu=gpu), count, catalog), catalog)
     known = Quantities({**rate.known, **DEFAULTS, **by_user({**options, **job.settings})})
     if seen is not None:
+        if own_rate:
+            known.give({RATE: known.given[RATE]._replace(origin="observation", where=Path(seen.place).name)})
         take_observed(known, seen, {*options, *job.settings})
     _join_parts(known)
     share_data(known, loader)
@@ -293,6 +296,8 @@ def feed(
     further = shuffle_of(known, shuffle)
     if cache == "partitioned":
         further = ("partitioned_cache_bandwidth_per_node", *further)
+    if seen is not None:
+        further = ("sample_read_seconds", "sample_read_variation", *further)
     known.freeze()
     first = _loader_of(known, loader)
     count, accepted = int(known.value("simulated_steps")), known.value("accepted_utilization")

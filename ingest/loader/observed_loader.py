@@ -138,7 +138,7 @@ def take_observed(known: Quantities, seen: ObservedLoader, named: Collection[str
     found = {name: value for name, figure in OBSERVED.items() if (value := seen.value(figure)) is not None}
     for name, value in found.items():
         if name not in named:
-            known.give({name: Input(value, grade="measured", where=f"observation {Path(seen.place).name}")})
+            known.give({name: Input(value, origin="observation", grade="measured", where=Path(seen.place).name)})
 
 
 def find_latency(known: Quantities, seen: ObservedLoader, stalled_by: str, seed: int) -> None:
@@ -159,7 +159,9 @@ def find_latency(known: Quantities, seen: ObservedLoader, stalled_by: str, seed:
         bandwidth = seen.value("read_bandwidth")
         if bandwidth is None:
             raise IngestError(f"{seen.place}: the observation has no read bandwidth, expected one for --stalled-by bandwidth")
-        known.give_default("feed_read_bandwidth", Input(bandwidth, grade="measured", where="of the observed job"))
+        known.give_default(
+            "feed_read_bandwidth", Input(bandwidth, origin="observation", grade="measured", where=Path(seen.place).name)
+        )
         hidden = Input(0).by_default("the latency of single reads is hidden behind the bandwidth", "latency")
         known.give({"sample_read_seconds": hidden})
         return
@@ -188,9 +190,15 @@ def find_latency(known: Quantities, seen: ObservedLoader, stalled_by: str, seed:
         varied = seen.variation(loader, steps=counted, seed=seed)
         if varied is not None:
             shown = f"search by simulation: the rounds of the workers vary as in {Path(seen.place).name}"
-            made = Input(varied, where=shown, source="ingest-loader-recurrence", grade="derived")
+            made = Input(varied, where=shown, origin="observation", source="ingest-loader-recurrence", grade="derived")
             known.give({"sample_read_variation": made})
             loader = replace(loader, latency_variation=varied)
     found = seen.latency(loader, steps=counted, seed=seed)
     where = f"search by simulation: {1 - seen.utilization:.1%} stall in {Path(seen.place).name}"
-    known.give({"observed_read_seconds": Input(found, where=where, source="ingest-loader-recurrence", grade="derived")})
+    known.give(
+        {
+            "observed_read_seconds": Input(
+                found, where=where, origin="observation", source="ingest-loader-recurrence", grade="derived"
+            )
+        }
+    )

@@ -71,8 +71,9 @@ WORDINGS: Mapping[str, Sequence[tuple[str, Mapping[str, str]]]] = {
         ("Needs", {"offload_bytes_per_node": "{} off the GPU per node", "offload_total_bytes": "{} in all"}),
     ],
     "feed": [
-        ("Reaches", {"accelerator_utilization": "{} utilization", "epochs_read_bandwidth": "{} read",
-                     "amplified_read_bandwidth": "{} read", "decode_cores_per_node": "{} decode cores per node"}),
+        ("Reaches", {"accelerator_utilization": "{} utilization", "fed_samples_per_second_per_gpu": "{} per GPU",
+                     "epochs_read_bandwidth": "{} read", "amplified_read_bandwidth": "{} read",
+                     "decode_cores_per_node": "{} decode cores per node"}),
     ],
     "dataset": [
         ("Needs", {"usable_bytes": "{} usable", "dataset_files": "{}", "dataset_bytes": "{} a copy"}),
