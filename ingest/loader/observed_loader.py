@@ -7,10 +7,10 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ingest.engine.registry import solve
+from ingest.engine.registry import check_value, solve
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
-from ingest.errors import IngestError
+from ingest.errors import IngestError, UsageError
 from ingest.loader.stall import Loader, longest_latency, round_variation
 from ingest.observation.observation import Figure, Observation
 from ingest.observation.observation_file import read_observation
@@ -54,9 +54,13 @@ class ObservedLoader:
     gpus: int
 
     def value(self, name: str) -> float | None:
-        """An observed figure; None where it is not known."""
+        """An observed figure; None where it is not known.
+
+        Raises:
+            IngestError: it is out of the range of its quantity.
+        """
         figure = self.seen.figures.get(name)
-        return figure.value if figure is not None else None
+        return None if figure is None else _checked(name, figure, self.place)
 
     def latency(self, loader: Loader, *, steps: int, seed: int, near: float = NEAR) -> float:
         """The mean latency at which a loader keeps its GPUs computing for the observed share of the time.
@@ -124,7 +128,15 @@ def _known(seen: Observation, path: str | Path, name: str) -> Figure:
             f"{path}: the observation has no {name.replace('_', ' ')}, expected the rate of its job with and without reads: "
             "ingest observe train.log --synthetic synthetic.log"
         )
+    _checked(name, figure, path)
     return figure
+
+
+def _checked(name: str, figure: Figure, place: str | Path) -> float:
+    try:
+        return float(check_value(name, figure.value, f"{place}: results.{name}"))
+    except UsageError as error:
+        raise IngestError(str(error)) from None
 
 
 def take_observed(known: Quantities, seen: ObservedLoader, named: Collection[str]) -> None:

@@ -146,7 +146,11 @@ def _batch(log: TrainingLog, steps: Sequence[LogStep], given: float | None, gpus
     if gpus is None or not sizes or not median(sizes):
         return {}
     each = float(solve("observed_batch", {"job_samples_per_step": median(sizes), "observed_gpus": gpus}))
-    return {"samples_per_step": Figure(each, "sample/GPU", SOURCE, note="median of the steps")} if each >= 1 else {}
+    return (
+        {"samples_per_step": Figure(each, "sample/GPU", SOURCE, note="median of the steps")}
+        if each >= 1 and each % 1 == 0
+        else {}
+    )
 
 
 def _of_checkpoints(log: TrainingLog) -> dict[str, Figure]:

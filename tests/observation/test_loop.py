@@ -125,3 +125,13 @@ def test_bandwidth_that_stalls_is_what_storage_gave(observed):
     assert answer.results["fed_samples_per_second_per_gpu"].value == pytest.approx(80, rel=0.03)
     faster = ingest.feed(from_observation=place, stalled_by="bandwidth", read_bandwidth="20MB/s")
     assert faster.results["fed_samples_per_second_per_gpu"].value == pytest.approx(80 / 0.6, rel=0.03)
+
+
+@pytest.mark.parametrize(("name", "value"), [("loader_workers", 1e300), ("loader_workers", 2.5), ("samples_per_step", 0)])
+def test_figures_beyond_what_a_loader_has(name, value, observed):
+    place = observed(0.3, "--workers", 4)
+    data = json.loads(place.read_text())
+    data["results"][name]["value"] = value
+    place.write_text(json.dumps(data))
+    with pytest.raises(IngestError, match=f"results.{name}: found"):
+        ingest.feed(from_observation=place)
