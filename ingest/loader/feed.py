@@ -253,8 +253,11 @@ def feed(
         "latency_factor": latency_factor,
         "steps": steps,
     }
+    usual_node = None
     if seen is not None and nodes is None and node is None and gpus is None:
         gpus = seen.gpus
+        usual_node = seen.usual_node if gpus_per_node is None and gpu is None else None
+        gpus_per_node = usual_node or gpus_per_node
     rated = (model, gpu, node, efficiency, achieved, samples_per_second)
     own_rate = seen is not None and all(one is None for one in rated)
     if seen is not None and own_rate:
@@ -283,6 +286,8 @@ def feed(
     rate = rate_basis_of(sized(replace(job, model=model, gpu=gpu), count, catalog), catalog)
     known = Quantities({**rate.known, **DEFAULTS, **by_user({**options, **job.settings})})
     if seen is not None:
+        if usual_node is not None:
+            known.give({"gpus_per_node": assumed(usual_node, f"nodes have {usual_node} GPUs", "gpus_per_node")})
         if own_rate:
             known.give({RATE: known.given[RATE]._replace(origin="observation", where=Path(seen.place).name)})
         take_observed(known, seen, {*options, *job.settings})

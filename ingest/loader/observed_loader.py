@@ -21,6 +21,8 @@ LEAST_STALL = 0.03
 NEAR, ROUGHLY = 0.001, 0.02
 #: Variations of the latency between which the observed one is searched, and the halvings of the search.
 LEAST_VARIATION, MOST_VARIATION, HALVINGS = 0.05, 4.0, 6
+#: GPUs of a node, where the job does not tell.
+USUAL_NODE = 8
 #: What stalls an observed job: reads that keep its workers waiting, or the bandwidth that its storage gives.
 CAUSES = ("latency", "bandwidth")
 
@@ -52,6 +54,13 @@ class ObservedLoader:
     rate: float
     utilization: float
     gpus: int
+
+    @property
+    def usual_node(self) -> int | None:
+        """GPUs of a node that make up the job: all of a small one, or eight; None where neither does."""
+        if self.gpus <= USUAL_NODE:
+            return self.gpus
+        return USUAL_NODE if self.gpus % USUAL_NODE == 0 else None
 
     def value(self, name: str) -> float | None:
         """An observed figure; None where it is not known.
