@@ -5,12 +5,13 @@ EXTRAS := corpus,vocabularies,formats,s3,cluster,charts,observe,frames,test,lint
 SEED := 18
 COUNT := 20000
 RUNS := 60
+PAIRS := 12
 # Bytecode is kept, whatever the shell asks for: tests start hundreds of processes.
 export PYTHONDONTWRITEBYTECODE =
 WHEELHOUSE := build/wheelhouse
 WHEELS := .
 
-.PHONY: demo setup test test-slow fuzz feed-runs audit lint docs linkcheck pictures dist wheelhouse bench bench-exact corpus observe-jobs clean
+.PHONY: demo setup test test-slow fuzz feed-runs audit lint docs linkcheck pictures dist wheelhouse bench bench-exact corpus observe-jobs observe-loop clean
 
 demo: $(VENV)/.core                 ## set up .venv and run the main job
 	$(BIN)/ingest bw --model cosmoflow --gpu h100 --nodes 128
@@ -69,6 +70,11 @@ wheelhouse: $(VENV)/.core           ## wheels for a machine without a network: m
 
 observe-jobs: $(VENV)/.all          ## record the generated jobs: make observe-jobs LIBDARSHAN=… LIBDFTRACER=…
 	LIBDARSHAN=$(LIBDARSHAN) LIBDFTRACER=$(LIBDFTRACER) $(BIN)/python tests/observation/record_jobs.py
+
+observe-loop: $(VENV)/.all          ## pairs of real runs, one predicted from the other: make observe-loop SEED=7 PAIRS=12; a minute each
+	mkdir -p build
+	$(BIN)/python tests/observation/record_loop.py --seed $(SEED) --count $(PAIRS) -o build/loop.zip
+	LOOP_PAIRS=$(CURDIR)/build/loop.zip $(BIN)/python -m pytest -q -s tests/observation/test_loop.py -k blind
 
 bench: $(VENV)/.all                 ## timings, as ratios measured in one run
 	$(BIN)/python -m compileall -q ingest

@@ -10,6 +10,10 @@ input_quantity("loader_prefetch", "1", "Batches that a loader requests ahead for
     label="prefetched batches per worker")  # fmt: skip
 input_quantity("sample_read_seconds", "s/sample", "Mean time to open and read one sample from storage.", above=False,
     label="latency of a sample")  # fmt: skip
+input_quantity("observed_read_seconds", "s/sample", "Latency of a sample at which the loader of an observed job waits as long "
+    "as was observed.", above=False, label="observed latency of a sample")  # fmt: skip
+input_quantity("latency_factor", "1", "Latency of other storage over that of the observed job.", default=1,
+    label="latency over the observed one")  # fmt: skip
 input_quantity("sample_read_variation", "1", "Standard deviation of the latency of a sample over its mean.", above=False,
     high=10, label="variation of the latency")  # fmt: skip
 input_quantity("file_open_seconds", "s/file", "Time from opening a file to its first bytes.", above=False,
@@ -71,6 +75,26 @@ def read_seconds_in_order(file_open_seconds: Num, samples_per_file: Num, sample_
     (0.1516..., 0.000118...)
     """
     return file_open_seconds / samples_per_file + sample_bytes / stream_bandwidth
+
+
+@formula(unit="s/sample", source="definition", above=False)
+def scaled_read_seconds(observed_read_seconds: Num, latency_factor: Num) -> Num:
+    """Mean time to read one sample from storage that is slower or faster than the observed one by a factor.
+
+    >>> scaled_read_seconds(0.008, 2)
+    0.016
+    """
+    return observed_read_seconds * latency_factor
+
+
+@formula(unit="sample/s/GPU", source="definition", label="samples per second with its loader")
+def fed_samples_per_second_per_gpu(unstalled_samples_per_second_per_gpu: Num, accelerator_utilization: Num) -> Num:
+    """Samples per second of one GPU that waits for its loader.
+
+    >>> fed_samples_per_second_per_gpu(200, 0.75)
+    150.0
+    """
+    return unstalled_samples_per_second_per_gpu * accelerator_utilization
 
 
 @formula(unit="s", source="definition", label="computation of one step")

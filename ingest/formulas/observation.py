@@ -15,6 +15,11 @@ input_quantity("job_copies", "1", "Copies of the observed job that a test runs."
 input_quantity("reading_threads", "1", "Threads of a test that read.", low=1, above=False, whole=True)
 input_quantity("explained_bytes", "B", "Bytes of an observation that belong to the data path.", above=False)
 input_quantity("observed_samples", "sample", "Samples that a job trained on within the window.")
+input_quantity("input_wait_seconds", "s", "Mean wait of a training loop for its next batch.", above=False)
+input_quantity("mean_step_seconds", "s", "Mean step of a training loop, waits included.")
+input_quantity("job_samples_per_step", "sample", "Samples of one step of a whole job.")
+input_quantity("step_round_variation", "1", "Standard deviation of the time of as many steps as a loader has workers, over its "
+    "mean.", above=False, label="variation of the rounds of the workers")  # fmt: skip
 input_quantity("real_samples_per_second", "sample/s", "Rate of a whole job that reads its data.")
 input_quantity("synthetic_samples_per_second", "sample/s", "Rate of the whole job on synthetic data, which it does not read.")
 
@@ -99,6 +104,16 @@ def observed_samples_per_second_per_gpu(real_samples_per_second: Num, observed_g
     return real_samples_per_second / observed_gpus
 
 
+@formula(unit="sample/GPU", source="definition")
+def observed_batch(job_samples_per_step: Num, observed_gpus: Num) -> Num:
+    """Samples that one GPU of an observed job takes in a step.
+
+    >>> observed_batch(1024, 16)
+    64.0
+    """
+    return job_samples_per_step / observed_gpus
+
+
 @formula(unit="1", source="definition", label="stall share", high=0.99, above=False)
 def stall_fraction(real_samples_per_second: Num, synthetic_samples_per_second: Num) -> Num:
     """Share of the time in which GPUs wait for data: the rate on real data falls short of the rate on synthetic data.
@@ -107,6 +122,16 @@ def stall_fraction(real_samples_per_second: Num, synthetic_samples_per_second: N
     (0.1, 0)
     """
     return maximum(0, (synthetic_samples_per_second - real_samples_per_second) / synthetic_samples_per_second)
+
+
+@formula(unit="1", source="definition", label="share of a step that waits for data", high=1, above=False)
+def stall_of_wait(input_wait_seconds: Num, mean_step_seconds: Num) -> Num:
+    """Share of the mean step in which the training loop waits for its next batch.
+
+    >>> round(stall_of_wait(0.08, 0.24), 4)
+    0.3333
+    """
+    return input_wait_seconds / mean_step_seconds
 
 
 @formula(unit="1", source="definition", label="share of time without computing", high=1, above=False)
@@ -119,6 +144,16 @@ def stall_of_utilization(accelerator_utilization: Num) -> Num:
     return 1 - accelerator_utilization
 
 
+@formula(unit="1", source="definition", label="share of time computing", above=False, high=1)
+def utilization_of_stall(stall_fraction: Num) -> Num:
+    """Share of the time in which the GPUs of an observed job compute.
+
+    >>> utilization_of_stall(0.25)
+    0.75
+    """
+    return 1 - stall_fraction
+
+
 @formula(unit="sample/s/GPU", source="definition", label="demand in samples per second per GPU")
 def demanded_samples_per_second_per_gpu(observed_samples_per_second_per_gpu: Num, stall_fraction: Num) -> Num:
     """Samples per second that one GPU would train on if it never waited.
@@ -127,6 +162,16 @@ def demanded_samples_per_second_per_gpu(observed_samples_per_second_per_gpu: Num
     1000.0
     """
     return observed_samples_per_second_per_gpu / (1 - stall_fraction)
+
+
+@formula(unit="s", source="definition", above=False)
+def observed_wait_seconds(samples_per_step: Num, demanded_samples_per_second_per_gpu: Num, stall_fraction: Num) -> Num:
+    """Time of each step of an observed job in which its GPU waits: the step without waits, times stall over computing.
+
+    >>> round(observed_wait_seconds(8, 100, 0.2), 12)
+    0.02
+    """
+    return samples_per_step / demanded_samples_per_second_per_gpu * stall_fraction / (1 - stall_fraction)
 
 
 @formula(unit="B/s", source="definition", label="demanded read bandwidth")

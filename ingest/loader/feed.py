@@ -16,12 +16,13 @@ from ingest.engine.result import Answer, DeferredTables
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity, assumed
 from ingest.errors import UsageError, one_of
+from ingest.loader.observed_loader import CAUSES, find_latency, observed_loader, take_observed
 from ingest.loader.readers import LOADERS, USUAL_LOADER, share_data, warnings_of
 from ingest.loader.shuffle import shuffle_of
 from ingest.loader.stall import MOST_PREFETCH, MOST_RANKS, MOST_WORKERS, Loader, Utilization, remedies, simulate, tried
 from ingest.sizing.bandwidth import rate_warnings, sized
 from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
-from ingest.sizing.evidence_ladder import from_fields
+from ingest.sizing.evidence_ladder import RATE, from_fields
 from ingest.sizing.job import Written, by_user, job_of, quantities_of
 from ingest.sizing.rules import applying, finding, unused
 from ingest.units import display, parse
@@ -52,6 +53,7 @@ QUANTITIES = {
     "context_parallel": "context_parallel",
     "steps": "simulated_steps",
     "utilization": "accepted_utilization",
+    "latency_factor": "latency_factor",
 }
 #: Inputs that nobody has to give.
 DEFAULTS = {
@@ -89,6 +91,7 @@ SIMULATED_FROM = (
 )  # fmt: skip
 RESULTS = (
     "accelerator_utilization",
+    "fed_samples_per_second_per_gpu",
     "accelerator_utilization_fluid",
     "sufficient_workers",
     "sufficient_prefetch",
@@ -162,6 +165,9 @@ def feed(
     pipeline_parallel: Written | None = None,
     context_parallel: Written | None = None,
     utilization: Written | None = None,
+    from_observation: str | Path | None = None,
+    stalled_by: str = CAUSES[0],
+    latency_factor: Written | None = None,
     steps: Written | None = None,
     seed: int | str = USUAL_SEED,
     set: Mapping[str, Written] | Sequence[str] | None = None,
@@ -206,6 +212,9 @@ def feed(
         pipeline_parallel: pipeline stages, for `megatron`.
         context_parallel: ranks over which a sequence is distributed, for `megatron`.
         utilization: accelerator utilization to reach; 95% by default.
+        from_observation: the JSON of `ingest observe` of a job that waits for its loader; every option replaces what it saw.
+        stalled_by: what the observed job waits for: `latency` of single reads, or `bandwidth` that all of them share.
+        latency_factor: latency of the storage over that of the observed job, such as 2 for reads that take twice as long.
         steps: steps of a simulated run; 1,000 by default.
         seed: seed of the simulation.
         set: values of quantities, by name.
@@ -221,6 +230,10 @@ def feed(
     """
     catalog = Catalog(catalogs)
     one_of("--loader", loader, LOADERS)
+    one_of("--stalled-by", stalled_by, CAUSES)
+    seen = None if from_observation is None else observed_loader(from_observation)
+    if seen is None and latency_factor is not None:
+        raise UsageError("--latency-factor: there is no observed job, expected --from-observation FILE beside it")
     if cache is not None:
         one_of("--cache", cache, CACHES)
     seed_of_draws = _seed(seed)
@@ -239,8 +252,18 @@ def feed(
         "pipeline_parallel": pipeline_parallel,
         "context_parallel": context_parallel,
         "utilization": utilization,
+        "latency_factor": latency_factor,
         "steps": steps,
     }
+    usual_node = None
+    if seen is not None and nodes is None and node is None and gpus is None:
+        gpus = seen.gpus
+        usual_node = seen.usual_node if gpus_per_node is None and gpu is None else None
+        gpus_per_node = usual_node or gpus_per_node
+    rated = (model, gpu, node, efficiency, achieved, samples_per_second)
+    own_rate = seen is not None and all(one is None for one in rated)
+    if seen is not None and own_rate:
+        samples_per_second = seen.rate
     options = quantities_of(QUANTITIES, numbers)
     job = job_of(
         gpus_per_node=gpus_per_node,
@@ -264,13 +287,24 @@ def feed(
     count = quantities_of({}, {"gpus": gpus}).get("gpus")
     rate = rate_basis_of(sized(revised(job, model=model, gpu=gpu), count, catalog), catalog)
     known = Quantities({**rate.known, **DEFAULTS, **by_user({**options, **job.settings})})
+    if seen is not None:
+        if usual_node is not None:
+            known.give({"gpus_per_node": assumed(usual_node, f"nodes have {usual_node} GPUs", "gpus_per_node")})
+        if own_rate:
+            known.give({RATE: known.given[RATE]._replace(origin="observation", where=Path(seen.place).name)})
+        take_observed(known, seen, {*options, *job.settings})
     _join_parts(known)
     share_data(known, loader)
-    _complete(known, rate)
+    _decode(known, rate)
+    if seen is not None:
+        find_latency(known, seen, stalled_by, seed_of_draws)
+    _complete(known)
     _choose_cache(known, cache)
     further = shuffle_of(known, shuffle)
     if cache == "partitioned":
         further = ("partitioned_cache_bandwidth_per_node", *further)
+    if seen is not None:
+        further = ("sample_read_seconds", "sample_read_variation", *further)
     known.freeze()
     first = _loader_of(known, loader)
     count, accepted = int(known.value("simulated_steps")), known.value("accepted_utilization")
@@ -280,6 +314,7 @@ def feed(
         own["sufficient_latency_p99"] = derive(
             "sufficient_latency_p99", known.given, {"sufficient_latency": own["sufficient_latency"]}
         )
+    own["fed_samples_per_second_per_gpu"] = _fed(known, own["accelerator_utilization"])
     if cache is not None:
         own["cache_hit_fraction"] = known.step("later_hit_share")
     shown = [name for name in (*RESULTS, *further) if name not in UNLIMITED or name not in known.given]
@@ -378,10 +413,9 @@ def _join_parts(known: Quantities) -> None:
         known.choose("sample_bytes", "sample_bytes_of_parts")
 
 
-def _complete(known: Quantities, rate: RateBasis) -> None:
-    """Fill in the latency, the batch, the decoding, and the resources that nobody limits."""
-    if "sample_read_seconds" not in known.given and known.find("read_seconds_in_order") is not None:
-        known.choose("sample_read_seconds", "read_seconds_in_order")
+def _complete(known: Quantities) -> None:
+    """Fill in the latency, the batch, and the resources that nobody limits."""
+    known.choose_first("sample_read_seconds", "scaled_read_seconds", "read_seconds_in_order")
     if known.find("sample_read_seconds") is None:
         known.give(
             {"sample_read_seconds": assumed(0.005, "a sample takes 5 ms: a few requests to a busy file system", "latency")}
@@ -391,7 +425,6 @@ def _complete(known: Quantities, rate: RateBasis) -> None:
         samples = math.ceil(USUAL_STEP_SECONDS * rates)
         why = f"a step computes for at least {display(USUAL_STEP_SECONDS, 's')}"
         known.give({"samples_per_step": assumed(samples, why, "batch")})
-    _decode(known, rate)
     if "feed_read_bandwidth" not in known.given:
         known.give({"storage_load": Input(0).by_default("the bandwidth of the storage is no limit", "read_bandwidth")})
     if "host_link_bandwidth_per_gpu" not in known.given:
@@ -468,6 +501,18 @@ def _simulated(known: Quantities, loader: Loader, found: Utilization, steps: int
     inputs = tuple(known.step(name) for name in SIMULATED_FROM)
     made = {name: item._replace(source="ingest-loader-recurrence", grade="derived") for name, item in own.items()}
     return {name: Step(name, item.value, None, inputs, item) for name, item in made.items()}
+
+
+def _fed(known: Quantities, utilization: Step) -> Step:
+    """The rate of a GPU with its loader, with the range of the simulated runs."""
+    rate, source = known.step("unstalled_samples_per_second_per_gpu"), utilization.source
+    assert source is not None
+    ends = [
+        float(solve("fed_samples_per_second_per_gpu", {rate.name: rate.value, "accelerator_utilization": one}))
+        for one in (source.value, source.low, source.high)
+    ]
+    item = source._replace(value=ends[0], low=ends[1], high=ends[2])
+    return Step("fed_samples_per_second_per_gpu", item.value, None, (rate, utilization), item)
 
 
 def _result(name: str, step: Step) -> Quantity:

@@ -82,6 +82,7 @@ def utilizations(
     handover_seconds: ArrayLike = 0.0,
     shared_seconds: float = 0.0,
     from_request: bool = False,
+    starts: list[Array] | None = None,
 ) -> Array:
     """Accelerator utilization of runs of an in-order loader, from the time that each batch takes its worker.
 
@@ -97,6 +98,7 @@ def utilizations(
         handover_seconds: time in which the training process receives a batch; one value, or one per run.
         shared_seconds: time of a batch on a resource that serves the batches one after the other, such as the bandwidth.
         from_request: count the time from the request of the first batch on, not from the first step.
+        starts: takes the start of each step, one value per run.
 
     Returns:
         The computation over the elapsed time, one value per run.
@@ -122,6 +124,8 @@ def utilizations(
             start = numpy.maximum(end, ready.max(axis=1)) + handover_seconds
             first = start if number == 0 else first
             started.append(start)
+            if starts is not None:
+                starts.append(start)
             end = start + step_seconds
             steps += 1
     if not numpy.isfinite(end).all():  # a wait beyond all numbers
@@ -168,6 +172,39 @@ def simulate(
     )
     median, least, most = (float(end) for end in numpy.quantile(found, (0.5, 0.1, 0.9)))
     return Utilization(median, least, most, runs)
+
+
+def round_variation(loader: Loader, *, steps: int, seed: int) -> float:
+    """Standard deviation of the time of as many steps as there are workers, over its mean: the median of few runs.
+
+    In so many steps each worker delivers one batch. Their sum shows how the latency varies, and not the bursts of workers that
+    started together.
+
+    Args:
+        loader: the loader.
+        steps: steps of each run.
+        seed: of the draws.
+
+    >>> steady, varied = (round_variation(Loader(4, 2, 4, 0.02, 0.04, variation), steps=400, seed=1) for variation in (0.1, 1))
+    >>> steady < 0.05 < varied
+    True
+    """
+    starts: list[Array] = []
+    runs = int(
+        numpy.clip(MOST_BATCHES_OF_TRIAL // (4 * steps * min(loader.ranks, MOST_RANKS)), FEWEST_RUNS_OF_TRIAL, MOST_RUNS)
+    )
+    utilizations(
+        _batches(loader, seed, steps, (runs, min(loader.ranks, MOST_RANKS))),
+        workers=loader.workers,
+        prefetch=loader.prefetch,
+        step_seconds=loader.step_seconds,
+        handover_seconds=loader.handover_seconds[0],
+        shared_seconds=loader.shared_seconds,
+        starts=starts,
+    )
+    times = numpy.stack(starts)
+    rounds = times[loader.workers :] - times[: -loader.workers]
+    return float(numpy.median(rounds.std(axis=0) / rounds.mean(axis=0)))
 
 
 def tried(loader: Loader, *, steps: int, seed: int) -> Utilization:
@@ -242,7 +279,7 @@ def remedies(loader: Loader, accepted: float, *, steps: int, seed: int) -> Remed
 
 
 @lru_cache(maxsize=256)
-def longest_latency(loader: Loader, accepted: float, *, steps: int, seed: int) -> float | None:
+def longest_latency(loader: Loader, accepted: float, *, steps: int, seed: int, near: float = NEAR) -> float | None:
     """The longest mean latency at which the median reaches an accepted utilization; None where no latency does.
 
     Args:
@@ -250,6 +287,7 @@ def longest_latency(loader: Loader, accepted: float, *, steps: int, seed: int) -
         accepted: the utilization to reach.
         steps: steps of each run.
         seed: of the draws, the same in every trial.
+        near: relative width at which the search ends.
 
     >>> found = longest_latency(Loader(4, 2, 1, 0.02, 0.0), 0.95, steps=600, seed=1)
     >>> 0.08 < found < 0.085
@@ -261,7 +299,7 @@ def longest_latency(loader: Loader, accepted: float, *, steps: int, seed: int) -
     low, high = 0.0, max(loader.latency_seconds, loader.step_seconds / loader.batch)
     while reaches(replace(loader, latency_seconds=high)) and high < 1e6 * loader.step_seconds:
         low, high = high, 4 * high
-    while high - low > NEAR * high and high > 1e-7:
+    while high - low > near * high and high > 1e-7:
         middle = (low + high) / 2
         low, high = (middle, high) if reaches(replace(loader, latency_seconds=middle)) else (low, middle)
     while low and not _holds(replace(loader, latency_seconds=low), accepted=accepted, steps=steps, seed=seed):

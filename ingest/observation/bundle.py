@@ -16,10 +16,10 @@ from ingest.sizing.catalog_commands import check
 
 #: the words that a bundle may hold: all others could name a place or a person
 SOURCES = ("processes", "training log", "Darshan log", "DFTracer trace", "DLIO output", "nfs mount", "nfs4 mount",
-           "lustre mount", "user")  # fmt: skip
+           "lustre mount", "TraceML summary", "user")  # fmt: skip
 WORDS = {
     "pattern": ("sequential", "random"),
-    "program": ("Megatron", "MLPerf", "torchtitan", "Hugging Face Trainer", "Lightning", "DLIO"),
+    "program": ("Megatron", "MLPerf", "torchtitan", "Hugging Face Trainer", "Lightning", "Composer", "DLIO", "TraceML"),
 }
 NUMBERS = ("files", "logs", "traces", "readers", "events", "steps", "checkpoints", "restarts", "gpus", "processes_most",
            "io_pressure_full")  # fmt: skip

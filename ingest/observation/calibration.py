@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from ingest.errors import IngestError, UsageError
 from ingest.files import check_target, sha256, write_all
 from ingest.observation.observation import Figure, Observation
 from ingest.observation.observation_file import read_observation
+from ingest.observation.scaling import Scaling, scaling_of
 from ingest.sizing.bandwidth import Estimate, bw
 from ingest.units import parse
 
@@ -47,6 +48,7 @@ class Comparison(NamedTuple):
         ratio: observed over estimated.
         inside: whether the observed value is within the range of the estimate; None where one of both is missing.
         why: what explains the difference.
+        place: the file of the observation, where there are several.
     """
 
     quantity: str
@@ -55,10 +57,12 @@ class Comparison(NamedTuple):
     ratio: float | None
     inside: bool | None
     why: str
+    place: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison in JSON."""
         return {
+            **({"observation": self.place} if self.place else {}),
             "quantity": self.quantity,
             "estimated": self.estimated.to_dict() if self.estimated else None,
             "observed": self.observed.to_dict(),
@@ -79,6 +83,7 @@ class Calibration(InteractiveResult):
         folder: where the overlay was written; empty where it was not.
         warnings: one line each.
         unmet: the quantity that differs by more than the tolerance; empty otherwise.
+        scaling: what several observations show together; None for one.
     """
 
     model: str
@@ -89,22 +94,29 @@ class Calibration(InteractiveResult):
     warnings: tuple[str, ...]
     catalog: Catalog
     unmet: str = ""
+    scaling: Scaling | None = None
 
     @property
     def results(self) -> Mapping[str, Quantity]:
-        """What was observed, by the name of the estimate."""
-        return {one.quantity: one.observed.quantity for one in self.rows}
+        """What was observed, by the name of the estimate, and what several observations show together."""
+        own = {one.quantity: one.observed.quantity for one in self.rows}
+        return own if self.scaling is None else dict(self.scaling.results)
 
     def to_dict(self) -> dict[str, Any]:
         """The calibration as JSON."""
         inputs = {name: {"value": value, "from": "user"} for name, value in (("model", self.model), ("gpu", self.gpu))}
-        body = {"comparison": [one.to_dict() for one in self.rows], "overlay": {"folder": self.folder, "files": [*self.files]}}
+        together = {} if self.scaling is None else {"unknown": dict(self.scaling.unknown)}
+        body = {
+            **together,
+            "comparison": [one.to_dict() for one in self.rows],
+            "overlay": {"folder": self.folder, "files": [*self.files]},
+        }
         return envelope("calibrate", body, catalog=self.catalog, inputs=inputs, results=self.results, warnings=[*self.warnings])
 
 
 def calibrate(
     observation: str | Path,
-    *,
+    *others: str | Path,
     model: str,
     gpu: str,
     nodes: int | str | None = None,
@@ -120,6 +132,7 @@ def calibrate(
 
     Args:
         observation: the JSON file of `ingest observe`.
+        others: observations of the job at other sizes or batches: they give the scaling exponent and the time of a hand-over.
         model: id, alias or YAML file of the model that was trained.
         gpu: id, alias or YAML file of the GPU that it ran on.
         nodes: nodes of the job, one by default.
@@ -135,10 +148,33 @@ def calibrate(
         UsageError: an option is out of range or unknown.
         IngestError: the file is no observation, or has nothing to compare.
     """
+    options: dict[str, Any] = {"model": model, "gpu": gpu, "basis": basis, "protocol": protocol, "encoding": encoding,
+               "precision": precision, "output": output, "tolerance": tolerance, "catalogs": catalogs}  # fmt: skip
+    if not others:
+        return _one(observation, None, nodes=nodes, **options)
+    if nodes is not None:
+        raise UsageError("--nodes: each of several observations states its GPUs, expected none")
+    return _together((observation, *others), options)
+
+
+def _together(places: Sequence[str | Path], options: Mapping[str, Any]) -> Calibration:
+    """Several observations of one job: each beside the estimate of its size, and what they show together."""
+    if len(set(map(str, places))) < len(places):
+        raise UsageError("an observation is given twice, expected each once")
+    seen = [(str(place), read_observation(place)) for place in places]
+    scaling = scaling_of(seen)
+    made = [_one(place, one.facts.get("gpus"), nodes=None, **options) for place, one in seen]
+    rows = tuple(row._replace(place=place) for (place, _), one in zip(seen, made, strict=True) for row in one.rows)
+    warnings = tuple(dict.fromkeys(line for one in made for line in one.warnings))
+    unmet = next((one.unmet for one in made if one.unmet), "")
+    return replace(made[0], rows=rows, warnings=warnings, unmet=unmet, scaling=scaling)
+
+
+def _one(observation: str | Path, gpus: int | None, *, output: str | Path | None, tolerance: float | str | None,
+         catalogs: Sequence[str | Path], **options: Any) -> Calibration:  # fmt: skip
     allowed = None if tolerance is None else parse(tolerance, "1", "--tolerance")
     seen = read_observation(observation)
-    answer = bw(model=model, gpu=gpu, nodes=nodes, basis=basis, protocol=protocol, encoding=encoding, precision=precision,
-                catalogs=catalogs)  # fmt: skip
+    answer = bw(gpus=gpus, catalogs=catalogs, **options)
     if not isinstance(answer, Estimate) or answer.model is None or answer.gpu is None:
         raise UsageError("calibrate: found several models, GPUs or sizes, expected the one job that was observed")
     rows = tuple(_compared(answer, seen))
@@ -205,6 +241,8 @@ def _why(quantity: str, answer: Estimate, figure: Figure, ratio: float, inside: 
 def _warnings(seen: Observation, rows: Sequence[Comparison], answer: Estimate) -> Iterator[str]:
     if any(one.observed.lower_bound for one in rows):
         yield "the stall of the observed job is unknown: its rates are lower bounds, and so are requirements that rest on them"
+    if any(one.quantity == "samples_per_second_per_gpu" and one.observed.basis == "given" for one in rows):
+        yield "the observed rate was typed and not measured: give it with --samples-per-second, entries carry it as assumed"
     gpus = seen.facts.get("gpus")
     if isinstance(gpus, int) and gpus != answer.known.value("gpus"):
         yield f"the observed job had {gpus:,} GPUs, the estimate is of {answer.known.value('gpus'):,.0f}: set --nodes"

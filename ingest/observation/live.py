@@ -27,8 +27,6 @@ from ingest.observation.steady_window import Steady, steady_part
 
 SOURCE = "processes"
 STANDARD_ERROR = 2
-#: A whole second between samples loses little; a short window is cut into a hundred.
-LONGEST_INTERVAL, SHORTEST_INTERVAL, INTERVALS = 1.0, 0.05, 100
 #: Blocks moved beyond this share of the bytes asked for were not asked for with read calls: mapped files.
 MAPPED_BEYOND = 1.5
 #: A smaller share of reads from memory is within what read-ahead shifts.
@@ -108,11 +106,10 @@ def _mount(path: str | None) -> Mount | None:
 
 
 def _watched(tree: ProcessTree, mount: Mount | None, seconds: float | None, ended: Callable[[], bool]) -> _Seen:
-    interval = min(LONGEST_INTERVAL, max(SHORTEST_INTERVAL, (seconds or 0) / INTERVALS)) if seconds else 4 * SHORTEST_INTERVAL
     counted, stalled, group = [_counters(mount)], _stalled(), group_bytes_read(tree.pid)
     # The group of a job that ends may be removed with it: the last count is of this process's own group where both share it.
     member = os.getpid() if group_bytes_read(os.getpid()) == group else tree.pid
-    samples = watch(tree, seconds, interval, ended)
+    samples = watch(tree, seconds, ended)
     counted.append(_counters(mount))
     after, last = _stalled(), group_bytes_read(member)
     return _Seen(
@@ -147,6 +144,11 @@ def _of_mount(seen: _Seen, path: str, mount: Mount | None, warnings: tuple[str, 
     before, after = seen.mount
     seconds = seen.samples[-1].seconds - seen.samples[0].seconds
     kind = mount.kind if mount else "network"
+    if not before.precedes(after):
+        raise IngestError(
+            f"--path: {path}: the counters of the {kind} mount run backwards: it was mounted anew within the window, observe "
+            "again"
+        )
     moved, reads = after.bytes_read - before.bytes_read, after.reads - before.reads
     if moved < LEAST_BYTES:
         raise IngestError(
@@ -155,13 +157,30 @@ def _of_mount(seen: _Seen, path: str, mount: Mount | None, warnings: tuple[str, 
         )
     source, window = f"{kind} mount", Window(seconds, note="counters of the mount over the whole window; no edge was cut")
     given = {"bytes_read": moved, "reads": reads, "window_seconds": seconds, "bytes_requested": moved}
+    if not after.served:
+        warnings += (
+            f"the {kind} mount shows what programs asked for, caches included: what its servers sent is for root alone",
+        )
     figures = {
         "bytes_read": Figure(moved, "B", source, window),
-        "reads": Figure(reads, "1", source, window, note="requests to the server"),
+        "reads": Figure(reads, "1", source, window, note="requests to the server" if after.served else "read calls"),
         "read_bytes_mean": Figure(float(solve("read_bytes_mean", given)), "B", source, window),
         "read_bandwidth": Figure(float(solve("read_bandwidth", given)), "B/s", source, window),
         "window_seconds": Figure(seconds, "s", source, window),
     }
+    if after.read_seconds is not None and reads:
+        given["read_seconds"] = after.read_seconds - (before.read_seconds or 0)
+        each = float(solve("read_seconds_mean", given))
+        figures["read_seconds_mean"] = Figure(
+            each, "s", source, window, note="from request to reply, waiting in the queue included"
+        )
+    requested = (after.bytes_requested or 0) - (before.bytes_requested or 0)
+    if after.served and requested:
+        figures["bytes_requested"] = Figure(requested, "B", source, window)
+        hit = float(solve("observed_cache_fraction", {"bytes_requested": requested, "bytes_read": moved}))
+        if hit > CACHE_SHARE:
+            figures["observed_cache_fraction"] = Figure(hit, "1", source, window, note="bytes asked for that no server sent")
+            warnings += (f"memory served {hit:.0%} of the requested bytes: a cold first epoch reads more from storage",)
     unknown = {"coverage": "the mount counts the reads of every program on this node"}
     if after.opens is None or before.opens is None:
         unknown["opens"] = NO_OPENS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,14 +30,23 @@ class MountCounters(NamedTuple):
     Attributes:
         bytes_read: bytes that the server sent.
         bytes_requested: bytes that programs asked for with read calls; None where the mount does not count them.
-        reads: read requests to the server.
+        reads: read requests to the server, or of programs where the mount counts those alone.
         opens: files opened; None where the mount does not count them.
+        read_seconds: time of all read requests together, waiting included; None where the mount does not count it.
+        served: whether the bytes are those that the server sent; else those that programs asked for, caches included.
     """
 
     bytes_read: int
     bytes_requested: int | None
     reads: int
     opens: int | None
+    read_seconds: float | None = None
+    served: bool = True
+
+    def precedes(self, after: MountCounters) -> bool:
+        """Whether no counter is lower later on: a mount that was made anew starts from 0."""
+        counted = zip(self[:5], after[:5], strict=True)
+        return self.served == after.served and all((mine or 0) <= (its or 0) for mine, its in counted)
 
 
 def mounts(proc: Path) -> list[Mount]:
@@ -100,26 +110,45 @@ def nfs_counters(text: str, point: str) -> MountCounters | None:
         if head is None or _unescaped(head[1]) != point:
             continue
         sizes = re.search(r"^\s*bytes:\s+(.+)$", block, re.MULTILINE)
-        calls = re.search(r"^\s*READ:\s+(\d+)", block, re.MULTILINE)
+        # Operations, transmissions, timeouts, bytes sent and received, milliseconds in the queue, of the reply, and in all.
+        calls = re.search(r"^\s*READ:\s+(\d+(?: \d+){7,})", block, re.MULTILINE)
         opened = [int(one) for one in re.findall(r"^\s*OPEN(?:_NOATTR)?:\s+(\d+)", block, re.MULTILINE)]
         numbers = [int(one) for one in sizes[1].split()] if sizes else []
         if len(numbers) < 8 or calls is None:
             return None
-        return MountCounters(numbers[4], numbers[0] + numbers[2], int(calls[1]), sum(opened) if opened else None)
+        read = [int(one) for one in calls[1].split()]
+        return MountCounters(numbers[4], numbers[0] + numbers[2], read[0], sum(opened) if opened else None, read[7] / 1000)
     return None
 
 
-def lustre_counters(text: str) -> MountCounters | None:
-    """Counters of a Lustre client, from the text of `llite.*.stats`; None where it counts no reads.
+def lustre_counters(text: str, servers: Sequence[str] = ()) -> MountCounters | None:
+    """Counters of a Lustre client; None where it counts no reads.
 
-    >>> lustre_counters("read_bytes 500 samples [bytes] 4096 1048576 209715200")
-    MountCounters(bytes_read=209715200, bytes_requested=None, reads=500, opens=None)
+    Args:
+        text: of `llite.*.stats`: what programs asked for, whether a cache or a server has it.
+        servers: texts of `osc.*.stats` of the mount, one for each target: what the servers sent.
+
+    >>> lustre_counters("read_bytes 500 samples [bytes] 4096 1048576 209715200")[:3]
+    (209715200, 209715200, 500)
+    >>> lustre_counters("read_bytes 500 samples [bytes] 4096 1048576 209715200",
+    ...                 ["read_bytes 100 samples [bytes] 4096 1048576 104857600"])[:3]
+    (104857600, 209715200, 100)
     """
-    found = {name: (int(count), int(total) if total else 0) for name, count, _, _, _, total in _LLITE.findall(text)}
+    found = _of_lustre(text)
     if "read_bytes" not in found:
         return None
-    count, total = found["read_bytes"]
-    return MountCounters(total, None, count, found["open"][0] if "open" in found else None)
+    count, requested = found["read_bytes"]
+    opens = found["open"][0] if "open" in found else None
+    sent = [one["read_bytes"] for one in map(_of_lustre, servers) if "read_bytes" in one]
+    sent = sent or ([found["osc_read"]] if "osc_read" in found else [])
+    if not sent:
+        return MountCounters(requested, requested, count, opens, served=False)
+    return MountCounters(sum(total for _, total in sent), requested, sum(calls for calls, _ in sent), opens)
+
+
+def _of_lustre(text: str) -> dict[str, tuple[int, int]]:
+    """Samples and sum of each counter."""
+    return {name: (int(count), int(total) if total else 0) for name, count, _, _, _, total in _LLITE.findall(text)}
 
 
 def mount_counters(mount: Mount, proc: Path) -> MountCounters | None:
@@ -135,7 +164,10 @@ def mount_counters(mount: Mount, proc: Path) -> MountCounters | None:
         if mount.kind == "lustre":
             name = mount.source.rpartition("/")[2]
             for place in sorted((proc / "fs" / "lustre" / "llite").glob(f"{name}-*/stats")):
-                return lustre_counters(place.read_text(encoding="utf-8", errors="replace"))
+                client = place.parent.name.rpartition("-")[2]
+                targets = sorted((proc / "fs" / "lustre" / "osc").glob(f"{name}-OST*-osc-{client}/stats"))
+                text, *servers = (one.read_text(encoding="utf-8", errors="replace") for one in (place, *targets))
+                return lustre_counters(text, servers)
     except OSError:
         return None
     return None

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ingest.engine.registry import check_value, solve
+from ingest.engine.registry import check_value, solve, unit_of
 from ingest.errors import IngestError, UsageError, cannot_be_read
 from ingest.files import open_regular, read_text
 from ingest.observation.darshan_logs import darshan_reading, is_darshan_log
@@ -15,6 +15,7 @@ from ingest.observation.dftracer_traces import is_trace, trace_reading
 from ingest.observation.live import data_path, observe_command, observe_process
 from ingest.observation.observation import SCHEMA, Figure, Observation, Reading
 from ingest.observation.observation_file import read_observation
+from ingest.observation.profiles import profile_reading
 from ingest.observation.training_logs import read_training_log
 from ingest.observation.training_rate import training_reading
 from ingest.units import parse, parse_whole
@@ -25,11 +26,10 @@ USUAL_WINDOW = "60 s"
 #: Real data cannot be faster than synthetic data by more than what two runs differ.
 FASTER_BY = 1.05
 EXPECTED = (
-    "a Darshan log, a DFTracer trace, or a training log (Megatron, NeMo, MLPerf, torchtitan, Hugging Face, Lightning, DLIO)"
+    "a Darshan log, a DFTracer trace, or a training log (Megatron, NeMo, MLPerf, torchtitan, Hugging Face, Lightning, "
+    "Composer, DLIO, TraceML)"
 )
 MOST_BYTES = 2**30
-#: Chrome traces name their list of events near the start.
-TRACE_HEAD = 2**16
 
 
 def observe(
@@ -41,6 +41,8 @@ def observe(
     gpus: int | str | None = None,
     samples_per_step: float | str | None = None,
     tokens_per_sample: float | str | None = None,
+    workers: int | str | None = None,
+    prefetch: int | str | None = None,
     real: str | float | None = None,
     synthetic: str | float | Path | None = None,
 ) -> Observation:
@@ -55,6 +57,8 @@ def observe(
         gpus: GPUs of the job, where its log does not state them.
         samples_per_step: samples of one step of the whole job, where its log does not state them.
         tokens_per_sample: tokens of one sample (sequence length), for logs that count tokens.
+        workers: worker processes that load for one GPU; `feed --from-observation` predicts with other ones.
+        prefetch: batches requested ahead for each worker.
         real: rate of the whole job on its data, such as `900 sample/s`, where no log has it.
         synthetic: rate of the whole job on synthetic data, or a log of that run; gives the stall.
 
@@ -71,11 +75,16 @@ def observe(
     count = None if gpus is None else parse_whole(gpus, "--gpus", 1)
     step = _number(samples_per_step, "sample", "--samples-per-step")
     tokens = _number(tokens_per_sample, "token/sample", "--tokens-per-sample")
+    loader = {"loader_workers": (workers, "--workers"), "loader_prefetch": (prefetch, "--prefetch")}
+    given = {name: Figure(parse_whole(found, option, 1), unit_of(name), "user", basis="given")
+             for name, (found, option) in loader.items() if found is not None}  # fmt: skip
     if len(sources) == 1 and (kept := _kept(Path(sources[0]))) is not None:
         return kept
     darshan, traces, logs = _sorted(sources)
     data = None if path is None else os.path.abspath(path)
-    readings = [_log(one, count, step, tokens) for one in logs]
+    readings = [
+        _log(one, count, step, tokens, round(given["loader_workers"].value) if workers is not None else None) for one in logs
+    ]
     _refuse_two_jobs(logs, readings)
     if len([True for one in (darshan, traces, pid or command) if one]) > 1:
         raise UsageError(
@@ -88,6 +97,7 @@ def observe(
         if any("real_samples_per_second" in one.figures for one in readings):
             raise UsageError("--real: a log has the rate of this run, expected only one of them")
         readings.append(_given(_rate(real, "--real"), count))
+    readings += [Reading("user", given)] if given else []
     stalled = None if synthetic is None else _synthetic(synthetic, count, step, tokens)
     inputs = {"sources": {"value": [str(one) for one in sources], "from": "user"},
               **({"path": {"value": str(path), "from": "user"}} if path is not None else {})}  # fmt: skip
@@ -153,20 +163,18 @@ def _given(rate: float, gpus: int | None) -> Reading:
         return Reading("user", figures, {"samples_per_second_per_gpu": "the GPUs of the job are not known; --gpus sets them"})
     each = solve("observed_samples_per_second_per_gpu", {"real_samples_per_second": rate, "observed_gpus": gpus})
     figures["samples_per_second_per_gpu"] = Figure(float(each), "sample/s/GPU", "user", basis="given")
-    return Reading("user", figures)
+    return Reading("user", figures, facts={"gpus": gpus})
 
 
-def _log(path: str | Path, gpus: int | None, step: float | None, tokens: float | None) -> Reading:
+def _log(path: str | Path, gpus: int | None, step: float | None, tokens: float | None, workers: int | None = None) -> Reading:
     text = read_text(path, EXPECTED, most=MOST_BYTES)
-    if '"traceEvents"' in text[:TRACE_HEAD]:
-        raise IngestError(
-            f"{path}: a Kineto trace has no reads, and its DataLoader spans are 0 ms where workers load: it shows no stall. "
-            "Give rates on real and on synthetic data (--synthetic), or a Darshan log"
-        )
+    profile = profile_reading(text, str(path), gpus, step)
+    if profile is not None:
+        return profile
     log = read_training_log(text, str(path))
     if log is None:
         raise IngestError(f"{path}: no source that is known, expected {EXPECTED}")
-    return training_reading(log, str(path), gpus, step, tokens)
+    return training_reading(log, str(path), gpus, step, tokens, workers)
 
 
 def _refuse_two_jobs(sources: Sequence[str | Path], readings: Sequence[Reading]) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +19,16 @@ COUNTERS = ("rchar", "wchar", "syscr", "syscw", "read_bytes", "write_bytes")
 
 #: Processes that start and end all the time leave no moment without a change; the last try counts then.
 MOST_TRIES = 5
+#: A whole second between samples loses little; a short window is cut into a hundred, a job of unknown length into fifty so far.
+LONGEST_INTERVAL, SHORTEST_INTERVAL, INTERVALS = 1.0, 0.05, 100
+FIRST_INTERVAL, INTERVALS_SO_FAR = 0.2, 50
+LOWEST_PRIORITY = 19
+#: A sample that took longer was interrupted: its counters are of several moments.
+LONGEST_SAMPLE = 0.002
+#: Among more numbers of new processes and threads, the tree is walked instead.
+MOST_NEW = 200
+#: A process without files of the data path is looked at each time at first, and later only now and then.
+EVERY_LOOK = 32
 
 
 class Counters(NamedTuple):
@@ -67,16 +81,25 @@ class ProcessTree:
     """The processes below one, and their counters.
 
     A child that its parent waits for adds its counters to those of the parent. A child that nobody waited for takes them
-    with it: they are kept here.
+    with it: they are kept here. A sample reads one open file of each process, and looks for children only where the machine has
+    started processes since the last one: the job pays for what is watched.
     """
 
     def __init__(self, pid: int, path: str | None = None, proc: Path = Path("/proc")) -> None:
         self.pid, self._path, self._proc = pid, path, proc
         self._last: dict[int, _Process] = {}
-        self._started: dict[int, str] = {}
+        #: per process, its parent and its open file of counters, parents before children
+        self._members: dict[int, tuple[int, int]] = {}
+        self._newest: int | None = None
+        self._moment = 0.0
         self._readers: set[int] = set()
+        self._looks: dict[int, int] = {}
         self._lost, self._lost_by_readers = Counters(), Counters()
-        self.files_seen: set[str] = set()
+
+    def close(self) -> None:
+        """Close the files of counters."""
+        for pid in [*self._members]:
+            self._leave(pid)
 
     def sample(self) -> Sample | None:
         """The counters now; None once the first process has ended.
@@ -86,6 +109,7 @@ class ProcessTree:
         """
         now = self._settled()
         if self.pid not in now:
+            self.close()
             return None
         for pid, gone in self._last.items():
             if pid not in now:
@@ -96,16 +120,82 @@ class ProcessTree:
         for pid, one in now.items():
             total = total.plus(one.counters)
             readers = readers.plus(one.counters) if pid in self._readers else readers
-        return Sample(time.monotonic(), total, readers, len(now))
+        return Sample(self._moment, total, readers, len(now))
 
     def _settled(self) -> dict[int, _Process]:
         """The processes at a moment at which none ended: a parent is not read before a child hands its counters over."""
+        now: dict[int, _Process] = {}
         for _ in range(MOST_TRIES):
-            members = set(self._members())
-            now = {pid: one for pid in members if (one := self._read(pid)) is not None}
-            if set(self._members()) == members == now.keys():
+            self._find_children()
+            now, began = {}, time.monotonic()
+            for pid, (parent, file) in [*self._members.items()]:
+                try:
+                    fields = os.pread(file, 512, 0).split()
+                except OSError:
+                    self._leave(pid)
+                else:
+                    now[pid] = _Process(parent, Counters(*map(int, fields[1 : 2 * len(COUNTERS) : 2])))
+            ended = time.monotonic()
+            self._moment = (began + ended) / 2
+            at_once = ended - began <= LONGEST_SAMPLE
+            if at_once and now.keys() == self._members.keys() and self._newest == self._newest_of_all():
                 break
         return now
+
+    def _find_children(self) -> None:
+        """Join the processes that were started since the last look."""
+        before, self._newest = self._newest, self._newest_of_all()
+        if before is None:
+            self._join(self.pid, 0)
+        if before is None or self._newest is None or not 0 <= self._newest - before <= MOST_NEW:
+            for pid, parent in self._below():
+                self._join(pid, parent)
+            return
+        for pid in range(before + 1, self._newest + 1):
+            parent = self._parent(pid)
+            if parent in self._members:
+                self._join(pid, parent)
+
+    def _newest_of_all(self) -> int | None:
+        """The number of the process or thread that this machine started last; None where it does not tell."""
+        try:
+            return int((self._proc / "loadavg").read_text(encoding="ascii").split()[4])
+        except (OSError, ValueError, IndexError):
+            return None
+
+    def _parent(self, pid: int) -> int:
+        """The parent of a process; 0 for a thread, and for a process that has ended."""
+        try:
+            status = (self._proc / str(pid) / "status").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return 0
+        found = dict(line.split(":\t", 1) for line in status.splitlines() if line.startswith(("Tgid:", "PPid:")))
+        return int(found["PPid"]) if found.get("Tgid") == str(pid) else 0
+
+    def _join(self, pid: int, parent: int) -> None:
+        """Open the counters of a process: the open file stays that of this process where its number is used again.
+
+        Raises:
+            IngestError: the first process belongs to another user, or there are more processes than files may be open.
+        """
+        if pid in self._members:
+            return
+        try:
+            file = os.open(self._proc / str(pid) / "io", os.O_RDONLY)
+            os.pread(file, 1, 0)
+        except OSError as error:
+            if error.errno == errno.EMFILE:
+                raise IngestError(
+                    f"--pid: the job has more than {len(self._members):,} processes, expected a higher limit of open files: "
+                    "ulimit -n 65536"
+                ) from None
+            if isinstance(error, PermissionError) and pid == self.pid:
+                raise IngestError(f"--pid: process {pid} belongs to another user, expected one of yours") from None
+            return
+        self._members[pid] = (parent, file)
+
+    def _leave(self, pid: int) -> None:
+        os.close(self._members.pop(pid)[1])
 
     def _account_for(self, pid: int, gone: _Process, now: dict[int, _Process]) -> None:
         """Keep the counters of a process that has ended, unless its parent took them over."""
@@ -120,27 +210,18 @@ class ProcessTree:
             else:
                 self._lost_by_readers = self._lost_by_readers.plus(gone.counters)
             self._readers.discard(pid)
-        self._started.pop(pid, None)
+        self._looks.pop(pid, None)
 
-    def _members(self) -> Iterator[int]:
-        """The process, all below it, and those that were below it and lost their parent."""
-        waiting, seen = [self.pid, *self._last], set()
+    def _below(self) -> Iterator[tuple[int, int]]:
+        """All processes below the known ones, each with its parent, parents first."""
+        waiting, seen = deque(self._members), set(self._members)
         while waiting:
-            pid = waiting.pop()
-            if pid in seen or not self._is_same(pid):
-                continue
-            seen.add(pid)
-            yield pid
-            waiting.extend(self._children(pid))
-
-    def _is_same(self, pid: int) -> bool:
-        """Whether a process is the one that had this number before, by the time at which it started."""
-        try:
-            stat = (self._proc / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            return False
-        fields = stat.rpartition(")")[2].split()
-        return self._started.setdefault(pid, fields[19]) == fields[19]
+            parent = waiting.popleft()
+            for pid in self._children(parent):
+                if pid not in seen:
+                    seen.add(pid)
+                    waiting.append(pid)
+                    yield pid, parent
 
     def _children(self, pid: int) -> Iterator[int]:
         with suppress(OSError):
@@ -149,62 +230,80 @@ class ProcessTree:
                     place = self._proc / str(pid) / "task" / thread / "children"
                     yield from map(int, place.read_text(encoding="ascii").split())
 
-    def _read(self, pid: int) -> _Process | None:
-        place = self._proc / str(pid)
-        try:
-            lines = (place / "io").read_text(encoding="ascii").splitlines()
-            stat = (place / "stat").read_text(encoding="utf-8", errors="replace")
-        except PermissionError:
-            if pid == self.pid:
-                raise IngestError(f"--pid: process {pid} belongs to another user, expected one of yours") from None
-            return None
-        except OSError:
-            return None
-        found = dict(line.split(": ", 1) for line in lines if ": " in line)
-        return _Process(int(stat.rpartition(")")[2].split()[1]), Counters(*(int(found.get(name, 0)) for name in COUNTERS)))
-
     def _watch_files(self) -> None:
-        """Note which processes have files of the data path open, or map them."""
+        """Note which processes have files of the data path open, or map them: looked at less and less often."""
         if self._path is None:
             return
         inside = self._path.rstrip("/") + "/"
         for pid in self._last:
-            with suppress(OSError):
-                folder = self._proc / str(pid) / "fd"
-                for name in os.listdir(folder):
-                    with suppress(OSError):
-                        file = os.readlink(folder / name)
-                        if file == self._path or file.startswith(inside):
-                            self._readers.add(pid)
-                            self.files_seen.add(file)
-            if pid not in self._readers:
+            if pid in self._readers:
+                continue
+            look = self._looks[pid] = self._looks.get(pid, 0) + 1
+            if look > EVERY_LOOK and look % EVERY_LOOK:
+                continue
+            if self._has_open(pid, inside) or (look & (look - 1) == 0 and self._has_mapped(pid, inside)):
+                self._readers.add(pid)
+
+    def _has_open(self, pid: int, inside: str) -> bool:
+        with suppress(OSError):
+            folder = f"{self._proc}/{pid}/fd"
+            for name in os.listdir(folder):
                 with suppress(OSError):
-                    maps = (self._proc / str(pid) / "maps").read_text(encoding="utf-8", errors="replace")
-                    if f" {inside}" in maps:
-                        self._readers.add(pid)
+                    file = os.readlink(f"{folder}/{name}")
+                    if file == self._path or file.startswith(inside):
+                        return True
+        return False
+
+    def _has_mapped(self, pid: int, inside: str) -> bool:
+        with suppress(OSError):
+            return f" {inside}" in (self._proc / str(pid) / "maps").read_text(encoding="utf-8", errors="replace")
+        return False
 
 
-def watch(tree: ProcessTree, seconds: float | None, interval: float, ended: Callable[[], bool] = lambda: False) -> list[Sample]:
+def interval_of(seconds: float | None, elapsed: float) -> float:
+    """Seconds to the next sample: a hundredth of the window; without one, longer the longer the job runs.
+
+    >>> interval_of(60, 0), interval_of(3600, 0), interval_of(None, 0), interval_of(None, 25), interval_of(None, 600)
+    (0.6, 1.0, 0.2, 0.5, 1.0)
+    """
+    if seconds is None:
+        return min(LONGEST_INTERVAL, max(FIRST_INTERVAL, elapsed / INTERVALS_SO_FAR))
+    return min(LONGEST_INTERVAL, max(SHORTEST_INTERVAL, seconds / INTERVALS))
+
+
+def watch(tree: ProcessTree, seconds: float | None, ended: Callable[[], bool] = lambda: False) -> list[Sample]:
     """Sample a tree until its first process ends or the window is over.
+
+    The samples are taken in a thread of the lowest priority: the job goes first.
 
     Args:
         tree: the processes.
         seconds: the window; None watches to the end of the job.
-        interval: seconds between samples.
         ended: asks whether the job has ended, and waits for it if it is a child of this process.
 
     Raises:
         IngestError: there is no such process, or it belongs to another user.
     """
+    with ThreadPoolExecutor(1, initializer=_yield_to_others) as one:
+        return one.submit(_watch, tree, seconds, ended).result()
+
+
+def _yield_to_others() -> None:
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWEST_PRIORITY)
+
+
+def _watch(tree: ProcessTree, seconds: float | None, ended: Callable[[], bool]) -> list[Sample]:
     first = tree.sample()
     if first is None:
         raise IngestError(f"--pid: there is no process {tree.pid}, expected the id of a running job")
     samples, due = [first], first.seconds
     while not ended() and (seconds is None or samples[-1].seconds - first.seconds < seconds):
-        due += interval
+        due = max(due + interval_of(seconds, samples[-1].seconds - first.seconds), time.monotonic())
         time.sleep(max(0.0, due - time.monotonic()))
         found = tree.sample()
         if found is None:
             break
         samples.append(found)
+    tree.close()
     return samples

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from math import log
-from statistics import median
+from math import log, sqrt
+from statistics import fmean, median, pvariance
 from typing import NamedTuple
 
 from ingest.observation.observation import Window
@@ -16,8 +16,13 @@ MOST_BINS = 400
 PENALTY = 6.0
 #: Neighbouring parts whose rates differ by less than this share are one part: bursts of batches, not phases of the job.
 ALIKE = 0.1
+#: Halves of a stretch that differ by more, up to this share, are of one level where their spread explains it: so many times the
+#: standard error of their difference.
+ALIKE_BY_CHANCE, CHANCE = 0.25, 1.96
 #: A part that lasts a shorter share of the observation is a phase in passing, not the job's steady state.
 LEAST_SHARE = 0.25
+#: Where the steady part is shorter than this share, intervals are summed in pairs, down to so many, and the longest part wins.
+LONG_SHARE, COARSE_BINS = 0.75, 20
 #: Fewer intervals tell no steady rate from a moving one.
 LEAST_BINS = 5
 
@@ -49,6 +54,22 @@ def steady_part(times: Sequence[float], totals: Sequence[float]) -> Steady | Non
     step = 1
     while (len(times) - 1) / step > MOST_BINS:
         step *= 2
+    best = _steady_part(times, totals, step)
+    while (len(times) - 1) / step >= 2 * COARSE_BINS and not _is_long(best, times):
+        # Bursts hide a level that their sums show.
+        step *= 2
+        found = _steady_part(times, totals, step)
+        if found is not None and (best is None or found.window.seconds > best.window.seconds):
+            best = found
+    return best
+
+
+def _is_long(found: Steady | None, times: Sequence[float]) -> bool:
+    return found is not None and found.window.seconds >= LONG_SHARE * (times[-1] - times[0])
+
+
+def _steady_part(times: Sequence[float], totals: Sequence[float], step: int) -> Steady | None:
+    """The steady part of a series of which so many intervals make one."""
     places = list(range(0, len(times), step))
     if len(places) - 1 < LEAST_BINS:
         return None
@@ -63,20 +84,31 @@ def steady_part(times: Sequence[float], totals: Sequence[float]) -> Steady | Non
     seconds, whole = times[last] - times[first], times[-1] - times[0]
     if seconds < LEAST_SHARE * whole or steady[1] - steady[0] < LEAST_BINS:
         return None
-    if not _is_level(times[first : last + 1], totals[first : last + 1]):
+    rates = [amount / span for amount, span in zip(amounts, spans, strict=True)][steady[0] : steady[1]]
+    apart = _halves_apart(times[first : last + 1], totals[first : last + 1])
+    if apart > ALIKE and not (apart <= ALIKE_BY_CHANCE and apart <= _by_chance(rates)):
         return None
     before, after = times[first] - times[0], times[-1] - times[last]
     note = "the rate shifts there" if before or after else "the whole observation is steady"
+    if apart > ALIKE:
+        note += f"; its halves differ by {apart:.0%}, within their spread: a longer one knows the rate better"
     return Steady(first, last, Window(seconds, before, after, note))
 
 
-def _is_level(times: Sequence[float], totals: Sequence[float]) -> bool:
-    """Whether both halves of a stretch have nearly one rate: a rate that drifts has no level."""
+def _halves_apart(times: Sequence[float], totals: Sequence[float]) -> float:
+    """By which share the rates of both halves of a stretch differ: a rate that drifts has no level."""
     middle = times[0] + (times[-1] - times[0]) / 2
     place = min(range(1, len(times) - 1), key=lambda at: abs(times[at] - middle))
     before = (totals[place] - totals[0]) / (times[place] - times[0])
     after = (totals[-1] - totals[place]) / (times[-1] - times[place])
-    return abs(after - before) <= ALIKE * max(before, after)
+    return abs(after - before) / max(before, after)
+
+
+def _by_chance(rates: Sequence[float]) -> float:
+    """The share by which the halves of so many independent rates differ in 5 of 100 cases at most."""
+    halves = rates[: len(rates) // 2], rates[len(rates) // 2 :]
+    error = sqrt(sum(pvariance(half) / len(half) for half in halves))
+    return CHANCE * error / max(*map(fmean, halves), 1e-12)
 
 
 def _segments(amounts: Sequence[float], spans: Sequence[float]) -> list[tuple[int, int]]:

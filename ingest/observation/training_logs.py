@@ -14,6 +14,10 @@ from typing import Any, NamedTuple
 from ingest.engine.registry import solve
 from ingest.errors import IngestError, brief
 
+#: A rate of one GPU is printed with four decimals: a smaller one does not tell how many GPUs there are.
+LEAST_PRINTED = 0.05
+#: No step is shorter or longer, and none has fewer or more samples: microseconds to years.
+LEAST_NUMBER, MOST_NUMBER = 1e-6, 1e12
 #: A utilization above is a mistake, not rounding.
 MOST_PERCENT = 100.5
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -98,7 +102,17 @@ def _check(log: TrainingLog, path: str) -> None:
         for what, value in (("seconds", one.seconds), ("samples", one.samples), ("rate", one.per_gpu)):
             if value is not None and value <= 0:
                 raise IngestError(f"{path}:{one.line}: found {what} {value:g} in a step, expected a number above 0")
+            if value is not None and not LEAST_NUMBER <= value <= MOST_NUMBER:
+                raise IngestError(
+                    f"{path}:{one.line}: found {what} {value:g} in a step, expected {LEAST_NUMBER:g} to {MOST_NUMBER:g}"
+                )
     timed = [one for one in log.steps if one.clock is not None]
+    for before, after in pairwise(log.steps):
+        if after.number < before.number and None not in (before.samples, after.samples) and after.samples != before.samples:
+            raise IngestError(
+                f"{path}:{after.line}: step {after.number:,} follows step {before.number:,} with another batch: two jobs, "
+                "expected the log of one; observe each by itself"
+            )
     for before, after in pairwise(timed):
         if (after.clock or 0) < (before.clock or 0):
             raise IngestError(
@@ -134,7 +148,6 @@ _NEMO = re.compile(r"\btrain_step_timing in s[:=]\s*(-?[\d.,eE+-]+)")
 
 def megatron(text: str, path: str) -> TrainingLog | None:
     """A log of Megatron-LM, Megatron-DeepSpeed or NeMo: time per iteration and consumed samples."""
-    del path
     if not (_ELAPSED.search(text) or _NEMO.search(text)):
         return None
     steps: list[LogStep] = []
@@ -142,7 +155,12 @@ def megatron(text: str, path: str) -> TrainingLog | None:
     gpus = batch = None
     consumed: tuple[int, float] | None = None
     for place, line in enumerate(text.splitlines(), 1):
-        if gpus is None and (world := re.search(r"world size:\s*(\d+)", line)):
+        if world := re.search(r"world size:\s*(\d+)", line):
+            if gpus not in (None, int(world[1])):
+                raise IngestError(
+                    f"{path}:{place}: the world size is {int(world[1]):,} after {gpus:,}: two jobs, expected the log of one; "
+                    "observe each by itself"
+                )
             gpus = int(world[1])
         if saved := re.search(r"save-checkpoint[ .]*:\s*\(([\d.]+),\s*(\d+(?:\.\d+)?)\)", line):
             checkpoints[-1:] = [Checkpoint(place, float(saved[2]) / 1000)]
@@ -262,6 +280,31 @@ def torchtitan(text: str, path: str) -> TrainingLog | None:
     )
 
 
+_BATCH = re.compile(r"^\s*\[(?:epoch=\d+\]\[)?batch=(\d+)/\d+\]:\s*$")
+_THROUGHPUT = re.compile(rf"^\s*Train throughput/(device/)?samples_per_sec: {_NUMBER}\s*$")
+
+
+def composer(text: str, path: str) -> TrainingLog | None:
+    """The console of MosaicML's Composer with its SpeedMonitor: samples per second of each GPU, over the last batches."""
+    del path
+    if "Train throughput/device/samples_per_sec:" not in text:
+        return None
+    steps: list[LogStep] = []
+    number, whole, gpus = 0, None, None
+    for place, line in enumerate(text.splitlines(), 1):
+        if head := _BATCH.match(line):
+            number, whole = int(head[1]), None
+        elif rate := _THROUGHPUT.match(line):
+            if rate[1] is None:
+                whole = _figure(rate[2])
+                continue
+            each = _figure(rate[2])
+            steps.append(LogStep(place, number, per_gpu=each))
+            if whole and each >= LEAST_PRINTED:
+                gpus = max(1, round(whole / each))
+    return TrainingLog("Composer", tuple(steps), gpus=gpus, remark="mean of the last batches, as SpeedMonitor prints it")
+
+
 def trainer_state(text: str, path: str) -> TrainingLog | None:
     """The `trainer_state.json` of Hugging Face: the rate of the whole run, evaluations and checkpoints included."""
     if '"log_history"' not in text:
@@ -329,4 +372,6 @@ def dlio(text: str, path: str) -> TrainingLog | None:
 
 
 #: the readers, the most particular first
-FORMS: tuple[Callable[[str, str], TrainingLog | None], ...] = (mllog, megatron, torchtitan, trainer_state, dlio, lightning)
+FORMS: tuple[Callable[[str, str], TrainingLog | None], ...] = (
+    mllog, megatron, torchtitan, composer, trainer_state, dlio, lightning,
+)  # fmt: skip

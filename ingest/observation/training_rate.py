@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
-from statistics import fmean, median, quantiles
+from statistics import fmean, median, pstdev, quantiles
 
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
@@ -15,10 +15,12 @@ from ingest.observation.training_logs import LogStep, TrainingLog
 SOURCE = "training log"
 #: A gap between two lines of the clock that takes this many times the usual one is a pause: a checkpoint, an evaluation.
 PAUSE_BEYOND = 3.0
+#: Fewer rounds of all workers tell no spread.
+LEAST_ROUNDS = 20
 
 
 def training_reading(log: TrainingLog, path: str, gpus: int | None, samples_per_step: float | None,
-                     tokens_per_sample: float | None) -> Reading:  # fmt: skip
+                     tokens_per_sample: float | None, workers: int | None = None) -> Reading:  # fmt: skip
     """Figures of a training log.
 
     Args:
@@ -27,6 +29,7 @@ def training_reading(log: TrainingLog, path: str, gpus: int | None, samples_per_
         gpus: GPUs of the job; None takes those that the log states.
         samples_per_step: samples of one step of the whole job, where the log does not state them.
         tokens_per_sample: tokens of one sample, for logs that count tokens.
+        workers: worker processes that load for one GPU, where they are known.
 
     Raises:
         IngestError: the log leaves the rate open, with what would settle it, or no part of the run is steady.
@@ -34,6 +37,7 @@ def training_reading(log: TrainingLog, path: str, gpus: int | None, samples_per_
     count = gpus or log.gpus
     steps, restarts = _longest_attempt(log.steps)
     warnings: list[str] = []
+    figures: dict[str, Figure] = {}
     window: Window | None = None
     if log.rate is not None:
         whole = Figure(log.rate, "sample/s", SOURCE, None, note=log.remark)
@@ -61,7 +65,8 @@ def training_reading(log: TrainingLog, path: str, gpus: int | None, samples_per_
         amounts = [(one or 0) * lines for one, lines in zip(batches, covered, strict=True)]
         whole, steady = _steady(path, seconds, amounts, log.remark)
         window = steady.window
-    figures = {"real_samples_per_second": whole}
+        figures |= _rounds(seconds[steady.first : steady.last], covered, workers)
+    figures |= {"real_samples_per_second": whole}
     unknown = {}
     if count is None:
         unknown["samples_per_second_per_gpu"] = "the log does not state the GPUs of the job; --gpus does"
@@ -71,6 +76,7 @@ def training_reading(log: TrainingLog, path: str, gpus: int | None, samples_per_
         figures["window_seconds"] = Figure(window.seconds, "s", SOURCE, window)
     if log.stall is not None:
         figures["stall_fraction"] = Figure(log.stall, "1", SOURCE, note="1 − accelerator utilization")
+    figures |= _batch(log, steps, samples_per_step, count)
     figures |= _of_checkpoints(log)
     figures |= _of_restarts(log, restarts)
     facts = {"program": log.program, "steps": len(log.steps), "checkpoints": len(log.checkpoints), "restarts": restarts}
@@ -122,6 +128,29 @@ def _per_gpu(whole: Figure, gpus: int) -> Figure:
 
     low, high = (None if end is None else each(end) for end in (whole.low, whole.high))
     return whole._replace(value=each(whole.value), unit="sample/s/GPU", low=low, high=high)
+
+
+def _rounds(seconds: Sequence[float], covered: Sequence[int], workers: int | None) -> dict[str, Figure]:
+    """How the time of as many steps as there are workers varies, where each line of the log is one step."""
+    if workers is None or max(covered) > 1 or len(seconds) < LEAST_ROUNDS * workers:
+        return {}
+    totals = [0.0, *accumulate(seconds)]
+    rounds = [after - before for before, after in zip(totals, totals[workers:], strict=False)]
+    varied = pstdev(rounds) / fmean(rounds)
+    return {"step_round_variation": Figure(varied, "1", SOURCE, note=f"{workers} steps together")}
+
+
+def _batch(log: TrainingLog, steps: Sequence[LogStep], given: float | None, gpus: int | None) -> dict[str, Figure]:
+    """The batch of one GPU, where the log or the user states that of the job."""
+    sizes = [float(one.samples or given or log.batch or 0) for one in steps]
+    if gpus is None or not sizes or not median(sizes):
+        return {}
+    each = float(solve("observed_batch", {"job_samples_per_step": median(sizes), "observed_gpus": gpus}))
+    return (
+        {"samples_per_step": Figure(each, "sample/GPU", SOURCE, note="median of the steps")}
+        if each >= 1 and each % 1 == 0
+        else {}
+    )
 
 
 def _of_checkpoints(log: TrainingLog) -> dict[str, Figure]:

@@ -72,8 +72,8 @@ WORDINGS: Mapping[str, Sequence[tuple[str, Mapping[str, str]]]] = {
         ("Needs", {"offload_bytes_per_node": "{} off the GPU per node", "offload_total_bytes": "{} in all"}),
     ],
     "feed": [
-        ("Reaches", {"accelerator_utilization": "{} utilization", "epochs_read_bandwidth": "{} read without stalls",
-                     "amplified_read_bandwidth": "{} read without stalls",
+        ("Reaches", {"accelerator_utilization": "{} utilization", "fed_samples_per_second_per_gpu": "{} per GPU",
+                     "epochs_read_bandwidth": "{} read without stalls", "amplified_read_bandwidth": "{} read without stalls",
                      "decode_cores_per_node": "{} decode cores per node"}),
     ],
     "dataset": [
@@ -238,7 +238,10 @@ def explanation_line(explanation: Explanation) -> str:
 
 
 def calibration_line(answer: Calibration) -> str:
-    """The answer of `calibrate`: observed over estimated."""
+    """The answer of `calibrate`: observed over estimated; of several observations, what they show together."""
+    if answer.scaling is not None:
+        together = [f"{plain(name)} {_value(name, one)}" for name, one in answer.scaling.results.items()]
+        return joined("Together:", together, len(answer.warnings), answer.unmet)
     compared = [f"{plain(one.quantity)} {one.ratio:.3g}" for one in answer.rows if one.ratio is not None]
     outside = sum(one.inside is False for one in answer.rows)
     parts = [*compared[:MOST], *([f"{counted(outside, 'value')} outside the range"] if outside else [])]

@@ -17,11 +17,12 @@ from ingest.observation.live import (
     LEAST_BYTES,
     MAPPED_BEYOND,
     _beyond,
+    _of_mount,
     _of_processes,
     _Seen,
     steady_samples,
 )
-from ingest.observation.mounts import Mount, lustre_counters, mount_of, nfs_counters, refuse_unseen
+from ingest.observation.mounts import Mount, lustre_counters, mount_counters, mount_of, nfs_counters, refuse_unseen
 from ingest.observation.processes import Counters, ProcessTree, Sample
 
 JOB = Path(__file__).with_name("job.py")
@@ -138,11 +139,64 @@ def test_file_systems_that_process_counters_do_not_see():
 
 def test_counters_of_network_mounts():
     nfs = nfs_counters(NFS, "/mnt/my data")
-    assert nfs == (209_715_200, 5096, 200, 10)
+    assert nfs == (209_715_200, 5096, 200, 10, 0.61, True)
     assert nfs_counters(NFS, "/mnt") is None
     text = "snapshot_time 1.0 secs\nread_bytes 500 samples [bytes] 4096 1048576 209715200\nopen 17 samples [usec]\n"
-    assert lustre_counters(text) == (209_715_200, None, 500, 17)
+    assert lustre_counters(text) == (209_715_200, 209_715_200, 500, 17, None, False)
     assert lustre_counters("open 17 samples [regs]") is None
+
+
+def mounted(text, requested=5096, moved=209_715_200, reads=200, exe=610):
+    """The counters of the mount with other counts: bytes asked for and sent, reads and their milliseconds."""
+    text = text.replace("1000 20 4096 0 209715200", f"{requested} 20 0 0 {moved}")
+    text = text.replace("READ: 200 201 0 32000 209720000 5 600 610", f"READ: {reads} 201 0 0 0 5 600 {exe}")
+    return nfs_counters(text, "/mnt/my data")
+
+
+def test_two_snapshots_of_an_nfs_mount():
+    """Bytes that the server sent, requests and their mean time; and the share that the client's cache served."""
+    before, after = mounted(NFS), mounted(NFS, 5096 + 400_000_000, 209_715_200 + 300_000_000, 500, 610 + 1500)
+    found = _of_mount(_Seen(series(1, 1), [before, after], None, None), "/mnt", Mount("/mnt", "nfs4", "server:/x"), ())
+    values = {name: one.value for name, one in found.figures.items()}
+    assert values["read_bandwidth"] == pytest.approx(300e6 / 20)
+    assert values["read_bytes_mean"] == 1e6
+    assert values["read_seconds_mean"] == pytest.approx(0.005)
+    assert values["observed_cache_fraction"] == pytest.approx(0.25)
+    assert "memory served 25%" in found.warnings[0]
+
+
+@pytest.mark.parametrize("change", [{"moved": 209_715_199}, {"reads": 199}, {"requested": 5095}, {"exe": 609}])
+def test_counters_of_a_mount_that_run_backwards(change):
+    before = mounted(NFS)
+    assert before.precedes(mounted(NFS))
+    after = mounted(NFS, **{"moved": 10**9} | change)
+    with pytest.raises(IngestError, match=r"run backwards: it was mounted anew.*again"):
+        _of_mount(_Seen(series(1, 1), [before, after], None, None), "/mnt", Mount("/mnt", "nfs", "server:/x"), ())
+
+
+def test_a_lustre_mount_by_its_targets(tmp_path):
+    """llite counts what programs ask for; the targets of that client count what the servers sent."""
+    lustre = tmp_path / "fs" / "lustre"
+    line = "snapshot_time 17.5 secs.nsecs\nread_bytes {} samples [bytes] 4096 1048576 {} 4398046511104\nopen 7 samples [regs]\n"
+    kept = {
+        "llite/fs1-ffff8801/stats": line.format(400, 400_000_000),
+        "osc/fs1-OST0000-osc-ffff8801/stats": line.format(100, 100_000_000),
+        "osc/fs1-OST0001-osc-ffff8801/stats": line.format(150, 150_000_000),
+        "osc/fs1-OST0000-osc-ffff9902/stats": line.format(9, 9_000_000),
+    }
+    for name, text in kept.items():
+        (lustre / name).parent.mkdir(parents=True)
+        (lustre / name).write_text(text)
+    mount = Mount("/lustre", "lustre", "10.0.0.1@tcp:/fs1")
+    assert mount_counters(mount, tmp_path) == (250_000_000, 400_000_000, 250, 7, None, True)
+    for place in lustre.glob("osc/*/stats"):
+        place.unlink()
+    alone = mount_counters(mount, tmp_path)
+    assert alone == (400_000_000, 400_000_000, 400, 7, None, False)
+    seen = _Seen(series(1, 1), [alone._replace(bytes_read=0, bytes_requested=0, reads=0), alone], None, None)
+    found = _of_mount(seen, "/lustre", mount, ())
+    assert "caches included" in found.warnings[0]
+    assert found.figures["reads"].note == "read calls"
 
 
 def test_bytes_of_control_groups_of_both_versions(tmp_path):

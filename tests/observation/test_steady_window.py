@@ -4,7 +4,15 @@ import random
 
 import pytest
 
-from ingest.observation.steady_window import ALIKE, LEAST_BINS, LEAST_SHARE, steady_part
+from ingest.observation.steady_window import (
+    ALIKE,
+    ALIKE_BY_CHANCE,
+    LEAST_BINS,
+    LEAST_SHARE,
+    _by_chance,
+    _steady_part,
+    steady_part,
+)
 
 
 def totals_of(rates):
@@ -48,3 +56,15 @@ def test_a_long_series_is_cut_as_a_short_one():
     found = part([5.0] * 2000 + [100.0] * 6000)
     assert found.first == pytest.approx(2000, abs=64)
     assert found.last == pytest.approx(8000, abs=64)
+
+
+@pytest.mark.parametrize(("share", "steady"), [(0.9, True), (1.1, False)])
+def test_halves_apart_by_chance(share, steady):
+    """Halves that differ are of one level where the spread of the rates explains it, and not where it does not."""
+    rates = [1.4, 2.6] * 20
+    limit = _by_chance(rates)
+    assert 0.1 < limit < ALIKE_BY_CHANCE
+    moved = [rate * (1 - share * limit) if place < 20 else rate for place, rate in enumerate(rates)]
+    totals = totals_of(moved)
+    found = _steady_part([float(one) for one in range(41)], totals, 1)
+    assert (found is not None and "within their spread" in found.window.note) is steady

@@ -140,3 +140,29 @@ def test_the_command_prints_json_and_a_page(run):
     assert "cut 10.26 s before" in page
     ran = run("observe", "--command", "'unclosed")
     assert (ran.code, "closed quotation marks" in ran.refusal) == (2, True)
+
+
+def megatron(times, batch=8, world="world size: 8\n"):
+    line = " iteration {}/ 99 | elapsed time per iteration (ms): {} | global batch size: {} |\n"
+    return world + "".join(line.format(number, time, batch) for number, time in enumerate(times, 1))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (megatron([100] * 9) + megatron([50] * 9, world="world size: 64\n"), "the world size is 64 after 8: two jobs"),
+        (megatron([100] * 9) + megatron([50] * 9, batch=16, world=""), "step 1 follows step 9 with another batch: two jobs"),
+        (megatron(["1e-300"] * 9), "found seconds 1e-303 in a step, expected 1e-06 to"),
+        (megatron(["1e308"] * 9), "found seconds 1e[+]305 in a step, expected 1e-06 to"),
+        (megatron([0] * 9), "found seconds 0 in a step, expected a number above 0"),
+    ],
+)
+def test_two_jobs_in_one_log_and_times_that_no_step_takes(text, expected, tmp_path):
+    (tmp_path / "train.log").write_text(text)
+    with pytest.raises(IngestError, match=expected):
+        ingest.observe(tmp_path / "train.log")
+
+
+def test_a_restart_keeps_its_batch_and_its_size(tmp_path):
+    (tmp_path / "train.log").write_text(megatron([100] * 30) + megatron([100] * 30))
+    assert ingest.observe(tmp_path / "train.log").facts["restarts"] == 1

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ingest.observation.calibration import Calibration, Comparison
     from ingest.observation.observation import Figure, Observation
 
+PER_GPU = "sample/s/GPU"
 COLUMNS = ("", "", "from", "evidence", "window", "coverage")
 
 
@@ -59,23 +60,45 @@ def _fact(value: Any) -> str:
 
 def calibration_page(answer: Calibration) -> Page:
     """Estimate beside observation per quantity, why they differ, and what was written."""
-    columns = ("", "estimated", "observed", "observed ÷ estimated", "in range")
-    rows = tuple(_compared(one) for one in answer.rows)
-    commands = (
-        (f"ingest bw --model {answer.model} --gpu {answer.gpu} --protocol own --catalogs {answer.folder}",
-         f"ingest plan SITE.yaml --catalogs {answer.folder} --set jobs.NAME.protocol=own")
-        if answer.folder
-        else ("-o DIR writes entries that --catalogs takes",)
-    )  # fmt: skip
+    places = ("observation",) if answer.scaling is not None else ()
+    columns = (*places, "", "estimated", "observed", "observed ÷ estimated", "in range")
+    rows = tuple((*((one.place,) if places else ()), *_compared(one)) for one in answer.rows)
+    typed = next(
+        (one.observed.value for one in answer.rows if one.observed.basis == "given" and one.observed.unit == PER_GPU), None
+    )
+    job = f"--model {answer.model} --gpu {answer.gpu}"
+    if not answer.folder:
+        commands: tuple[str, ...] = ("-o DIR writes entries that --catalogs takes",)
+    elif typed is not None:
+        commands = (f"ingest bw {job} --samples-per-second {typed:.6g}",)
+    else:
+        commands = (
+            f"ingest bw {job} --protocol own --catalogs {answer.folder}",
+            f"ingest plan SITE.yaml --catalogs {answer.folder} --set jobs.NAME.protocol=own",
+        )
     sections = [
+        *_together(answer),
         Section("", columns, rows),
-        Section("Why they differ", lines=tuple(f"{plain(one.quantity)}: {one.why}" for one in answer.rows)),
+        Section("Why they differ", lines=tuple(dict.fromkeys(f"{plain(one.quantity)}: {one.why}" for one in answer.rows))),
         Section(f"Written to {answer.folder}", lines=tuple(answer.files)),
         Section("Use it with", lines=commands),
     ]
     flat = [(one.quantity, one.observed.value, one.observed.unit, one.ratio, one.inside) for one in answer.rows]
     return page_of(f"{answer.model} on {answer.gpu}: estimate and observation", sections,
                    [("quantity", "observed", "unit", "ratio", "inside"), *flat], calibration_line(answer))  # fmt: skip
+
+
+def _together(answer: Calibration) -> Iterator[Section]:
+    """What several observations show together, with their intervals."""
+    if answer.scaling is None:
+        return
+    found = answer.scaling
+    rows = tuple(
+        (plain(name), value_text(name, one.value, one.unit, binary=False), range_text(name, one), str(found.points[name]))
+        for name, one in found.results.items()
+    )
+    yield Section("All observations together", ("", "", "95 % interval", "observations"), rows)
+    yield unknown_section(found.unknown)
 
 
 def _compared(one: Comparison) -> tuple[str, ...]:

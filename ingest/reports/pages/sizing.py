@@ -192,7 +192,8 @@ MAIN = {
         "kv_turn_bandwidth", "kv_hit_share", "kv_writes_per_day",
     ),
     "feed": (
-        "accelerator_utilization", "sufficient_workers", "sufficient_prefetch", "sufficient_latency", "workers_load",
+        "accelerator_utilization", "fed_samples_per_second_per_gpu", "sample_read_seconds", "sample_read_variation",
+        "sufficient_workers", "sufficient_prefetch", "sufficient_latency", "workers_load",
         "storage_load", "cores_load", "readers", "read_amplification", "decode_cores_per_node", "cache_hit_fraction",
         "epochs_read_bandwidth",
     ),

@@ -1,0 +1,225 @@
+"""The loader of an observed job: its workers, its batch, and the latency at which it waits as long as was observed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ingest.engine.registry import check_value, solve
+from ingest.engine.solver import Quantities
+from ingest.engine.value import Input
+from ingest.errors import IngestError, UsageError
+from ingest.loader.stall import Loader, longest_latency, round_variation
+from ingest.observation.observation import Figure, Observation
+from ingest.observation.observation_file import read_observation
+
+#: A smaller stall is within the spread of two runs: the loader kept up, and any shorter latency would too.
+LEAST_STALL = 0.03
+#: Relative width at which the search of the latency ends: well below the spread of two runs, or where it is one of many.
+NEAR, ROUGHLY = 0.001, 0.02
+#: Variations of the latency between which the observed one is searched, and the halvings of the search.
+LEAST_VARIATION, MOST_VARIATION, HALVINGS = 0.05, 4.0, 6
+#: GPUs of a node, where the job does not tell.
+USUAL_NODE = 8
+#: What stalls an observed job: reads that keep its workers waiting, or the bandwidth that its storage gives.
+CAUSES = ("latency", "bandwidth")
+
+
+#: quantity of an observed job -> the figure of its observation
+OBSERVED = {
+    "loader_workers": "loader_workers",
+    "loader_prefetch": "loader_prefetch",
+    "samples_per_step": "samples_per_step",
+    "sample_bytes": "bytes_read_per_sample",
+    "sample_decode_seconds": "sample_decode_seconds",
+}
+
+
+@dataclass(frozen=True)
+class ObservedLoader:
+    """What an observation says about the loader of its job.
+
+    Attributes:
+        place: the file, for messages.
+        seen: the observation.
+        rate: samples per second of one GPU that never waits.
+        utilization: share of the time in which the GPUs compute.
+        gpus: GPUs of the job.
+    """
+
+    place: str
+    seen: Observation
+    rate: float
+    utilization: float
+    gpus: int
+
+    @property
+    def usual_node(self) -> int | None:
+        """GPUs of a node that make up the job: all of a small one, or eight; None where neither does."""
+        if self.gpus <= USUAL_NODE:
+            return self.gpus
+        return USUAL_NODE if self.gpus % USUAL_NODE == 0 else None
+
+    def value(self, name: str) -> float | None:
+        """An observed figure; None where it is not known.
+
+        Raises:
+            IngestError: it is out of the range of its quantity.
+        """
+        figure = self.seen.figures.get(name)
+        return None if figure is None else _checked(name, figure, self.place)
+
+    def latency(self, loader: Loader, *, steps: int, seed: int, near: float = NEAR) -> float:
+        """The mean latency at which a loader keeps its GPUs computing for the observed share of the time.
+
+        Args:
+            loader: the observed one; its latency starts the search.
+            steps: steps of each simulated run.
+            seed: of the draws.
+            near: relative width at which the search ends.
+
+        Raises:
+            IngestError: the job did not wait, or decoding alone stalls it for longer.
+        """
+        if self.utilization > 1 - LEAST_STALL:
+            raise IngestError(
+                f"{self.place}: the loader kept up (stall {1 - self.utilization:.1%}, expected at least {LEAST_STALL:.0%}): "
+                "shorter latencies would look the same. Observe the job with fewer workers, or give --latency"
+            )
+        found = longest_latency(loader, self.utilization, steps=steps, seed=seed, near=near)
+        if found is None:
+            raise IngestError(
+                f"{self.place}: decoding alone stalls the job for longer than observed, expected a shorter --decode-time, "
+                "or the workers and the batch of the observed job"
+            )
+        return found
+
+    def variation(self, loader: Loader, *, steps: int, seed: int) -> float | None:
+        """The variation of the latency at which the rounds of the workers vary as observed; None where they were not seen.
+
+        Args:
+            loader: the observed one.
+            steps: steps of each simulated run.
+            seed: of the draws.
+        """
+        seen = self.value("step_round_variation")
+        if seen is None:
+            return None
+        low, high = LEAST_VARIATION, MOST_VARIATION
+        for _ in range(HALVINGS):
+            middle = math.sqrt(low * high)
+            changed = replace(loader, latency_variation=middle)
+            changed = replace(changed, latency_seconds=self.latency(changed, steps=steps, seed=seed, near=ROUGHLY))
+            low, high = (middle, high) if round_variation(changed, steps=steps, seed=seed) < seen else (low, middle)
+        return math.sqrt(low * high)
+
+
+def observed_loader(path: str | Path) -> ObservedLoader:
+    """Read an observation for its loader.
+
+    Raises:
+        IngestError: the file is no observation, or states neither the rate nor the stall.
+    """
+    seen = read_observation(path)
+    rate, stall = (_known(seen, path, name) for name in ("demanded_samples_per_second_per_gpu", "stall_fraction"))
+    gpus = seen.facts.get("gpus")
+    count = gpus if isinstance(gpus, int) and not isinstance(gpus, bool) and gpus > 0 else 1
+    utilization = float(solve("utilization_of_stall", {"stall_fraction": stall.value}))
+    return ObservedLoader(str(path), seen, rate.value, utilization, count)
+
+
+def _known(seen: Observation, path: str | Path, name: str) -> Figure:
+    figure = seen.figures.get(name)
+    if figure is None or figure.lower_bound:
+        raise IngestError(
+            f"{path}: the observation has no {name.replace('_', ' ')}, expected the rate of its job with and without reads: "
+            "ingest observe train.log --synthetic synthetic.log"
+        )
+    _checked(name, figure, path)
+    return figure
+
+
+def _checked(name: str, figure: Figure, place: str | Path) -> float:
+    try:
+        return float(check_value(name, figure.value, f"{place}: results.{name}"))
+    except UsageError as error:
+        raise IngestError(str(error)) from None
+
+
+def take_observed(known: Quantities, seen: ObservedLoader, named: Collection[str]) -> None:
+    """Give what was observed, but what the user named.
+
+    Args:
+        known: the quantities of the predicted job.
+        seen: the observed job.
+        named: quantities that the user gave.
+    """
+    found = {name: value for name, figure in OBSERVED.items() if (value := seen.value(figure)) is not None}
+    for name, value in found.items():
+        if name not in named:
+            known.give({name: Input(value, origin="observation", grade="measured", where=Path(seen.place).name)})
+
+
+def find_latency(known: Quantities, seen: ObservedLoader, stalled_by: str, seed: int) -> None:
+    """Give the latency or the bandwidth that makes the observed job wait as long as it did, unless the latency is given.
+
+    Args:
+        known: the quantities of the predicted job.
+        seen: the observed job.
+        stalled_by: what it waits for, one of `CAUSES`.
+        seed: of the draws.
+
+    Raises:
+        IngestError: the observation does not determine it, with what would.
+    """
+    if "sample_read_seconds" in known.given:
+        return
+    if stalled_by == "bandwidth":
+        bandwidth = seen.value("read_bandwidth")
+        if bandwidth is None:
+            raise IngestError(f"{seen.place}: the observation has no read bandwidth, expected one for --stalled-by bandwidth")
+        known.give_default(
+            "feed_read_bandwidth", Input(bandwidth, origin="observation", grade="measured", where=Path(seen.place).name)
+        )
+        hidden = Input(0).by_default("the latency of single reads is hidden behind the bandwidth", "latency")
+        known.give({"sample_read_seconds": hidden})
+        return
+    sizes = {name: seen.value(name) for name in ("loader_workers", "loader_prefetch", "samples_per_step")}
+    for name, option in (("loader_workers", "--workers"), ("samples_per_step", "--samples-per-step")):
+        if sizes[name] is None:
+            raise IngestError(
+                f"{seen.place}: the {name.replace('_', ' ')} of the observed job are not known, expected {option} beside its "
+                "log: ingest observe train.log --workers N --samples-per-step N"
+            )
+    given = known.given
+    ends = given["handover_seconds"]
+    loader = Loader(
+        workers=int(sizes["loader_workers"] or 1),
+        prefetch=int(sizes["loader_prefetch"] or given["loader_prefetch"].value),
+        batch=int(sizes["samples_per_step"] or 1),
+        step_seconds=(sizes["samples_per_step"] or 1) / seen.rate,
+        latency_seconds=0.0,
+        latency_variation=given["sample_read_variation"].value,
+        decode_seconds=known.value("sample_decode_seconds"),
+        ranks=seen.gpus,
+        handover_seconds=(ends.low or ends.value, ends.high or ends.value),
+    )
+    counted = int(given["simulated_steps"].value)
+    if given["sample_read_variation"].origin == "default":
+        varied = seen.variation(loader, steps=counted, seed=seed)
+        if varied is not None:
+            shown = f"search by simulation: the rounds of the workers vary as in {Path(seen.place).name}"
+            made = Input(varied, where=shown, origin="observation", source="ingest-loader-recurrence", grade="derived")
+            known.give({"sample_read_variation": made})
+            loader = replace(loader, latency_variation=varied)
+    found = seen.latency(loader, steps=counted, seed=seed)
+    where = f"search by simulation: {1 - seen.utilization:.1%} stall in {Path(seen.place).name}"
+    known.give(
+        {
+            "observed_read_seconds": Input(
+                found, where=where, origin="observation", source="ingest-loader-recurrence", grade="derived"
+            )
+        }
+    )

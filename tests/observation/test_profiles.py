@@ -1,0 +1,78 @@
+"""Summaries of profilers and the console of Composer: the stall and the rate that they state, or one line why not."""
+
+import json
+
+import pytest
+
+import ingest
+from ingest.errors import IngestError
+from ingest.observation.profiles import ADDS_UP_WITHIN
+from ingest.observation.training_logs import LEAST_PRINTED
+
+
+def summary(path, wait=80.0, rest=160.0, step=240.0, **metadata):
+    average = {"input_wait_ms": wait, "traced_step_time_ms": rest, "step_time_ms": step, "h2d_ms": 0.4}
+    section = {"metadata": metadata, "global": {"average": average, "window": {"steps_analyzed": 256}}}
+    path.write_text(json.dumps({"schema_version": 1.8, "system": {}, "step_time": section}))
+    return path
+
+
+def test_a_summary_of_traceml_states_the_stall(tmp_path):
+    path = summary(tmp_path / "final_summary.json", gpus_observed=8)
+    answer = ingest.observe(path, samples_per_step=512)
+    found = {name: one.value for name, one in answer.figures.items()}
+    assert found["stall_fraction"] == pytest.approx(1 / 3)
+    assert found["real_samples_per_second"] == pytest.approx(512 / 0.24)
+    assert found["demanded_samples_per_second_per_gpu"] == pytest.approx(512 / 0.16 / 8)
+    assert found["samples_per_step"] == 64
+    assert "--samples-per-step" in ingest.observe(path).unknown["real_samples_per_second"]
+
+
+@pytest.mark.parametrize(("share", "fine"), [(ADDS_UP_WITHIN - 0.001, True), (ADDS_UP_WITHIN + 0.001, False)])
+def test_parts_that_do_not_add_up_are_named_in_another_sense(share, fine, tmp_path):
+    path = summary(tmp_path / "s.json", 80, 240 * (1 - share) - 80)
+    if fine:
+        assert ingest.observe(path).figures["stall_fraction"].value == pytest.approx(1 / 3)
+    else:
+        with pytest.raises(IngestError, match=r"add up to .* from schema 1.6 on"):
+            ingest.observe(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ('{"traceEvents": []}', "a Kineto trace has no reads"),
+        ('{"schema": "1.0.2-chakra.0.0.4", "nodes": []}', "a Chakra execution trace has operators"),
+        ('{"step_time": {"global": {"average": {"step_time_ms": 5}}}}', "found input_wait_ms None"),
+        ('{"step_time": {"global": {"average": {"step_time_ms": -5, "input_wait_ms": 1, "traced_step_time_ms": 1}}}}', "found"),
+        ('{"step_time": [', "no source that is known"),
+        ('{"step_time": {"global": 3}}', "no source that is known"),
+    ],
+)
+def test_profiles_that_show_no_stall(content, expected, tmp_path, run):
+    (tmp_path / "p.json").write_text(content)
+    ran = run("observe", tmp_path / "p.json", "--samples-per-step", 8)
+    assert (ran.code, expected in ran.refusal, len(ran.refusal) <= 300) == (1, True, True), ran.err
+
+
+def console(each, whole, batches=30):
+    blocks = (
+        f"[batch={number}/1000]:\n\t Train time/batch: {number - 1}\n\t Train throughput/samples_per_sec: {whole:.4f}\n"
+        f"\t Train throughput/device/samples_per_sec: {each:.4f}\n\t Train loss/train/total: 2.1\n"
+        for number in range(1, batches + 1)
+    )
+    return "".join(blocks)
+
+
+def test_the_console_of_composer(tmp_path):
+    (tmp_path / "c.log").write_text(console(3.2, 51.2))
+    answer = ingest.observe(tmp_path / "c.log")
+    assert answer.facts["gpus"] == 16
+    assert answer.figures["samples_per_second_per_gpu"].value == pytest.approx(3.2)
+    for each, known in ((LEAST_PRINTED, True), (LEAST_PRINTED - 0.0001, False)):
+        (tmp_path / "c.log").write_text(console(each, 16 * each))
+        if known:
+            assert ingest.observe(tmp_path / "c.log").facts["gpus"] == 16
+        else:
+            with pytest.raises(IngestError, match="--gpus"):
+                ingest.observe(tmp_path / "c.log")
