@@ -154,7 +154,15 @@ def unverified(config: ModelConfig, rows: Iterable[TableRow]) -> list[tuple[Mode
     ['use_mla']
     """
     table = list(rows)
-    return [(owner, key) for owner, key in config.unread() if not _certain(key, owner.data[key], table)]
+    unread = [(owner, key) for owner, key in config.unread() if not _repeats_text(owner, key)]
+    return [(owner, key) for owner, key in unread if not _certain(key, owner.data[key], table)]
+
+
+def _repeats_text(owner: ModelConfig, key: str) -> bool:
+    """Whether a wrapper repeats what its text part says and its family has read, as releases of 2025 do."""
+    texts = [part for part in owner.parts if part.prefix.endswith(("text_config.", "llm_config."))]
+    return any(key in part.read_keys and type(part.data.get(key)) is type(owner.data[key]) and part.data[key] == owner.data[key]
+               for part in texts)  # fmt: skip
 
 
 def _certain(key: str, value: Any, rows: Sequence[TableRow]) -> bool:

@@ -102,3 +102,14 @@ def test_every_command_that_counts_on_the_structure_says_that_it_is_unverified(f
     path = str(file(kv_lora_rank=512))
     for answer in (ingest.memory(path), ingest.checkpoint(path, gpus=8), ingest.offload(path, gpus=8)):
         assert any("has not looked at kv_lora_rank" in line for line in answer.warnings), answer.title
+
+
+def test_a_wrapper_may_repeat_what_its_text_part_says(tmp_path):
+    """Releases of 2025 repeat the sizes of `text_config` beside it; another value there is told."""
+    text = {"model_type": "qwen2_5_vl_text", **{key: QWEN3_8B[key] for key in ("hidden_size", "vocab_size")}}
+    path = tmp_path / "config.json"
+    for repeated, told in ((4096, ()), (4097, ("hidden_size",))):
+        path.write_text(
+            json.dumps({"model_type": "qwen2_5_vl", "text_config": text, "hidden_size": repeated}), encoding="utf-8"
+        )
+        assert ingest.model(path).unverified_keys == told
