@@ -249,7 +249,7 @@ def gemma4_text(config: ModelConfig) -> Iterator[TableRow]:
     everywhere = s._replace(kv_heads=groups, width=wide)
     full = without(everywhere.attention(bias), *(("attention.v", "attention.v.bias") if same else ()))
     again = sum(kind == "sliding_attention" if kinds else (place + 1) % 6 > 0 for place, kind in _last(s.layers, reused, kinds))
-    if reused and (again == short or reused - again == s.layers - short):
+    if (again and again == short) or (reused > again and reused - again == s.layers - short):
         raise config.refuse("num_kv_shared_layers", reused, "a layer of each type before those that reuse its keys and values")
     local, wider = [*s.attention(bias), *s.head_norms()], [*full, *everywhere.head_norms()]
     rows: list[TableRow] = [
