@@ -113,3 +113,19 @@ def test_a_wrapper_may_repeat_what_its_text_part_says(tmp_path):
             json.dumps({"model_type": "qwen2_5_vl", "text_config": text, "hidden_size": repeated}), encoding="utf-8"
         )
         assert ingest.model(path).unverified_keys == told
+
+
+def test_two_names_of_one_size_that_disagree_are_told(file):
+    """The library goes by the one, this family by the other: Mixtral with both would have 723 billion parameters there."""
+    experts = {"model_type": "mixtral", "architectures": ["MixtralForCausalLM"], "head_dim": None}
+    assert ingest.model(file(**experts, num_local_experts=8, num_experts=8)).unverified_keys == ()
+    assert "num_experts" in ingest.model(file(**experts, num_local_experts=8, num_experts=9)).unverified_keys
+
+
+@pytest.mark.parametrize(("place", "told"), [("text_config", True), ("vision_config", False)])
+def test_biases_of_the_vision_encoder_are_not_those_of_the_text(tmp_path, place, told):
+    parts = {"text_config": {"model_type": "qwen3_vl_text"}, "vision_config": {"model_type": "qwen3_vl"}}
+    parts[place] |= {"mlp_bias": True}
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"model_type": "qwen3_vl", **parts}), encoding="utf-8")
+    assert ingest.model(path).unverified_keys == ((f"{place}.mlp_bias",) if told else ())
