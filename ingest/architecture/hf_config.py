@@ -51,13 +51,15 @@ class ModelConfig:
         return IngestError(f"{self.path}: {self.prefix}{key}: found {shown}, expected {expected}")
 
     def get(self, names: str) -> tuple[str, Any]:
-        """Return the first key of `a|b|c` that has a value, and the value; else the first key and None."""
+        """Return the first key of `a|b|c` that has a value, and the value; else the first key and None.
+
+        Another of these names with another value stays unread: the library may go by that one.
+        """
         keys = names.split("|")
-        self.read_keys.update(keys)
-        for key in keys:
-            if self.data.get(key) is not None:
-                return key, self.data[key]
-        return keys[0], None
+        first = next((key for key in keys if self.data.get(key) is not None), keys[0])
+        found = self.data.get(first)
+        self.read_keys.update(key for key in keys if self.data.get(key) is None or self.data[key] == found)
+        return first, found
 
     def _value(self, names: str, default: Any, expected: str, fits: Callable[[Any], bool]) -> Any:
         """Return the value of a key, which must fit, or the default."""

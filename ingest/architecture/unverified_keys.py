@@ -142,6 +142,10 @@ _REPEATED: Mapping[str, Callable[[Sequence[TableRow]], set[int]]] = {
 }
 
 
+#: Where the keys of a model's text part lie: beside those of its encoders, or in a table of their own.
+_TEXTS = ("", "text_config.", "llm_config.")
+
+
 def unverified(config: ModelConfig, rows: Iterable[TableRow]) -> list[tuple[ModelConfig, str]]:
     """Return the keys that the family has not looked at and that may change a weight.
 
@@ -154,11 +158,24 @@ def unverified(config: ModelConfig, rows: Iterable[TableRow]) -> list[tuple[Mode
     ['use_mla']
     """
     table = list(rows)
-    return [(owner, key) for owner, key in config.unread() if not _certain(key, owner.data[key], table)]
+    unread = [(owner, key) for owner, key in config.unread() if not _repeats_text(owner, key)]
+    text = [row for row in table if not row.name.startswith("vision.")]
+    return [
+        (owner, key)
+        for owner, key in unread
+        if not _certain(key, owner.data[key], text if owner.prefix in _TEXTS else table, table)
+    ]
 
 
-def _certain(key: str, value: Any, rows: Sequence[TableRow]) -> bool:
-    """Whether a key with this value leaves the rows as they are."""
+def _repeats_text(owner: ModelConfig, key: str) -> bool:
+    """Whether a wrapper repeats what its text part says and its family has read, as releases of 2025 do."""
+    texts = [part for part in owner.parts if part.prefix in _TEXTS]
+    return any(key in part.read_keys and type(part.data.get(key)) is type(owner.data[key]) and part.data[key] == owner.data[key]
+               for part in texts)  # fmt: skip
+
+
+def _certain(key: str, value: Any, own: Sequence[TableRow], rows: Sequence[TableRow]) -> bool:
+    """Whether a key with this value leaves the rows as they are; `own` are those of the part that has the key."""
     name = key.lower()
     if key in NEVER or name.endswith(_NEVER_ENDS) or name.startswith(_NEVER_STARTS):
         return not isinstance(value, dict) or not name.endswith("_config") or key in NEVER
@@ -169,7 +186,7 @@ def _certain(key: str, value: Any, rows: Sequence[TableRow]) -> bool:
     words = set(re.split(r"[_\W\d]+", name))
     if isinstance(value, float) and not value.is_integer():
         return abs(value) < 1 and words.isdisjoint(_SIZING)
-    weights = [row for row in rows if isinstance(row, Weight)]
+    weights = [row for row in own if isinstance(row, Weight)]
     if isinstance(value, bool) or value == 0:
         says = next((says for pattern, says in _FLAGS if pattern.search(name)), None)
         return says(weights) is bool(value) if says else not value

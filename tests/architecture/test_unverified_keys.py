@@ -102,3 +102,30 @@ def test_every_command_that_counts_on_the_structure_says_that_it_is_unverified(f
     path = str(file(kv_lora_rank=512))
     for answer in (ingest.memory(path), ingest.checkpoint(path, gpus=8), ingest.offload(path, gpus=8)):
         assert any("has not looked at kv_lora_rank" in line for line in answer.warnings), answer.title
+
+
+def test_a_wrapper_may_repeat_what_its_text_part_says(tmp_path):
+    """Releases of 2025 repeat the sizes of `text_config` beside it; another value there is told."""
+    text = {"model_type": "qwen2_5_vl_text", **{key: QWEN3_8B[key] for key in ("hidden_size", "vocab_size")}}
+    path = tmp_path / "config.json"
+    for repeated, told in ((4096, ()), (4097, ("hidden_size",))):
+        path.write_text(
+            json.dumps({"model_type": "qwen2_5_vl", "text_config": text, "hidden_size": repeated}), encoding="utf-8"
+        )
+        assert ingest.model(path).unverified_keys == told
+
+
+def test_two_names_of_one_size_that_disagree_are_told(file):
+    """The library goes by the one, this family by the other: Mixtral with both would have 723 billion parameters there."""
+    experts = {"model_type": "mixtral", "architectures": ["MixtralForCausalLM"], "head_dim": None}
+    assert ingest.model(file(**experts, num_local_experts=8, num_experts=8)).unverified_keys == ()
+    assert "num_experts" in ingest.model(file(**experts, num_local_experts=8, num_experts=9)).unverified_keys
+
+
+@pytest.mark.parametrize(("place", "told"), [("text_config", True), ("vision_config", False)])
+def test_biases_of_the_vision_encoder_are_not_those_of_the_text(tmp_path, place, told):
+    parts = {"text_config": {"model_type": "qwen3_vl_text"}, "vision_config": {"model_type": "qwen3_vl"}}
+    parts[place] |= {"mlp_bias": True}
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"model_type": "qwen3_vl", **parts}), encoding="utf-8")
+    assert ingest.model(path).unverified_keys == ((f"{place}.mlp_bias",) if told else ())

@@ -241,7 +241,7 @@ register(
             window=slide(4096, ("sliding_window_pattern|_sliding_window_pattern", 6)), ignore=("use_bidirectional_attention",)),
     Decoder("phi3", "Phi-3: LLaMA with Q, K, V in one matrix, and gate and up in another; no biases.",
             3072, 8192, 32, 32, 32064, window=slide(),
-            ignore=("attention_bias", "mlp_bias", "num_lora_layers", "lm_head_bias")),
+            ignore=("num_lora_layers",)),
     Decoder("phi", "Phi-1.5 and Phi-2: one norm before attention and feed-forward network in parallel; biases.",
             2048, 8192, 24, 32, 51200, bias=True, gated=False, mlp_bias=True, norms=1, norm_bias=True, head_bias=True,
             extra=rows_if("qk_layernorm", False, lambda s: s.head_norms(bias=True))),

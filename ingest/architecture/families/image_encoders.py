@@ -138,6 +138,16 @@ def clip_vision(config: ModelConfig) -> Iterator[TableRow]:
     yield from _alone(rows)
 
 
+@family("clip_text_model")
+def clip_text(config: ModelConfig) -> Iterator[TableRow]:
+    """Radford et al. 2021: the text encoder of CLIP, which diffusion models read their text with."""
+    wide, rows = _text(config, 512, 49408, 77, 8, causal=True)
+    if class_suffix(config, "Model", "ModelWithProjection") != "Model":
+        rows += _passing(1, linear("projection", config.integer("projection_dim", 512), wide))
+    config.ignore("projection_dim")
+    yield from rows
+
+
 @family("siglip_vision_model")
 def siglip_vision(config: ModelConfig) -> Iterator[TableRow]:
     """Zhai et al. 2023: the image encoder of SigLIP."""

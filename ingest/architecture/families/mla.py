@@ -144,7 +144,7 @@ def _index(config: ModelConfig, a: Latent, heads: int) -> tuple[int, int]:
     """Heads of the indexer and their width."""
     if not a.q_rank:
         raise config.refuse("q_lora_rank", None, "a rank: the indexer reads the latent of Q")
-    config.ignore("layer_types", "mlp_bias", "index_topk")
+    config.ignore("layer_types", "index_topk")
     return config.integer("index_n_heads", heads), config.integer("index_head_dim", 128)
 
 

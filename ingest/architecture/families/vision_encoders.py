@@ -131,8 +131,8 @@ def gemma4(config: ModelConfig, text: int) -> list[TableRow]:
     hidden, inner, layers, heads = _sizes(config, 768, 3072, 16, 12)
     groups, width = config.integer("num_key_value_heads", heads), config.integer("head_dim", 64)
     patch, places = config.integer("patch_size", 16), config.integer("position_embedding_size", 10240)
-    config.ignore("global_head_dim", "pooling_kernel_size", "num_channels")
-    config.only("use_clipped_linears", False)
+    # Limits of clipped products are buffers.
+    config.ignore("global_head_dim", "pooling_kernel_size", "num_channels", "use_clipped_linears")
     config.only("attention_bias", False)
     mixer = attention(hidden, heads, groups, width, causal=False)
     layer = [*mixer, *norm("qk_norm", width, number=2), *gated_mlp(hidden, inner), *norm("norm", hidden, number=4)]

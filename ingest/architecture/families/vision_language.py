@@ -13,13 +13,13 @@ from ingest.architecture.families.moe import CHOSEN, LOCAL, QWEN_WINDOW, WIDTH, 
 from ingest.architecture.hf_config import ModelConfig
 from ingest.architecture.layers import DecoderSizes, linear, norm, sizes, sliding, windowed
 from ingest.architecture.registry import class_suffix, families, family, resolved
-from ingest.architecture.weight_table import TableRow, Weight, relabelled, times, without
+from ingest.architecture.weight_table import Attention, TableRow, Weight, relabelled, times, without
 
 #: Keys of the wrapper that change no weight: places of images in the text.
 _MARKS = ("image_seq_length", "image_token_index", "video_token_index", "spatial_merge_size", "image_grid_pinpoints")
 
 #: Model types of text parts that are registered under another name.
-_ALIASES = {"ministral3": "ministral3_text"}
+_ALIASES = {"exaone4_5_text": "exaone4", "ministral3": "ministral3_text"}
 
 
 def joined(
@@ -241,17 +241,25 @@ def gemma4_text(config: ModelConfig) -> Iterator[TableRow]:
     short, window = sliding(config, s.layers, 512, every=6)
     if (kinds is not None and kinds[-1] != "full_attention") or (kinds is None and s.layers % 6):
         raise config.refuse("layer_types", kinds and kinds[-1], "full_attention in the last layer")
-    config.only("num_kv_shared_layers", 0)
-    config.only("use_double_wide_mlp", False)
+    reused = config.integer("num_kv_shared_layers", 0, low=0, high=s.layers - 1)
+    double = 2 if config.flag("use_double_wide_mlp", False) else 1
     config.only("use_bidirectional_attention", "vision")
     bias, same = config.flag("attention_bias", False), config.flag("attention_k_eq_v", False)
     wide, groups = _global_heads(config, s, kinds, same)
     everywhere = s._replace(kv_heads=groups, width=wide)
     full = without(everywhere.attention(bias), *(("attention.v", "attention.v.bias") if same else ()))
+    again = sum(kind == "sliding_attention" if kinds else (place + 1) % 6 > 0 for place, kind in _last(s.layers, reused, kinds))
+    if (again and again == short) or (reused > again and reused - again == s.layers - short):
+        raise config.refuse("num_kv_shared_layers", reused, "a layer of each type before those that reuse its keys and values")
+    local, wider = [*s.attention(bias), *s.head_norms()], [*full, *everywhere.head_norms()]
     rows: list[TableRow] = [
-        *windowed(times(short, [*s.attention(bias), *s.head_norms()]), short, window),
-        *times(s.layers - short, [*full, *everywhere.head_norms()]),
-        *times(s.layers, [*s.gated(), *s.norms(4)]),
+        *windowed(times(short - again, local), short - again, window),
+        *windowed(times(again, _reusing(local, s.width)), again, window),
+        *times(s.layers - short - (reused - again), wider),
+        *times(reused - again, _reusing(wider, wide)),
+        *times(s.layers - reused, s.gated()),
+        *times(reused, s.gated(double * s.inner)),
+        *times(s.layers, s.norms(4)),
     ]
     if config.flag("enable_moe_block", False):
         number, chosen = config.integer("num_experts"), config.integer("top_k_experts")
@@ -267,6 +275,22 @@ def gemma4_text(config: ModelConfig) -> Iterator[TableRow]:
         rows += [Weight("layer_embedding", (words, s.layers * narrow), "other")]
         rows += [*linear("layer_input.in", s.layers * narrow, s.hidden), *norm("layer_input.norm", narrow)]
     yield from s.frame(rows, tied=True)
+
+
+def _last(layers: int, number: int, kinds: list[str] | None) -> Iterator[tuple[int, str]]:
+    """So many last layers, with their types where the file lists them."""
+    return ((place, kinds[place] if kinds else "") for place in range(layers - number, layers))
+
+
+def _reusing(rows: Iterable[TableRow], width: int) -> Iterator[TableRow]:
+    """The rows of a layer that reads the keys and values of an earlier one: it makes and keeps none."""
+    for row in without(rows, "attention.k", "attention.k.bias", "attention.v", "attention.v.bias"):
+        if isinstance(row, Attention):
+            yield row._replace(cached=0)
+        elif row.name == "qk_norm":
+            yield from norm("qk_norm", width)
+        else:
+            yield row
 
 
 def _global_heads(config: ModelConfig, s: DecoderSizes, kinds: list[str] | None, same: bool) -> tuple[int, int]:
