@@ -292,8 +292,19 @@ class LoadConditions:
         written = float(solve("tested_bandwidth", of_writes))
         reads = float(solve("bandwidth_of_the_rest", {"line_bandwidth": number, "part_bandwidth": written}))
         size = self.known.value("write_request_bytes")
-        of_checkpoints = LoadPart("", written, size, "sequential", clients, 1, operation="write")
-        return [one for one in (*scaled(parts, reads), of_checkpoints) if one.bandwidth]
+        cached = min(float(self.known.value("site_kv_write_bandwidth")), written) if self.serving else 0.0
+        rest = float(solve("bandwidth_of_the_rest", {"line_bandwidth": written, "part_bandwidth": cached}))
+        of_checkpoints = LoadPart("", rest, size, "sequential", clients, 1, operation="write")
+        writes = (*scaled([*self._writes_of_caches()], cached), of_checkpoints)
+        return [one for one in (*scaled(parts, reads), *writes) if one.bandwidth]
+
+    def _writes_of_caches(self) -> Iterator[LoadPart]:
+        """What each serving workload writes to shared storage: blocks of its key-value caches."""
+        for name, row in self.serving.items():
+            if row.step("kv_write_bandwidth") is not None:
+                known = row.known
+                bandwidth, block = float(known.value("kv_write_bandwidth")), known.value("kv_block_bytes")
+                yield LoadPart(name, bandwidth, block, "sequential", known.value("serving_nodes"), 1, operation="write")
 
     def tested(self, value: RequirementValue) -> Iterator[Step | None]:
         """The quantities that the conditions rest on."""
