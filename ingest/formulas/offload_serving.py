@@ -17,14 +17,6 @@ input_quantity("kv_block_tokens", "token", "Tokens of one block of the cache.", 
     source="mlperf-kv-cache")  # fmt: skip
 input_quantity("first_token_seconds", "s", "Time in which a turn reads its reused context.")
 input_quantity("kv_tier_capacity", "B", "Capacity of the key-value tier, where it is not that of all sessions.")
-input_quantity("benchmark_requests", "1", "Requests of a benchmark run.", whole=True)
-input_quantity("benchmark_context_tokens", "token", "Mean tokens of context of a request.")
-input_quantity("benchmark_generated_tokens", "token", "Mean tokens generated for a request.")
-input_quantity("benchmark_prefix_share", "1", "Share of requests whose context is a known prefix.", above=False, high=1)
-input_quantity("decode_batch_tokens", "token", "Tokens that the benchmark generates between two reads of the cache.",
-    default=32, source="mlperf-kv-cache", whole=True)  # fmt: skip
-input_quantity("mean_rounding", "1", "Mean addition of rounding up to whole reads.", low=0.5, high=0.5, above=False,
-    default=0.5)  # fmt: skip
 
 
 @formula(unit="token", source="definition")
@@ -248,37 +240,3 @@ def kv_writes_per_day(kv_bytes_written_per_day: Num, kv_tier_bytes: Num) -> Num:
     10.0
     """
     return kv_bytes_written_per_day / kv_tier_bytes
-
-
-@formula(unit="1", source="mlperf-kv-cache", where="kv_cache/benchmark.py: one read, then one for each batch of 32 tokens")
-def benchmark_reads_per_request(benchmark_generated_tokens: Num, decode_batch_tokens: Num, mean_rounding: Num) -> Num:
-    """Reads of its context by one request of the benchmark, in the mean: a first one, and one per batch begun.
-
-    >>> round(benchmark_reads_per_request(268.3, 32, 0.5), 2)
-    9.88
-    """
-    return 1 + benchmark_generated_tokens / decode_batch_tokens + mean_rounding
-
-
-@formula(unit="B", source="mlperf-kv-cache", where="kv_cache/benchmark.py: each read is the whole context of the request")
-def benchmark_read_bytes(
-    benchmark_requests: Num, benchmark_context_tokens: Num, kv_cache_bytes_per_token: Num, benchmark_reads_per_request: Num
-) -> Num:
-    """Bytes that the requests of the key-value benchmark read.
-
-    >>> round(benchmark_read_bytes(549, 134.5, 131_072, 9.88) / 2**30, 1)
-    89.1
-    """
-    return benchmark_requests * benchmark_context_tokens * kv_cache_bytes_per_token * benchmark_reads_per_request
-
-
-@formula(unit="B", source="mlperf-kv-cache", where="kv_cache/benchmark.py: a request without a known prefix writes its context")
-def benchmark_write_bytes(
-    benchmark_requests: Num, benchmark_prefix_share: Num, benchmark_context_tokens: Num, kv_cache_bytes_per_token: Num
-) -> Num:
-    """Bytes that the requests of the key-value benchmark write.
-
-    >>> round(benchmark_write_bytes(549, 98 / 549, 134.5, 131_072) / 2**30, 2)
-    7.4
-    """
-    return benchmark_requests * (1 - benchmark_prefix_share) * benchmark_context_tokens * kv_cache_bytes_per_token

@@ -33,6 +33,7 @@ PRINTED: Mapping[str, Keys] = {
     "W43": ("starts",),
     "W53": (),
     "W90": ("offload",),
+    "W98": ("offload",),
     "W57": ("loader",),
 }
 #: Rules of the whole site that `plan` prints.

@@ -113,7 +113,7 @@ class LoadConditions:
         found = [*self.parts(value, entries, shared["clients"]), *tiers] if entries or not tiers else tiers
         parts = [one for one in found if one.bandwidth] or found
         if line.operation == MIXED:
-            parts = self.mixed(parts, number, shared["clients"], self._write_size(value))
+            parts = self.mixed(parts, number, shared["clients"])
             mix = mix_of(parts)
             return Conditions(
                 line.operation, mix=mix, cache=UNCACHED, **self._depth(parts, mix, number, shared["clients"]), **shared
@@ -289,13 +289,25 @@ class LoadConditions:
         below = (part for part in steps_below([entry]) if part.name == name)
         return next(below, None) or self.jobs[entry.owner].step(name) or self.known.find(name)
 
-    def mixed(self, parts: Sequence[LoadPart], number: float, clients: int, size: float) -> list[LoadPart]:
-        """The reads, and the writes of a size, whose total is the value of a line."""
+    def mixed(self, parts: Sequence[LoadPart], number: float, clients: int) -> list[LoadPart]:
+        """The reads, and the writes of checkpoints and caches, whose total is the value of a line."""
         of_writes = {"required_bandwidth": number, "mix_share": self.known.value("mixed_write_share")}
         written = float(solve("tested_bandwidth", of_writes))
         reads = float(solve("bandwidth_of_the_rest", {"line_bandwidth": number, "part_bandwidth": written}))
-        writes = LoadPart("", written, size, "sequential", clients, 1, operation="write")
-        return [one for one in (*scaled(parts, reads), writes) if one.bandwidth]
+        size = self.known.value("write_request_bytes")
+        cached = min(float(self.known.value("site_kv_write_bandwidth")), written) if self.serving else 0.0
+        rest = float(solve("bandwidth_of_the_rest", {"line_bandwidth": written, "part_bandwidth": cached}))
+        of_checkpoints = LoadPart("", rest, size, "sequential", clients, 1, operation="write")
+        writes = (*scaled([*self._writes_of_caches()], cached), of_checkpoints)
+        return [one for one in (*scaled(parts, reads), *writes) if one.bandwidth]
+
+    def _writes_of_caches(self) -> Iterator[LoadPart]:
+        """What each serving workload writes to shared storage: blocks of its key-value caches."""
+        for name, row in self.serving.items():
+            if row.step("kv_write_bandwidth") is not None:
+                known = row.known
+                bandwidth, block = float(known.value("kv_write_bandwidth")), known.value("kv_block_bytes")
+                yield LoadPart(name, bandwidth, block, "sequential", known.value("serving_nodes"), 1, operation="write")
 
     def tested(self, value: RequirementValue) -> Iterator[Step | None]:
         """The quantities that the conditions rest on."""

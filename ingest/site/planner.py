@@ -44,7 +44,7 @@ from ingest.site.requirement_writer import RequirementWriter
 from ingest.site.scenarios import expectations, scenarios_of
 from ingest.site.service import service_terms
 from ingest.site.site_file import Site, read_site
-from ingest.site.tiers import WITH_TIERS, serving_rows, tier_columns
+from ingest.site.tiers import STATES_MOVED, WITH_TIERS, serving_rows, states_on_storage, tier_columns
 from ingest.site.training_day import YearBandwidth
 from ingest.site.transfers import place_transfers
 from ingest.sizing.derivation_text import DerivationWriter
@@ -256,6 +256,7 @@ def plan_once(
         *of_each(jobs, policies, site, catalog),
         *of_drains(site, jobs),
         *(finding("W90", row.step, owner=row.name) for row in jobs if row.step("offload_stops") is not None),
+        *(states_on_storage(row.name, *moved) for row in jobs if all(moved := [row.step(name) for name in STATES_MOVED])),
         *totals,
         *units,
     ]

@@ -241,7 +241,7 @@ class RequirementWriter:
         shares = [part.share for part in conditions.mix if part.operation == "write"]
         if not shares:
             return self._rounded(self.known.step("workload_write_bandwidth"))
-        given = {"required_bandwidth": self._required(value), "mix_share": shares[0]}
+        given = {"required_bandwidth": self._required(value), "mix_share": sum(shares)}
         return stated(float(solve("tested_bandwidth", given)), unit_of(value.line.metric), self._digits)
 
     def _remark(self, value: RequirementValue) -> str:

@@ -17,7 +17,8 @@ from ingest.errors import IngestError
 from ingest.site.site_file import Keys, Site
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.offload import offload
-from ingest.units import parse
+from ingest.sizing.rules import Finding, finding
+from ingest.units import display, parse
 
 #: keys of `offload` that `ingest offload` takes as words
 WORDS = ("parameters", "gradients", "optimizer_states", "activations", "recipe", "optimizer_on_gpu")
@@ -39,6 +40,8 @@ STATES = {
         "step_seconds_at_target", "update_seconds_allowed", "nvme_bytes_per_node",
     ),
 }  # fmt: skip
+#: what the states of a job on shared storage move, for all its runs
+STATES_MOVED = ("job_offload_read_bandwidth", "job_offload_write_bandwidth")
 #: keys of a serving workload and the quantity that each is
 OF_SESSIONS = {
     "users": "serving_users",
@@ -177,6 +180,12 @@ def _serving(site: Site, name: str, described: Mapping[str, Any], catalog: Catal
         known.link("local_kv_bytes", steps(held))
     words = {"cluster": described["cluster"], "model": described["model"], "tier": described.get("tier", "storage")}
     return QuantityRow(name, words, known)
+
+
+def states_on_storage(owner: str, read: Step, write: Step) -> Finding | None:
+    """What optimizers move to and from shared storage in each step, which is usually left to drives in the nodes."""
+    rates = {way: display(float(step.value), "B/s", binary=False) for way, step in (("read", read), ("write", write))}
+    return finding("W98", words={"storage": "states"}, owner=owner, **rates)
 
 
 def _answered(site: Site, keys: Keys, question: Callable[[], Any]) -> Any:

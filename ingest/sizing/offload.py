@@ -501,4 +501,7 @@ def _warnings(known: Quantities, results: Mapping[str, Quantity]) -> Iterator[st
     found = [finding("W90", results.get), *_bounds(known)]
     if held.value and known.find("system_read_bandwidth") is None:
         found.append(finding("W91", words={"storage": "unknown"}, held=display(held.value, "B", binary=False)))
+    if held.value and known.find("shared_read_bandwidth") is not None:
+        read, write = (display(known.value(f"shared_{way}_bandwidth"), "B/s", binary=False) for way in ("read", "write"))
+        found.append(finding("W98", words={"storage": "states"}, read=read, write=write))
     yield from (one.message() for one in applying(found))

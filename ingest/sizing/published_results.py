@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
 from ingest.catalog.folders import shipped_folder
 from ingest.catalog.records import Gpu, Rate, Storage, Tier
 from ingest.catalog.store import Catalog, opened
@@ -259,7 +261,7 @@ def _case(path: Path, data: Mapping[str, Any], case: Mapping[str, Any], catalog:
     if command is not None:
         ours = _answered(command, name, case[command], catalog)
     else:
-        given = {key: parse(item, unit_of(key), place) for key, item in case.get("given", {}).items()}
+        given = {key: _given(key, item, place) for key, item in case.get("given", {}).items()}
         ours = float(solve(name, {**_of_tier(case.get("tier", ""), catalog), **given}))
     source, where = case.get("source", data.get("source", "")), case.get("where", "")
     if source not in catalog.sources:
@@ -270,6 +272,13 @@ def _case(path: Path, data: Mapping[str, Any], case: Mapping[str, Any], catalog:
         most = parse(case.get("published_up_to", case["published"]), unit, place)
         return _ranged_case(str(case["id"]), (published, most), ours, ends, source, where, remark, unit)
     return Case(str(case["id"]), unit, published, ours, expected, case["tolerance"], source, where, remark)
+
+
+def _given(name: str, written: Any, place: str) -> Any:
+    """An input of a case, a number or a column of them."""
+    if isinstance(written, list):
+        return numpy.array([parse(item, unit_of(name), place) for item in written])
+    return parse(written, unit_of(name), place)
 
 
 def _of_tier(words: str, catalog: Catalog) -> dict[str, float]:

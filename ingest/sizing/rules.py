@@ -312,13 +312,16 @@ ROWS = (
          "training writes the NVMe of each node {value:,.3g} times per day; drives for writing are built for {limit:g}"),
     Rule("W91", 91, **_said("{held} lie on shared storage whose bandwidth is not known", storage="unknown"),
          supply=("storage", "units")),
+    Rule("W98", 98, **_said("model states on shared storage move {read} of reads and {write} of writes in each optimizer step: "
+                            "libraries for offloading keep them on NVMe of the nodes; ask a shared system for it only where "
+                            "nodes have none", storage="states")),
     Rule("W92", 92, "staged_host_bytes", ">", "host_memory_per_node",
          "weights are staged on the host at 16 bits before they are quantized: {shown} for host memory of {at_most}"),
     Rule("W93", 93, **_said("the key-value cache leaves the GPU: every step reads it over the host link, or attention runs on "
                             "the CPU, which bounds published rates of such a cache", kv="off the GPU")),
     Rule("W94", 94, "step_seconds", ">", "step_seconds_at_target", factor=1 + ROUNDING,
          text="of each step of {shown}, {time} go to {part}; the efficiency wanted limits it to {at_most}, with {asked} of "
-         "reads per node: train more tokens in a step, or place less there", supply=("batch", "sequence_length")),
+         "reads off the GPUs per node: train more tokens in a step, or place less there", supply=("batch", "sequence_length")),
     Rule("W95", 95, "storage_tier_read_bandwidth_per_node", ">", "storage_nic_bandwidth_per_node",
          text="the efficiency wanted takes {shown} of reads per node from shared storage, more than the {at_most} of its "
          "storage NICs, with which a step takes at least {least}: train more tokens in a step, or use more nodes",

@@ -173,6 +173,8 @@ def validation_page(validation: Validation) -> Page:
     return Page(title, tuple(sections), (("set", "case", *columns), *cases))
 
 
+#: What leaves the GPU, most of it to host memory where a model trains: a short page shows what drives have to give instead.
+LINK_TRAFFIC = ("offload_read_bandwidth_per_node", "offload_write_bandwidth_per_node")
 #: command -> the results that a short page shows; of other commands all of them
 MAIN = {
     "bw": (*SHOWN[:5], "file_opens_per_second_per_job", "epoch_seconds", "storage_nic_share", "guidance_share"),
@@ -186,7 +188,8 @@ MAIN = {
         "tokens_per_second_per_gpu", "implied_flops_utilization", "training_energy", "training_carbon", "training_cost",
     ),
     "offload": (
-        "offload_total_bytes", "offload_bytes_per_node", "offload_read_bandwidth_per_node", "offload_write_bandwidth_per_node",
+        "offload_total_bytes", "offload_bytes_per_node", "drive_tier_bytes_per_node", "drive_tier_read_bandwidth_per_node",
+        "drive_tier_write_bandwidth_per_node", "shared_read_bandwidth", "shared_write_bandwidth", *LINK_TRAFFIC,
         "step_compute_seconds", "step_seconds", "offload_efficiency", "offload_nodes_to_hold", "tokens_per_second",
         "decode_step_seconds", "kv_cache_bytes", "kv_tier_bytes", "kv_read_bandwidth", "kv_write_bandwidth",
         "kv_turn_bandwidth", "kv_hit_share", "kv_writes_per_day",
@@ -260,8 +263,10 @@ def answer_page(answer: Answer) -> Page:
 
 def main_rows(command: str, names: Sequence[str]) -> tuple[int, ...] | None:
     """The places of the results that a short page shows; None for all of them."""
-    wanted = MAIN.get(command)
-    return None if wanted is None else tuple(place for place, name in enumerate(names) if name in wanted) or None
+    wanted = {*MAIN.get(command, ())}
+    if "offload_states_bytes" in names:
+        wanted -= {*LINK_TRAFFIC}
+    return tuple(place for place, name in enumerate(names) if name in wanted) or None
 
 
 def _answer_table(name: str, rows: Sequence[Mapping[str, Any]]) -> Section:

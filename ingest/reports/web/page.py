@@ -47,8 +47,8 @@ ROOTS: Mapping[str, tuple[str, ...]] = {
 BESIDE = (
     "acceptance_effort", "acceptance_results", "acceptance_tests", "feed", "feed_samples", "goodput",
     "load_conditions", "memory_activations", "mlperf_storage", "observation", "offload", "offload_inference",
-    "offload_serving", "offload_step", "preparation", "sampling", "site_capacity", "site_datasets", "site_guidance",
-    "site_jobs", "site_overlap", "site_totals", "site_transfers", "training",
+    "kv_benchmark", "offload_serving", "offload_step", "preparation", "sampling", "site_capacity", "site_datasets",
+    "site_guidance", "site_jobs", "site_overlap", "site_totals", "site_transfers", "training",
 )  # fmt: skip
 #: The questions of the page, in order.
 QUESTIONS = ("yaml.js", "arithmetic.js")
