@@ -113,6 +113,8 @@ RATIONALES = {
     "R-OFFLOAD-04": Rationale("loading", "Model states on the NVMe of the nodes are written in each step; shared storage takes "
                               "none of them."),
     "R-OFFLOAD-05": Rationale("media", "Drives in the nodes wear with each step."),
+    "R-SERVE-01": Rationale("loading", "A served model answers nobody before its weights have been read: at its start, after "
+                            "an outage and when replicas are added."),
     "R-KV-01": Rationale("loading", "Users wait for the first token of an answer while the context of their session is read."),
     "R-KV-02": Rationale("loading", "The cache of a turn must be written before the next turn of its user reads it."),
     "R-KV-03": Rationale("capacity", "A session whose cache is lost has to be computed again."),
@@ -233,6 +235,10 @@ LINES = (
     RequirementTemplate("R-KV-03", "site_kv_bytes", "mandatory", "hold",
          "hold at least {value} of key-value caches, which R-CAP-01 includes, without data reduction",
          "kv_held_bytes_of_serving", inspected="the usable capacity that the file system itself reports for them"),
+    RequirementTemplate("R-SERVE-01", "site_weights_bandwidth", "mandatory", "read",
+         _SUSTAIN + "of uncached sequential {io} reads from {clients} {depth} so that all replicas of served models that start "
+         "have read their weights {within}", "weights_load_bandwidth_of_serving", "serving", streams=True,
+         within="weights_load_seconds", phase="weights_load_seconds"),
     RequirementTemplate("R-META-01", "site_file_opens", "mandatory", "open",
          "open at least {value} for reading from {clients} with {threads} each for {duration}", "job_file_opens_of_jobs",
          "site"),
