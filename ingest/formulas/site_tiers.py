@@ -17,6 +17,8 @@ input_quantity("local_kv_bytes", "B", "Key-value caches on the NVMe of all nodes
 input_quantity("local_kv_written_per_day", "B", "Key-value caches that the NVMe of all nodes takes in a day.", above=False)
 input_quantity("node_other_bytes", "B/node", "Data and checkpoints on the NVMe of a node, without model states.", above=False)
 input_quantity("serving_nodes", "node", "Nodes that serve a model.", whole=True)
+input_quantity("serving_replicas", "1", "Replicas of a served model that start at once.", whole=True)
+input_quantity("weights_load_seconds", "s", "Time in which replicas that start have read their weights.")
 input_quantity("offload_stops", "1", "Whether the runs of a job move no states while they save a checkpoint.", above=False,
     high=1, whole=True)  # fmt: skip
 columns(
@@ -41,6 +43,7 @@ columns(
     kv_write_bandwidth="B/s",
     kv_held_bytes="B",
     kv_bytes_written_per_day="B",
+    weights_load_bandwidth="B/s",
     serving_nodes="node",
     local_kv_read_bandwidth_per_node="B/s/node",
     local_kv_write_bandwidth_per_node="B/s/node",
@@ -279,6 +282,36 @@ def site_kv_write_bandwidth(kv_write_bandwidth_of_serving: Num, performance_head
     return total(kv_write_bandwidth_of_serving) * (1 + performance_headroom)
 
 
+@formula(unit="B", source="definition", label="weights of a replica")
+def replica_weights_bytes(parameters: Num, weight_bits: Num) -> Num:
+    """Weights that a replica of a served model reads when it starts.
+
+    >>> replica_weights_bytes(70e9, 16)
+    140000000000.0
+    """
+    return parameters * weight_bits / 8
+
+
+@formula(unit="B/s", source="definition", label="reads of weights by replicas that start")
+def weights_load_bandwidth(serving_replicas: Num, replica_weights_bytes: Num, weights_load_seconds: Num) -> Num:
+    """Reads of weights while the replicas of a served model start, each of which reads all of them.
+
+    >>> weights_load_bandwidth(8, 140e9, 60)
+    18666666666.666668
+    """
+    return serving_replicas * replica_weights_bytes / weights_load_seconds
+
+
+@formula(unit="B/s", source=MODEL, where="all workloads start together after an outage", label="reads of weights at a start")
+def site_weights_bandwidth(weights_load_bandwidth_of_serving: Num, performance_headroom: Num) -> Num:
+    """Reads of weights when all serving workloads start.
+
+    >>> site_weights_bandwidth([18e9, 2e9], 0)
+    20000000000.0
+    """
+    return total(weights_load_bandwidth_of_serving) * (1 + performance_headroom)
+
+
 @formula(unit="B", source="definition", label="key-value caches held")
 def site_kv_bytes(kv_held_bytes_of_serving: Num) -> Num:
     """Key-value caches of all sessions that shared storage holds.
@@ -340,13 +373,23 @@ def beyond_memory_write_bandwidth(
 
 
 @formula(unit="B/s", source=MODEL, where="checkpoints are written while states and caches are")
-def site_writes_with_tiers(workload_write_bandwidth: Num, beyond_memory_write_bandwidth: Num, site_write_floor: Num) -> Num:
-    """Aggregate write bandwidth required: checkpoints, offloaded states and key-value caches, at least that of the guidance.
+def workload_writes_with_tiers(workload_write_bandwidth: Num, beyond_memory_write_bandwidth: Num) -> Num:
+    """Aggregate write bandwidth of checkpoints, offloaded states and key-value caches.
 
-    >>> site_writes_with_tiers(2e9, 285e9, 14e9)
+    >>> workload_writes_with_tiers(2e9, 285e9)
     287000000000.0
     """
-    return maximum(workload_write_bandwidth + beyond_memory_write_bandwidth, site_write_floor)
+    return workload_write_bandwidth + beyond_memory_write_bandwidth
+
+
+@formula(unit="B/s", source="definition")
+def site_writes_with_tiers(workload_writes_with_tiers: Num, site_write_floor: Num) -> Num:
+    """Aggregate write bandwidth required: checkpoints, offloaded states and key-value caches, at least that of the guidance.
+
+    >>> site_writes_with_tiers(287e9, 14e9)
+    287000000000.0
+    """
+    return maximum(workload_writes_with_tiers, site_write_floor)
 
 
 @formula(unit="1", source="definition", high=1)

@@ -54,7 +54,7 @@ def check(site: Site) -> None:
         IngestError: the first contradiction, with its line.
     """
     if not site.section("jobs") and not site.section("serving"):
-        site.refuse(("jobs",), "is missing, expected training jobs by name, or workloads in `serving`")
+        site.refuse((), "'jobs' is missing: training jobs by name, or `serving`: served models by name")
     for name, job in site.section("jobs").items():
         _job(site, ("jobs", name), job)
     for name, served in site.section("serving").items():

@@ -381,7 +381,7 @@ TABLES = {
                          "step_seconds_at_target", "update_seconds_allowed")),
     "serving": ("serving", ("serving_nodes", "kv_session_bytes", "kv_held_bytes", "kv_hit_share", "kv_read_bandwidth",
                             "kv_peak_turns", "kv_peak_read_bandwidth", "kv_write_bandwidth", "kv_block_bytes",
-                            "kv_block_seconds")),
+                            "kv_block_seconds", "serving_replicas", "replica_weights_bytes", "weights_load_bandwidth")),
     "preparation": ("datasets", ("origin_bytes", "preparation_passes", "preparation_scratch_bytes", "preparation_rate",
                                  "preparation_cores", "preparation_core_hours")),
     "datasets": ("datasets", ("data_bytes", "data_files", "data_copies", "versions_held")),

@@ -44,7 +44,7 @@ from ingest.site.requirement_writer import RequirementWriter
 from ingest.site.scenarios import expectations, scenarios_of
 from ingest.site.service import service_terms
 from ingest.site.site_file import Site, read_site
-from ingest.site.tiers import STATES_MOVED, WITH_TIERS, serving_rows, states_on_storage, tier_columns
+from ingest.site.tiers import WITH_TIERS, serving_rows, states_on_storage, tier_columns
 from ingest.site.training_day import YearBandwidth
 from ingest.site.transfers import place_transfers
 from ingest.sizing.derivation_text import DerivationWriter
@@ -116,6 +116,7 @@ USUAL = {
 }
 UNPROTECTED = Message("the protection scheme of the storage is not known", supply=("storage.protection",))
 NOT_SERVED = Message("no workload keeps key-value caches", supply=("serving",))
+NOT_STARTED = Message("no served model states a time to load its weights", supply=("serving",))
 NOT_OFFLOADED = Message("no job keeps its states below GPU memory", supply=("offload",))
 UNOPENED = Message("the samples in a file are not known", supply=("samples_per_file of its data", "file_bytes of its data"))
 #: the keys of a site file that supply a missing quantity
@@ -256,7 +257,7 @@ def plan_once(
         *of_each(jobs, policies, site, catalog),
         *of_drains(site, jobs),
         *(finding("W90", row.step, owner=row.name) for row in jobs if row.step("offload_stops") is not None),
-        *(states_on_storage(row.name, *moved) for row in jobs if all(moved := [row.step(name) for name in STATES_MOVED])),
+        *(states_on_storage(row) for row in jobs),
         *totals,
         *units,
     ]
@@ -308,6 +309,8 @@ def _left_out(site: Site, saves: bool, tiers: bool) -> dict[str, str]:
     for line in LINES:
         if line.id.startswith("R-KV") and not served:
             found[line.id] = NOT_SERVED
+        if line.id == "R-SERVE-01" and not any("load_time" in one for one in site.section("serving").values()):
+            found[line.id] = NOT_STARTED
         if line.id.startswith("R-OFFLOAD") and not (served or offloaded):
             found[line.id] = NOT_OFFLOADED
     return found

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ingest.engine.derivation_graph import nearest_below
-from ingest.engine.registry import Step
+from ingest.engine.registry import Step, steps_below
 from ingest.site.requirement_wording import RequirementTemplate
 
 
@@ -32,7 +32,9 @@ class RequirementValue:
         """What the workload needs and what the guidance asks for; None where the workload alone counts."""
         if self.line.floor is None:
             return None
-        workload, guidance = nearest_below(self.step, self.line.floor.workload, self.line.floor.guidance)
+        floor = self.line.floor
+        needed = next((one.name for one in steps_below([self.step]) if one.name == floor.with_tiers), floor.workload)
+        workload, guidance = nearest_below(self.step, needed, floor.guidance)
         return workload, guidance
 
     @property

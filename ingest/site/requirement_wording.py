@@ -12,11 +12,13 @@ class Floor(NamedTuple):
         workload: the quantity that the workload needs.
         guidance: the quantity of the guidance.
         column: for a single run, the column of the guidance for each run; its largest entry names the run.
+        with_tiers: what the workload needs where states or caches lie below GPU memory.
     """
 
     workload: str
     guidance: str
     column: str = ""
+    with_tiers: str = ""
 
 
 class Beside(NamedTuple):
@@ -116,6 +118,8 @@ RATIONALES = {
     "R-KV-01": Rationale("loading", "Users wait for the first token of an answer while the context of their session is read."),
     "R-KV-02": Rationale("loading", "The cache of a turn must be written before the next turn of its user reads it."),
     "R-KV-03": Rationale("capacity", "A session whose cache is lost has to be computed again."),
+    "R-SERVE-01": Rationale("loading", "A served model answers nobody before its weights have been read: at its start, after "
+                            "an outage and when replicas are added."),
     "R-META-01": Rationale("metadata", "Data loaders open files while they train, and a slow open delays a whole step."),
     "R-META-02": Rationale("metadata", "All ranks of a run create their checkpoint files at the same moment."),
     "R-META-03": Rationale("metadata", "All files of the data sets and checkpoints must fit the metadata of the file system."),
@@ -161,7 +165,7 @@ LINES = (
          "job_cold_read_bandwidth_of_jobs", "site", phase="cold_phase_seconds"),
     RequirementTemplate("R-WRITE-01", "site_write_bandwidth", "mandatory", "write",
          _SUSTAIN + _WRITES + " ({overlap}{below})", "job_write_bandwidth_of_jobs", "writing", phase="checkpoint_dump_seconds",
-         floor=Floor("workload_write_bandwidth", "site_write_floor"), at_any_size=True),
+         floor=Floor("workload_write_bandwidth", "site_write_floor", with_tiers="workload_writes_with_tiers"), at_any_size=True),
     RequirementTemplate("R-WRITE-02", "site_largest_write_bandwidth", "mandatory", "write",
          _SUSTAIN + _WRITES + " (the single run with the highest write rate)", "checkpoint_write_bandwidth_of_jobs", "run",
          phase="checkpoint_dump_seconds",
@@ -233,6 +237,10 @@ LINES = (
     RequirementTemplate("R-KV-03", "site_kv_bytes", "mandatory", "hold",
          "hold at least {value} of key-value caches, which R-CAP-01 includes, without data reduction",
          "kv_held_bytes_of_serving", inspected="the usable capacity that the file system itself reports for them"),
+    RequirementTemplate("R-SERVE-01", "site_weights_bandwidth", "mandatory", "read",
+         _SUSTAIN + "of uncached sequential {io} reads from {clients} {depth} so that all replicas of served models that start "
+         "have read their weights {within}", "weights_load_bandwidth_of_serving", "serving", streams=True,
+         within="weights_load_seconds", phase="weights_load_seconds"),
     RequirementTemplate("R-META-01", "site_file_opens", "mandatory", "open",
          "open at least {value} for reading from {clients} with {threads} each for {duration}", "job_file_opens_of_jobs",
          "site"),

@@ -17,6 +17,7 @@ from ingest.errors import IngestError
 from ingest.site.site_file import Keys, Site
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.offload import offload
+from ingest.sizing.optimizer_states import size_of
 from ingest.sizing.rules import Finding, finding
 from ingest.units import display, parse
 
@@ -51,6 +52,8 @@ OF_SESSIONS = {
     "generate": "generated_tokens",
     "first_token_time": "first_token_seconds",
 }
+#: keys of a serving workload about its start, and the quantity that each is
+OF_START = {"load_time": "weights_load_seconds", "replicas": "serving_replicas", "weight_bits": "weight_bits"}
 #: what is counted over the kinds of attention
 COUNTED = ("kv_session_bytes", "kv_reused_bytes")
 #: what the row of a serving workload takes from the answer about its caches
@@ -178,14 +181,38 @@ def _serving(site: Site, name: str, described: Mapping[str, Any], catalog: Catal
             if one in names:
                 known.link(name, steps(one))
         known.link("local_kv_bytes", steps(held))
+    _start(site, name, described, known, catalog)
     words = {"cluster": described["cluster"], "model": described["model"], "tier": described.get("tier", "storage")}
     return QuantityRow(name, words, known)
 
 
-def states_on_storage(owner: str, read: Step, write: Step) -> Finding | None:
-    """What optimizers move to and from shared storage in each step, which is usually left to drives in the nodes."""
-    rates = {way: display(float(step.value), "B/s", binary=False) for way, step in (("read", read), ("write", write))}
-    return finding("W98", words={"storage": "states"}, owner=owner, **rates)
+def _start(site: Site, name: str, described: Mapping[str, Any], known: Quantities, catalog: Catalog) -> None:
+    """Give a serving workload what its replicas read when they start; nothing without a time for it.
+
+    Raises:
+        IngestError: replicas or the width of weights without a time, or a model whose parameters are not known.
+    """
+    stated = [key for key in OF_START if key in described]
+    if "load_time" not in described:
+        for key in stated:
+            site.refuse(("serving", name, key), "found without 'load_time', expected with it")
+        return
+    size = _answered(site, ("serving", name), lambda: size_of(described["model"], catalog, settings_in(described)))
+    known.give(
+        {
+            "parameters": size.given["parameters"],
+            "weight_bits": Input(16).by_default("16-bit weights", "weight_bits"),
+            "serving_replicas": Input(known.value("nodes")).by_default("one replica on each node", "replicas"),
+            **{OF_START[key]: described[key] for key in stated},
+        }
+    )
+
+
+def states_on_storage(row: QuantityRow) -> Finding | None:
+    """What the optimizers of a job move to and from shared storage, which is usually left to drives in the nodes."""
+    steps = [row.step(name) for name in STATES_MOVED]
+    read, write = (display(float(one.value), "B/s", binary=False) if one is not None else "" for one in steps)
+    return finding("W98", words={"storage": "states"}, owner=row.name, read=read, write=write) if read and write else None
 
 
 def _answered(site: Site, keys: Keys, question: Callable[[], Any]) -> Any:

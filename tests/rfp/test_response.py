@@ -275,3 +275,23 @@ def test_one_warning_lists_five_ids_and_counts_the_others():
     assert answer.warnings == ("offer.xlsx: requirements differ from rfp.xlsx: R-A, R-B, R-0, R-1, R-2 and 2 more",)
     assert answer.unmet == answer.warnings[0]
     assert answer.to_dict()["complies"] is False
+
+
+def test_lines_of_serving_are_offered_and_judged(tmp_path):
+    """A site without training jobs; the offer meets all but the weights at a start."""
+    plan = ingest.plan(
+        {
+            "clusters": {"main": {"node": "dgx-h100", "count": 8}},
+            "serving": {
+                "chat": {"cluster": "main", "nodes": 8, "model": "llama3-70b", "users": 1000, "turns": 8, "load_time": 30}
+            },
+        },
+        samples=0,
+    )
+    answers = everything_met(plan)
+    answers["R-SERVE-01"]["As-is value"] = on_form(plan.requirement("R-SERVE-01"), 0.9)
+    book = vendor_workbook(plan)
+    (tmp_path / "rfp.xlsx").write_bytes(book)
+    answer = ingest.response(filled(book, answers, tmp_path / "offer.xlsx"), sent=tmp_path / "rfp.xlsx")
+    assert {name: word for name, word in answer.results.items() if word != "met"} == {"R-SERVE-01": "missed"}
+    assert {"R-KV-01", "R-KV-02", "R-KV-03"} <= answer.results.keys()

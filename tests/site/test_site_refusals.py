@@ -15,7 +15,7 @@ FILES = {
     "unknown-key-of-a-job": (8, "jobs.vision.epoch", "unknown key 'epoch'", "did you mean 'epochs'?"),
     "unknown-key-of-a-policy": (9, "jobs.vision.checkpoint.intervall", "did you mean 'interval'?"),
     "missing-cluster": (4, "jobs.vision: 'cluster' is missing", "A name under `clusters`"),
-    "no-jobs": (1, "jobs: is missing"),
+    "no-jobs": (1, "'jobs' is missing"),
     "unknown-cluster": (5, "jobs.vision.cluster", "unknown name 'mian' under clusters", "did you mean 'main'?"),
     "unknown-node-type": (2, "clusters.main.node", "dgx-h1000", "did you mean 'dgx-h100'?"),
     "unknown-model": (4, "jobs.vision", "unknown model 'resnet5'", "did you mean 'resnet50'?"),

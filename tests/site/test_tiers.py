@@ -82,6 +82,10 @@ def test_a_site_that_only_serves_asks_for_its_caches(tmp_path, run):
     block = plan.requirement("R-KV-02").conditions.io_size
     assert block > 2**20
     assert plan.requirement("R-WRITE-01").conditions.io_size == block
+    guided = ingest.plan({name: item for name, item in site.items() if name != "floor"}, samples=0)
+    assert exact(guided, "R-WRITE-01") == exact(guided, "R-KV-02")
+    assert not {"R-READ-03", "R-WRITE-01"} & guided.guided
+    assert "guidance" not in guided.requirement("R-WRITE-01").remark
     assert {one.io_size for one in plan.requirement("R-MIX-01").conditions.mix} == {block}
     mixed = planned({**STATES, "batch": 4, "sequence_length": 4096, "target": 0.8}, CHAT)
     assert mixed.requirement("R-WRITE-01").conditions.io_size == 2**20
@@ -89,7 +93,7 @@ def test_a_site_that_only_serves_asks_for_its_caches(tmp_path, run):
     (tmp_path / "serve.yaml").write_text(json.dumps(timed))
     assert run("accept", tmp_path / "serve.yaml", "-o", tmp_path / "tests").code == 0
     assert run("report", tmp_path / "serve.yaml", "-o", tmp_path / "tender.md").code == 0
-    with pytest.raises(IngestError, match="jobs: is missing, expected training jobs by name, or workloads in `serving`"):
+    with pytest.raises(IngestError, match="'jobs' is missing: training jobs by name, or `serving`"):
         ingest.plan({name: item for name, item in site.items() if name != "serving"})
 
 
@@ -167,3 +171,39 @@ def test_jobs_that_wait_while_they_save_move_no_states_meanwhile(mode, together)
     plan = ingest.plan(site, samples=0)
     reads, saves, states = (exact(plan, name) for name in ("R-READ-03", "R-WRITE-02", "R-OFFLOAD-02"))
     assert exact(plan, "R-MIX-01") == pytest.approx(8 * states + together((reads, saves)))
+
+
+def test_a_site_may_only_serve():
+    site = described(serving=CHAT)
+    both, alone = (
+        ingest.plan(site, samples=0),
+        ingest.plan({name: item for name, item in site.items() if name != "jobs"}, samples=0),
+    )
+    for name in ("R-KV-01", "R-KV-02", "R-KV-03", "R-END-01"):
+        assert exact(alone, name) == pytest.approx(exact(both, name))
+    assert exact(alone, "R-READ-03") == exact(alone, "R-KV-01")
+    assert alone.requirement("R-READ-03").conditions.pattern == "random"
+    with pytest.raises(IngestError, match=r"'jobs' is missing: .* or `serving`"):
+        ingest.plan({"clusters": site["clusters"]}, samples=0)
+
+
+@pytest.mark.parametrize(("keys", "replicas", "width"), [({}, 8, 2), ({"replicas": 3, "weight_bits": 8}, 3, 1)])
+def test_replicas_read_their_weights_in_time(keys, replicas, width):
+    plan = planned(serving={**CHAT, "load_time": 30, **keys})
+    assert exact(plan, "R-SERVE-01") == pytest.approx(replicas * 70_553_706_496 * width / 30)
+    read = plan.requirement("R-SERVE-01").conditions
+    assert (read.clients, read.pattern, read.io_size) == (8, "sequential", 2**20)
+    with pytest.raises(IngestError, match=r"serving\.chat\.replicas: found without 'load_time'"):
+        planned(serving={**CHAT, "replicas": 3})
+
+
+def test_caches_are_written_in_blocks_beside_all_else():
+    """1 MiB from checkpoints, 80 MiB from caches; both are the writes of the line."""
+    plan = planned({**STATES, "batch": 4, "sequence_length": 4096}, CHAT)
+    writes = {part.io_size: part.share for part in plan.requirement("R-MIX-01").conditions.mix if part.operation == "write"}
+    whole = exact(plan, "R-MIX-01")
+    assert writes[256 * 327_680] * whole == pytest.approx(exact(plan, "R-KV-02"), rel=0.05)
+    assert writes[2**20] * whole == pytest.approx(8 * exact(plan, "R-OFFLOAD-02"), rel=0.01)
+    said = next(line for line in plan.warnings if "model states on shared storage" in line)
+    assert "ask a shared system for it only where nodes have none" in said
+    assert not any("model states on shared" in line for line in planned({**STATES, "optimizer_states": "cpu"}).warnings)

@@ -21,7 +21,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 SITES = sorted(EXAMPLES.glob("*.yaml"))
 HPC, ENTERPRISE = (next(path for path in SITES if path.stem.startswith(name)) for name in ("hpc", "enterprise"))
 READS = ("R-READ-01", "R-READ-02", "R-READ-03", "R-READ-05", "R-RESTART-01", "R-RESTART-02", "R-STAGE-01", "R-PREP-01",
-         "R-START-01", "R-KV-01")  # fmt: skip
+         "R-START-01", "R-KV-01", "R-SERVE-01")  # fmt: skip
 #: what may set each need, by the ids of the lines
 ASKED = {
     "read_bandwidth_needed": READS,
