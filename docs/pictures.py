@@ -36,7 +36,7 @@ def _curve(name: str, options: dict[str, Any], own: float, quantity: str, what: 
 def charts() -> Iterator[Chart]:
     """The pictures."""
     note = "1 trillion parameters, all states on NVMe, 4 DGX-2, 8 sequences on each GPU"
-    yield _curve("offload-training", TRAINING, 25.6e9, "offload_efficiency", "step efficiency in percent", 100, note)
+    yield _curve("offload-training", TRAINING, 11.008e9, "offload_efficiency", "step efficiency in percent", 100, note)
     note = "Llama-3-70B, 16-bit weights on NVMe, one H200, batch 96"
     yield _curve("offload-inference", SERVING, 27e9, "tokens_per_second", "tokens per second", 1, note)
 

@@ -53,6 +53,20 @@ def test_a_window_bounds_what_is_kept_and_reused():
     assert found["kv_reused_bytes"] == 131_072 * (0 + 2000 + 4000 + 4096) / 4
 
 
+def test_a_session_of_a_hybrid_model_keeps_more_than_its_cache(tmp_path):
+    """Nemotron-H: 2 of 6 layers attend, with 8 heads of 128; the others keep a state of their own, which a caution names."""
+    config = {"model_type": "nemotron_h", "hidden_size": 8192, "num_hidden_layers": 6, "hybrid_override_pattern": "M-M*-*",
+              "num_attention_heads": 64, "num_key_value_heads": 8, "attention_head_dim": 128, "vocab_size": 131072,
+              "intermediate_size": 32768, "mamba_num_heads": 256, "mamba_head_dim": 64, "ssm_state_size": 256, "n_groups": 8,
+              "conv_kernel": 4}  # fmt: skip
+    options = {"inference": True, "users": 1, "prompt": 4000, "generate": 96, "gpu": "h100"}
+    (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    answer = ingest.offload(str(tmp_path / "config.json"), **options)
+    assert answer.results["kv_session_bytes"].value == 4096 * 2 * 2 * 8 * 128 * 2
+    assert any("which does not grow and is not counted" in str(line) for line in answer.warnings)
+    assert not ingest.offload("mistral-7b", **options).warnings
+
+
 def lru_hits(blocks, held):
     cache, found = OrderedDict(), 0
     for block in blocks:

@@ -10,6 +10,7 @@ from typing import Any
 from ingest.architecture.structure import Architecture
 from ingest.catalog.records import Gpu, Node
 from ingest.catalog.store import Catalog
+from ingest.engine.messages import Message
 from ingest.engine.registry import solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
@@ -18,6 +19,7 @@ from ingest.errors import IngestError, cannot_be_read
 from ingest.sizing.job import Written, by_user, quantities_of
 from ingest.sizing.offload_tiers import machine, with_unused
 from ingest.sizing.optimizer_states import ModelSize
+from ingest.sizing.rules import applying, finding
 
 QUANTITIES = {
     "users": "serving_users",
@@ -120,7 +122,7 @@ def serving(
         results,
         unknown,
         tables,
-        (),
+        tuple(_warnings(size.architecture)),
         catalog,
     )
     return with_unused(answer, settings)
@@ -147,6 +149,12 @@ def _elements(made: Architecture, inputs: Mapping[str, Input]) -> dict[str, Inpu
         name: Input(column, source="arithmetic", where=where, grade="derived")  # type: ignore[arg-type]
         for name, column in columns.items()
     }
+
+
+def _warnings(made: Architecture) -> Iterator[Message]:
+    """Whether a session keeps more than keys and values."""
+    kept = "recurrent" if {"ssm", "recurrent"} & {row.kind for row in made.weights} else "attention"
+    yield from (one.message() for one in applying([finding("W99", words={"layers": kept})]))
 
 
 def _distances(path: Path) -> tuple[list[int], int]:
