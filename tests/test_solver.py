@@ -7,6 +7,7 @@ import pytest
 from ingest.engine.registry import Step
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
+from ingest.errors import MissingQuantity, UsageError
 
 NODES = {"nodes": Input(2), "gpus_per_node": Input(8)}
 
@@ -57,3 +58,38 @@ def test_further_inputs_make_quantities_of_their_own():
     other = known.with_inputs({"gpus_per_node": Input(4)})
     assert other.value("gpus") == 8
     assert "gpus_per_node" not in known.given
+
+
+def test_a_route_serves_other_values_and_no_other_names():
+    assert [Quantities({"nodes": Input(count), "gpus_per_node": Input(8)}).value("gpus") for count in (2, 3)] == [16, 24]
+    given = Quantities({"nodes": Input(2), "gpus_per_node": Input(8)})
+    given.give({"gpus": Input(7)})
+    assert given.value("gpus") == 7
+    taken_back = Quantities({"nodes": Input(2), "gpus_per_node": Input(8)})
+    taken_back.withdraw("nodes")
+    assert taken_back.find("gpus") is None
+
+
+def test_a_refusal_leaves_nothing_known_and_holds_until_more_is_given():
+    for count in (2, 3):
+        known = Quantities({"nodes": Input(count)})
+        assert known.find("gpus") is None
+        with pytest.raises(MissingQuantity, match=r"gpus_per_node is not known \(needed for gpus\)"):
+            known.step("gpus")
+        assert not known.steps
+        known.give({"gpus_per_node": Input(4)})
+        assert known.value("gpus") == 4 * count
+
+
+def test_what_cannot_be_divided_is_refused_on_a_route_as_on_the_first_way():
+    def known(rate):
+        return Quantities({"checkpoint_bytes": Input(10), "checkpoint_write_bandwidth": Input(rate)})
+
+    for rate, seconds in ((0, None), (5, 2), (0, None), (2, 5)):
+        asked = known(rate)
+        if seconds is None:
+            with pytest.raises(UsageError, match="checkpoint_dump_seconds exceeds the range"):
+                asked.step("checkpoint_dump_seconds")
+            assert not asked.steps
+        else:
+            assert asked.value("checkpoint_dump_seconds") == seconds

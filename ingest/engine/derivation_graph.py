@@ -37,6 +37,9 @@ class QuantityRow:
 
     def step(self, name: str) -> Step | None:
         """A quantity of the row and how it came about; None where it cannot be computed."""
+        known = self.known.steps.get(name)
+        if known is not None:
+            return known
         found = None if name in self.absent else self.known.find(name)
         if found is None:
             self.absent.add(name)
@@ -80,7 +83,7 @@ def replaced(step: Step, by: Mapping[str, Step], done: dict[Step, Step], owner: 
         if step.formula is None:
             copy = by.get(step.name, step)
         else:
-            inputs = tuple([replaced(part, by, done, owner, own) for part in step.inputs])
+            inputs = tuple([done.get(part) or replaced(part, by, done, owner, own) for part in step.inputs])
             whose = owner if step.name in own else step.owner
             if whose == step.owner and all(map(is_, inputs, step.inputs)):
                 copy = step
@@ -117,7 +120,7 @@ def all_below(tree: Tree, wanted: Callable[[Input], bool]) -> dict[str, Below]:
         wanted: whether an input is named.
     """
     marks = tree.marks
-    columns = [(step, marks[step]) for step in reversed(tree.order) if is_column(step)]
+    columns = [(step, marks[step]) for step in reversed(tree.order) if step.formula is not None and is_column(step)]
     named: dict[str, int] = {}
     for step in tree.order:
         if step.source is not None and wanted(step.source):

@@ -102,7 +102,10 @@ class Tree:
         """The steps of each input with a range."""
         found: dict[Uncertain, list[Step]] = {}
         for step in self.order:
-            if step.source is not None and (key := uncertain(step.name, step.source)) is not None:
+            source = step.source
+            if source is None or (source.low is None and source.high is None):
+                continue
+            if (key := uncertain(step.name, source)) is not None:
                 found.setdefault(key, []).append(step)
         return found
 

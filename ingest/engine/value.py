@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ingest.engine.messages import Message, Option
@@ -57,7 +58,12 @@ class Input(NamedTuple):
 
     def by_default(self, why: str, *supply: str | Option) -> Input:
         """The value, as one that holds until the user sets it; `supply` names the ways."""
-        return self._replace(origin="default", note=Message(why, supply=supply))
+        return self._replace(origin="default", note=_note(why, supply))
+
+
+@lru_cache(maxsize=1024)
+def _note(why: str, supply: tuple[str | Option, ...]) -> Message:
+    return Message(why, supply=supply)
 
 
 def assumed(value: float, why: str, *supply: str | Option, source: str = "", where: str = "") -> Input:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from ingest.catalog.store import Catalog
@@ -254,10 +255,14 @@ def _facts(row: QuantityRow) -> dict[str, str]:
 
 def _known(row: QuantityRow, policy: Policy | None) -> Mapping[str, Valued | None]:
     """The quantities that rules compare: of the row, and of its checkpoints."""
-    of_row = {part for rule in of_each_job() for part in (rule.quantity, rule.limit) if isinstance(part, str)}
     of_policy = {"training_seconds", "checkpoint_dump_seconds", "job_mean_time_to_interrupt", "restart_overhead", "gpus"}
     saved = {**policy.steps, **({"training_seconds": policy.stated.get("training_seconds")})} if policy is not None else {}
-    return {name: saved.get(name) if name in of_policy else row.step(name) for name in of_row}
+    return {name: saved.get(name) if name in of_policy else row.step(name) for name in _compared()}
+
+
+@cache
+def _compared() -> frozenset[str]:
+    return frozenset(part for rule in of_each_job() for part in (rule.quantity, rule.limit) if isinstance(part, str))
 
 
 def of_drains(site: Site, jobs: Sequence[QuantityRow]) -> Iterator[Finding | None]:

@@ -7,7 +7,8 @@ workbook, which turns red where changed inputs would change the outcome. Add a r
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from operator import eq, ge, gt, le, lt
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol
@@ -480,7 +481,7 @@ def finding(
     True
     """
     row = RULES[rule]
-    if any(words.get(name) not in allowed for name, allowed in row.words.items()):
+    if row.words and any(words.get(name) not in allowed for name, allowed in row.words.items()):
         return None
     if not row.quantity:
         return Finding(row, owner, None, 0.0, true=True, facts=facts)
@@ -541,9 +542,10 @@ def unused(option: Option) -> Message:
     return found.message(option)
 
 
-def of_each_job() -> Iterator[Rule]:
+@cache
+def of_each_job() -> tuple[Rule, ...]:
     """The rules that each job of a site has a check for."""
-    return (rule for rule in ROWS if rule.of_job)
+    return tuple(rule for rule in ROWS if rule.of_job)
 
 
 def place_of_largest(entries: Sequence[float]) -> int:

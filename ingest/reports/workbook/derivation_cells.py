@@ -38,6 +38,7 @@ class Cells:
         self.addresses: dict[Step, str] = {}
         self.names: dict[Step, str] = {}
         self.layouts, self._next = layouts(kind), dict.fromkeys(layouts(kind), FIRST)
+        self._letters = {name: one.letter("Value") for name, one in self.layouts.items() if "Value" in one.heads}
         for steps in shared:
             place = self._reserve(steps[0])
             for step in steps:
@@ -63,7 +64,7 @@ class Cells:
 
     def _rows(self, sheet: str, steps: list[Step], step: Step, rows: int) -> str:
         steps.append(step)
-        letter, first = self.layouts[sheet].letter("Value"), self._next[sheet]
+        letter, first = self._letters[sheet], self._next[sheet]
         self._next[sheet] += rows
         start = f"{sheet}!${letter}${first}"
         return f"{start}:${letter}${first + rows - 1}" if rows > 1 or hasattr(step.value, "__len__") else start

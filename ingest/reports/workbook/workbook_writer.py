@@ -48,9 +48,9 @@ def numbered_sheet() -> type[Worksheet]:
     class NumberedSheet(Worksheet):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
-            self._texts: dict[tuple[str, Format], Any] = {}
+            self._texts: dict[tuple[str, Format | None], Any] = {}
 
-        def write_string(self, row: int, col: int, string: str, cell_format: Format) -> int:
+        def write_string(self, row: int, col: int, string: str, cell_format: Format | None = None) -> int:
             # Many rows say the same: one cell of a text and its format serves all of them.
             known = self._texts.get((string, cell_format))
             if known is None or self._check_dimensions(row, col):

@@ -1,0 +1,34 @@
+"""Inputs turned at once move the requirements as each one turned alone."""
+
+from pathlib import Path
+
+import pytest
+
+import ingest
+from ingest.site.influence import SMALLEST, _others, influences
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "hpc-128-nodes.yaml"
+
+
+def alone(plan, step):
+    """The relative changes of the requirements, computed on the whole tree for one value after the other."""
+    found = {}
+    for value in _others(step):
+        values = plan.tree.again({step: value}, plan.tree.above([step]))
+        for one in plan.requirements:
+            line = plan.steps[one.id]
+            if one.priority != "information" and line in values and float(line.value) > 0:
+                change = abs(float(values[line]) - float(line.value)) / float(line.value)
+                found[one.id] = max(change, found.get(one.id, 0.0))
+    return {name: change for name, change in found.items() if change > SMALLEST}
+
+
+def test_inputs_turned_at_once_move_what_each_moves_alone():
+    plan = ingest.plan(EXAMPLE, samples=0)
+    inputs = [step for step in plan.tree.order if step.source is not None and isinstance(step.value, (int, float))]
+    found = {one.steps[0]: dict(one.moved) for one in influences(plan, [[step] for step in inputs])}
+    expected = {step: moved for step in inputs if (moved := alone(plan, step))}
+    assert found.keys() == expected.keys()
+    assert len(found) > 50
+    for step, moved in found.items():
+        assert moved == pytest.approx(expected[step], rel=1e-9), step.name
