@@ -54,7 +54,7 @@ def acceptance_page(made: Acceptance) -> Page:
             lines=tuple(f"{ident}: {why}" for ident, why in made.untested.items()),
             detail="untested line",
         ),
-        Section("In degraded operation", ("test", "term", "must reach"), degraded_rows),
+        Section("In degraded operation", ("test", "term", "must reach"), degraded_rows, detail="degraded test"),
         Section("Mandatory terms to be inspected", lines=_counted_terms(made)),
         Section("Next", lines=following[:2]),
         Section("", lines=following[2:], detail="note"),
