@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
@@ -167,11 +168,11 @@ def bytes_per_token_of(written: str | float | Path) -> Input:
 def is_file_name(written: str | float | Path) -> TypeGuard[str | Path]:
     """Whether a value names a file rather than a number.
 
-    >>> is_file_name("corpus.json"), is_file_name("3.3 B/token"), is_file_name(4)
-    (True, False, False)
+    >>> is_file_name("corpus.json"), is_file_name("3.3 B/token"), is_file_name("3 GB/s"), is_file_name(4)
+    (True, False, False, False)
     """
     if isinstance(written, str):
-        return written.endswith(".json") or "/" in written.replace("/token", "") or Path(written).is_file()
+        return written.endswith(".json") or re.search(r"/(?!token|s$)", written) is not None or Path(written).is_file()
     return isinstance(written, Path)
 
 

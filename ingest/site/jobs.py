@@ -12,7 +12,7 @@ from ingest.catalog.records import READ_PATTERNS, Encoding, Format, Model, Node
 from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import QuantityRow, replaced
 from ingest.engine.frozen import revised
-from ingest.engine.messages import in_site_words, message_of, of_owner
+from ingest.engine.messages import in_site_words, message_of, of_owner, rule_of
 from ingest.engine.registry import Step, unit_of
 from ingest.engine.solver import Quantities, linked
 from ingest.engine.value import Input, assumed
@@ -50,6 +50,10 @@ OWN = {
     "warm_up": "warm_up_seconds",
     "memory_share": "cache_memory_share",
 }
+#: Warnings of `bw` that the lines of a site answer: R-READ-04 requires of any client what an NFS mount may not deliver.
+ANSWERED = frozenset({"W08"})
+#: Warnings of `bw` about the data set that the model is known for; a job of a site reads its own.
+OF_THE_MODELS_DATA = frozenset({"W14", "W16"})
 #: quantities of a data set that the `bw` estimate of its jobs takes, and what they are called there
 OF_DATA = {"data_samples": "dataset_samples", "samples_in_file": "samples_per_file"}
 #: what the row of a job takes from the answer about its checkpoints
@@ -262,7 +266,8 @@ class SiteJob:
         plain = {name: item.value for name, item in numbers.items()}
         question = Job(node=self.cluster["node"], settings=settings, **words, **plain)
         kind = (self.cluster["node"], *sorted(words.items()))
-        warnings = self._once(("warnings", "data" in job, *kind), lambda: self._warnings(question))
+        told = ("warnings", "data" in job, "checkpoint" in job, "dataset_samples" in settings, *kind)
+        warnings = self._once(told, lambda: self._warnings(question))
         asked = (*kind, *sorted(plain.items()), *sorted(settings.items()))
         basis = self._once(("reads", *asked), lambda: rate_basis_of(question, self.catalog))
         # Equal questions are estimated once, yet each job keeps the inputs of its own keys.
@@ -280,7 +285,12 @@ class SiteJob:
         answer = estimate(revised(question, settings=own), self.catalog)
         if answer.incomplete:
             raise IngestError(answer.incomplete)
-        return tuple(of_owner(question.model or "job", line) for line in answer.warnings)
+        answered = set(ANSWERED)
+        if self.data is not None and "dataset_samples" not in question.settings:
+            answered |= OF_THE_MODELS_DATA
+        if "checkpoint" in self.described:
+            answered.add("W07")
+        return tuple(of_owner(question.model or "job", line) for line in answer.warnings if rule_of(line) not in answered)
 
     def _policy(self, gpus: Step) -> Policy:
         policy, keys = self.described["checkpoint"], (*self.keys, "checkpoint")

@@ -232,8 +232,11 @@ def test_the_first_line_states_the_whole_effort(run, tmp_path):
     assert (tmp_path / "tests/README.md").read_text().splitlines()[2] == f"{made.effort.words}."
     written = json.loads((tmp_path / "tests/tests.json").read_text())
     assert written["effort"]["total_seconds"] == 3096
-    ran = run("accept", tmp_path / "p.json", "-o", "two", "--server-cache", "24 GB", "--tool", "fio", "--tool", "elbencho")
-    assert ran.out.startswith("1.72 h: fill 72 s once for each of fio, elbencho, 12 runs 1.7 h; p")
+    ran = run(
+        "accept", tmp_path / "p.json", "-o", "two", "--server-cache", "24 GB", "--tool", "fio", "--tool", "elbencho", "-v"
+    )
+    assert ran.out.startswith("Takes 1.72 h · ")
+    assert ran.out.splitlines()[1].startswith("1.72 h: fill 72 s once for each of fio, elbencho, 12 runs 1.7 h; p")
     assert "tests of other tools: --tool ior, mdtest, dlio" in ran.out
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ingest.acceptance.run_interval import PASS
 from ingest.acceptance.test_spec import TOOLS
 from ingest.acceptance.verdict import ACCEPTED, SHARE, TIMES
-from ingest.reports.answer_line import results_line, titled
-from ingest.reports.labels import plain
+from ingest.reports.answer_line import joined, results_line, titled
+from ingest.reports.labels import counted, plain
 from ingest.reports.page import Page, Section, attributes, page_of
 from ingest.units import display
 
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from ingest.acceptance.path_benchmark import PathBenchmark
     from ingest.acceptance.service_limits import MandatoryTerm
     from ingest.acceptance.verdict import Verdict
+
+
+#: Tests that a short page lists.
+MOST_TESTS = 8
 
 
 def acceptance_page(made: Acceptance) -> Page:
@@ -39,16 +43,21 @@ def acceptance_page(made: Acceptance) -> Page:
     others = [name for name in TOOLS if name not in {test.tool for test in made.tests}]
     following = (
         f"follow {made.folder}/README.md, then: ingest verdict {made.folder} RESULTS",
-        *filter(None, (made.effort.filled, made.effort.most)),
         f"tests.json has sha256 {made.manifest_hash}; the verdict prints it too",
+        *filter(None, (made.effort.filled, made.effort.most)),
         *([f"tests of other tools: --tool {', '.join(others)}; each fills its own data"] if others else []),
     )
     sections = [
-        Section("", columns, rows),
-        Section("Without a performance test", lines=tuple(f"{ident}: {why}" for ident, why in made.untested.items())),
-        Section("In degraded operation", ("test", "term", "must reach"), degraded_rows),
+        Section("", columns, rows, main=tuple(range(min(MOST_TESTS, len(rows))))),
+        Section(
+            "Without a performance test",
+            lines=tuple(f"{ident}: {why}" for ident, why in made.untested.items()),
+            detail="untested line",
+        ),
+        Section("In degraded operation", ("test", "term", "must reach"), degraded_rows, detail="degraded test"),
         Section("Mandatory terms to be inspected", lines=_counted_terms(made)),
-        Section("Next", lines=following),
+        Section("Next", lines=following[:2]),
+        Section("", lines=following[2:], detail="note"),
     ]
     of_test = ("id", "requirement", "priority", "tool")
     of_load = ("name", "threshold", "unit", "io_bytes", "clients", "threads", "seconds")
@@ -57,7 +66,9 @@ def acceptance_page(made: Acceptance) -> Page:
     ]
     header = ("test", *of_test[1:], "load", *of_load[1:])
     title = f"{made.effort.words}; " + ("rehearsal on one machine for " if made.setting.rehearsal else "") + made.site
-    return page_of(title, sections, (header, *flat), titled(title, len(made.warnings)))
+    total = made.effort.words.partition(":")[0]
+    answer = joined("Takes", [total, counted(len(made.tests), "test")], len(made.warnings))
+    return page_of(title, sections, (header, *flat), answer)
 
 
 def _counted_terms(made: Acceptance) -> tuple[str, ...]:

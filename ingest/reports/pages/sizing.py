@@ -131,6 +131,10 @@ def explanation_page(explanation: Explanation) -> Page:
     return Page(f"Derivation of {explanation.name}", (lines,), rows, explanation_line(explanation))
 
 
+#: Scenarios that a short page lists.
+MOST_SWEPT = 12
+
+
 def sweep_page(sweep: Sweep, most: int = 40) -> Page:
     """The page of `ingest sweep`: the first rows for people, all of them in CSV; constant columns are named in the title."""
     same = {name: value for name in ("model", "gpu") if (value := sweep.constants.get(name))}
@@ -141,7 +145,12 @@ def sweep_page(sweep: Sweep, most: int = 40) -> Page:
     of = "".join(f" {LINKING[name]} {value}" for name, value in same.items())
     # In words, which a narrow terminal can part.
     titles = tuple(plain(name) if sweep.unit(name) else name for name in columns)
-    return Page(f"{sweep.rows:,} scenarios{of}", (Section("", titles, rows, more),), (), sweep_line(sweep))
+    return Page(
+        f"{sweep.rows:,} scenarios{of}",
+        (Section("", titles, rows, more, main=tuple(range(min(MOST_SWEPT, len(rows))))),),
+        (),
+        sweep_line(sweep),
+    )
 
 
 def _swept(name: str, value: Any, unit: str) -> str:
@@ -150,7 +159,9 @@ def _swept(name: str, value: Any, unit: str) -> str:
         return str(value)
     if is_share(name, unit):
         return f"{value * 100:,.3g} %"
-    return display(value, unit, binary=False) if physical(unit).split("/")[0] in PREFIXED else display(value, "1")
+    if physical(unit).split("/")[0] not in PREFIXED:
+        return display(value, "1")
+    return display(value, unit.removesuffix("/sample"), binary=False)
 
 
 def validation_page(validation: Validation) -> Page:

@@ -121,7 +121,7 @@ WRITTEN: Mapping[str, str] = {
     "ingest.storage.services:read_prices": "() => $.beyond('the page reads no files')",
     "ingest.storage.existing:stock_of": "() => []",
     "ingest.storage.existing:measured_entry": "() => $.beyond('the page reads no files')",
-    "ingest.corpus.measurement_file:is_file_name": "(written) => /[.]json$|[/](?!token)/.test(written)",
+    "ingest.corpus.measurement_file:is_file_name": "(written) => /[.]json$|[/](?!token|s$)/.test(written)",
     "ingest.corpus.measurement_file:read_measurement": "() => $.beyond('the page reads no files')",
     "ingest.corpus.measurement_file:sample_sizes_in": "() => $.beyond('the page reads no files')",
 }
