@@ -236,10 +236,13 @@ def test_blocks_that_nobody_asked_for_are_mapped_files(times, mapped):
 @pytest.mark.slow  # it watches a job for seconds, which other tests on the machine disturb
 def test_a_job_that_writes_its_log_while_it_is_watched(data, tmp_path, run):
     """The log is read after the job: one command gives the rate, the bytes and what follows from both."""
-    line = "print(f' iteration {n}/ 99 | elapsed time per iteration (ms): 100 | global batch size: 8 |', file=log, flush=True)"
+    line = (
+        "now=time.time(); spent=1000*(now-then); then=now; "
+        "print(f' iteration {n}/ 99 | elapsed time per iteration (ms): {spent} | global batch size: 8 |', file=log, flush=True)"
+    )
     program = (
         "import mmap,os,sys,time\nlog=open(sys.argv[2],'w')\nfile=os.open(sys.argv[1],os.O_RDONLY|os.O_DIRECT)\n"
-        "room=mmap.mmap(-1,262144)\nfor n in range(1,40):\n"
+        "room=mmap.mmap(-1,262144); then=time.time()\nfor n in range(1,40):\n"
         f" os.preadv(file,[room],n%32*262144); time.sleep(.1); {line}\n"
     )
     log = tmp_path / "train.log"
@@ -247,7 +250,7 @@ def test_a_job_that_writes_its_log_while_it_is_watched(data, tmp_path, run):
     ran = run("observe", log, *words)
     assert ran.code == 0, ran.err
     found = {name: one["value"] for name, one in ran.data["results"].items()}
-    assert found["samples_per_second_per_gpu"] == pytest.approx(80)
+    assert found["samples_per_second_per_gpu"] <= 80
     assert found["bytes_read_per_sample"] == pytest.approx(262_144 / 8, rel=0.1)
 
 
