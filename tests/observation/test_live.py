@@ -258,3 +258,24 @@ def test_a_log_beside_a_job_must_not_count_its_reads_too(tmp_path):
     (tmp_path / "t.pfw").write_text("")
     with pytest.raises(UsageError, match="two kinds of sources"):
         ingest.observe(tmp_path / "t.pfw", command=["true"])
+
+
+def test_a_process_that_appears_after_its_number(tmp_path):
+    """The machine states a number before the process can be seen: its reads are not missed."""
+
+    def place(pid, parent, count):
+        (tmp_path / str(pid)).mkdir()
+        (tmp_path / str(pid) / "io").write_text(
+            f"rchar: {count}\nwchar: 0\nsyscr: 1\nsyscw: 0\nread_bytes: {count}\nwrite_bytes: 0\n"
+        )
+        (tmp_path / str(pid) / "status").write_text(f"Name:\tx\nTgid:\t{pid}\nPPid:\t{parent}\n")
+
+    place(7, 1, 100)
+    (tmp_path / "loadavg").write_text("0 0 0 1/9 7\n")
+    tree = ProcessTree(7, proc=tmp_path)
+    assert tree.sample().total.rchar == 100
+    (tmp_path / "loadavg").write_text("0 0 0 1/9 8\n")
+    assert tree.sample().processes == 1
+    place(8, 7, 50)
+    assert (tree.sample().total.rchar, tree.sample().processes) == (150, 2)
+    tree.close()
