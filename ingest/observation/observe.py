@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -79,20 +80,32 @@ def observe(
     given = {name: Figure(parse_whole(found, option, 1), unit_of(name), "user", basis="given")
              for name, (found, option) in loader.items() if found is not None}  # fmt: skip
     if len(sources) == 1 and (kept := _kept(Path(sources[0]))) is not None:
-        return kept
-    darshan, traces, logs = _sorted(sources)
+        return replace(kept, figures={**kept.figures, **given})
+    # A job that is started here may write its log while it runs; every other source is read first, to refuse early.
+    known = [one for one in sources if not command or Path(one).exists()]
     data = None if path is None else os.path.abspath(path)
-    readings = [
-        _log(one, count, step, tokens, round(given["loader_workers"].value) if workers is not None else None) for one in logs
-    ]
-    _refuse_two_jobs(logs, readings)
-    if len([True for one in (darshan, traces, pid or command) if one]) > 1:
-        raise UsageError(
-            "two kinds of sources count the reads of the job, expected one: Darshan logs, DFTracer traces or a live job"
-        )
-    readings += [darshan_reading(darshan, data)] if darshan else []
-    readings += [trace_reading(traces, data)] if traces else []
-    readings += _live(pid, command, window, path)
+    per_gpu = None if workers is None else round(given["loader_workers"].value)
+
+    def kinds(places: Sequence[str | Path]) -> tuple[list[Path], list[Path], list[Path]]:
+        darshan, traces, logs = _sorted(places)
+        if len([True for one in (darshan, traces, pid or command) if one]) > 1:
+            raise UsageError(
+                "two kinds of sources count the reads of the job, expected one: Darshan logs, DFTracer traces or a live job"
+            )
+        return darshan, traces, logs
+
+    def read(places: Sequence[str | Path]) -> list[Reading]:
+        darshan, traces, logs = kinds(places)
+        found = [_log(one, count, step, tokens, per_gpu) for one in logs]
+        _refuse_two_jobs(logs, found)
+        found += [darshan_reading(darshan, data)] if darshan else []
+        return found + ([trace_reading(traces, data)] if traces else [])
+
+    readings = read(known) if not command else []
+    if command:
+        kinds(known)
+    live = _live(pid, command, window, path)
+    readings = (read(sources) if live else readings) + live
     if real is not None:
         if any("real_samples_per_second" in one.figures for one in readings):
             raise UsageError("--real: a log has the rate of this run, expected only one of them")

@@ -27,6 +27,8 @@ LOWEST_PRIORITY = 19
 LONGEST_SAMPLE = 0.002
 #: Among more numbers of new processes and threads, the tree is walked instead.
 MOST_NEW = 200
+#: A number without a process is looked for so many times more; now and then the tree is walked in any case.
+MORE_LOOKS, EVERY_WALK = 3, 16
 #: A process without files of the data path is looked at each time at first, and later only now and then.
 EVERY_LOOK = 32
 
@@ -91,6 +93,8 @@ class ProcessTree:
         #: per process, its parent and its open file of counters, parents before children
         self._members: dict[int, tuple[int, int]] = {}
         self._newest: int | None = None
+        self._expected: dict[int, int] = {}
+        self._walks = 0
         self._moment = 0.0
         self._readers: set[int] = set()
         self._looks: dict[int, int] = {}
@@ -147,14 +151,23 @@ class ProcessTree:
         before, self._newest = self._newest, self._newest_of_all()
         if before is None:
             self._join(self.pid, 0)
-        if before is None or self._newest is None or not 0 <= self._newest - before <= MOST_NEW:
+        self._walks += 1
+        few = before is not None and self._newest is not None and 0 <= self._newest - before <= MOST_NEW
+        if not few or self._walks % EVERY_WALK == 0:
             for pid, parent in self._below():
                 self._join(pid, parent)
+        if before is None or self._newest is None or not few:
             return
-        for pid in range(before + 1, self._newest + 1):
-            parent = self._parent(pid)
-            if parent in self._members:
-                self._join(pid, parent)
+        # A number is given before its process appears: one that is not there yet is looked for again.
+        waiting = {pid: looks - 1 for pid, looks in self._expected.items() if looks > 1}
+        waiting |= dict.fromkeys(range(before + 1, self._newest + 1), MORE_LOOKS)
+        self._expected = {}
+        for pid, looks in sorted(waiting.items()):
+            above = self._parent(pid)
+            if above is None:
+                self._expected[pid] = looks
+            elif above in self._members:
+                self._join(pid, above)
 
     def _newest_of_all(self) -> int | None:
         """The number of the process or thread that this machine started last; None where it does not tell."""
@@ -163,12 +176,12 @@ class ProcessTree:
         except (OSError, ValueError, IndexError):
             return None
 
-    def _parent(self, pid: int) -> int:
-        """The parent of a process; 0 for a thread, and for a process that has ended."""
+    def _parent(self, pid: int) -> int | None:
+        """The parent of a process; 0 for a thread, None for a process that is not there."""
         try:
             status = (self._proc / str(pid) / "status").read_text(encoding="utf-8", errors="replace")
         except OSError:
-            return 0
+            return None
         found = dict(line.split(":\t", 1) for line in status.splitlines() if line.startswith(("Tgid:", "PPid:")))
         return int(found["PPid"]) if found.get("Tgid") == str(pid) else 0
 
@@ -284,8 +297,12 @@ def watch(tree: ProcessTree, seconds: float | None, ended: Callable[[], bool] = 
     Raises:
         IngestError: there is no such process, or it belongs to another user.
     """
+    stopped = threading.Event()
     with ThreadPoolExecutor(1, initializer=_yield_to_others) as one:
-        return one.submit(_watch, tree, seconds, ended).result()
+        try:
+            return one.submit(_watch, tree, seconds, ended, stopped).result()
+        finally:
+            stopped.set()  # an interrupted user does not wait for the window
 
 
 def _yield_to_others() -> None:
@@ -293,14 +310,15 @@ def _yield_to_others() -> None:
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWEST_PRIORITY)
 
 
-def _watch(tree: ProcessTree, seconds: float | None, ended: Callable[[], bool]) -> list[Sample]:
+def _watch(tree: ProcessTree, seconds: float | None, ended: Callable[[], bool], stopped: threading.Event) -> list[Sample]:
     first = tree.sample()
     if first is None:
         raise IngestError(f"--pid: there is no process {tree.pid}, expected the id of a running job")
     samples, due = [first], first.seconds
     while not ended() and (seconds is None or samples[-1].seconds - first.seconds < seconds):
         due = max(due + interval_of(seconds, samples[-1].seconds - first.seconds), time.monotonic())
-        time.sleep(max(0.0, due - time.monotonic()))
+        if stopped.wait(max(0.0, due - time.monotonic())):
+            break
         found = tree.sample()
         if found is None:
             break

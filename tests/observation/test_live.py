@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import ingest
-from ingest.errors import IngestError
+from ingest.errors import IngestError, UsageError
 from ingest.observation.control_groups import group_bytes_read
 from ingest.observation.live import (
     CACHE_SHARE,
@@ -231,3 +231,51 @@ def test_the_share_that_memory_served(memory, warned):
 def test_blocks_that_nobody_asked_for_are_mapped_files(times, mapped):
     found = _of_processes(_Seen(series(1e8, 1e8 * times), [], None, None), None, ())
     assert ("reads" in found.unknown) is mapped
+
+
+@pytest.mark.slow  # it watches a job for seconds, which other tests on the machine disturb
+def test_a_job_that_writes_its_log_while_it_is_watched(data, tmp_path, run):
+    """The log is read after the job: one command gives the rate, the bytes and what follows from both."""
+    line = (
+        "now=time.time(); spent=1000*(now-then); then=now; "
+        "print(f' iteration {n}/ 99 | elapsed time per iteration (ms): {spent} | global batch size: 8 |', file=log, flush=True)"
+    )
+    program = (
+        "import mmap,os,sys,time\nlog=open(sys.argv[2],'w')\nfile=os.open(sys.argv[1],os.O_RDONLY|os.O_DIRECT)\n"
+        "room=mmap.mmap(-1,262144); then=time.time()\nfor n in range(1,40):\n"
+        f" os.preadv(file,[room],n%32*262144); time.sleep(.1); {line}\n"
+    )
+    log = tmp_path / "train.log"
+    words = ("--gpus", 1, "--path", data, "--format", "json", "--command", sys.executable, "-c", program, data / "a", log)
+    ran = run("observe", log, *words)
+    assert ran.code == 0, ran.err
+    found = {name: one["value"] for name, one in ran.data["results"].items()}
+    assert found["samples_per_second_per_gpu"] <= 80
+    assert found["bytes_read_per_sample"] == pytest.approx(262_144 / 8, rel=0.1)
+
+
+def test_a_log_beside_a_job_must_not_count_its_reads_too(tmp_path):
+    (tmp_path / "t.pfw").write_text("")
+    with pytest.raises(UsageError, match="two kinds of sources"):
+        ingest.observe(tmp_path / "t.pfw", command=["true"])
+
+
+def test_a_process_that_appears_after_its_number(tmp_path):
+    """The machine states a number before the process can be seen: its reads are not missed."""
+
+    def place(pid, parent, count):
+        (tmp_path / str(pid)).mkdir()
+        (tmp_path / str(pid) / "io").write_text(
+            f"rchar: {count}\nwchar: 0\nsyscr: 1\nsyscw: 0\nread_bytes: {count}\nwrite_bytes: 0\n"
+        )
+        (tmp_path / str(pid) / "status").write_text(f"Name:\tx\nTgid:\t{pid}\nPPid:\t{parent}\n")
+
+    place(7, 1, 100)
+    (tmp_path / "loadavg").write_text("0 0 0 1/9 7\n")
+    tree = ProcessTree(7, proc=tmp_path)
+    assert tree.sample().total.rchar == 100
+    (tmp_path / "loadavg").write_text("0 0 0 1/9 8\n")
+    assert tree.sample().processes == 1
+    place(8, 7, 50)
+    assert (tree.sample().total.rchar, tree.sample().processes) == (150, 2)
+    tree.close()

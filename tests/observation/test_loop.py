@@ -135,3 +135,10 @@ def test_figures_beyond_what_a_loader_has(name, value, observed):
     place.write_text(json.dumps(data))
     with pytest.raises(IngestError, match=f"results.{name}: found"):
         ingest.feed(from_observation=place)
+
+
+def test_the_loader_of_an_observation_that_was_written_before(observed, run, tmp_path):
+    ran = run("observe", observed(0.3), "--workers", 4, "--prefetch", 3, "-o", tmp_path / "again.json")
+    assert ran.code == 0, ran.err
+    known = ingest.feed(from_observation=tmp_path / "again.json").known
+    assert (known.value("loader_workers"), known.value("loader_prefetch")) == (4, 3)
