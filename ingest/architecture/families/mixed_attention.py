@@ -11,6 +11,28 @@ from ingest.architecture.weight_table import Attention, TableRow, Weight, times
 
 #: What `compress_ratios` says of a layer: a window alone, every four tokens as one with an indexer, or every 128.
 _WINDOW, _SPARSE, _HEAVY = 0, 4, 128
+#: The same as the library has named them since version 5.
+_LAYER_TYPES = {"sliding_attention": _WINDOW, "compressed_sparse_attention": _SPARSE, "heavily_compressed_attention": _HEAVY}
+
+
+def _ratios(config: ModelConfig, layers: int) -> list[int]:
+    """Which compression each layer has: by name, by ratio, or two heavy ones and then both in turn."""
+    ratios, named = config.integers("compress_ratios", low=0), config.texts("layer_types", layers, (*_LAYER_TYPES,))
+    if named is not None:
+        return [_LAYER_TYPES[kind] for kind in named]
+    if ratios is None:
+        return [_SPARSE if layer > 2 and layer % 2 else _HEAVY for layer in range(layers)]
+    if len(ratios) < layers or {*ratios} - {_WINDOW, _SPARSE, _HEAVY}:
+        raise config.refuse("compress_ratios", ratios, f"a list of {_WINDOW}, {_SPARSE} or {_HEAVY} for each layer")
+    return ratios[:layers]
+
+
+def _rates(config: ModelConfig) -> tuple[int, int]:
+    """Tokens that the two kinds of compression make one of."""
+    stated = config.part("compress_rates")
+    if stated is None:
+        return _SPARSE, _HEAVY
+    return stated.integer("compressed_sparse_attention"), stated.integer("heavily_compressed_attention")
 
 
 @family("deepseek_v4")
@@ -31,10 +53,8 @@ def deepseek_v4(config: ModelConfig) -> Iterator[TableRow]:
     window, streams = config.integer("sliding_window", 128), config.integer("hc_mult", 4)
     indexers, narrow = config.integer("index_n_heads", 64), config.integer("index_head_dim", 128)
     chosen = config.integer("index_topk", 512)
-    ratios = config.integers("compress_ratios", low=0)
-    if ratios is None or len(ratios) < layers or {*ratios} - {_WINDOW, _SPARSE, _HEAVY}:
-        raise config.refuse("compress_ratios", ratios, f"a list of {_WINDOW}, {_SPARSE} or {_HEAVY} for each layer")
-    sparse, heavy = (ratios[:layers].count(ratio) for ratio in (_SPARSE, _HEAVY))
+    kinds, (few, many) = _ratios(config, layers), _rates(config)
+    sparse, heavy = kinds.count(_SPARSE), kinds.count(_HEAVY)
     inner = config.integer("moe_intermediate_size", 2048)
     mixer: list[TableRow] = [
         Weight("attention.sinks", (heads,), "attention"),
@@ -56,17 +76,17 @@ def deepseek_v4(config: ModelConfig) -> Iterator[TableRow]:
         Weight("residual.scale", (3,), "other"),
     ]
     rows: list[TableRow] = [*times(layers, [*mixer, *experts, *times(2, residual), *s.norms(2)])]
-    rows += times(sparse, _compressor("compressor", _SPARSE, 2 * width, width, hidden))
-    rows += times(sparse, _compressor("indexer", _SPARSE, 2 * narrow, narrow, hidden))
+    rows += times(sparse, _compressor("compressor", few, 2 * width, width, hidden))
+    rows += times(sparse, _compressor("indexer", few, 2 * narrow, narrow, hidden))
     rows += times(sparse, linear("indexer.q", indexers * narrow, q_rank, kind="attention"))
     rows += times(sparse, linear("indexer.weights", indexers, hidden, kind="attention"))
-    rows += times(heavy, _compressor("compressor", _HEAVY, width, width, hidden))
-    for name, number, ratio, reach in (("sparse", sparse, _SPARSE, chosen * _SPARSE), ("heavy", heavy, _HEAVY, 0)):
+    rows += times(heavy, _compressor("compressor", many, width, width, hidden))
+    for name, number, ratio, reach in (("sparse", sparse, few, chosen * few), ("heavy", heavy, many, 0)):
         if number:
             one = width // ratio
             rows.append(Attention(name, heads, one, one, number, one + (narrow // ratio if reach else 0), reach))
     if sparse:
-        rows.append(Attention("indexer", indexers, narrow // _SPARSE, 0, sparse))
+        rows.append(Attention("indexer", indexers, narrow // few, 0, sparse))
     rows += linear("residual.head", streams, streams * hidden, kind="other")
     rows += [Weight("residual.head.base", (streams,), "other"), Weight("residual.head.scale", (1,), "other")]
     yield from s.frame(rows)

@@ -54,12 +54,9 @@ def duality(
     yield from linear("ssm.out", hidden, inner, bias if out_bias is None else out_bias, "ssm")
 
 
-def step_rank(config: ModelConfig, key: str, hidden: int, default: int | None = None) -> int:
-    """Rank of the step size: a number, or `auto` for a sixteenth of the width."""
-    _, stated = config.get(key)
-    if stated == "auto" or (stated is None and default is None):
-        return -(-hidden // 16)
-    return config.integer(key, default or 1)
+def step_rank(config: ModelConfig, key: str, hidden: int) -> int:
+    """Rank of the step size: a number; a sixteenth of the width for `auto` or none."""
+    return -(-hidden // 16) if config.get(key)[1] in (None, "auto") else config.integer(key)
 
 
 @family("mamba", "falcon_mamba")
@@ -98,7 +95,7 @@ def jamba(config: ModelConfig) -> Iterator[TableRow]:
     s = sizes(config, 4096, 14336, 32, 32, 65536, kv_heads=8)
     attention_layers = _placed(config, "attn_layer", s.layers, 8, 4)
     sparse = _placed(config, "expert_layer", s.layers, 2, 1)
-    state, rank = config.integer("mamba_d_state", 16), step_rank(config, "mamba_dt_rank", s.hidden, 256)
+    state, rank = config.integer("mamba_d_state", 16), step_rank(config, "mamba_dt_rank", s.hidden)
     inner = config.integer("mamba_expand", 2) * s.hidden
     bias, conv_bias = config.flag("mamba_proj_bias", False), config.flag("mamba_conv_bias", True)
     config.ignore("layers_block_type", "mamba_inner_layernorms", "use_mamba_kernels", "layer_types")
