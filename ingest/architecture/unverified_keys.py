@@ -154,7 +154,13 @@ def unverified(config: ModelConfig, rows: Iterable[TableRow]) -> list[tuple[Mode
     ['use_mla']
     """
     table = list(rows)
-    return [(owner, key) for owner, key in config.unread() if not _certain(key, owner.data[key], table)]
+    # A key of the text is not answered by the rows of an encoder, unless the model is one.
+    text = [row for row in table if not row.name.startswith(("vision.", "audio."))] or table
+    return [
+        (owner, key)
+        for owner, key in config.unread()
+        if not _certain(key, owner.data[key], table if owner.prefix.startswith(("vision", "audio")) else text)
+    ]
 
 
 def _certain(key: str, value: Any, rows: Sequence[TableRow]) -> bool:

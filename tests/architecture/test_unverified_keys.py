@@ -1,10 +1,12 @@
 """Keys that a family has not looked at: answered with a warning, refused where the user is strict, never passed over."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 import ingest
+from ingest.architecture import describe
 from ingest.errors import IngestError
 
 #: The file of Qwen3-8B, as released.
@@ -102,3 +104,30 @@ def test_every_command_that_counts_on_the_structure_says_that_it_is_unverified(f
     path = str(file(kv_lora_rank=512))
     for answer in (ingest.memory(path), ingest.checkpoint(path, gpus=8), ingest.offload(path, gpus=8)):
         assert any("has not looked at kv_lora_rank" in line for line in answer.warnings), answer.title
+
+
+#: What is the same in other words, or what such a model has: no other structure.
+AGREE = {
+    "sam": {"use_glu", "mlp_bias", "use_qk_norm"}, "step3p7": {"gated_attention", "qkv_bias", "mlp_bias"},
+    "sam2": {"use_glu", "mlp_bias", "use_qk_norm"}, "zamba2": {"mlp_bias", "use_qk_norm"}, "gemma3n": {"qkv_bias"},
+    "minimax_m3_vl": set(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", AGREE)
+def test_no_structure_is_passed_over_in_a_late_family(tmp_path, kind):
+    lines = (Path(__file__).parent / "counted.yaml").read_text(encoding="utf-8").splitlines()
+    line = next(line for line in lines if f'"config": {{"model_type": "{kind}",' in line)
+    config = json.loads(line.removeprefix("- "))["config"]
+    path, silent = tmp_path / "config.json", set()
+    path.write_text(json.dumps(config), encoding="utf-8")
+    before = describe(path).parameters_trained
+    for key in STRUCTURE.keys() - config.keys():
+        path.write_text(json.dumps({**config, key: STRUCTURE[key]}), encoding="utf-8")
+        try:
+            found = describe(path)
+        except IngestError:
+            continue
+        if found.parameters_trained == before and key not in found.unverified_keys:
+            silent.add(key)
+    assert silent <= AGREE[kind]
