@@ -14,6 +14,7 @@ from ingest.architecture.layers import (
     multi_head_sizes,
     norm,
     plain_mlp,
+    prediction,
     sizes,
 )
 from ingest.architecture.registry import family
@@ -221,10 +222,8 @@ def nemotron_h(config: ModelConfig) -> Iterator[TableRow]:
     width = config.integer("head_dim|attention_head_dim", 128)
     s = DecoderSizes(config, hidden, 0, len(kinds), heads, groups, width, words)
     config.ignore("use_mamba_kernels", "mamba_ssm_cache_dtype", "time_step_rank", "mamba_dt_rank")
-    config.ignore(
-        "attention_bias", "mamba_proj_bias", "mamba_expand", "expand", "moe_shared_expert_overlap", "mtp_layers_block_type"
-    )
-    config.ignore("mtp_hybrid_override_pattern", "num_nextn_predict_layers", "mamba_state_scale_weights")
+    config.ignore("attention_bias", "mamba_proj_bias", "mamba_expand", "expand", "moe_shared_expert_overlap")
+    config.ignore("mamba_state_scale_weights")
     bias, mlp_bias = config.flag("use_bias", False), config.flag("mlp_bias", False)
     rows: list[TableRow] = [*times(len(kinds), s.norms(1))]
     if "mamba" in kinds:
@@ -248,6 +247,23 @@ def nemotron_h(config: ModelConfig) -> Iterator[TableRow]:
     keys = ("intermediate_size", "mamba_num_heads", "mamba_head_dim", "ssm_state_size", "n_groups", "conv_kernel")
     config.ignore(*keys, "use_conv_bias", *(key for key in config.data if "expert" in key or key.startswith("moe_")))
     yield from s.frame(rows)
+    yield from _nemotron_further(s, mlp_bias)
+
+
+def _nemotron_further(s: DecoderSizes, bias: bool) -> Iterator[TableRow]:
+    """The modules that predict further tokens: each runs through a pattern of its own."""
+    further = s.config.optional_integer("num_nextn_predict_layers", 0, high=MAX_LAYERS) or 0
+    pattern, listed = s.config.text("mtp_hybrid_override_pattern", ""), s.config.texts("mtp_layers_block_type")
+    kinds = [_SAME.get(kind, kind) for kind in listed or [_PATTERN.get(letter, letter) for letter in pattern]]
+    if not further or not kinds:
+        return
+    odd = next((kind for kind in kinds if kind not in ("attention", "moe")), None)
+    if odd is not None or len(kinds) > MAX_LAYERS:
+        raise s.config.refuse("mtp_hybrid_override_pattern", pattern or odd, "a pattern of * and E")
+    layer: list[TableRow] = [*s.norms(len(kinds)), *times(kinds.count("attention"), s.attention())]
+    if "moe" in kinds:
+        layer += times(kinds.count("moe"), _nemotron_experts(s.config, s.hidden, bias))
+    yield from prediction(s.hidden, further, layer)
 
 
 def _nemotron_layers(config: ModelConfig) -> list[str]:
