@@ -144,8 +144,8 @@ class Decoder(NamedTuple):
         )
         further = config.optional_integer(self.mtp, 0, high=MAX_LAYERS) if self.mtp else None
         if further:
-            dense = self.experts is None or self.mtp_dense
-            feed = s.gated(bias=switched(config, self.mlp_bias)) if dense else self.experts.rows(s)
+            experts = None if self.mtp_dense else self.experts
+            feed = experts.rows(s) if experts else s.gated(bias=switched(config, self.mlp_bias))
             joints = 1 if self.mtp_dense else None
             yield from prediction(s.hidden, further, [*self._mixer(s), *self._ends(s), *feed], joints)
 

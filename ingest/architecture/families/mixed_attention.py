@@ -48,14 +48,13 @@ def deepseek_v4(config: ModelConfig) -> Iterator[TableRow]:
         Attention("self", heads, width, width, 1, width, window),
     ]
     number, each = config.integer("n_routed_experts", 256), config.integer("num_experts_per_tok", 6)
-    experts = s.experts(number, each, inner, shared=inner)
+    experts = [*s.experts(number, each, inner, shared=inner)]
     mixed = (2 + streams) * streams
     residual: list[TableRow] = [
         *linear("residual.mix", mixed, streams * hidden, kind="other"),
         Weight("residual.base", (mixed,), "other"),
         Weight("residual.scale", (3,), "other"),
     ]
-    experts = [*experts]
     layer = [*mixer, *experts, *times(2, residual), *s.norms(2)]
     rows: list[TableRow] = [*times(layers, layer)]
     rows += times(sparse, _compressor("compressor", _SPARSE, 2 * width, width, hidden))
