@@ -371,6 +371,14 @@ def test_adapters_are_wider_than_the_model_that_they_adapt():
     assert found["model_state_bytes"].value == pytest.approx(65e9 * 0.515875 + 1e9 * (2 + 2 + 12))
 
 
+def test_low_rank_adapters_keep_the_model_in_16_bits():
+    """Of 70B parameters two GPUs of 80 GB hold the frozen weights (141 GB), but not what stands beside them; three do."""
+    found = results(set={"parameters": 70e9, "trainable_parameters": 1e8}, recipe="lora")
+    assert found["model_state_bytes"].value == pytest.approx(70e9 * 2 + 1e8 * (2 + 2 + 12))
+    options = {"gpu": "h100", "sequence_length": 2048, "recompute": "full", "recipe": "lora"}
+    assert [bool(ingest.memory("llama3-70b", gpus=gpus, **options).unmet) for gpus in (2, 3)] == [True, False]
+
+
 def test_the_search_stays_within_practised_sizes():
     """The largest size of each kind is tried, the next is not; ZeRO-3 has no pipeline unless the user asks for it."""
     answer = ingest.memory("deepseek-v3", gpu="h100", sequence_length=16_384, search=True)

@@ -91,7 +91,7 @@ def test_samples_serve_models_without_tokens():
         ({"stall": "100%"}, "--stall: found 1"),
         ({"model": "resnet50", "achieved": None}, "not counted in tokens"),
         ({"pue": 0.9}, "--pue: found 0.9"),
-        ({"model": "resnet50", "achieved": None, "tokens": None, "samples": 9}, "--set goodput=SHARE"),
+        ({"model": "unet3d", "achieved": None, "tokens": None, "samples": 9}, "--set goodput=SHARE"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(options, words):

@@ -48,8 +48,11 @@ _OTHER_STEMS = {
     "hunyuan_v1_moe": ("hunyuanmoev1",),
     "internlm3": ("llama",),
     "iquestcoder": ("llama",),
+    "minimax_m3_vl": ("minimaxm3sparse",),
     "ministral3": ("mistral3",),
+    "nemotron-nas": ("decilm",),
     "siglip_vision_model": ("siglipvision",),
+    "step3p7": ("step3p7flash",),
 }
 
 #: Stems that `auto_map` alone may name, from the files of a release.

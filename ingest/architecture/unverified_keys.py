@@ -159,7 +159,8 @@ def unverified(config: ModelConfig, rows: Iterable[TableRow]) -> list[tuple[Mode
     """
     table = list(rows)
     unread = [(owner, key) for owner, key in config.unread() if not _repeats_text(owner, key)]
-    text = [row for row in table if not row.name.startswith("vision.")]
+    # A key of the text is not answered by the rows of an encoder, unless the model is one.
+    text = [row for row in table if not row.name.startswith(("vision.", "audio."))] or table
     return [
         (owner, key)
         for owner, key in unread

@@ -112,7 +112,7 @@ def memory(
         zero_stage: ZeRO stage; 0 is plain data parallelism; 3 by default.
         hybrid_shard: replicas that share the partitioned states, where they are not all (HSDP).
         offload: `none`, `cpu` or `nvme`.
-        recipe: id in the catalogs, such as `bf16-only`, `fp8`, `qlora`, or its bytes per parameter: 2, 12, 14, 16, 18 or 20.
+        recipe: id in the catalogs, such as `bf16-only`, `lora`, `qlora`, or its bytes per parameter: 2, 12, 14, 16, 18 or 20.
         optimizer: optimizer instead of that of the recipe: `adam8bit`, `adafactor`, `muon`, `sgd`, …
         utilization: share of the memory that states may fill; 0.9 by default.
         residual: bytes of activations, buffers and fragments on one GPU; 0 by default.

@@ -79,6 +79,42 @@ def test_a_remembered_config_is_exact(described, case):
     assert described(case["config"]).parameters == case["parameters"]
 
 
+#: Sizes of MiMo-7B-Base, whose index counts its module: 15,666,819,072 B in 16 bits.
+MIMO = {
+    "model_type": "mimo", "hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 36, "num_attention_heads": 32,
+    "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 151680, "attention_bias": True, "tie_word_embeddings": False,
+}  # fmt: skip
+EXAONE = next(case["config"] for case in COUNTED if case["config"].get("model_type") == "exaone_moe")
+NEMOTRON = next(
+    case["config"]
+    for case in COUNTED
+    if case["config"].get("model_type") == "nemotron_h" and case["config"].get("n_routed_experts", 0) > 0
+)
+
+
+def test_modules_that_predict_further_tokens_are_trained(described):
+    assert described({**MIMO, "num_nextn_predict_layers": 1}).parameters_trained == 7_833_409_536
+    assert described(MIMO).parameters_trained == described(MIMO).parameters == 7_622_619_136
+
+
+def test_a_dense_module_follows_layers_of_experts(described):
+    one, two = (described({**EXAONE, "num_nextn_predict_layers": number}) for number in (1, 2))
+    assert not any(row.kind == "mtp" and "expert" in row.name for row in one.weights)
+    own = two.parameters_trained - one.parameters_trained
+    # The product and its norms stand once before all modules.
+    hidden = EXAONE["hidden_size"]
+    assert one.parameters_trained - one.parameters - own == 2 * hidden**2 + 3 * hidden
+
+
+@pytest.mark.parametrize(("pattern", "experts"), [("*E", True), ("*", False)])
+def test_a_module_runs_through_its_own_pattern(described, pattern, experts):
+    made = described({**NEMOTRON, "num_nextn_predict_layers": 1, "mtp_hybrid_override_pattern": pattern})
+    rows = [row for row in made.weights if row.kind == "mtp"]
+    assert any("attention.q" in row.name for row in rows)
+    assert any("expert" in row.name for row in rows) is experts
+    assert made.parameters == described(NEMOTRON).parameters
+
+
 def test_each_family_is_counted_somewhere():
     counted = {kind(case["config"]) for case in (*PUBLISHED, *COUNTED, *REMEMBERED)}
     inside = {
@@ -87,7 +123,7 @@ def test_each_family_is_counted_somewhere():
         for part in case["config"].values()
         if isinstance(part, dict) and "model_type" in part
     }
-    assert set(families()) <= counted | inside | {"ministral3_text"}
+    assert set(families()) <= counted | inside | {"ministral3_text", "mimo"}
 
 
 def test_each_family_says_where_it_comes_from():

@@ -1,10 +1,12 @@
 """Keys that a family has not looked at: answered with a warning, refused where the user is strict, never passed over."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 import ingest
+from ingest.architecture import describe
 from ingest.errors import IngestError
 
 #: The file of Qwen3-8B, as released.
@@ -129,3 +131,30 @@ def test_biases_of_the_vision_encoder_are_not_those_of_the_text(tmp_path, place,
     path = tmp_path / "config.json"
     path.write_text(json.dumps({"model_type": "qwen3_vl", **parts}), encoding="utf-8")
     assert ingest.model(path).unverified_keys == ((f"{place}.mlp_bias",) if told else ())
+
+
+#: What is the same in other words, or what such a model has: no other structure.
+AGREE = {
+    "sam": {"use_glu", "mlp_bias", "use_qk_norm"}, "step3p7": {"gated_attention", "qkv_bias", "mlp_bias"},
+    "sam2": {"use_glu", "mlp_bias", "use_qk_norm"}, "zamba2": {"mlp_bias", "use_qk_norm"}, "gemma3n": {"qkv_bias", "altup_num_inputs"},
+    "minimax_m3_vl": set(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", AGREE)
+def test_no_structure_is_passed_over_in_a_late_family(tmp_path, kind):
+    lines = (Path(__file__).parent / "counted.yaml").read_text(encoding="utf-8").splitlines()
+    line = next(line for line in lines if f'"config": {{"model_type": "{kind}",' in line)
+    config = json.loads(line.removeprefix("- "))["config"]
+    path, silent = tmp_path / "config.json", set()
+    path.write_text(json.dumps(config), encoding="utf-8")
+    before = describe(path).parameters_trained
+    for key in STRUCTURE.keys() - config.keys():
+        path.write_text(json.dumps({**config, key: STRUCTURE[key]}), encoding="utf-8")
+        try:
+            found = describe(path)
+        except IngestError:
+            continue
+        if found.parameters_trained == before and key not in found.unverified_keys:
+            silent.add(key)
+    assert silent <= AGREE[kind]

@@ -95,7 +95,8 @@ class Decoder(NamedTuple):
         only: keys that must have this value.
         ignore: keys that change no weight.
         after_attention, extra: further rows of a layer, after attention and at its end.
-        mtp: the key of how many modules predict further tokens, each with a layer of experts.
+        mtp: the key of how many modules predict further tokens, each with a layer like the last ones.
+        mtp_dense: the layers of these modules are dense, behind one product and norms for all of them.
     """
 
     model_types: str
@@ -124,6 +125,7 @@ class Decoder(NamedTuple):
     after_attention: Rows | None = None
     extra: Rows | None = None
     mtp: str = ""
+    mtp_dense: bool = False
 
     def rows(self, config: ModelConfig) -> Iterator[TableRow]:
         """Return the rows of one model of the family."""
@@ -141,8 +143,11 @@ class Decoder(NamedTuple):
             head_bias=switched(config, self.head_bias),
         )
         further = config.optional_integer(self.mtp, 0, high=MAX_LAYERS) if self.mtp else None
-        if further and self.experts:
-            yield from prediction(s.hidden, further, [*self._mixer(s), *self._ends(s), *self.experts.rows(s)])
+        if further:
+            experts = None if self.mtp_dense else self.experts
+            feed = experts.rows(s) if experts else s.gated(bias=switched(config, self.mlp_bias))
+            joints = 1 if self.mtp_dense else None
+            yield from prediction(s.hidden, further, [*self._mixer(s), *self._ends(s), *feed], joints)
 
     def _mixer(self, s: DecoderSizes) -> Iterator[TableRow]:
         bias = switched(s.config, self.bias)
@@ -245,6 +250,9 @@ register(
     Decoder("phi", "Phi-1.5 and Phi-2: one norm before attention and feed-forward network in parallel; biases.",
             2048, 8192, 24, 32, 51200, bias=True, gated=False, mlp_bias=True, norms=1, norm_bias=True, head_bias=True,
             extra=rows_if("qk_layernorm", False, lambda s: s.head_norms(bias=True))),
+    Decoder("mimo", "MiMo 7B: Qwen2 with modules that predict further tokens.",
+            4096, 11008, 36, 32, 151680, kv_heads=8, bias=("attention_bias", True), o_bias=False, window=qwen_window,
+            mtp="num_nextn_predict_layers", ignore=("use_mrope",)),
     Decoder("olmo", "OLMo: norms without weights.",
             4096, 11008, 32, 32, 50304, bias=ATTENTION_BIAS, norms=0, final_norm=False),
     Decoder("olmo2", "OLMo 2: norms after each part, and over all of Q and of K.",

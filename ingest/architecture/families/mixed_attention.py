@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
-from ingest.architecture.layers import DecoderSizes, kv_group_count, linear, norm
+from ingest.architecture.layers import DecoderSizes, kv_group_count, linear, norm, prediction
 from ingest.architecture.registry import family
 from ingest.architecture.weight_table import Attention, TableRow, Weight, times
 
@@ -44,7 +44,7 @@ def deepseek_v4(config: ModelConfig) -> Iterator[TableRow]:
     config.only("num_key_value_heads", 1)
     config.only("attention_bias", False)
     config.only("n_shared_experts", 1)
-    config.ignore("num_hash_layers", "hc_sinkhorn_iters", "qk_rope_head_dim", "num_nextn_predict_layers", "expert_dtype")
+    config.ignore("num_hash_layers", "hc_sinkhorn_iters", "qk_rope_head_dim", "expert_dtype")
     config.ignore("compress_rope_theta")
     q_rank, o_rank, groups = (config.integer(key, default) for key, default in
                               (("q_lora_rank", 1024), ("o_lora_rank", 1024), ("o_groups", 8)))  # fmt: skip
@@ -68,14 +68,15 @@ def deepseek_v4(config: ModelConfig) -> Iterator[TableRow]:
         Attention("self", heads, width, width, 1, width, window),
     ]
     number, each = config.integer("n_routed_experts", 256), config.integer("num_experts_per_tok", 6)
-    experts = s.experts(number, each, inner, shared=inner)
+    experts = [*s.experts(number, each, inner, shared=inner)]
     mixed = (2 + streams) * streams
     residual: list[TableRow] = [
         *linear("residual.mix", mixed, streams * hidden, kind="other"),
         Weight("residual.base", (mixed,), "other"),
         Weight("residual.scale", (3,), "other"),
     ]
-    rows: list[TableRow] = [*times(layers, [*mixer, *experts, *times(2, residual), *s.norms(2)])]
+    layer = [*mixer, *experts, *times(2, residual), *s.norms(2)]
+    rows: list[TableRow] = [*times(layers, layer)]
     rows += times(sparse, _compressor("compressor", few, 2 * width, width, hidden))
     rows += times(sparse, _compressor("indexer", few, 2 * narrow, narrow, hidden))
     rows += times(sparse, linear("indexer.q", indexers * narrow, q_rank, kind="attention"))
@@ -87,9 +88,14 @@ def deepseek_v4(config: ModelConfig) -> Iterator[TableRow]:
             rows.append(Attention(name, heads, one, one, number, one + (narrow // ratio if reach else 0), reach))
     if sparse:
         rows.append(Attention("indexer", indexers, narrow // few, 0, sparse))
-    rows += linear("residual.head", streams, streams * hidden, kind="other")
-    rows += [Weight("residual.head.base", (streams,), "other"), Weight("residual.head.scale", (1,), "other")]
-    yield from s.frame(rows)
+    last: list[TableRow] = [*linear("residual.head", streams, streams * hidden, kind="other")]
+    last += [Weight("residual.head.base", (streams,), "other"), Weight("residual.head.scale", (1,), "other")]
+    yield from s.frame([*rows, *last])
+    further = config.optional_integer("num_nextn_predict_layers", 0, high=MAX_LAYERS) or 0
+    ratios = config.integers("compress_ratios", low=0) or []
+    # The list goes on with the modules that predict further tokens; those with a window alone are described.
+    if further and ratios[layers:] == [_WINDOW] * further:
+        yield from prediction(hidden, further, [*layer, *last])
 
 
 def _compressor(name: str, ratio: int, out: int, width: int, hidden: int) -> Iterator[TableRow]:

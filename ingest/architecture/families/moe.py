@@ -123,7 +123,7 @@ register(
                             dense=first_dense(0))),
     Decoder("exaone_moe", "K-EXAONE: norms on the heads of Q and K, the first layer dense, a shared expert.",
             4096, 16384, 32, 32, 102400, kv_heads=32, qk_norm="heads", window=slide(4096, 4),
-            ignore=("sliding_window_pattern", "num_nextn_predict_layers"),
+            ignore=("sliding_window_pattern",), mtp="num_nextn_predict_layers", mtp_dense=True,
             experts=Experts((PLAIN, 64), (CHOSEN, 8), (WIDTH, 1024), ("num_shared_experts", 1, 0), dense=first_dense(1))),
     Decoder("solar_open", "Solar Open: experts in every layer, and a shared one.",
             4096, None, 48, 64, 196608, kv_heads=8, head_width=128, bias=ATTENTION_BIAS, o_bias=False,

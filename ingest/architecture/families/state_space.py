@@ -5,9 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ingest.architecture.hf_config import MAX_LAYERS, REQUIRED, ModelConfig
-from ingest.architecture.layers import DecoderSizes, biased, kv_group_count, linear, multi_head_sizes, norm, plain_mlp, sizes
+from ingest.architecture.layers import (
+    DecoderSizes,
+    biased,
+    gated_mlp,
+    kv_group_count,
+    linear,
+    multi_head_sizes,
+    norm,
+    plain_mlp,
+    prediction,
+    sizes,
+)
 from ingest.architecture.registry import family
-from ingest.architecture.weight_table import TableRow, Weight, routed, times
+from ingest.architecture.weight_table import Attention, TableRow, Weight, routed, times
 
 
 def selective(
@@ -208,10 +219,8 @@ def nemotron_h(config: ModelConfig) -> Iterator[TableRow]:
     width = config.integer("head_dim|attention_head_dim", 128)
     s = DecoderSizes(config, hidden, 0, len(kinds), heads, groups, width, words)
     config.ignore("use_mamba_kernels", "mamba_ssm_cache_dtype", "time_step_rank", "mamba_dt_rank")
-    config.ignore(
-        "attention_bias", "mamba_proj_bias", "mamba_expand", "expand", "moe_shared_expert_overlap", "mtp_layers_block_type"
-    )
-    config.ignore("mtp_hybrid_override_pattern", "num_nextn_predict_layers", "mamba_state_scale_weights")
+    config.ignore("attention_bias", "mamba_proj_bias", "mamba_expand", "expand", "moe_shared_expert_overlap")
+    config.ignore("mamba_state_scale_weights")
     bias, mlp_bias = config.flag("use_bias", False), config.flag("mlp_bias", False)
     rows: list[TableRow] = [*times(len(kinds), s.norms(1))]
     if "mamba" in kinds:
@@ -235,6 +244,23 @@ def nemotron_h(config: ModelConfig) -> Iterator[TableRow]:
     keys = ("intermediate_size", "mamba_num_heads", "mamba_head_dim", "ssm_state_size", "n_groups", "conv_kernel")
     config.ignore(*keys, "use_conv_bias", *(key for key in config.data if "expert" in key or key.startswith("moe_")))
     yield from s.frame(rows)
+    yield from _nemotron_further(s, mlp_bias)
+
+
+def _nemotron_further(s: DecoderSizes, bias: bool) -> Iterator[TableRow]:
+    """The modules that predict further tokens: each runs through a pattern of its own."""
+    further = s.config.optional_integer("num_nextn_predict_layers", 0, high=MAX_LAYERS) or 0
+    pattern, listed = s.config.text("mtp_hybrid_override_pattern", ""), s.config.texts("mtp_layers_block_type")
+    kinds = [_SAME.get(kind, kind) for kind in listed or [_PATTERN.get(letter, letter) for letter in pattern]]
+    if not further or not kinds:
+        return
+    odd = next((kind for kind in kinds if kind not in ("attention", "moe")), None)
+    if odd is not None or len(kinds) > MAX_LAYERS:
+        raise s.config.refuse("mtp_hybrid_override_pattern", pattern or odd, "a pattern of * and E")
+    layer: list[TableRow] = [*s.norms(len(kinds)), *times(kinds.count("attention"), s.attention())]
+    if "moe" in kinds:
+        layer += times(kinds.count("moe"), _nemotron_experts(s.config, s.hidden, bias))
+    yield from prediction(s.hidden, further, layer)
 
 
 def _nemotron_layers(config: ModelConfig) -> list[str]:
@@ -268,3 +294,62 @@ def _nemotron_experts(config: ModelConfig, hidden: int, bias: bool) -> Iterator[
     config.integer("n_shared_experts", 1, low=0)
     shared = config.integer("moe_shared_expert_intermediate_size", 7688)
     yield from plain_mlp(hidden, shared, bias, prefix="shared_expert")
+
+
+@family("zamba2")
+def zamba2(config: ModelConfig) -> Iterator[TableRow]:
+    """Glorioso et al. 2024: Mamba-2 layers; before some of them one of a few shared blocks, told apart by low-rank matrices."""
+    hidden, words = config.size("hidden_size", 2560), config.size("vocab_size", 32000)
+    layers, heads = config.size("num_hidden_layers", 54, high=MAX_LAYERS), config.size("num_attention_heads", 32)
+    groups = kv_group_count(config, heads, heads)
+    wide = 2 * hidden
+    if wide % heads:
+        raise config.refuse("num_attention_heads", heads, f"a divisor of twice the hidden size, {wide:,}")
+    s = DecoderSizes(config, hidden, 0, layers, heads, groups, wide // heads, words)
+    known = ("mamba", "linear_attention", "hybrid")
+    kinds = config.texts("layers_block_type|layer_types", layers, choices=known)
+    if kinds is None and layers != len(_ZAMBA2):
+        raise config.refuse("layers_block_type", None, f"a list of {layers:,} kinds of layers")
+    uses = (kinds or _ZAMBA2).count("hybrid")
+    blocks, rank = min(config.integer("num_mem_blocks", 1), uses), config.integer("adapter_rank", 128)
+    inner = config.optional_integer("intermediate_size") or 4 * hidden
+    count, expand = config.integer("n_mamba_heads", 8), config.integer("mamba_expand", 2)
+    if expand * hidden % count:
+        raise config.refuse("n_mamba_heads", count, f"a divisor of mamba_expand × hidden_size = {expand * hidden:,}")
+    bias = config.flag("add_bias_linear", False)
+    # Without a tied head the class would give each use of a block weights of its own.
+    config.only("tie_word_embeddings", True)
+    config.ignore("attention_hidden_size", "attention_head_dim", "mamba_headdim", "kv_channels", "num_query_groups")
+    config.ignore("use_mamba_kernels", "use_conv_bias", "use_mem_eff_path", "use_long_context", "use_mem_rope", "head_dim")
+    config.ignore("hybrid_layer_ids", "ffn_hidden_size")
+    state, mixed, conv = (
+        config.integer("mamba_d_state", 64),
+        config.integer("mamba_ngroups", 1),
+        config.integer("mamba_d_conv", 4),
+    )
+    chunk = config.integer("chunk_size", 256)
+    mamba = duality(hidden, count, expand * hidden // count, state, mixed, conv, chunk, bias=bias)
+    block: list[TableRow] = [
+        *linear("attention.q", wide, wide, kind="attention"),
+        *linear("attention.k", groups * s.width, wide, kind="attention"),
+        *linear("attention.v", groups * s.width, wide, kind="attention"),
+        *linear("attention.o", hidden, wide, kind="attention"),
+        *gated_mlp(hidden, inner, bias),
+        *norm("block_norm", wide),
+        *norm("norm", hidden),
+    ]
+    own: list[TableRow] = [*linear("block.out", hidden, hidden), *linear("adapter.in", rank, hidden)]
+    own += [*linear("adapter.out", 2 * inner, rank)]
+    own += [Attention("self", heads, s.width, s.width, 1, 2 * groups * s.width)]
+    if config.flag("use_shared_attention_adapter", False):
+        own += times(3, [*linear("attention.adapter.in", rank, wide), *linear("attention.adapter.out", wide, rank)])
+    rows = [*times(layers, [*mamba, *s.norms(1)]), *times(uses, own)]
+    for row in block:
+        assert isinstance(row, Weight)
+        # A token passes each use of a block; its weights are stored once per block.
+        rows.append(row._replace(count=blocks, active=blocks, passes=row.passes * uses))
+    yield from s.frame(rows, tied=True)
+
+
+#: The kinds of the 54 layers of Zamba2-2.7B, the class's own.
+_ZAMBA2 = ["mamba", *(["mamba"] * 5 + ["hybrid"]) * 7, *["mamba"] * 4, "hybrid", *["mamba"] * 3, "hybrid", *["mamba"] * 2]
