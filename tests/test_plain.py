@@ -79,7 +79,8 @@ def test_the_prepared_catalogs_are_the_yaml(monkeypatch):
     monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "docs"))
     import prepared_catalogs
 
-    assert prepared_catalogs.PATH.read_text(encoding="utf-8") == prepared_catalogs.content()
+    is_fresh = prepared_catalogs.PATH.read_text(encoding="utf-8") == prepared_catalogs.content()
+    assert is_fresh, "run docs/generate.py"
 
 
 def test_an_edited_entry_is_read_as_it_is_now(tmp_path, monkeypatch, shipped):
