@@ -2,9 +2,11 @@
 
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
+from conftest import COMMAND, clean_environment
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -75,11 +77,25 @@ def test_both_ways_print_the_same(run):
             assert outcomes[0] == outcomes[1]
 
 
+@pytest.mark.parametrize(
+    ("encoding", "written"), [("ascii", "·".encode()), ("latin-1", b"\xb7"), ("koi8-r", b"\x9e"), ("cp1251", b"\xb7")]
+)
+def test_a_locale_that_lacks_a_letter_gets_the_whole_answer(encoding, written):
+    """ASCII is what a locale says that was not set: such a terminal takes UTF-8, as `click` has it."""
+    command = [COMMAND, "bw", "cosmoflow", "--gpu", "h100", "--nodes", "2"]
+    done = subprocess.run(command, env=clean_environment(PYTHONIOENCODING=encoding), capture_output=True, check=False)
+    assert done.returncode == 0
+    assert b"Rests on 3 assumptions" in done.stdout
+    assert written in done.stdout.splitlines()[0]
+    assert (b"?" in done.stdout) == (encoding != "ascii")
+
+
 def test_the_prepared_catalogs_are_the_yaml(monkeypatch):
     monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "docs"))
     import prepared_catalogs
 
-    assert prepared_catalogs.PATH.read_text(encoding="utf-8") == prepared_catalogs.content()
+    is_fresh = prepared_catalogs.PATH.read_text(encoding="utf-8") == prepared_catalogs.content()
+    assert is_fresh, "run docs/generate.py"
 
 
 def test_an_edited_entry_is_read_as_it_is_now(tmp_path, monkeypatch, shipped):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -47,13 +48,14 @@ def note_existing(paths: Iterable[str | Path]) -> None:
 
 
 def echo(text: str) -> None:
-    """Print on standard output at once; what its encoding cannot take becomes `?`."""
-    stream = sys.stdout
+    """Print on standard output at once; UTF-8 where a locale without one says ASCII, else `?` for what cannot be encoded."""
     try:
         print(text, flush=True)
     except UnicodeEncodeError:
-        written = text.encode(stream.encoding, errors="replace").decode(stream.encoding)
-        print(written, flush=True)
+        stream = sys.stdout
+        plain = codecs.lookup(stream.encoding).name == "ascii"
+        stream.buffer.write(f"{text}\n".encode("utf-8" if plain else stream.encoding, errors="replace"))
+        stream.flush()
 
 
 def hand_over(

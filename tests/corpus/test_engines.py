@@ -177,14 +177,16 @@ class FailingLater(Wrong):
         return self._right.count(texts)
 
 
-@pytest.mark.parametrize("forks", [True, False])
+REPLACED = [
+    (Missing, "missing is not used: No module named 'missing'"),
+    (Failing, "failing is not used: it broke down: index out of bounds"),
+    (Wrong, "wrong is not used: it counts 2 tokens where tokenizers counts 1, in the text that begins b'first'"),
+]
+
+
 @pytest.mark.parametrize(
-    ("kind", "reason"),
-    [
-        (Missing, "missing is not used: No module named 'missing'"),
-        (Failing, "failing is not used: it broke down: index out of bounds"),
-        (Wrong, "wrong is not used: it counts 2 tokens where tokenizers counts 1, in the text that begins b'first'"),
-    ],
+    ("kind", "reason", "forks"),
+    [*((*one, True) for one in REPLACED), *(pytest.param(*one, False, marks=pytest.mark.slow) for one in REPLACED[1:])],
 )
 def test_an_engine_that_counts_wrong_or_fails_is_replaced_by_the_reference_with_a_note(kind, reason, forks, monkeypatch):
     monkeypatch.setattr(worker_process, "can_fork", lambda: forks)

@@ -84,8 +84,15 @@ def test_the_breakdown_adds_up_and_is_right(corpus, texts):
     assert folders["json"]["files"] == len(inside)
 
 
-@pytest.mark.parametrize("batch", [1, 1000, 100_000])
-@pytest.mark.parametrize("files", [1, 7, 10_000])
+#: Each length of a batch with each length of a shard is slow; each of both once is not.
+@pytest.mark.parametrize(
+    ("batch", "files"),
+    [
+        pytest.param(batch, files, marks=() if (batch, files) in ((1, 7), (1000, 1), (100_000, 10_000)) else pytest.mark.slow)
+        for batch in (1, 1000, 100_000)
+        for files in (1, 7, 10_000)
+    ],
+)
 def test_batches_and_shards_change_nothing(corpus, small, monkeypatch, batch, files):
     expected = measure(corpus, tokenizer=small)
     monkeypatch.setattr(exact, "BATCH_BYTES", batch)

@@ -93,7 +93,7 @@ def title_of(path: Path) -> str:
 
 @pytest.fixture(
     scope="module",
-    params=[pytest.param(name, marks=pytest.mark.slow if name == "enterprise-64-nodes" else ()) for name in SITES],
+    params=[pytest.param(name, marks=() if name == SITES[0] else pytest.mark.slow) for name in SITES],
 )
 def written(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)

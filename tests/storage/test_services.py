@@ -116,7 +116,7 @@ def test_the_choice_is_that_of_brute_force(name, need):
 
 
 @pytest.mark.parametrize("name", WHOLE)
-@pytest.mark.parametrize("beside", [-2, -1, 0, 1, 2])
+@pytest.mark.parametrize("beside", [0, 1, *(pytest.param(byte, marks=pytest.mark.slow) for byte in (-2, -1, 2))])
 def test_the_choice_is_that_of_brute_force_at_the_sizes_on_sale(name, beside):
     entry = CATALOG.get(Storage, name)
     for tier in entry.tiers.values():
