@@ -55,6 +55,9 @@ _OTHER_STEMS = {
     "step3p7": ("step3p7flash",),
 }
 
+#: Text parts of models that see: alone, without a class, the library builds them without a head.
+_WITHOUT_HEAD = {"glm4v_text", "glm4v_moe_text", "qwen2_vl_text", "qwen2_5_vl_text", "qwen3_vl_text", "qwen3_vl_moe_text"}
+
 #: Stems that `auto_map` alone may name, from the files of a release.
 _REMOTE_STEMS = {"hunyuan_v1_dense": ("hunyuan",), "hunyuan_v1_moe": ("hunyuan",)}
 
@@ -146,6 +149,8 @@ def ended(config: ModelConfig, rows: Iterable[TableRow]) -> Iterator[TableRow]:
         IngestError: a class whose last layers are not described.
     """
     end = class_suffix(config, "ForCausalLM", "LMHeadModel", "Model", "ForSequenceClassification")
+    if config.data["model_type"] in _WITHOUT_HEAD and not config.texts("architectures"):
+        end = "Model"
     width = 0
     for row in rows:
         if isinstance(row, Weight) and row.kind == "embedding":

@@ -128,3 +128,13 @@ def test_each_family_is_counted_somewhere():
 
 def test_each_family_says_where_it_comes_from():
     assert all(describing.__doc__ for describing in families().values())
+
+
+@pytest.mark.parametrize(("kind", "headed"), [("qwen3_vl_text", False), ("qwen3", True)])
+def test_a_text_part_alone_has_no_head_where_no_class_is_named(tmp_path, kind, headed):
+    """transformers 5.23: AutoModel builds Qwen3VLTextModel, of 7,568,405,504 parameters; Qwen3-8B has 8,190,735,360."""
+    sizes = {"hidden_size": 4096, "num_hidden_layers": 36, "num_attention_heads": 32, "num_key_value_heads": 8,
+             "head_dim": 128, "intermediate_size": 12288, "vocab_size": 151936}  # fmt: skip
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"model_type": kind, "tie_word_embeddings": False, **sizes}), encoding="utf-8")
+    assert describe(path).parameters_trained == (8_190_735_360 if headed else 7_568_405_504)
