@@ -208,7 +208,7 @@ def test_a_derivation_goes_down_to_the_catalog(run):
         ("llama3-8b --gpus 64 --waste 30%", 2, "up to 0.25"),
         ("--set parameters=8e9 --optimizer lora", 2, "trainable_parameters"),
         ("llama3-405b --gpus 16384 --interval 2h --waste 5%", 2, "found 2 h, expected less than 14.56 min"),
-        ("resnet50 --gpus 8", 1, "parameters of resnet50 are not known"),
+        ("unet3d --gpus 8", 1, "parameters of unet3d are not known"),
         ("--gpus 8", 2, "the model is missing"),
         ("llama3-8b --gpus 1e18", 2, "expected a whole number up to"),
         ("llama3-8b --set parameters=1e300", 2, "expected at most 1e+17"),
@@ -336,4 +336,4 @@ def test_errors_in_python_are_of_the_kinds_that_the_handbook_names():
     with pytest.raises(UsageError):
         ingest.checkpoint("llama3-8b", gpus=8, mode="never")
     with pytest.raises(IngestError):
-        ingest.checkpoint("resnet50")
+        ingest.checkpoint("unet3d")

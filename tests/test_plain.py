@@ -59,7 +59,7 @@ def test_a_line_that_is_read_without_click_is_read_as_click_reads_it(words):
         ["--nodes", "-2"],
         ["--nodes", "1", "--nodes", "2"],
         ["--format", "yaml"],
-        ["resnet50", "h100"],
+        ["resnet50", "h100", "8"],
         ["--gpu", "h100", "resnet50"],
         ["-vq"],
         ["resnet50", "--model", "cosmoflow"],

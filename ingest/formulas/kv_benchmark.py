@@ -5,8 +5,6 @@ from ingest.engine.registry import formula, input_quantity
 
 #: A request draws its tokens evenly between this share of its user's limit and the limit.
 LEAST_DRAW = 0.25
-#: Requests of at least so many tokens are written and never read.
-PREFILL_TOKENS = 10_000
 
 input_quantity("benchmark_requests", "1", "Requests of a benchmark run.", whole=True)
 input_quantity("benchmark_context_tokens", "token", "Mean tokens of context of a request.")
@@ -16,6 +14,8 @@ input_quantity("decode_batch_tokens", "token", "Tokens that the benchmark genera
     default=32, source="mlperf-kv-cache", whole=True)  # fmt: skip
 input_quantity("mean_rounding", "1", "Mean addition of rounding up to whole reads.", low=0.5, high=0.5, above=False,
     default=0.5)  # fmt: skip
+input_quantity("benchmark_unread_tokens", "token", "Tokens from which on a request is written and never read.",
+    default=10_000, source="mlperf-kv-cache", whole=True)  # fmt: skip
 input_quantity("benchmark_user_contexts", "token", "Most tokens of context that each user of the first class asks with.")
 input_quantity("benchmark_user_generations", "token", "Most tokens that each of these users has generated.")
 input_quantity("benchmark_user_pauses", "s", "Mean time between two requests of each of these users.")
@@ -44,15 +44,15 @@ def benchmark_written_tokens(benchmark_user_contexts: Num, benchmark_user_rates:
 
 @formula(unit="token", source="mlperf-kv-cache",
     where="kv_cache/benchmark.py, process_requests: a context of 10,000 tokens or more is not read")  # fmt: skip
-def benchmark_short_tokens(benchmark_user_contexts: Num) -> Num:
+def benchmark_short_tokens(benchmark_user_contexts: Num, benchmark_unread_tokens: Num) -> Num:
     """Tokens of context of a request that is read, in the mean over all requests of its user: long ones count as 0.
 
-    >>> benchmark_short_tokens(8_000), benchmark_short_tokens(20_000), benchmark_short_tokens(40_000)
-    (5000.0, 2500.0, 0.0)
+    >>> [benchmark_short_tokens(longest, 10_000) for longest in (8_000, 20_000, 40_000)]
+    [5000.0, 2500.0, 0.0]
     """
     return (
         maximum(
-            minimum(benchmark_user_contexts, PREFILL_TOKENS) ** 2 - (LEAST_DRAW * benchmark_user_contexts) ** 2,
+            minimum(benchmark_user_contexts, benchmark_unread_tokens) ** 2 - (LEAST_DRAW * benchmark_user_contexts) ** 2,
             0,
         )
         / 2

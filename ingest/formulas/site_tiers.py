@@ -283,13 +283,13 @@ def site_kv_write_bandwidth(kv_write_bandwidth_of_serving: Num, performance_head
 
 
 @formula(unit="B", source="definition", label="weights of a replica")
-def replica_weights_bytes(parameters: Num, weight_bits: Num) -> Num:
+def replica_weights_bytes(parameters: Num, weight_bits: Num, bits_per_byte: Num) -> Num:
     """Weights that a replica of a served model reads when it starts.
 
-    >>> replica_weights_bytes(70e9, 16)
+    >>> replica_weights_bytes(70e9, 16, 8)
     140000000000.0
     """
-    return parameters * weight_bits / 8
+    return parameters * weight_bits / bits_per_byte
 
 
 @formula(unit="B/s", source="definition", label="reads of weights by replicas that start")

@@ -150,7 +150,7 @@ def line_through(points: Sequence[tuple[float, float]]) -> Line:
 
     >>> line = line_through([(0, 1.0), (1, 3.0), (2, 5.0), (3, 7.2)])
     >>> round(line.slope, 2), round(line.height, 2), round(line.slope_width, 2)
-    (2.06, 0.96, 0.17)
+    (2.06, 0.96, 0.15)
     """
     middle, level = fmean(across for across, _ in points), fmean(up for _, up in points)
     spread = sum((across - middle) ** 2 for across, _ in points)
