@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from ingest.errors import IngestError
 from ingest.reports.charts.bandwidth import Bar, Ceiling, Point, demand, ladder, scaling
 from ingest.reports.charts.chart import Chart
-from ingest.reports.charts.planning import Goodput, Interval, Swing, goodput, intervals, tornado
+from ingest.reports.charts.planning import Fed, Goodput, Interval, Swing, goodput, intervals, tornado, utilization
 from ingest.reports.labels import plain
 from ingest.reports.vendor_charts import vendor_charts
+from ingest.site.loaders import utilization_course
 from ingest.site.plan import (
     TORNADO,
     Plan,
@@ -55,6 +56,10 @@ def _charts(plan: Plan, storage: Sequence[str]) -> Iterator[Chart]:
     elif storage:
         raise IngestError("--storage: no job of the site reads data, so there is no chart that could show the ceilings")
     yield from vendor_charts(plan)
+    fed = utilization_course(plan.rows["jobs"])
+    if fed is not None:
+        row, own, latencies = fed
+        yield utilization([Fed(*one) for one in latencies], Fed(*own), row.name)
     course = largest_checkpoint_course(plan)
     if course is not None:
         job, chosen, points, condition = course

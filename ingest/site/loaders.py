@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from ingest.engine.derivation_graph import QuantityRow
 from ingest.engine.registry import solve
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.loader.feed import DEFAULTS, USUAL_SEED, USUAL_STEPS
-from ingest.loader.stall import Loader, longest_latency, tried
+from ingest.loader.stall import Loader, Utilization, longest_latency, tried
 from ingest.site.site_file import Site
 
 #: keys below `loader` of a job and the quantity that each is
@@ -50,11 +52,24 @@ def place_loaders(site: Site, jobs: Sequence[QuantityRow], storage: Quantities) 
 def _place(known: Quantities, described: Mapping[str, Any], storage: Quantities) -> None:
     known.give({**USUAL, **{quantity: described[key] for key, quantity in OF_LOADER.items() if key in described}})
     known.adopt({"latency_tail": storage.step("latency_tail")})
+    loader = _loader_of(known)
+    where = f"runs of {USUAL_STEPS:,} steps, seed {USUAL_SEED}; median"
+    best = tried(loader, steps=USUAL_STEPS, seed=USUAL_SEED).median
+    known.give({"loader_utilization": Input(best, source=SOURCE, grade="derived", where=where)})
+    longest = longest_latency(loader, known.value("accepted_utilization"), steps=USUAL_STEPS, seed=USUAL_SEED)
+    if longest is not None:
+        searched = Input(longest, source=SOURCE, grade="derived", where=f"search by simulation: {where}")
+        known.give({"loader_latency": searched})
+        known.choose("mean_latency", "loader_latency")
+
+
+def _loader_of(known: Quantities) -> Loader:
+    """The loader of one GPU, whose reads take no time."""
     value = known.value
     reads = int(value("reads_of_batch"))
     rate = {"unstalled_samples_per_second_per_gpu": value("samples_per_second_per_gpu"), "gpus_per_loader": 1}
     handover = DEFAULTS["handover_seconds"].value
-    loader = Loader(
+    return Loader(
         workers=int(value("loader_workers")),
         prefetch=int(value("loader_prefetch")),
         batch=reads,
@@ -65,11 +80,39 @@ def _place(known: Quantities, described: Mapping[str, Any], storage: Quantities)
         ranks=int(value("gpus")),
         handover_seconds=(handover, handover),
     )
-    where = f"runs of {USUAL_STEPS:,} steps, seed {USUAL_SEED}; median"
-    best = tried(loader, steps=USUAL_STEPS, seed=USUAL_SEED).median
-    known.give({"loader_utilization": Input(best, source=SOURCE, grade="derived", where=where)})
-    longest = longest_latency(loader, value("accepted_utilization"), steps=USUAL_STEPS, seed=USUAL_SEED)
-    if longest is not None:
-        searched = Input(longest, source=SOURCE, grade="derived", where=f"search by simulation: {where}")
-        known.give({"loader_latency": searched})
-        known.choose("mean_latency", "loader_latency")
+
+
+#: Points of a curve, as multiples of the longest latency; the job itself stands at 1.
+OF_LONGEST = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0)
+
+
+class LatencyPoint(NamedTuple):
+    """The utilization that a loader keeps at a 99 % latency of its reads: the median, P10 and P90 of simulated runs."""
+
+    latency: float
+    utilization: float
+    low: float
+    high: float
+
+
+def utilization_course(jobs: Sequence[QuantityRow]) -> tuple[QuantityRow, LatencyPoint, list[LatencyPoint]] | None:
+    """The job whose loader takes the shortest latency, its own point, and its utilization at shorter and longer latencies.
+
+    None where no job states a loader, or none has a latency that suffices.
+    """
+    found = [(row, float(step.value)) for row in jobs if (step := row.step("loader_latency")) is not None]
+    if not found:
+        return None
+    row, longest = min(found, key=lambda one: one[1])
+    tail = row.known.value("latency_tail")
+    points = [
+        LatencyPoint(tail * factor * longest, *tries[:3])
+        for factor, tries in zip(OF_LONGEST, _course(_loader_of(row.known), longest), strict=True)
+    ]
+    return row, points[OF_LONGEST.index(1.0)], points
+
+
+@lru_cache(maxsize=16)
+def _course(loader: Loader, longest: float) -> tuple[Utilization, ...]:
+    latencies = (factor * longest for factor in OF_LONGEST)
+    return tuple(tried(replace(loader, latency_seconds=one), steps=USUAL_STEPS, seed=USUAL_SEED) for one in latencies)

@@ -144,3 +144,38 @@ def test_a_workbook_has_the_latency_as_cells_and_the_simulated_one_as_an_input(t
     cells = dict(zip(heads, row, strict=True))
     assert cells["99 % latency (s)"].startswith("=Calculation!")
     assert cells["Mean latency that its loader takes"].startswith("=Inputs!")
+
+
+def test_the_curve_of_a_loader_falls_through_its_own_point(tmp_path, run):
+    """The document, the chart and the cells show the same: 95 % at the stated latency, less beyond it."""
+    import openpyxl
+
+    from ingest.reports.plan_charts import charts_of
+
+    plan = planned(LOADER)
+    (chart,) = (one for one in charts_of(plan) if one.name == "utilization")
+    rows, (own,) = chart.spec["data"]["values"], chart.spec["layer"][2]["data"]["values"]
+    assert own["latency"] == pytest.approx(5000 * plan.rows["jobs"][0].known.value("loader_latency"))
+    assert own["utilization"] == pytest.approx(0.95, abs=0.005)
+    medians = [row["utilization"] for row in rows]
+    assert medians == sorted(medians, reverse=True)
+    assert medians[-1] < 0.5 < 0.95 < medians[0]
+    assert all(row["low"] <= row["utilization"] <= row["high"] for row in rows)
+    (tmp_path / "site.json").write_text(json.dumps(site(LOADER)))
+    assert run("plan", tmp_path / "site.json", "-o", tmp_path / "plan.xlsx").code == 0
+    chosen, *lines = openpyxl.load_workbook(tmp_path / "plan.xlsx")["Utilization"].iter_rows(min_row=2, values_only=True)
+    assert [str(cell)[0] for cell in chosen[1:3]] == ["=", "="]
+    assert [line[1:] for line in lines[: len(rows)]] == [
+        tuple(pytest.approx(row[name]) for name in ("latency", "utilization", "low", "high")) for row in rows
+    ]
+
+
+def test_jobs_without_a_loader_have_no_curve_and_no_sheet(tmp_path, run):
+    import openpyxl
+
+    from ingest.reports.plan_charts import charts_of
+
+    assert "utilization" not in [one.name for one in charts_of(planned(None))]
+    (tmp_path / "site.json").write_text(json.dumps(site(None)))
+    assert run("plan", tmp_path / "site.json", "-o", tmp_path / "plan.xlsx").code == 0
+    assert "Utilization" not in openpyxl.load_workbook(tmp_path / "plan.xlsx").sheetnames

@@ -12,9 +12,21 @@ import ingest
 from ingest.errors import IngestError
 from ingest.reports.charts.bandwidth import Bar, Ceiling, Point, demand, ladder, scaling
 from ingest.reports.charts.chart import Chart
-from ingest.reports.charts.planning import Goodput, Interval, Swing, YearBytes, capacity, goodput, intervals, tornado
+from ingest.reports.charts.planning import (
+    Fed,
+    Goodput,
+    Interval,
+    Swing,
+    YearBytes,
+    capacity,
+    goodput,
+    intervals,
+    tornado,
+    utilization,
+)
 from ingest.reports.charts.training_day import DayLoad, Share, YearRates, bandwidth_by_year, request_sizes, training_day
 from ingest.reports.plan_charts import charts_of
+from ingest.reports.texts import texts
 from ingest.reports.vendor_charts import vendor_charts
 from ingest.units import display
 
@@ -29,6 +41,7 @@ CHARTS = {
     "capacity": capacity([YearBytes(str(year), stage, 1e15) for year in (2026, 2027) for stage in (HOSTILE, "clean")]),
     "intervals": intervals([Interval(60 * m, 1 / m, 6e9 / m) for m in (1, 5, 30)], Interval(300, 0.2, 1.2e9), HOSTILE),
     "goodput": goodput([Goodput(6e9 * k, 1 - 0.2 / k, 30.0 / k) for k in (1, 2, 4)], 12e9, HOSTILE),
+    "utilization": utilization([Fed(0.01 * k, 1 / k, 0.9 / k, 1 / k) for k in (1, 2, 4)], Fed(0.02, 0.5, 0.45, 0.5), HOSTILE),
     "training_day": training_day(
         DayLoad("training reads", [4e11] * 1440),
         DayLoad("restores", [0.0] * 1430 + [9e10] * 10),
@@ -55,7 +68,7 @@ def drawn(chart: Chart) -> str:
 def test_is_drawn_with_title_and_unit(chart):
     text = drawn(chart)
     assert chart.title.split()[0] in text
-    assert any(unit in text for unit in ("GB/s", "TB/s", "PB", "MB/s", "KiB"))
+    assert any(unit in text for unit in ("GB/s", "TB/s", "PB", "MB/s", "KiB", "ms"))
     assert chart.alt
     assert chart.spec["description"] == chart.alt
 
@@ -118,6 +131,12 @@ def test_goodput_is_drawn_at_the_bandwidth_of_the_plan_and_beside_it():
     assert [row["goodput"] for row in rows] == sorted(row["goodput"] for row in rows)
     # The closed form loses less than the sum of the single overheads, which it approximates.
     assert 0 < mark["goodput"] - (1 - largest["total_overhead"]) < 0.02
+
+
+def test_every_chart_of_a_buyer_has_a_place_and_a_caption_in_the_report():
+    look = texts("document")
+    placed = [name for section in look["buyer"]["sections"].values() for name in section.get("charts", ())]
+    assert sorted(placed) == sorted(look["charts"]) == sorted(CHARTS)
 
 
 SITE = Path(__file__).parents[2] / "examples/hpc-128-nodes.yaml"

@@ -22,6 +22,7 @@ from ingest.reports.charts.chart import (
     upwards,
 )
 from ingest.reports.labels import capitalised
+from ingest.site.load_conditions import latency_in_words
 from ingest.units import display
 
 #: The stage that holds no data, and its colour.
@@ -195,6 +196,45 @@ def goodput(rows: Sequence[Goodput], chosen: float, job: str) -> Chart:
     alt = f"Line chart of goodput against the write bandwidth bought. {title}."
     how = "numbers: GPUs that one more GB/s gains; diamond: this plan; closed form, restores unchanged"
     return made("goodput", title, how, alt, plot(data, HEIGHT, layer=layers))
+
+
+class Fed(NamedTuple):
+    """The utilization of a job at a 99 % latency of its reads: the median, P10 and P90 of simulated runs."""
+
+    latency: float
+    utilization: float
+    low: float
+    high: float
+
+
+def utilization(points: Sequence[Fed], own: Fed, job: str) -> Chart:
+    """Utilization of a job by the 99 % latency of its reads, its own point marked.
+
+    >>> points = [Fed(0.01, 0.99, 0.98, 1.0), Fed(0.02, 0.95, 0.94, 0.96), Fed(0.04, 0.6, 0.58, 0.62)]
+    >>> utilization(points, points[1], "vision").title
+    'vision: 99 % of its reads within 20 ms keep its GPUs computing 95 % of the time; within 40 ms, 60 %'
+    """
+    data = [{**one._asdict(), "latency": one.latency * 1000} for one in points]
+    mark = [{**own._asdict(), "latency": own.latency * 1000}]
+    x = channel("latency", title=f"99 % latency of the reads of {job} (ms)", scale={"zero": True})
+    y = channel("utilization", title="share of the time that GPUs compute", scale={"domain": [0, 1]}, axis={"format": "~%"})
+    layers = [
+        layer("area", look={"color": LIGHT, "opacity": 0.5}, x=x, y={**y, "field": "low"}, y2={"field": "high"}),
+        layer("line", look={"color": DARK, "strokeWidth": 2}, x=x, y=y),
+        layer("point", mark, {"shape": "diamond", "filled": True, "size": 160, "color": SIGNAL}, x=x, y=y),
+    ]
+    title = fed_in_words(points, own, job)
+    alt = f"Line chart of the utilization of {job} by the 99 % latency of its reads. {title}."
+    how = "line: median of simulated runs; band: P10 to P90; diamond: the latency that the requirement states"
+    return made("utilization", title, how, alt, plot(data, HEIGHT, layer=layers))
+
+
+def fed_in_words(points: Sequence[Fed], own: Fed, job: str) -> str:
+    """What the latency of a job keeps of its time, and what twice that latency would."""
+    shown, share = latency_in_words(own.latency), own.utilization * 100
+    twice = min(points, key=lambda one: abs(one.latency - 2 * own.latency))
+    more = f"within {latency_in_words(twice.latency)}, {twice.utilization * 100:.3g} %"
+    return f"{job}: 99 % of its reads within {shown} keep its GPUs computing {share:.3g} % of the time; {more}"
 
 
 def gpus_in_words(number: float) -> str:

@@ -16,11 +16,13 @@ from ingest.reports.workbook.plan_cells import SITE, PlanCells
 from ingest.reports.workbook.plan_checks import checks_of
 from ingest.reports.workbook.plan_inputs import write_plan_inputs
 from ingest.reports.workbook.requirements_sheet import requirements
+from ingest.reports.workbook.results_charts import UTILIZATION
 from ingest.reports.workbook.results_sheet import RESULTS, ResultsSheet
 from ingest.reports.workbook.sheet import CellFormula, NumberCell, SheetWriter, style_of
 from ingest.reports.workbook.styles import layouts
 from ingest.reports.workbook.table_sheets import TABLE_SHEETS, table_sheets, write_guidance, write_table
 from ingest.reports.workbook.workbook_writer import FREE, WorkbookWriter, text_sections, write_calculation
+from ingest.site.loaders import utilization_course
 from ingest.version import __version__
 
 if TYPE_CHECKING:
@@ -52,7 +54,10 @@ class ModelWorkbook:
     def content(self) -> bytes:
         """The workbook as bytes."""
         plan, cells = self.plan, self.cells
-        sheets = {name: one for name, one in layouts("model").items() if name in self.tables or name not in TABLE_SHEETS}
+        absent = TABLE_SHEETS.keys() - self.tables.keys()
+        if utilization_course(plan.rows["jobs"]) is None:
+            absent |= {UTILIZATION}
+        sheets = {name: one for name, one in layouts("model").items() if name not in absent}
         book = WorkbookWriter(f"Storage requirements of {plan.site.name}", sheets)
         results = ResultsSheet(plan, book, cells, knobs_of(plan, cells))
         book.name_cells(cells)

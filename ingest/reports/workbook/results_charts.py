@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.engine.registry import unit_of
 from ingest.reports.charts.chart import COLOURS
-from ingest.reports.charts.planning import course
+from ingest.reports.charts.planning import Fed, course, fed_in_words
 from ingest.reports.labels import label
 from ingest.reports.workbook.change_banner import strike_columns
 from ingest.reports.workbook.plan_cells import PlanCells
 from ingest.reports.workbook.sheet import CellFormula, NumberCell, SheetWriter, seen
 from ingest.reports.workbook.table_sheets import TableSheet
 from ingest.reports.workbook.workbook_writer import WorkbookWriter
+from ingest.site.loaders import utilization_course
 from ingest.site.plan import largest_checkpoint_course
 from ingest.units import display, scale_of
 
@@ -32,8 +33,8 @@ MOST_BARS = 30
 MOST_LABELS = 6
 #: Heights in pixels: of a row of a sheet, of a chart without its bars, of one bar, of a chart of columns or lines.
 ROW, FRAME, BAR, COLUMNS = 20, 150, 22, 300
-#: Width of a chart, and from the edge of one to that of the next, in pixels; three fill the width of a page.
-WIDTH, NEXT = 402, 408
+#: Width of a chart, and from the edge of one to that of the next, in pixels, and the charts that fill the width of a page.
+WIDTH, NEXT, BESIDE = 402, 408, 3
 #: Fills that differ in grey print and for colour-blind readers: dark, and light stripes.
 SOLID = {"fill": {"color": COLOURS[0]}}
 PALE = {"fill": {"color": "#FFFFFF"}, "border": {"color": COLOURS[0]}}
@@ -73,7 +74,7 @@ class SheetChart(NamedTuple):
 
 
 def add_charts(plan: Plan, tables: Mapping[str, TableSheet], book: WorkbookWriter, grid: SheetWriter, cells: PlanCells) -> int:
-    """Put the charts below what a sheet has, next to each other.
+    """Put the charts below what a sheet has, three next to each other.
 
     Args:
         plan: of the site.
@@ -86,22 +87,27 @@ def add_charts(plan: Plan, tables: Mapping[str, TableSheet], book: WorkbookWrite
         the rows that the charts take below the last line.
     """
     charts = list(charts_of(plan, tables, book, cells))
-    top = grid.next + 1
-    for place, drawn in enumerate(charts):
-        drawn.chart.set_title({"name": drawn.title, **TITLE})
-        drawn.chart.set_size({"width": WIDTH, "height": drawn.height})
-        grid.sheet.insert_chart(top, 0, drawn.chart, {"description": drawn.alt, "x_offset": NEXT * place, "y_offset": 4})
-    return 2 + math.ceil(max((drawn.height for drawn in charts), default=0) / ROW)
+    rows = 1
+    for line in (charts[first : first + BESIDE] for first in range(0, len(charts), BESIDE)):
+        for place, drawn in enumerate(line):
+            drawn.chart.set_title({"name": drawn.title, **TITLE})
+            drawn.chart.set_size({"width": WIDTH, "height": drawn.height})
+            edge = {"description": drawn.alt, "x_offset": NEXT * place, "y_offset": 4}
+            grid.sheet.insert_chart(grid.next + rows, 0, drawn.chart, edge)
+        rows += 1 + math.ceil(max(drawn.height for drawn in line) / ROW)
+    return max(2, rows)
 
 
 def charts_of(plan: Plan, tables: Mapping[str, TableSheet], book: WorkbookWriter, cells: PlanCells) -> Iterator[SheetChart]:
-    """Read bandwidth by job, capacity by year, and write bandwidth by checkpoint interval."""
+    """Read bandwidth by job, capacity by year, write bandwidth by checkpoint interval, and utilization by latency."""
     if "Workloads" in tables:
         yield _demand(tables["Workloads"], book.book)
     if "Capacity by year" in tables:
         yield _capacity(tables["Capacity by year"], book.book)
     if largest_checkpoint_course(plan) is not None:
         yield _intervals(plan, book, cells)
+    if utilization_course(plan.rows["jobs"]) is not None:
+        yield _utilization(plan, book, cells)
 
 
 def _demand(table: TableSheet, workbook: Workbook) -> SheetChart:
@@ -200,4 +206,43 @@ def _intervals(plan: Plan, book: WorkbookWriter, cells: PlanCells) -> SheetChart
     needs = display(rate, "B/s", binary=False)
     title = f"Checkpoints of {job}: one every {display(interval, 's')} needs {needs} of writes"
     alt = f"Line chart of the write bandwidth of {job} by checkpoint interval, the chosen point marked. As planned: {title}."
+    return SheetChart(chart, title, alt, COLUMNS)
+
+
+#: The sheet that holds what the chart of utilization shows.
+UTILIZATION = "Utilization"
+SIMULATED = "Simulated as planned: medians, P10 and P90 of runs of a stated seed. The row of the job follows its cells."
+
+
+def _utilization(plan: Plan, book: WorkbookWriter, cells: PlanCells) -> SheetChart:
+    """Utilization by the 99 % latency of reads: simulated lines as planned, and the live point of the job."""
+    found = utilization_course(plan.rows["jobs"])
+    assert found is not None
+    row, own, points = found
+    sheet, last = book.sheet(UTILIZATION), len(points) + 1
+    live = [step for name in ("latency_99", "accepted_utilization") if (step := row.step(name)) is not None]
+    latency, accepted = (f"={cells.place(step)}" for step in live)
+    sheet.row("chosen", CellFormula(f"{latency} * 1000", own.latency * 1000), CellFormula(accepted, float(live[1].value)))
+    for one in points:
+        sheet.row("as planned", one.latency * 1000, *(NumberCell(share, "share") for share in one[1:]))
+    strike_columns(sheet, "Point", "P90")
+    sheet.row("", SIMULATED)
+    sheet.close()
+    chart = book.book.add_chart({"type": "scatter", "subtype": "straight"})
+    marker = {"type": "diamond", "size": 11, "fill": {"color": COLOURS[3]}, "border": {"color": COLOURS[3]}}
+    dashed = {"line": {"color": COLOURS[0], "width": 1, "dash_type": "dash"}}
+    for name, first, end, column, look in (
+        ("median", 2, last, 2, {"line": {"color": COLOURS[0], "width": 2}}),
+        ("P10", 2, last, 3, dashed),
+        ("P90", 2, last, 4, dashed),
+        ("chosen", 1, 1, 2, {"marker": marker, "line": {"none": True}}),
+    ):
+        places = {"categories": [UTILIZATION, first, 1, end, 1], "values": [UTILIZATION, first, column, end, column]}
+        chart.add_series({"name": name, **places, **look})
+    chart.set_x_axis({**_scale("99 % latency of reads", "ms", 1, points[-1].latency * 1000), "min": 0})
+    chart.set_y_axis({"name": "Time that GPUs compute", "name_font": PLAIN, "num_format": "0 %", "min": 0, "max": 1})
+    chart.set_legend({"position": "bottom"})
+    words = fed_in_words([Fed(*one) for one in points], Fed(*own), row.name)
+    title = f"Loader of {words}"
+    alt = f"Line chart of the utilization of {row.name} by the 99 % latency of reads, its point marked. As planned: {words}."
     return SheetChart(chart, title, alt, COLUMNS)
