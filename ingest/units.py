@@ -56,8 +56,11 @@ SHORTHAND = {"bps": "b/s", "Bps": "B/s", "FLOPS": "FLOP/s"}
 
 # Commas group thousands and nothing else: "2,83" is no number here, because half the world reads it as 2.83.
 _NUMBER = re.compile(
-    r"([+-]?(?:(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+(?:_\d+)*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\d,._].*)?", re.DOTALL
+    r"([+-]?(?:(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+(?:_[0-9]+)*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*([^0-9,._].*)?",
+    re.DOTALL,
 )
+#: One comma: a thousand to some readers, a fraction to others.
+_EITHER = re.compile(r"[+-]?[0-9]{1,3},[0-9]{3}")
 #: A longer text, or a number with more digits, is a slip of the pen or an attack.
 MAX_TEXT = 80
 MAX_DIGITS = 40
@@ -129,7 +132,8 @@ def unit_factor(text: str) -> tuple[float, str]:
 def parse(written: object, unit: str, what: str) -> float:
     """Return a number in base units from what a person wrote.
 
-    A bare number is in base units already; a bare prefix (`15T`) counts, but not seconds; `%` is a share.
+    A bare number is in base units already; a bare prefix (`15T`) counts, but not seconds; `%` is a share. Commas group
+    thousands; where one comma may as well be a decimal one (`1,500 GB`), the text is refused.
 
     Args:
         written: text such as `16MiB`, `35 TFLOP/s`, `30 min`, `70%`, or a number.
@@ -176,6 +180,9 @@ def parse(written: object, unit: str, what: str) -> float:
     if physical(base) != physical(unit) or not _countable(base, unit):
         counted = _as_count(match[1], suffix, unit) or f", {_example(unit)}"
         raise UsageError(f"{what}: {brief(written)} is in {base}, expected {unit}{counted}")
+    if factor > 1 and _EITHER.fullmatch(match[1]):  # of a thing that comes whole, only thousands can be meant
+        either = f"{digits} {suffix} or {match[1].replace(',', '.')} {suffix}"
+        raise UsageError(f"{what}: {brief(written)} can be read in two ways, expected {either}")
     return _finite(number * factor, written, unit, what)
 
 

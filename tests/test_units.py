@@ -53,6 +53,10 @@ WRITTEN = [
     ("1e3", "sample/s/GPU", 1000),
     ("1,281,167", "sample", 1_281_167),
     ("1_000", "sample", 1000),
+    ("1,500", "B", 1500),
+    ("1,500 B", "B", 1500),
+    ("1,500.5 GB", "B", 1500.5e9),
+    ("1,500,000 kB", "B", 1.5e9),
     ("310", "sample/s/GPU", 310),
     ("310 samples/s", "sample/s/GPU", 310),
     ("700 W", "W/GPU", 700),
@@ -99,6 +103,8 @@ NOT_A_NUMBER = [
     ".",
     "1__000",
     "1_",
+    "\u0661\u0662",
+    "\uff15",
     "9" * 41,
     None,
     True,
@@ -128,6 +134,16 @@ def test_a_unit_of_another_kind_is_refused(written, unit):
 def test_what_is_no_number_is_refused(written):
     with pytest.raises(UsageError, match=r"^--x: .*(for example|unknown unit)"):
         parse(written, "B/sample", "--x")
+
+
+@pytest.mark.parametrize(
+    ("written", "unit"), [("1,500 GB", "B"), ("2,830MB", "B/sample"), ("1,500 min", "s"), ("-1,500 k", "sample")]
+)
+def test_one_comma_before_a_larger_unit_is_refused_because_it_can_be_a_decimal_one(written, unit):
+    with pytest.raises(
+        UsageError, match=r"^--x: .* can be read in two ways, expected -?[12][58][03]0 ?\w+ or -?[12]\.[58][03]0"
+    ):
+        parse(written, unit, "--x")
 
 
 def test_a_text_of_any_length_is_read_in_linear_time_and_refused_in_one_line():
