@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 import ingest
-from ingest.cli.report import command
+from ingest.cli.group import command
 from ingest.reports.document.template_fields import SECTIONS as OF_KINDS
 from ingest.reports.document.tender_document import tender_document
 from ingest.reports.document.word import template_warnings
@@ -83,7 +83,7 @@ def test_the_command_warns_on_standard_error(tmp_path):
     made.add_paragraph("{{title}} {{scope}}")
     made.save(tmp_path / "house.docx")
     options = [str(SITE), "--for-vendor", "-o", str(tmp_path / "rfp.docx"), "--template", str(tmp_path / "house.docx")]
-    done = CliRunner().invoke(command, options)
+    done = CliRunner().invoke(command, ["report", *options])
     assert done.exit_code == 0
     assert "leaves out R-READ-01 (mandatory), " in done.stderr
     assert "leaves out" not in done.stdout

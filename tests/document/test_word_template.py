@@ -19,7 +19,7 @@ from docx.shared import Cm, RGBColor
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.cli.report import command
+from ingest.cli.group import command
 from ingest.errors import IngestError, UsageError
 from ingest.reports.charts.bandwidth import Bar, demand
 from ingest.reports.document.model import Bullets, DerivationListing, Document, DocumentSection, Figure, Paragraph, Table
@@ -329,7 +329,7 @@ def test_every_field_that_is_told_of_exists_and_every_one_that_exists_is_told_of
     told = re.compile(r"\{\{([\w-]+)\}\}")
     expected = {WHOLE, *SECTIONS[kind], *VALUES, "R-READ-01"}
     every = expected.union(*SECTIONS.values())
-    helped = CliRunner().invoke(command, ["--help"]).output
+    helped = CliRunner().invoke(command, ["report", "--help"]).output
     howto = (ROOT / "docs/howto/write-an-rfp.md").read_text(encoding="utf-8")
     assert {WHOLE, "R-READ-01"} <= set(told.findall(helped)) == set(told.findall(report.__doc__ or "")) <= every
     assert set(told.findall(howto)) == every
