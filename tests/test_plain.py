@@ -5,6 +5,7 @@ import re
 import subprocess
 from pathlib import Path
 
+import click
 import pytest
 from conftest import COMMAND, clean_environment
 from hypothesis import given
@@ -14,10 +15,13 @@ from ingest.catalog import prepared, yaml_reader
 from ingest.catalog.records import Gpu
 from ingest.catalog.store import Catalog
 from ingest.cli.bw import command
+from ingest.cli.group import command as root
 from ingest.cli.output import QUIET, VERBOSE, chosen_option, forget_choices
 from ingest.cli.plain import plain_options
 from ingest.sizing.bandwidth import bw
 
+#: As on the command line: a command that is alone keeps another help option for the tests after it.
+GROUP = click.Context(root, **root.context_settings)
 OPTIONS = sorted(name for one in command.params for name in one.opts if name.startswith("-"))
 VALUES = ["h100", "json", "128", "nodes=2", "a b", "é", "--gpu", "-1", "-", ""]
 
@@ -26,7 +30,7 @@ def by_click(words):
     """The options as click reads them, and how much is printed; None where it refuses or prints help."""
     forget_choices()
     try:
-        found = command.make_context("bw", list(words)).params
+        found = command.make_context("bw", list(words), parent=GROUP).params
     except Exception:
         return None
     return found, chosen_option(VERBOSE), chosen_option(QUIET)
