@@ -53,18 +53,73 @@ def test_a_window_bounds_what_is_kept_and_reused():
     assert found["kv_reused_bytes"] == 131_072 * (0 + 2000 + 4000 + 4096) / 4
 
 
-def test_a_session_of_a_hybrid_model_keeps_more_than_its_cache(tmp_path):
-    """Nemotron-H: 2 of 6 layers attend, with 8 heads of 128; the others keep a state of their own, which a caution names."""
+def test_a_session_of_a_hybrid_model_keeps_the_state_of_its_recurrent_layers(tmp_path):
+    """Nemotron-H: 2 of 6 layers attend, with 8 heads of 128; 2 keep 256 × 64 × 256 numbers and three inputs."""
     config = {"model_type": "nemotron_h", "hidden_size": 8192, "num_hidden_layers": 6, "hybrid_override_pattern": "M-M*-*",
               "num_attention_heads": 64, "num_key_value_heads": 8, "attention_head_dim": 128, "vocab_size": 131072,
               "intermediate_size": 32768, "mamba_num_heads": 256, "mamba_head_dim": 64, "ssm_state_size": 256, "n_groups": 8,
               "conv_kernel": 4}  # fmt: skip
-    options = {"inference": True, "users": 1, "prompt": 4000, "generate": 96, "gpu": "h100"}
+    options = {"inference": True, "users": 10, "turns": 4, "prompt": 4000, "generate": 96, "gpu": "h100"}
     (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
     answer = ingest.offload(str(tmp_path / "config.json"), **options)
-    assert answer.results["kv_session_bytes"].value == 4096 * 2 * 2 * 8 * 128 * 2
-    assert any("which does not grow and is not counted" in str(line) for line in answer.warnings)
+    state = 2 * (256 * 64 * 256 + 3 * (256 * 64 + 2 * 8 * 256)) * 4
+    turn = 4096 * 2 * 2 * 8 * 128 * 2
+    found = {name: one.value for name, one in answer.results.items()}
+    assert found["kv_session_bytes"] == 4 * turn + state
+    assert found["kv_new_bytes"] == turn + state
+    assert found["kv_reused_bytes"] == turn * (0 + 1 + 2 + 3) / 4 + state * 3 / 4
+    assert found["kv_block_bytes"] == turn / 4096 * 256
+    low = {"set": {"bytes_per_recurrent_element": 2}}
+    assert ingest.offload(str(tmp_path / "config.json"), **options, **low).results["kv_new_bytes"].value == turn + state / 2
+    assert any("keeps a state for each of them" in str(line) for line in answer.warnings)
     assert not ingest.offload("mistral-7b", **options).warnings
+    batch = ingest.offload(str(tmp_path / "config.json"), inference=True, batch=3, prompt=4000, generate=96, gpu="h100")
+    assert batch.results["kv_cache_bytes"].value == 3 * (turn + state)
+
+
+#: Config, and the numbers that its recurrent layers keep of a sequence: the shapes of the caches that transformers makes, whose
+#: convolutions hold one input more than the next token needs.
+STATES = {
+    "mamba": (
+        {"hidden_size": 64, "num_hidden_layers": 3, "state_size": 16, "conv_kernel": 4, "expand": 2},
+        3 * (128 * 16 + 128 * 3),
+    ),
+    "mamba2": (
+        {"hidden_size": 64, "num_hidden_layers": 3, "num_heads": 8, "head_dim": 16, "expand": 2, "state_size": 32,
+         "n_groups": 2},
+        3 * (8 * 16 * 32 + (128 + 2 * 2 * 32) * 3),
+    ),
+    "qwen3_next": (
+        {"hidden_size": 64, "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2,
+         "linear_num_key_heads": 2, "linear_num_value_heads": 4,
+         "linear_key_head_dim": 8, "linear_value_head_dim": 16, "linear_conv_kernel_dim": 4},
+        3 * (4 * 8 * 16 + (2 * 2 * 8 + 4 * 16) * 3),
+    ),
+    "minimax": (
+        {"hidden_size": 64, "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16},
+        2 * 4 * 16 * 16,
+    ),
+    "lfm2": (
+        {"hidden_size": 64, "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2, "conv_L_cache": 3,
+         "layer_types": ["conv", "full_attention", "conv"]},
+        2 * 64 * 2,
+    ),
+    "recurrent_gemma": (
+        {"hidden_size": 64, "num_hidden_layers": 3, "num_attention_heads": 4, "lru_width": 80, "conv1d_width": 4},
+        2 * (80 + 80 * 3),
+    ),
+    "rwkv": ({"hidden_size": 64, "num_hidden_layers": 3, "attention_hidden_size": 96}, 3 * (3 * 96 + 2 * 64)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("family", STATES)
+def test_a_recurrent_layer_keeps_what_its_class_allocates(family, tmp_path):
+    config, kept = STATES[family]
+    file = tmp_path / "config.json"
+    file.write_text(json.dumps({"model_type": family, "vocab_size": 100, "intermediate_size": 128, **config}), encoding="utf-8")
+    answer = ingest.offload(str(file), inference=True, users=1, gpu="h100")
+    tokens = answer.known.value("kv_token_bytes")
+    assert answer.results["kv_session_bytes"].value - tokens == kept * 4
 
 
 def lru_hits(blocks, held):

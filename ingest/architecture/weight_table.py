@@ -94,6 +94,7 @@ class Attention(NamedTuple):
         causal: a query attends to earlier tokens only.
         queries, keys: positions of one sequence that ask and that are looked at, where they are not its tokens; 0 for the
             tokens.
+        state: elements that one layer keeps of a sequence whatever its length; 0 but for linear and recurrent layers.
     """
 
     name: str
@@ -106,6 +107,7 @@ class Attention(NamedTuple):
     causal: bool = True
     queries: int = 0
     keys: int = 0
+    state: int = 0
 
     @property
     def multiply_adds_per_pair(self) -> int:
@@ -114,6 +116,16 @@ class Attention(NamedTuple):
 
 
 TableRow = Weight | Attention
+
+
+def recurrent(state: int, window: int) -> Attention:
+    """A linear or recurrent layer: what it keeps of a sequence, whatever its length.
+
+    Args:
+        state: elements of the state that the scan hands from token to token.
+        window: elements of the last inputs of its short convolution.
+    """
+    return Attention("recurrent", 0, 0, 0, state=state + window)
 
 
 def times(layers: int, rows: Iterable[TableRow]) -> Iterator[TableRow]:

@@ -18,6 +18,8 @@ input_quantity("parameters_per_group", "parameter", "Weights that share a scale 
 input_quantity("cached_elements_of_kind", "1/token", "Numbers kept per token by all layers of one kind of attention.",
     above=False)  # fmt: skip
 input_quantity("cached_elements", "1", "Numbers kept for one sequence, per kind of attention.", above=False)
+input_quantity("recurrent_elements", "1", "Numbers kept of one sequence whatever its length, per kind of layer.", above=False)
+input_quantity("bytes_per_recurrent_element", "B", "Width of one number of a recurrent state.")
 input_quantity("forward_flops_per_parameter", "FLOP/parameter/token", "A multiplication and an addition for each weight.",
     default=2, source="kaplan2020")  # fmt: skip
 input_quantity("streaming_efficiency", "1", "Share of the bandwidth of drives that generation reaches.", high=1.1)
@@ -68,14 +70,26 @@ def cached_elements_per_sequence(cached_elements_of_kind: Num, kv_context_tokens
     return cached_elements_of_kind * minimum(attention_window, kv_context_tokens)
 
 
-@formula(unit="B", source="definition", label="key-value cache")
-def kv_cache_bytes(cached_elements: Num, bytes_per_cached_element: Num, inference_sequences: Num) -> Num:
-    """Key-value cache of all sequences at the end of their generation.
+@formula(unit="B", source="definition", label="recurrent state of a sequence")
+def recurrent_state_bytes(recurrent_elements: Num, bytes_per_recurrent_element: Num) -> Num:
+    """State that the linear and recurrent layers keep of one sequence, whatever its length.
 
-    >>> kv_cache_bytes([163_840 * 544], 2, 96)
+    >>> recurrent_state_bytes([0, 36 * 548_864], 4)
+    79036416
+    """
+    return total(recurrent_elements) * bytes_per_recurrent_element
+
+
+@formula(unit="B", source="definition", label="key-value cache")
+def kv_cache_bytes(
+    cached_elements: Num, bytes_per_cached_element: Num, recurrent_state_bytes: Num, inference_sequences: Num
+) -> Num:
+    """Key-value cache of all sequences at the end of their generation, and the states of recurrent layers.
+
+    >>> kv_cache_bytes([163_840 * 544], 2, 0, 96)
     17112760320
     """
-    return total(cached_elements) * bytes_per_cached_element * inference_sequences
+    return (total(cached_elements) * bytes_per_cached_element + recurrent_state_bytes) * inference_sequences
 
 
 @formula(unit="B", source="definition")

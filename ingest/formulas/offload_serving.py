@@ -29,24 +29,44 @@ def session_tokens(kv_context_tokens: Num, session_turns: Num) -> Num:
     return kv_context_tokens * session_turns
 
 
-@formula(unit="B", source="definition", label="key-value cache of a session")
-def kv_session_bytes(session_elements: Num, bytes_per_cached_element: Num) -> Num:
-    """Key-value cache of one session at its end.
+@formula(unit="B", source="definition", label="keys and values of a session")
+def kv_token_bytes(session_elements: Num, bytes_per_cached_element: Num) -> Num:
+    """Keys and values of the tokens of one session at its end.
 
-    >>> kv_session_bytes([163_840 * 12_000], 2)
+    >>> kv_token_bytes([163_840 * 12_000], 2)
     3932160000
     """
     return total(session_elements) * bytes_per_cached_element
 
 
-@formula(unit="B", source="definition", label="reused by a mean turn")
-def kv_reused_bytes(reused_elements: Num, bytes_per_cached_element: Num) -> Num:
-    """Key-value cache of earlier turns that a turn reuses, in the mean over the turns.
+@formula(unit="B", source="definition", label="key-value cache of a session")
+def kv_session_bytes(kv_token_bytes: Num, recurrent_state_bytes: Num) -> Num:
+    """Bytes that the tier keeps of one session at its end: keys and values, and one state of the recurrent layers.
 
-    >>> kv_reused_bytes([163_840 * 5_250], 2)
+    >>> kv_session_bytes(3.9e9, 79e6)
+    3979000000.0
+    """
+    return kv_token_bytes + recurrent_state_bytes
+
+
+@formula(unit="B", source="definition")
+def kv_reused_token_bytes(reused_elements: Num, bytes_per_cached_element: Num) -> Num:
+    """Keys and values of earlier turns that a turn reuses, in the mean over the turns.
+
+    >>> kv_reused_token_bytes([163_840 * 5_250], 2)
     1720320000
     """
     return total(reused_elements) * bytes_per_cached_element
+
+
+@formula(unit="B", source="definition", label="reused by a mean turn")
+def kv_reused_bytes(kv_reused_token_bytes: Num, recurrent_state_bytes: Num, session_turns: Num) -> Num:
+    """Bytes of earlier turns that a turn reuses, in the mean over the turns; all but the first take up the state.
+
+    >>> kv_reused_bytes(1.72e9, 80e6, 8)
+    1790000000.0
+    """
+    return kv_reused_token_bytes + recurrent_state_bytes * (session_turns - 1) / session_turns
 
 
 @formula(unit="B", source="definition", label="capacity of the key-value tier")
@@ -60,13 +80,13 @@ def kv_tier_bytes(kv_session_bytes: Num, serving_users: Num) -> Num:
 
 
 @formula(unit="B", source="definition", label="new cache of a turn")
-def kv_new_bytes(kv_session_bytes: Num, session_turns: Num) -> Num:
-    """Key-value cache that one turn adds.
+def kv_new_bytes(kv_token_bytes: Num, session_turns: Num, recurrent_state_bytes: Num) -> Num:
+    """Keys and values that one turn adds, and the state that it replaces.
 
-    >>> kv_new_bytes(4e9, 8)
-    500000000.0
+    >>> kv_new_bytes(4e9, 8, 80e6)
+    580000000.0
     """
-    return kv_session_bytes / session_turns
+    return kv_token_bytes / session_turns + recurrent_state_bytes
 
 
 @formula(unit="1/s", source="definition", label="turns per second")
@@ -130,13 +150,13 @@ def kv_write_bandwidth_per_node(kv_write_bandwidth: Num, nodes_in_job: Num) -> N
 
 
 @formula(unit="B", source="definition", label="block of the key-value cache")
-def kv_block_bytes(kv_session_bytes: Num, session_tokens: Num, kv_block_tokens: Num) -> Num:
-    """Bytes of one block of the cache.
+def kv_block_bytes(kv_token_bytes: Num, session_tokens: Num, kv_block_tokens: Num, recurrent_state_bytes: Num) -> Num:
+    """Bytes of one block of the cache; the state is the block where a model keeps nothing else.
 
-    >>> kv_block_bytes(3.93216e9, 12_000, 256)
-    83886080.0
+    >>> kv_block_bytes(3.93216e9, 12_000, 256, 80e6), kv_block_bytes(0, 12_000, 256, 80e6)
+    (83886080.0, 80000000.0)
     """
-    return kv_session_bytes / session_tokens * kv_block_tokens
+    return where(kv_token_bytes > 0, kv_token_bytes / session_tokens * kv_block_tokens, recurrent_state_bytes)
 
 
 @formula(unit="1", source="definition", label="blocks that a mean turn reads")

@@ -55,7 +55,7 @@ OF_SESSIONS = {
 #: keys of a serving workload about its start, and the quantity that each is
 OF_START = {"load_time": "weights_load_seconds", "replicas": "serving_replicas", "weight_bits": "weight_bits"}
 #: what is counted over the kinds of attention
-COUNTED = ("kv_session_bytes", "kv_reused_bytes")
+COUNTED = ("kv_token_bytes", "kv_reused_token_bytes", "recurrent_state_bytes")
 #: what the row of a serving workload takes from the answer about its caches
 CACHES = (
     "kv_session_bytes", "kv_reused_bytes", "kv_hit_share", "kv_block_bytes", "kv_block_seconds", "kv_peak_turns",

@@ -201,6 +201,7 @@ def _attention(made: Architecture) -> list[dict[str, Any]]:
             "key_width": row.key,
             "value_width": row.value,
             "cached_per_layer": row.cached,
+            "state_per_layer": row.state,
             "window": row.window or "all",
             "sees": "earlier tokens" if row.causal else "all tokens",
         }

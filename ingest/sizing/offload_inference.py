@@ -28,6 +28,7 @@ from ingest.sizing.offload_tiers import (
     drives,
     machine,
     placed,
+    recurrent_state,
     unmet,
     with_unused,
 )
@@ -138,7 +139,7 @@ def inference(
         **by_user({**options, **settings}),
     }
     inputs |= _cache(size.architecture, inputs)
-    known = Quantities({**_structure(size.architecture), **inputs})
+    known = Quantities({**_structure(size.architecture), **recurrent_state(size.architecture), **inputs})
     _follow(known)
     parts = placed(known, asked)
     best = Quantities({**known.given, **{name: Input(1, note="at its full rate") for name in AT_BEST}})

@@ -17,7 +17,7 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed
 from ingest.errors import IngestError, cannot_be_read
 from ingest.sizing.job import Written, by_user, quantities_of
-from ingest.sizing.offload_tiers import machine, with_unused
+from ingest.sizing.offload_tiers import machine, recurrent_state, with_unused
 from ingest.sizing.optimizer_states import ModelSize
 from ingest.sizing.rules import applying, finding
 
@@ -103,7 +103,7 @@ def serving(
     if hit is not None and trace is None:
         options |= quantities_of({"hit": "kv_hit_share"}, {"hit": hit})
     inputs = {**DEFAULTS, **machine(card, inside, named=named), **by_user({**options, **settings})}
-    known = Quantities({**inputs, **_elements(size.architecture, inputs)})
+    known = Quantities({**recurrent_state(size.architecture), **inputs, **_elements(size.architecture, inputs)})
     known.choose("gpus", "gpus_of_one_node")
     tables = {}
     if trace is not None:
@@ -152,8 +152,8 @@ def _elements(made: Architecture, inputs: Mapping[str, Input]) -> dict[str, Inpu
 
 
 def _warnings(made: Architecture) -> Iterator[Message]:
-    """Whether a session keeps more than keys and values."""
-    kept = "recurrent" if {"ssm", "recurrent"} & {row.kind for row in made.weights} else "attention"
+    """Whether a session may keep more than one state of its recurrent layers."""
+    kept = "recurrent" if any(row.state for row in made.attentions) else "attention"
     yield from (one.message() for one in applying([finding("W99", words={"layers": kept})]))
 
 

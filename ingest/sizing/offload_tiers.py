@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from ingest.architecture.structure import Architecture
 from ingest.catalog.records import Family, Gpu, Node, Storage
 from ingest.catalog.store import Catalog
 from ingest.engine.frozen import revised
@@ -45,6 +46,11 @@ TIER_DEFAULTS = {
     ).by_default("drives write half as fast as they read", "set.nvme_write_bandwidth_per_node"),
 }  # fmt: skip
 USUAL_PRECISION = "bf16"
+#: Kernels compute the scan in 32 bits; a cache of 16 bits halves it.
+RECURRENT_WIDTH = Input(
+    4, 2, 4, source="vllm-recurrent-state",
+    where="`auto` is the width of the model or that of its config.json: Qwen3.5 and Nemotron 3 state float32", grade="derived",
+).by_default("recurrent states of 32 bits", "set.bytes_per_recurrent_element")  # fmt: skip
 
 
 class Part(NamedTuple):
@@ -182,3 +188,12 @@ def unmet(known: Quantities) -> str:
             have, free = (display(value, "B", binary=False) for value in (held, room.value))
             return f"{PLACES[name]} must hold {have}, but has room for {free}: use more nodes, or place less there"
     return ""
+
+
+def recurrent_state(made: Architecture) -> dict[str, Input]:
+    """The state that the linear and recurrent layers of a model keep of a sequence, whatever its length."""
+    kept = [row.state * row.layers for row in made.attentions]
+    if not any(kept):
+        return {"recurrent_state_bytes": Input(0, note="no linear or recurrent layers")}
+    counted = Input(kept, source="arithmetic", where=f"layers of {made.id}", grade="derived")  # type: ignore[arg-type]
+    return {"recurrent_elements": counted, "bytes_per_recurrent_element": RECURRENT_WIDTH}

@@ -316,9 +316,8 @@ ROWS = (
     Rule("W98", 98, **_said("model states on shared storage move {read} of reads and {write} of writes in each optimizer step: "
                             "libraries for offloading keep them on NVMe of the nodes; ask a shared system for it only where "
                             "nodes have none", storage="states")),
-    Rule("W99", 99, **_said("each session also keeps the state of the linear or recurrent layers of this model, which does not "
-                            "grow and is not counted: with short contexts it can exceed the key-value cache",
-                            layers="recurrent")),
+    Rule("W99", 99, **_said("each session is counted with one state of the linear or recurrent layers of this model: a server "
+                            "that reuses parts of a session keeps a state for each of them", layers="recurrent")),
     Rule("W92", 92, "staged_host_bytes", ">", "host_memory_per_node",
          "weights are staged on the host at 16 bits before they are quantized: {shown} for host memory of {at_most}"),
     Rule("W93", 93, **_said("the key-value cache leaves the GPU: every step reads it over the host link, or attention runs on "

@@ -18,7 +18,7 @@ from ingest.architecture.layers import (
     windowed,
 )
 from ingest.architecture.registry import family
-from ingest.architecture.weight_table import TableRow, Weight, times
+from ingest.architecture.weight_table import TableRow, Weight, recurrent, times
 
 #: Tokens of a chunk in which the gated delta rule is computed, in transformers and in flash-linear-attention.
 DELTA_CHUNK = 64
@@ -46,6 +46,7 @@ def delta_net(config: ModelConfig, hidden: int, defaults: tuple[int, int, int, i
     yield Weight("delta.state (work, no weights)", (3, values, keys // k_heads), "ssm", 0, 0, 1)
     yield from norm("delta.norm", width)
     yield from linear("delta.out", hidden, values, kind="ssm")
+    yield recurrent(values * keys // k_heads, (2 * keys + values) * (conv - 1))
 
 
 def linear_layers(config: ModelConfig, layers: int) -> int:
@@ -56,10 +57,10 @@ def linear_layers(config: ModelConfig, layers: int) -> int:
 
 
 def _mixers(config: ModelConfig, s: DecoderSizes) -> Iterator[TableRow]:
-    recurrent = linear_layers(config, s.layers)
+    linears = linear_layers(config, s.layers)
     bias = config.flag("attention_bias", False)
-    yield from times(recurrent, delta_net(config, s.hidden))
-    yield from times(s.layers - recurrent, [*s.attention(bias, gate=True), *s.head_norms()])
+    yield from times(linears, delta_net(config, s.hidden))
+    yield from times(s.layers - linears, [*s.attention(bias, gate=True), *s.head_norms()])
     yield from times(s.layers, s.norms(2))
 
 
@@ -108,11 +109,11 @@ def _prediction(config: ModelConfig, s: DecoderSizes, network: Iterable[TableRow
 def olmo_hybrid(config: ModelConfig) -> Iterator[TableRow]:
     """OLMo Hybrid: three gated delta layers to one of attention with norms over all of Q and K."""
     s = sizes(config, 3840, 11008, 32, 30, 100352)
-    recurrent = linear_layers(config, s.layers)
+    linears = linear_layers(config, s.layers)
     config.ignore(*(f"linear_{key}" for key in ("a_log_min", "a_log_max", "dt_min", "dt_max", "dt_init_floor")))
     config.ignore("linear_allow_neg_eigval", "linear_use_gate")
     full = [*s.attention(config.flag("attention_bias", False)), *s.flat_norms()]
-    rows = [*times(recurrent, delta_net(config, s.hidden, (30, 30, 96, 192))), *times(s.layers - recurrent, full)]
+    rows = [*times(linears, delta_net(config, s.hidden, (30, 30, 96, 192))), *times(s.layers - linears, full)]
     yield from s.frame([*rows, *times(s.layers, [*s.norms(2), *s.gated()])])
 
 
@@ -121,7 +122,7 @@ def minimax(config: ModelConfig) -> Iterator[TableRow]:
     """MiniMax-Text-01: lightning attention behind a gate of its own in most layers, Mixtral's experts in all."""
     s = sizes(config, 4096, 14336, 32, 32, 32000, kv_heads=8)
     kinds = config.texts("layer_types", s.layers, choices=("linear_attention", "full_attention"))
-    recurrent = s.layers // 2 if kinds is None else kinds.count("linear_attention")
+    linears = s.layers // 2 if kinds is None else kinds.count("linear_attention")
     alphas = (f"{kind}_{end}_factor" for kind in ("full_attn", "linear_attn", "mlp") for end in ("alpha", "beta"))
     config.ignore("block_size", *alphas)
     wide = s.heads * s.width
@@ -133,9 +134,10 @@ def minimax(config: ModelConfig) -> Iterator[TableRow]:
         # The scan: a product of keys and one of values for each pair of tokens of a block, two with the state.
         Weight("lightning.block (work, no weights)", (config.integer("block_size", 256), s.heads, 2 * s.width), "ssm", 0, 0, 1),
         Weight("lightning.state (work, no weights)", (2, wide, s.width), "ssm", 0, 0, 1),
+        recurrent(wide * s.width, 0),
     ]
     experts = Experts((LOCAL, 8), (CHOSEN, 2))
-    rows = [*times(recurrent, lightning), *times(s.layers - recurrent, s.attention())]
+    rows = [*times(linears, lightning), *times(s.layers - linears, s.attention())]
     yield from s.frame([*rows, *times(s.layers, [*s.norms(2), *experts.rows(s)])])
 
 
@@ -145,6 +147,7 @@ def short_conv(config: ModelConfig, hidden: int, taps: int = 3) -> Iterator[Tabl
     yield from linear("conv.in", 3 * hidden, hidden, bias, "conv")
     yield from biased("conv.taps", (hidden, 1, length), "conv", 1, bias)
     yield from linear("conv.out", hidden, hidden, bias, "conv")
+    yield recurrent(0, hidden * (length - 1))
 
 
 def _conv_layers(config: ModelConfig, layers: int) -> int:
@@ -229,15 +232,16 @@ def recurrent_gemma(config: ModelConfig) -> Iterator[TableRow]:
     attention_layers = sum(kinds[layer % len(kinds)] == "attention" for layer in range(layers))
     width, bias = config.integer("head_dim", hidden // heads), config.flag("attention_bias", False)
     inner = config.size("intermediate_size", 7680) // 2
-    block = lru // heads
+    block, taps = lru // heads, config.integer("conv1d_width", 4)
     recurrence: list[TableRow] = [
         *linear("recurrent.y", lru, hidden, True, "recurrent"),
         *linear("recurrent.x", lru, hidden, True, "recurrent"),
         *linear("recurrent.out", hidden, lru, True, "recurrent"),
-        *biased("recurrent.conv", (lru, 1, config.integer("conv1d_width", 4)), "recurrent", 1),
+        *biased("recurrent.conv", (lru, 1, taps), "recurrent", 1),
         Weight("recurrent.decay", (lru,), "recurrent"),
         Weight("recurrent.gates", (heads, block, block), "recurrent", 2, 2, 2),
         Weight("recurrent.gates.bias", (heads, block), "recurrent", 2, 2),
+        recurrent(lru, lru * (taps - 1)),
     ]
     s = s._replace(inner=inner, heads=heads, kv_heads=groups, width=width)
     window = config.integer("attention_window_size", 2048)
@@ -263,5 +267,6 @@ def rwkv(config: ModelConfig) -> Iterator[TableRow]:
         *linear("channel.key", inner, hidden),
         *linear("channel.receptance", hidden, hidden),
         *linear("channel.value", hidden, inner),
+        recurrent(3 * mixed, 2 * hidden),  # numerator, denominator and maximum; the token before, twice
     ]
     yield from s.frame([*times(s.layers, layer), *norm("first_norm", hidden, True)], norm_bias=True)

@@ -10,7 +10,7 @@ from ingest.architecture.families.moe import dense_first
 from ingest.architecture.hf_config import MAX_LAYERS, REQUIRED, ModelConfig, Required
 from ingest.architecture.layers import DecoderSizes, linear, norm, prediction
 from ingest.architecture.registry import family
-from ingest.architecture.weight_table import Attention, TableRow, Weight, times
+from ingest.architecture.weight_table import Attention, TableRow, Weight, recurrent, times
 
 
 class Latent(NamedTuple):
@@ -207,6 +207,7 @@ def kimi_delta(hidden: int, heads: int, width: int, taps: int, low_rank: bool) -
     yield from linear("delta.out", hidden, wide, kind="ssm")
     yield Weight("delta.chunk (work, no weights)", (DELTA_CHUNK, heads, 3 * width), "ssm", 0, 0, 1)
     yield Weight("delta.state (work, no weights)", (3, wide, width), "ssm", 0, 0, 1)
+    yield recurrent(wide * width, 3 * wide * (taps - 1))
 
 
 @family("kimi_linear")
@@ -263,13 +264,13 @@ def _delta_experts(
     words, layers, inner, narrow, experts, first = defaults
     deep = config.size("num_hidden_layers", layers, high=MAX_LAYERS)
     s = DecoderSizes(config, a.hidden, 0, deep, a.heads, a.heads, a.nope, config.size("vocab_size", words))
-    recurrent = _delta_layers(config, listed, deep, every)
+    deltas = _delta_layers(config, listed, deep, every)
     config.only("moe_layer_freq", 1)
     config.ignore("use_grouped_topk", "moe_router_activation_func")
     dense, width = dense_first(config, deep, first), config.integer("moe_intermediate_size", narrow)
     number, chosen = config.integer("num_experts", experts), config.integer("num_experts_per_token|num_experts_per_tok", 8)
     shared = width * config.integer("num_shared_experts", 1, low=0)
-    rows: list[TableRow] = [*times(recurrent, delta), *times(deep - recurrent, full)]
+    rows: list[TableRow] = [*times(deltas, delta), *times(deep - deltas, full)]
     rows += times(dense, s.gated(config.size("intermediate_size", inner)))
     rows += times(deep - dense, s.experts(number, chosen, width, shared=shared))
     yield from s.frame([*rows, *times(deep, s.norms(2))])

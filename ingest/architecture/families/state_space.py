@@ -18,7 +18,7 @@ from ingest.architecture.layers import (
     sizes,
 )
 from ingest.architecture.registry import family
-from ingest.architecture.weight_table import Attention, TableRow, Weight, routed, times
+from ingest.architecture.weight_table import Attention, TableRow, Weight, recurrent, routed, times
 
 
 def selective(
@@ -32,6 +32,7 @@ def selective(
     yield Weight("ssm.decay", (inner, state), "ssm", passes=1)
     yield Weight("ssm.skip", (inner,), "ssm")
     yield from linear("ssm.out", hidden, inner, bias, "ssm")
+    yield recurrent(inner * state, inner * (conv - 1))
 
 
 def duality(
@@ -63,6 +64,7 @@ def duality(
     if gate_norm:
         yield from norm("ssm.norm", inner)
     yield from linear("ssm.out", hidden, inner, bias if out_bias is None else out_bias, "ssm")
+    yield recurrent(inner * state, mixed * (conv - 1))
 
 
 def step_rank(config: ModelConfig, key: str, hidden: int) -> int:
