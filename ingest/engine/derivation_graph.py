@@ -38,9 +38,9 @@ class QuantityRow:
     def step(self, name: str) -> Step | None:
         """A quantity of the row and how it came about; None where it cannot be computed."""
         known = self.known.steps.get(name)
-        if known is not None:
+        if known is not None or name in self.absent:
             return known
-        found = None if name in self.absent else self.known.find(name)
+        found = self.known.find(name)
         if found is None:
             self.absent.add(name)
         return found
@@ -58,7 +58,7 @@ def gather(*entries: Num) -> list[Num]:
 
 def column(table: str, quantity: str, rows: Sequence[QuantityRow], owner: str = "") -> Step:
     """The column `QUANTITY_of_TABLE`: one entry for each row whose quantity is known."""
-    entries = tuple(step for row in rows if (step := row.step(quantity)) is not None)
+    entries = tuple([step for row in rows if (step := row.known.steps.get(quantity) or row.step(quantity)) is not None])
     name = f"{quantity}_of_{table}"
     made = Formula(name, gather, tuple(entry.name for entry in entries), unit_of(name), "definition", COLUMN)
     return Step(name, [entry.value for entry in entries], made, entries, None, owner)
@@ -134,17 +134,18 @@ def all_below(tree: Tree, wanted: Callable[[Input], bool]) -> dict[str, Below]:
     }
 
 
-def nearest_below(root: Step, *names: str) -> tuple[Step, ...]:
-    """The quantities of these names that a step rests on, each the nearest to it.
+def nearest_below(root: Step, *names: Sequence[str]) -> tuple[Step, ...]:
+    """Of each group of names the quantity that a step rests on, the nearest to it.
 
     Raises:
-        KeyError: it rests on none of a name.
+        KeyError: it rests on none of a group.
     """
-    found: dict[str, Step] = {}
+    found: dict[Sequence[str], Step] = {}
     level, seen = [root], {root}
     while level and len(found) < len(names):
         for step in level:
-            if step.name in names:
-                found.setdefault(step.name, step)
+            for group in names:
+                if step.name in group:
+                    found.setdefault(group, step)
         level = [part for step in level for part in step.inputs if part not in seen and not seen.add(part)]  # type: ignore[func-returns-value]
-    return tuple(found[name] for name in names)
+    return tuple(found[group] for group in names)

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from ingest.engine.messages import message_of
 from ingest.engine.ranges import Tree
-from ingest.engine.registry import OUT_OF_RANGE, Formula, Step, default_of, derive, new_step, unchanged, unit_of
+from ingest.engine.registry import OUT_OF_RANGE, Formula, Step, default_of, derive, new_step, unchanged, unit_of, value_of
 from ingest.engine.routes import Route, names_of
 from ingest.engine.value import Input, Quantity
 from ingest.errors import CyclicQuantity, MissingQuantity, UsageError
@@ -147,9 +147,10 @@ class Quantities:
 
     def find(self, name: str) -> Step | None:
         """A quantity and how it came about; None where it cannot be computed from what is known."""
-        route = self._names.routes.get(name)
-        if route is not None and route.missing is not None and name not in self._steps:
-            return None
+        if name not in self._steps:
+            route = self._names.routes.get(name)
+            if route is not None and route.missing is not None:
+                return None
         try:
             return self.step(name)
         except MissingQuantity:
@@ -220,8 +221,8 @@ class Quantities:
         steps, given = self._steps, self._given
         for name, formula in route.steps:
             if formula is not None:
-                inputs = tuple([steps[need] for need in formula.needs])
-                value = formula.function(*[part.value for part in inputs])
+                inputs = tuple(map(steps.__getitem__, formula.needs))
+                value = formula.function(*map(value_of, inputs))
                 steps[name] = new_step((name, value, formula, inputs, None, self.owner))
             else:
                 item = given.get(name)

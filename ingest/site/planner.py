@@ -241,7 +241,8 @@ def plan_once(
     totals = [*of_totals(site, known, jobs), unguided(guidance, site)]
     for whose, quantities in TABLES.values():
         for row in tables[whose]:
-            row.values(quantities)  # derived now, so that what they rest on is known by where it was given
+            for name in quantities:
+                row.step(name)  # derived now, so that what they rest on is known by where it was given
     for one in (known, *(row.known for rows in tables.values() for row in rows)):
         one.freeze()
     ends = spread(tree, samples_for(tree, samples), seed)
