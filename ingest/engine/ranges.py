@@ -80,7 +80,8 @@ class Tree:
         if not left:
             return self
         bits = sum(1 << place for place, name in enumerate(self.steps) if name not in left)
-        kept.__dict__["order"] = [step for step in self.order if self.marks[step] & bits]
+        marks = self.marks
+        kept.__dict__["order"] = [step for step in self.order if marks[step] & bits]
         return kept
 
     @cached_property
