@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import is_
 from typing import Any, NamedTuple
 
 from ingest.engine.expression import Num
@@ -79,18 +78,19 @@ def replaced(step: Step, by: Mapping[str, Step], done: dict[Step, Step], owner: 
         owner: the owner of the quantities below.
         own: the names of quantities that belong to the owner.
     """
-    if step not in done:
-        if step.formula is None:
-            copy = by.get(step.name, step)
-        else:
-            inputs = tuple([done.get(part) or replaced(part, by, done, owner, own) for part in step.inputs])
-            whose = owner if step.name in own else step.owner
-            if whose == step.owner and all(map(is_, inputs, step.inputs)):
-                copy = step
-            else:
-                copy = new_step((step.name, step.value, step.formula, inputs, step.source, whose))
-        done[step] = copy._replace(owner=owner) if copy.name in own and copy.owner != owner else copy
-    return done[step]
+    if step in done:
+        return done[step]
+    if step.formula is None:
+        copy = by.get(step.name, step)
+        inputs = copy.inputs
+    else:
+        copy = step
+        inputs = tuple([done.get(part) or replaced(part, by, done, owner, own) for part in step.inputs])
+    whose = owner if copy.name in own else copy.owner
+    if whose != copy.owner or inputs != copy.inputs:
+        copy = new_step((copy.name, copy.value, copy.formula, inputs, copy.source, whose))
+    done[step] = copy
+    return copy
 
 
 def columns_of(table: str, rows: Sequence[QuantityRow], owner: str = "") -> dict[str, Step]:
