@@ -345,20 +345,18 @@ def _missing(name: str, wanted: str, unit: str) -> Message:
 def in_order(roots: Iterable[Step]) -> list[Step]:
     """The roots and all that they rest on, each once, inputs first; a site is deeper than Python's stack."""
     done: dict[Step, None] = {}
-    path: list[tuple[Step | None, Iterator[Step]]] = [(None, iter(roots))]
-    while path:
-        step, waiting = path[-1]
-        for part in waiting:
-            if part in done:
-                continue
-            if part.inputs:
-                path.append((part, iter(part.inputs)))
-                break
-            done[part] = None
-        else:
-            path.pop()
-            if step is not None:
+    for root in roots:
+        path = [] if root in done else [(root, [*root.inputs[::-1]])]
+        while path:
+            step, waiting = path[-1]
+            if not waiting:
                 done[step] = None
+                path.pop()
+            elif (part := waiting.pop()) not in done:
+                if part.inputs:
+                    path.append((part, [*part.inputs[::-1]]))
+                else:
+                    done[part] = None
     return list(done)
 
 
@@ -403,9 +401,9 @@ def solve(name: str, given: Mapping[str, Num]) -> Num:
         CyclicQuantity: a quantity would have to be known before it can be computed.
     """
     found = _declared.get(name)
-    if isinstance(found, Formula) and name not in given and all(map(given.__contains__, found.needs)):
+    if isinstance(found, Formula) and name not in given and not [need for need in found.needs if need not in given]:
         try:
-            return found.function(*map(given.__getitem__, found.needs))
+            return found.function(*[given[need] for need in found.needs])
         except (OverflowError, ZeroDivisionError):
             raise UsageError(OUT_OF_RANGE.format(name)) from None
     return derive(name, given).value

@@ -221,7 +221,7 @@ class Quantities:
         steps, given = self._steps, self._given
         for name, formula in route.steps:
             if formula is not None:
-                inputs = tuple(map(steps.__getitem__, formula.needs))
+                inputs = tuple([steps[need] for need in formula.needs])
                 value = formula.function(*map(value_of, inputs))
                 steps[name] = new_step((name, value, formula, inputs, None, self.owner))
             else:

@@ -91,9 +91,9 @@ def _keep_waste(known: Quantities, *, asynchronous: bool) -> None:
         UsageError: none does.
     """
     for refused in applying([finding("E09", known.step)]):
-        shares = {"allowed": percent(known.value("waste_allowed")), "restores": percent(known.value("restart_waste"))}
-        times = {"mtti": _shown(known, "job_mean_time_to_interrupt"), "restart": _shown(known, "restart_seconds")}
-        raise UsageError(refused.message(**shares, **times))
+        allowed, restores = (percent(known.value(name)) for name in ("waste_allowed", "restart_waste"))
+        mtti, restart = (_shown(known, name) for name in ("job_mean_time_to_interrupt", "restart_seconds"))
+        raise UsageError(refused.message(allowed=allowed, mtti=mtti, restart=restart, restores=restores))
     known.choose("checkpoint_interval", "interval_for_waste")
     for refused in applying([finding("E01", known.step)]):
         raise UsageError(_without_room(refused, known))
