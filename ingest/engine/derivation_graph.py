@@ -55,10 +55,8 @@ def gather(*entries: Num) -> list[Num]:
     return list(entries)
 
 
-def column(table: str, quantity: str, rows: Sequence[QuantityRow], owner: str = "") -> Step:
+def column(name: str, entries: tuple[Step, ...], owner: str = "") -> Step:
     """The column `QUANTITY_of_TABLE`: one entry for each row whose quantity is known."""
-    entries = tuple([step for row in rows if (step := row.known.steps.get(quantity) or row.step(quantity)) is not None])
-    name = f"{quantity}_of_{table}"
     made = Formula(name, gather, tuple(entry.name for entry in entries), unit_of(name), "definition", COLUMN)
     return Step(name, [entry.value for entry in entries], made, entries, None, owner)
 
@@ -96,8 +94,16 @@ def replaced(step: Step, by: Mapping[str, Step], done: dict[Step, Step], owner: 
 def columns_of(table: str, rows: Sequence[QuantityRow], owner: str = "") -> dict[str, Step]:
     """Every column of a table that a formula needs, by name."""
     ending = f"_of_{table}"
-    names = [name.removesuffix(ending) for name in INPUTS if name.endswith(ending)]
-    return {f"{name}{ending}": column(table, name, rows, owner) for name in names}
+    columns = {name: name.removesuffix(ending) for name in INPUTS if name.endswith(ending)}
+    for row in rows:
+        for quantity in columns.values():
+            if quantity not in row.known.steps and quantity not in row.absent:
+                row.step(quantity)
+    known = [row.known.steps for row in rows]
+    return {
+        name: column(name, tuple([steps[quantity] for steps in known if quantity in steps]), owner)
+        for name, quantity in columns.items()
+    }
 
 
 class Below(NamedTuple):

@@ -134,23 +134,18 @@ class Quantities:
             UsageError: it exceeds the range of floating-point numbers.
         """
         found = self._steps.get(name) or self._derived(name)
-        if found.value.__class__ is float:
-            finite = math.isfinite(found.value)
-        else:
-            try:
-                finite = math.isfinite(found.value) if isinstance(found.value, (int, float)) else True
-            except OverflowError:
-                finite = False
+        try:
+            finite = math.isfinite(found.value) if isinstance(found.value, (float, int)) else True
+        except OverflowError:
+            finite = False
         if not finite:
             raise UsageError(OUT_OF_RANGE.format(name))
         return found
 
     def find(self, name: str) -> Step | None:
         """A quantity and how it came about; None where it cannot be computed from what is known."""
-        if name not in self._steps:
-            route = self._names.routes.get(name)
-            if route is not None and route.missing is not None:
-                return None
+        if name not in self._steps and (route := self._names.routes.get(name)) is not None and route.missing is not None:
+            return None
         try:
             return self.step(name)
         except MissingQuantity:
