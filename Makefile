@@ -6,6 +6,8 @@ SEED := 18
 COUNT := 20000
 RUNS := 60
 PAIRS := 12
+# One worker more than cores: a fifth of the time of the tests waits for clocks, disks and other programs.
+WORKERS := $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))
 # Bytecode is kept, whatever the shell asks for: tests start hundreds of processes.
 export PYTHONDONTWRITEBYTECODE =
 WHEELHOUSE := build/wheelhouse
@@ -21,10 +23,10 @@ setup: $(VENV)/.all                 ## .venv with every extra
 
 test: $(VENV)/.all                  ## all tests but the slow ones, on all cores
 	$(BIN)/python -m compileall -q ingest
-	$(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder -m "not slow"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder -m "not slow"
 
 test-slow: $(VENV)/.all             ## the slow tests: before an issue is closed
-	$(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder -m slow --hypothesis-profile=many
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder -m slow --hypothesis-profile=many
 
 fuzz: $(VENV)/.all                  ## mutated inputs held against the contract: make fuzz SEED=7 COUNT=20000
 	PYTHONPATH=tests $(BIN)/python -m fuzz --seed $(SEED) --count $(COUNT)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import is_
 from typing import Any, NamedTuple
 
 from ingest.engine.expression import Num
@@ -38,9 +37,9 @@ class QuantityRow:
     def step(self, name: str) -> Step | None:
         """A quantity of the row and how it came about; None where it cannot be computed."""
         known = self.known.steps.get(name)
-        if known is not None:
+        if known is not None or name in self.absent:
             return known
-        found = None if name in self.absent else self.known.find(name)
+        found = self.known.find(name)
         if found is None:
             self.absent.add(name)
         return found
@@ -56,10 +55,8 @@ def gather(*entries: Num) -> list[Num]:
     return list(entries)
 
 
-def column(table: str, quantity: str, rows: Sequence[QuantityRow], owner: str = "") -> Step:
+def column(name: str, entries: tuple[Step, ...], owner: str = "") -> Step:
     """The column `QUANTITY_of_TABLE`: one entry for each row whose quantity is known."""
-    entries = tuple(step for row in rows if (step := row.step(quantity)) is not None)
-    name = f"{quantity}_of_{table}"
     made = Formula(name, gather, tuple(entry.name for entry in entries), unit_of(name), "definition", COLUMN)
     return Step(name, [entry.value for entry in entries], made, entries, None, owner)
 
@@ -79,25 +76,34 @@ def replaced(step: Step, by: Mapping[str, Step], done: dict[Step, Step], owner: 
         owner: the owner of the quantities below.
         own: the names of quantities that belong to the owner.
     """
-    if step not in done:
-        if step.formula is None:
-            copy = by.get(step.name, step)
-        else:
-            inputs = tuple([done.get(part) or replaced(part, by, done, owner, own) for part in step.inputs])
-            whose = owner if step.name in own else step.owner
-            if whose == step.owner and all(map(is_, inputs, step.inputs)):
-                copy = step
-            else:
-                copy = new_step((step.name, step.value, step.formula, inputs, step.source, whose))
-        done[step] = copy._replace(owner=owner) if copy.name in own and copy.owner != owner else copy
-    return done[step]
+    if step in done:
+        return done[step]
+    if step.formula is None:
+        copy = by.get(step.name, step)
+        inputs = copy.inputs
+    else:
+        copy = step
+        inputs = tuple([done.get(part) or replaced(part, by, done, owner, own) for part in step.inputs])
+    whose = owner if copy.name in own else copy.owner
+    if whose != copy.owner or inputs != copy.inputs:
+        copy = new_step((copy.name, copy.value, copy.formula, inputs, copy.source, whose))
+    done[step] = copy
+    return copy
 
 
 def columns_of(table: str, rows: Sequence[QuantityRow], owner: str = "") -> dict[str, Step]:
     """Every column of a table that a formula needs, by name."""
     ending = f"_of_{table}"
-    names = [name.removesuffix(ending) for name in INPUTS if name.endswith(ending)]
-    return {f"{name}{ending}": column(table, name, rows, owner) for name in names}
+    columns = {name: name.removesuffix(ending) for name in INPUTS if name.endswith(ending)}
+    for row in rows:
+        for quantity in columns.values():
+            if quantity not in row.known.steps and quantity not in row.absent:
+                row.step(quantity)
+    known = [row.known.steps for row in rows]
+    return {
+        name: column(name, tuple([steps[quantity] for steps in known if quantity in steps]), owner)
+        for name, quantity in columns.items()
+    }
 
 
 class Below(NamedTuple):
@@ -134,17 +140,18 @@ def all_below(tree: Tree, wanted: Callable[[Input], bool]) -> dict[str, Below]:
     }
 
 
-def nearest_below(root: Step, *names: str) -> tuple[Step, ...]:
-    """The quantities of these names that a step rests on, each the nearest to it.
+def nearest_below(root: Step, *names: Sequence[str]) -> tuple[Step, ...]:
+    """Of each group of names the quantity that a step rests on, the nearest to it.
 
     Raises:
-        KeyError: it rests on none of a name.
+        KeyError: it rests on none of a group.
     """
-    found: dict[str, Step] = {}
+    found: dict[Sequence[str], Step] = {}
     level, seen = [root], {root}
     while level and len(found) < len(names):
         for step in level:
-            if step.name in names:
-                found.setdefault(step.name, step)
+            for group in names:
+                if step.name in group:
+                    found.setdefault(group, step)
         level = [part for step in level for part in step.inputs if part not in seen and not seen.add(part)]  # type: ignore[func-returns-value]
-    return tuple(found[name] for name in names)
+    return tuple(found[group] for group in names)

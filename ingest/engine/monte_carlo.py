@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, count, repeat
 from typing import Any, NamedTuple
 
 from ingest.engine.derivation_graph import gather
 from ingest.engine.ranges import Tree, Uncertain
-from ingest.engine.registry import INPUTS, Formula, Step
+from ingest.engine.registry import INPUTS, Formula, Step, value_of
 
 #: P90 of the standard normal distribution.
 Z90 = 1.2815515655446004
@@ -21,8 +22,8 @@ Z90 = 1.2815515655446004
 USUAL_SAMPLES = 10_000
 FEWEST_SAMPLES = 1_000
 MOST_NUMBERS = 6_000_000
-#: Numbers held at a time.
-CHUNK_NUMBERS = 3_000_000
+#: Numbers held at a time: tables of twice the size leave the memory that the allocator keeps, which costs a third more time.
+CHUNK_NUMBERS = 1_500_000
 #: Steps of one formula that are worth a table of their own.
 FEWEST_TOGETHER = 8
 #: Share of a requirement below which an input has no effect on it: the noise of differences between large numbers
@@ -98,11 +99,8 @@ def _run(tree: Tree, drawn: Mapping[Uncertain, Any], samples: int) -> dict[str, 
     return {name: numpy.concatenate(parts) for name, parts in found.items()}
 
 
-class Place(NamedTuple):
-    """Where the draws of a step are: the table, those of inputs counted from the end, and the row; of an input its draws."""
-
-    table: int
-    row: int = 0
+#: Where the draws of a step are: the table, those of inputs counted from the end, and the row.
+Place = tuple[int, int]
 
 
 class Rows(NamedTuple):
@@ -150,24 +148,24 @@ def _batches(tree: Tree, order: Sequence[Uncertain]) -> tuple[list[Batch], dict[
     depth: dict[Step, int] = {}
     groups: dict[tuple[int, Any], list[Step]] = {}
     for step in tree.moving:
-        depth[step] = level = 1 + max([depth.get(part, 0) for part in step.inputs])
+        depth[step] = level = 1 + max(map(depth.get, step.inputs, repeat(0)))
         groups.setdefault((level, step.formula and step.formula.function), []).append(step)
-    places = {step: Place(table) for table, one in enumerate(order, -len(order)) for step in tree.uncertain[one]}
+    places = {step: (table, 0) for table, one in enumerate(order, -len(order)) for step in tree.uncertain[one]}
     found: list[Batch] = []
     for (_, function), steps in sorted(groups.items(), key=lambda group: group[0][0]):
         arguments: list[Argument] = []
         parts = [step.inputs for step in steps]
         gathered = function is gather
         together = gathered or (len(steps) >= FEWEST_TOGETHER and _are_numbers(steps))
-        if together and all(map(_are_numbers, parts)):
+        if together and _are_numbers(chain.from_iterable(parts)):
             arguments = [_argument(one, places) for one in (parts if gathered else zip(*parts, strict=True))]
-        places.update((step, Place(len(found), row)) for row, step in enumerate(steps))
+        places.update(zip(steps, zip(repeat(len(found)), count()), strict=False))
         found.append(Batch(steps, arguments))
     return found, places
 
 
 def _are_numbers(steps: Iterable[Step]) -> bool:
-    return all(issubclass(kind, (int, float)) for kind in {step.value.__class__ for step in steps})
+    return all(issubclass(kind, (int, float)) for kind in set(map(type, map(value_of, steps))))
 
 
 def _argument(parts: Sequence[Step], places: Mapping[Step, Place]) -> Argument:
@@ -181,10 +179,10 @@ def _argument(parts: Sequence[Step], places: Mapping[Step, Place]) -> Argument:
         return Argument(parts[0])
     tables: dict[int | None, list[int]] = {}
     for row, place in enumerate(found):
-        tables.setdefault(None if place is None else place.table, []).append(row)
+        tables.setdefault(None if place is None else place[0], []).append(row)
     rows = []
     for table, own in tables.items():
-        taken = numpy.array([parts[row].value if table is None else places[parts[row]].row for row in own])
+        taken = numpy.array([parts[row].value if table is None else places[parts[row]][1] for row in own])
         rows.append(Rows(table, _sliced(numpy.array(own)), taken[:, None] if table is None else _sliced(taken)))
     return Argument(rows=rows)
 
@@ -231,7 +229,8 @@ class Draws:
         place = self.places.get(step)
         if place is None:
             return step.value
-        return self.inputs[place.table] if place.table < 0 else self.tables[place.table][place.row]
+        table, row = place
+        return self.inputs[table] if table < 0 else self.tables[table][row]
 
     def of_batch(self, batch: Batch) -> Any:
         """The values of the steps of a batch, a row for each."""

@@ -21,7 +21,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from ingest.engine.expression import Num
-from ingest.engine.registry import Step, derive, in_order, marks_of
+from ingest.engine.registry import Step, derive, in_order, marks_of, value_of
 
 if TYPE_CHECKING:
     from ingest.engine.value import Input
@@ -67,6 +67,7 @@ class Tree:
     def __init__(self, steps: Mapping[str, Step]) -> None:
         self.steps = dict(steps)
         self._computed: dict[frozenset[tuple[Uncertain, float]], dict[Step, float]] = {}
+        self._walked: tuple[frozenset[Uncertain], list[Step]] = frozenset(), []
 
     @cached_property
     def order(self) -> list[Step]:
@@ -80,7 +81,8 @@ class Tree:
         if not left:
             return self
         bits = sum(1 << place for place, name in enumerate(self.steps) if name not in left)
-        kept.__dict__["order"] = [step for step in self.order if self.marks[step] & bits]
+        marks = self.marks
+        kept.__dict__["order"] = [step for step in self.order if marks[step] & bits]
         return kept
 
     @cached_property
@@ -124,6 +126,12 @@ class Tree:
         """Every step that rests on one of these, in order."""
         return [self.order[position] for position in sorted(self.positions_above(leaves))]
 
+    def _above_all(self, inputs: frozenset[Uncertain]) -> list[Step]:
+        """Every step that rests on one of these inputs, in order; walked once for both ends of an input."""
+        if inputs != self._walked[0]:
+            self._walked = inputs, self.above(step for one in inputs for step in self.uncertain[one])
+        return self._walked[1]
+
     def positions_above(self, leaves: Iterable[Step]) -> set[int]:
         """The positions of all steps that rest on one of these."""
         found: set[int] = set()
@@ -141,7 +149,7 @@ class Tree:
         for step in above:
             assert step.formula is not None
             try:
-                values[step] = step.formula.function(*[values.get(part, part.value) for part in step.inputs])
+                values[step] = step.formula.function(*map(values.get, step.inputs, map(value_of, step.inputs)))
             except (OverflowError, ZeroDivisionError):
                 values[step] = math.inf
         return values
@@ -151,7 +159,7 @@ class Tree:
         key = frozenset(corner.items())
         if key not in self._computed:
             changed = {step: end for one, end in corner.items() for step in self.uncertain[one]}
-            values = self.again(changed, self.above(step for one in corner for step in self.uncertain[one]))
+            values = self.again(changed, self._above_all(frozenset(corner)))
             self._computed[key] = {step: float(values[step]) for step in self.steps.values() if step in values}
         return self._computed[key]
 

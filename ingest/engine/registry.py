@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from importlib import import_module
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
 from ingest.engine.expression import Expression, Num, record
@@ -273,6 +274,8 @@ Step.__ne__ = object.__ne__  # type: ignore[method-assign]
 
 #: A step from its fields, without the function that checks them: a site has hundreds of thousands.
 new_step: Callable[[tuple[Any, ...]], Step] = partial(tuple.__new__, Step)
+#: The value of a step, for `map`.
+value_of: Callable[[Step], Num] = itemgetter(Step._fields.index("value"))
 
 
 def derive(
@@ -324,7 +327,7 @@ def _derive(
         path.append(name)
         inputs = tuple([known.get(need) or _derive(need, given, known, owners, path) for need in found.needs])
         path.pop()
-        step = new_step((name, found.function(*[part.value for part in inputs]), found, inputs, None, owners[0]))
+        step = new_step((name, found.function(*map(value_of, inputs)), found, inputs, None, owners[0]))
     elif found.default is not None:
         step = Step(name, found.default, None, (), None, owners[1])
     else:
@@ -342,18 +345,18 @@ def _missing(name: str, wanted: str, unit: str) -> Message:
 def in_order(roots: Iterable[Step]) -> list[Step]:
     """The roots and all that they rest on, each once, inputs first; a site is deeper than Python's stack."""
     done: dict[Step, None] = {}
-    begun: set[Step] = set()
-    stack = [*roots][::-1]
-    while stack:
-        step = stack[-1]
-        if step in done:
-            stack.pop()
-        elif step in begun or not step.inputs:
-            done[step] = None
-            stack.pop()
-        else:
-            begun.add(step)
-            stack.extend([part for part in step.inputs[::-1] if part not in done])
+    for root in roots:
+        path = [] if root in done else [(root, [*root.inputs[::-1]])]
+        while path:
+            step, waiting = path[-1]
+            if not waiting:
+                done[step] = None
+                path.pop()
+            elif (part := waiting.pop()) not in done:
+                if part.inputs:
+                    path.append((part, [*part.inputs[::-1]]))
+                else:
+                    done[part] = None
     return list(done)
 
 
@@ -397,4 +400,10 @@ def solve(name: str, given: Mapping[str, Num]) -> Num:
         MissingQuantity: a quantity on the way is neither given nor computable.
         CyclicQuantity: a quantity would have to be known before it can be computed.
     """
+    found = _declared.get(name)
+    if isinstance(found, Formula) and name not in given and not [need for need in found.needs if need not in given]:
+        try:
+            return found.function(*[given[need] for need in found.needs])
+        except (OverflowError, ZeroDivisionError):
+            raise UsageError(OUT_OF_RANGE.format(name)) from None
     return derive(name, given).value

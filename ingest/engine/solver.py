@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from ingest.engine.messages import message_of
 from ingest.engine.ranges import Tree
-from ingest.engine.registry import OUT_OF_RANGE, Formula, Step, default_of, derive, new_step, unchanged, unit_of
+from ingest.engine.registry import OUT_OF_RANGE, Formula, Step, default_of, derive, new_step, unchanged, unit_of, value_of
 from ingest.engine.routes import Route, names_of
 from ingest.engine.value import Input, Quantity
 from ingest.errors import CyclicQuantity, MissingQuantity, UsageError
@@ -134,21 +134,17 @@ class Quantities:
             UsageError: it exceeds the range of floating-point numbers.
         """
         found = self._steps.get(name) or self._derived(name)
-        if found.value.__class__ is float:
-            finite = math.isfinite(found.value)
-        else:
-            try:
-                finite = math.isfinite(found.value) if isinstance(found.value, (int, float)) else True
-            except OverflowError:
-                finite = False
+        try:
+            finite = math.isfinite(found.value) if isinstance(found.value, (float, int)) else True
+        except OverflowError:
+            finite = False
         if not finite:
             raise UsageError(OUT_OF_RANGE.format(name))
         return found
 
     def find(self, name: str) -> Step | None:
         """A quantity and how it came about; None where it cannot be computed from what is known."""
-        route = self._names.routes.get(name)
-        if route is not None and route.missing is not None and name not in self._steps:
+        if name not in self._steps and (route := self._names.routes.get(name)) is not None and route.missing is not None:
             return None
         try:
             return self.step(name)
@@ -221,7 +217,7 @@ class Quantities:
         for name, formula in route.steps:
             if formula is not None:
                 inputs = tuple([steps[need] for need in formula.needs])
-                value = formula.function(*[part.value for part in inputs])
+                value = formula.function(*map(value_of, inputs))
                 steps[name] = new_step((name, value, formula, inputs, None, self.owner))
             else:
                 item = given.get(name)

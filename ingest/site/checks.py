@@ -6,8 +6,7 @@ The keys are checked before the plan is computed. The rules compare quantities o
 from __future__ import annotations
 
 import datetime
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ingest.catalog.store import Catalog
@@ -253,16 +252,11 @@ def _facts(row: QuantityRow) -> dict[str, str]:
     return {**found, "where": "all nodes together" if partitioned else "one node"}
 
 
-def _known(row: QuantityRow, policy: Policy | None) -> Mapping[str, Valued | None]:
-    """The quantities that rules compare: of the row, and of its checkpoints."""
+def _known(row: QuantityRow, policy: Policy | None) -> Callable[[str], Valued | None]:
+    """How to look up the quantities that rules compare: of the row, and of its checkpoints."""
     of_policy = {"training_seconds", "checkpoint_dump_seconds", "job_mean_time_to_interrupt", "restart_overhead", "gpus"}
     saved = {**policy.steps, **({"training_seconds": policy.stated.get("training_seconds")})} if policy is not None else {}
-    return {name: saved.get(name) if name in of_policy else row.step(name) for name in _compared()}
-
-
-@cache
-def _compared() -> frozenset[str]:
-    return frozenset(part for rule in of_each_job() for part in (rule.quantity, rule.limit) if isinstance(part, str))
+    return lambda name: saved.get(name) if name in of_policy else row.step(name)
 
 
 def of_drains(site: Site, jobs: Sequence[QuantityRow]) -> Iterator[Finding | None]:

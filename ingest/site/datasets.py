@@ -257,14 +257,10 @@ def _files(known: Quantities) -> None:
 
 
 def year_rows(
-    site: Site,
-    jobs: Sequence[QuantityRow],
-    holdings: Sequence[Sequence[QuantityRow]],
-    storage: Quantities,
-    tiers: Mapping[str, Step],
+    site: Site, of_jobs: Mapping[str, Step], holdings: Sequence[Sequence[QuantityRow]], storage: Quantities, *, tiers: bool
 ) -> list[QuantityRow]:
-    """One row per year, each with the columns of the data sets in that year, of the checkpoints kept and of `tiers`."""
-    shared = {**storage.steps, **columns_of("jobs", jobs), **tiers}
+    """One row per year, each with the columns of the data sets in that year, and those of the jobs and their tiers."""
+    shared = {**storage.steps, **of_jobs}
     rows: list[QuantityRow] = []
     for year, present in enumerate(holdings):
         name = label_of(site, year)

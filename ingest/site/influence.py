@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ingest.engine.derivation_graph import is_column
 from ingest.engine.ranges import uncertain
-from ingest.engine.registry import INPUTS, Step
+from ingest.engine.registry import INPUTS, Step, value_of
 from ingest.site.plan import Plan
 
 #: By how much an input without a range is changed, as a share of its value; a count changes by one at least.
@@ -169,7 +169,7 @@ class TurnedTree:
         for step in own:
             assert step.formula is not None
             try:
-                values[step] = step.formula.function(*[values.get(part, part.value) for part in step.inputs])
+                values[step] = step.formula.function(*map(values.get, step.inputs, map(value_of, step.inputs)))
             except (OverflowError, ZeroDivisionError):
                 values[step] = math.inf
         return values

@@ -296,8 +296,8 @@ class SiteJob:
         policy, keys = self.described["checkpoint"], (*self.keys, "checkpoint")
         known, warnings = self._blaming(keys, lambda: self._saves(policy, int(gpus.value)))
         stated = stated_in(policy, keys, self.name)
-        own, done = {**in_place_of(stated), "gpus": gpus}, dict[Step, Step]()
-        steps = {name: replaced(step, own, done, self.name, SAVED) for name, step in _saved(known).items()}
+        given, done, own = {**in_place_of(stated), "gpus": gpus}, dict[Step, Step](), frozenset(SAVED)
+        steps = {name: replaced(step, given, done, self.name, own) for name, step in _saved(known).items()}
         steps["gpus"] = gpus
         return Policy(policy.get("mode", USUAL_MODE), stated, steps, self._divisors(policy, known.given), known, warnings)
 

@@ -211,11 +211,12 @@ def plan_once(
     sizes, units = [*of_clusters(clusters, jobs, serving)], [*of_storage(storage)]
     refuse(site, [*sizes, *units])
     holdings = holdings_of(site, data, horizon, growth)
-    by_year = year_rows(site, jobs, holdings, storage, tiers)
+    of_jobs = columns_of("jobs", jobs)
+    by_year = year_rows(site, {**of_jobs, **tiers}, holdings, storage, tiers=bool(tiers))
     known = storage.with_inputs({})
-    for table, rows in (("jobs", jobs), ("clusters", clusters), ("years", by_year)):
+    known.adopt(of_jobs)
+    for table, rows in (("clusters", clusters), ("years", by_year), ("serving", serving)):
         known.adopt(columns_of(table, rows))
-    known.adopt(columns_of("serving", serving))
     _choose_totals(site, known, tiers)
     if any(row.step("local_kv_bytes") is not None for row in serving):
         known.choose("site_node_local_bytes", "node_local_with_caches")
@@ -241,7 +242,8 @@ def plan_once(
     totals = [*of_totals(site, known, jobs), unguided(guidance, site)]
     for whose, quantities in TABLES.values():
         for row in tables[whose]:
-            row.values(quantities)  # derived now, so that what they rest on is known by where it was given
+            for name in quantities:
+                row.step(name)  # derived now, so that what they rest on is known by where it was given
     for one in (known, *(row.known for rows in tables.values() for row in rows)):
         one.freeze()
     ends = spread(tree, samples_for(tree, samples), seed)

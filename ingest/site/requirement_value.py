@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ingest.engine.derivation_graph import nearest_below
-from ingest.engine.registry import Step, steps_below
+from ingest.engine.registry import Step
 from ingest.site.requirement_wording import RequirementTemplate
 
 
@@ -33,8 +33,7 @@ class RequirementValue:
         if self.line.floor is None:
             return None
         floor = self.line.floor
-        needed = next((one.name for one in steps_below([self.step]) if one.name == floor.with_tiers), floor.workload)
-        workload, guidance = nearest_below(self.step, needed, floor.guidance)
+        workload, guidance = nearest_below(self.step, (floor.with_tiers, floor.workload), (floor.guidance,))
         return workload, guidance
 
     @property

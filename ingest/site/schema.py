@@ -88,6 +88,20 @@ MOST_KEYS = 40
 SCHEMA_FILE = Path(__file__).parent / "schema.json"
 #: keywords that limit a quantity
 LIMITS = ("pattern", "minimum", "exclusiveMinimum", "maximum")
+#: the types of JSON that a value of Python is of, and the keywords that `keeps` judges or that judge nothing
+KINDS: Mapping[type, frozenset[str]] = {
+    dict: frozenset({"object"}),
+    list: frozenset({"array"}),
+    str: frozenset({"string"}),
+    int: frozenset({"integer", "number"}),
+    float: frozenset({"number"}),
+    bool: frozenset({"boolean"}),
+}
+UNDERSTOOD = frozenset(
+    {"type", "enum", "maxLength", "pattern", "minimum", "exclusiveMinimum", "maximum", "items", "minProperties", "required",
+     "properties", "additionalProperties", "propertyNames", "$schema", "$id", "title", "description", "x-quantity", "x-word",
+     "x-date", "x-term"}
+)  # fmt: skip
 #: what a person calls the types of JSON
 TYPES = {
     "object": "keys and values",
@@ -180,10 +194,44 @@ def schema_in(path: Path) -> dict[str, Any]:
 
 def problems(data: object, against: Mapping[str, Any] | None = None) -> list[tuple[tuple[str, ...], str]]:
     """The violations of a schema, by default that of a site file: the path of the key, and one line."""
+    wanted = inlined() if against is None else against
+    if keeps(data, wanted):
+        return []
     import jsonschema
 
-    validator = jsonschema.Draft202012Validator(inlined() if against is None else against)
-    return [_problem(error) for error in validator.iter_errors(data)]
+    return [_problem(error) for error in jsonschema.Draft202012Validator(wanted).iter_errors(data)]
+
+
+def keeps(data: object, node: Mapping[str, Any]) -> bool:
+    """Whether data surely keep to a schema: what does not, or cannot be told here, is for jsonschema to judge and to word.
+
+    >>> node = {"type": ["number", "string"], "exclusiveMinimum": 0, "pattern": "^[0-9]+ s$"}
+    >>> [keeps(one, node) for one in (30, "30 s", 0, "30 min", True)]
+    [True, True, False, False, False]
+    """
+    kinds, wanted = KINDS.get(type(data)), node.get("type")
+    if kinds is None or not node.keys() <= UNDERSTOOD:
+        return False
+    if wanted is not None and kinds.isdisjoint((wanted,) if isinstance(wanted, str) else wanted):
+        return False
+    if "enum" in node and data not in [one for one in node["enum"] if type(one) is type(data)]:
+        return False
+    if isinstance(data, str):
+        pattern, longest = node.get("pattern", ""), node.get("maxLength", len(data))
+        return len(data) <= longest and re.search(pattern, data) is not None
+    if isinstance(data, (int, float)):
+        least, above, most = node.get("minimum", data), node.get("exclusiveMinimum"), node.get("maximum", data)
+        return least <= data <= most and (above is None or data > above)
+    if isinstance(data, list):
+        return all(keeps(one, node.get("items", {})) for one in data)
+    assert isinstance(data, dict)
+    if len(data) < node.get("minProperties", 0) or not set(node.get("required", ())) <= data.keys():
+        return False
+    inner, names = node.get("properties", {}), node.get("propertyNames", {})
+    nodes = {key: inner.get(key, node.get("additionalProperties", {})) for key in data}
+    return all(isinstance(key, str) and isinstance(nodes[key], Mapping) and keeps(key, names) for key in data) and all(
+        keeps(one, nodes[key]) for key, one in data.items()
+    )
 
 
 def _problem(error: Any) -> tuple[tuple[str, ...], str]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ingest.catalog.records import Gpu, Node
 from ingest.catalog.store import Catalog, opened
-from ingest.engine.frozen import revised
 from ingest.engine.messages import Message, Option, option_error
-from ingest.engine.registry import solve
+from ingest.engine.registry import solve, steps_below
 from ingest.engine.result import Answer, DeferredTables
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity, assumed
@@ -305,7 +304,8 @@ def checkpoint(
         inputs["zero_stage"] = {"value": groups.zero_stage, "from": "user" if zero_stage is not None else "default"}
         inputs["expert_parallel"] = {"value": groups.expert, "from": "user" if expert_parallel is not None else "default"}
     on_gpus = f" on {groups.ranks:,} GPUs" if groups is not None else ""
-    answer = Answer(
+    said = (*sized.warnings, *warnings, *(ranks.warnings if ranks is not None else ()), *_warnings(chosen, groups))
+    return Answer(
         "checkpoint",
         f"Checkpoints of {sized.name}{on_gpus}: {kind.id}, {width}, {chosen}, {mode}",
         inputs,
@@ -313,12 +313,11 @@ def checkpoint(
         results,
         unknown,
         DeferredTables(lambda: {**_tables(known, files, mode), **failure_table(options.get("gpus"), rated, catalog)}),
-        (*sized.warnings, *warnings, *(ranks.warnings if ranks is not None else ()), *_warnings(chosen, groups)),
+        (*said, *_unused(known, results, options, settings)),
         catalog,
         unmet,
         tuple((row.source, row.where, row.assumed) for row in files),
     )
-    return revised(answer, warnings=(*answer.warnings, *_unused(answer, options, settings)))
 
 
 def _results(
@@ -414,12 +413,15 @@ def _readers(known: Quantities) -> list[dict[str, Any]]:
     return rows
 
 
-def _unused(answer: Answer, options: Mapping[str, float], settings: Mapping[str, float]) -> list[Message]:
+def _unused(
+    known: Quantities, results: Iterable[str], options: Mapping[str, float], settings: Mapping[str, float]
+) -> list[Message]:
     """Warnings about options on which no result depends."""
     shown = {name: Option(f"checkpoint.{option}") for option, name in QUANTITIES.items() if name in options}
     shown |= {name: Option(f"checkpoint.set.{name}") for name in settings}
     # A given overhead and a given bandwidth are compared with the results, even if none depends on them.
-    used = {*answer.used, "waste_allowed", "write_bandwidth"}
+    below = steps_below(map(known.step, results))
+    used = {"waste_allowed", "write_bandwidth", *[step.name for step in below if step.formula is None]}
     return [unused(option) for name, option in shown.items() if name not in used]
 
 

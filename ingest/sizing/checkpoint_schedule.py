@@ -40,11 +40,17 @@ def plan_interval(known: Quantities, mode: str) -> tuple[str, list[Message]]:
     except MissingQuantity:
         # Without GPUs or a mean time to interrupt only sizes are known.
         return "", []
-    mtti, restart = _shown(known, "job_mean_time_to_interrupt"), _shown(known, "restart_seconds", "reschedule_seconds")
-    stopped = refusal(finding("E08", known.step, mtti=mtti, restart=restart))
     slow = refusal(finding("E04", known.step, {"mode": mode})) if _by_rate(known) else ""
     lost = refusal(finding("E02", known.step)) if _stated(known, "waste_allowed") else ""
-    return stopped or slow or lost, list(_warnings(known, mode))
+    return _stopped(known) or slow or lost, list(_warnings(known, mode))
+
+
+def _stopped(known: Quantities) -> str:
+    """The refusal of a job whose checkpoints and restarts leave no time; empty where it makes progress."""
+    for refused in applying([finding("E08", known.step)]):
+        mtti, restart = _shown(known, "job_mean_time_to_interrupt"), _shown(known, "restart_seconds", "reschedule_seconds")
+        return refused.message(mtti=mtti, restart=restart)
+    return ""
 
 
 def _schedule(known: Quantities, mode: str) -> None:
@@ -84,23 +90,22 @@ def _keep_waste(known: Quantities, *, asynchronous: bool) -> None:
     Raises:
         UsageError: none does.
     """
-    allowed, mtti = percent(known.value("waste_allowed")), _shown(known, "job_mean_time_to_interrupt")
     for refused in applying([finding("E09", known.step)]):
-        restores = percent(known.value("restart_waste"))
-        raise UsageError(
-            refused.message(allowed=allowed, mtti=mtti, restart=_shown(known, "restart_seconds"), restores=restores)
-        )
+        allowed, restores = (percent(known.value(name)) for name in ("waste_allowed", "restart_waste"))
+        mtti, restart = (_shown(known, name) for name in ("job_mean_time_to_interrupt", "restart_seconds"))
+        raise UsageError(refused.message(allowed=allowed, mtti=mtti, restart=restart, restores=restores))
     known.choose("checkpoint_interval", "interval_for_waste")
     for refused in applying([finding("E01", known.step)]):
-        raise UsageError(_without_room(refused, known, allowed, mtti))
+        raise UsageError(_without_room(refused, known))
     if asynchronous:
         _widen_drain(known)
         _choose_window(known, capped=_stated(known, "drain_time"))
     known.choose("dump_seconds_allowed", "drain_window_for_waste" if asynchronous else "dump_seconds_for_waste")
 
 
-def _without_room(refused: Finding, known: Quantities, allowed: str, mtti: str) -> Message:
+def _without_room(refused: Finding, known: Quantities) -> Message:
     """The refusal of an interval that is too long, or of an overhead that staging and lost work take at any interval."""
+    allowed, mtti = percent(known.value("waste_allowed")), _shown(known, "job_mean_time_to_interrupt")
     interval, longest = known.value("checkpoint_interval"), known.value("longest_interval_for_waste")
     found = _shown(known, "checkpoint_interval")
     if interval >= longest:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import cache
 from typing import NamedTuple
 
 from ingest.catalog.records import Optimizer, Recipe
@@ -279,7 +280,8 @@ def _with_frozen_model(kept: dict[str, Input], adapters: Input, parameters: floa
     return {**kept, **scaled, "weight_bytes_per_parameter": weights._replace(value=width, note=note)}
 
 
-def place_shares(places: Places) -> dict[str, Input]:
+@cache
+def place_shares(places: Places) -> Mapping[str, Input]:
     """The places as the shares that the formulas take."""
     return {
         f"{name}_{way}": Input(share, source="zero2020", where="sec. 5, figure 1")

@@ -1,13 +1,19 @@
 """Broken site files: one line that names file, line, key and expectation."""
 
+import datetime
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 import ingest
+from ingest.catalog.yaml_reader import read_yaml
 from ingest.errors import IngestError, UsageError
+from ingest.site.schema import inlined, keeps
+from ingest.site.site_file import SITE_FILE
 
 BROKEN = Path(__file__).parents[1] / "broken" / "site"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 #: file -> line, and what the message must say
 FILES = {
@@ -129,3 +135,35 @@ def test_a_path_twice():
 def test_an_unknown_requirement_names_the_nearest():
     with pytest.raises(UsageError, match="did you mean 'R-READ-01'"):
         ingest.plan(SITE, samples=0).explain("R-REED-01")
+
+
+HOSTILE = (None, True, False, 0, -1, 1.5, float("nan"), float("inf"), 10**400, "", "0", "-3", "30 s", "30 min", "nfs",
+           "\x00", "a" * 3000, [], ["a"], {}, {"typical": 1}, {"low": 2, "typical": 1}, {1: 2}, {"unheard": 1},
+           datetime.date(2027, 1, 1))  # fmt: skip
+
+
+def _places(node, keys=()):
+    yield keys
+    if isinstance(node, dict):
+        for key, inner in node.items():
+            yield from _places(inner, (*keys, key))
+
+
+def _with(node, keys, value):
+    return value if not keys else {**node, keys[0]: _with(node[keys[0]], keys[1:], value)}
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
+def test_what_the_quick_check_of_a_site_takes_the_schema_takes(path):
+    written = read_yaml(path, kind=SITE_FILE)
+    judge = jsonschema.Draft202012Validator(inlined())
+    assert keeps(written, inlined())
+    assert judge.is_valid(written)
+    taken = 0
+    for number, keys in enumerate(_places(written)):
+        for value in (HOSTILE[number % len(HOSTILE)], HOSTILE[(7 * number + 3) % len(HOSTILE)]):
+            changed = _with(written, keys, value)
+            if keeps(changed, inlined()):
+                taken += 1
+                assert judge.is_valid(changed), (keys, value)
+    assert taken

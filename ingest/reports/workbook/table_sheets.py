@@ -11,6 +11,7 @@ from ingest.reports.workbook.change_banner import strike_columns
 from ingest.reports.workbook.plan_cells import PlanCells
 from ingest.reports.workbook.sheet import DisplayUnit, display_unit, width_of, width_of_words
 from ingest.reports.workbook.workbook_writer import WorkbookWriter
+from ingest.site.guidance import guidance_rows
 from ingest.site.plan import NEEDED, TABLES, Plan
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ GUIDANCE = ("name", "cluster", "floor", "cluster_gpus", "compared_reads", "compa
 def write_guidance(plan: Plan, book: WorkbookWriter) -> None:
     """Write the sheet that compares the workload, as planned, with the guidance and with practice."""
     sheet = book.sheet("Guidance")
-    for row in plan.tables["guidance"]:
+    for row in guidance_rows(plan.guidance, plan.rows["clusters"], plan.known):
         sheet.row(*(row.get(column) for column in GUIDANCE))
     strike_columns(sheet, "Level", "Writes of one node (B/s/node)")
     sheet.close()

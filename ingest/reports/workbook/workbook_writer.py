@@ -65,6 +65,9 @@ def numbered_sheet() -> type[Worksheet]:
         write_formula = Worksheet.write_formula.__wrapped__
         write_number = Worksheet.write_number.__wrapped__
 
+        def _calculate_spans(self) -> None:
+            """Leave out the range of columns of each row: a hint that no program needs."""
+
         def _write_cell(self, row: int, col: int, cell: Any) -> None:
             kind, look = cell.__class__.__name__, cell.format
             if not look or self.constant_memory or kind not in ("String", "Number", "Formula"):
