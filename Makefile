@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE =
 WHEELHOUSE := build/wheelhouse
 WHEELS := .
 
-.PHONY: demo setup test test-slow fuzz feed-runs audit lint docs linkcheck pictures dist wheelhouse bench bench-exact corpus observe-jobs observe-loop clean
+.PHONY: demo setup test test-slow fuzz feed-runs dlio-runs audit lint docs linkcheck pictures dist wheelhouse bench bench-exact corpus observe-jobs observe-loop clean
 
 demo: $(VENV)/.core                 ## set up .venv and run the main job
 	$(BIN)/ingest bw --model cosmoflow --gpu h100 --nodes 128
@@ -35,6 +35,11 @@ feed-runs: $(VENV)/.all             ## runs of a real loader, judged against the
 	rm -f build/feed-runs.csv && mkdir -p build
 	$(BIN)/python tests/feed/loader.py --seed $(SEED) --count $(RUNS) -o build/feed-runs.csv
 	FEED_RUNS=build/feed-runs.csv $(BIN)/python -m pytest -q tests/feed/test_recorded_runs.py -k "recurrence or blind"
+
+dlio-runs: $(VENV)/.all             ## runs of DLIO on a throttled disk, as root: make dlio-runs DLIO=dlio_benchmark MPI=mpiexec; 10 minutes
+	rm -f build/dlio.csv && mkdir -p build
+	PYTHONPATH=tests $(BIN)/python tests/feed/dlio.py --dlio $(DLIO) --mpi $(MPI) -o build/dlio.csv
+	DLIO_RUNS=build/dlio.csv $(BIN)/python -m pytest -q tests/feed/test_dlio_runs.py
 
 audit: $(VENV)/.all                 ## known vulnerabilities of the installed packages; needs the network
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'pip-audit>=2.7,<3'

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ingest.acceptance.verdict import verdict as verdict
     from ingest.corpus.measure import measure as measure
     from ingest.loader.feed import feed as feed
+    from ingest.loader.validation import validate as validate
     from ingest.observation.calibration import calibrate as calibrate
     from ingest.observation.observe import observe as observe
     from ingest.reports.plan_report import report as report
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from ingest.sizing.memory import memory as memory
     from ingest.sizing.model import model as model
     from ingest.sizing.offload import offload as offload
-    from ingest.sizing.published_results import validate as validate
     from ingest.sizing.sweep import sweep as sweep
     from ingest.sizing.train import train as train
     from ingest.storage.fit import fit as fit
@@ -65,7 +65,7 @@ _PLACES = {
     "response": "ingest.rfp.response",
     "sweep": "ingest.sizing.sweep",
     "train": "ingest.sizing.train",
-    "validate": "ingest.sizing.published_results",
+    "validate": "ingest.loader.validation",
     "verdict": "ingest.acceptance.verdict",
 }
 __all__ = ["__version__", "catalog", *_PLACES]

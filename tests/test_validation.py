@@ -1,6 +1,7 @@
 """Published results, reproduced; and a set that is tampered with fails."""
 
 import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -91,6 +92,28 @@ def test_a_published_figure_that_does_not_follow_exits_with_3(tampered, monkeypa
     assert "MISS" in shown.out
     assert shown.err == "ingest: validate: missed the bar: kurth\n"
     assert command(monkeypatch, "validate", "superpod") == 0
+
+
+@pytest.mark.parametrize(("published", "ours", "within"), [
+    (0.9, 0.9, True), (0.9, 0.899, False), (0.899, 0.899, True), (0.899, 0.9, False), (0.2, 0.899, True), (1, 0.9, True),
+])  # fmt: skip
+def test_a_case_counts_where_it_lies_on_the_published_side_of_its_threshold(published, ours, within):
+    found = published_results._sided_case("a", published, ours, 0.9, "dlio", "", "", "1")
+    assert found.within == within
+    assert found.remark == ("Passes 0.9." if published >= 0.9 else "Fails 0.9.")
+
+
+def test_runs_of_mlperf_storage_lie_on_their_side_but_for_one(shipped_sets):
+    found = shipped_sets["mlperf-utilization"]
+    assert [case.id for case in found.results if not case.within] == ["unet3d-zero-copy-4-cores"]
+    assert sum("Fails" in case.remark for case in found.results) >= 10
+
+
+def test_sides_are_a_bar(shipped_sets):
+    found = shipped_sets["mlperf-utilization"]
+    assert replace(found, bar={"sides": 27 / 28}).passed
+    assert not replace(found, bar={"sides": 27.1 / 28}).passed
+    assert found.bar_text == "at least 95 % on the published side of the threshold"
 
 
 def test_a_wrong_catalog_value_is_found_out(write_entry, monkeypatch, capsys):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ingest.catalog.store import Catalog
+from ingest.catalog.store import Catalog, opened
 from ingest.engine.frozen import EMPTY, revised
 from ingest.engine.messages import Message, Option
 from ingest.engine.registry import Step, derive, solve, unit_of
@@ -171,7 +171,7 @@ def feed(
     steps: Written | None = None,
     seed: int | str = USUAL_SEED,
     set: Mapping[str, Written] | Sequence[str] | None = None,
-    catalogs: Sequence[str | Path] = (),
+    catalogs: Sequence[str | Path] | Catalog = (),
 ) -> Feed:
     """Whether GPUs wait for their loaders: utilization by simulation and by mean rates, readers, decoding, caches.
 
@@ -228,7 +228,7 @@ def feed(
         UsageError: an option is out of range, unknown or contradicts another one.
         IngestError: an input is missing; names what to supply.
     """
-    catalog = Catalog(catalogs)
+    catalog = opened(catalogs)
     one_of("--loader", loader, LOADERS)
     one_of("--stalled-by", stalled_by, CAUSES)
     seen = None if from_observation is None else observed_loader(from_observation)

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from itertools import repeat
 from typing import NamedTuple
 
 import numpy
@@ -214,7 +215,11 @@ def tried(loader: Loader, *, steps: int, seed: int) -> Utilization:
 
 
 def _batches(loader: Loader, seed: int, steps: int, shape: tuple[int, int]) -> Iterator[Array]:
-    """Seconds of the batches of each step: those of a pool, each once where it suffices."""
+    """Seconds of the batches of each step: those of a pool, each once where it suffices; one for all where none varies."""
+    if not loader.latency_variation and not loader.hit_fraction:
+        alike = numpy.array([[loader.batch * (loader.latency_seconds + loader.decode_seconds)]])
+        yield from repeat(alike, steps)
+        return
     each, wanted = shape[0] * shape[1], steps * shape[0] * shape[1]
     size = max(1, min(wanted, POOL_BATCHES, POOL_LATENCIES // min(loader.batch, MOST_DRAWN_BATCH)))
     latencies = _latencies_of_batches(loader.latency_variation, loader.hit_fraction, loader.batch, size, seed)

@@ -55,13 +55,13 @@ CASE_KEYS = {
     "remark",
     "published_up_to",
     "ends",
-    *COMMANDS,
+    "threshold",
 }
 #: What JSON tells of a set, and what JSON and CSV tell of a case.
 _ERRORS = ("median_absolute_error", "p80_absolute_error", "p95_absolute_error")
 FIGURES = ("title", "cases", "within_tolerance", *_ERRORS, "median_width", "passed")
 DETAILS = ("id", "unit", "published", "ours", "expected", "error", "tolerance", "within", "source", "where", "remark")
-BARS = ("tolerance", "median", "p80", "p95", "coverage_low", "coverage_high", "width")
+BARS = ("tolerance", "median", "p80", "p95", "coverage_low", "coverage_high", "sides", "width")
 
 
 @dataclass(frozen=True)
@@ -167,6 +167,7 @@ class ValidatedSet:
             "p95": self.p95_absolute_error <= self.bar.get("p95", 0),
             "coverage_low": covered >= self.bar.get("coverage_low", 0),
             "coverage_high": covered <= self.bar.get("coverage_high", 1),
+            "sides": covered >= self.bar.get("sides", 0),
             "width": self.median_width <= self.bar.get("width", 0),
         }
         return all(held[name] for name in self.bar)
@@ -181,6 +182,7 @@ class ValidatedSet:
             "p95": "95th percentile at most {:.3g} %",
             "coverage_low": "at least {:.3g} % within the range",
             "coverage_high": "at most {:.3g} %",
+            "sides": "at least {:.3g} % on the published side of the threshold",
         }
         limits = [words[name].format(limit * 100) for name, limit in self.bar.items() if name in words]
         return ", ".join(
@@ -231,7 +233,7 @@ class Validation(InteractiveResult):
         return frame_of([{"set": one["set"], **case} for one in self.to_dict()["sets"] for case in one["details"]])
 
 
-def _read(path: Path, catalog: Catalog) -> ValidatedSet:
+def _read(path: Path, catalog: Catalog, commands: Mapping[str, Callable[..., Any]]) -> ValidatedSet:
     data = read_yaml(path)
     _known_keys(path, data, SET_KEYS)
     _known_keys(path, data["bar"], set(BARS))
@@ -241,7 +243,7 @@ def _read(path: Path, catalog: Catalog) -> ValidatedSet:
     elif "runs" in data:
         results = tuple(_runs(path.with_suffix(".csv"), data))
     else:
-        results = tuple(_case(path, data, case, catalog) for case in data["cases"])
+        results = tuple(_case(path, data, case, catalog, commands) for case in data["cases"])
     return ValidatedSet(path.stem, data["title"], results, data["bar"])
 
 
@@ -251,15 +253,21 @@ def _known_keys(path: Path, found: Mapping[str, Any], known: set[str]) -> None:
             raise CatalogError(f"{path}: unknown key '{key}', {expected_one_of(key, sorted(known))}")
 
 
-def _case(path: Path, data: Mapping[str, Any], case: Mapping[str, Any], catalog: Catalog) -> Case:
-    _known_keys(path, case, CASE_KEYS)
+def _case(
+    path: Path,
+    data: Mapping[str, Any],
+    case: Mapping[str, Any],
+    catalog: Catalog,
+    commands: Mapping[str, Callable[..., Any]],
+) -> Case:
+    _known_keys(path, case, CASE_KEYS | set(commands))
     name, place = case["quantity"], f"{path.name} {case['id']}"
     unit = unit_of(name)
     published = parse(case["published"], unit, place)
     expected = parse(case.get("expected", case["published"]), unit, place)
-    command = next((key for key in COMMANDS if key in case), None)
+    command = next((key for key in commands if key in case), None)
     if command is not None:
-        ours = _answered(command, name, case[command], catalog)
+        ours = _answered(commands[command], name, case[command], catalog)
     else:
         given = {key: _given(key, item, place) for key, item in case.get("given", {}).items()}
         ours = float(solve(name, {**_of_tier(case.get("tier", ""), catalog), **given}))
@@ -268,9 +276,11 @@ def _case(path: Path, data: Mapping[str, Any], case: Mapping[str, Any], catalog:
         raise CatalogError(f"{path}: case {case['id']}: unknown source '{source}'{nearest(source, catalog.sources)}")
     remark = " ".join(filter(None, (case.get("statement", ""), case.get("remark", ""))))
     if command is not None and "ends" in case:
-        ends = [_answered(command, name, {**case[command], **end}, catalog) for end in case["ends"]]
+        ends = [_answered(commands[command], name, {**case[command], **end}, catalog) for end in case["ends"]]
         most = parse(case.get("published_up_to", case["published"]), unit, place)
         return _ranged_case(str(case["id"]), (published, most), ours, ends, source, where, remark, unit)
+    if "threshold" in case:
+        return _sided_case(str(case["id"]), published, ours, parse(case["threshold"], unit, place), source, where, remark, unit)
     return Case(str(case["id"]), unit, published, ours, expected, case["tolerance"], source, where, remark)
 
 
@@ -292,9 +302,9 @@ def _of_tier(words: str, catalog: Catalog) -> dict[str, float]:
     return {f"tier_{field}": item.value for field, item in limits.items() if item and is_quantity(f"tier_{field}")}
 
 
-def _answered(command: str, name: str, options: Mapping[str, Any], catalog: Catalog) -> float:
+def _answered(command: Callable[..., Any], name: str, options: Mapping[str, Any], catalog: Catalog) -> float:
     """The result of a command, so that the case tests the whole path from the catalogs."""
-    results: Mapping[str, Any] = COMMANDS[command](**options, catalogs=catalog).results
+    results: Mapping[str, Any] = command(**options, catalogs=catalog).results
     return float(results[name].value)
 
 
@@ -357,15 +367,29 @@ def _ranged_case(
     return Case(name, unit, published[0], ours, published[0], tolerance, source, where, shown, high / low)
 
 
+def _sided_case(
+    name: str, published: float, ours: float, threshold: float, source: str, where: str, remark: str, unit: str
+) -> Case:
+    """A case that is within where the published and the computed figure lie on the same side of a threshold."""
+    same = (ours >= threshold) == (published >= threshold)
+    shown = f"{remark} {'Passes' if published >= threshold else 'Fails'} {display(threshold, unit, binary=False)}."
+    tolerance = abs(ours / published - 1) * 1.0000001 if same else 0.0
+    return Case(name, unit, published, ours, published, tolerance, source, where, shown.strip())
+
+
 #: Sets computed from the catalogs, by the name of their `study`.
 STUDIES = {"transfer": _transfers, "transfer-pairs": _transferred_pairs}
 
 
-def validate(name: str | None = None, *, catalogs: Sequence[str | Path] | Catalog = ()) -> Validation:
+def reproduced(
+    name: str | None, commands: Mapping[str, Callable[..., Any]], *, catalogs: Sequence[str | Path] | Catalog = ()
+) -> Validation:
     """Reproduce published results: published, ours, error.
 
     Args:
-        name: a set, for example `ibrahim`; all sets by default.
+        name: a set, for example `ibrahim`; all sets if None.
+        commands: the commands that a case may run, by name.
+        catalogs: folders with entries of your own.
 
     Raises:
         UsageError: an unknown set.
@@ -374,4 +398,4 @@ def validate(name: str | None = None, *, catalogs: Sequence[str | Path] | Catalo
     known = {path.stem: path for path in sorted((shipped_folder() / "published").glob("*.yaml"))}
     if name is not None and name not in known:
         raise UsageError(f"unknown set '{name}', {expected_one_of(name, known)}")
-    return Validation(tuple(_read(path, catalog) for stem, path in known.items() if name in (None, stem)))
+    return Validation(tuple(_read(path, catalog, commands) for stem, path in known.items() if name in (None, stem)))

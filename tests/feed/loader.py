@@ -124,7 +124,7 @@ def read(path, uncached):
     """Read a file whole; returns its bytes."""
     file = os.open(path, os.O_RDONLY | (os.O_DIRECT if uncached else 0))
     try:
-        with mmap.mmap(-1, path.stat().st_size) as room:  # aligned, as direct reads must be
+        with mmap.mmap(-1, -(-path.stat().st_size // 4096) * 4096) as room:  # aligned, as direct reads must be
             return os.readv(file, [room])
     finally:
         os.close(file)
@@ -151,6 +151,7 @@ def collated(samples):
 
 
 def _work(files, batch, indexes, results):
+    results.put(None)
     while (number := indexes.get()) is not None:
         samples = [files[index] for index in range(number * batch, (number + 1) * batch)]
         results.put((number, *collated(samples)))
@@ -174,6 +175,8 @@ def batches(files, setting):
             asked += 1
 
     try:
+        for _ in processes:  # a worker that is slow to start lets the others load ahead
+            results.get()
         for _ in range(workers * setting["prefetch"]):
             ask()
         for number in range(steps):
