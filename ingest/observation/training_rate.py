@@ -142,7 +142,8 @@ def _rounds(seconds: Sequence[float], covered: Sequence[int], workers: int | Non
 
 def _batch(log: TrainingLog, steps: Sequence[LogStep], given: float | None, gpus: int | None) -> dict[str, Figure]:
     """The batch of one GPU, where the log or the user states that of the job."""
-    sizes = [float(one.samples or given or log.batch or 0) for one in steps]
+    # A line of Megatron has the batch of its step; lines of other logs cover blocks, epochs or seconds.
+    sizes = [float((one.samples if log.program == "Megatron" else None) or given or log.batch or 0) for one in steps]
     if gpus is None or not sizes or not median(sizes):
         return {}
     each = float(solve("observed_batch", {"job_samples_per_step": median(sizes), "observed_gpus": gpus}))

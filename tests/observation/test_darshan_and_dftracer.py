@@ -251,3 +251,15 @@ def test_a_folder_with_nothing_to_read_and_two_kinds(tmp_path, recorded):
     with pytest.raises(IngestError, match="two kinds of sources"):
         ingest.observe(traces, pid=1)
     shutil.rmtree(traces)
+
+
+def test_a_rate_without_steady_part_leaves_the_imports_out_and_is_a_lower_bound():
+    """Bursts of no period after a long import: the mean begins with the first burst."""
+    bins = {0: 10, **{70 + place: 1_000 * (place % 7 > 3) for place in range(14)}, 120: 40_000, 121: 1}
+    moved = sum(bins.values())
+    totals = ReadTotals(all_bytes=moved, bytes=moved, reads=9, opens=1, files=1, began=0, ended=122, width=1)
+    totals.bins.update(bins)
+    figure = totals_reading(totals, "Darshan log", None, "a").figures["read_bandwidth"]
+    assert figure.value == pytest.approx((moved - 11) / (121 - 74))
+    assert (figure.lower_bound, figure.window.cut_before, figure.window.cut_after) == (True, 74, 1)
+    assert figure.window.note.startswith("mean from the first to the last read, pauses included")

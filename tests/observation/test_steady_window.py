@@ -68,3 +68,10 @@ def test_halves_apart_by_chance(share, steady):
     totals = totals_of(moved)
     found = _steady_part([float(one) for one in range(41)], totals, 1)
     assert (found is not None and "within their spread" in found.window.note) is steady
+
+
+@pytest.mark.parametrize(("share", "seconds"), [(0.09, 30), (0.11, 60)])
+def test_a_pause_is_not_the_steady_part_however_long_it_lasts(share, seconds):
+    """60 s of imports before 30 s of reads: below a tenth of the mean they are a pause."""
+    slow = 30 * share / (90 - 60 * share)
+    assert steady_part(range(91), totals_of([slow] * 60 + [1] * 30)).window.seconds == seconds
