@@ -277,6 +277,7 @@ def _stall(
         unknown["stall_fraction"] = "no rate on synthetic data tells it; --synthetic does"
         warnings.append("without a rate on synthetic data every rate is a lower bound: the job may have waited for data")
         return {demand: one._replace(lower_bound=True, note="the stall is unknown") for demand, one in known.items()}
+    check_value("stall_fraction", stated.value, f"{stated.source}: the stall")
     found = {"stall_fraction": stated}
     for demand, one in known.items():
         value = float(solve(demand, {DEMANDS[demand][1]: one.value, "stall_fraction": stated.value}))

@@ -20,6 +20,8 @@ SEQUENTIAL_SHARE = 0.5
 
 #: Reads within a shorter time show a burst, not a rate.
 LEAST_SECONDS = 1.0
+#: No job reads for a longer time, in seconds: a year.
+LONGEST_JOB = 366 * 86_400
 #: how a rate begins that no steady part shows: pauses lower it
 MEAN = "mean from the first to the last read, pauses included"
 #: what reads that were not recorded would raise
@@ -96,6 +98,9 @@ def totals_reading(totals: ReadTotals, source: str, path: str | None, place: str
             f"{place}: no reads{below} among {totals.all_bytes:,} bytes read, expected the folder of the data in --path; "
             "files that are mapped make no read calls, --pid counts their pages"
         )
+    if totals.began is not None and (totals.ended or 0) - totals.began > LONGEST_JOB:
+        years = ((totals.ended or 0) - totals.began) / LONGEST_JOB
+        raise IngestError(f"{place}: the reads span {years:.3g} years, expected the clock of one job")
     window, rate_bytes = _window(totals, source, path)
     coverage = float(solve("coverage", {"explained_bytes": totals.bytes, "bytes_read": totals.all_bytes}))
     share = coverage if path is not None else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -386,7 +387,7 @@ def _events(text: str, path: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _milliseconds(event: Mapping[str, Any], path: str, line: int) -> float:
     found = event.get("time_ms")
-    if isinstance(found, bool) or not isinstance(found, (int, float)):
+    if isinstance(found, bool) or not isinstance(found, (int, float)) or not math.isfinite(found):
         raise IngestError(f"{path}:{line}: found time_ms {brief(found)}, expected milliseconds")
     return float(found)
 
@@ -456,6 +457,11 @@ def trainer_state(text: str, path: str) -> TrainingLog | None:
     rates = [rate for one in history if (rate := _positive(one.get("train_samples_per_second"))) is not None]
     if not rates:
         raise IngestError(f"{path}: log_history has no train_samples_per_second, expected the file of a finished run")
+    if len(rates) > 1:
+        raise IngestError(
+            f"{path}: log_history has {len(rates)} summaries of runs, expected one: a resumed run divides all its samples by "
+            "the time since; give the rate with --real"
+        )
     return TrainingLog(
         "Hugging Face Trainer", (), rate=rates[-1], remark="mean of the whole run, evaluations and checkpoints included"
     )
@@ -500,11 +506,11 @@ def dlio(text: str, path: str) -> TrainingLog | None:
         gpus = _positive(found["num_accelerators"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise IngestError(f"{path}: found no whole summary of DLIO, expected the summary.json of a run that ended") from None
-    if rate is None or gpus is None:
+    if rate is None or gpus is None or gpus % 1:
         raise IngestError(f"{path}: found no training in DLIO's summary, expected 'train_throughput_mean_samples_per_second'")
     used = _positive(waited)
-    if used is not None and used > MOST_PERCENT:
-        raise IngestError(f"{path}: found an accelerator utilization of {used:g} %, expected up to 100 %")
+    if waited is not None and (used is None or used > MOST_PERCENT):
+        raise IngestError(f"{path}: found an accelerator utilization of {brief(waited)} %, expected above 0 up to 100 %")
     given = {"accelerator_utilization": min(used or 0, 100) / 100}
     stall = None if used is None else float(solve("stall_of_utilization", given))
     return TrainingLog("DLIO", (), gpus=int(gpus), rate=rate, remark="emulated accelerators; mean of the run", stall=stall)

@@ -42,7 +42,10 @@ def training_reading(log: TrainingLog, path: str, gpus: int | None, samples_per_
     if log.rate is not None:
         whole = Figure(log.rate, "sample/s", SOURCE, None, note=log.remark)
         if log.program != "DLIO":
-            warnings.append(f"{path}: the rate is the mean of the whole run: evaluations and checkpoints lower it")
+            warnings.append(
+                f"{path}: the rate is the mean of the whole run: evaluations and checkpoints lower it; of a resumed run it is "
+                "too high, for its time counts from there"
+            )
     elif steps[0].per_gpu is not None:
         each = 1.0 if log.unit == "sample" else tokens_per_sample
         if each is None or count is None:
