@@ -215,8 +215,13 @@ def mllog(text: str, path: str) -> TrainingLog | None:
         raise IngestError(f"{path}: its blocks are parts of an epoch, expected whole ones; give the rate with --real")
     steps: list[LogStep] = []
     began: dict[str, tuple[float, Mapping[str, Any]]] = {}
+    tested: list[tuple[float, float]] = []
     for line, one, clock in events:
         kind, _, edge = str(one.get("key")).partition("_")
+        if kind == "eval" and edge == "start":
+            tested.append((clock, clock))
+        elif kind == "eval" and edge == "stop" and tested:
+            tested[-1] = tested[-1][0], clock
         if f"{kind}_{edge}" not in SPANS:
             continue
         told = _told(one)
@@ -229,9 +234,10 @@ def mllog(text: str, path: str) -> TrainingLog | None:
             if clock < since:
                 raise IngestError(f"{path}:{line}: {kind}_stop is before its start, expected times that ascend")
             done = _samples_between(first, told, by_samples, epoch) / length
+            seconds = clock - since - sum(stop - start for start, stop in tested if since <= start <= stop <= clock)
             # A block holds epochs, or an epoch holds blocks: the inner ones are the steps.
-            if done and clock > since and (not steps or since >= (steps[-1].clock or 0)):
-                steps.append(LogStep(line, len(steps) + 1, clock - since, done, clock=clock))
+            if done and seconds > 0 and (not steps or since >= (steps[-1].clock or 0)):
+                steps.append(LogStep(line, len(steps) + 1, seconds, done, clock=clock))
     found = _by_throughput(events, steps, path)
     _refuse_little(events, found, path)
     return TrainingLog("MLPerf", found, (), None, batch, remark="samples between start and stop of blocks or epochs")

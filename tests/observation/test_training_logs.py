@@ -293,3 +293,14 @@ def test_broken_characters_and_epochs_of_nemo(tmp_path):
     answer = ingest.observe(path, gpus=2)
     assert answer.figures["real_samples_per_second"].value == pytest.approx(4)
     assert (answer.facts["restarts"], "job_mean_time_to_interrupt" in answer.figures) == (0, False)
+
+
+def test_evaluations_within_a_block_of_mlperf_are_left_out(tmp_path):
+    """The block stops after its evaluation of 6 s; one that began before the block runs beside it."""
+    rows = blocks(6, lambda place, _: {"first_epoch_num": place + 1})
+    inside = [(10 * place + at, f"eval_{edge}", {}, None) for place in range(6) for at, edge in ((5, "start"), (11, "stop"))]
+    beside = [(10 * place + at, f"eval_{edge}", {}, None) for place in range(6) for at, edge in ((0, "start"), (4, "stop"))]
+    ordered = sorted([*rows, *inside], key=lambda one: (one[0], "block" in one[1], "start" in one[1]))
+    assert epochs_of(ordered, tmp_path)["real_samples_per_second"].value == pytest.approx(250)
+    ordered = sorted([*rows, *beside], key=lambda one: (one[0], "block" in one[1], "start" in one[1]))
+    assert epochs_of(ordered, tmp_path)["real_samples_per_second"].value == pytest.approx(100)
