@@ -149,7 +149,7 @@ def _clock(line: str) -> float | None:
 
 _MEGATRON = re.compile(r"\biteration\s+(\d+)\s*/\s*\d+\s*\|(.*)")
 _ELAPSED = re.compile(r"elapsed time per iteration \((ms|s)\):\s*(-?[\d.,eE+-]+)")
-_NEMO = re.compile(r"\btrain_step_timing in s[:=]\s*(-?[\d.,eE+-]+)")
+_NEMO = re.compile(r'\btrain_step_timing in s"?[:=]\s*(-?[\d.,eE+-]+)')
 
 
 def megatron(text: str, path: str) -> TrainingLog | None:
@@ -174,11 +174,11 @@ def megatron(text: str, path: str) -> TrainingLog | None:
             checkpoints.append(Checkpoint(place, None))
         seconds = _seconds_of(line)
         # The iteration of NeMo counts within the epoch, its global step through the run.
-        number = (re.search(r"\bglobal_step[:= ]+(\d+)", line) or _MEGATRON.search(line)
+        number = (re.search(r'\bglobal_step"?[:= ]+(\d+)', line) or _MEGATRON.search(line)
                   or re.search(r"\biteration[:= ]+(\d+)", line))  # fmt: skip
         if seconds is None or number is None:
             continue
-        told = re.search(r"consumed[ _]samples[:=]\s*(\d+(?:\.\d+)?)", line)
+        told = re.search(r'consumed[ _]samples"?[:=]\s*(\d+(?:\.\d+)?)', line)
         size = re.search(r"global[ _]batch[ _]size:\s*(\d+)", line)
         batch = float(size[1]) if size else batch
         each, step = (float(size[1]) if size else None), int(number[1])
@@ -187,7 +187,13 @@ def megatron(text: str, path: str) -> TrainingLog | None:
             if each is None and consumed is not None and total > consumed[1] and step > consumed[0]:
                 each = (total - consumed[1]) / (step - consumed[0])
             consumed = (step, total)
+        if each is None and steps:
+            # A progress bar prints a step again.
+            each = steps[-1].samples
         steps.append(LogStep(place, step, seconds, each, clock=_clock(line)))
+    # Where only the total of the samples is printed, the first line leaves those of its step to the next.
+    known = next((one.samples for one in steps if one.samples is not None), None)
+    steps = [one if one.samples is not None else one._replace(samples=known) for one in steps]
     return TrainingLog("Megatron", tuple(steps), tuple(checkpoints), gpus, batch, remark="time per iteration, as printed")
 
 

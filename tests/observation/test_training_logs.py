@@ -304,3 +304,17 @@ def test_evaluations_within_a_block_of_mlperf_are_left_out(tmp_path):
     assert epochs_of(ordered, tmp_path)["real_samples_per_second"].value == pytest.approx(250)
     ordered = sorted([*rows, *beside], key=lambda one: (one[0], "block" in one[1], "start" in one[1]))
     assert epochs_of(ordered, tmp_path)["real_samples_per_second"].value == pytest.approx(100)
+
+
+BAR = "Epoch 0: {0}%|█| {0}/100 [10:48<00:00, global_step={0}.00, consumed_samples={1}.0, train_step_timing in s=3.200]"
+LOGGER = 'DLLL {{"type": "LOG", "data": {{"global_step": {0}.0, "consumed_samples": {1}.0, "train_step_timing in s": 3.2}}}}'
+
+
+@pytest.mark.parametrize(("form", "ended"), [(BAR, "\r"), (LOGGER, "\n")])
+def test_nemo_in_a_progress_bar_and_in_the_log_of_dllogger(form, ended, tmp_path):
+    """Their batch is the growth of the consumed samples; a bar prints a step again."""
+    path = tmp_path / "run.log"
+    path.write_text("".join(form.format(at, 256 * (at + 1)) + ended for at in (0, *range(20), 19)), encoding="utf-8")
+    found = ingest.observe(path, gpus=8).figures
+    assert found["real_samples_per_second"].value == pytest.approx(80)
+    assert found["samples_per_step"].value == 32
