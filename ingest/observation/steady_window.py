@@ -18,7 +18,7 @@ PENALTY = 6.0
 ALIKE = 0.1
 #: Halves of a stretch that differ by more, up to this share, are of one level where their spread explains it: so many times the
 #: standard error of their difference.
-ALIKE_BY_CHANCE, CHANCE = 0.25, 1.96
+ALIKE_BY_CHANCE, CHANCE = 0.25, 2.58
 #: A part that lasts a shorter share of the observation is a phase in passing, not the job's steady state.
 LEAST_SHARE = 0.25
 #: A part slower than this share of the mean of the whole is a pause between phases of the job, however long it lasts.
@@ -109,7 +109,7 @@ def _halves_apart(times: Sequence[float], totals: Sequence[float]) -> float:
 
 
 def _by_chance(rates: Sequence[float]) -> float:
-    """The share by which the halves of so many independent rates differ in 5 of 100 cases at most."""
+    """The share by which the halves of so many independent rates differ in 1 of 100 cases at most."""
     halves = rates[: len(rates) // 2], rates[len(rates) // 2 :]
     error = sqrt(sum(pvariance(half) / len(half) for half in halves))
     return CHANCE * error / max(*map(fmean, halves), 1e-12)

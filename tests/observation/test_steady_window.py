@@ -61,7 +61,7 @@ def test_a_long_series_is_cut_as_a_short_one():
 @pytest.mark.parametrize(("share", "steady"), [(0.9, True), (1.1, False)])
 def test_halves_apart_by_chance(share, steady):
     """Halves that differ are of one level where the spread of the rates explains it, and not where it does not."""
-    rates = [1.4, 2.6] * 20
+    rates = [1.6, 2.4] * 20
     limit = _by_chance(rates)
     assert 0.1 < limit < ALIKE_BY_CHANCE
     moved = [rate * (1 - share * limit) if place < 20 else rate for place, rate in enumerate(rates)]
