@@ -22,6 +22,7 @@ from ingest.observation.observation import Figure, Observation
 from ingest.observation.observation_file import read_observation
 from ingest.observation.scaling import Scaling, scaling_of
 from ingest.sizing.bandwidth import Estimate, bw
+from ingest.sizing.published_rates import LOWER_BOUND
 from ingest.units import parse
 
 PROTOCOL = "own"
@@ -295,7 +296,7 @@ def _rates(rate: Figure, seen: Observation, answer: Estimate, identity: str) -> 
     count = gpus if isinstance(gpus, int) and gpus > 0 else round(answer.known.value("gpus"))
     nodes = max(1, round(count / answer.known.value("gpus_per_node")))
     assert answer.gpu is not None
-    note = "lower bound: the stall is unknown" if rate.lower_bound else "stalls taken out"
+    note = f"{LOWER_BOUND}: the stall is unknown" if rate.lower_bound else "stalls taken out"
     row = (answer.gpu.id, answer.precision, rate.value, "", count, nodes, PROTOCOL, "", identity, f"window of {_seconds(rate)}",
            GRADES[rate.basis], note)  # fmt: skip
     text = io.StringIO()

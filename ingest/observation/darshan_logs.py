@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ GAP = 2.0
 TIME_LIMIT = 300
 #: programs that a framework starts for its workers
 WORKERS = ("multiprocessing", "torch.distributed", "torchrun", "resource_tracker", "forkserver")
+#: what no two processes of a job have in common: two logs that do are copies
+SAME = ("uid", "jobid", "began", "seconds", "exe", "all_bytes", "read_seconds", "first", "last")
 MORE_RECORDS = (
     "write 'MAX_RECORDS 100000 POSIX,STDIO' and 'MODMEM 1024' to a file, name it in DARSHAN_CONFIG_PATH, and run again"
 )
@@ -123,7 +126,7 @@ def _refuse_incomplete(log: Mapping[str, Any]) -> None:
 
 
 def _refuse_two_jobs(logs: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse logs of several users, of several MPI jobs, of several programs, or with a gap in time between them."""
+    """Refuse logs of several users, MPI jobs or programs, logs with a gap in time between them, and one log given twice."""
     ordered = sorted(logs, key=lambda log: float(log["began"]))
     until = ordered[0]["began"]
     first = ordered[0]
@@ -131,6 +134,10 @@ def _refuse_two_jobs(logs: Sequence[Mapping[str, Any]]) -> None:
         if log["began"] > until + GAP:
             raise _two_jobs(first, log, f"{log['began'] - until:.0f} s lie between them")
         until = max(until, log["ended"], log["began"] + log["seconds"])
+    for log, other in pairwise(ordered):
+        if all(log[name] == other[name] for name in SAME):
+            names = " and ".join(Path(one["path"]).name for one in (log, other))
+            raise IngestError(f"{names} are one log, expected each once; leave the copy out")
     reading = [log for log in ordered if log["reads"]] or ordered
     for log in reading[1:]:
         if log["uid"] != reading[0]["uid"]:

@@ -9,6 +9,7 @@ import zlib
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any, TypeGuard
 
@@ -58,6 +59,7 @@ class _Trace:
         self.bins: dict[int, int] = defaultdict(int)
         self.first = self.last = 0.0
         self._next: dict[tuple[str, str], int] = {}
+        self._latest: dict[str, float] = {}
 
     def add(self, event: dict[str, Any], line: int) -> None:
         """Count one event.
@@ -117,10 +119,22 @@ class _Trace:
             event.get("dur", 0) / 1e6,
             int(offset) if _is_number(offset) else None,
             str(event.get("tid")),
+            line,
         )
 
-    def count(self, file: str, size: int, begin: float, seconds: float, offset: int | None, thread: str) -> None:
-        """Count one read of a file: seconds on the clock of the trace, and the offset where it states one."""
+    def count(self, file: str, size: int, begin: float, seconds: float, offset: int | None, thread: str, line: int) -> None:
+        """Count one read of a file: seconds on the clock of the trace, and the offset where it states one.
+
+        Raises:
+            IngestError: it begins before an earlier read of its thread.
+        """
+        before = self._latest.get(thread, begin)
+        if begin < before - GAP_SECONDS:
+            raise IngestError(
+                f"{self.path}:{line}: a read begins {before - begin:.3g} s before an earlier one of its thread, expected a "
+                "clock that runs forwards"
+            )
+        self._latest[thread] = max(begin, before)
         self.reads[file][size] += 1
         self.seconds[file] += seconds
         end = begin + seconds
@@ -219,8 +233,17 @@ def _sizes(totals: ReadTotals) -> Any:
 
 
 def _refuse_two_jobs(traces: Sequence[_Trace]) -> None:
-    """Refuse traces with a gap in time between them: the processes of one job overlap."""
+    """Refuse traces with a gap in time between them, for the processes of one job overlap, and one trace given twice."""
     ordered = sorted(traces, key=lambda one: one.first)
+    for one, other in pairwise(ordered):
+        if (one.first, one.last, one.events, one.seconds, one.reads) == (
+            other.first,
+            other.last,
+            other.events,
+            other.seconds,
+            other.reads,
+        ):
+            raise IngestError(f"{one.path.name} and {other.path.name} are one trace, expected each once; leave the copy out")
     until = ordered[0].last
     for one in ordered[1:]:
         if one.first > until + GAP_SECONDS:
@@ -285,7 +308,7 @@ def _take(trace: _Trace, line: bytes, number: int) -> None:
         seconds = int(length) / 1e6
         trace.events += 1
         trace.first, trace.last = min(trace.first or begin, begin), max(trace.last, begin + seconds)
-        trace.count(file.decode(), int(size), begin, seconds, None if offset is None else int(offset), thread.decode())
+        trace.count(file.decode(), int(size), begin, seconds, None if offset is None else int(offset), thread.decode(), number)
         return
     text = line.strip().rstrip(b",")
     if text in (b"", b"[", b"]"):

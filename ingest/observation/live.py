@@ -136,6 +136,10 @@ def _stalled() -> float | None:
 def _reading(seen: _Seen, path: str | None, mount: Mount | None, warnings: tuple[str, ...]) -> Reading:
     if len(seen.mount) == 2:
         return _of_mount(seen, path or "", mount, warnings)
+    if mount is not None and mount.kind not in BLOCK_BACKED:
+        raise IngestError(
+            f"--path: {path}: the {mount.kind} mount was unmounted within the window, expected one that stays; observe again"
+        )
     return _of_processes(seen, path, warnings)
 
 

@@ -105,16 +105,17 @@ def nfs_counters(text: str, point: str) -> MountCounters | None:
     `bytes:` has eight numbers: read and written by normal calls, by direct calls, from and to the server, and in pages.
     `READ:` begins with operations, transmissions and timeouts.
     """
-    for block in re.split(r"^(?=device )", text, flags=re.MULTILINE):
+    # The last mount at one point hides those below it.
+    for block in reversed(re.split(r"^(?=device )", text, flags=re.MULTILINE)):
         head = re.match(r"device .+ mounted on (.+) with fstype nfs", block)
         if head is None or _unescaped(head[1]) != point:
             continue
-        sizes = re.search(r"^\s*bytes:\s+(.+)$", block, re.MULTILINE)
+        sizes = re.search(r"^\s*bytes:\s+(\d+(?:\s\d+){7,})\s*$", block, re.MULTILINE)
         # Operations, transmissions, timeouts, bytes sent and received, milliseconds in the queue, of the reply, and in all.
         calls = re.search(r"^\s*READ:\s+(\d+(?: \d+){7,})", block, re.MULTILINE)
         opened = [int(one) for one in re.findall(r"^\s*OPEN(?:_NOATTR)?:\s+(\d+)", block, re.MULTILINE)]
         numbers = [int(one) for one in sizes[1].split()] if sizes else []
-        if len(numbers) < 8 or calls is None:
+        if not numbers or calls is None:
             return None
         read = [int(one) for one in calls[1].split()]
         return MountCounters(numbers[4], numbers[0] + numbers[2], read[0], sum(opened) if opened else None, read[7] / 1000)

@@ -10,7 +10,7 @@ from typing import Any
 
 from ingest.engine.registry import check_value, solve, unit_of
 from ingest.errors import IngestError, UsageError, cannot_be_read
-from ingest.files import open_regular, read_text
+from ingest.files import open_regular, read_bytes, read_text
 from ingest.observation.darshan_logs import darshan_reading, is_darshan_log
 from ingest.observation.dftracer_traces import is_trace, trace_reading
 from ingest.observation.live import data_path, observe_command, observe_process
@@ -180,7 +180,8 @@ def _given(rate: float, gpus: int | None) -> Reading:
 
 
 def _log(path: str | Path, gpus: int | None, step: float | None, tokens: float | None, workers: int | None = None) -> Reading:
-    text = read_text(path, EXPECTED, most=MOST_BYTES)
+    # Progress bars of several ranks that write at once break characters: a log is read around them.
+    text = read_bytes(path, EXPECTED, most=MOST_BYTES).decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n")
     profile = profile_reading(text, str(path), gpus, step)
     if profile is not None:
         return profile
@@ -276,6 +277,7 @@ def _stall(
         unknown["stall_fraction"] = "no rate on synthetic data tells it; --synthetic does"
         warnings.append("without a rate on synthetic data every rate is a lower bound: the job may have waited for data")
         return {demand: one._replace(lower_bound=True, note="the stall is unknown") for demand, one in known.items()}
+    check_value("stall_fraction", stated.value, f"{stated.source}: the stall")
     found = {"stall_fraction": stated}
     for demand, one in known.items():
         value = float(solve(demand, {DEMANDS[demand][1]: one.value, "stall_fraction": stated.value}))

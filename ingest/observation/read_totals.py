@@ -10,7 +10,7 @@ from typing import Any
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
 from ingest.observation.observation import Figure, Reading, SizeBin, Window
-from ingest.observation.steady_window import steady_part
+from ingest.observation.steady_window import LEAST_OF_MEAN, steady_part
 
 #: More of the opened files than this share were never read: they were mapped, and their reads are not counted.
 UNREAD_SHARE = 0.05
@@ -20,6 +20,10 @@ SEQUENTIAL_SHARE = 0.5
 
 #: Reads within a shorter time show a burst, not a rate.
 LEAST_SECONDS = 1.0
+#: No job reads for a longer time, in seconds: a year.
+LONGEST_JOB = 366 * 86_400
+#: how a rate begins that no steady part shows: pauses lower it
+MEAN = "mean from the first to the last read, pauses included"
 #: what reads that were not recorded would raise
 COUNTS = ("bytes_read", "reads", "opens", "read_bandwidth")
 
@@ -94,7 +98,10 @@ def totals_reading(totals: ReadTotals, source: str, path: str | None, place: str
             f"{place}: no reads{below} among {totals.all_bytes:,} bytes read, expected the folder of the data in --path; "
             "files that are mapped make no read calls, --pid counts their pages"
         )
-    window, rate_bytes = _window(totals, source)
+    if totals.began is not None and (totals.ended or 0) - totals.began > LONGEST_JOB:
+        years = ((totals.ended or 0) - totals.began) / LONGEST_JOB
+        raise IngestError(f"{place}: the reads span {years:.3g} years, expected the clock of one job")
+    window, rate_bytes = _window(totals, source, path)
     coverage = float(solve("coverage", {"explained_bytes": totals.bytes, "bytes_read": totals.all_bytes}))
     share = coverage if path is not None else None
     whole = Window((totals.ended or 0) - (totals.began or 0), note="first to last read")
@@ -122,7 +129,8 @@ def totals_reading(totals: ReadTotals, source: str, path: str | None, place: str
         rate = float(solve("read_bandwidth", {"bytes_read": moved, "window_seconds": window.seconds}))
         figures["read_bandwidth"] = figure("read_bandwidth", "B/s", rate)._replace(window=window)
         figures["window_seconds"] = figure("window_seconds", "s", window.seconds)._replace(window=window)
-        if "mean" in window.note:
+        if window.note.startswith(MEAN):
+            figures["read_bandwidth"] = figures["read_bandwidth"]._replace(lower_bound=True)
             warnings.append(f"{place}: {window.note}")
     if share is not None:
         figures["coverage"] = figure("coverage", "1", share, "bytes read below --path, over all bytes read")
@@ -138,7 +146,7 @@ def _pattern(totals: ReadTotals) -> str:
     return "sequential" if totals.sequential >= SEQUENTIAL_SHARE * totals.reads else "random"
 
 
-def _window(totals: ReadTotals, source: str) -> tuple[Window | None, float]:
+def _window(totals: ReadTotals, source: str, path: str | None) -> tuple[Window | None, float]:
     """The steady window with the bytes within it; from the first to the last read where the source has no time line."""
     bins = totals.bins
     if totals.width and bins:
@@ -150,10 +158,21 @@ def _window(totals: ReadTotals, source: str) -> tuple[Window | None, float]:
                 amounts.append(amounts[-1] + bins.get(place, 0))
             if (found := steady_part(times, amounts)) is not None:
                 return found.window, amounts[found.last] - amounts[found.first]
+            if not path:
+                busy = _busy_part(times, amounts)
+                return busy[0]._replace(note=f"{MEAN}: the {source} shows no steady part"), busy[1]
     if totals.began is None or totals.ended is None or totals.ended <= totals.began:
         return None, 0
-    note = f"mean from the first to the last read, pauses included: the {source} shows no steady part"
-    return Window(totals.ended - totals.began, note=note), totals.all_bytes
+    return Window(totals.ended - totals.began, note=f"{MEAN}: the {source} shows no steady part"), totals.all_bytes
+
+
+def _busy_part(times: Sequence[float], amounts: Sequence[float]) -> tuple[Window, float]:
+    """The time from the first to the last bin of more than a tenth of the mean, and its bytes: imports are no reads of data."""
+    least = LEAST_OF_MEAN * amounts[-1] / (times[-1] - times[0])
+    busy = [at for at in range(len(times) - 1) if amounts[at + 1] - amounts[at] > least * (times[at + 1] - times[at])]
+    first, last = busy[0], busy[-1] + 1
+    window = Window(times[last] - times[first], times[first] - times[0], times[-1] - times[last])
+    return window, amounts[last] - amounts[first]
 
 
 #: A time line of more bins is a clock that jumps, not a job.

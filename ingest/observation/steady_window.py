@@ -18,9 +18,11 @@ PENALTY = 6.0
 ALIKE = 0.1
 #: Halves of a stretch that differ by more, up to this share, are of one level where their spread explains it: so many times the
 #: standard error of their difference.
-ALIKE_BY_CHANCE, CHANCE = 0.25, 1.96
+ALIKE_BY_CHANCE, CHANCE = 0.25, 2.58
 #: A part that lasts a shorter share of the observation is a phase in passing, not the job's steady state.
 LEAST_SHARE = 0.25
+#: A part slower than this share of the mean of the whole is a pause between phases of the job, however long it lasts.
+LEAST_OF_MEAN = 0.1
 #: Where the steady part is shorter than this share, intervals are summed in pairs, down to so many, and the longest part wins.
 LONG_SHARE, COARSE_BINS = 0.75, 20
 #: Fewer intervals tell no steady rate from a moving one.
@@ -43,7 +45,8 @@ def steady_part(times: Sequence[float], totals: Sequence[float]) -> Steady | Non
         totals: the running total at each time.
 
     Returns:
-        None where no stretch of at least a quarter of the time, and of five intervals, is steady, or its halves differ.
+        None where no stretch of at least a quarter of the time, and of five intervals, is steady, its halves differ, or all
+        such stretches are pauses.
 
     >>> times = [float(second) for second in range(31)]
     >>> totals = [0.0] * 6 + [100.0 * second for second in range(1, 21)] + [2000.0] * 5
@@ -76,8 +79,9 @@ def _steady_part(times: Sequence[float], totals: Sequence[float], step: int) -> 
     spans = [times[after] - times[before] for before, after in pairwise(places)]
     amounts = [totals[after] - totals[before] for before, after in pairwise(places)]
     parts = _merged(_segments(amounts, spans), amounts, spans)
-    steady = max((one for one in parts if sum(amounts[one[0] : one[1]]) > 0), key=lambda one: sum(spans[one[0] : one[1]]),
-                 default=None)  # fmt: skip
+    least = LEAST_OF_MEAN * sum(amounts) / sum(spans)
+    lasts = [(sum(spans[start:end]), sum(amounts[start:end]), (start, end)) for start, end in parts]
+    steady = max(((seconds, part) for seconds, amount, part in lasts if amount > least * seconds), default=(0, None))[1]
     if steady is None:
         return None
     first, last = places[steady[0]], places[steady[1]]
@@ -105,7 +109,7 @@ def _halves_apart(times: Sequence[float], totals: Sequence[float]) -> float:
 
 
 def _by_chance(rates: Sequence[float]) -> float:
-    """The share by which the halves of so many independent rates differ in 5 of 100 cases at most."""
+    """The share by which the halves of so many independent rates differ in 1 of 100 cases at most."""
     halves = rates[: len(rates) // 2], rates[len(rates) // 2 :]
     error = sqrt(sum(pvariance(half) / len(half) for half in halves))
     return CHANCE * error / max(*map(fmean, halves), 1e-12)

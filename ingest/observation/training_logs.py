@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
+from statistics import median
 from typing import Any, NamedTuple
 
 from ingest.engine.registry import solve
@@ -22,6 +24,10 @@ LEAST_NUMBER, MOST_NUMBER = 1e-6, 1e12
 MOST_PERCENT = 100.5
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _NUMBER = r"([0-9][0-9,]*\.?[0-9]*(?:[eE][-+]?[0-9]+)?)"
+
+
+#: an event of MLPerf: its line, the event, and its time in seconds
+Event = tuple[int, dict[str, Any], float]
 
 
 class LogStep(NamedTuple):
@@ -143,7 +149,7 @@ def _clock(line: str) -> float | None:
 
 _MEGATRON = re.compile(r"\biteration\s+(\d+)\s*/\s*\d+\s*\|(.*)")
 _ELAPSED = re.compile(r"elapsed time per iteration \((ms|s)\):\s*(-?[\d.,eE+-]+)")
-_NEMO = re.compile(r"\btrain_step_timing in s[:=]\s*(-?[\d.,eE+-]+)")
+_NEMO = re.compile(r'\btrain_step_timing in s"?[:=]\s*(-?[\d.,eE+-]+)')
 
 
 def megatron(text: str, path: str) -> TrainingLog | None:
@@ -167,10 +173,12 @@ def megatron(text: str, path: str) -> TrainingLog | None:
         elif re.search(r"successfully saved checkpoint", line):
             checkpoints.append(Checkpoint(place, None))
         seconds = _seconds_of(line)
-        number = _MEGATRON.search(line) or re.search(r"\b(?:global_step|iteration)[:= ]+(\d+)", line)
+        # The iteration of NeMo counts within the epoch, its global step through the run.
+        number = (re.search(r'\bglobal_step"?[:= ]+(\d+)', line) or _MEGATRON.search(line)
+                  or re.search(r"\biteration[:= ]+(\d+)", line))  # fmt: skip
         if seconds is None or number is None:
             continue
-        told = re.search(r"consumed[ _]samples[:=]\s*(\d+(?:\.\d+)?)", line)
+        told = re.search(r'consumed[ _]samples"?[:=]\s*(\d+(?:\.\d+)?)', line)
         size = re.search(r"global[ _]batch[ _]size:\s*(\d+)", line)
         batch = float(size[1]) if size else batch
         each, step = (float(size[1]) if size else None), int(number[1])
@@ -179,7 +187,13 @@ def megatron(text: str, path: str) -> TrainingLog | None:
             if each is None and consumed is not None and total > consumed[1] and step > consumed[0]:
                 each = (total - consumed[1]) / (step - consumed[0])
             consumed = (step, total)
+        if each is None and steps:
+            # A progress bar prints a step again.
+            each = steps[-1].samples
         steps.append(LogStep(place, step, seconds, each, clock=_clock(line)))
+    # Where only the total of the samples is printed, the first line leaves those of its step to the next.
+    known = next((one.samples for one in steps if one.samples is not None), None)
+    steps = [one if one.samples is not None else one._replace(samples=known) for one in steps]
     return TrainingLog("Megatron", tuple(steps), tuple(checkpoints), gpus, batch, remark="time per iteration, as printed")
 
 
@@ -194,31 +208,178 @@ def mllog(text: str, path: str) -> TrainingLog | None:
     """A log of MLPerf Training, lines of `:::MLLOG`: samples between events with their times, evaluations left out."""
     if ":::MLLOG" not in text:
         return None
-    events = list(_events(text, path))
-    starts = [line for line, one in events if one.get("key") == "run_start"]
+    events = [(line, one, _milliseconds(one, path, line) / 1000) for line, one in _events(text, path)]
+    starts = [line for line, one, _ in events if one.get("key") == "run_start"]
     if len(starts) > 1:
         raise IngestError(f"{path}:{starts[1]}: a second run_start, expected the log of one run; observe each run by itself")
-    values = {str(one.get("key")): one.get("value") for _, one in events}
-    batch, samples = (_positive(values.get(name)) for name in ("global_batch_size", "train_samples"))
+    batch, epoch, length = _counted(events, path)
+    by_samples = _largest_epoch(events, SPANS) > MOST_EPOCHS
+    if not by_samples and _largest_epoch(events, ("eval_accuracy",)) > MOST_EPOCHS:
+        # Evaluations are numbered by samples, blocks by steps or evaluations: a block has those since the last evaluation.
+        events, by_samples = list(_by_evaluations(events, path)), True
+    if any(value % 1 for _, one, _ in events if one.get("key") in SPANS for value in _epochs(one).values()):
+        raise IngestError(f"{path}: its blocks are parts of an epoch, expected whole ones; give the rate with --real")
     steps: list[LogStep] = []
-    began: tuple[float, float] | None = None
-    for line, one in events:
-        key, clock = str(one.get("key")), _milliseconds(one, path, line) / 1000
-        metadata = one.get("metadata")
-        told: Mapping[str, Any] = metadata if isinstance(metadata, dict) else {}
-        count = _samples_told(told, samples)
-        if key in ("epoch_start", "block_start"):
-            began = (clock, count or 0)
-        elif key in ("epoch_stop", "block_stop") and began is not None:
-            done = (
-                (count - began[1]) if count and count > began[1] else (_positive(told.get("epoch_count")) or 1) * (samples or 0)
-            )
-            if done and clock > began[0]:
-                steps.append(LogStep(line, len(steps) + 1, clock - began[0], done, clock=clock))
-            elif clock < began[0]:
-                raise IngestError(f"{path}:{line}: {key} is before its start, expected times that ascend")
-            began = None
-    return TrainingLog("MLPerf", tuple(steps), (), None, batch, remark="samples between start and stop of blocks or epochs")
+    began: dict[str, tuple[float, Mapping[str, Any]]] = {}
+    tested: list[tuple[float, float]] = []
+    for line, one, clock in events:
+        kind, _, edge = str(one.get("key")).partition("_")
+        if kind == "eval" and edge == "start":
+            tested.append((clock, clock))
+        elif kind == "eval" and edge == "stop" and tested:
+            tested[-1] = tested[-1][0], clock
+        if f"{kind}_{edge}" not in SPANS:
+            continue
+        told = _told(one)
+        if edge == "start":
+            if kind in began and _epochs(one) != _epochs({"metadata": began[kind][1]}):
+                raise IngestError(f"{path}:{line}: the next {kind} begins before the last one stops, expected one run")
+            began.setdefault(kind, (clock, told))
+        elif kind in began:
+            since, first = began.pop(kind)
+            if clock < since:
+                raise IngestError(f"{path}:{line}: {kind}_stop is before its start, expected times that ascend")
+            done = _samples_between(first, told, by_samples, epoch) / length
+            seconds = clock - since - sum(stop - start for start, stop in tested if since <= start <= stop <= clock)
+            # A block holds epochs, or an epoch holds blocks: the inner ones are the steps.
+            if done and seconds > 0 and (not steps or since >= (steps[-1].clock or 0)):
+                steps.append(LogStep(line, len(steps) + 1, seconds, done, clock=clock))
+    found = _by_throughput(events, steps, path)
+    _refuse_little(events, found, path)
+    return TrainingLog("MLPerf", found, (), None, batch, remark="samples between start and stop of blocks or epochs")
+
+
+#: the events between which samples are trained on
+SPANS = ("block_start", "block_stop", "epoch_start", "epoch_stop")
+#: Larger epoch numbers count samples: no submission trains as many epochs.
+MOST_EPOCHS = 10_000
+#: benchmarks whose logs count tokens as samples
+COUNT_TOKENS = ("gpt3",)
+#: benchmarks whose logs may state the batches of an epoch as its samples -> the samples of an epoch (OpenImages of MLPerf)
+COUNT_BATCHES = {"ssd": 1_170_301}
+#: rounding up to whole batches adds less
+BATCHES_WITHIN = 0.01
+#: benchmarks that train on no data set
+WITHOUT_DATA = ("minigo",)
+#: benchmarks whose logs state the samples of the whole run as `train_samples`: their epochs have no known size
+WHOLE_RUNS = ("bert",)
+#: Steps of a smaller share of the run are dispatched, not done, when the log says so.
+LEAST_SHARE = 0.5
+#: The log's own throughput and its epochs agree within this ratio, or they count different things.
+THROUGHPUT_WITHIN = 1.5
+#: Fewer stated rates are no series of steps.
+LEAST_RATES = 5
+
+
+def _counted(events: Sequence[Event], path: str) -> tuple[float | None, float | None, float]:
+    """The global batch, the samples of an epoch, and how many of what the log counts make a sample: 1, or tokens."""
+    values = {str(one.get("key")): one.get("value") for _, one, _ in events}
+    batch, epoch = (_positive(values.get(name)) for name in ("global_batch_size", "train_samples"))
+    benchmark = values.get("submission_benchmark")
+    if benchmark in WITHOUT_DATA:
+        raise IngestError(f"{path}: {benchmark} plays against itself and reads no data set, expected training on data")
+    if benchmark in COUNT_TOKENS:
+        length = _positive(values.get("max_sequence_length"))
+        if length is None:
+            raise IngestError(f"{path}: a log of {benchmark} counts tokens, expected its max_sequence_length")
+        return batch, epoch, length
+    if benchmark in WHOLE_RUNS:
+        return batch, None, 1
+    whole = COUNT_BATCHES.get(str(benchmark))
+    if whole and epoch and batch and abs(epoch * batch / whole - 1) < BATCHES_WITHIN:
+        return batch, epoch * batch, 1
+    return batch, epoch, 1
+
+
+def _told(event: Mapping[str, Any]) -> Mapping[str, Any]:
+    metadata = event.get("metadata")
+    return metadata if isinstance(metadata, dict) else {}
+
+
+def _epochs(event: Mapping[str, Any]) -> dict[str, float]:
+    """The epoch numbers of an event, and its samples."""
+    names = ("first_epoch_num", "epoch_count", "epoch_num", "samples_count")
+    return {name: value for name in names if (value := _positive(_told(event).get(name))) is not None}
+
+
+def _largest_epoch(events: Sequence[Event], keys: Sequence[str]) -> float:
+    return max((value for _, one, _ in events if one.get("key") in keys for value in _epochs(one).values()), default=0)
+
+
+def _by_evaluations(events: Sequence[Event], path: str) -> Iterator[Event]:
+    """Events whose blocks have the samples since the last evaluation, which numbers itself by samples.
+
+    Raises:
+        IngestError: there are several blocks between two evaluations.
+    """
+    numbers = [_epochs(one).get("epoch_num", 0) for _, one, _ in events if one.get("key") == "eval_accuracy"]
+    stops = [place for place, (_, one, _) in enumerate(events) if one.get("key") == "block_stop"]
+    if not 0 <= len(stops) - len(numbers) <= 1:
+        raise IngestError(
+            f"{path}: {len(numbers)} evaluations are numbered by samples, {len(stops)} blocks are not: expected one after "
+            "each; give the rate with --real"
+        )
+    since = dict(zip(stops, (after - before for before, after in pairwise([0, *numbers])), strict=False))
+    for place, (line, one, clock) in enumerate(events):
+        if one.get("key") in SPANS:
+            count = {"epoch_count": since[place]} if place in since else {}
+            one = {**one, "metadata": count}  # noqa: PLW2901
+        yield line, one, clock
+
+
+def _refuse_little(events: Sequence[Event], steps: Sequence[LogStep], path: str) -> None:
+    """Refuse steps that take a small share of their run: work goes on after they are logged as done."""
+    edges = [next((clock for _, one, clock in events if one.get("key") == key), None) for key in ("run_start", "run_stop")]
+    if edges[0] is None or edges[1] is None or edges[1] <= edges[0] or not steps:
+        return
+    share = sum(one.seconds or 0 for one in steps) / (edges[1] - edges[0])
+    if share < LEAST_SHARE:
+        raise IngestError(
+            f"{path}: blocks and epochs take {share:.0%} of the run: work goes on after they are logged as stopped; give the "
+            "rate with --real"
+        )
+
+
+def _samples_between(first: Mapping[str, Any], last: Mapping[str, Any], by_samples: bool, epoch: float | None) -> float:
+    """Samples between two events by their metadata; 0 where it does not tell."""
+    until = _positive(last.get("samples_count"))
+    if until is not None:
+        return max(0, until - (_positive(first.get("samples_count")) or 0))
+    if not by_samples:
+        return (_positive(last.get("epoch_count")) or _positive(first.get("epoch_count")) or 1) * (epoch or 0)
+    counted = _positive(first.get("epoch_count")) or _positive(last.get("epoch_count"))
+    if counted is not None:
+        return counted
+    return max(0, (_positive(last.get("epoch_num")) or 0) - (_positive(first.get("epoch_num")) or 0))
+
+
+def _by_throughput(events: Sequence[Event], steps: Sequence[LogStep], path: str) -> tuple[LogStep, ...]:
+    """The steps held against the throughput that the log states, or steps of that throughput where there are few of them.
+
+    Raises:
+        IngestError: both differ.
+    """
+    rates: list[LogStep] = []
+    before: float | None = None
+    benchmark = next((one.get("value") for _, one, _ in events if one.get("key") == "submission_benchmark"), None)
+    for line, one, clock in events:
+        key, value = one.get("key"), one.get("value")
+        before = clock if before is None and key in ("block_start", "epoch_start") else before
+        rate = _positive(value.get("throughput")) if key == "tracked_stats" and isinstance(value, dict) else None
+        if rate is not None and before is not None and clock > before and benchmark not in COUNT_BATCHES:
+            rates.append(LogStep(line, len(rates) + 1, clock - before, rate * (clock - before), clock=clock))
+            before = clock
+    if len(rates) < LEAST_RATES:
+        return tuple(steps)
+    if len(steps) < LEAST_RATES:
+        return tuple(rates)
+    mine, stated = (median((one.samples or 0) / (one.seconds or 1) for one in series) for series in (steps, rates))
+    if not 1 / THROUGHPUT_WITHIN <= mine / stated <= THROUGHPUT_WITHIN:
+        raise IngestError(
+            f"{path}: epochs of {mine:.4g} sample/s, tracked_stats of {stated:.4g} sample/s: they count different things; "
+            "give the rate with --real"
+        )
+    return tuple(steps)
 
 
 def _events(text: str, path: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -238,18 +399,9 @@ def _events(text: str, path: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _milliseconds(event: Mapping[str, Any], path: str, line: int) -> float:
     found = event.get("time_ms")
-    if isinstance(found, bool) or not isinstance(found, (int, float)):
+    if isinstance(found, bool) or not isinstance(found, (int, float)) or not math.isfinite(found):
         raise IngestError(f"{path}:{line}: found time_ms {brief(found)}, expected milliseconds")
     return float(found)
-
-
-def _samples_told(told: Mapping[str, Any], train_samples: float | None) -> float | None:
-    """Samples since the start of the run that the metadata of an event state."""
-    if (count := _positive(told.get("samples_count"))) is not None:
-        return count
-    epoch = _positive(told.get("epoch_num"))
-    # Epochs of language models are sample counts in some submissions: larger numbers than any epoch has.
-    return epoch if epoch is not None and train_samples and epoch > 10_000 else None
 
 
 def _positive(found: object) -> float | None:
@@ -317,6 +469,11 @@ def trainer_state(text: str, path: str) -> TrainingLog | None:
     rates = [rate for one in history if (rate := _positive(one.get("train_samples_per_second"))) is not None]
     if not rates:
         raise IngestError(f"{path}: log_history has no train_samples_per_second, expected the file of a finished run")
+    if len(rates) > 1:
+        raise IngestError(
+            f"{path}: log_history has {len(rates)} summaries of runs, expected one: a resumed run divides all its samples by "
+            "the time since; give the rate with --real"
+        )
     return TrainingLog(
         "Hugging Face Trainer", (), rate=rates[-1], remark="mean of the whole run, evaluations and checkpoints included"
     )
@@ -361,11 +518,11 @@ def dlio(text: str, path: str) -> TrainingLog | None:
         gpus = _positive(found["num_accelerators"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise IngestError(f"{path}: found no whole summary of DLIO, expected the summary.json of a run that ended") from None
-    if rate is None or gpus is None:
+    if rate is None or gpus is None or gpus % 1:
         raise IngestError(f"{path}: found no training in DLIO's summary, expected 'train_throughput_mean_samples_per_second'")
     used = _positive(waited)
-    if used is not None and used > MOST_PERCENT:
-        raise IngestError(f"{path}: found an accelerator utilization of {used:g} %, expected up to 100 %")
+    if waited is not None and (used is None or used > MOST_PERCENT):
+        raise IngestError(f"{path}: found an accelerator utilization of {brief(waited)} %, expected above 0 up to 100 %")
     given = {"accelerator_utilization": min(used or 0, 100) / 100}
     stall = None if used is None else float(solve("stall_of_utilization", given))
     return TrainingLog("DLIO", (), gpus=int(gpus), rate=rate, remark="emulated accelerators; mean of the run", stall=stall)

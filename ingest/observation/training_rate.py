@@ -42,7 +42,10 @@ def training_reading(log: TrainingLog, path: str, gpus: int | None, samples_per_
     if log.rate is not None:
         whole = Figure(log.rate, "sample/s", SOURCE, None, note=log.remark)
         if log.program != "DLIO":
-            warnings.append(f"{path}: the rate is the mean of the whole run: evaluations and checkpoints lower it")
+            warnings.append(
+                f"{path}: the rate is the mean of the whole run: evaluations and checkpoints lower it; of a resumed run it is "
+                "too high, for its time counts from there"
+            )
     elif steps[0].per_gpu is not None:
         each = 1.0 if log.unit == "sample" else tokens_per_sample
         if each is None or count is None:
@@ -142,7 +145,8 @@ def _rounds(seconds: Sequence[float], covered: Sequence[int], workers: int | Non
 
 def _batch(log: TrainingLog, steps: Sequence[LogStep], given: float | None, gpus: int | None) -> dict[str, Figure]:
     """The batch of one GPU, where the log or the user states that of the job."""
-    sizes = [float(one.samples or given or log.batch or 0) for one in steps]
+    # A line of Megatron has the batch of its step; lines of other logs cover blocks, epochs or seconds.
+    sizes = [float((one.samples if log.program == "Megatron" else None) or given or log.batch or 0) for one in steps]
     if gpus is None or not sizes or not median(sizes):
         return {}
     each = float(solve("observed_batch", {"job_samples_per_step": median(sizes), "observed_gpus": gpus}))

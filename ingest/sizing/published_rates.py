@@ -19,6 +19,8 @@ from ingest.units import display, exact
 LONE = 4 / 3
 #: Protocols whose fastest exceeds the slowest more than this are named in a warning.
 DISAGREE = 1.5
+#: how the note of a rate begins whose job may have waited for its data
+LOWER_BOUND = "lower bound"
 
 
 def typical(catalog: Catalog, by_protocol: Mapping[str, float]) -> float:
@@ -129,6 +131,9 @@ def _warnings(catalog: Catalog, basis: str, found: Sequence[ProtocolRate]) -> tu
     if spread > DISAGREE:
         words = "; ".join(f"{rate.protocol} {display(rate.value, '1')}" for rate in reversed(found))
         warnings.append(told("W61", spread=spread, rates=words))
+    bounded = [rate.protocol for rate in found if any(row.note.startswith(LOWER_BOUND) for row in rate.rows)]
+    if bounded:
+        warnings.append(told("W68", protocols=", ".join(bounded)))
     smallest = min(row.gpus for rate in found for row in rate.rows)
     gpus = found[0].gpus
     if min(row.nodes for rate in found for row in rate.rows) > FEW_NODES and (gpus is None or gpus < smallest):

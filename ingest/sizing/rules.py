@@ -240,6 +240,8 @@ ROWS = (
                             evidence="no NVLink")),
     Rule("W67", 10, **_said("training runs on other GPUs, scaled to this one, suggest {scaled} per GPU; {own}{then}",
                             evidence="differs")),
+    Rule("W68", 9, **_said("the rate of {protocols} is a lower bound: the observed job may have waited for data. Measure its "
+                           "stall (`observe --synthetic`) before you use the rate in a tender", evidence="lower bound")),
     Rule("W10", 60, **_said(" changes nothing here: the rate does not come from a measurement", protocol="not measured"),
          subject="protocol"),
     Rule("W11", 60, **_said(" changes nothing here: the rate is yours", protocol="rate given"), subject="protocol"),

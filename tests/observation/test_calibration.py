@@ -73,6 +73,18 @@ def test_a_rate_that_was_typed_is_not_measured(tmp_path, run):
     assert ",assumed," in answer.files["models/unet3d.csv"]
 
 
+def test_a_lower_bound_stays_one_where_its_entries_are_used(observed, tmp_path, run):
+    """A job that may have waited for data is not sold as the demand: each answer that rests on it says so."""
+    ran = run("observe", LOGS / "megatron.log", "-o", tmp_path / "bound.json")
+    assert ran.code == 0, ran.err
+    for place, found in ((tmp_path / "bound.json", ["W68"]), (observed, [])):
+        own = tmp_path / place.stem
+        ingest.calibrate(place, model="unet3d", gpu="h100", nodes=2, output=own)
+        answer = ingest.bw(model="unet3d", gpu="h100", nodes=2, protocol="own", catalogs=own)
+        assert [line.rule for line in answer.warnings if line.rule == "W68"] == found
+        assert not found or "the rate of own is a lower bound" in answer.warnings[0]
+
+
 def test_the_tolerance_decides(tmp_path, run):
     rate = ingest.bw(model="cosmoflow", gpu="h100").results["samples_per_second_per_gpu"]
     for factor, code in ((1 + AGREES_WITHIN - 1e-6, 0), (1 + AGREES_WITHIN + 1e-6, 3)):

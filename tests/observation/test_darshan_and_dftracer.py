@@ -114,7 +114,8 @@ def test_without_the_extra_a_darshan_log_is_one_line(run, monkeypatch):
 
 
 LOG = {"path": "a.darshan", "partial": [], "negative": "", "seconds": 10.0, "began": 100.0, "ended": 110.0, "first": 1.0,
-       "last": 9.0, "reads": 1, "uid": 1, "jobid": 7, "nprocs": 1, "exe": "python train.py"}  # fmt: skip
+       "last": 9.0, "reads": 1, "uid": 1, "jobid": 7, "nprocs": 1, "exe": "python train.py", "all_bytes": 1,
+       "read_seconds": 1.0}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -251,3 +252,48 @@ def test_a_folder_with_nothing_to_read_and_two_kinds(tmp_path, recorded):
     with pytest.raises(IngestError, match="two kinds of sources"):
         ingest.observe(traces, pid=1)
     shutil.rmtree(traces)
+
+
+def test_a_rate_without_steady_part_leaves_the_imports_out_and_is_a_lower_bound():
+    """Bursts of no period after a long import: the mean begins with the first burst."""
+    bins = {0: 10, **{70 + place: 1_000 * (place % 7 > 3) for place in range(14)}, 120: 40_000, 121: 1}
+    moved = sum(bins.values())
+    totals = ReadTotals(all_bytes=moved, bytes=moved, reads=9, opens=1, files=1, began=0, ended=122, width=1)
+    totals.bins.update(bins)
+    figure = totals_reading(totals, "Darshan log", None, "a").figures["read_bandwidth"]
+    assert figure.value == pytest.approx((moved - 11) / (121 - 74))
+    assert (figure.lower_bound, figure.window.cut_before, figure.window.cut_after) == (True, 74, 1)
+    assert figure.window.note.startswith("mean from the first to the last read, pauses included")
+
+
+def trace_of(path, starts):
+    """A trace of reads of one thread, at these microseconds."""
+    event = {"id": 1, "name": "read", "cat": "POSIX", "pid": 1, "tid": 1, "dur": 10, "ph": "X"}
+    told = {"hhash": "h", "ret": 4096, "fhash": "f"}
+    path.write_text("".join(json.dumps({**event, "ts": start, "args": told}) + "\n" for start in starts))
+    return path
+
+
+def test_a_trace_whose_clock_runs_backwards_slowly_is_refused(tmp_path):
+    back = int(GAP_SECONDS * 1_000_000)
+    ingest.observe(trace_of(tmp_path / "a.pfw", [9_000_000, 9_000_000 - back // 2, 9_000_000 - back]))
+    with pytest.raises(IngestError, match=r"a\.pfw:3: a read begins 2 s before an earlier one of its thread"):
+        ingest.observe(trace_of(tmp_path / "a.pfw", [9_000_000, 9_000_000 - back // 2, 9_000_000 - back - 1]))
+
+
+def test_reads_over_more_than_a_year_are_refused(tmp_path):
+    year = 366 * 86_400 * 1_000_000
+    ingest.observe(trace_of(tmp_path / "a.pfw", [1_000_000, year]))
+    with pytest.raises(IngestError, match="the reads span 1 years"):
+        ingest.observe(trace_of(tmp_path / "a.pfw", [1_000_000, year + 1_000_000]))
+
+
+def test_one_trace_and_one_log_given_twice_are_refused(recorded):
+    folder, _ = recorded("dftracer", "files-fork-0")
+    (trace,) = [one for one in folder.iterdir() if one.name.endswith(".pfw.gz")]
+    (folder / "copy.pfw").write_bytes(gzip.decompress(trace.read_bytes()))
+    with pytest.raises(IngestError, match=r"are one trace.*leave the copy out"):
+        ingest.observe(folder)
+    _refuse_two_jobs([LOG, {**LOG, "jobid": 8}])
+    with pytest.raises(IngestError, match="are one log"):
+        _refuse_two_jobs([LOG, {**LOG, "path": "b.darshan"}])

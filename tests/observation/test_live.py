@@ -19,6 +19,7 @@ from ingest.observation.live import (
     _beyond,
     _of_mount,
     _of_processes,
+    _reading,
     _Seen,
     steady_samples,
 )
@@ -141,6 +142,10 @@ def test_counters_of_network_mounts():
     nfs = nfs_counters(NFS, "/mnt/my data")
     assert nfs == (209_715_200, 5096, 200, 10, 0.61, True)
     assert nfs_counters(NFS, "/mnt") is None
+    above = NFS + NFS.partition("\n")[2].replace("209715200", "1")
+    assert nfs_counters(above, "/mnt/my data").bytes_read == 1
+    for poison in ("-209715200", "lots", ""):
+        assert nfs_counters(NFS.replace("209715200", poison), "/mnt/my data") is None
     text = "snapshot_time 1.0 secs\nread_bytes 500 samples [bytes] 4096 1048576 209715200\nopen 17 samples [usec]\n"
     assert lustre_counters(text) == (209_715_200, 209_715_200, 500, 17, None, False)
     assert lustre_counters("open 17 samples [regs]") is None
@@ -163,6 +168,14 @@ def test_two_snapshots_of_an_nfs_mount():
     assert values["read_seconds_mean"] == pytest.approx(0.005)
     assert values["observed_cache_fraction"] == pytest.approx(0.25)
     assert "memory served 25%" in found.warnings[0]
+
+
+def test_a_mount_that_goes_within_the_window_is_refused():
+    """Its processes' own counters show no reads from a network."""
+    mount = Mount("/mnt", "nfs4", "server:/x")
+    with pytest.raises(IngestError, match="the nfs4 mount was unmounted within the window"):
+        _reading(_Seen(series(1e8, 1e8), [mounted(NFS)], None, None), "/mnt", mount, ())
+    assert _reading(_Seen(series(1e8, 1e8), [], None, None), "/", Mount("/", "ext4", "/dev/vda"), ()).figures["bytes_read"]
 
 
 @pytest.mark.parametrize("change", [{"moved": 209_715_199}, {"reads": 199}, {"requested": 5095}, {"exe": 609}])

@@ -76,3 +76,13 @@ def test_the_console_of_composer(tmp_path):
         else:
             with pytest.raises(IngestError, match="--gpus"):
                 ingest.observe(tmp_path / "c.log")
+
+
+def test_a_job_that_only_waits_has_no_demand(tmp_path):
+    path = tmp_path / "summary.json"
+    average = {"step_time_ms": 100, "input_wait_ms": 99, "traced_step_time_ms": 1}
+    path.write_text(json.dumps({"step_time": {"global": {"average": average}}}))
+    assert ingest.observe(path).results["stall_fraction"].value == pytest.approx(0.99)
+    path.write_text(json.dumps({"step_time": {"global": {"average": {**average, "input_wait_ms": 99.1}}}}))
+    with pytest.raises(IngestError, match=r"TraceML summary: the stall: found 0\.99\d*, expected a number from 0 up to 0\.99"):
+        ingest.observe(path)

@@ -61,10 +61,17 @@ def test_a_long_series_is_cut_as_a_short_one():
 @pytest.mark.parametrize(("share", "steady"), [(0.9, True), (1.1, False)])
 def test_halves_apart_by_chance(share, steady):
     """Halves that differ are of one level where the spread of the rates explains it, and not where it does not."""
-    rates = [1.4, 2.6] * 20
+    rates = [1.6, 2.4] * 20
     limit = _by_chance(rates)
     assert 0.1 < limit < ALIKE_BY_CHANCE
     moved = [rate * (1 - share * limit) if place < 20 else rate for place, rate in enumerate(rates)]
     totals = totals_of(moved)
     found = _steady_part([float(one) for one in range(41)], totals, 1)
     assert (found is not None and "within their spread" in found.window.note) is steady
+
+
+@pytest.mark.parametrize(("share", "seconds"), [(0.09, 30), (0.11, 60)])
+def test_a_pause_is_not_the_steady_part_however_long_it_lasts(share, seconds):
+    """60 s of imports before 30 s of reads: below a tenth of the mean they are a pause."""
+    slow = 30 * share / (90 - 60 * share)
+    assert steady_part(range(91), totals_of([slow] * 60 + [1] * 30)).window.seconds == seconds

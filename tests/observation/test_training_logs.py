@@ -103,7 +103,13 @@ POISON = {
     "a trainer state without a rate": (json.dumps({"log_history": [{"step": 1}]}), "train_samples_per_second"),
     "a CSV without rates": ("epoch,step,train_loss\n0,1,2.5\n", "ThroughputMonitor"),
     "tokens without their number": ((LOGS / "torchtitan.log").read_text(), "--tokens-per-sample"),
-    "a utilization above 100 %": (summary(train_au_mean_percentage=MOST_PERCENT + 0.1), "expected up to 100 %"),
+    "a utilization above 100 %": (summary(train_au_mean_percentage=MOST_PERCENT + 0.1), "expected above 0 up to 100 %"),
+    "a utilization of 0": (summary(train_au_mean_percentage=0), "found an accelerator utilization of 0 %"),
+    "half of an accelerator": (summary().replace('"num_accelerators": ', '"num_accelerators": 0.5'), "no training in DLIO's"),
+    "two summaries of the Trainer": (
+        json.dumps({"log_history": [{"train_samples_per_second": 9.0}, {"train_samples_per_second": 90.0}]}),
+        "2 summaries of runs",
+    ),
     "a summary without training": ('{"num_accelerators": 4, "metric": {}}', "found no training"),
     "a Kineto trace": ('{"schemaVersion": 1, "traceEvents": []}', "DataLoader spans are 0 ms"),
     "another file": ("Dear diary,\n", "no source that is known"),
@@ -166,3 +172,149 @@ def test_two_jobs_in_one_log_and_times_that_no_step_takes(text, expected, tmp_pa
 def test_a_restart_keeps_its_batch_and_its_size(tmp_path):
     (tmp_path / "train.log").write_text(megatron([100] * 30) + megatron([100] * 30))
     assert ingest.observe(tmp_path / "train.log").facts["restarts"] == 1
+
+
+def events(*rows, benchmark="resnet", batch=100, train=1000):
+    """Lines of `:::MLLOG`: seconds, key, metadata, value."""
+    told = [(0, "submission_benchmark", {}, benchmark), (0, "global_batch_size", {}, batch), (0, "train_samples", {}, train),
+            (0, "max_sequence_length", {}, 50), (0, "run_start", {}, None), *rows]  # fmt: skip
+    return "\n".join(
+        ":::MLLOG " + json.dumps({"time_ms": 1000 * when, "key": key, "value": value, "metadata": metadata})
+        for when, key, metadata, value in told
+    )
+
+
+def blocks(count, metadata, seconds=10):
+    """Blocks of so many seconds, each with its own metadata at both ends."""
+    return [
+        (seconds * (place + at) + 1, key, metadata(place, at), None)
+        for place in range(count)
+        for at, key in enumerate(("block_start", "block_stop"))
+    ]
+
+
+RETINANET = {"benchmark": "ssd", "train": 4572, "batch": 256}
+
+
+def epochs_of(rows, tmp_path, **values):
+    path = tmp_path / "run.txt"
+    path.write_text(events(*rows, **values))
+    return ingest.observe(path, gpus=10).figures
+
+
+@pytest.mark.parametrize(
+    ("rows", "values", "rate"),
+    [
+        # Epochs of the data set.
+        (blocks(6, lambda place, _: {"first_epoch_num": place + 1, "epoch_count": 1}), {}, 100),
+        # Epoch numbers of UNet3D submissions count samples: none trains more than 10,000 epochs.
+        (blocks(6, lambda place, _: {"first_epoch_num": 2000 * place, "epoch_count": 2000}), {"train": 1000}, 2000 * 1000 / 10),
+        (blocks(6, lambda place, _: {"first_epoch_num": 2001 * place, "epoch_count": 2001}), {"train": 1000}, 2001 / 10),
+        # GPT-3 counts tokens, of which a sample has 50 here.
+        (blocks(6, lambda place, _: {"first_epoch_num": 50_000 * place, "epoch_count": 50_000}), {"benchmark": "gpt3"}, 100),
+        # RetinaNet states the batches of an epoch as its samples.
+        (
+            blocks(6, lambda place, _: {"first_epoch_num": place + 1}),
+            {"benchmark": "ssd", "train": 4572, "batch": 256},
+            117_043.2,
+        ),
+        (blocks(6, lambda place, at: {"samples_count": 400 * (place + at)}), {}, 40),
+    ],
+)
+def test_epochs_of_mlperf_are_counted_as_they_are_meant(rows, values, rate, tmp_path):
+    found = epochs_of(rows, tmp_path, **values)
+    assert found["real_samples_per_second"].value == pytest.approx(rate)
+    assert "samples_per_step" not in found or found["samples_per_step"].value == values.get("batch", 100) / 10
+
+
+def test_blocks_of_mlperf_between_evaluations_that_count_samples(tmp_path):
+    """BERT submissions number blocks by steps and evaluations by samples."""
+    rows = blocks(6, lambda place, _: {"first_epoch_num": place + 1, "epoch_count": 1})
+    asked = [(10 * place + 11, "eval_accuracy", {"epoch_num": 5000 * (place + 1)}, 0.5) for place in range(6)]
+    mixed = sorted([*rows, *asked], key=lambda one: (one[0], one[1] == "block_start"))
+    assert epochs_of(mixed, tmp_path, benchmark="bert")["real_samples_per_second"].value == pytest.approx(500)
+    with pytest.raises(IngestError, match="4 evaluations are numbered by samples, 6 blocks are not"):
+        epochs_of([one for one in mixed if one not in asked[:2]], tmp_path, benchmark="bert")
+
+
+def test_few_epochs_of_mlperf_leave_the_rate_to_its_own_statistics(tmp_path):
+    rows = [(0, "block_start", {}, None), *((10 * place, "tracked_stats", {}, {"throughput": 70}) for place in range(1, 6))]
+    assert epochs_of(rows, tmp_path)["real_samples_per_second"].value == pytest.approx(70)
+    with pytest.raises(IngestError, match="no step with a time"):
+        epochs_of(rows[:5], tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("rows", "values", "message"),
+    [
+        (blocks(6, lambda place, _: {"first_epoch_num": 1 + place / 20}), {}, "parts of an epoch"),
+        ([], {"benchmark": "minigo"}, "reads no data set"),
+        (
+            [(1, "epoch_start", {"epoch_num": 1}, None), (2, "epoch_start", {"epoch_num": 2}, None)],
+            {},
+            "the next epoch begins before",
+        ),
+        ([(5, "epoch_start", {}, None), (4, "epoch_stop", {}, None)], {}, "is before its start"),
+    ],
+)
+def test_events_of_mlperf_that_mislead_are_refused(rows, values, message, tmp_path):
+    with pytest.raises(IngestError, match=message):
+        epochs_of(rows, tmp_path, **values)
+
+
+@pytest.mark.parametrize(("stated", "passes"), [(149, True), (151, False), (67, True), (66, False)])
+def test_epochs_of_mlperf_are_held_against_its_own_throughput(stated, passes, tmp_path):
+    rows = blocks(6, lambda place, _: {"first_epoch_num": place + 1})
+    rows += [(10 * place, "tracked_stats", {}, {"throughput": stated}) for place in range(1, 7)]
+    rows.sort(key=lambda one: (one[0], one[1] != "block_stop"))
+    if passes:
+        assert epochs_of(rows, tmp_path)["real_samples_per_second"].value == pytest.approx(100)
+    else:
+        with pytest.raises(IngestError, match=f"epochs of 100 sample/s, tracked_stats of {stated} sample/s"):
+            epochs_of(rows, tmp_path)
+
+
+@pytest.mark.parametrize(("ended", "passes"), [(119, True), (121, False)])
+def test_blocks_of_mlperf_that_take_a_small_share_of_the_run_are_refused(ended, passes, tmp_path):
+    """Asynchronous programs log a block as stopped when it was dispatched."""
+    rows = [*blocks(6, lambda place, _: {"first_epoch_num": place + 1}), (ended, "run_stop", {}, None)]
+    if passes:
+        assert epochs_of(rows, tmp_path)
+    else:
+        with pytest.raises(IngestError, match="take 50% of the run: work goes on"):
+            epochs_of(rows, tmp_path)
+
+
+def test_broken_characters_and_epochs_of_nemo(tmp_path):
+    """The iteration of NeMo starts anew with each epoch: no restart."""
+    path = tmp_path / "nemo.log"
+    line = "\xe2\x96 Training epoch {}, iteration {}/9 | global_batch_size: 8 | global_step: {} | train_step_timing in s: 2.0"
+    path.write_bytes("\n".join(line.format(at // 10, at % 10, at) for at in range(30)).encode("latin-1"))
+    answer = ingest.observe(path, gpus=2)
+    assert answer.figures["real_samples_per_second"].value == pytest.approx(4)
+    assert (answer.facts["restarts"], "job_mean_time_to_interrupt" in answer.figures) == (0, False)
+
+
+def test_evaluations_within_a_block_of_mlperf_are_left_out(tmp_path):
+    """The block stops after its evaluation of 6 s; one that began before the block runs beside it."""
+    rows = blocks(6, lambda place, _: {"first_epoch_num": place + 1})
+    inside = [(10 * place + at, f"eval_{edge}", {}, None) for place in range(6) for at, edge in ((5, "start"), (11, "stop"))]
+    beside = [(10 * place + at, f"eval_{edge}", {}, None) for place in range(6) for at, edge in ((0, "start"), (4, "stop"))]
+    ordered = sorted([*rows, *inside], key=lambda one: (one[0], "block" in one[1], "start" in one[1]))
+    assert epochs_of(ordered, tmp_path)["real_samples_per_second"].value == pytest.approx(250)
+    ordered = sorted([*rows, *beside], key=lambda one: (one[0], "block" in one[1], "start" in one[1]))
+    assert epochs_of(ordered, tmp_path)["real_samples_per_second"].value == pytest.approx(100)
+
+
+BAR = "Epoch 0: {0}%|█| {0}/100 [10:48<00:00, global_step={0}.00, consumed_samples={1}.0, train_step_timing in s=3.200]"
+LOGGER = 'DLLL {{"type": "LOG", "data": {{"global_step": {0}.0, "consumed_samples": {1}.0, "train_step_timing in s": 3.2}}}}'
+
+
+@pytest.mark.parametrize(("form", "ended"), [(BAR, "\r"), (LOGGER, "\n")])
+def test_nemo_in_a_progress_bar_and_in_the_log_of_dllogger(form, ended, tmp_path):
+    """Their batch is the growth of the consumed samples; a bar prints a step again."""
+    path = tmp_path / "run.log"
+    path.write_text("".join(form.format(at, 256 * (at + 1)) + ended for at in (0, *range(20), 19)), encoding="utf-8")
+    found = ingest.observe(path, gpus=8).figures
+    assert found["real_samples_per_second"].value == pytest.approx(80)
+    assert found["samples_per_step"].value == 32
