@@ -214,7 +214,7 @@ def test_interleaving_keeps_more_micro_batches_in_flight(virtual, factor):
 
 def test_the_last_stage_holds_logits_and_the_first_more_activations():
     alone = step("llama3-8b", gpus=8, sequence_length=8192)
-    assert alone["logit_bytes_per_gpu"] == 4 * 8192 * 128_256
+    assert alone["logit_bytes_per_gpu"] == 6 * 8192 * 128_256
     assert step("llama3-8b", gpus=8, pipeline_parallel=2, sequence_length=8192)["logit_bytes_per_gpu"] == 0
     # A vocabulary that outweighs the layers in flight makes the last stage the fullest one.
     assert step("llama3-8b", gpus=8, pipeline_parallel=2, sequence_length=8192, recompute="full")["logit_bytes_per_gpu"] > 0
@@ -250,7 +250,7 @@ def test_weights_off_the_gpu_leave_the_layer_at_work_on_it():
     assert "total_bytes_per_gpu" in answer.unknown
 
 
-@pytest.mark.parametrize(("group", "fits"), [(23, True), (22, False)])
+@pytest.mark.parametrize(("group", "fits"), [(24, True), (23, False)])
 def test_groups_of_hybrid_sharding_hold_the_model_or_do_not(group, fits):
     options = {"sequence_length": 8192, "recompute": "full", "gpus": group * 4, "hybrid_shard": group}
     answer = ingest.memory("llama3-70b", **options)

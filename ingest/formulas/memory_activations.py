@@ -258,3 +258,13 @@ def total_bytes_per_gpu(model_state_bytes_per_gpu: Num, residual_bytes_per_gpu: 
     40.0
     """
     return model_state_bytes_per_gpu + residual_bytes_per_gpu
+
+
+@formula(unit="1", source="definition", label="share of the memory of a GPU that is filled")
+def memory_filled_share(total_bytes_per_gpu: Num, memory_bytes_per_gpu: Num) -> Num:
+    """Share of the memory of a GPU that a training step fills; above 1 it does not fit.
+
+    >>> memory_filled_share(60e9, 80e9)
+    0.75
+    """
+    return total_bytes_per_gpu / memory_bytes_per_gpu

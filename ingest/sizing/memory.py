@@ -19,6 +19,7 @@ from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import Written, gpus_in_node, machine_of, quantities_of, settings_of
 from ingest.sizing.job_size import gpus_of
 from ingest.sizing.memory_activations import ATTENTIONS, RECOMPUTES, check_known
+from ingest.sizing.memory_activations import DEFAULTS as STEP_DEFAULTS
 from ingest.sizing.memory_inputs import (
     DEFAULTS,
     OFF,
@@ -57,6 +58,8 @@ OF_STEP = (
     "framework_bytes_per_gpu",
     "total_bytes_per_gpu",
 )
+#: The first result where the GPUs are given and a step is counted: whether they are full.
+OF_GPUS_GIVEN = "memory_filled_share"
 
 
 def memory(
@@ -179,9 +182,13 @@ def memory(
     known = job.known(given, way)
     step = job.counts_step(places)
     unknown = _fill(known, gpus is not None)
-    wanted = (*RESULTS, *(OF_STEP if step else ()))
+    wanted = (*RESULTS, *(OF_STEP if step else ()), *([OF_GPUS_GIVEN] if step and gpus is not None else ()))
     results, missing = known.results([name for name in wanted if name not in unknown])
     results |= _offloaded(known, places, unknown)
+    cautions = [*_warnings(results, inside, offload, step or job.fixed.get("residual_bytes_per_gpu", 0) > 0)]
+    if step and "model_state_bytes_per_gpu" not in unknown:
+        results |= _ranged(job, given, way, known.value("gpus"), results)
+        cautions += _unfused(job, given, way, results, unknown)
     if places[0] is OFF and not step:
         missing["total_bytes_per_gpu"] = "a GPU holds the layer at work: give a model with a config.json"
     words = {
@@ -204,7 +211,7 @@ def memory(
         results,
         {**missing, **unknown},
         {**_tables(known, given, unknown, step), **_layouts(found, job.gpus_per_node)},
-        (*size.warnings, *_warnings(results, inside, offload, step or job.fixed.get("residual_bytes_per_gpu", 0) > 0)),
+        (*size.warnings, *cautions),
         catalog,
         _unmet(known, results, unknown) if found[0] or not search else f"no layout holds the model: {found[1][0].reason}",
     )
@@ -292,6 +299,32 @@ def _fill(known: Quantities, asked: bool) -> dict[str, str]:
         why = f"groups of {group.value:,.0f} replicas do not hold the model: expected --hybrid-shard {need:,.0f} or more"
         return dict.fromkeys(("gpus_to_hold", "nodes_to_hold"), why)
     return {}
+
+
+def _ranged(
+    job: MemoryJob, given: Mapping[str, Input], way: str, gpus: float, results: Mapping[str, Quantity]
+) -> dict[str, Quantity]:
+    """The parts of a step with their ranges, on a number of GPUs that does not follow the range."""
+    fixed = job.known({**given, "gpus": Input(gpus)}, way)
+    return fixed.results([name for name in (*OF_STEP, OF_GPUS_GIVEN) if name in results], ranged=True)[0]
+
+
+def _unfused(
+    job: MemoryJob, given: Mapping[str, Input], way: str, results: Mapping[str, Quantity], unknown: Mapping[str, str]
+) -> Iterator[str]:
+    """The caution that a step fits only where kernels and loss are fused, with the GPUs that hold it where they are not."""
+    total = results["total_bytes_per_gpu"]
+    if unknown or total.high is None:
+        return
+    highest = {name: item._replace(value=item.high) for name, item in given.items() if name in STEP_DEFAULTS and item.high}
+    known = job.known({**given, **highest}, way)
+    held = "no number of GPUs holds that in this layout"
+    if known.value("memory_left_for_partitions") > 0:
+        held = f"{known.value('gpus_to_hold'):,.0f} GPUs hold that"
+    room = known.value("memory_bytes_per_gpu")
+    quantities = {"total_bytes_per_gpu": total, "memory_bytes_per_gpu": room}
+    facts = {"most": display(total.high, "B", binary=False), "room": display(room, "B", binary=False), "held": held}
+    yield from (one.message() for one in applying([finding("W72", quantities, **facts)]))
 
 
 PARTS = {"weights": ("gradient", "optimizer"), "gradients": ("weight", "optimizer"), "optimizer states": ("weight", "gradient")}

@@ -35,9 +35,12 @@ DEFAULTS = {
         where="training/performance/README.md, preloaded CUDA kernels: 0.5 to 2 GB; buffers of NCCL come in addition",
     ).by_default("2 GB for the driver, its kernels and communication", "set.framework_bytes_per_gpu"),
     "logit_width": Input(
-        4, 4, 10, source="korthikanti2022", where="sec. 4.3: logits in full precision", grade="published",
-    ).by_default("logits in full precision, kept once; up to 10 B where a loss keeps copies", "set.logit_width"),
-    "kept_gate_copies": Input(0).by_default("fused kernels, which keep no activated gate", Option("set.kept_gate_copies", "1")),
+        6, 4, 12, source="megatron-lm", grade="derived",
+        where="core/tensor_parallel/cross_entropy.py: 16-bit logits, and their exponentials in full precision, in place",
+    ).by_default("16-bit logits and a copy in 32 bits; up to 12 B where a loss is not fused", "set.logit_width"),
+    "kept_gate_copies": Input(
+        0, 0, 1, source="arithmetic", where="inputs that PyTorch saves of small models", grade="derived",
+    ).by_default("fused kernels, which keep no activated gate", Option("set.kept_gate_copies", "1")),
     "gathered_parts": Input(
         2, source="fsdp2023", where="sec. 3.4", grade="published",
     ).by_default("one layer at work and the next one gathered", "set.gathered_parts"),
