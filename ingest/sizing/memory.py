@@ -18,7 +18,7 @@ from ingest.sizing.checkpoint_files import check_division
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import Written, gpus_in_node, machine_of, quantities_of, settings_of
 from ingest.sizing.job_size import gpus_of
-from ingest.sizing.memory_activations import ATTENTIONS, RECOMPUTES, check_known
+from ingest.sizing.memory_activations import ATTENTIONS, check_known, parts_again
 from ingest.sizing.memory_activations import DEFAULTS as STEP_DEFAULTS
 from ingest.sizing.memory_inputs import (
     DEFAULTS,
@@ -55,6 +55,7 @@ OF_STEP = (
     "activation_bytes_per_gpu",
     "logit_bytes_per_gpu",
     "gather_bytes_per_gpu",
+    "gathered_token_bytes_per_gpu",
     "framework_bytes_per_gpu",
     "total_bytes_per_gpu",
 )
@@ -108,7 +109,8 @@ def memory(
         micro_batch: sequences that a replica works on at a time; 1 by default.
         micro_batches: micro-batches of one step, where they are fewer than pipeline stages.
         virtual_stages: parts of the model on each pipeline rank; 1, not interleaved, by default.
-        recompute: `none`, `selective` (scores of attention) or `full` (layers keep their input alone); none by default.
+        recompute: `none`, `selective` (scores of attention), `full` (layers keep their input alone), or parts of layers:
+            `norm`, `latent`, `activation`, `mlp`, `expert`, separated by commas; none by default.
         attention: `flash` (scores are never kept) or `scores`.
         dropout: masks of dropout are kept.
         no_sequence_parallel: tensor ranks do not share the tokens outside of matrices.
@@ -150,8 +152,7 @@ def memory(
     }
     options = quantities_of(QUANTITIES, numbers)
     asked = (None if zero_stage is None else int(zero_stage_of(zero_stage)), recompute)
-    if recompute is not None:
-        one_of("--recompute", recompute, RECOMPUTES)
+    parts_again(recompute or "none")
     one_of("--attention", attention, ATTENTIONS)
     stage, way = (asked[0] if asked[0] is not None else USUAL_STAGE), recompute or "none"
     places = places_of(stage, offload)
@@ -322,9 +323,9 @@ def _unfused(
     if known.value("memory_left_for_partitions") > 0:
         held = f"{known.value('gpus_to_hold'):,.0f} GPUs hold that"
     room = known.value("memory_bytes_per_gpu")
-    quantities = {"total_bytes_per_gpu": total, "memory_bytes_per_gpu": room}
-    facts = {"most": display(total.high, "B", binary=False), "room": display(room, "B", binary=False), "held": held}
-    yield from (one.message() for one in applying([finding("W72", quantities, **facts)]))
+    quantities: dict[str, Quantity | float | None] = {"total_bytes_per_gpu": total, "memory_bytes_per_gpu": room}
+    most, shown = (display(value, "B", binary=False) for value in (total.high, room))
+    yield from (one.message() for one in applying([finding("W72", quantities, most=most, room=shown, held=held)]))
 
 
 PARTS = {"weights": ("gradient", "optimizer"), "gradients": ("weight", "optimizer"), "optimizer states": ("weight", "gradient")}
@@ -343,7 +344,13 @@ def _tables(
     for part, others in PARTS.items():
         alone = Quantities({**given, **gpus, **{f"{other}_bytes_per_parameter": Input(0) for other in others}})
         rows.append({"part": part, "bytes_per_gpu": alone.value("model_state_bytes_per_gpu")})
-    names = {"activations": "activation", "logits": "logit", "gathered weights": "gather", "driver and libraries": "framework"}
+    names = {
+        "activations": "activation",
+        "logits": "logit",
+        "gathered weights": "gather",
+        "gathered tokens": "gathered_token",
+        "driver and libraries": "framework",
+    }
     if "residual_bytes_per_gpu" in given:
         rows.append({"part": "residual", "bytes_per_gpu": known.value("residual_bytes_per_gpu")})
     else:

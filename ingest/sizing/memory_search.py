@@ -52,7 +52,7 @@ class Layout(NamedTuple):
     @property
     def effort(self) -> tuple[int, ...]:
         """What a layout costs in speed and complexity: recomputation, then ranks that exchange data in each layer."""
-        return (WAYS.index(self.recompute), *self.sizes, self.stage)
+        return (WAYS.index(self.recompute) if self.recompute in WAYS else 1, *self.sizes, self.stage)
 
     def row(self, gpus_per_node: int) -> dict[str, Any]:
         """A row of the table."""
@@ -80,7 +80,7 @@ def search(job: MemoryJob, stage: int | None, recompute: str | None) -> tuple[li
     Args:
         job: the model, the GPU, and the parallel sizes that the user fixes.
         stage: ZeRO stage; None for 1 and 3.
-        recompute: `none`, `selective` or `full`; None for each of them.
+        recompute: as of `ingest memory`; None for each of `none`, `selective` and `full`.
 
     Raises:
         UsageError: the layers of the model are unknown, or no layout divides the GPUs given.
