@@ -475,6 +475,13 @@ def test_the_search_stays_within_practised_sizes():
     assert max(row["pipeline_parallel"] for row in rows) == max(row["context_parallel"] for row in rows) == 64
 
 
+def test_of_equal_layouts_the_roomier_ones_come_first():
+    rows = ingest.memory("llama3-70b", gpu="h100", sequence_length=8192, search=True).tables["layouts"]
+    equal = [row["bytes_per_gpu"] > 0.95 * 80e9 for row in rows if (row["gpus"], row["recompute"]) == (16, "full")]
+    assert equal == sorted(equal)
+    assert {*equal} == {False, True}
+
+
 def test_layers_may_be_wider_than_the_embedding(tmp_path):
     sizes = {"model_type": "opt", "hidden_size": 1024, "word_embed_proj_dim": 512, "num_hidden_layers": 24, "ffn_dim": 4096}
     rest = {"num_attention_heads": 16, "vocab_size": 50_272, "max_position_embeddings": 2048, "do_layer_norm_before": False}

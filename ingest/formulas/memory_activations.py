@@ -31,6 +31,7 @@ input_quantity("layer_input_elements", "1/token", "Inputs of the layers, of the 
 input_quantity("score_elements", "1/token/token", "Scores of a query and a key token: the heads of all layers.", above=False)
 input_quantity("logit_width", "B", "Bytes kept of each score of the vocabulary until the loss is known.", above=False)
 input_quantity("scored_words", "1/token", "Scores of one token: the vocabulary.", above=False)
+input_quantity("residual_elements", "1/token", "Width of the stream between the layers.", above=False)
 input_quantity("gathered_parameters", "parameter", "Largest part whose weights ZeRO-3 gathers at a time.", above=False)
 input_quantity("gathered_parts", "1", "Parts whose weights are gathered at a time: the current one and the next.", above=False)
 input_quantity("gathered_token_copies", "1", "Copies of the tokens that are gathered from tensor ranks at a time.",
@@ -257,7 +258,7 @@ def gather_bytes_per_gpu(
     label="gathered tokens per GPU", above=False)  # fmt: skip
 def gathered_token_bytes_per_gpu(
     tokens_in_flight: Num,
-    hidden_size: Num,
+    residual_elements: Num,
     activation_width: Num,
     gathered_token_copies: Num,
     sequence_ranks: Num,
@@ -309,7 +310,7 @@ def total_bytes_per_gpu(model_state_bytes_per_gpu: Num, residual_bytes_per_gpu: 
     return model_state_bytes_per_gpu + residual_bytes_per_gpu
 
 
-@formula(unit="1", source="definition", label="share of the memory of a GPU that is filled")
+@formula(unit="1", source="definition", label="filled share of the memory")
 def memory_filled_share(total_bytes_per_gpu: Num, memory_bytes_per_gpu: Num) -> Num:
     """Share of the memory of a GPU that a training step fills; above 1 it does not fit.
 

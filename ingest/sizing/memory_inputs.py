@@ -200,7 +200,7 @@ def _step(job: MemoryJob, places: Places, recompute: str, parallel: ParallelSize
             **kept_elements(model, attention == "scores" and recompute == "none", parts_again(recompute)).quantities(where),
             **dict(recompute_inputs(recompute, attention, job.dropout)),
         }
-        found["hidden_size"] = Input(residual_width(model), source="arithmetic", where=where, grade="derived")
+        found["residual_elements"] = Input(residual_width(model), source="arithmetic", where=where, grade="derived")
         found["scored_words"] = Input(model.vocabulary, source="arithmetic", where=where, grade="derived")
     else:
         found |= dict.fromkeys(("activation_bytes_per_gpu", "logit_bytes_per_gpu", "gathered_token_bytes_per_gpu"), nothing)
