@@ -271,7 +271,7 @@ def gathered_token_bytes_per_gpu(
     """
     return (
         tokens_in_flight
-        * hidden_size
+        * residual_elements
         * activation_width
         * gathered_token_copies
         * minimum(sequence_ranks - single_gpu, single_gpu)
