@@ -267,14 +267,14 @@ def gathered_token_bytes_per_gpu(
     """Activations that sequence parallelism gathers from the tensor ranks around a matrix; none without it.
 
     >>> gathered_token_bytes_per_gpu(131_072, 8192, 2, 3, 8, 1) / 2**30, gathered_token_bytes_per_gpu(131_072, 8192, 2, 3, 1, 1)
-    (6.0, 0)
+    (6.0, 0.0)
     """
     return (
         tokens_in_flight
         * residual_elements
         * activation_width
-        * gathered_token_copies
-        * minimum(sequence_ranks - single_gpu, single_gpu)
+        * where(sequence_ranks > single_gpu, gathered_token_copies, 0)
+        / single_gpu
     )
 
 
