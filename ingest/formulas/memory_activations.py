@@ -17,7 +17,7 @@ input_quantity("activation_width", "B", "Width of one activation.", default=2, s
 input_quantity("mask_width", "B", "Width of one element of the mask of a dropout; 0 without dropout.", above=False, default=0)
 input_quantity("kept_score_width", "B", "Bytes kept of each attention score: 0 where scores are computed again.",
     above=False, default=0)  # fmt: skip
-input_quantity("kept_gate_copies", "1", "1 where the activated gate is kept beside its input: kernels that are not fused.",
+input_quantity("unfused_share", "1", "1 where kernels are not fused, and keep what gates and experts yield besides.",
     above=False, high=1, default=0)  # fmt: skip
 input_quantity("sequence_split", "1", "1 where tensor ranks share the tokens outside of matrices: sequence parallelism.",
     above=False, high=1, default=1)  # fmt: skip
@@ -25,13 +25,17 @@ input_quantity("transformer_layers", "1", "Layers that a token passes through.",
 input_quantity("split_elements", "1/token", "Numbers kept within tensor-parallel parts.", above=False)
 input_quantity("common_elements", "1/token", "Numbers kept outside of tensor-parallel parts.", above=False)
 input_quantity("masked_elements", "1/token", "Numbers on which dropout acts.", above=False)
-input_quantity("gate_elements", "1/token", "Numbers that gates yield.", above=False)
+input_quantity("unfused_elements", "1/token", "Numbers that gates and experts yield.", above=False)
+input_quantity("recomputed_elements", "1/token", "Numbers of the parts of layers that are computed again.", above=False)
 input_quantity("layer_input_elements", "1/token", "Inputs of the layers, of the last norm and of the head.", above=False)
 input_quantity("score_elements", "1/token/token", "Scores of a query and a key token: the heads of all layers.", above=False)
 input_quantity("logit_width", "B", "Bytes kept of each score of the vocabulary until the loss is known.", above=False)
 input_quantity("scored_words", "1/token", "Scores of one token: the vocabulary.", above=False)
+input_quantity("residual_elements", "1/token", "Width of the stream between the layers.", above=False)
 input_quantity("gathered_parameters", "parameter", "Largest part whose weights ZeRO-3 gathers at a time.", above=False)
 input_quantity("gathered_parts", "1", "Parts whose weights are gathered at a time: the current one and the next.", above=False)
+input_quantity("gathered_token_copies", "1", "Copies of the tokens that are gathered from tensor ranks at a time.",
+    above=False)  # fmt: skip
 input_quantity("framework_bytes_per_gpu", "B/GPU", "Memory of the driver, its kernels and the communication library.",
     above=False, label="framework residue")  # fmt: skip
 
@@ -63,8 +67,8 @@ def layer_activation_bytes(
     common_elements: Num,
     sequence_ranks: Num,
     split_elements: Num,
-    kept_gate_copies: Num,
-    gate_elements: Num,
+    unfused_share: Num,
+    unfused_elements: Num,
     tensor_parallel: Num,
     mask_width: Num,
     masked_elements: Num,
@@ -76,7 +80,7 @@ def layer_activation_bytes(
     """
     return tokens_in_flight * (
         (activation_width * common_elements + mask_width * masked_elements) / sequence_ranks
-        + activation_width * (split_elements + kept_gate_copies * gate_elements) / tensor_parallel
+        + activation_width * (split_elements + unfused_share * unfused_elements) / tensor_parallel
     )
 
 
@@ -130,6 +134,18 @@ def recomputed_layer_bytes(layer_activation_bytes: Num, score_bytes: Num, transf
     100.0
     """
     return (layer_activation_bytes + score_bytes) / transformer_layers
+
+
+@formula(unit="B/GPU", source="definition", above=False)
+def recomputed_part_bytes(
+    tokens_in_flight: Num, activation_width: Num, recomputed_elements: Num, tensor_parallel: Num, transformer_layers: Num
+) -> Num:
+    """Activations of the parts of the one layer that are computed again at a time.
+
+    >>> recomputed_part_bytes(4096, 2, 61 * 57_344, 1, 61) / 1e6
+    469.762048
+    """
+    return tokens_in_flight * activation_width * recomputed_elements / tensor_parallel / transformer_layers
 
 
 @formula(unit="1", source=KORTHIKANTI, where="sec. 4.2.3: L·(1 + (p − 1)/(p·m)) layers where interleaved, L where not")
@@ -238,16 +254,50 @@ def gather_bytes_per_gpu(
     return gathered_parameters * (gathered_parts * weight_bytes_per_parameter + gradient_bytes_per_parameter) / tensor_parallel
 
 
+@formula(unit="B/GPU", source=KORTHIKANTI, where="sec. 4.2.2: all-gather and reduce-scatter around the matrices",
+    label="gathered tokens per GPU", above=False)  # fmt: skip
+def gathered_token_bytes_per_gpu(
+    tokens_in_flight: Num,
+    residual_elements: Num,
+    activation_width: Num,
+    gathered_token_copies: Num,
+    sequence_ranks: Num,
+    single_gpu: Num,
+) -> Num:
+    """Activations that sequence parallelism gathers from the tensor ranks around a matrix; none without it.
+
+    >>> gathered_token_bytes_per_gpu(131_072, 8192, 2, 3, 8, 1) / 2**30, gathered_token_bytes_per_gpu(131_072, 8192, 2, 3, 1, 1)
+    (6.0, 0.0)
+    """
+    return (
+        tokens_in_flight
+        * residual_elements
+        * activation_width
+        * where(sequence_ranks > single_gpu, gathered_token_copies, 0)
+        / single_gpu
+    )
+
+
 @formula(unit="B/GPU", source="definition", label="bytes besides the model states per GPU")
 def step_bytes_per_gpu(
-    activation_bytes_per_gpu: Num, logit_bytes_per_gpu: Num, gather_bytes_per_gpu: Num, framework_bytes_per_gpu: Num
+    activation_bytes_per_gpu: Num,
+    logit_bytes_per_gpu: Num,
+    gather_bytes_per_gpu: Num,
+    gathered_token_bytes_per_gpu: Num,
+    framework_bytes_per_gpu: Num,
 ) -> Num:
     """Bytes that a training step takes on one GPU besides the model states.
 
-    >>> step_bytes_per_gpu(10.7e9, 4.2e9, 5.1e9, 2e9) / 1e9
+    >>> step_bytes_per_gpu(10.7e9, 4.2e9, 4.1e9, 1e9, 2e9) / 1e9
     22.0
     """
-    return activation_bytes_per_gpu + logit_bytes_per_gpu + gather_bytes_per_gpu + framework_bytes_per_gpu
+    return (
+        activation_bytes_per_gpu
+        + logit_bytes_per_gpu
+        + gather_bytes_per_gpu
+        + gathered_token_bytes_per_gpu
+        + framework_bytes_per_gpu
+    )
 
 
 @formula(unit="B/GPU", source="definition", label="total bytes per GPU")
@@ -258,3 +308,13 @@ def total_bytes_per_gpu(model_state_bytes_per_gpu: Num, residual_bytes_per_gpu: 
     40.0
     """
     return model_state_bytes_per_gpu + residual_bytes_per_gpu
+
+
+@formula(unit="1", source="definition", label="filled share of the memory")
+def memory_filled_share(total_bytes_per_gpu: Num, memory_bytes_per_gpu: Num) -> Num:
+    """Share of the memory of a GPU that a training step fills; above 1 it does not fit.
+
+    >>> memory_filled_share(60e9, 80e9)
+    0.75
+    """
+    return total_bytes_per_gpu / memory_bytes_per_gpu

@@ -53,6 +53,8 @@ WORDINGS: Mapping[str, Sequence[tuple[str, Mapping[str, str]]]] = {
         ("Reaches", {"goodput": "{} goodput", "lost_work_fraction": "{} lost work", "restart_fraction": "{} restarts"}),
     ],
     "memory": [
+        ("Fills", {"memory_filled_share": "{} of the memory", "total_bytes_per_gpu": "{} on each GPU",
+                   "gpus_to_hold": "held by {} or more"}),
         ("Needs", {"gpus_to_hold": "{}", "nodes_to_hold": "{}", "model_state_bytes": "{} of model states"}),
         ("Needs", {"total_bytes_per_gpu": "{} on each GPU", "model_state_bytes": "{} of model states"}),
         ("Needs", {"model_state_bytes_per_gpu": "{} on each GPU", "model_state_bytes": "{} of model states"}),

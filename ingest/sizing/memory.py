@@ -18,7 +18,8 @@ from ingest.sizing.checkpoint_files import check_division
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import Written, gpus_in_node, machine_of, quantities_of, settings_of
 from ingest.sizing.job_size import gpus_of
-from ingest.sizing.memory_activations import ATTENTIONS, RECOMPUTES, check_known
+from ingest.sizing.memory_activations import ATTENTIONS, check_known, parts_again
+from ingest.sizing.memory_activations import DEFAULTS as STEP_DEFAULTS
 from ingest.sizing.memory_inputs import (
     DEFAULTS,
     OFF,
@@ -54,9 +55,12 @@ OF_STEP = (
     "activation_bytes_per_gpu",
     "logit_bytes_per_gpu",
     "gather_bytes_per_gpu",
+    "gathered_token_bytes_per_gpu",
     "framework_bytes_per_gpu",
     "total_bytes_per_gpu",
 )
+#: The first result where the GPUs are given and a step is counted: whether they are full.
+OF_GPUS_GIVEN = "memory_filled_share"
 
 
 def memory(
@@ -105,7 +109,8 @@ def memory(
         micro_batch: sequences that a replica works on at a time; 1 by default.
         micro_batches: micro-batches of one step, where they are fewer than pipeline stages.
         virtual_stages: parts of the model on each pipeline rank; 1, not interleaved, by default.
-        recompute: `none`, `selective` (scores of attention) or `full` (layers keep their input alone); none by default.
+        recompute: `none`, `selective` (scores of attention), `full` (layers keep their input alone), or parts of layers:
+            `norm`, `latent`, `activation`, `mlp`, `expert`, separated by commas; none by default.
         attention: `flash` (scores are never kept) or `scores`.
         dropout: masks of dropout are kept.
         no_sequence_parallel: tensor ranks do not share the tokens outside of matrices.
@@ -147,8 +152,7 @@ def memory(
     }
     options = quantities_of(QUANTITIES, numbers)
     asked = (None if zero_stage is None else int(zero_stage_of(zero_stage)), recompute)
-    if recompute is not None:
-        one_of("--recompute", recompute, RECOMPUTES)
+    parts_again(recompute or "none")
     one_of("--attention", attention, ATTENTIONS)
     stage, way = (asked[0] if asked[0] is not None else USUAL_STAGE), recompute or "none"
     places = places_of(stage, offload)
@@ -179,9 +183,13 @@ def memory(
     known = job.known(given, way)
     step = job.counts_step(places)
     unknown = _fill(known, gpus is not None)
-    wanted = (*RESULTS, *(OF_STEP if step else ()))
+    wanted = (*RESULTS, *(OF_STEP if step else ()), *([OF_GPUS_GIVEN] if step and gpus is not None else ()))
     results, missing = known.results([name for name in wanted if name not in unknown])
     results |= _offloaded(known, places, unknown)
+    cautions = [*_warnings(results, inside, offload, step or job.fixed.get("residual_bytes_per_gpu", 0) > 0)]
+    if step and "model_state_bytes_per_gpu" not in unknown:
+        results |= _ranged(job, given, way, known.value("gpus"), results)
+        cautions += _unfused(job, given, way, results, unknown)
     if places[0] is OFF and not step:
         missing["total_bytes_per_gpu"] = "a GPU holds the layer at work: give a model with a config.json"
     words = {
@@ -204,7 +212,7 @@ def memory(
         results,
         {**missing, **unknown},
         {**_tables(known, given, unknown, step), **_layouts(found, job.gpus_per_node)},
-        (*size.warnings, *_warnings(results, inside, offload, step or job.fixed.get("residual_bytes_per_gpu", 0) > 0)),
+        (*size.warnings, *cautions),
         catalog,
         _unmet(known, results, unknown) if found[0] or not search else f"no layout holds the model: {found[1][0].reason}",
     )
@@ -294,6 +302,32 @@ def _fill(known: Quantities, asked: bool) -> dict[str, str]:
     return {}
 
 
+def _ranged(
+    job: MemoryJob, given: Mapping[str, Input], way: str, gpus: float, results: Mapping[str, Quantity]
+) -> dict[str, Quantity]:
+    """The parts of a step with their ranges, on a number of GPUs that does not follow the range."""
+    fixed = job.known({**given, "gpus": Input(gpus)}, way)
+    return fixed.results([name for name in (*OF_STEP, OF_GPUS_GIVEN) if name in results], ranged=True)[0]
+
+
+def _unfused(
+    job: MemoryJob, given: Mapping[str, Input], way: str, results: Mapping[str, Quantity], unknown: Mapping[str, str]
+) -> Iterator[str]:
+    """The caution that a step fits only where kernels and loss are fused, with the GPUs that hold it where they are not."""
+    total = results["total_bytes_per_gpu"]
+    if unknown or total.high is None:
+        return
+    highest = {name: item._replace(value=item.high) for name, item in given.items() if name in STEP_DEFAULTS and item.high}
+    known = job.known({**given, **highest}, way)
+    held = "no number of GPUs holds that in this layout"
+    if known.value("memory_left_for_partitions") > 0:
+        held = f"{known.value('gpus_to_hold'):,.0f} GPUs hold that"
+    room = known.value("memory_bytes_per_gpu")
+    quantities: dict[str, Quantity | float | None] = {"total_bytes_per_gpu": total, "memory_bytes_per_gpu": room}
+    most, shown = (display(value, "B", binary=False) for value in (total.high, room))
+    yield from (one.message() for one in applying([finding("W72", quantities, most=most, room=shown, held=held)]))
+
+
 PARTS = {"weights": ("gradient", "optimizer"), "gradients": ("weight", "optimizer"), "optimizer states": ("weight", "gradient")}
 
 
@@ -310,7 +344,13 @@ def _tables(
     for part, others in PARTS.items():
         alone = Quantities({**given, **gpus, **{f"{other}_bytes_per_parameter": Input(0) for other in others}})
         rows.append({"part": part, "bytes_per_gpu": alone.value("model_state_bytes_per_gpu")})
-    names = {"activations": "activation", "logits": "logit", "gathered weights": "gather", "driver and libraries": "framework"}
+    names = {
+        "activations": "activation",
+        "logits": "logit",
+        "gathered weights": "gather",
+        "gathered tokens": "gathered_token",
+        "driver and libraries": "framework",
+    }
     if "residual_bytes_per_gpu" in given:
         rows.append({"part": "residual", "bytes_per_gpu": known.value("residual_bytes_per_gpu")})
     else:

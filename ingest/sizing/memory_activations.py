@@ -7,20 +7,26 @@ last matrix of a block yields is added to the residual stream and not kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from ingest.architecture.structure import Architecture
 from ingest.architecture.weight_table import Weight
 from ingest.engine.messages import Option, option_error
 from ingest.engine.value import Input
+from ingest.errors import one_of
 
 RECOMPUTES = ("none", "selective", "full")
+#: Parts of a layer that can be computed again alone: outputs of norms, up-projections of latent attention, activated gates
+#: before the last matrix, and whole MLPs or experts.
+PARTS = ("norm", "latent", "activation", "mlp", "expert")
 ATTENTIONS = ("flash", "scores")
 #: Kinds of weights that are multiplied in the layers.
 IN_LAYERS = ("attention", "mlp", "expert", "router", "ssm", "conv", "recurrent", "other")
 #: Last words of the names of matrices that end a block: their output goes to the residual stream.
 ENDS = ("o", "down", "out")
+#: Last words of the names of matrices that widen what latent attention keeps.
+LATENT = ("q_up", "kv_up")
 #: Norms within attention.
 HEAD_NORMS = ("qk_norm", "q_norm", "k_norm", "kv_norm", "bias")
 #: A router works in full precision, twice as wide, and keeps scores and shares.
@@ -35,9 +41,16 @@ DEFAULTS = {
         where="training/performance/README.md, preloaded CUDA kernels: 0.5 to 2 GB; buffers of NCCL come in addition",
     ).by_default("2 GB for the driver, its kernels and communication", "set.framework_bytes_per_gpu"),
     "logit_width": Input(
-        4, 4, 10, source="korthikanti2022", where="sec. 4.3: logits in full precision", grade="published",
-    ).by_default("logits in full precision, kept once; up to 10 B where a loss keeps copies", "set.logit_width"),
-    "kept_gate_copies": Input(0).by_default("fused kernels, which keep no activated gate", Option("set.kept_gate_copies", "1")),
+        6, 4, 12, source="megatron-lm", grade="derived",
+        where="core/tensor_parallel/cross_entropy.py: 16-bit logits, and their exponentials in full precision, in place",
+    ).by_default("16-bit logits and a copy in 32 bits; up to 12 B where a loss is not fused", "set.logit_width"),
+    "unfused_share": Input(
+        0, 0, 1, source="arithmetic", where="inputs that PyTorch saves of small models", grade="derived",
+    ).by_default("fused kernels, which keep no activated gate", Option("set.unfused_share", "1")),
+    "gathered_token_copies": Input(
+        3, 2, 6, source="torchtitan", grade="derived",
+        where="benchmarks/llama3_h100_202412_torchtitan.md: two copies fewer without waiting; up to six by the peak of table 4",
+    ).by_default("a gathered input, its gradient and that of an output", "set.gathered_token_copies"),
     "gathered_parts": Input(
         2, source="fsdp2023", where="sec. 3.4", grade="published",
     ).by_default("one layer at work and the next one gathered", "set.gathered_parts"),
@@ -51,7 +64,8 @@ class KeptElements(NamedTuple):
         split: within tensor-parallel parts.
         common: outside of them: inputs of norms, and of the first matrices of a block.
         masked: on which dropout acts.
-        gates: that gates yield.
+        unfused: kept besides where kernels are not fused: what gates and experts yield.
+        recomputed: of parts that are computed again.
         layers: layers that a token passes through.
         inputs: inputs of the layers, of the last norm and of the head.
         scores: heads of all layers.
@@ -60,7 +74,8 @@ class KeptElements(NamedTuple):
     split: float
     common: float
     masked: float
-    gates: float
+    unfused: float
+    recomputed: float
     layers: int
     inputs: float
     scores: float
@@ -71,7 +86,8 @@ class KeptElements(NamedTuple):
             "split_elements": self.split,
             "common_elements": self.common,
             "masked_elements": self.masked,
-            "gate_elements": self.gates,
+            "unfused_elements": self.unfused,
+            "recomputed_elements": self.recomputed,
             "layer_input_elements": self.inputs,
             "score_elements": self.scores,
             "transformer_layers": self.layers,
@@ -79,12 +95,13 @@ class KeptElements(NamedTuple):
         return {name: Input(value, source="arithmetic", where=where, grade="derived") for name, value in named.items()}
 
 
-def kept_elements(model: Architecture, expanded: bool = False) -> KeptElements:
+def kept_elements(model: Architecture, expanded: bool = False, again: Collection[str] = ()) -> KeptElements:
     """Count what a training step keeps of each token.
 
     Args:
         model: the table of weights.
         expanded: keys and values are copied for each query head, as kernels do that keep the scores.
+        again: the parts that are computed again, of `PARTS`.
 
     >>> from ingest.architecture import describe
     >>> from ingest.catalog.store import Catalog
@@ -92,12 +109,15 @@ def kept_elements(model: Architecture, expanded: bool = False) -> KeptElements:
     >>> (2 * (kept.split + kept.common) + kept.masked) / (96 * 12_288)  # the 34 of Korthikanti et al., flash attention apart
     34.0...
     """
-    hidden = _residual_width(model)
+    hidden = residual_width(model)
     rows = [row for row in model.weights if row.kind in IN_LAYERS and row.passes and len(row.shape) > 1]
     first, ends = [row for row in rows if not _ends(row)], [row for row in rows if _ends(row)]
-    split = float(sum(row.shape[-1] * row.passes for row in ends))
-    split += sum(row.shape[0] * row.passes for row in first if row.kind != "router")
-    split += sum(row.shape[0] * row.passes for row in ends if row.kind == "expert")
+    split = dict.fromkeys(("", *PARTS), 0.0)
+    for row in ends:
+        split[_part(row, "activation" if _last(row) == "down" else "", again)] += row.shape[-1] * row.passes
+    for row in first:
+        if row.kind != "router":
+            split[_part(row, "latent" if _last(row) in LATENT else "", again)] += row.shape[0] * row.passes
     common = float(sum(ROUTER_COPIES * row.shape[0] * row.passes for row in first if row.kind == "router"))
     blocks = 0.0
     for (_, width), members in _by_input(first).items():
@@ -105,18 +125,22 @@ def kept_elements(model: Architecture, expanded: bool = False) -> KeptElements:
         if width == hidden and members[0].kind != "expert":
             blocks += passes
         else:
-            split += width * passes
+            split[_part(members[0], "norm" if members[0].kind == "attention" else "", again)] += width * passes
     norms = sum(row.count for row in model.weights if row.kind == "norm" and row.shape == (hidden,) and _is_scale(row))
     normed = max(norms, blocks)
     # The head reads what the last norm yields.
-    common += hidden * (normed + min(blocks, normed) + any(row.kind == "head" and row.passes for row in model.weights))
-    split += _expanded_keys(model, rows, expanded) + _normed_heads(model, rows)
-    split += FLASH_ELEMENTS * sum(row.heads * row.layers for row in model.attentions)
+    yielded = hidden * (min(blocks, normed) + any(row.kind == "head" and row.passes for row in model.weights))
+    common += hidden * normed + (0 if "norm" in again else yielded)
+    split["latent" if any(_last(row) in LATENT for row in rows) else ""] += _expanded_keys(model, rows, expanded)
+    split[""] += _normed_heads(model, rows) + FLASH_ELEMENTS * sum(row.heads * row.layers for row in model.attentions)
+    unfused = [row for row in first if _last(row) == "gate" and row.kind in ("mlp", "expert")]
+    unfused += [row for row in ends if row.kind == "expert"]
     return KeptElements(
-        split,
+        sum(count for part, count in split.items() if part not in again),
         common,
         sum(row.shape[0] * row.passes for row in ends if row.kind != "expert"),
-        sum(row.shape[0] * row.passes for row in first if _last(row) == "gate" and row.kind in ("mlp", "expert")),
+        sum(row.shape[0] * row.passes for row in unfused if row.kind not in again),
+        sum(count for part, count in split.items() if part in again) + (yielded if "norm" in again else 0),
         model.layers,
         # Besides the layers, the last norm keeps its input, and the head that of its own.
         hidden * (model.layers + 2),
@@ -124,7 +148,13 @@ def kept_elements(model: Architecture, expanded: bool = False) -> KeptElements:
     )
 
 
-def _residual_width(model: Architecture) -> int:
+def _part(row: Weight, part: str, again: Collection[str]) -> str:
+    """The part of a layer whose recomputation drops what a row keeps: its whole block where that is computed again."""
+    block = row.kind if row.kind == "expert" else row.name.partition(".")[0]
+    return block if block in again and block in PARTS else part
+
+
+def residual_width(model: Architecture) -> int:
     """The width between the layers, which the embedding may not have: that of most norms."""
     norms = [row for row in model.weights if row.kind == "norm" and len(row.shape) == 1 and _last(row) not in HEAD_NORMS]
     return max(((row.count, row.shape[0]) for row in norms), default=(0, model.hidden))[1]
@@ -182,6 +212,23 @@ def gathered_parameters(model: Architecture, expert_parallel: int) -> float:
     others = model.parameters - sum(tables) - experts
     layer = (others + experts / expert_parallel) / max(model.layers, 1)
     return max([layer, *tables])
+
+
+def parts_again(recompute: str) -> tuple[str, ...]:
+    """The parts of a layer that are computed again, where they are named.
+
+    >>> parts_again("norm,latent"), parts_again("full")
+    (('norm', 'latent'), ())
+
+    Raises:
+        UsageError: an unknown part.
+    """
+    if recompute in RECOMPUTES:
+        return ()
+    parts = tuple(part.strip() for part in recompute.split(","))
+    for part in parts:
+        one_of("--recompute", part, (*RECOMPUTES, *PARTS) if len(parts) == 1 else PARTS)
+    return parts
 
 
 def recompute_inputs(recompute: str, attention: str, dropout: bool) -> Iterator[tuple[str, Input]]:

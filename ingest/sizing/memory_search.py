@@ -19,6 +19,8 @@ from ingest.units import display
 LEAST_CONTEXT_TOKENS = 4096
 #: Ranks along which a layout is cut at most; published runs use up to 64 stages and 64 ranks of experts.
 MOST_STAGES, MOST_CONTEXT, MOST_EXPERT_RANKS = 64, 64, 64
+#: Fuller GPUs run out of memory where libraries or an uneven router take more: of equal layouts the roomier one comes first.
+TIGHT = 0.95
 #: ZeRO stages that are practised with pipeline stages, and without.
 STAGES = (1, 3)
 #: The parts of a GPU's memory, for the reason of a rejection.
@@ -39,6 +41,7 @@ class Layout(NamedTuple):
         recompute: what is computed again.
         gpus: the fewest GPUs that hold it, or the GPUs given; 0 where no number of them does.
         bytes_per_gpu: on each of them; the least for any number of them where none holds it.
+        filled: share of the memory of a GPU.
         reason: why it is rejected; empty where it holds.
     """
 
@@ -47,12 +50,13 @@ class Layout(NamedTuple):
     recompute: str
     gpus: int
     bytes_per_gpu: float
+    filled: float
     reason: str = ""
 
     @property
     def effort(self) -> tuple[int, ...]:
         """What a layout costs in speed and complexity: recomputation, then ranks that exchange data in each layer."""
-        return (WAYS.index(self.recompute), *self.sizes, self.stage)
+        return (WAYS.index(self.recompute) if self.recompute in WAYS else 1, *self.sizes, self.stage)
 
     def row(self, gpus_per_node: int) -> dict[str, Any]:
         """A row of the table."""
@@ -80,7 +84,7 @@ def search(job: MemoryJob, stage: int | None, recompute: str | None) -> tuple[li
     Args:
         job: the model, the GPU, and the parallel sizes that the user fixes.
         stage: ZeRO stage; None for 1 and 3.
-        recompute: `none`, `selective` or `full`; None for each of them.
+        recompute: as of `ingest memory`; None for each of `none`, `selective` and `full`.
 
     Raises:
         UsageError: the layers of the model are unknown, or no layout divides the GPUs given.
@@ -96,7 +100,8 @@ def search(job: MemoryJob, stage: int | None, recompute: str | None) -> tuple[li
     if not found:
         raise UsageError(f"--gpus: found {gpus:,}, expected a number that some layout divides")
     fitting = sorted(
-        (one for one in found if not one.reason), key=lambda one: (one.gpus, one.effort[0], math.prod(one.sizes), one.effort)
+        (one for one in found if not one.reason),
+        key=lambda one: (one.gpus, one.effort[0], one.filled > TIGHT, math.prod(one.sizes), one.effort),
     )
     rejected = sorted((one for one in found if one.reason), key=lambda one: (one.bytes_per_gpu, one.effort))
     return list(_frontier(fitting)), rejected
@@ -163,7 +168,8 @@ def _judged(job: MemoryJob, candidates: list[ParallelSizes], level: int, way: st
     for place, sizes in enumerate(candidates):
         here = {name: float(values[place]) for name, values in parts.items()}
         reason = "" if held[place] else _reason(here, float(total[place]), room)
-        yield Layout(sizes, level, way, int(used[place]) if not reason else 0, float(total[place]), reason)
+        count = 0 if reason else int(used[place])
+        yield Layout(sizes, level, way, count, float(total[place]), float(total[place]) / memory, reason)
 
 
 def rented(needed: int, group: int, gpus_per_node: int) -> int:
