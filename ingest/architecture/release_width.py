@@ -75,9 +75,11 @@ def bits_per_weight(quantization: Mapping[str, Any]) -> float | None:
 def _of_mlx(quantization: Mapping[str, Any]) -> float | None:
     """MLX: a scale and a shift of 16 bits for each group of inputs; no answer where a module has a width of its own."""
     bits, group = quantization.get("bits"), quantization.get("group_size")
-    plain = type(bits) is int and 1 < bits <= 8 and type(group) is int and group > 0
-    own = any(isinstance(value, dict) and value.get("bits") != bits for value in quantization.values())
-    return bits + 2 * _SCALE / group if plain and not own and quantization.get("mode", "affine") == "affine" else None
+    if any(isinstance(value, dict) and value.get("bits") != bits for value in quantization.values()):
+        return None
+    if type(bits) is not int or type(group) is not int or group < 1 or quantization.get("mode", "affine") != "affine":
+        return None
+    return bits + 2 * _SCALE / group
 
 
 def _of_groups(quantization: Mapping[str, Any]) -> float | None:

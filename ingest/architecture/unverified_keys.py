@@ -158,7 +158,7 @@ def unverified(config: ModelConfig, rows: Iterable[TableRow]) -> list[tuple[Mode
     ['use_mla']
     """
     table = list(rows)
-    unread = [(owner, key) for owner, key in config.unread() if not _repeats_text(owner, key)]
+    unread = [(owner, key) for owner, key in config.unread() if not _repeats_text(owner, key) and not _wordless(owner, key)]
     # A key of the text is not answered by the rows of an encoder, unless the model is one.
     text = [row for row in table if not row.name.startswith(("vision.", "audio."))] or table
     return [
@@ -173,6 +173,11 @@ def _repeats_text(owner: ModelConfig, key: str) -> bool:
     texts = [part for part in owner.parts if part.prefix in _TEXTS]
     return any(key in part.read_keys and type(part.data.get(key)) is type(owner.data[key]) and part.data[key] == owner.data[key]
                for part in texts)  # fmt: skip
+
+
+def _wordless(owner: ModelConfig, key: str) -> bool:
+    """Whether an encoder says that its words are tied: it has none."""
+    return key == "tie_word_embeddings" and owner.prefix.endswith(("vision_config.", "audio_config."))
 
 
 def _certain(key: str, value: Any, own: Sequence[TableRow], rows: Sequence[TableRow]) -> bool:

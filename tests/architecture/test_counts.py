@@ -115,14 +115,15 @@ def test_a_module_runs_through_its_own_pattern(described, pattern, experts):
     assert made.parameters == described(NEMOTRON).parameters
 
 
+def kinds_inside(config):
+    """The model types of the parts of a config, at any depth."""
+    parts = [part for part in config.values() if isinstance(part, dict)]
+    return {part["model_type"] for part in parts if "model_type" in part}.union(*map(kinds_inside, parts))
+
+
 def test_each_family_is_counted_somewhere():
     counted = {kind(case["config"]) for case in (*PUBLISHED, *COUNTED, *REMEMBERED)}
-    inside = {
-        part["model_type"]
-        for case in (*PUBLISHED, *COUNTED)
-        for part in case["config"].values()
-        if isinstance(part, dict) and "model_type" in part
-    }
+    inside = set().union(*(kinds_inside(case["config"]) for case in (*PUBLISHED, *COUNTED)))
     assert set(families()) <= counted | inside | {"ministral3_text", "mimo"}
 
 
