@@ -32,7 +32,7 @@ def from_config(name: str, path: str | Path, data: Mapping[str, Any], *, strict:
     Raises:
         IngestError: a family that is not described, or a key that may change the structure.
     """
-    config = ModelConfig({key: item for key, item in data.items() if key not in ("source", "where", "name")}, str(path))
+    config = ModelConfig({key: item for key, item in data.items() if key not in ("source", "where", "name", "note")}, str(path))
     own = "weights" in data
     rows = [*joined(by_hand(config) if own else _family(config))]
     open_keys = () if own else _unverified(config, rows, strict)
@@ -60,7 +60,7 @@ def from_config(name: str, path: str | Path, data: Mapping[str, Any], *, strict:
         longest=_longest(config) or next((row.shape[0] for row in weights if row.name == "places"), 0),
         unverified_keys=open_keys,
         missing={} if own else {**_unknown_packing(data, row_bytes is not None), **_of_diffusion(data)},
-        notes=_renamed(data, config),
+        notes=_notes(data, config),
     )
 
 
@@ -84,10 +84,12 @@ def _family(config: ModelConfig) -> Iterable[TableRow]:
     return rows
 
 
-def _renamed(data: Mapping[str, Any], config: ModelConfig) -> tuple[str, ...]:
-    """A note where the classes that the file names decided, not its model type."""
+def _notes(data: Mapping[str, Any], config: ModelConfig) -> tuple[str, ...]:
+    """The note of a catalog entry, and one where the classes that the file names decided, not its model type."""
+    own = [str(data["note"])] if "source" in data and "note" in data else []
     stated, used = data.get("model_type") or data.get("_class_name"), config.data.get("model_type")
-    return () if stated == used else (f"no family '{stated}' is described; the file names the classes of '{used}'",)
+    renamed = [f"no family '{stated}' is described; the file names the classes of '{used}'"]
+    return (*own, *(renamed if stated != used else ()))
 
 
 def _unknown_packing(data: Mapping[str, Any], known: bool) -> dict[str, str]:
