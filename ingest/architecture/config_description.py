@@ -19,6 +19,9 @@ MAX_PARAMETERS = 10**17
 #: Keys of the tokens that positions reach.
 _LONGEST = ("max_target_positions", "max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "max_sequence_length")
 
+#: Keys of how many modules predict further tokens.
+_PREDICTION = ("num_nextn_predict_layers", "num_mtp_modules", "mtp_num_hidden_layers")
+
 
 def from_config(name: str, path: str | Path, data: Mapping[str, Any], *, strict: bool = False) -> Architecture:
     """Return the structure that the keys of a config describe.
@@ -60,7 +63,7 @@ def from_config(name: str, path: str | Path, data: Mapping[str, Any], *, strict:
         longest=_longest(config) or next((row.shape[0] for row in weights if row.name == "places"), 0),
         unverified_keys=open_keys,
         missing={} if own else {**_unknown_packing(data, row_bytes is not None), **_of_diffusion(data)},
-        notes=_notes(data, config),
+        notes=(*_notes(data, config), *_prediction(config, weights)),
     )
 
 
@@ -90,6 +93,16 @@ def _notes(data: Mapping[str, Any], config: ModelConfig) -> tuple[str, ...]:
     stated, used = data.get("model_type") or data.get("_class_name"), config.data.get("model_type")
     renamed = [f"no family '{stated}' is described; the file names the classes of '{used}'"]
     return (*own, *(renamed if stated != used else ()))
+
+
+def _prediction(config: ModelConfig, weights: tuple[Weight, ...]) -> tuple[str, ...]:
+    """A note on modules that predict further tokens where the file states some and its family counts none."""
+    found = (part.data.get(key) for part in (config, *config.parts) for key in _PREDICTION)
+    stated = next((number for number in found if type(number) is int and number > 0), 0)
+    if not stated or any(row.kind == "mtp" for row in weights):
+        return ()
+    kind = config.data["model_type"]
+    return (f"the modules that predict further tokens ({stated}) are not counted: the family '{kind}' describes none",)
 
 
 def _unknown_packing(data: Mapping[str, Any], known: bool) -> dict[str, str]:

@@ -59,8 +59,8 @@ def from_release(name: str, files: ReleaseFiles, *, strict: bool = False) -> Arc
     if release is None:
         if config is None:
             raise IngestError(f"{files.place}: found no {CONFIG} and no safetensors file, expected the folder of a model")
-        found = from_config(name, f"{files.place}/{CONFIG}", config, strict=strict)
-        return replace(found, notes=(*found.notes, *_pickled(files, found)))
+        family = from_config(name, f"{files.place}/{CONFIG}", config, strict=strict)
+        return replace(family, notes=(*family.notes, *_pickled(files, family)))
     quantization = None
     if QUANTIZATION in files.sizes:
         found = read_json(files, QUANTIZATION, "a table of quantization", MOST_CONFIG_BYTES).get("quantization")

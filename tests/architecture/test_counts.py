@@ -85,6 +85,7 @@ MIMO = {
     "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 151680, "attention_bias": True, "tie_word_embeddings": False,
 }  # fmt: skip
 EXAONE = next(case["config"] for case in COUNTED if case["config"].get("model_type") == "exaone_moe")
+COUNTED_M2 = next(case["config"] for case in COUNTED if case["config"].get("model_type") == "minimax_m2")
 NEMOTRON = next(
     case["config"]
     for case in COUNTED
@@ -113,6 +114,13 @@ def test_a_module_runs_through_its_own_pattern(described, pattern, experts):
     assert any("attention.q" in row.name for row in rows)
     assert any("expert" in row.name for row in rows) is experts
     assert made.parameters == described(NEMOTRON).parameters
+
+
+def test_modules_that_a_family_does_not_count_are_named(described):
+    stated = described({**COUNTED_M2, "num_mtp_modules": 3})
+    assert stated.parameters_trained == stated.parameters
+    assert [note for note in stated.notes if "(3) are not counted" in note]
+    assert described({**MIMO, "num_nextn_predict_layers": 1}).notes == ()
 
 
 def kinds_inside(config):
