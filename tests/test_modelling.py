@@ -102,3 +102,8 @@ def test_defaults_of_the_class_are_told(run, tmp_path):
     assert run("model", "config.json").code == 0
     (tmp_path / "config.json").write_text(json.dumps({**config, "model_type": "mistral", "vocab_size": 100}))
     assert "num_key_value_heads" in run("model", "config.json").err
+
+
+def test_an_entry_says_what_its_release_has_beyond_it():
+    """DeepSeek's paper counts 671 billion parameters, the config.json of the release the prediction module too."""
+    assert any("prediction module" in warning for warning in ingest.model("deepseek-v3").warnings)

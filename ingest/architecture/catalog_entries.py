@@ -13,7 +13,7 @@ from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
 
-_HEAD = ("name", "source", "where", "model_type")
+_HEAD = ("name", "source", "where", "note", "model_type")
 
 
 class Structure(Entry):

@@ -19,6 +19,9 @@ MAX_PARAMETERS = 10**17
 #: Keys of the tokens that positions reach.
 _LONGEST = ("max_target_positions", "max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "max_sequence_length")
 
+#: Keys of how many modules predict further tokens.
+_PREDICTION = ("num_nextn_predict_layers", "num_mtp_modules", "mtp_num_hidden_layers")
+
 
 def from_config(name: str, path: str | Path, data: Mapping[str, Any], *, strict: bool = False) -> Architecture:
     """Return the structure that the keys of a config describe.
@@ -32,7 +35,7 @@ def from_config(name: str, path: str | Path, data: Mapping[str, Any], *, strict:
     Raises:
         IngestError: a family that is not described, or a key that may change the structure.
     """
-    config = ModelConfig({key: item for key, item in data.items() if key not in ("source", "where", "name")}, str(path))
+    config = ModelConfig({key: item for key, item in data.items() if key not in ("source", "where", "name", "note")}, str(path))
     own = "weights" in data
     rows = [*joined(by_hand(config) if own else _family(config))]
     open_keys = () if own else _unverified(config, rows, strict)
@@ -60,7 +63,7 @@ def from_config(name: str, path: str | Path, data: Mapping[str, Any], *, strict:
         longest=_longest(config) or next((row.shape[0] for row in weights if row.name == "places"), 0),
         unverified_keys=open_keys,
         missing={} if own else {**_unknown_packing(data, row_bytes is not None), **_of_diffusion(data)},
-        notes=_renamed(data, config),
+        notes=(*_notes(data, config), *_prediction(config, weights)),
     )
 
 
@@ -84,10 +87,22 @@ def _family(config: ModelConfig) -> Iterable[TableRow]:
     return rows
 
 
-def _renamed(data: Mapping[str, Any], config: ModelConfig) -> tuple[str, ...]:
-    """A note where the classes that the file names decided, not its model type."""
+def _notes(data: Mapping[str, Any], config: ModelConfig) -> tuple[str, ...]:
+    """The note of a catalog entry, and one where the classes that the file names decided, not its model type."""
+    own = [str(data["note"])] if "source" in data and "note" in data else []
     stated, used = data.get("model_type") or data.get("_class_name"), config.data.get("model_type")
-    return () if stated == used else (f"no family '{stated}' is described; the file names the classes of '{used}'",)
+    renamed = [f"no family '{stated}' is described; the file names the classes of '{used}'"]
+    return (*own, *(renamed if stated != used else ()))
+
+
+def _prediction(config: ModelConfig, weights: tuple[Weight, ...]) -> tuple[str, ...]:
+    """A note on modules that predict further tokens where the file states some and its family counts none."""
+    found = (part.data.get(key) for part in (config, *config.parts) for key in _PREDICTION)
+    stated = next((number for number in found if type(number) is int and number > 0), 0)
+    if not stated or any(row.kind == "mtp" for row in weights):
+        return ()
+    kind = config.data["model_type"]
+    return (f"the modules that predict further tokens ({stated}) are not counted: the family '{kind}' describes none",)
 
 
 def _unknown_packing(data: Mapping[str, Any], known: bool) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -58,12 +59,24 @@ def from_release(name: str, files: ReleaseFiles, *, strict: bool = False) -> Arc
     if release is None:
         if config is None:
             raise IngestError(f"{files.place}: found no {CONFIG} and no safetensors file, expected the folder of a model")
-        return from_config(name, f"{files.place}/{CONFIG}", config, strict=strict)
+        family = from_config(name, f"{files.place}/{CONFIG}", config, strict=strict)
+        return replace(family, notes=(*family.notes, *_pickled(files, family)))
     quantization = None
     if QUANTIZATION in files.sizes:
         found = read_json(files, QUANTIZATION, "a table of quantization", MOST_CONFIG_BYTES).get("quantization")
         quantization = found if isinstance(found, dict) else None
     return _described(name, release, config, quantization, f"{files.place}/{CONFIG}", strict)
+
+
+def _pickled(files: ReleaseFiles, family: Architecture) -> tuple[str, ...]:
+    """A note on files of PyTorch without an index, which are programs and therefore not read."""
+    size = sum(size for name, size in files.sizes.items() if fnmatchcase(name, "pytorch_model*.bin"))
+    if not size or "weight_parameters" in family.missing:
+        return ()
+    each = size / family.parameters
+    return (
+        f"pytorch_model.bin is not read: its {size:,} bytes are {each:.3g} B per parameter, set --precision if that differs",
+    )
 
 
 def _described(
@@ -271,6 +284,8 @@ def _type_bytes(config: Mapping[str, Any], quantized: bool) -> int:
 def _index_notes(release: Release, family: Architecture, config: Mapping[str, Any]) -> tuple[str, ...]:
     """Whether the bytes of an index are those of the family's parameters."""
     width = _type_bytes(config, bool(stated_quantization(config)))
+    if release.listing is not None and release.bytes is None:
+        return (f"{release.listing.name} states no bytes in total_size; the bytes are those of the family's weights",)
     if release.bytes is None or not width or release.listing is None:
         return ()
     stored, counted = release.bytes / width, family.parameters

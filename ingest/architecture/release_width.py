@@ -36,9 +36,9 @@ _NAMES = {
 
 
 def stated_quantization(config: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The table of quantization of a config, or of its text part; empty where there is none."""
+    """The table of quantization of a config, or of its text part; empty where there is none. MLX names it `quantization`."""
     levels = [config, *(config.get(key) for key in ("text_config", "llm_config"))]
-    tables = (level.get("quantization_config") for level in levels if isinstance(level, dict))
+    tables = (level.get(key) for level in levels if isinstance(level, dict) for key in ("quantization_config", "quantization"))
     return next((table for table in tables if isinstance(table, dict) and table), {})
 
 
@@ -63,11 +63,23 @@ def bits_per_weight(quantization: Mapping[str, Any]) -> float | None:
     if method == "bitsandbytes":
         nested = quantization.get("bnb_4bit_use_double_quant")
         return 4 + (8 if nested else 32) / _BNB if quantization.get("load_in_4bit") else 8
+    if not method and not algorithm:
+        return _of_mlx(quantization)
     block = quantization.get("weight_block_size")
     if method == "fp8" or algorithm == "fp8":
         whole = isinstance(block, list) and len(block) == 2 and all(type(side) is int and side > 0 for side in block)
         return 8 + 32 / (block[0] * block[1]) if whole and block else 8
     return _of_groups(quantization) if method == "compressed-tensors" else None
+
+
+def _of_mlx(quantization: Mapping[str, Any]) -> float | None:
+    """MLX: a scale and a shift of 16 bits for each group of inputs; no answer where a module has a width of its own."""
+    bits, group = quantization.get("bits"), quantization.get("group_size")
+    if any(isinstance(value, dict) and value.get("bits") != bits for value in quantization.values()):
+        return None
+    if type(bits) is not int or type(group) is not int or group < 1 or quantization.get("mode", "affine") != "affine":
+        return None
+    return bits + 2 * _SCALE / group
 
 
 def _of_groups(quantization: Mapping[str, Any]) -> float | None:
@@ -96,7 +108,10 @@ def stored_row_bytes(rows: Sequence[Weight], config: Mapping[str, Any], layers: 
     lists = (quantization.get(key) for key in ("modules_to_not_convert", "ignore", "exclude_modules", "ignored_layers"))
     excepted = [matches for found in lists for matches in _patterns(found)]
     wide = 8.0 * next((TYPES[name] for name in (_type(config),) if name in TYPES), 2)
-    found = [row.parameters * _bits_of(row, rows, bits, wide, excepted, layers) / 8 for row in rows]
+    if "quant_method" in quantization or "quant_algo" in quantization:
+        found = [row.parameters * _bits_of(row, rows, bits, wide, excepted, layers) / 8 for row in rows]
+    else:
+        found = [row.parameters * (bits if _narrow_in_mlx(row) else wide) / 8 for row in rows]
     if config.get("num_nextn_predict_layers"):
         # Each such module is stored with copies of embedding and head, which it shares with the model when it runs.
         modules = sum(row.count for row in rows if row.name == "mtp.join")
@@ -120,6 +135,11 @@ def _bits_of(
     places = [*_places(row, rows, layers)]
     kept = sum(any(matches(name) for matches in excepted) for name in places)
     return (kept * wide + (len(places) - kept) * narrow) / len(places)
+
+
+def _narrow_in_mlx(row: Weight) -> bool:
+    """Whether MLX stores a row narrow: every matrix of the text, the tables of words and the routers too."""
+    return len(row.shape) == 2 and row.kind not in ("vision", "audio", "norm") and "conv" not in row.name
 
 
 def _places(row: Weight, rows: Iterable[Weight], layers: int) -> Iterator[str]:

@@ -36,7 +36,7 @@ num_beam_groups num_beams num_choices num_crops num_expert_group num_labels num_
 num_train_timesteps original_max_position_embeddings output_attentions output_gate_type output_hidden_states output_past
 output_router_logits output_scores pad_vocab_size_multiple partial_rotary_factor pooler_hidden_act prefill_chunk_size prefix
 prefix_lm pretraining_tp problem_type processor_class projector_hidden_act pruned_heads quant_config quantization_config
-quantize query_pre_attn_scalar relative_attention_max_distance remove_invalid_values reorder_and_upcast_attn
+quantization quantize query_pre_attn_scalar relative_attention_max_distance remove_invalid_values reorder_and_upcast_attn
 repetition_penalty rescale_every rescale_prenorm_residual residual_in_fp32 residual_multiplier return_dict
 return_dict_in_generate rms_norm_eps rope_hf_config rope_interleave rotary_dim rotary_emb_base rotary_pct route_scale
 routed_scaling_factor router_aux_loss_coef router_jitter_noise router_scaling_factor router_z_loss_coef router_dtype
@@ -53,6 +53,7 @@ use_return_dict video_attn_type video_seq_length vision_feature_select_strategy 
 z_loss_coefficient max_image_size output_bbox use_unified_vision_chunk video_placeholder temporal_frames_per_chunk
 default_output_length attn_scale tie_weights_ projection_layer_norm_eps image_processor_type final_logit_softcapping
 attn_logit_softcapping moe_jitter_eps bad_words_ids forced_decoder_ids num_train_epochs image_grid_pinpoints
+attn_implementation for_llm_compressor validate_runner_input pad_key_length
 """
 NEVER = frozenset(_NEVER.split())
 #: Such names have values that are no structure: ids of tokens, small numbers of norms, dropout, types, angles, versions.
@@ -158,7 +159,7 @@ def unverified(config: ModelConfig, rows: Iterable[TableRow]) -> list[tuple[Mode
     ['use_mla']
     """
     table = list(rows)
-    unread = [(owner, key) for owner, key in config.unread() if not _repeats_text(owner, key)]
+    unread = [(owner, key) for owner, key in config.unread() if not _repeats_text(owner, key) and not _wordless(owner, key)]
     # A key of the text is not answered by the rows of an encoder, unless the model is one.
     text = [row for row in table if not row.name.startswith(("vision.", "audio."))] or table
     return [
@@ -173,6 +174,11 @@ def _repeats_text(owner: ModelConfig, key: str) -> bool:
     texts = [part for part in owner.parts if part.prefix in _TEXTS]
     return any(key in part.read_keys and type(part.data.get(key)) is type(owner.data[key]) and part.data[key] == owner.data[key]
                for part in texts)  # fmt: skip
+
+
+def _wordless(owner: ModelConfig, key: str) -> bool:
+    """Whether an encoder says that its words are tied: it has none."""
+    return key == "tie_word_embeddings" and owner.prefix.endswith(("vision_config.", "audio_config."))
 
 
 def _certain(key: str, value: Any, own: Sequence[TableRow], rows: Sequence[TableRow]) -> bool:

@@ -85,6 +85,7 @@ MIMO = {
     "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 151680, "attention_bias": True, "tie_word_embeddings": False,
 }  # fmt: skip
 EXAONE = next(case["config"] for case in COUNTED if case["config"].get("model_type") == "exaone_moe")
+COUNTED_M2 = next(case["config"] for case in COUNTED if case["config"].get("model_type") == "minimax_m2")
 NEMOTRON = next(
     case["config"]
     for case in COUNTED
@@ -115,14 +116,22 @@ def test_a_module_runs_through_its_own_pattern(described, pattern, experts):
     assert made.parameters == described(NEMOTRON).parameters
 
 
+def test_modules_that_a_family_does_not_count_are_named(described):
+    stated = described({**COUNTED_M2, "num_mtp_modules": 3})
+    assert stated.parameters_trained == stated.parameters
+    assert [note for note in stated.notes if "(3) are not counted" in note]
+    assert described({**MIMO, "num_nextn_predict_layers": 1}).notes == ()
+
+
+def kinds_inside(config):
+    """The model types of the parts of a config, at any depth."""
+    parts = [part for part in config.values() if isinstance(part, dict)]
+    return {part["model_type"] for part in parts if "model_type" in part}.union(*map(kinds_inside, parts))
+
+
 def test_each_family_is_counted_somewhere():
     counted = {kind(case["config"]) for case in (*PUBLISHED, *COUNTED, *REMEMBERED)}
-    inside = {
-        part["model_type"]
-        for case in (*PUBLISHED, *COUNTED)
-        for part in case["config"].values()
-        if isinstance(part, dict) and "model_type" in part
-    }
+    inside = set().union(*(kinds_inside(case["config"]) for case in (*PUBLISHED, *COUNTED)))
     assert set(families()) <= counted | inside | {"ministral3_text", "mimo"}
 
 

@@ -42,6 +42,17 @@ def test_the_bytes_of_gpt_oss_are_those_of_its_index(file, layers, experts, stor
     assert trained == 2 * wide["parameters"].value
 
 
+def test_the_bytes_of_a_release_for_mlx_are_those_of_its_index(file):
+    """Qwen3-14B in four bits: the file of MLX narrows the tables of words too."""
+    qwen = {
+        "architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "attention_bias": False, "head_dim": 128,
+        "hidden_size": 5120, "intermediate_size": 17408, "num_attention_heads": 40, "num_hidden_layers": 40,
+        "num_key_value_heads": 8, "vocab_size": 151936, "tie_word_embeddings": False, "torch_dtype": "bfloat16",
+        "quantization": {"group_size": 64, "bits": 4},
+    }  # fmt: skip
+    assert ingest.model(file(qwen)).results["weights_bytes"].value == 8_307_783_680
+
+
 @pytest.mark.parametrize(
     ("quantization", "bits"),
     [
@@ -58,6 +69,9 @@ def test_the_bytes_of_gpt_oss_are_those_of_its_index(file, layers, experts, stor
         ({"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION"}, None),
         ({"quant_method": "of 2027"}, None),
         ({"quant_method": "gptq", "bits": 4, "group_size": -1}, None),
+        ({"bits": 4, "group_size": 64}, 4.5),
+        ({"bits": 4, "group_size": 32, "mode": "mxfp4"}, None),
+        ({"bits": 4, "group_size": 64, "model.layers.0.mlp.gate": {"bits": 8, "group_size": 64}}, None),
         ({}, None),
     ],
 )

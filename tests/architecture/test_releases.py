@@ -242,6 +242,15 @@ def index(folder, config, total, names=TENSORS, file="model.safetensors", name="
     return folder
 
 
+def test_what_is_not_read_of_a_folder_is_said(tmp_path):
+    folder = tmp_path / "torch"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(CONFIG))
+    assert describe(folder).notes == ()
+    (folder / "pytorch_model.bin").write_bytes(b"PK" + bytes(4 * ELEMENTS - 2))
+    assert "are 4 B per parameter" in describe(folder).notes[0]
+
+
 def test_an_index_alone_gives_bytes_and_a_range_of_parameters(tmp_path):
     bytes_of = {"total": 2 * ELEMENTS, "file": "pytorch_model.bin", "name": "pytorch_model.bin.index.json"}
     answer = ingest.model(index(tmp_path / "torch", UNKNOWN, **bytes_of))
@@ -264,7 +273,8 @@ def test_an_index_next_to_a_known_family_is_compared_with_it(tmp_path):
         made = describe(index(tmp_path / name, config, total))
         assert made.basis == "family"
         notes[name] = made.notes
-    assert notes["equal"] == notes["nothing"] == ()
+    assert notes["equal"] == ()
+    assert "no bytes in total_size" in notes["nothing"][0]
     assert "twice" in notes["twice"][0]
     assert "states" in notes["other"][0]
 

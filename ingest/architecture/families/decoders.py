@@ -250,6 +250,8 @@ register(
     Decoder("phi", "Phi-1.5 and Phi-2: one norm before attention and feed-forward network in parallel; biases.",
             2048, 8192, 24, 32, 51200, bias=True, gated=False, mlp_bias=True, norms=1, norm_bias=True, head_bias=True,
             extra=rows_if("qk_layernorm", False, lambda s: s.head_norms(bias=True))),
+    Decoder("minicpm", "MiniCPM 1, 2 and 4: LLaMA with multipliers.",
+            4096, 11008, 32, 32, 32000, ignore=("mup_denominator", "sparse_config")),
     Decoder("mimo", "MiMo 7B: Qwen2 with modules that predict further tokens.",
             4096, 11008, 36, 32, 151680, kv_heads=8, bias=("attention_bias", True), o_bias=False, window=qwen_window,
             mtp="num_nextn_predict_layers", ignore=("use_mrope",)),

@@ -71,17 +71,18 @@ def _embedder(part: ModelConfig, hidden: int, text: int) -> Iterator[TableRow]:
     yield from linear("projector", text, hidden)
 
 
-def _conformer(config: ModelConfig) -> tuple[int, list[TableRow]]:
-    """The encoder of sound: two convolutions, then layers of network, attention, convolution and network. Returns its width."""
-    hidden, layers = config.integer("hidden_size", 1536), config.integer("conf_num_hidden_layers", 12, high=MAX_LAYERS)
-    heads, taps = config.integer("conf_num_attention_heads", 8), config.integer("conf_conv_kernel_size", 5)
-    bands = config.integer("input_feat_size", 128)
-    channels = config.integers("sscp_conv_channel_size", 2, low=1) or [128, 32]
-    config.only("sscp_conv_kernel_size", [[3, 3], [3, 3]])
-    config.only("sscp_conv_stride_size", [[2, 2], [2, 2]])
-    config.ignore("conf_attention_chunk_size", "conf_attention_context_left", "conf_attention_context_right")
-    config.ignore("conf_attention_logit_cap", "conf_reduction_factor", "conf_residual_weight", "gradient_clipping")
-    config.ignore("sscp_conv_group_norm_eps", "sscp_conv_eps")
+def conformer(
+    config: ModelConfig, hidden: int, layers: int, heads: int, taps: int, bands: int, channels: list[int]
+) -> Iterator[TableRow]:
+    """The encoder of sound: two convolutions, then layers of network, attention, convolution and network.
+
+    Args:
+        config: the keys, for messages.
+        hidden, layers, heads: width, depth, heads.
+        taps: of the convolution in each layer.
+        bands: frequencies of the spectrum.
+        channels: of both convolutions at the beginning.
+    """
     for _ in range(2):
         bands = (bands + 2 - 3) // 2 + 1
     network: list[TableRow] = [*linear("network.up", 4 * hidden, hidden), *linear("network.down", hidden, 4 * hidden)]
@@ -95,14 +96,25 @@ def _conformer(config: ModelConfig) -> tuple[int, list[TableRow]]:
         *linear("convolution.out", hidden, hidden),
         *norm("norm", hidden, number=3),
     ]
-    return hidden, [
-        Weight("sound.1", (channels[0], 1, 3, 3), "conv"),
-        Weight("sound.2", (channels[1], channels[0], 3, 3), "conv"),
-        *norm("sound.norm.1", channels[0]),
-        *norm("sound.norm.2", channels[1]),
-        *linear("sound.in", hidden, channels[1] * bands),
-        *times(layers, layer),
-    ]
+    yield Weight("sound.1", (channels[0], 1, 3, 3), "conv")
+    yield Weight("sound.2", (channels[1], channels[0], 3, 3), "conv")
+    yield from norm("sound.norm.1", channels[0])
+    yield from norm("sound.norm.2", channels[1])
+    yield from linear("sound.in", hidden, channels[1] * bands)
+    yield from times(layers, layer)
+
+
+def _sound(config: ModelConfig) -> tuple[int, list[TableRow]]:
+    """The conformer of Gemma 3n, and its width."""
+    hidden, layers = config.integer("hidden_size", 1536), config.integer("conf_num_hidden_layers", 12, high=MAX_LAYERS)
+    heads, taps = config.integer("conf_num_attention_heads", 8), config.integer("conf_conv_kernel_size", 5)
+    channels = config.integers("sscp_conv_channel_size", 2, low=1) or [128, 32]
+    config.only("sscp_conv_kernel_size", [[3, 3], [3, 3]])
+    config.only("sscp_conv_stride_size", [[2, 2], [2, 2]])
+    config.ignore("conf_attention_chunk_size", "conf_attention_context_left", "conf_attention_context_right")
+    config.ignore("conf_attention_logit_cap", "conf_reduction_factor", "conf_residual_weight", "gradient_clipping")
+    config.ignore("sscp_conv_group_norm_eps", "sscp_conv_eps")
+    return hidden, [*conformer(config, hidden, layers, heads, taps, config.integer("input_feat_size", 128), channels)]
 
 
 @family("gemma3n")
@@ -120,7 +132,7 @@ def gemma3n(config: ModelConfig) -> Iterator[TableRow]:
         text = text_width(wrapper)
         yield Weight("mobilenet", (_MOBILENET,), "vision")
         yield from _embedder(vision, 2048, text)
-        hidden, tower = _conformer(audio)
+        hidden, tower = _sound(audio)
         yield from tower
         yield from _embedder(audio, hidden, text)
 

@@ -170,3 +170,24 @@ register(
         ignore=("use_parallel_residual", "num_key_value_heads", "head_dim"),
     ),
 )
+
+
+@family("qwen")
+def qwen(config: ModelConfig) -> Iterator[TableRow]:
+    """Bai et al. 2023 (the first Qwen): RMSNorm, biases on Q, K, V; `intermediate_size` counts gate and up together."""
+    s = multi_head_sizes(config, 4096, 32, 32, 151936)
+    inner = config.size("intermediate_size", 22016) // 2
+    config.only("no_bias", True)
+    config.only("kv_channels", s.width)
+    config.ignore(
+        "use_cache_kernel",
+        "use_cache_quantization",
+        "use_dynamic_ntk",
+        "use_logn_attn",
+        "softmax_in_fp32",
+        "onnx_safe",
+        "bf16",
+        "fp16",
+        "fp32",
+    )
+    yield from s.frame(times(s.layers, [*s.attention(True, False), *s.gated(inner), *s.norms(2)]))

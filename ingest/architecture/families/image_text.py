@@ -23,7 +23,7 @@ from ingest.architecture.layers import (
     plain_mlp,
     sizes,
 )
-from ingest.architecture.registry import family
+from ingest.architecture.registry import class_suffix, families, family
 from ingest.architecture.weight_table import TableRow, Weight, relabelled, times
 
 # fmt: off
@@ -302,3 +302,37 @@ def mllama(config: ModelConfig) -> Iterator[TableRow]:
 
     config.only("tie_word_embeddings", False)
     yield from joined(config, "mllama_text_model", False, rows, never_tied=True)
+
+
+#: The text family of each version of MiniCPM-V whose code is described.
+_MINICPMV_TEXTS = {2.6: "qwen2", 4.0: "llama"}
+
+
+@family("minicpmv")
+def minicpmv(config: ModelConfig) -> Iterator[TableRow]:
+    """MiniCPM-V 2.6 and 4.0: SigLIP without pooling, and learned queries that read its patches; the version tells the text."""
+    class_suffix(config, "")
+    version = config.number("version")
+    if version not in _MINICPMV_TEXTS:
+        raise config.refuse("version", version, f"one of {', '.join(map(str, _MINICPMV_TEXTS))}; no other code is described")
+    config.ignore(
+        "image_size", "patch_size", "slice_config", "slice_mode", "use_image_id", "vision_batch_size", "max_window_layers"
+    )
+    config.ignore("batch_vision_input", "version")
+    vision = config.table_or_defaults("vision_config")
+    defaults = {"hidden_size": 1152, "intermediate_size": 4304, "num_hidden_layers": 27, "num_attention_heads": 16,
+                "image_size": 980, "patch_size": 14}  # fmt: skip
+    vision.data = {**defaults, **vision.data, "vision_use_head": False}
+    vision.data["num_hidden_layers"] = vision.integer("num_hidden_layers") - config.flag("drop_vision_last_layer", True)
+    vision.ignore("model_type")
+    width, tower = vision_encoders.siglip(vision)
+    hidden, queries = config.integer("hidden_size"), config.integer("query_num", 64)
+    reader: list[TableRow] = [
+        Weight("queries", (queries, hidden), "vision"),
+        *(linear("reader.kv", hidden, width) if width != hidden else ()),
+        *times(4, linear("reader.qkv and o", hidden, hidden, True)),
+        *norm("reader.norm", hidden, True, 3),
+        *linear("projector", hidden, hidden),
+    ]
+    yield from families()[_MINICPMV_TEXTS[version]](config)
+    yield from relabelled([*tower, *reader], "vision", "vision", computed=False)
