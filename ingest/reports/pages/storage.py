@@ -43,6 +43,11 @@ ORDER = "Order: share of the ceilings known, published before recalled, headroom
 RECALLED = "* recalled or from vendor material, not verified"
 
 
+def fits_title(found: Fits) -> str:
+    """The title of a comparison: what the storage is for."""
+    return f"Storage for {found.need.title}"
+
+
 def fits_page(found: Fits, in_full: bool = False) -> Page:
     """The comparison of all systems, by verdict; layers and results of each where few were asked for, or all in full."""
     needed = tuple((plain(name), display(item.value, item.unit)) for name, item in found.needed.items())
@@ -52,7 +57,7 @@ def fits_page(found: Fits, in_full: bool = False) -> Page:
             sections += _in_full(one, alone=len(found.systems) == 1)
     first = found.systems[0] if found.systems else None
     decided = (_failing(first) or _units(first) or first.question) if first is not None else ""
-    return page_of(f"Storage for {found.need.title}", sections, _table(found), fits_line(found, decided, _counts(found)))
+    return page_of(fits_title(found), sections, _table(found), fits_line(found, decided, _counts(found)))
 
 
 def fit_page(found: Fit) -> Page:
