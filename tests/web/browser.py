@@ -55,6 +55,7 @@ STOPWATCH = """(box) => new Promise((resolve) => {
     const digits = /^[0-9]*/.exec(field.value)[0].length;
     field.setSelectionRange(digits, digits);
 })"""
+MARKS = ("pressed", "shown")
 #: The questions that the bench asks: what they are called, link, and the box in which it types.
 TYPED = (
     ("bandwidth", "#v=1&tab=bw", "in-nodes"),
@@ -85,7 +86,7 @@ def key_times(browser: Browser, url: str, box: str, slower: int = 4, presses: in
     page.wait_for_timeout(1500)
     session = page.context.new_cdp_session(page)
     events: list[dict[str, Any]] = []
-    session.on("Tracing.dataCollected", lambda found: events.extend(found["value"]))
+    session.on("Tracing.dataCollected", lambda found: events.extend(one for one in found["value"] if one["name"] in MARKS))
     session.send("Emulation.setCPUThrottlingRate", {"rate": slower})
     session.send(
         "Tracing.start", {"traceConfig": {"includedCategories": ["blink.user_timing"]}, "transferMode": "ReportEvents"}
@@ -96,14 +97,12 @@ def key_times(browser: Browser, url: str, box: str, slower: int = 4, presses: in
         page.keyboard.press("Backspace" if press % 2 else "6")
         wall.append(page.evaluate("() => window.taken"))
         page.wait_for_timeout(1000)
-    with_end: list[object] = []
-    session.on("Tracing.tracingComplete", lambda end: with_end.append(end))
     session.send("Tracing.end")
-    while not with_end:
+    while len(events) < 2 * presses:
         page.wait_for_timeout(50)
     page.context.close()
-    marks = {name: sorted(one["tts"] for one in events if one["name"] == name) for name in ("pressed", "shown")}
-    own = [(shown - pressed) / 1e6 for pressed, shown in zip(marks["pressed"], marks["shown"], strict=True)]
+    pressed, shown = (sorted(one["tts"] for one in events if one["name"] == name) for name in MARKS)
+    own = [(end - start) / 1e6 for start, end in zip(pressed, shown, strict=True)]
     return KeyTimes(median(wall), median(own))
 
 
