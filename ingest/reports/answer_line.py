@@ -197,12 +197,13 @@ def sweep_line(sweep: Sweep) -> str:
     return joined(counted(sweep.rows, "scenario") + (":" if shown else ""), shown, len(sweep.warnings))
 
 
-def fits_line(found: Fits, decided: str, counts: Mapping[str, int]) -> str:
-    """The answer of `fit`: how many systems have which verdict, after the first of them; of a single system what decides.
+def fits_line(found: Fits, decided: str, counts: Mapping[str, int], first: str = "") -> str:
+    """The answer of `fit`: the first system and how many share its verdict; of a single system what decides.
 
     Args:
         decided: what decides the verdict on a single system.
-        counts: how many systems have each verdict, the best first: the first and the last are named.
+        first: the first system, and how much of it the need takes.
+        counts: how many systems have each verdict, the best first.
     """
     cautions = len(found.warnings)
     if found.nothing_missing:
@@ -210,9 +211,8 @@ def fits_line(found: Fits, decided: str, counts: Mapping[str, int]) -> str:
     if len(found.systems) == 1:
         (one,) = found.systems
         return joined("", [f"{one.entry.id}: {one.verdict}", *([decided] if decided else [])], cautions)
-    ends = dict.fromkeys((*[*counts][:1], *[*counts][-1:]))
-    shown = [of_several(verdict, counts[verdict]) for verdict in ends]
-    return joined(f"{found.systems[0].entry.id} first of {len(found.systems)}:" if counts else "no system", shown, cautions)
+    shown = [of_several(verdict, count) for verdict, count in [*counts.items()][:1]]
+    return joined(f"{first} first of {len(found.systems)}:" if counts else "no system", shown, cautions)
 
 
 def of_several(verdict: str, count: int) -> str:
