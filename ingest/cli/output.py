@@ -93,8 +93,7 @@ def hand_over(
         raise UsageError(f"--output: '{output}': this result has no workbook; expected {known}{other}")
     write_whole(output, book() if chosen == "xlsx" and book is not None else render(page, data, chosen) + "\n")
     warn(warnings)
-    if not chosen_option(QUIET) and page().answer:
-        tell(page().answer)
+    tell_answer(page())
     tell_written(output)
 
 
@@ -114,6 +113,12 @@ def _print(page: Callable[[], Page], data: Callable[[], Mapping[str, Any]], form
     if made.answer:
         sys.stdout.flush()
         echo(answer)
+
+
+def tell_answer(page: Page) -> None:
+    """Say the answer of a result that goes to a file, unless `-q` is given."""
+    if page.answer and not chosen_option(QUIET):
+        tell(page.answer)
 
 
 def tell_written(*paths: str | Path) -> None:
