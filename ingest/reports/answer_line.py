@@ -29,8 +29,8 @@ READ, WRITE, CAPACITY = ("R-READ-03", "R-READ-01"), ("R-WRITE-01", "R-WRITE-02")
 PLANNED = ((READ, "{} read"), (WRITE, "{} write"), (CAPACITY, "{} usable"))
 #: What marks a rate that guidance sets, because the workload needs less, and its legend.
 STAR, GUIDED = "*", "*guidance"
-#: Parts of an answer at most: more do not fit into one line of 80 columns.
-MOST = 3
+#: Parts of an answer at most and at least, and the letters beyond which the last part is left out: a terminal's line.
+MOST, LEAST, LINE = 3, 2, 80
 
 
 #: command -> wordings; the first one counts whose first quantity is known, and of its parts the first that are
@@ -74,8 +74,8 @@ WORDINGS: Mapping[str, Sequence[tuple[str, Mapping[str, str]]]] = {
                    "offload_efficiency": "{} of the rate of the GPUs"}),
     ],
     "feed": [
-        ("Reaches", {"accelerator_utilization": "{} utilization", "fed_samples_per_second_per_gpu": "{} per GPU",
-                     "epochs_read_bandwidth": "{} read without stalls", "amplified_read_bandwidth": "{} read without stalls",
+        ("Reaches", {"accelerator_utilization": "{} utilization", "epochs_read_bandwidth": "{} read without stalls",
+                     "amplified_read_bandwidth": "{} read without stalls", "fed_samples_per_second_per_gpu": "{} per GPU",
                      "decode_cores_per_node": "{} decode cores per node"}),
     ],
     "dataset": [
@@ -122,8 +122,10 @@ def results_line(
             # Of two quantities with the same words the first one counts; one node or GPU reads what its job reads.
             first = {around if around != "{}" else value: (around, value) for around, value in reversed(known)}
             told = [one for one in known if one in first.values() and not (" per " in one[0] and one[1] == known[0][1])]
-            told = [*dict.fromkeys([known[0], *told])]
-            return joined(verb, [*(around.format(value) for around, value in told[:MOST]), *also], cautions, unmet)
+            shown = [around.format(value) for around, value in dict.fromkeys([known[0], *told])][:MOST]
+            while len(line := joined(verb, [*shown, *also], cautions, unmet)) > LINE and len(shown) > LEAST:
+                shown.pop()
+            return line
     return joined("", [], cautions, unmet) if unmet else ""
 
 
