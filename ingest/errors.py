@@ -37,6 +37,9 @@ class MissingQuantity(IngestError):
         super().__init__(message)
         self.name = name
 
+    def __reduce__(self) -> tuple[type[MissingQuantity], tuple[str, str]]:
+        return MissingQuantity, (self.name, self.args[0])
+
 
 class CyclicQuantity(IngestError):
     """A quantity that would have to be known before it can be computed."""

@@ -12,6 +12,7 @@ from ingest.cli.output import QUIET, VERBOSE, choose, note_existing
 from ingest.cli.output import chosen_option as chosen_option
 from ingest.cli.output import hand_over as hand_over
 from ingest.cli.output import painter as painter
+from ingest.cli.output import tell_answer as tell_answer
 from ingest.cli.output import tell_written as tell_written
 from ingest.cli.output import warn as warn
 from ingest.errors import expected_one_of

@@ -6,6 +6,7 @@ import codecs
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -70,7 +71,7 @@ def hand_over(
     """Print a result or write it to a file, and its warnings on standard error.
 
     A table begins and ends with the answer, and leaves details out unless `-v` is given; `-q` prints the answer alone. Files
-    and other formats hold everything.
+    and other formats hold everything; of a file, standard error says the answer and what was written.
 
     Args:
         page, data: build the result, as a page or as plain values.
@@ -82,7 +83,7 @@ def hand_over(
     Raises:
         UsageError: a workbook is requested of a command that has none.
     """
-    chosen = format_of(output, form, book is not None)
+    chosen, page = format_of(output, form, book is not None), cache(page)
     if output is None:
         _print(page, data, chosen, warnings)
         return
@@ -92,6 +93,7 @@ def hand_over(
         raise UsageError(f"--output: '{output}': this result has no workbook; expected {known}{other}")
     write_whole(output, book() if chosen == "xlsx" and book is not None else render(page, data, chosen) + "\n")
     warn(warnings)
+    tell_answer(page())
     tell_written(output)
 
 
@@ -111,6 +113,12 @@ def _print(page: Callable[[], Page], data: Callable[[], Mapping[str, Any]], form
     if made.answer:
         sys.stdout.flush()
         echo(answer)
+
+
+def tell_answer(page: Page) -> None:
+    """Say the answer of a result that goes to a file, unless `-q` is given."""
+    if page.answer and not chosen_option(QUIET):
+        tell(page.answer)
 
 
 def tell_written(*paths: str | Path) -> None:

@@ -10,7 +10,7 @@ import click
 
 from ingest.catalog.yaml_reader import Kind, read_yaml
 from ingest.cli.options import output_options
-from ingest.cli.output import VERBOSE, chosen_option, hand_over, tell_written, warn
+from ingest.cli.output import VERBOSE, chosen_option, hand_over, tell_answer, tell_written, warn
 from ingest.errors import IngestError, RequirementNotMet
 from ingest.files import write_whole
 from ingest.reports.document.html import as_html
@@ -75,6 +75,7 @@ def command(
         document = response_document(page(), SUBTITLE.format(sent=one_line(Path(sent).name) if sent else "the first offer"))
         write_whole(output, as_docx(document) if suffix == ".docx" else as_html(document))
         warn(answer.warnings)
+        tell_answer(page())
         tell_written(output)
     else:
         hand_over(page, answer.to_dict, form, output, lambda: response_workbook(compared), warnings=answer.warnings)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import hand_over, options_of, output_options, tell_written, warn
+from ingest.cli.options import hand_over, options_of, output_options, tell_answer, tell_written, warn
 from ingest.files import write_whole
 from ingest.reports.page import format_of, render
 from ingest.reports.pages.sizing import sweep_page
@@ -41,4 +41,6 @@ def command(axes: tuple[str, ...], form: str | None, output: str | None, **optio
     else:
         write_whole(output, render(lambda: sweep_page(answer, most=10**9), answer.to_dict, format_of(output, form)) + "\n")
     warn(answer.warnings)
+    if output is not None:
+        tell_answer(sweep_page(answer, most=0))
     tell_written(*([output] if output is not None else []))

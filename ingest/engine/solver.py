@@ -144,7 +144,7 @@ class Quantities:
 
     def find(self, name: str) -> Step | None:
         """A quantity and how it came about; None where it cannot be computed from what is known."""
-        if name not in self._steps and (route := self._names.routes.get(name)) is not None and route.missing is not None:
+        if self._known_missing(name) is not None:
             return None
         try:
             return self.step(name)
@@ -160,6 +160,10 @@ class Quantities:
         found: dict[str, Step] = {}
         unknown: dict[str, str] = {}
         for name in names:
+            missing = self._known_missing(name)
+            if missing is not None:
+                unknown[name] = message_of(missing)
+                continue
             try:
                 found[name] = self.step(name)
             except (MissingQuantity, CyclicQuantity) as error:
@@ -169,6 +173,13 @@ class Quantities:
             name: Quantity(step.value, unit_of(name), *((ranged and tree.range_of(name)) or ())) for name, step in found.items()
         }
         return quantities, unknown
+
+    def _known_missing(self, name: str) -> MissingQuantity | None:
+        """The refusal of a quantity of which quantities of the same names have found that it cannot be computed."""
+        if name in self._steps:
+            return None
+        route = self._names.routes.get(name)
+        return None if route is None else route.missing
 
     def _know(self, name: str, step: Step) -> None:
         if name not in self._steps:

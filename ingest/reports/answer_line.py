@@ -29,8 +29,8 @@ READ, WRITE, CAPACITY = ("R-READ-03", "R-READ-01"), ("R-WRITE-01", "R-WRITE-02")
 PLANNED = ((READ, "{} read"), (WRITE, "{} write"), (CAPACITY, "{} usable"))
 #: What marks a rate that guidance sets, because the workload needs less, and its legend.
 STAR, GUIDED = "*", "*guidance"
-#: Parts of an answer at most: more do not fit into one line of 80 columns.
-MOST = 3
+#: Parts of an answer at most and at least, and the letters beyond which the last part is left out: a terminal's line.
+MOST, LEAST, LINE = 3, 2, 80
 
 
 #: command -> wordings; the first one counts whose first quantity is known, and of its parts the first that are
@@ -76,8 +76,8 @@ WORDINGS: Mapping[str, Sequence[tuple[str, Mapping[str, str]]]] = {
                    "offload_efficiency": "{} of the rate of the GPUs"}),
     ],
     "feed": [
-        ("Reaches", {"accelerator_utilization": "{} utilization", "fed_samples_per_second_per_gpu": "{} per GPU",
-                     "epochs_read_bandwidth": "{} read without stalls", "amplified_read_bandwidth": "{} read without stalls",
+        ("Reaches", {"accelerator_utilization": "{} utilization", "epochs_read_bandwidth": "{} read without stalls",
+                     "amplified_read_bandwidth": "{} read without stalls", "fed_samples_per_second_per_gpu": "{} per GPU",
                      "decode_cores_per_node": "{} decode cores per node"}),
     ],
     "dataset": [
@@ -124,8 +124,10 @@ def results_line(
             # Of two quantities with the same words the first one counts; one node or GPU reads what its job reads.
             first = {around if around != "{}" else value: (around, value) for around, value in reversed(known)}
             told = [one for one in known if one in first.values() and not (" per " in one[0] and one[1] == known[0][1])]
-            told = [*dict.fromkeys([known[0], *told])]
-            return joined(verb, [*(around.format(value) for around, value in told[:MOST]), *also], cautions, unmet)
+            shown = [around.format(value) for around, value in dict.fromkeys([known[0], *told])][:MOST]
+            while len(line := joined(verb, [*shown, *also], cautions, unmet)) > LINE and len(shown) > LEAST:
+                shown.pop()
+            return line
     return joined("", [], cautions, unmet) if unmet else ""
 
 
@@ -199,12 +201,13 @@ def sweep_line(sweep: Sweep) -> str:
     return joined(counted(sweep.rows, "scenario") + (":" if shown else ""), shown, len(sweep.warnings))
 
 
-def fits_line(found: Fits, decided: str, counts: Mapping[str, int]) -> str:
-    """The answer of `fit`: how many systems have which verdict, after the first of them; of a single system what decides.
+def fits_line(found: Fits, decided: str, counts: Mapping[str, int], first: str = "") -> str:
+    """The answer of `fit`: the first system and how many share its verdict; of a single system what decides.
 
     Args:
         decided: what decides the verdict on a single system.
-        counts: how many systems have each verdict, the best first: the first and the last are named.
+        first: the first system, and how much of it the need takes.
+        counts: how many systems have each verdict, the best first.
     """
     cautions = len(found.warnings)
     if found.nothing_missing:
@@ -212,9 +215,8 @@ def fits_line(found: Fits, decided: str, counts: Mapping[str, int]) -> str:
     if len(found.systems) == 1:
         (one,) = found.systems
         return joined("", [f"{one.entry.id}: {one.verdict}", *([decided] if decided else [])], cautions)
-    ends = dict.fromkeys((*[*counts][:1], *[*counts][-1:]))
-    shown = [of_several(verdict, counts[verdict]) for verdict in ends]
-    return joined(f"{found.systems[0].entry.id} first of {len(found.systems)}:" if counts else "no system", shown, cautions)
+    shown = [of_several(verdict, count) for verdict, count in [*counts.items()][:1]]
+    return joined(f"{first} first of {len(found.systems)}:" if counts else "no system", shown, cautions)
 
 
 def of_several(verdict: str, count: int) -> str:

@@ -84,15 +84,27 @@ def capitalised(text: str) -> str:
 
 
 def span(low: float | None, high: float | None, unit: str, between: str) -> str:
-    """A range as text, nothing where its ends look alike or are not known.
+    """A range as text with one unit where both ends have the same one; nothing where they look alike or are not known.
 
-    >>> span(1e9, 2e9, "B/s", " to "), span(21.2181e9, 21.2182e9, "B/s", " to "), span(None, None, "B/s", " to ")
-    ('1 GB/s to 2 GB/s', '', '')
+    >>> span(1e9, 2e9, "B/s", " to "), span(9e8, 2e9, "B/s", " – ")
+    ('1 to 2 GB/s', '900 MB/s – 2 GB/s')
+    >>> span(21.2181e9, 21.2182e9, "B/s", " to "), span(None, None, "B/s", " to ")
+    ('', '')
     """
     if low is None or high is None:
         return ""
     least, most = (display(end, unit, binary=False) for end in (low, high))
-    return f"{least}{between}{most}" if least != most else ""
+    return joined_ends(least, most, between) if least != most else ""
+
+
+def joined_ends(low: str, high: str, between: str) -> str:
+    """Two values as a range, with one unit where both have the same one.
+
+    >>> joined_ends("1 GB/s", "2 GB/s", " – "), joined_ends("900 MB/s", "2 GB/s", " – "), joined_ends("3", "4", " – ")
+    ('1 – 2 GB/s', '900 MB/s – 2 GB/s', '3 – 4')
+    """
+    number, _, unit = low.partition(" ")
+    return f"{number}{between}{high}" if unit and high.endswith(f" {unit}") else f"{low}{between}{high}"
 
 
 def helps_of(function: Callable[..., Any]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 from ingest.configuration import configuration
 from ingest.engine.registry import is_quantity, unit_of
 from ingest.errors import UsageError, nearest
-from ingest.reports.labels import counted, is_share, plain
+from ingest.reports.labels import counted, is_share, joined_ends, plain
 from ingest.units import display, percent
 
 if TYPE_CHECKING:
@@ -136,10 +136,7 @@ def range_text(name: str, quantity: Quantity) -> str:
     if quantity.low is None or quantity.high is None:
         return ""
     low, high = (value_text(name, end, quantity.unit, binary=False) for end in (quantity.low, quantity.high))
-    if low == high:
-        return low
-    number, _, unit = low.partition(" ")
-    return f"{number} – {high}" if unit and high.endswith(f" {unit}") else f"{low} – {high}"
+    return low if low == high else joined_ends(low, high, " – ")
 
 
 def unknown_section(unknown: Mapping[str, str]) -> Section:

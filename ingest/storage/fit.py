@@ -224,8 +224,10 @@ def _systems(entry: Storage, terms: Terms, catalog: Catalog) -> list[System]:
 
 def _largest_drive(entry: Storage, catalog: Catalog) -> Mapping[str, Input]:
     """The largest drive of the catalogs, which bounds a unit of which only the number of drives is known."""
+    if entry.drives is None or entry.drive_bytes is not None:
+        return {}
     sizes = [one.raw_bytes for one in catalog.all(Storage) if one.family == "drive" and one.raw_bytes]
-    if entry.drives is None or entry.drive_bytes is not None or not sizes:
+    if not sizes:
         return {}
     return {"largest_drive_bytes": from_catalog(max(sizes, key=lambda one: one.value))}
 

@@ -11,6 +11,8 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
 
 from playwright.sync_api import Browser, sync_playwright
 
@@ -38,36 +40,70 @@ def chromium() -> Iterator[Browser]:
             browser.close()
 
 
-#: Time from a key press to the frame after the number has changed.
-STOPWATCH = """() => new Promise((resolve) => {
-    const number = document.getElementById("headline"), field = document.getElementById("in-nodes");
-    let start = 0;
-    field.addEventListener("keydown", () => { start = performance.now(); }, { once: true });
+#: Marks the press of a key in a box and the frame after the number has changed.
+STOPWATCH = """(box) => new Promise((resolve) => {
+    const number = document.getElementById("headline"), field = document.getElementById(box);
+    field.addEventListener("keydown", () => { performance.mark("pressed"); }, { once: true });
     new MutationObserver((_, observer) => {
         observer.disconnect();
-        requestAnimationFrame(() => setTimeout(() => resolve((performance.now() - start) / 1000)));
+        requestAnimationFrame(() => setTimeout(() => {
+            performance.mark("shown");
+            resolve(performance.measure("key", "pressed", "shown").duration / 1000);
+        }));
     }).observe(number, { childList: true, subtree: true, characterData: true });
     field.focus();
-    field.setSelectionRange(field.value.length, field.value.length);
-    window.armed = true;
+    const digits = /^[0-9]*/.exec(field.value)[0].length;
+    field.setSelectionRange(digits, digits);
 })"""
+MARKS = ("pressed", "shown")
+#: The questions that the bench asks: what they are called, link, and the box in which it types.
+TYPED = (
+    ("bandwidth", "#v=1&tab=bw", "in-nodes"),
+    ("checkpoint", "#v=1&tab=checkpoint", "in-gpus"),
+    ("data set", "#v=1&tab=dataset", "in-tokens"),
+    ("fit of one system", "#v=1&tab=fit", "in-read_bandwidth"),
+    ("fit of all systems", "#v=1&tab=fit&storage=all", "in-read_bandwidth"),
+    ("small site", "#v=1&tab=plan", "in-nodes"),
+)
 
 
-def key_seconds(url: str, slower: int = 4, presses: int = 9) -> list[float]:
-    """Seconds from the press of a key in the box of nodes to the new number, with the processor slowed, sorted."""
-    with chromium() as browser:
-        page = browser.new_page()
-        page.goto(url)
+class KeyTimes(NamedTuple):
+    """Seconds from the press of a key to the new number.
+
+    Attributes:
+        wall: median by the clock, which on a busy machine counts other programs too.
+        own: median of the processor time of the page.
+    """
+
+    wall: float
+    own: float
+
+
+def key_times(browser: Browser, url: str, box: str, slower: int = 4, presses: int = 9) -> KeyTimes:
+    """Time from the press of a key in a box to the new number, with the processor slowed."""
+    page = browser.new_page()
+    page.goto(url)
+    page.wait_for_timeout(1500)
+    session = page.context.new_cdp_session(page)
+    events: list[dict[str, Any]] = []
+    session.on("Tracing.dataCollected", lambda found: events.extend(one for one in found["value"] if one["name"] in MARKS))
+    session.send("Emulation.setCPUThrottlingRate", {"rate": slower})
+    session.send(
+        "Tracing.start", {"traceConfig": {"includedCategories": ["blink.user_timing"]}, "transferMode": "ReportEvents"}
+    )
+    wall = []
+    for press in range(presses):
+        page.evaluate(f"(box) => {{ window.taken = ({STOPWATCH})(box); }}", box)
+        page.keyboard.press("Backspace" if press % 2 else "6")
+        wall.append(page.evaluate("() => window.taken"))
         page.wait_for_timeout(1000)
-        session = page.context.new_cdp_session(page)
-        session.send("Emulation.setCPUThrottlingRate", {"rate": slower})
-        times = []
-        for press in range(presses):
-            page.evaluate(f"() => {{ window.taken = ({STOPWATCH})(); }}")
-            page.keyboard.press("Backspace" if press % 2 else "6")
-            times.append(page.evaluate("() => window.taken"))
-            page.wait_for_timeout(1500)
-        return sorted(times)
+    session.send("Tracing.end")
+    while len(events) < 2 * presses:
+        page.wait_for_timeout(50)
+    page.context.close()
+    pressed, shown = (sorted(one["tts"] for one in events if one["name"] == name) for name in MARKS)
+    own = [(end - start) / 1e6 for start, end in zip(pressed, shown, strict=True)]
+    return KeyTimes(median(wall), median(own))
 
 
 def page_rows() -> list[tuple[str, ...]]:
@@ -75,14 +111,14 @@ def page_rows() -> list[tuple[str, ...]]:
     with tempfile.TemporaryDirectory() as folder:
         url = written_page(Path(folder))
         content = (Path(folder) / "calc.html").read_bytes()
-        keys = key_seconds(url)
         with chromium() as browser:
+            keys = [(name, key_times(browser, url + link, box)) for name, link, box in TYPED]
             opened = sorted(_opening_seconds(browser, url) for _ in range(5))
     return [
         ("the page", "1.5 MB", f"{len(content) / 1.5e6:.2f}", "≤ 1"),
         ("the page, compressed with gzip", "350 kB", f"{len(gzip.compress(content)) / 350e3:.2f}", "≤ 1"),
         ("the page, opened to its first number", "one second", f"{opened[2]:.2f}", "≤ 1"),
-        ("key press to number, processor slowed four times", "200 ms", f"{keys[len(keys) // 2] / 0.2:.2f}", "≤ 1"),
+        *((f"key press to number, slowed four times: {name}", "200 ms", f"{one.own / 0.2:.2f}", "≤ 1") for name, one in keys),
     ]
 
 

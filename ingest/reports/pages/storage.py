@@ -43,6 +43,11 @@ ORDER = "Order: share of the ceilings known, published before recalled, headroom
 RECALLED = "* recalled or from vendor material, not verified"
 
 
+def fits_title(found: Fits) -> str:
+    """The title of a comparison: what the storage is for."""
+    return f"Storage for {found.need.title}"
+
+
 def fits_page(found: Fits, in_full: bool = False) -> Page:
     """The comparison of all systems, by verdict; layers and results of each where few were asked for, or all in full."""
     needed = tuple((plain(name), display(item.value, item.unit)) for name, item in found.needed.items())
@@ -52,7 +57,7 @@ def fits_page(found: Fits, in_full: bool = False) -> Page:
             sections += _in_full(one, alone=len(found.systems) == 1)
     first = found.systems[0] if found.systems else None
     decided = (_failing(first) or _units(first) or first.question) if first is not None else ""
-    return page_of(f"Storage for {found.need.title}", sections, _table(found), fits_line(found, decided, _counts(found)))
+    return page_of(fits_title(found), sections, _table(found), fits_line(found, decided, _counts(found), _amount(first)))
 
 
 def fit_page(found: Fit) -> Page:
@@ -197,6 +202,23 @@ def _one_down(one: Fit) -> str:
     return f"{share * 100:,.0f} %" if share < MANY else "ample"
 
 
+def _amount(one: Fit | None) -> str:
+    """A system and how much of it the need takes, where it may fit; of a service its capacity."""
+    if one is None:
+        return ""
+    units = one.results.get("units_required")
+    if one.verdict in (UNKNOWN, MISFIT) or not _units(one):
+        return one.entry.id
+    if units is None or "tier_capacity" in one.results:
+        return f"{_units(one)} of {one.entry.id}"
+    return f"{'≥' if _is_least(one) else ''}{display(units.value, '1')} × {one.entry.id}"
+
+
+def _is_least(one: Fit) -> bool:
+    """Whether more units than those counted may be required."""
+    return any(line.startswith(COUNTED) for line in one.answer.warnings)
+
+
 def _units(one: Fit) -> str:
     """The units required, next to those available where they differ; of a service its capacity."""
     capacity, units = one.results.get("tier_capacity"), one.results.get("units_required")
@@ -204,7 +226,7 @@ def _units(one: Fit) -> str:
         return display(capacity.value, "B", binary=False, digits=3)
     if units is None:
         return ""
-    least = "≥" if any(line.startswith(COUNTED) for line in one.answer.warnings) else ""
+    least = "≥" if _is_least(one) else ""
     at_hand = one.results.get("units")
     required = f"{least}{display(units.value, '1')}"
     if at_hand is None or at_hand.value == units.value:

@@ -74,6 +74,23 @@ def _path(module: str) -> Path | None:
     return None
 
 
+def _imports(names: Mapping[str, tuple[str, str]]) -> list[str]:
+    """The lines that take names from other modules, one for each module."""
+    lines, taken = [], dict[str, list[str]]()
+    for name, (place, there) in names.items():
+        owner = f"$.modules[{json.dumps(place)}]" if place.startswith("ingest") else f"$.library({json.dumps(place)})"
+        if there:
+            taken.setdefault(owner, []).append(_renamed(there, name_of(name)))
+        else:
+            lines.append(f"const {name_of(name)} = {owner};")
+    return [*lines, *(f"const {{ {', '.join(parts)} }} = {owner};" for owner, parts in taken.items())]
+
+
+def _renamed(name: str, local: str) -> str:
+    """A name between braces, and what it is called here."""
+    return name if name == local else f"{name}: {local}"
+
+
 @dataclass
 class Program:
     """The part of the package that some roots reach.
@@ -255,11 +272,7 @@ class Program:
             lambda name, attribute: self._kind_there(module, name, attribute),
             self.methods,
         )
-        lines, printed = [], set()
-        for name in sorted(reached & source.imported.keys()):
-            place, there = source.imported[name]
-            owner = f"$.modules[{json.dumps(place)}]" if place.startswith("ingest") else f"$.library({json.dumps(place)})"
-            lines.append(f"const {name_of(name)} = {owner}{f'.{there}' if there else ''};")
+        lines, printed = _imports({name: source.imported[name] for name in sorted(reached & source.imported.keys())}), set()
         for node in source.tree.body:
             names = [name for name, one in source.definitions.items() if one is node and name in reached]
             if names and not any(name in printed for name in names):
@@ -271,7 +284,7 @@ class Program:
             elif node in source.effects and self._has_effect(module, node):
                 lines.append(printer.definition(node))
         shared = sorted((reached & source.definitions.keys()) | (reached & source.imported.keys()))
-        exported = ", ".join(f"{name}: {name_of(name)}" if name_of(name) != name else name for name in shared)
+        exported = ", ".join(_renamed(name, name_of(name)) for name in shared)
         body = "\n".join(lines)
         return f"$.modules[{json.dumps(module)}] = (() => {{\n{body}\nreturn {{ {exported} }};\n}})();"
 

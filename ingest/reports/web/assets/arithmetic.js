@@ -120,14 +120,15 @@ window.Ingest = (() => {
       return [...needed, ...(own ? [...own.results.entries()].filter(([name]) => !answer.needed.has(name)).map(([name, item]) => rowOf(name, item)) : [])];
     },
     more(answer) {
-      const page = of("reports.pages.storage", "fits_page")(answer), best = answer.systems[0], rows = fit.rows(answer);
-      const headline = { name: rows[0]?.name, scene: text(page.title) };
+      const best = answer.systems[0], rows = fit.rows(answer);
+      const headline = { name: rows[0]?.name, scene: text(of("reports.pages.storage", "fits_title")(answer)) };
       if (best) {
         const [, units] = of("reports.pages.storage", "_row")(best);
         Object.assign(headline, { label: `${of("reports.labels", "capitalised")(text(best.verdict))}: ${text(best.entry.name)}`, display: text(units) || text(best.entry.id), range: "" });
         if (fit.one(answer)) headline.name = "units_required";
       }
-      return { headline, tables: [...page.sections].slice(1).filter((section) => !/^(Assumptions|Sources)/.test(section.title)).flatMap(tabled) };
+      const sections = () => [...of("reports.pages.storage", "fits_page")(answer).sections].slice(1).filter((section) => !/^(Assumptions|Sources)/.test(section.title));
+      return { headline, tables: () => sections().flatMap(tabled) };
     },
     derivation: (answer, name) => {
       const own = fit.one(answer), first = answer.systems[0];
@@ -198,8 +199,11 @@ window.Ingest = (() => {
     if (found.error) return refusal(tab, values, found.error);
     const question = QUESTIONS[tab], rows = question.rows(found.answer);
     const headline = rows.some(({ name }) => name === question.headline) ? question.headline : rows[0]?.name;
-    const base = { ok: true, headline: { name: headline, scene: text(found.answer.title) }, rows, tables: found.answer.tables ? tables(found.answer) : [], warnings: warnings(found.answer), command: command(tab, values) };
-    return Object.defineProperties(base, Object.getOwnPropertyDescriptors(question.more?.(found.answer, found.options) ?? {}));
+    const base = { ok: true, headline: { name: headline, scene: text(found.answer.title) }, rows, warnings: warnings(found.answer), command: command(tab, values) };
+    const more = question.more?.(found.answer, found.options) ?? {}, drawn = more.tables ?? (() => (found.answer.tables ? tables(found.answer) : []));
+    // Tables are made when they are drawn: no key waits for them.
+    let made;
+    return Object.defineProperty(Object.defineProperties(base, Object.getOwnPropertyDescriptors(more)), "tables", { enumerable: true, get: () => (made ??= drawn()) });
   }
 
   /* Derivations */

@@ -322,19 +322,26 @@ const $ = (() => {
   };
   const primitive = (value) => (value instanceof String ? value.valueOf() : typeof value === "boolean" ? Number(value) : value);
   /** A key of a Map: equal for equal values. */
+  /** Keys of records, which do not change. */
+  const keys = new WeakMap();
   const keyOf = (value) => {
     if (typeof value === "string" || typeof value === "number") return value;
     if (value === null) return null;
     if (typeof value === "boolean") return Number(value);
     if (value instanceof String) return value.valueOf();
+    if (value instanceof Named && keys.has(value)) return keys.get(value);
     if (Array.isArray(value) || value instanceof Named) {
       if (value.constructor.prototype.__hash__ === $.object.__hash__) return value;
       let key = "\u0001(";
       for (const one of value) key += part(one);
+      if (value instanceof Named) keys.set(value, key);
       return key;
     }
     if (value instanceof PySet) return "\u0001{" + [...value.k.keys()].map(part).sort().join("");
-    if (value instanceof Plain && value.constructor.$form === "data") return "\u0001<" + value.constructor.$name + value.constructor.$fields.map(([name]) => part(value[name])).join("");
+    if (value instanceof Plain && value.constructor.$form === "data") {
+      if (!keys.has(value)) keys.set(value, "\u0001<" + value.constructor.$name + value.constructor.$fields.map(([name]) => part(value[name])).join(""));
+      return keys.get(value);
+    }
     if (value instanceof Path) return "\u0001/" + value.text;
     return value;
   };
@@ -349,6 +356,7 @@ const $ = (() => {
   }
   $.eq = (one, other) => {
     if (one === other) return true;
+    if ((typeof one === "string" || typeof one === "number") && (typeof other === "string" || typeof other === "number")) return false;
     const a = primitive(one), b = primitive(other);
     if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return a === b;
     if (a instanceof Dict) return b instanceof Dict && a.size === b.size && [...a.entries()].every(([key, value]) => b.has(key) && $.eq(value, b.at(key)));
@@ -356,6 +364,7 @@ const $ = (() => {
     if (Array.isArray(a) || a instanceof Named) {
       if (a.constructor.prototype.__hash__ === $.object.__hash__) return false;
       if (!(Array.isArray(b) || b instanceof Named)) return false;
+      if (a instanceof Named && a.constructor === b.constructor) return a.constructor.$fields.every(([name]) => $.eq(a[name], b[name]));
       const left = [...a], right = [...b];
       return left.length === right.length && left.every((item, place) => $.eq(item, right[place]));
     }
@@ -619,8 +628,10 @@ const $ = (() => {
       else if (other !== null && other !== undefined) for (const [key, value] of $.iter(other)) this.put(key, value);
       return this;
     }
-    *entries() { for (const [place, value] of this.map) yield [this.k?.has(place) ? this.k.get(place) : place, value]; }
-    *[Symbol.iterator]() { for (const place of this.map.keys()) yield this.k?.has(place) ? this.k.get(place) : place; }
+    entries() { return this.k === null ? this.map.entries() : this.renamed(); }
+    *renamed() { for (const [place, value] of this.map) yield [this.k.has(place) ? this.k.get(place) : place, value]; }
+    [Symbol.iterator]() { return this.k === null ? this.map.keys() : this.keys(); }
+    *keys() { for (const place of this.map.keys()) yield this.k.has(place) ? this.k.get(place) : place; }
   }
   $.Dict = Dict;
   class PySet {

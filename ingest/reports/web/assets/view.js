@@ -19,7 +19,7 @@
 
   const { forms } = Ingest;
   const TABS = Ingest.tabs ?? Object.keys(forms).map((id) => ({ id, label: id }));
-  const VERSION = "1", LONGEST = 300, FEW = 9;
+  const VERSION = "1", LONGEST = 300, FEW = 9, BETWEEN_KEYS = 120;
   const find = (id) => document.getElementById(id);
   const panel = find("panel"), fieldset = find("fields"), dialog = find("derivation");
   const state = { tab: TABS[0].id, set: Object.fromEntries(TABS.map(({ id }) => [id, {}])) };
@@ -117,8 +117,8 @@
 
   /* Inputs */
 
-  /** Where an answer takes long, it waits for the end of the word. */
-  const soon = later(() => show(), 150);
+  /** Where an answer takes as long as from one key to the next, the keys that wait already go before it. */
+  const soon = later(() => show(), 0);
 
   function change(field, text) {
     const set = state.set[state.tab];
@@ -127,7 +127,7 @@
     else set[field.name] = text;
     if (edited?.name !== field.name) edited = { name: field.name, fresh: true };
     notices = [];
-    if (cost < 80) show();
+    if (cost < BETWEEN_KEYS) show();
     else {
       find("answer").setAttribute("aria-busy", "true");
       soon();
