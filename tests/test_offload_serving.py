@@ -180,3 +180,18 @@ def test_a_trace_of_another_form_is_refused(tmp_path, run, text):
     ran = run("offload", "llama3-8b", "--inference", "--users", 2, "--hit", path)
     assert ran.code == 1, ran.err
     assert "trace.jsonl" in ran.refusal
+
+
+def test_what_is_counted_by_kind_is_explained(run):
+    """A column that an answer counted by itself has no rows to list: its numbers are written in the line."""
+    ran = run("offload", "llama3-70b", "--inference", "--users", 1000, "--turns", 4, "--explain", "kv_session_bytes")
+    assert ran.code == 0
+    assert "session_elements = (356,515,840)" in ran.out
+    assert run("offload", "llama3-70b", "--inference", "--batch", 8, "--explain", "tokens_per_second").code == 0
+
+
+def test_a_trace_that_is_nested_too_deep_is_refused(tmp_path, run):
+    (tmp_path / "deep.jsonl").write_text('{"hash_ids":' + "[" * 100_000 + "]" * 100_000 + "}")
+    ran = run("offload", "llama3-70b", "--inference", "--users", 10, "--turns", 4, "--hit", tmp_path / "deep.jsonl")
+    assert (ran.code, ran.err.count("\n")) == (1, 1)
+    assert "line 1: expected an object" in ran.err

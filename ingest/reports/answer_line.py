@@ -72,7 +72,7 @@ WORDINGS: Mapping[str, Sequence[tuple[str, Mapping[str, str]]]] = {
         ("Needs", {"drive_tier_bytes_per_node": "{} on drives per node",
                    "drive_tier_read_bandwidth_per_node": "{} read for the target",
                    "offload_efficiency": "{} reached", "drive_tier_write_bandwidth_per_node": "{} write"}),
-        ("Needs", {"offload_bytes_per_node": "{} of host memory per node", "step_seconds": "{} per step",
+        ("Needs", {"offload_bytes_per_node": "{} off the GPUs per node", "step_seconds": "{} per step",
                    "offload_efficiency": "{} of the rate of the GPUs"}),
     ],
     "feed": [

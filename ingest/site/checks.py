@@ -32,12 +32,15 @@ PRINTED: Mapping[str, Keys] = {
     "W41": (),
     "W43": ("starts",),
     "W53": (),
+    "W89": (),
     "W90": ("offload",),
+    "W94": ("offload",),
+    "W95": ("offload",),
     "W98": ("offload",),
     "W57": ("loader",),
 }
 #: Rules of the whole site that `plan` prints.
-OF_SITE = frozenset({"W45", "W46", "W47", "W48", "W49", "W50", "W51", "W52"})
+OF_SITE = frozenset({"W45", "W46", "W47", "W48", "W49", "W50", "W51", "W52", "W96"})
 #: The rule that decided the order of a job's reads, by the quantity that it compares.
 PATTERNS = {"samples_per_file": "C01", "read_request_bytes": "C16"}
 #: How a checkpoint is laid out over the GPUs: its ranks and files are counted for these, and follow no formula.
@@ -286,6 +289,7 @@ def of_totals(site: Site, known: Quantities, jobs: Sequence[QuantityRow]) -> Ite
         yield finding("W48", known.find, owner="R-GROW-01", nodes=nodes)
     if known.value("site_planned_bytes"):
         yield finding("W51", words={"reserve": "none" if not site.section("reserve") else "planned"}, owner="R-CAP-03")
+        yield finding("W96", known.find, owner="R-END-01")
     if known.value("site_write_bandwidth") or known.value("site_load_bandwidth"):
         yield finding("W50", known.find, owner="R-WRITE-01")
 

@@ -49,6 +49,7 @@ from ingest.site.training_day import YearBandwidth
 from ingest.site.transfers import place_transfers
 from ingest.sizing.derivation_text import DerivationWriter
 from ingest.sizing.evidence_ladder import from_catalog
+from ingest.sizing.offload import bounds
 from ingest.sizing.rules import finding
 from ingest.units import parse_whole
 
@@ -259,7 +260,9 @@ def plan_once(
         *of_each(jobs, policies, site, catalog),
         *of_drains(site, jobs),
         *(finding("W90", row.step, owner=row.name) for row in jobs if row.step("offload_stops") is not None),
+        *(one for row in jobs if row.step("offload_stops") is not None for one in bounds(row.known, row.name)),
         *(states_on_storage(row) for row in jobs),
+        *(finding("W89", row.step, owner=row.name) for row in serving),
         *totals,
         *units,
     ]

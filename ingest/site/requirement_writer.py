@@ -297,6 +297,12 @@ class RequirementWriter:
         found = (finding(name, self.known.find, owner=line.id) for name in ("C19", "C20"))
         return [one for one in found if one is not None]
 
+    def _tiers(self) -> str:
+        """What besides checkpoints and data sets writes all day."""
+        states = any(row.step("job_offload_bytes_per_day") is not None for row in self.jobs.values())
+        caches = any(row.step("kv_bytes_written_per_day") is not None for row in self.serving.values())
+        return ("model states off the GPUs, " if states else "") + ("key-value caches, " if caches else "")
+
     def _of_line(self, line: RequirementTemplate) -> dict[str, str]:
         """The numbers that single lines name besides their value."""
         found: dict[str, str] = {}
@@ -311,6 +317,7 @@ class RequirementWriter:
                 "" if writes is None else f" ({float(writes.value):.2g} drive writes per day over the raw capacity of R-CAP-02)"
             )
             found["drive_writes"] = shown
+            found["tiers"] = self._tiers()
         if "{nodes}" in line.says:
             more = finding("C18", self.known.find)
             nodes = display(self.known.value("nodes_for_growth"), "node") if more is not None and more.true else ""

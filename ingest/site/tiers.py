@@ -16,7 +16,7 @@ from ingest.engine.value import Input
 from ingest.errors import IngestError
 from ingest.site.site_file import Keys, Site
 from ingest.sizing.evidence_ladder import from_catalog
-from ingest.sizing.offload import offload
+from ingest.sizing.offload import BOUNDS, offload
 from ingest.sizing.optimizer_states import size_of
 from ingest.sizing.rules import Finding, finding
 from ingest.units import display, parse
@@ -130,6 +130,8 @@ def place_states(site: Site, name: str, node: Node, known: Quantities, catalog: 
             if missing:
                 site.refuse(keys, in_site_words(answer.unknown.get("step_seconds") or f"the {missing[0]} is not known"))
             known.adopt({one: steps(one) for one in names if one not in known.steps})
+    reached = (*BOUNDS, "step_seconds", "offload_read_bandwidth_per_node")
+    known.adopt({one: steps(one) for one in reached if one not in known.steps and answer.known.find(one) is not None})
     if answer.known.value("nvme_tier_bytes"):
         known.choose("nvme_bytes_written_per_day", "nvme_target_bytes_per_day")
     known.give({"offload_stops": Input(float(stops), note="runs wait while they save" if stops else "saves stop no run")})

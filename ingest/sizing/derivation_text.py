@@ -49,7 +49,7 @@ class DerivationWriter:
             return
         yield f"{inner}= {self.text(prose(step.formula.tree(), self.name))}"
         if not any(is_column(part) for part in step.inputs):
-            values = {part.name: exact(part.value) for part in step.inputs}
+            values = {part.name: _written(part.value) for part in step.inputs}
             yield f"{inner}= {self.text(prose(step.formula.tree(), lambda name: values[name]))}"
         if step.formula.source != "definition":
             yield f"{inner}formula: {self.cited(step.formula.source, step.formula.where)}"
@@ -131,5 +131,12 @@ class ExplanationWriter(DerivationWriter):
 def shown(step: Step) -> str:
     """A quantity for people, and exactly."""
     unit = unit_of(step.name)
+    if isinstance(step.value, list):
+        return f"{_written(step.value)} {unit}".removesuffix(" 1")
     text, exactly = display(float(step.value), unit), f"{exact(step.value)} {unit}".removesuffix(" 1")
     return text + (f"  [{exactly}]" if exactly != text else "")
+
+
+def _written(value: object) -> str:
+    """A number, or the numbers of a column that an answer counted by itself."""
+    return f"({', '.join(map(exact, value))})" if isinstance(value, list) else exact(value)  # type: ignore[arg-type]

@@ -473,16 +473,16 @@ def _traffic(known: Quantities, parts: Mapping[str, Part], away: Quantities) -> 
         yield row
 
 
-def _bounds(known: Quantities) -> Iterator[Finding | None]:
+def bounds(known: Quantities, owner: str = "") -> Iterator[Finding | None]:
     """Whether a link, the drives or the CPUs make steps longer than the efficiency wanted allows, and the NICs of the nodes."""
     times = {words: float(step.value) for name, words in BOUNDS.items() if (step := known.find(name)) is not None}
     if known.find("step_seconds") is not None and known.find("step_seconds_at_target") is not None and times:
         longest = max(times, key=lambda words: times[words])
         asked = display(known.value("offload_read_bandwidth_per_node"), "B/s", binary=False)
-        yield finding("W94", known.find, part=longest, time=display(times[longest], "s"), asked=asked)
+        yield finding("W94", known.find, owner=owner, part=longest, time=display(times[longest], "s"), asked=asked)
     if known.find("storage_tier_read_bandwidth_per_node") is not None:
         least = known.find("step_seconds_of_nics")
-        yield finding("W95", known.find, least=display(least.value, "s") if least is not None else "longer")
+        yield finding("W95", known.find, owner=owner, least=display(least.value, "s") if least is not None else "longer")
 
 
 def _unmet(known: Quantities) -> str:
@@ -498,7 +498,7 @@ def _unmet(known: Quantities) -> str:
 
 def _warnings(known: Quantities, results: Mapping[str, Quantity]) -> Iterator[str]:
     held = results["storage_tier_bytes"]
-    found = [finding("W90", results.get), *_bounds(known)]
+    found = [finding("W90", results.get), *bounds(known)]
     if held.value and known.find("system_read_bandwidth") is None:
         found.append(finding("W91", words={"storage": "unknown"}, held=display(held.value, "B", binary=False)))
     if held.value and known.find("shared_read_bandwidth") is not None:

@@ -170,7 +170,7 @@ def _distances(path: Path) -> tuple[list[int], int]:
     for number, line in enumerate(filter(str.strip, lines), start=1):
         try:
             listed = json.loads(line)["hash_ids"]
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             listed = None
         if not isinstance(listed, list) or not all(isinstance(block, (int, str)) for block in listed):
             raise IngestError(f'{path}: line {number}: expected an object with "hash_ids", a list of blocks')

@@ -315,6 +315,12 @@ ROWS = (
          "training writes the NVMe of each node {value:,.3g} times per day; drives for writing are built for {limit:g}"),
     Rule("W91", 91, **_said("{held} lie on shared storage whose bandwidth is not known", storage="unknown"),
          supply=("storage", "units")),
+    Rule("W96", 9, "site_drive_writes_per_day", ">", MOST_WRITES,
+         "R-END-01 writes the raw capacity {value:,.3g} times per day; drives for writing are built for {limit:g}: endurance, "
+         "not capacity, decides what to buy; keep states and caches that change all day on drives of the nodes"),
+    Rule("W89", 89, "kv_hit_bytes", "<=", 0.0, what="reads of the key-value tier, against none",
+         text="no turn reads its key-value cache: the lines ask for writes and capacity that serve nobody; set the turns of a "
+         "session, or leave the cache out", supply=("turns", "hit")),
     Rule("W98", 98, **_said("model states on shared storage move {read} of reads and {write} of writes in each optimizer step: "
                             "libraries for offloading keep them on NVMe of the nodes; ask a shared system for it only where "
                             "nodes have none", storage="states")),
@@ -325,8 +331,8 @@ ROWS = (
     Rule("W93", 93, **_said("the key-value cache leaves the GPU: every step reads it over the host link, or attention runs on "
                             "the CPU, which bounds published rates of such a cache", kv="off the GPU")),
     Rule("W94", 94, "step_seconds", ">", "step_seconds_at_target", factor=1 + ROUNDING,
-         text="of each step of {shown}, {time} go to {part}; the efficiency wanted limits it to {at_most}, with {asked} of "
-         "reads off the GPUs per node: train more tokens in a step, or place less there", supply=("batch", "sequence_length")),
+         text="a step takes {shown}, {time} of it {part}; the efficiency wanted allows {at_most}, with {asked} of reads per "
+         "node: train more tokens in a step, or place less there", supply=("batch", "sequence_length")),
     Rule("W95", 95, "storage_tier_read_bandwidth_per_node", ">", "storage_nic_bandwidth_per_node",
          text="the efficiency wanted takes {shown} of reads per node from shared storage, more than the {at_most} of its "
          "storage NICs, with which a step takes at least {least}: train more tokens in a step, or use more nodes",

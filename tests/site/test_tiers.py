@@ -207,3 +207,33 @@ def test_caches_are_written_in_blocks_beside_all_else():
     said = next(line for line in plan.warnings if "model states on shared storage" in line)
     assert "ask a shared system for it only where nodes have none" in said
     assert not any("model states on shared" in line for line in planned({**STATES, "optimizer_states": "cpu"}).warnings)
+
+
+def rules_of(plan):
+    return {one.rule.id for one in plan.findings if one.true}
+
+
+def test_drives_of_nodes_that_cannot_reach_the_efficiency_are_told():
+    local = {name: "nvme" if tier == "storage" else tier for name, tier in STATES.items()}
+    ample = {"host_optimizer_rate_per_node": 1e15, "host_link_bandwidth_per_gpu": 1e15, "host_uplink_bandwidth_per_node": 1e16}
+    drives = ("nvme_read_bandwidth_per_node", "nvme_write_bandwidth_per_node")
+    slow, fast = (planned({**local, "batch": 4, "set": {**ample, **dict.fromkeys(drives, rate)}}) for rate in (20e9, 2000e9))
+    assert "W94" in rules_of(slow)
+    assert "W94" not in rules_of(fast)
+
+
+def test_media_that_no_drive_endures_are_told():
+    """1,000 sessions are written anew each minute: hundreds of drive writes per day on the capacity that they need."""
+    plan = planned(serving=CHAT)
+    assert exact(plan, "R-END-01") / plan.known.value("site_raw_bytes") > 100
+    assert "W96" in rules_of(plan)
+    assert "key-value caches, the first load" in str(plan.requirement("R-END-01").statement)
+    assert "W96" not in rules_of(planned())
+    states = planned({**STATES, "batch": 4, "sequence_length": 4096}).requirement("R-END-01").statement
+    assert "checkpoints, model states off the GPUs, the first load" in str(states)
+
+
+def test_a_cache_that_no_turn_reads_is_told():
+    assert "W89" in rules_of(planned(serving={**CHAT, "turns": 1}))
+    assert "W89" in rules_of(planned(serving={**CHAT, "hit": 0}))
+    assert "W89" not in rules_of(planned(serving={**CHAT, "turns": 2}))

@@ -66,7 +66,7 @@ while IFS= read -r -d '' path; do
   ((status <= worst)) || worst=$status
   case $status in
     0) ;;
-    3) printf 'An `expect` of the file is not met:\n\n' >>"$comment"; { grep -v ': warning:' "$work/messages" || true; } | quoted >>"$comment" ;;
+    3) printf 'An `expect` of the file is not met:\n\n' >>"$comment"; { grep '^ingest: ' "$work/messages" | grep -v ': warning:' || true; } | quoted >>"$comment" ;;
     *) printf 'The site file cannot be planned:\n\n' >>"$comment"; quoted <"$work/messages" >>"$comment"; continue ;;
   esac
   if ! git cat-file -e "$base:$path" 2>/dev/null || ! regular "$base" "$path"; then
