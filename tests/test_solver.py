@@ -93,3 +93,36 @@ def test_what_cannot_be_divided_is_refused_on_a_route_as_on_the_first_way():
             assert not asked.steps
         else:
             assert asked.value("checkpoint_dump_seconds") == seconds
+
+
+def test_several_quantities_at_once_are_what_each_is_alone():
+    names = ("checkpoint_dump_seconds", "checkpoint_files", "gpus")
+    for rate, nodes in ((5, 2), (0, 2), (2, 3), (5, 2)):
+        given = {**NODES, "nodes": Input(nodes), "checkpoint_bytes": Input(10), "checkpoint_write_bandwidth": Input(rate)}
+        together, alone = Quantities(given), Quantities(given)
+        if not rate:
+            with pytest.raises(UsageError, match="checkpoint_dump_seconds exceeds the range"):
+                together.find_all(names)
+            assert not together.steps
+            continue
+        found = {name: step.value for name, step in together.find_all(names).items()}
+        assert found == {"checkpoint_dump_seconds": 10 / rate, "gpus": 8 * nodes}
+        assert [alone.find(name) is None for name in names] == [False, True, False]
+        assert list(together.steps) == list(alone.steps)
+
+
+def test_a_value_beyond_floating_point_is_refused_among_several_too():
+    for count in (2, 10**400, 3):
+        known = Quantities({"nodes": Input(count), "gpus_per_node": Input(8)})
+        if count == 10**400:
+            with pytest.raises(UsageError, match="gpus exceeds the range"):
+                known.find_all(("gpus",))
+        else:
+            assert known.find_all(("gpus",))["gpus"].value == 8 * count
+
+
+def test_names_below_are_those_of_what_was_computed_alone():
+    known = Quantities({**NODES, "sample_bytes": Input(1)})
+    known.step("gpus")
+    known.step("sample_bytes")
+    assert known.names_below(["gpus"]) == {"gpus", "nodes", "gpus_per_node"}

@@ -44,6 +44,14 @@ class QuantityRow:
             self.absent.add(name)
         return found
 
+    def find_all(self, names: Iterable[str]) -> None:
+        """Derive what the row has of some quantities; the others are absent."""
+        known, absent = self.known.steps, self.absent
+        asked = tuple([name for name in names if name not in known and name not in absent])
+        if asked:
+            found = self.known.find_all(asked)
+            absent.update([name for name in asked if name not in found])
+
     def values(self, names: Iterable[str]) -> dict[str, Any]:
         """The row as plain values in base units; unknown ones are left out."""
         found = ((name, self.step(name)) for name in names)
@@ -96,9 +104,7 @@ def columns_of(table: str, rows: Sequence[QuantityRow], owner: str = "") -> dict
     ending = f"_of_{table}"
     columns = {name: name.removesuffix(ending) for name in INPUTS if name.endswith(ending)}
     for row in rows:
-        for quantity in columns.values():
-            if quantity not in row.known.steps and quantity not in row.absent:
-                row.step(quantity)
+        row.find_all(columns.values())
     known = [row.known.steps for row in rows]
     return {
         name: column(name, tuple([steps[quantity] for steps in known if quantity in steps]), owner)
@@ -125,12 +131,14 @@ def all_below(tree: Tree, wanted: Callable[[Input], bool]) -> dict[str, Below]:
         tree: the results.
         wanted: whether an input is named.
     """
-    marks = tree.marks
-    columns = [(step, marks[step]) for step in reversed(tree.order) if step.formula is not None and is_column(step)]
+    columns: list[tuple[Step, int]] = []
     named: dict[str, int] = {}
-    for step in tree.order:
+    for step, mark in tree.marks.items():
+        if step.formula is not None and step.formula.function is gather:
+            columns.append((step, mark))
         if step.source is not None and wanted(step.source):
-            named[step.name] = named.get(step.name, 0) | marks[step]
+            named[step.name] = named.get(step.name, 0) | mark
+    columns.reverse()
     return {
         result: Below(
             [step for step, mark in columns if mark >> place & 1],

@@ -99,15 +99,17 @@ def _run(tree: Tree, drawn: Mapping[Uncertain, Any], samples: int) -> dict[str, 
     return {name: numpy.concatenate(parts) for name, parts in found.items()}
 
 
-#: Where the draws of a step are: the table, those of inputs counted from the end, and the row.
-Place = tuple[int, int]
+#: Where the draws of a step are, as one number: the table, those of inputs counted from the end, times this, and the row.
+ROWS = 1 << 32
+#: The place of a step that no draw changes.
+FIXED = -(1 << 62)
 
 
 class Rows(NamedTuple):
     """Rows of an argument whose draws are in one table.
 
     Attributes:
-        table: as of a `Place`; None for constants.
+        table: that their place names; None for constants.
         rows: of the argument.
         taken: the rows of the table, as a slice where they follow each other; or a column of constants.
     """
@@ -143,14 +145,14 @@ class Batch(NamedTuple):
     arguments: Sequence[Argument] = ()
 
 
-def _batches(tree: Tree, order: Sequence[Uncertain]) -> tuple[list[Batch], dict[Step, Place]]:
+def _batches(tree: Tree, order: Sequence[Uncertain]) -> tuple[list[Batch], dict[Step, int]]:
     """The moving steps in an order in which each comes after what it rests on, and the place of each step that draws change."""
     depth: dict[Step, int] = {}
     groups: dict[tuple[int, Any], list[Step]] = {}
     for step in tree.moving:
         depth[step] = level = 1 + max(map(depth.get, step.inputs, repeat(0)))
         groups.setdefault((level, step.formula and step.formula.function), []).append(step)
-    places = {step: (table, 0) for table, one in enumerate(order, -len(order)) for step in tree.uncertain[one]}
+    places = {step: table * ROWS for table, one in enumerate(order, -len(order)) for step in tree.uncertain[one]}
     found: list[Batch] = []
     for (_, function), steps in sorted(groups.items(), key=lambda group: group[0][0]):
         arguments: list[Argument] = []
@@ -159,7 +161,7 @@ def _batches(tree: Tree, order: Sequence[Uncertain]) -> tuple[list[Batch], dict[
         together = gathered or (len(steps) >= FEWEST_TOGETHER and _are_numbers(steps))
         if together and _are_numbers(chain.from_iterable(parts)):
             arguments = [_argument(one, places) for one in (parts if gathered else zip(*parts, strict=True))]
-        places.update(zip(steps, zip(repeat(len(found)), count()), strict=False))
+        places.update(zip(steps, count(len(found) * ROWS), strict=False))
         found.append(Batch(steps, arguments))
     return found, places
 
@@ -168,22 +170,23 @@ def _are_numbers(steps: Iterable[Step]) -> bool:
     return all(issubclass(kind, (int, float)) for kind in set(map(type, map(value_of, steps))))
 
 
-def _argument(parts: Sequence[Step], places: Mapping[Step, Place]) -> Argument:
+def _argument(parts: Sequence[Step], places: Mapping[Step, int]) -> Argument:
     import numpy
 
-    found = [places.get(part) for part in parts]
-    if not any(found):
+    found = numpy.array([*map(places.get, parts, repeat(FIXED))])
+    if (found == found[0]).all():
+        if found[0] != FIXED:
+            return Argument(parts[0])
         values = [part.value for part in parts]
         return Argument(None, values[0] if values.count(values[0]) == len(values) else numpy.array(values, float)[:, None])
-    if found.count(found[0]) == len(found):
-        return Argument(parts[0])
-    tables: dict[int | None, list[int]] = {}
-    for row, place in enumerate(found):
-        tables.setdefault(None if place is None else place[0], []).append(row)
-    rows = []
-    for table, own in tables.items():
-        taken = numpy.array([parts[row].value if table is None else places[parts[row]][1] for row in own])
-        rows.append(Rows(table, _sliced(numpy.array(own)), taken[:, None] if table is None else _sliced(taken)))
+    tables, rows = found // ROWS, list[Rows]()
+    for table in dict.fromkeys(tables.tolist()):
+        own = numpy.flatnonzero(tables == table)
+        if table == FIXED // ROWS:
+            constants = numpy.array([parts[row].value for row in own.tolist()])
+            rows.append(Rows(None, _sliced(own), constants[:, None]))
+        else:
+            rows.append(Rows(table, _sliced(own), _sliced(found[own] % ROWS)))
     return Argument(rows=rows)
 
 
@@ -220,7 +223,7 @@ class Draws:
         inputs: the draws of each uncertain input.
     """
 
-    def __init__(self, places: Mapping[Step, Place], inputs: Sequence[Any]) -> None:
+    def __init__(self, places: Mapping[Step, int], inputs: Sequence[Any]) -> None:
         self.places, self.inputs = places, inputs
         self.tables: list[Any] = []
 
@@ -229,11 +232,13 @@ class Draws:
         place = self.places.get(step)
         if place is None:
             return step.value
-        table, row = place
+        table, row = divmod(place, ROWS)
         return self.inputs[table] if table < 0 else self.tables[table][row]
 
     def of_batch(self, batch: Batch) -> Any:
         """The values of the steps of a batch, a row for each."""
+        import numpy
+
         steps, arguments = batch
         formula = steps[0].formula
         assert formula is not None
@@ -241,9 +246,11 @@ class Draws:
             return [
                 Column(self._rows(one, len(step.inputs)), len(step.inputs)) for step, one in zip(steps, arguments, strict=True)
             ]
-        together = self._called(formula, [self._rows(one, len(steps)) for one in arguments]) if arguments else None
-        if together is not None and getattr(together, "ndim", 0) == 2 and len(together) == len(steps):
+        together: Any = self._called(formula, [self._rows(one, len(steps)) for one in arguments]) if arguments else math.inf
+        if getattr(together, "ndim", 0) == 2 and len(together) == len(steps):
             return together
+        if getattr(together, "ndim", 0) == 1 and all(one.shared is not None for one in arguments):
+            return numpy.broadcast_to(together, (len(steps), len(together)))
         return [self._called(formula, [self.of(part) for part in step.inputs]) for step in steps]
 
     def _called(self, formula: Formula, values: Sequence[Any]) -> Any:

@@ -81,8 +81,7 @@ class Tree:
         if not left:
             return self
         bits = sum(1 << place for place, name in enumerate(self.steps) if name not in left)
-        marks = self.marks
-        kept.__dict__["order"] = [step for step in self.order if marks[step] & bits]
+        kept.__dict__["order"] = [step for step, mark in self.marks.items() if mark & bits]
         return kept
 
     @cached_property
@@ -96,7 +95,7 @@ class Tree:
 
     @cached_property
     def marks(self) -> dict[Step, int]:
-        """Which results rest on each step: a bit for each."""
+        """Which results rest on each step: a bit for each, in the order of the steps."""
         return marks_of([*self.steps.values()], self.order)
 
     @cached_property

@@ -349,14 +349,18 @@ def in_order(roots: Iterable[Step]) -> list[Step]:
         path = [] if root in done else [(root, [*root.inputs[::-1]])]
         while path:
             step, waiting = path[-1]
-            if not waiting:
+            deeper = False
+            while waiting and not deeper:
+                part = waiting.pop()
+                if part not in done:
+                    if part.inputs:
+                        path.append((part, [*part.inputs[::-1]]))
+                        deeper = True
+                    else:
+                        done[part] = None
+            if not deeper:
                 done[step] = None
                 path.pop()
-            elif (part := waiting.pop()) not in done:
-                if part.inputs:
-                    path.append((part, [*part.inputs[::-1]]))
-                else:
-                    done[part] = None
     return list(done)
 
 
@@ -383,9 +387,10 @@ def marks_of(roots: Sequence[Step], order: Sequence[Step]) -> dict[Step, int]:
     for place, root in enumerate(roots):
         marks[root] |= 1 << place
     for step in reversed(order):
-        mark = marks[step]
-        for part in step.inputs:
-            marks[part] |= mark
+        if step.inputs:
+            mark = marks[step]
+            for part in step.inputs:
+                marks[part] |= mark
     return marks
 
 

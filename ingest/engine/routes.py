@@ -34,8 +34,8 @@ class Names:
     """The names of what is given and known, in the order in which they came, whatever the values."""
 
     def __init__(self) -> None:
-        #: The routes found so far, by the quantity that they lead to.
-        self.routes: dict[str, Route] = {}
+        #: The routes found so far, by the quantity that they lead to, or by several in the order in which they are asked for.
+        self.routes: dict[str | tuple[str, ...], Route] = {}
         self._after: dict[str, Names] = {}
 
     def after(self, change: str) -> Names:

@@ -6,7 +6,9 @@ import math
 from collections.abc import Iterable, Mapping
 from functools import cache
 from types import MappingProxyType
+from typing import Any
 
+from ingest.engine.expression import Num
 from ingest.engine.messages import message_of
 from ingest.engine.ranges import Tree
 from ingest.engine.registry import OUT_OF_RANGE, Formula, Step, default_of, derive, new_step, unchanged, unit_of, value_of
@@ -134,11 +136,7 @@ class Quantities:
             UsageError: it exceeds the range of floating-point numbers.
         """
         found = self._steps.get(name) or self._derived(name)
-        try:
-            finite = math.isfinite(found.value) if isinstance(found.value, (float, int)) else True
-        except OverflowError:
-            finite = False
-        if not finite:
+        if not _is_finite(found.value):
             raise UsageError(OUT_OF_RANGE.format(name))
         return found
 
@@ -150,6 +148,29 @@ class Quantities:
             return self.step(name)
         except MissingQuantity:
             return None
+
+    def find_all(self, names: tuple[str, ...]) -> dict[str, Step]:
+        """The quantities that can be computed from what is known, as `find` has one after the other."""
+        steps, start, before = self._steps, self._names, len(self._steps)
+        route = start.routes.get(names)
+        if route is None:
+            for name in names:
+                self.find(name)
+            further = list(steps.values())[before:]
+            start.routes[names] = Route(tuple([(step.name, step.formula) for step in further]), self._names)
+            return {name: steps[name] for name in names if name in steps}
+        try:
+            self._follow(route)
+            self._names = route.after
+            found = {name: steps[name] for name in names if name in steps}
+            if all(map(_is_finite, map(value_of, found.values()))):
+                return found
+        except (OverflowError, ZeroDivisionError, UsageError):
+            pass
+        # One of them is out of range: whoever asks for it alone is told which.
+        self._forget(before)
+        self._names = start
+        return {name: step for name in names if (step := self.find(name)) is not None}
 
     def value(self, name: str) -> float:
         """The value of a quantity."""
@@ -170,9 +191,18 @@ class Quantities:
                 unknown[name] = message_of(error)
         tree = Tree(found if ranged else {})
         quantities = {
-            name: Quantity(step.value, unit_of(name), *((ranged and tree.range_of(name)) or ())) for name, step in found.items()
+            name: Quantity(step.value, _unit_of(step), *((ranged and tree.range_of(name)) or ()))
+            for name, step in found.items()
         }
         return quantities, unknown
+
+    def names_below(self, names: Iterable[str]) -> set[str]:
+        """The names of quantities that have been computed, and of all that they rest on."""
+        found = set(names)
+        for step in list(self._steps.values())[::-1]:
+            if step.formula is not None and step.name in found:
+                found.update(step.formula.needs)
+        return found
 
     def _known_missing(self, name: str) -> MissingQuantity | None:
         """The refusal of a quantity of which quantities of the same names have found that it cannot be computed."""
@@ -227,7 +257,7 @@ class Quantities:
         steps, given = self._steps, self._given
         for name, formula in route.steps:
             if formula is not None:
-                inputs = tuple([steps[need] for need in formula.needs])
+                inputs: tuple[Any, ...] = tuple(map(steps.get, formula.needs))
                 value = formula.function(*map(value_of, inputs))
                 steps[name] = new_step((name, value, formula, inputs, None, self.owner))
             else:
@@ -240,6 +270,20 @@ class Quantities:
             raise ValueError(f"{name} is given after the quantities are frozen")
         if name in self._steps:
             raise ValueError(f"{name} is given after it has been computed")
+
+
+def _unit_of(step: Step) -> str:
+    return unit_of(step.name) if step.formula is None else step.formula.unit
+
+
+def _is_finite(value: Num) -> bool:
+    """Whether a value is within the range of floating-point numbers; columns and drawn values are."""
+    if value.__class__ is float:
+        return math.isfinite(value)
+    try:
+        return math.isfinite(value) if isinstance(value, (float, int)) else True
+    except OverflowError:
+        return False
 
 
 def linked(name: str, step: Step, owner: str = "") -> Step:

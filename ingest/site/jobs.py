@@ -528,7 +528,7 @@ def _settings(described: Mapping[str, Any]) -> dict[str, float]:
 
 def _saved(known: Quantities) -> dict[str, Step]:
     """The known checkpoint quantities that the row of a job takes or that rules compare."""
-    return {name: step for name in (*SAVED, *DECIDING) if (step := known.find(name)) is not None}
+    return known.find_all((*SAVED, *DECIDING))
 
 
 def model_of(job: Mapping[str, Any], catalog: Catalog) -> Model | None:

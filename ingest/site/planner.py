@@ -234,17 +234,16 @@ def plan_once(
     unopened = any(row.step("job_read_bandwidth") is not None and row.step("job_file_opens") is None for row in jobs)
     absent |= {"R-META-01": UNOPENED} if unopened and "R-META-01" in absent else {}
     for row in jobs:
-        for name in ("read_request_bytes", "samples_per_file", "readers_per_node", "read_phase_seconds", "cold_phase_seconds"):
-            row.step(name)
+        row.find_all(("read_request_bytes", "samples_per_file", "readers_per_node", "read_phase_seconds", "cold_phase_seconds"))
         if row.known.find("staging_bandwidth_of_run") is None:
             row.known.link("staging_bandwidth_of_run", known.step("site_read_bandwidth"))
     for name in SITE_CLIENTS:
         known.step(name)
     totals = [*of_totals(site, known, jobs), unguided(guidance, site)]
-    for whose, quantities in TABLES.values():
-        for row in tables[whose]:
-            for name in quantities:
-                row.step(name)  # derived now, so that what they rest on is known by where it was given
+    for whose, rows in tables.items():
+        shown = [name for of, quantities in TABLES.values() if of == whose for name in quantities]
+        for row in rows:
+            row.find_all(shown)  # derived now, so that what they rest on is known by where it was given
     for one in (known, *(row.known for rows in tables.values() for row in rows)):
         one.freeze()
     ends = spread(tree, samples_for(tree, samples), seed)

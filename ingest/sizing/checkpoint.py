@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ingest.catalog.records import Gpu, Node
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option, option_error
-from ingest.engine.registry import solve, steps_below
+from ingest.engine.registry import solve
 from ingest.engine.result import Answer, DeferredTables
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity, assumed
@@ -420,8 +420,7 @@ def _unused(
     shown = {name: Option(f"checkpoint.{option}") for option, name in QUANTITIES.items() if name in options}
     shown |= {name: Option(f"checkpoint.set.{name}") for name in settings}
     # A given overhead and a given bandwidth are compared with the results, even if none depends on them.
-    below = steps_below(map(known.step, results))
-    used = {"waste_allowed", "write_bandwidth", *[step.name for step in below if step.formula is None]}
+    used = {"waste_allowed", "write_bandwidth", *known.names_below(results)}
     return [unused(option) for name, option in shown.items() if name not in used]
 
 
