@@ -32,8 +32,8 @@ for _phase in ("prefill", "decode"):
 input_quantity("level_kv_share", "1", "Share of the key-value cache that lies in the tier.", above=False, high=1)
 input_quantity("streamed_layers_per_gpu", "1/GPU", "Layers whose weights a GPU holds at a time while they stream.")
 input_quantity("kv_on_host_bytes", "B", "Key-value cache in host memory.", above=False)
-input_quantity("tokens_per_second_bound", "token/s", "Tokens per second if every link and drive gave its full bandwidth.",
-    label="bound of tokens per second")  # fmt: skip
+input_quantity("tokens_per_second_bound", "token/s", "Tokens per second of decoding if links and drives gave their full rate.",
+    label="bound of decoding")  # fmt: skip
 input_quantity("drive_weights_bytes", "B", "Weights on NVMe and shared storage.", above=False)
 input_quantity("drive_kv_bytes", "B", "Key-value cache on NVMe and shared storage.", above=False)
 

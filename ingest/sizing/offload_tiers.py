@@ -50,7 +50,7 @@ USUAL_PRECISION = "bf16"
 RECURRENT_WIDTH = Input(
     4, 2, 4, source="vllm-recurrent-state",
     where="`auto` is the width of the model or that of its config.json: Qwen3.5 and Nemotron 3 state float32", grade="derived",
-).by_default("recurrent states of 32 bits", "set.bytes_per_recurrent_element")  # fmt: skip
+).by_default("recurrent states of 32 bits; a server may keep 16", "set.bytes_per_recurrent_element")  # fmt: skip
 
 
 class Part(NamedTuple):
