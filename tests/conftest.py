@@ -84,6 +84,8 @@ def no_catalogs_of_the_user(monkeypatch, tmp_path_factory):
     for name in VARIABLES.values():
         monkeypatch.delenv(name, raising=False)
     forget_configuration()
+    yield
+    forget_configuration()  # the doctests of the package, which no fixture prepares, may be next
 
 
 @pytest.fixture
