@@ -77,8 +77,11 @@ def observe(
     step = _number(samples_per_step, "sample", "--samples-per-step")
     tokens = _number(tokens_per_sample, "token/sample", "--tokens-per-sample")
     loader = {"loader_workers": (workers, "--workers"), "loader_prefetch": (prefetch, "--prefetch")}
-    given = {name: Figure(parse_whole(found, option, 1), unit_of(name), "user", basis="given")
-             for name, (found, option) in loader.items() if found is not None}  # fmt: skip
+    given = {
+        name: Figure(check_value(name, parse_whole(found, option, 1), option), unit_of(name), "user", basis="given")
+        for name, (found, option) in loader.items()
+        if found is not None
+    }
     if len(sources) == 1 and (kept := _kept(Path(sources[0]))) is not None:
         return replace(kept, figures={**kept.figures, **given})
     # A job that is started here may write its log while it runs; every other source is read first, to refuse early.
