@@ -21,7 +21,7 @@ def cluster():
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
     ) as made:
         with distributed.Client(made) as client:
-            client.wait_for_workers(2)  # one that comes late would not hold the data that all workers get
+            client.wait_for_workers(2)
         yield made
 
 
@@ -41,15 +41,19 @@ def test_a_cluster_counts_the_same(cluster, corpus, small):
     assert figures(spread) == figures(measure(corpus, tokenizer=small))
 
 
-def test_a_worker_that_is_killed_loses_nothing(cluster, corpus, small, tmp_path):
+@pytest.mark.parametrize("lost", [1, 2])
+def test_workers_that_are_killed_lose_nothing(cluster, corpus, small, tmp_path, lost):
     ledger = tmp_path / "ledger"
-    victim = next(iter(cluster.workers.values())).pid
+    with distributed.Client(cluster) as client:
+        client.wait_for_workers(2)  # the nannies of an earlier test may still start theirs
+    victims = [worker.pid for worker in cluster.workers.values()][:lost]
     killed = threading.Event()
 
     def kill_midway():
         while not (ledger.exists() and b'{"shard"' in ledger.read_bytes()):
             time.sleep(0.001)
-        os.kill(victim, signal.SIGKILL)
+        for victim in victims:
+            os.kill(victim, signal.SIGKILL)
         killed.set()
 
     killer = threading.Thread(target=kill_midway)

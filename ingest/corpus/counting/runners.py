@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -129,7 +130,9 @@ class ClusterRunner(Runner):
             self.client.close()
 
     def _run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[ShardCount]:
-        task = self.client.scatter(self.task, broadcast=True, hash=False)
+        # the scheduler computes a lost result again; scattered data are gone with the last worker that held them
+        with warnings.catch_warnings(action="ignore", category=UserWarning):  # a vocabulary of over 10 MiB is meant
+            task = self.client.submit(_task, self.task, pure=False)
         workers = self.client.get_executor(pure=False)
         most = max(sum(self.client.nthreads().values()), 1) * SHARDS_AHEAD
 
@@ -140,6 +143,11 @@ class ClusterRunner(Runner):
         for counted in in_any_order(start, numbers, most, lambda: None):
             moved(sum(found.stored_bytes for found in self.shards[counted.number].found))
             yield counted
+
+
+def _task(task: CountingTask) -> CountingTask:
+    """What the workers count with, as a result that they share."""
+    return task
 
 
 def _short(error: BaseException) -> str:
