@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
 from collections.abc import Callable
 from datetime import datetime
@@ -69,8 +70,14 @@ def _check(log: TrainingLog, path: str) -> None:
             )
 
 
-def _figure(found: str) -> float:
-    return float(found.replace(",", ""))
+def _figure(found: str | None, path: str, line: int) -> float:
+    try:
+        figure = float((found or "").replace(",", ""))
+    except ValueError:
+        figure = math.nan
+    if not math.isfinite(figure):
+        raise IngestError(f"{path}:{line}: found {brief(found)}, expected a number; the line is damaged")
+    return figure
 
 
 def _clock(line: str) -> float | None:
@@ -104,28 +111,29 @@ def megatron(text: str, path: str) -> TrainingLog | None:
     consumed: tuple[int, float] | None = None
     for place, line in enumerate(text.splitlines(), 1):
         if world := re.search(r"world size:\s*(\d+)", line):
-            if gpus not in (None, int(world[1])):
+            size = int(_figure(world[1], path, place))
+            if gpus not in (None, size):
                 raise IngestError(
-                    f"{path}:{place}: the world size is {int(world[1]):,} after {gpus:,}: two jobs, expected the log of one; "
+                    f"{path}:{place}: the world size is {size:,} after {gpus:,}: two jobs, expected the log of one; "
                     "observe each by itself"
                 )
-            gpus = int(world[1])
+            gpus = size
         if saved := re.search(r"save-checkpoint[ .]*:\s*\(([\d.]+),\s*(\d+(?:\.\d+)?)\)", line):
-            checkpoints[-1:] = [Checkpoint(place, float(saved[2]) / 1000)]
+            checkpoints[-1:] = [Checkpoint(place, _figure(saved[2], path, place) / 1000)]
         elif re.search(r"successfully saved checkpoint", line):
             checkpoints.append(Checkpoint(place, None))
-        seconds = _seconds_of(line)
+        seconds = _seconds_of(line, path, place)
         # The iteration of NeMo counts within the epoch, its global step through the run.
         number = (re.search(r'\bglobal_step"?[:= ]+(\d+)', line) or _MEGATRON.search(line)
                   or re.search(r"\biteration[:= ]+(\d+)", line))  # fmt: skip
         if seconds is None or number is None:
             continue
         told = re.search(r'consumed[ _]samples"?[:=]\s*(\d+(?:\.\d+)?)', line)
-        size = re.search(r"global[ _]batch[ _]size:\s*(\d+)", line)
-        batch = float(size[1]) if size else batch
-        each, step = (float(size[1]) if size else None), int(number[1])
+        stated = re.search(r"global[ _]batch[ _]size:\s*(\d+)", line)
+        each, step = (_figure(stated[1], path, place) if stated else None), int(_figure(number[1], path, place))
+        batch = each or batch
         if told:
-            total = float(told[1])
+            total = _figure(told[1], path, place)
             if each is None and consumed is not None and total > consumed[1] and step > consumed[0]:
                 each = (total - consumed[1]) / (step - consumed[0])
             consumed = (step, total)
@@ -139,11 +147,11 @@ def megatron(text: str, path: str) -> TrainingLog | None:
     return TrainingLog("Megatron", tuple(steps), tuple(checkpoints), gpus, batch, remark="time per iteration, as printed")
 
 
-def _seconds_of(line: str) -> float | None:
+def _seconds_of(line: str, path: str, place: int) -> float | None:
     if elapsed := _ELAPSED.search(line):
-        return _figure(elapsed[2]) / (1000 if elapsed[1] == "ms" else 1)
+        return _figure(elapsed[2], path, place) / (1000 if elapsed[1] == "ms" else 1)
     timing = _NEMO.search(line)
-    return _figure(timing[1]) if timing else None
+    return _figure(timing[1], path, place) if timing else None
 
 
 _TITAN = re.compile(rf"\bstep:\s*(\d+)\b.*?\b(?:tps|wps):\s*{_NUMBER}")
@@ -151,17 +159,16 @@ _TITAN = re.compile(rf"\bstep:\s*(\d+)\b.*?\b(?:tps|wps):\s*{_NUMBER}")
 
 def torchtitan(text: str, path: str) -> TrainingLog | None:
     """A log of torchtitan: tokens per second of each GPU, and checkpoints."""
-    del path
     lines = [_COLOUR.sub("", line) for line in text.splitlines()]
     steps = [
-        LogStep(place, int(found[1]), per_gpu=_figure(found[2]), clock=_clock(line))
+        LogStep(place, int(_figure(found[1], path, place)), per_gpu=_figure(found[2], path, place), clock=_clock(line))
         for place, line in enumerate(lines, 1)
         if (found := _TITAN.search(line))
     ]
     if not steps:
         return None
     saved = [
-        Checkpoint(place, _figure(found[1]))
+        Checkpoint(place, _figure(found[1], path, place))
         for place, line in enumerate(lines, 1)
         if (found := re.search(rf"[Ff]inished saving the checkpoint.*?in {_NUMBER} seconds", line))
     ]
@@ -176,19 +183,18 @@ _THROUGHPUT = re.compile(rf"^\s*Train throughput/(device/)?samples_per_sec: {_NU
 
 def composer(text: str, path: str) -> TrainingLog | None:
     """The console of MosaicML's Composer with its SpeedMonitor: samples per second of each GPU, over the last batches."""
-    del path
     if "Train throughput/device/samples_per_sec:" not in text:
         return None
     steps: list[LogStep] = []
     number, whole, gpus = 0, None, None
     for place, line in enumerate(text.splitlines(), 1):
         if head := _BATCH.match(line):
-            number, whole = int(head[1]), None
+            number, whole = int(_figure(head[1], path, place)), None
         elif rate := _THROUGHPUT.match(line):
             if rate[1] is None:
-                whole = _figure(rate[2])
+                whole = _figure(rate[2], path, place)
                 continue
-            each = _figure(rate[2])
+            each = _figure(rate[2], path, place)
             steps.append(LogStep(place, number, per_gpu=each))
             if whole and each >= LEAST_PRINTED:
                 gpus = max(1, round(whole / each))
@@ -222,7 +228,10 @@ def lightning(text: str, path: str) -> TrainingLog | None:
     head = text.partition("\n")[0]
     if "," not in head or "step" not in head.split(","):
         return None
-    rows = list(csv.DictReader(io.StringIO(text)))
+    try:
+        rows = list(csv.DictReader(io.StringIO(text)))
+    except csv.Error as error:
+        raise IngestError(f"{path}: found no table of comma-separated values, expected metrics.csv: {error}") from None
     names = rows[0].keys() if rows else []
     device, whole = (
         next((name for name in names if re.fullmatch(rf"(?:train[|/])?{kind}samples_per_sec", name or "")), None)
@@ -233,15 +242,13 @@ def lightning(text: str, path: str) -> TrainingLog | None:
         raise IngestError(f"{path}: no column samples_per_sec, expected the metrics of Lightning's ThroughputMonitor")
     steps = []
     for place, row in enumerate(rows, 2):
-        try:
-            rate = float(row[device or whole or ""] or "nan")
-            when = float(row[clock]) if clock and row[clock] else None
-            number = int(float(row["step"] or 0))
-        except (TypeError, ValueError, OverflowError):
-            raise IngestError(f"{path}:{place}: found no number in a column of numbers, expected a whole row") from None
-        if rate == rate:
-            steps.append(LogStep(place, number, per_gpu=rate if device else None, samples=None if device else rate,
-                                 seconds=None if device else 1.0, clock=when))  # fmt: skip
+        rate = row[device or whole or ""]
+        if rate in ("", "nan", None):  # the metrics of an evaluation
+            continue
+        each, number = _figure(rate, path, place), int(_figure(row["step"] or "0", path, place))
+        when = _figure(row[clock], path, place) if clock and row[clock] else None
+        steps.append(LogStep(place, number, per_gpu=each if device else None, samples=None if device else each,
+                             seconds=None if device else 1.0, clock=when))  # fmt: skip
     return TrainingLog("Lightning", tuple(steps), remark="samples per second, as ThroughputMonitor prints them")
 
 
