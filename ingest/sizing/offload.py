@@ -82,6 +82,7 @@ RESULTS = (
     "step_seconds",
     "step_seconds_serial",
     "offload_efficiency",
+    "offload_flops_per_gpu",
     "offload_nodes_to_hold",
 )
 #: of a job that has bytes on NVMe or shared storage
@@ -93,7 +94,8 @@ OF_DRIVES = (
     "shared_write_bandwidth",
 )
 #: of an optimizer step that GPUs and CPUs share
-INTERLEAVED = ("interleave_every", "interleaved_update_seconds", "interleaved_up_bytes", "interleaved_down_bytes")
+INTERLEAVED = ("interleave_every", "interleaved_update_seconds", "interleaved_up_bytes", "interleaved_down_bytes",
+               "interleaving_speedup")  # fmt: skip
 #: The parts that are tried: each k-th on the GPU. All of them on the GPU (k = 1) would need room to stage them.
 EVERY = (2, 3, 4, 5, 6, 8, 10, 16, 32)
 #: What a step may wait for, in words.
@@ -379,6 +381,7 @@ def _link(known: Quantities, tiers: Mapping[str, Quantities], away: Quantities, 
         known.adopt({"link_pass_seconds": step})
     if "interleave_every" in known.given:
         known.choose("host_update_seconds", "interleaved_update_seconds")
+        known.link("plain_update_seconds", away.step("host_update_seconds"))
     else:
         known.adopt({"host_update_seconds": away.step("host_update_seconds")})
     how = "serial" if serial else "overlapped"
@@ -439,7 +442,7 @@ def _explained(known: Quantities, unknown: Mapping[str, str]) -> dict[str, str]:
             why = Message(what, supply=("storage", "units"))
     if not why:
         return dict(unknown)
-    return {name: why for name in unknown if name in ("step_seconds", "offload_efficiency")}
+    return {name: why for name in unknown if name in ("step_seconds", "offload_efficiency", "offload_flops_per_gpu")}
 
 
 def _placement(known: Quantities, parts: Mapping[str, Part]) -> Iterator[dict[str, Any]]:

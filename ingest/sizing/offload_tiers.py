@@ -45,6 +45,8 @@ TIER_DEFAULTS = {
         0.5, 0.41, 0.54, source="deepnvme2025", where="writes over reads: 5 of 10, 11 of 27, 26 of 48 GB/s", grade="derived",
     ).by_default("drives write half as fast as they read", "set.nvme_write_bandwidth_per_node"),
 }  # fmt: skip
+#: Drives whose bandwidth is measured are not discounted again.
+MEASURED_WITH_TENSORS = Input(1, note="the bandwidth is measured with reads and writes of tensors")
 USUAL_PRECISION = "bf16"
 #: Kernels compute the scan in 32 bits; a cache of 16 bits halves it.
 RECURRENT_WIDTH = Input(
@@ -88,6 +90,9 @@ def machine(card: Gpu, inside: Node | None, *, named: bool) -> dict[str, Input]:
         if name in given:
             why = f"the {count}NVMe drives of a {inside.name}"
             given[name] = given[name].by_default(why, "storage", "units")
+    reads = inside.nvme_read_bandwidth
+    if reads is not None and reads.grade == "measured":
+        given["nvme_delivery"] = MEASURED_WITH_TENSORS
     return {**found, **given}
 
 
@@ -117,7 +122,7 @@ def drives(storage: str | None, units: Written | None, catalog: Catalog) -> dict
         for name, item in found.items()
     }  # fmt: skip
     if entry.family == "drive" and entry.read_bandwidth is not None and entry.read_bandwidth.grade == "measured":
-        scaled["nvme_delivery"] = Input(1, note="the bandwidth is measured with reads and writes of tensors")
+        scaled["nvme_delivery"] = MEASURED_WITH_TENSORS
     return scaled
 
 
