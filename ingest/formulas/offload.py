@@ -23,7 +23,7 @@ input_quantity("nvme_write_bandwidth_per_node", "B/s/node", "Aggregate write ban
 input_quantity("nvme_delivery", "1", "Share of the datasheet bandwidth that reads and writes of tensors reach.", high=1)
 input_quantity("nvme_write_share", "1", "Write over read bandwidth of the local drives.", high=2)
 input_quantity("host_link_delivery", "1", "Share of the host link that copies between host and GPU reach.", high=1)
-input_quantity("host_uplink_bandwidth_per_node", "B/s/node", "Copies between host and GPUs of a node, as measured with all GPUs at once.")
+input_quantity("host_uplink_bandwidth_per_node", "B/s/node", "Copies between host and GPUs of a node, measured with all GPUs.")
 input_quantity("host_optimizer_rate_per_node", "parameter/s/node", "Parameters that the host CPUs of a node update per second.")
 input_quantity("storage_room_bytes", "B", "Usable bytes of the shared storage system.")
 input_quantity("offload_storage_units", "1", "Drives of each node, or units of the shared system.", whole=True)
@@ -356,9 +356,7 @@ def host_link_bandwidth_of_job(
     >>> host_link_bandwidth_of_job(15.75e9, 16, 0.5, 48e9, 1), host_link_bandwidth_of_job(15.75e9, 4, 0.5, 48e9, 1)
     (48000000000.0, 31500000000.0)
     """
-    return minimum(
-        host_link_bandwidth_per_gpu * gpus * host_link_delivery, host_uplink_bandwidth_per_node * nodes_in_job
-    )
+    return minimum(host_link_bandwidth_per_gpu * gpus * host_link_delivery, host_uplink_bandwidth_per_node * nodes_in_job)
 
 
 @formula(unit="B", source="definition")
