@@ -66,6 +66,10 @@ DEFAULTS = {
         "DeepNVMe blog 03-2025: 103, 93, 80 %", grade="derived",
     ).by_default("generation reaches 75 % of the bandwidth of drives", "set.streaming_efficiency"),
 }  # fmt: skip
+#: Skewed routing visits fewer experts, and engines that fetch whole layers read all.
+EXPERTS_READ = Input(0, 0, 1, grade="assumed").by_default(
+    "a decode step reads the experts that its tokens visit, each as likely; at most all", "set.expert_read_excess"
+)
 #: Links, drives and GPUs at their full rate, for the bound.
 AT_BEST = ("nvme_delivery", "host_link_delivery", "streaming_efficiency", "model_flops_utilization")
 RESULTS = (
@@ -181,10 +185,17 @@ def _weights(bits: float, *, asked_for: bool) -> dict[str, Input]:
 
 
 def _structure(made: Architecture) -> dict[str, Input]:
-    counted = {"layers": made.layers, "parameters_active": made.parameters_active}
-    return {
+    experts = [row for row in made.weights if row.kind == "expert" and row.active < row.count]
+    counted: dict[str, float] = {"layers": made.layers, "parameters_active": made.parameters_active}
+    if experts:
+        routed = sum(row.parameters for row in experts)
+        visited = sum(row.parameters_active for row in experts)
+        counted |= {"routed_parameters": routed, "expert_share_of_token": visited / routed}
+    found = {
         name: Input(value, source="arithmetic", where=f"rows of {made.id}", grade="derived") for name, value in counted.items()
     }
+    whole = Input(1, note="no experts: a step reads all weights")
+    return {**found, **({"expert_read_excess": EXPERTS_READ} if experts else {"decode_weights_share": whole})}
 
 
 def _cache(made: Architecture, inputs: Mapping[str, Input]) -> dict[str, Input]:
@@ -221,7 +232,7 @@ def _link(known: Quantities, parts: Mapping[str, Part]) -> None:
                 known.give({f"{name}_{phase}_seconds": Input(0, note=f"nothing lies on {PLACES[name]}")})
             elif step is not None:
                 known.link(f"{name}_{phase}_seconds", step)
-        if (step := away.find("link_stream_seconds")) is not None:
+        if (step := away.find("link_stream_seconds" if phase == "prefill" else "link_step_seconds")) is not None:
             known.link(f"link_{phase}_seconds", step)
     known.link("drive_weights_bytes", slow.step("level_weights_bytes"))
     known.link("drive_kv_bytes", slow.step("level_kv_bytes"))
@@ -239,7 +250,8 @@ def _tier(known: Quantities, parts: Mapping[str, Part], tiers: tuple[str, ...]) 
         for name, part in parts.items()
     }  # fmt: skip
     found = Quantities(shares, " and ".join(PLACES[tier] for tier in tiers))
-    needed = ("held_weights_bytes", "held_kv_bytes", "nodes_in_job", "host_link_bandwidth_of_job", "streaming_efficiency")
+    needed = ("held_weights_bytes", "held_kv_bytes", "nodes_in_job", "host_link_bandwidth_of_job", "streaming_efficiency",
+              "decode_weights_share")  # fmt: skip
     found.adopt({name: step for name in needed if (step := known.find(name)) is not None})
     for way in ("read", "write"):
         step = known.find(f"{tiers[0]}_{way}_bandwidth_of_job") if len(tiers) == 1 and tiers[0] in DRIVES else None
@@ -268,6 +280,15 @@ def _warnings(known: Quantities, results: Mapping[str, Quantity], parts: Mapping
     found = [finding("W92", {**results, "host_memory_per_node": known.find("host_memory_per_node")})]
     if any(parts["kv"].shares.get(tier) for tier in AWAY):
         found.append(finding("W93", words={"kv": "off the GPU"}))
+    share, step = known.find("decode_weights_share"), known.find("decode_step_seconds")
+    if share is not None and known.find("idle_expert_parameters") is not None:
+        count = known.value("decode_tokens")
+        tokens = f"{count:,.0f} token{'s' if count > 1 else ''}"
+        found.append(finding("W77", {"decode_weights_share": share}, tokens=tokens))
+    waits = [known.find(name) for name in ("gpu_memory_seconds", "decode_compute_seconds")]
+    if step is not None and any(wait is not None and step.value <= wait.value for wait in waits):
+        count = f"{known.value('decode_exchanges'):,.0f}"
+        found.append(finding("W78", {"gpus": known.find("gpus")}, count=count, time=display(step.value, "s")))
     held = results["storage_tier_bytes"]
     if held.value and known.find("system_read_bandwidth") is None:
         found.append(finding("W91", words={"storage": "unknown"}, held=display(held.value, "B", binary=False)))

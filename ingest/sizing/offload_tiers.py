@@ -201,4 +201,8 @@ def recurrent_state(made: Architecture) -> dict[str, Input]:
     if not any(kept):
         return {"recurrent_state_bytes": Input(0, note="no linear or recurrent layers")}
     counted = Input(kept, source="arithmetic", where=f"layers of {made.id}", grade="derived")  # type: ignore[arg-type]
-    return {"recurrent_elements": counted, "bytes_per_recurrent_element": RECURRENT_WIDTH}
+    width = RECURRENT_WIDTH
+    if made.state_bytes is not None:
+        width = Input(made.state_bytes, source="arithmetic", where=f"width of the state in the config.json of {made.id}",
+                      grade="derived")  # fmt: skip
+    return {"recurrent_elements": counted, "bytes_per_recurrent_element": width}
