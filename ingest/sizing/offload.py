@@ -14,7 +14,7 @@ from ingest.engine.registry import check_value
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
-from ingest.errors import IngestError, one_of
+from ingest.errors import IngestError, UsageError, one_of
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import Written, by_user, machine_of, quantities_of, settings_of
 from ingest.sizing.job_size import gpus_of
@@ -225,7 +225,7 @@ def offload(
         one_of(f"--{OPTIONS[name].replace('_', '-')}", tier, ("fill", *TIERS))
     chosen = recipe_of(recipe or USUAL_RECIPE, catalog)
     if not chosen.gradients.value:
-        raise option_error("recipe", f": found {chosen.id}, which has no gradients, expected one of training, or --inference")
+        raise option_error("recipe", f": found {chosen.id}, which has no gradients, expected a recipe of training")
     size = _size(model, catalog, settings)
     known = Quantities(
         {
@@ -418,8 +418,11 @@ def _interleaved(known: Quantities, away: Quantities, written: str | None) -> It
     if written == "auto":
         chosen = Input(best, note="the shortest optimizer step", source="deep-optimizer-states2024", grade="derived")
     else:
-        every = check_value("interleave_every", parse(number, "1", "--optimizer-on-gpu"), "--optimizer-on-gpu")
-        chosen = Input(float(every), origin="user")
+        try:
+            every = float(check_value("interleave_every", parse(number, "1", word)))
+        except UsageError:
+            raise option_error("optimizer_on_gpu", f": found '{written}', expected every=K with a whole K from 2") from None
+        chosen = Input(every, origin="user")
     known.give({"interleave_every": chosen})
 
 

@@ -8,12 +8,12 @@ from typing import Any
 from ingest.architecture.structure import Architecture
 from ingest.catalog.records import Gpu, Node
 from ingest.catalog.store import Catalog
-from ingest.engine.messages import Message, option_error
+from ingest.engine.messages import Message
 from ingest.engine.registry import solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
-from ingest.errors import IngestError, one_of
+from ingest.errors import IngestError, UsageError, one_of
 from ingest.sizing.job import Written, by_user, quantities_of
 from ingest.sizing.offload_tiers import (
     AWAY,
@@ -129,10 +129,7 @@ def inference(
         raise IngestError(Message(f"the structure of {size.name} is not known: give its config.json"))
     options = quantities_of(QUANTITIES, numbers)
     bits = quantities_of({}, {"weight_bits": weight_bits}).get("weight_bits", FULL_BITS)
-    if bits not in RELEASED_BITS:
-        expected = ", ".join(map(str, RELEASED_BITS))
-        closest = min(RELEASED_BITS, key=lambda width: abs(width - bits))
-        raise option_error("weight_bits", f": found {bits:g}, expected a released width, {expected}; did you mean {closest}?")
+    released_bits(bits, "--weight-bits")
     inputs = {
         **DEFAULTS,
         **size.given,
@@ -173,6 +170,22 @@ def inference(
         unmet=unmet(known),
     )
     return with_unused(answer, settings)
+
+
+def released_bits(bits: float, what: str) -> None:
+    """Refuse a width in which no weights are released.
+
+    Args:
+        bits: of a weight.
+        what: how the user named it.
+
+    Raises:
+        UsageError: another width, with the nearest one.
+    """
+    if bits not in RELEASED_BITS:
+        expected = ", ".join(map(str, RELEASED_BITS))
+        closest = min(RELEASED_BITS, key=lambda width: abs(width - bits))
+        raise UsageError(f"{what}: found {bits:g}, expected a released width, {expected}; did you mean {closest}?")
 
 
 def _weights(bits: float, *, asked_for: bool) -> dict[str, Input]:
