@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ingest.catalog.records import Node
@@ -54,6 +55,7 @@ OF_SESSIONS = {
     "prompt": "prompt_tokens",
     "generate": "generated_tokens",
     "first_token_time": "first_token_seconds",
+    "retention": "session_retention_seconds",
 }
 #: keys of a serving workload about its start, and the quantity that each is
 OF_START = {"load_time": "weights_load_seconds", "replicas": "serving_replicas", "weight_bits": "weight_bits"}
@@ -91,7 +93,7 @@ def settings_in(site: Site, keys: Keys, described: Mapping[str, Any]) -> dict[st
         IngestError: a quantity that does not exist or has another value; with its line.
     """
     return {
-        name: _answered(site, (*keys, "set", name), lambda name=name, written=written: _number(name, written))
+        name: _answered(site, (*keys, "set", name), partial(_number, name, written))
         for name, written in described.get("set", {}).items()
     }
 

@@ -142,6 +142,7 @@ def offload(
     turn_time: Written | None = None,
     hit: Written | None = None,
     first_token_time: Written | None = None,
+    retention: Written | None = None,
     set: Mapping[str, Written] | Sequence[str] | None = None,
     catalogs: Sequence[str | Path] | Catalog = (),
 ) -> Answer:
@@ -177,6 +178,7 @@ def offload(
         turn_time: time between two turns of a user; 60 s by default.
         hit: share of the reused context that the tier holds, or a trace `FILE.jsonl` with `hash_ids`; 1 by default.
         first_token_time: time in which a turn reads its reused context; 0.5 s by default.
+        retention: time that the tier keeps the cache of a session after its last turn; none by default.
         set: values of quantities, by name.
         catalogs: folders with entries of your own, or an open catalog.
 
@@ -191,7 +193,8 @@ def offload(
     catalog, settings = opened(catalogs), settings_of(set)
     training = {"gradients": gradients, "optimizer_states": optimizer_states, "activations": activations, "recipe": recipe,
                 "sequence_length": sequence_length, "target": target, "optimizer_on_gpu": optimizer_on_gpu}  # fmt: skip
-    sessions = {"users": users, "turns": turns, "turn_time": turn_time, "first_token_time": first_token_time}
+    sessions = {"users": users, "turns": turns, "turn_time": turn_time, "first_token_time": first_token_time,
+                "retention": retention}  # fmt: skip
     serving = {"prompt": prompt, "generate": generate, "weight_bits": weight_bits, "kv": kv, "hit": hit, **sessions}
     _check_options(serving if not inference else training, "without" if not inference else "with")
     used = gpu or (None if node else USUAL_GPU)
@@ -419,10 +422,10 @@ def _interleaved(known: Quantities, away: Quantities, written: str | None) -> It
         chosen = Input(best, note="the shortest optimizer step", source="deep-optimizer-states2024", grade="derived")
     else:
         try:
-            every = float(check_value("interleave_every", parse(number, "1", word)))
+            stated = float(check_value("interleave_every", parse(number, "1", word)))
         except UsageError:
             raise option_error("optimizer_on_gpu", f": found '{written}', expected every=K with a whole K from 2") from None
-        chosen = Input(every, origin="user")
+        chosen = Input(stated, origin="user")
     known.give({"interleave_every": chosen})
 
 

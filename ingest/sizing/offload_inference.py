@@ -295,8 +295,8 @@ def _warnings(known: Quantities, results: Mapping[str, Quantity], parts: Mapping
         found.append(finding("W93", words={"kv": "off the GPU"}))
     share, step = known.find("decode_weights_share"), known.find("decode_step_seconds")
     if share is not None and known.find("idle_expert_parameters") is not None:
-        count = known.value("decode_tokens")
-        tokens = f"{count:,.0f} token{'s' if count > 1 else ''}"
+        number = known.value("decode_tokens")
+        tokens = f"{number:,.0f} token{'s' if number > 1 else ''}"
         found.append(finding("W77", {"decode_weights_share": share}, tokens=tokens))
     waits = [known.find(name) for name in ("gpu_memory_seconds", "decode_compute_seconds")]
     if step is not None and any(wait is not None and step.value <= wait.value for wait in waits):

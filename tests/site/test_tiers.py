@@ -70,7 +70,11 @@ def test_caches_are_what_offload_answers():
     assert read.io_size == answer["kv_block_bytes"]
     # With one block of each turn outstanding, the latency is the time in which a block must arrive.
     assert read.queue_depth == answer["kv_peak_turns"] == 16
-    assert read.implied_latency == pytest.approx(0.5 * read.io_size / (0.8 * answer["kv_reused_bytes"]), rel=0.01)
+    block_time = 0.5 * read.io_size / (0.8 * answer["kv_reused_bytes"])
+    equal = answer["kv_turn_bandwidth"] * answer["kv_peak_turns"]
+    assert read.implied_latency == pytest.approx(block_time * equal / answer["kv_peak_read_bandwidth"], rel=0.01)
+    kept = planned(serving={**CHAT, "retention": 7200})
+    assert exact(kept, "R-KV-03") == pytest.approx((1 + 7200 / 480) * exact(plan, "R-KV-03"))
 
 
 def test_a_site_that_only_serves_asks_for_its_caches(tmp_path, run):
