@@ -62,9 +62,9 @@ DEFAULTS = {
     "residual_bytes_per_gpu": Input(0).by_default("no further buffers", "set.residual_bytes_per_gpu"),
     "streamed_layers_per_gpu": Input(STREAMED_LAYERS, note="one layer computes while the next arrives"),
     "streaming_efficiency": Input(
-        0.75, 0.65, 1.03, source="deepspeed-examples", where="README.md, OPT-175B and BLOOM on NVMe: 76 and 65 % of the bound; "
-        "DeepNVMe blog 03-2025: 103, 93, 80 %", grade="derived",
-    ).by_default("generation reaches 75 % of the bandwidth of drives", "set.streaming_efficiency"),
+        0.93, 0.8, 1.03, source="deepnvme2025", where="Llama-3-70B from 10, 27 and 48 GB/s: 103, 93 and 80 % of the bound",
+        grade="derived",
+    ).by_default("generation reaches 93 % of what drives deliver", "set.streaming_efficiency"),
 }  # fmt: skip
 #: Skewed routing visits fewer experts, and engines that fetch whole layers read all.
 EXPERTS_READ = Input(0, 0, 1, grade="assumed").by_default(

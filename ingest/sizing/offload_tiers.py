@@ -38,8 +38,8 @@ TIER_DEFAULTS = {
         grade="derived",
     ).by_default("copies reach half of the host link", "set.host_link_delivery"),
     "nvme_delivery": Input(
-        0.43, 0.36, 0.76, source="deepnvme2025", where="10, 27, 48 GB/s of 4 × 7, 4 × 14, 8 × 14; one drive reaches more",
-        grade="derived",
+        0.43, 0.36, 0.76, source="deepnvme2025", where="10, 27, 48 GB/s of 4 × 7, 4 × 14, 8 × 14; ZeRO-Inference: 65 and "
+        "76 % of a single drive", grade="derived",
     ).by_default("reads and writes of tensors reach 43 % of the datasheet", "set.nvme_delivery"),
     "nvme_write_share": Input(
         0.5, 0.41, 0.54, source="deepnvme2025", where="writes over reads: 5 of 10, 11 of 27, 26 of 48 GB/s", grade="derived",
