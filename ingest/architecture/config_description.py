@@ -8,7 +8,7 @@ from typing import Any
 
 from ingest.architecture.hf_config import ModelConfig
 from ingest.architecture.registry import ended, families, resolved
-from ingest.architecture.release_width import stated_quantization, stored_row_bytes
+from ingest.architecture.release_width import TYPES, stated_quantization, stored_row_bytes
 from ingest.architecture.structure import TOKEN_COLUMNS, Architecture
 from ingest.architecture.unverified_keys import is_part, unverified
 from ingest.architecture.weight_table import HOW, Attention, TableRow, Weight, by_hand, joined
@@ -18,6 +18,8 @@ from ingest.errors import IngestError
 MAX_PARAMETERS = 10**17
 #: Keys of the tokens that positions reach.
 _LONGEST = ("max_target_positions", "max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "max_sequence_length")
+#: Keys of the width of a recurrent state.
+_STATE = ("mamba_ssm_cache_dtype", "mamba_ssm_dtype")
 
 #: Keys of how many modules predict further tokens.
 _PREDICTION = ("num_nextn_predict_layers", "num_mtp_modules", "mtp_num_hidden_layers")
@@ -60,6 +62,7 @@ def from_config(name: str, path: str | Path, data: Mapping[str, Any], *, strict:
         defaults=config.all_defaults(),
         basis="by-hand" if own else "family",
         row_bytes=row_bytes,
+        state_bytes=_state_bytes(config),
         longest=_longest(config) or next((row.shape[0] for row in weights if row.name == "places"), 0),
         unverified_keys=open_keys,
         missing={} if own else {**_unknown_packing(data, row_bytes is not None), **_of_diffusion(data)},
@@ -138,7 +141,16 @@ def _layers(config: ModelConfig) -> int:
         found = config.data.get(key)
         if isinstance(found, int):
             return found
-    return next((found for part in config.parts if (found := _layers(part))), 0)
+    listed = next((found for key in ("layers_block_type", "layer_types") if (found := config.data.get(key))), ())
+    return next((found for part in config.parts if (found := _layers(part))), len(listed))
+
+
+def _state_bytes(config: ModelConfig) -> int | None:
+    """Bytes of a number of the recurrent state, where a config states them."""
+    stated = next((found for key in _STATE if (found := config.data.get(key))), None)
+    if stated is None:
+        return next((found for part in config.parts if (found := _state_bytes(part)) is not None), None)
+    return TYPES.get(str(stated).removeprefix("torch."))
 
 
 def _row_bytes(weights: tuple[Weight, ...], config: ModelConfig, data: Mapping[str, Any]) -> tuple[float, ...] | None:

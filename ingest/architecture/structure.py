@@ -35,6 +35,7 @@ class Architecture:
         weights: the rows, see `Weight`.
         attentions: the attention layers, see `Attention`.
         longest: tokens of a sequence that its positions reach; 0 where the file does not say.
+        state_bytes: bytes of one number of a recurrent state; None where the file does not say.
         layers, hidden, heads, kv_heads, head_dim, vocabulary: the usual sizes of a model; 0 where it has none.
         defaults: keys that the file leaves to the defaults of the model's class, and their values.
         basis: one of `BASES`.
@@ -64,6 +65,7 @@ class Architecture:
     row_bytes: tuple[float, ...] | None = None
     estimated: tuple[int, int, int] | None = None
     longest: int = 0
+    state_bytes: int | None = None
     missing: Mapping[str, str] = field(default_factory=dict)
     unverified_keys: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

@@ -193,7 +193,7 @@ class Node(Entry):
 
     Attributes:
         host_memory_bandwidth: nominal, all sockets and channels.
-        host_uplink_bandwidth: between host and GPUs, one direction, where GPUs share uplinks.
+        host_uplink_bandwidth: copies between host and GPUs, one direction, as measured where GPUs share uplinks.
     """
 
     kind: ClassVar[str] = "nodes"

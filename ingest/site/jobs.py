@@ -16,7 +16,7 @@ from ingest.engine.messages import in_site_words, message_of, of_owner, rule_of
 from ingest.engine.registry import Step, unit_of
 from ingest.engine.solver import Quantities, linked
 from ingest.engine.value import Input, assumed
-from ingest.errors import CatalogError, IngestError, MissingQuantity, expected_one_of
+from ingest.errors import CatalogError, IngestError, MissingQuantity, RequirementNotMet, expected_one_of
 from ingest.site.site_file import Keys, Site
 from ingest.site.tiers import place_states
 from ingest.sizing.bandwidth import estimate
@@ -244,7 +244,7 @@ class SiteJob:
         try:
             return question()
         except IngestError as error:
-            self.site.refuse(keys, in_site_words(message_of(error)))
+            self.site.refuse(keys, in_site_words(message_of(error)), unmet=isinstance(error, RequirementNotMet))
 
     def _once(self, question: object, answer: Callable[[], Answered]) -> Answered:
         """The answer to a question, computed where no job has put it before."""
@@ -305,7 +305,7 @@ class SiteJob:
         """The quantities and the warnings of `checkpoint`.
 
         Raises:
-            IngestError: a stated limit that is not met.
+            RequirementNotMet: a stated limit that is not met.
         """
         numbers = {name: item for name, item in policy.items() if isinstance(item, Input)}
         words = {name: policy[name] for name in POLICY_WORDS if name in policy}
@@ -317,7 +317,7 @@ class SiteJob:
             gpu = self.described.get("gpu") or self.node.gpu
             found = checkpoint(model, gpus=gpus, gpu=gpu, set=settings, catalogs=self.catalog, **options)
             if found.unmet:
-                raise IngestError(found.unmet)
+                raise RequirementNotMet(found.unmet)
             return found.known, tuple(of_owner(model or "job", line) for line in found.warnings)
 
         machine = (gpus, self.described.get("gpu"), self.described["cluster"])

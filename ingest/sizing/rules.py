@@ -41,6 +41,8 @@ LARGE_REQUEST = 1_048_576
 SAME_TIME = 0.2
 #: Drive writes per day for which write-intensive NVMe drives are specified.
 MOST_WRITES = 3.0
+#: Decode steps that read less of the weights rest on an estimate of the routing.
+MOST_READ = 0.99
 #: Guidance of more than this many times the need of the workload gets a caution of its own.
 GUIDED_BEYOND = 2.0
 #: Restarts that take more of the time than this deserve a look at spares, detection and the restore.
@@ -330,6 +332,12 @@ ROWS = (
          "weights are staged on the host at 16 bits before they are quantized: {shown} for host memory of {at_most}"),
     Rule("W93", 93, **_said("the key-value cache leaves the GPU: every step reads it over the host link, or attention runs on "
                             "the CPU, which bounds published rates of such a cache", kv="off the GPU")),
+    Rule("W77", 77, "decode_weights_share", "<", MOST_READ,
+         "a decode step reads {shown} of the weights: the experts that {tokens} visit where each is as likely; an engine that "
+         "fetches whole layers reads all, which the range covers", supply=(Option("set.expert_read_excess", "F"),)),
+    Rule("W78", 78, "gpus", ">", 1.0,
+         text="decoding on {value:,.0f} GPUs counts no time for the {count} exchanges between them in each step of {time}: the "
+         "rate is an upper bound"),
     Rule("W94", 94, "step_seconds", ">", "step_seconds_at_target", factor=1 + ROUNDING,
          text="a step takes {shown}, {time} of it {part}; the efficiency wanted allows {at_most}, with {asked} of reads per "
          "node: train more tokens in a step, or place less there", supply=("batch", "sequence_length")),
