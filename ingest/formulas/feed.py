@@ -1,6 +1,6 @@
 """From storage to the step of a GPU: loaders, readers, decoding and caches."""
 
-from ingest.engine.expression import Num, floor, log, maximum, minimum, where
+from ingest.engine.expression import Num, ceil, floor, log, maximum, minimum, where
 from ingest.engine.registry import formula, input_quantity
 
 # The loader
@@ -24,6 +24,8 @@ input_quantity("handover_seconds", "s", "Time in which the training process rece
     label="hand-over of a batch")  # fmt: skip
 input_quantity("feed_read_bandwidth", "B/s", "Read bandwidth that storage gives to the job.", label="read bandwidth given")
 input_quantity("cores_per_node", "1/node", "CPU cores of one node that decode.", label="cores per node")
+input_quantity("usual_step_flops", "FLOP/GPU", "Operations of one GPU in a step whose batch is not given.",
+    label="operations of a usual step")  # fmt: skip
 input_quantity("simulated_steps", "1", "Steps of a simulated training run.", whole=True, high=1e5, label="simulated steps")
 
 # What would lift the utilization to the accepted one, each alone
@@ -95,6 +97,16 @@ def fed_samples_per_second_per_gpu(unstalled_samples_per_second_per_gpu: Num, ac
     150.0
     """
     return unstalled_samples_per_second_per_gpu * accelerator_utilization
+
+
+@formula(unit="sample/GPU", source="definition", label="usual batch")
+def usual_samples_per_step(usual_step_flops: Num, flops_per_sample: Num, gpus_per_loader: Num) -> Num:
+    """Batch whose step takes a given number of operations; it follows the model, and not the speed of the GPU.
+
+    >>> usual_samples_per_step(1e13, 31e9, 1), usual_samples_per_step(1e13, 2.07e16, 128)
+    (323, 1)
+    """
+    return ceil(usual_step_flops * gpus_per_loader / flops_per_sample)
 
 
 @formula(unit="s", source="definition", label="computation of one step")

@@ -10,6 +10,11 @@ input_quantity("decode_scaling", "1", "Rate of each worker in a loader with seve
     high=1, label="share of the single-thread rate in a loader")  # fmt: skip
 input_quantity("decode_workers", "1", "Workers that decode side by side.", whole=True)
 
+# Batches that wait
+input_quantity(
+    "prefetched_sample_bytes", "B/sample", "Bytes of one sample that a worker has loaded, decoded where that is known."
+)
+
 # Shuffling
 input_quantity("shuffle_samples", "sample", "Samples of a shuffle buffer, or of a shuffled block.", whole=True)
 input_quantity("canonical_nodes", "1", "Canonical nodes over which MosaicML Streaming distributes its shards.", whole=True)
@@ -72,6 +77,33 @@ def host_link_load(decoded_bandwidth_per_gpu: Num, host_link_bandwidth_per_gpu: 
     0.0825
     """
     return decoded_bandwidth_per_gpu / host_link_bandwidth_per_gpu
+
+
+@formula(unit="B/node", source="pytorch", where="torch.utils.data.DataLoader: workers × prefetch_factor batches outstanding",
+    label="memory of the prefetched batches")  # fmt: skip
+def prefetched_bytes_per_node(
+    prefetched_sample_bytes: Num,
+    samples_per_step: Num,
+    loader_prefetch: Num,
+    loader_workers: Num,
+    gpus_per_node: Num,
+    gpus_per_loader: Num,
+    single_gpu: Num,
+) -> Num:
+    """Host memory of the batches that the loaders of a node hold while its GPUs compute.
+
+    >>> prefetched_bytes_per_node(150_528, 256, 2, 4, 8, 1, 1)
+    2466250752.0
+    """
+    return (
+        prefetched_sample_bytes
+        * samples_per_step
+        * loader_prefetch
+        * loader_workers
+        * gpus_per_node
+        / gpus_per_loader
+        * single_gpu
+    )
 
 
 @formula(unit="B/node", source="definition", label="memory of the shuffle buffers")

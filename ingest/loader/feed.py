@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from ingest.catalog.store import Catalog, opened
@@ -24,13 +25,15 @@ from ingest.sizing.bandwidth import rate_warnings, sized
 from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
 from ingest.sizing.evidence_ladder import RATE, from_fields
 from ingest.sizing.job import Written, by_user, job_of, quantities_of
+from ingest.sizing.rates_at_size import is_emulation, samples_of
 from ingest.sizing.rules import applying, finding, unused
 from ingest.units import display, parse
 
 #: Steps that are simulated, and the seed of their draws.
 USUAL_STEPS, USUAL_SEED = 1000, 1
-#: A batch is chosen so that its computation lasts at least this long, where no batch is given.
-USUAL_STEP_SECONDS = 0.1
+#: Where no batch is given: a step of a tenth of a second at the median published rate of the model, or without any rate so many
+#: samples. Neither follows the rate of the GPU: a faster GPU then never seems to wait less.
+USUAL_STEP_SECONDS, USUAL_BATCH = 0.1, 32
 CACHES = {
     "pinned": "keeps what it read first",
     "lru": "evicts what was not read for longest; each epoch is shuffled anew",
@@ -70,6 +73,7 @@ DEFAULTS = {
     "decode_scaling": Input(0.427, 0.32, 0.57, source="imread-benchmark", grade="measured",
         where="README of commit f869db8: peak of 4 or 8 workers over as many single threads, 5 CPUs of 16 vCPU").by_default(
         "each worker of a loader decodes at 0.43 of the rate of one thread alone", Option("set.decode_scaling")),
+    "usual_step_flops": assumed(1e13, "a step takes 10 TFLOP, a tenth of a second at 100 TFLOP/s", "batch"),
     "accepted_utilization": assumed(0.95, "GPUs compute 95 % of the time", "utilization"),
     "simulated_steps": assumed(USUAL_STEPS, f"runs of {USUAL_STEPS:,} steps", "steps"),
     "job_epochs": assumed(1, "one epoch", "epochs"),
@@ -108,6 +112,7 @@ RESULTS = (
     "samples_per_second_per_reader",
     "read_bandwidth_of_busiest_node",
     "decode_cores_per_node",
+    "prefetched_bytes_per_node",
     "cache_hit_fraction",
     "epochs_read_bandwidth",
 )
@@ -197,7 +202,7 @@ def feed(
         loader: who reads what: `pytorch`, `pytorch-iterable`, `megatron`, `huggingface`, `mosaic` or `node`.
         workers: worker processes per GPU; 4 by default.
         prefetch: batches requested ahead for each worker; 2 by default.
-        batch: samples per GPU and step; by default, those that a GPU computes in a tenth of a second.
+        batch: samples per GPU and step; by default those of 10 TFLOP, or 32 where the FLOPs of a sample are not known.
         latency: mean time to open and read one sample, such as 5ms; by default, its share of 5 ms for a file, and 1 GB/s.
         latency_cv: standard deviation of the latency over its mean; 1 by default.
         read_bandwidth: read bandwidth that storage gives to the job.
@@ -298,7 +303,7 @@ def feed(
     _decode(known, rate)
     if seen is not None:
         find_latency(known, seen, stalled_by, seed_of_draws)
-    _complete(known)
+    _complete(known, rate, catalog)
     _choose_cache(known, cache)
     further = shuffle_of(known, shuffle)
     if cache == "partitioned":
@@ -413,7 +418,7 @@ def _join_parts(known: Quantities) -> None:
         known.choose("sample_bytes", "sample_bytes_of_parts")
 
 
-def _complete(known: Quantities) -> None:
+def _complete(known: Quantities, rate: RateBasis, catalog: Catalog) -> None:
     """Fill in the latency, the batch, and the resources that nobody limits."""
     known.choose_first("sample_read_seconds", "scaled_read_seconds", "read_seconds_in_order")
     if known.find("sample_read_seconds") is None:
@@ -421,10 +426,7 @@ def _complete(known: Quantities) -> None:
             {"sample_read_seconds": assumed(0.005, "a sample takes 5 ms: a few requests to a busy file system", "latency")}
         )
     if "samples_per_step" not in known.given:
-        rates = known.value("unstalled_samples_per_second_per_gpu") * known.value("gpus_per_loader")
-        samples = math.ceil(USUAL_STEP_SECONDS * rates)
-        why = f"a step computes for at least {display(USUAL_STEP_SECONDS, 's')}"
-        known.give({"samples_per_step": assumed(samples, why, "batch")})
+        _choose_batch(known, rate, catalog)
     if "feed_read_bandwidth" not in known.given:
         known.give({"storage_load": Input(0).by_default("the bandwidth of the storage is no limit", "read_bandwidth")})
     if "host_link_bandwidth_per_gpu" not in known.given:
@@ -434,12 +436,32 @@ def _complete(known: Quantities) -> None:
         known.give({"cores_load": Input(0).by_default("the workers have a core each", "cores")})
 
 
+def _choose_batch(known: Quantities, rate: RateBasis, catalog: Catalog) -> None:
+    """Assume a batch that follows the model, and not the rate of the GPU."""
+    if known.find("flops_per_sample") is not None:
+        known.choose("samples_per_step", "usual_samples_per_step")
+        return
+    model = rate.model
+    rows = [] if model is None else [row for row in catalog.rates(model) if not is_emulation(catalog, model, row.protocol)]
+    published = [speed for row in rows if model is not None and (speed := samples_of(model, row)) is not None]
+    samples, why = USUAL_BATCH, f"{USUAL_BATCH} samples per GPU and step: neither a batch nor FLOPs of a sample are known"
+    if published:
+        samples = math.ceil(USUAL_STEP_SECONDS * median(published) * known.value("gpus_per_loader"))
+        why = f"a step takes {display(USUAL_STEP_SECONDS, 's')} at the median of the published rates of the model"
+    known.give({"samples_per_step": assumed(samples, why, "batch")})
+
+
 def _decode(known: Quantities, rate: RateBasis) -> None:
     given = known.given.get("sample_decode_seconds")
     encodings = rate.model.encodings if rate.model is not None else {}
     chosen = encodings.get((rate.job.encoding or "").partition("/")[0]) or next(iter(encodings.values()), None)
     if chosen is not None and chosen.decoded is not None and "decoded_sample_bytes" not in known.given:
         known.give(from_fields({"decoded_sample_bytes": chosen.decoded}))
+    known.choose_first("prefetched_sample_bytes", "decoded_sample_bytes", "sample_bytes")
+    if rate.node is not None and "host_memory_per_node" not in known.given:
+        known.give(from_fields({"host_memory_per_node": rate.node.host_memory_bytes}))
+    if rate.gpu is not None and "host_link_bandwidth_per_gpu" not in known.given and known.find("decoded_sample_bytes"):
+        known.give(from_fields({"host_link_bandwidth_per_gpu": rate.gpu.host_link_bandwidth}))
     if given is None and chosen is not None and chosen.decode_rate is not None:
         known.give(from_fields({"thread_decode_rate": chosen.decode_rate}))
     if given is None and "thread_decode_rate" in known.given:
@@ -543,7 +565,13 @@ def _unused(answer: Feed, options: Mapping[str, float], settings: Mapping[str, f
 
 def _warnings(known: Quantities, rate: RateBasis, kind: str, loader: Loader) -> list[str]:
     decoded = known.value("sample_decode_seconds") > 0 or rate.model is None or rate.model.family == "llm"
-    found = [finding("W16", known.find), finding("W97", words={"decode": "known" if decoded else "unknown"})]
+    batch = known.steps["samples_per_step"].source
+    words = {
+        "decode": "known" if decoded else "unknown",
+        "batch": "given" if batch and batch.origin != "default" else "assumed",
+    }
+    short = finding("W80", known.find, words, batch=f"{loader.batch:,}")
+    found = [finding("W16", known.find), finding("W81", known.find), short, finding("W97", words=words)]
     warnings = [*rate_warnings(rate, known.find), *(one.message() for one in applying(found)), *warnings_of(known, kind)]
     if loader.ranks > MOST_RANKS:
         warnings.append(Message(f"{MOST_RANKS:,} of {loader.ranks:,} loaders are simulated: the utilization is an upper bound"))

@@ -4,6 +4,8 @@ import json
 
 import numpy
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ingest.errors import UsageError
 from ingest.loader.feed import feed
@@ -244,3 +246,48 @@ def test_a_load_that_nobody_limits_is_not_shown():
     assert not {"storage_load", "cores_load"} & values().keys()
     assert values(read_bandwidth="1 GB/s")["storage_load"] == pytest.approx(0.16)
     assert values(decode_time="1ms", cores=16)["cores_load"] == pytest.approx(0.1)
+
+
+MODELS = ("resnet50", "unet3d", "llama3-8b", "dlrm", "alphafold-3", None)
+
+
+@given(
+    st.sampled_from(MODELS), st.floats(0.05, 1e5), st.floats(1.01, 100), st.integers(1, 16), st.integers(1, 4),
+    st.floats(0, 0.05), st.floats(0, 2),
+)  # fmt: skip
+@settings(max_examples=40, deadline=None)
+def test_faster_gpus_never_raise_the_utilization_although_no_batch_is_given(
+    model, rate, factor, workers, prefetch, latency, variation
+):
+    asked = {"model": model, "gpus_per_node": 1, "workers": workers, "prefetch": prefetch, "latency": latency,
+             "latency_cv": variation, "steps": 50}  # fmt: skip
+    slower, faster = (feed(**asked, samples_per_second=one).results for one in (rate, factor * rate))
+    for name in ("accelerator_utilization", "accelerator_utilization_fluid"):
+        assert faster[name].value <= slower[name].value + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("model", "batch"), [("resnet50", 323), ("unet3d", 4), ("llama3-405b", 1), ("alphafold-3", 1), (None, 32)]
+)
+def test_the_assumed_batch_follows_the_model(model, batch):
+    """10 TFLOP over 31 GFLOP of ResNet-50 and 2.86 TFLOP of UNet3D; the rates of AlphaFold 3 are below 1 per second."""
+    asked = {"samples_per_second": 7} if model is None else {"gpu": "v100" if model == "resnet50" else "h100"}
+    assert feed(model=model, gpus_per_node=8, steps=20, **asked).known.value("samples_per_step") == batch
+
+
+def test_a_step_that_its_hand_over_decides_is_warned_of():
+    """20 hand-overs of 0.15 ms take 3 ms: 32 samples at 10,667 samples/s."""
+    asked = {"sample_bytes": "100B", "gpus_per_node": 1, "steps": 20, "latency": 0}
+    assert "W80" in feed(**asked, samples_per_second=10_700).warnings[0].rule
+    assert feed(**asked, samples_per_second=10_600).warnings == ()
+    assert feed(**asked, samples_per_second=20_000, batch=32).warnings == ()
+
+
+def test_batches_beyond_the_memory_of_the_host_are_warned_of():
+    """4 workers × 2 batches × 8 GPUs of 150,528 B fill the 2.048 TB of a DGX H100 with 212,585 samples each."""
+    asked = {"model": "resnet50", "gpu": "h100", "steps": 20}
+    told = {batch: [one.rule for one in feed(**asked, batch=batch).warnings] for batch in (212_000, 213_000)}
+    assert "W81" not in told[212_000]
+    assert "W81" in told[213_000]
+    found = feed(**asked, batch=100).results["prefetched_bytes_per_node"].value
+    assert found == 150_528 * 100 * 4 * 2 * 8
