@@ -221,18 +221,18 @@ def reads_in_flight_per_node(
 
 
 @formula(unit="1", source="definition", above=False)
-def shared_load(storage_load: Num, cores_load: Num, host_link_load: Num) -> Num:
-    """Load of the busiest of storage, cores and host link, which all workers share.
+def shared_load(storage_load: Num, cores_load: Num, host_link_load: Num, gpu_decode_load: Num) -> Num:
+    """Load of the busiest of storage, cores, host link and the decoder of the GPU, which all workers share.
 
-    >>> shared_load(0.8, 0.3, 0)
+    >>> shared_load(0.8, 0.3, 0, 0.5)
     0.8
     """
-    return maximum(maximum(storage_load, cores_load), host_link_load)
+    return maximum(maximum(storage_load, cores_load), maximum(host_link_load, gpu_decode_load))
 
 
 @formula(unit="s", source="definition", label="time of a batch at the bandwidth", above=False)
 def shared_seconds_per_step(step_computation_seconds: Num, shared_load: Num) -> Num:
-    """Time between two batches of a GPU that storage, cores and host link deliver at their full rate.
+    """Time between two batches of a GPU that storage, cores, host link and its decoder deliver at their full rate.
 
     >>> shared_seconds_per_step(0.1, 0.75)
     0.075...

@@ -22,8 +22,9 @@ from ingest.loader.readers import LOADERS, USUAL_LOADER, share_data, warnings_of
 from ingest.loader.shuffle import shuffle_of
 from ingest.loader.stall import MOST_PREFETCH, MOST_RANKS, MOST_WORKERS, Loader, Utilization, remedies, simulate, tried
 from ingest.sizing.bandwidth import rate_warnings, sized
+from ingest.sizing.decoding import place_decoding
 from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
-from ingest.sizing.evidence_ladder import RATE, from_fields
+from ingest.sizing.evidence_ladder import RATE
 from ingest.sizing.job import Written, by_user, job_of, quantities_of
 from ingest.sizing.rates_at_size import is_emulation, samples_of
 from ingest.sizing.rules import applying, finding, unused
@@ -70,16 +71,13 @@ DEFAULTS = {
     "handover_seconds": Input(1.5e-4, 3e-5, 8e-4, source="ingest-loader-runs", where="own loader and PyTorch's, 2 cores",
         grade="measured").by_default("a batch is handed over in 0.15 ms", Option("set.handover_seconds")),
     "accelerator_utilization": Input(1).by_default("rates and loads are those of GPUs that never wait"),
-    "decode_scaling": Input(0.427, 0.32, 0.57, source="imread-benchmark", grade="measured",
-        where="README of commit f869db8: peak of 4 or 8 workers over as many single threads, 5 CPUs of 16 vCPU").by_default(
-        "each worker of a loader decodes at 0.43 of the rate of one thread alone", Option("set.decode_scaling")),
     "usual_step_flops": assumed(1e13, "a step takes 10 TFLOP, a tenth of a second at 100 TFLOP/s", "batch"),
     "accepted_utilization": assumed(0.95, "GPUs compute 95 % of the time", "utilization"),
     "simulated_steps": assumed(USUAL_STEPS, f"runs of {USUAL_STEPS:,} steps", "steps"),
     "job_epochs": assumed(1, "one epoch", "epochs"),
 }  # fmt: skip
 #: Results that are zero where nobody limits them, and say nothing then.
-UNLIMITED = ("storage_load", "cores_load")
+UNLIMITED = ("storage_load", "cores_load", "gpu_decode_load")
 #: Why a remedy is missing.
 BEYOND = {
     "sufficient_workers": f"up to {MOST_WORKERS} workers per GPU do not suffice",
@@ -106,6 +104,7 @@ RESULTS = (
     "workers_load",
     "storage_load",
     "cores_load",
+    "gpu_decode_load",
     "readers",
     "read_amplification",
     "amplified_read_bandwidth",
@@ -160,6 +159,7 @@ def feed(
     latency_cv: Written | None = None,
     read_bandwidth: Written | None = None,
     decode_time: Written | None = None,
+    decoder: str | None = None,
     cores: Written | None = None,
     cache: str | None = None,
     cache_memory: Written | None = None,
@@ -207,6 +207,7 @@ def feed(
         latency_cv: standard deviation of the latency over its mean; 1 by default.
         read_bandwidth: read bandwidth that storage gives to the job.
         decode_time: time of one core to decode and augment one sample; that of the catalog by default.
+        decoder: id of a decoder of the catalog: `torchvision` or `pillow` on CPU cores, `nvjpeg` on the GPU.
         cores: CPU cores of a node that decode.
         cache: `lru`, `pinned` or `partitioned`: a cache on the nodes that serves later epochs.
         cache_memory: bytes of that cache on one node.
@@ -300,7 +301,7 @@ def feed(
         take_observed(known, seen, {*options, *job.settings})
     _join_parts(known)
     share_data(known, loader)
-    _decode(known, rate)
+    place_decoding(known, rate, decoder, catalog)
     if seen is not None:
         find_latency(known, seen, stalled_by, seed_of_draws)
     _complete(known, rate, catalog)
@@ -360,7 +361,7 @@ def _tables(
 COMMON = (
     "unstalled_samples_per_second_per_gpu", "samples_per_second_per_gpu", "gpus", "sample_bytes", "read_amplification",
     "sample_read_seconds", "sample_decode_seconds", "gpus_per_loader", "step_computation_seconds", "cores_load",
-    "host_link_load",
+    "host_link_load", "gpu_decode_load",
 )  # fmt: skip
 
 
@@ -432,6 +433,8 @@ def _complete(known: Quantities, rate: RateBasis, catalog: Catalog) -> None:
     if "host_link_bandwidth_per_gpu" not in known.given:
         supply = Option("set.host_link_bandwidth_per_gpu", "RATE")
         known.give({"host_link_load": Input(0).by_default("the link from the host to the GPU is no limit", supply)})
+    if "gpu_decode_rate" not in known.given:
+        known.give({"gpu_decode_load": Input(0).by_default("no GPU decodes", "decoder")})
     if "cores_per_node" not in known.given:
         known.give({"cores_load": Input(0).by_default("the workers have a core each", "cores")})
 
@@ -449,31 +452,6 @@ def _choose_batch(known: Quantities, rate: RateBasis, catalog: Catalog) -> None:
         samples = math.ceil(USUAL_STEP_SECONDS * median(published) * known.value("gpus_per_loader"))
         why = f"a step takes {display(USUAL_STEP_SECONDS, 's')} at the median of the published rates of the model"
     known.give({"samples_per_step": assumed(samples, why, "batch")})
-
-
-def _decode(known: Quantities, rate: RateBasis) -> None:
-    given = known.given.get("sample_decode_seconds")
-    encodings = rate.model.encodings if rate.model is not None else {}
-    chosen = encodings.get((rate.job.encoding or "").partition("/")[0]) or next(iter(encodings.values()), None)
-    if chosen is not None and chosen.decoded is not None and "decoded_sample_bytes" not in known.given:
-        known.give(from_fields({"decoded_sample_bytes": chosen.decoded}))
-    known.choose_first("prefetched_sample_bytes", "decoded_sample_bytes", "sample_bytes")
-    if rate.node is not None and "host_memory_per_node" not in known.given:
-        known.give(from_fields({"host_memory_per_node": rate.node.host_memory_bytes}))
-    if rate.gpu is not None and "host_link_bandwidth_per_gpu" not in known.given and known.find("decoded_sample_bytes"):
-        known.give(from_fields({"host_link_bandwidth_per_gpu": rate.gpu.host_link_bandwidth}))
-    if given is None and chosen is not None and chosen.decode_rate is not None:
-        known.give(from_fields({"thread_decode_rate": chosen.decode_rate}))
-    if given is None and "thread_decode_rate" in known.given:
-        known.choose("decode_samples_per_second_per_core", "decode_rate_in_loader")
-        return
-    if given is None:
-        given = Input(0).by_default("decoding takes no time", "decode_time")
-        known.give({"sample_decode_seconds": given})
-    if given.value:
-        known.choose("decode_samples_per_second_per_core", "decoded_per_core")
-    else:
-        known.give({"decode_cores_per_node": given})
 
 
 def _choose_cache(known: Quantities, cache: str | None) -> None:
@@ -564,7 +542,8 @@ def _unused(answer: Feed, options: Mapping[str, float], settings: Mapping[str, f
 
 
 def _warnings(known: Quantities, rate: RateBasis, kind: str, loader: Loader) -> list[str]:
-    decoded = known.value("sample_decode_seconds") > 0 or rate.model is None or rate.model.family == "llm"
+    decodes = known.value("sample_decode_seconds") > 0 or "gpu_decode_rate" in known.given
+    decoded = decodes or rate.model is None or rate.model.family == "llm"
     batch = known.steps["samples_per_step"].source
     words = {
         "decode": "known" if decoded else "unknown",
