@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from ingest.catalog.records import Node
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.frozen import EMPTY, revised
 from ingest.engine.messages import Message, Option
@@ -20,6 +21,8 @@ from ingest.errors import UsageError, one_of
 from ingest.loader.observed_loader import CAUSES, find_latency, observed_loader, take_observed
 from ingest.loader.readers import LOADERS, USUAL_LOADER, share_data, warnings_of
 from ingest.loader.shuffle import shuffle_of
+from ingest.loader.staging import NEVER, place_staging, staged_steps
+from ingest.loader.staging import RESULTS as STAGED
 from ingest.loader.stall import MOST_PREFETCH, MOST_RANKS, MOST_WORKERS, Loader, Utilization, remedies, simulate, tried
 from ingest.sizing.bandwidth import rate_warnings, sized
 from ingest.sizing.decoding import place_decoding
@@ -39,6 +42,7 @@ CACHES = {
     "pinned": "keeps what it read first",
     "lru": "evicts what was not read for longest; each epoch is shuffled anew",
     "partitioned": "each node keeps another part and serves it to the others",
+    "staged": "the data set is copied to the drives of the nodes before the first epoch",
 }
 #: option -> the quantity that it sets
 QUANTITIES = {
@@ -84,6 +88,7 @@ BEYOND = {
     "sufficient_prefetch": f"up to {MOST_PREFETCH} batches per worker do not suffice",
     "sufficient_latency_p99": "reads without any latency do not suffice",
     "sufficient_latency": "reads without any latency do not suffice",
+    "staging_break_even_epochs": NEVER,
 }
 #: Inputs of the simulation.
 SIMULATED_FROM = (
@@ -209,7 +214,7 @@ def feed(
         decode_time: time of one core to decode and augment one sample; that of the catalog by default.
         decoder: id of a decoder of the catalog: `torchvision` or `pillow` on CPU cores, `nvjpeg` on the GPU.
         cores: CPU cores of a node that decode.
-        cache: `lru`, `pinned` or `partitioned`: a cache on the nodes that serves later epochs.
+        cache: `lru`, `pinned` or `partitioned`: a cache on the nodes that serves later epochs; `staged`: copies made before.
         cache_memory: bytes of that cache on one node.
         cache_hit: share of reads served by a cache on the node, in every epoch.
         epochs: epochs of the job; 1 by default.
@@ -305,10 +310,12 @@ def feed(
     if seen is not None:
         find_latency(known, seen, stalled_by, seed_of_draws)
     _complete(known, rate, catalog)
-    _choose_cache(known, cache)
+    _choose_cache(known, cache, rate.node)
     further = shuffle_of(known, shuffle)
     if cache == "partitioned":
         further = ("partitioned_cache_bandwidth_per_node", *further)
+    if cache == "staged":
+        further = (*STAGED, *further)
     if seen is not None:
         further = ("sample_read_seconds", "sample_read_variation", *further)
     known.freeze()
@@ -321,11 +328,13 @@ def feed(
             "sufficient_latency_p99", known.given, {"sufficient_latency": own["sufficient_latency"]}
         )
     own["fed_samples_per_second_per_gpu"] = _fed(known, own["accelerator_utilization"])
-    if cache is not None:
+    if cache == "staged":
+        own |= staged_steps(known, first, own["accelerator_utilization"], steps=count, seed=seed_of_draws)
+    elif cache is not None:
         own["cache_hit_fraction"] = known.step("later_hit_share")
     shown = [name for name in (*RESULTS, *further) if name not in UNLIMITED or name not in known.given]
     results, unknown = known.results([name for name in shown if name not in own])
-    unknown |= {name: why for name, why in BEYOND.items() if name in unknown}
+    unknown |= {name: why for name, why in BEYOND.items() if name in unknown and name not in own}
     every = {**results, **{name: _result(name, step) for name, step in own.items()}}
     answer = Feed(
         command="feed",
@@ -335,7 +344,7 @@ def feed(
         results={name: every[name] for name in shown if name in every},
         unknown=unknown,
         tables=DeferredTables(lambda: _tables(known, first, own, cache, count, seed_of_draws)),
-        warnings=tuple(_warnings(known, rate, loader, first)),
+        warnings=tuple(_warnings(known, rate, loader, first, own)),
         catalog=catalog,
         unmet=_unmet(found, accepted) if utilization is not None else "",
         own=own,
@@ -354,7 +363,7 @@ def _tables(
 ) -> dict[str, list[dict[str, Any]]]:
     enough = [int(own["sufficient_workers"].value)] if "sufficient_workers" in own else []
     curve = {"utilization": _curve(known, loader, enough, steps, seed)}
-    return curve if cache is None else {**curve, "epochs": _epochs(known, loader, steps, seed)}
+    return curve if cache in (None, "staged") else {**curve, "epochs": _epochs(known, loader, steps, seed)}
 
 
 #: What the variants of a loader have in common.
@@ -454,15 +463,17 @@ def _choose_batch(known: Quantities, rate: RateBasis, catalog: Catalog) -> None:
     known.give({"samples_per_step": assumed(samples, why, "batch")})
 
 
-def _choose_cache(known: Quantities, cache: str | None) -> None:
+def _choose_cache(known: Quantities, cache: str | None, node: Node | None) -> None:
     """Choose the share of the data set that the cache holds, and of the reads that it serves after the first epoch."""
-    if cache is None:
+    if cache not in (None, "staged") and "job_cache_bytes" not in known.given:
+        raise UsageError(f"--cache: found {cache} without its size, expected --cache-memory, such as 500GB")
+    if cache is not None and known.find("job_dataset_bytes") is None:
+        known.choose("job_dataset_bytes", "stored_dataset_bytes")
+    if cache == "staged":
+        place_staging(known, node)
+    if cache in (None, "staged"):
         known.give_default("later_hit_share", known.given.get("cache_hit_fraction", Input(0, note="no cache is given")))
         return
-    if "job_cache_bytes" not in known.given:
-        raise UsageError(f"--cache: found {cache} without its size, expected --cache-memory, such as 500GB")
-    if known.find("job_dataset_bytes") is None:
-        known.choose("job_dataset_bytes", "stored_dataset_bytes")
     known.choose("cached_share", "share_in_all_nodes" if cache == "partitioned" else "share_in_one_node")
     known.choose("later_hit_share", "lru_hit_share" if cache == "lru" else "cached_share")
 
@@ -541,7 +552,7 @@ def _unused(answer: Feed, options: Mapping[str, float], settings: Mapping[str, f
     return [unused(option) for name, option in shown.items() if name not in answer.used]
 
 
-def _warnings(known: Quantities, rate: RateBasis, kind: str, loader: Loader) -> list[str]:
+def _warnings(known: Quantities, rate: RateBasis, kind: str, loader: Loader, own: Mapping[str, Step]) -> list[str]:
     decodes = known.value("sample_decode_seconds") > 0 or "gpu_decode_rate" in known.given
     decoded = decodes or rate.model is None or rate.model.family == "llm"
     batch = known.steps["samples_per_step"].source
@@ -550,7 +561,8 @@ def _warnings(known: Quantities, rate: RateBasis, kind: str, loader: Loader) -> 
         "batch": "given" if batch and batch.origin != "default" else "assumed",
     }
     short = finding("W80", known.find, words, batch=f"{loader.batch:,}")
-    found = [finding("W16", known.find), finding("W81", known.find), short, finding("W97", words=words)]
+    late = finding("W82", {"job_epochs": known.find("job_epochs"), **own})
+    found = [finding("W16", known.find), finding("W81", known.find), short, late, finding("W97", words=words)]
     warnings = [*rate_warnings(rate, known.find), *(one.message() for one in applying(found)), *warnings_of(known, kind)]
     if loader.ranks > MOST_RANKS:
         warnings.append(Message(f"{MOST_RANKS:,} of {loader.ranks:,} loaders are simulated: the utilization is an upper bound"))

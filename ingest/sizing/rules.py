@@ -347,6 +347,8 @@ ROWS = (
     Rule("W81", 7, "prefetched_bytes_per_node", ">", "host_memory_per_node",
          text="the batches that loaders hold ahead take {shown} of a host memory of {at_most}",
          supply=("batch", "prefetch", "workers")),
+    Rule("W82", 43, "job_epochs", "<", "staging_break_even_epochs",
+         text="staging takes longer than it saves in {value:,.3g} epochs: it pays from {limit:,.3g} on", supply=("epochs",)),
     Rule("W36", 36, **_said("R-META-01 leaves out {jobs}: the samples in a file are not known", opens="unknown"),
          supply=("samples_per_file of its data", "file_bytes of its data")),
     Rule("W37", 37, **_said("R-META-03 leaves out {datasets}: the number of files is not known", files="unknown"),

@@ -335,3 +335,50 @@ def test_a_gpu_without_a_figure_does_not_decode(options, message):
         feed(**options, steps=20)
     assert message in str(refused.value)
     assert len(str(refused.value)) < 300
+
+
+#: 1,000,000 samples of 100 kB on one node of 8 × 200 samples/s: an epoch of 625 s, and of 1,250 s at half its 160 MB/s.
+STAGED = {
+    **SMALL, "batch": 40, "steps": 1000, "workers": 8, "latency": "1ms", "latency_cv": 0, "cache": "staged",
+    "read_bandwidth": "80MB/s", "set": {"dataset_samples": 1e6, "handover_seconds": 1e-9},
+}  # fmt: skip
+
+
+def test_staging_pays_after_the_epochs_that_its_copy_takes():
+    """The copy takes 100 GB ÷ 80 MB/s = 1,250 s, and each epoch on local drives saves 625 s: two epochs."""
+    found = values(**STAGED, epochs=10)
+    assert found["stage_seconds"] == pytest.approx(1250)
+    assert found["fed_epoch_seconds"] == pytest.approx(1250, rel=0.01)
+    assert found["staged_epoch_seconds"] == pytest.approx(625, rel=0.01)
+    assert found["staging_break_even_epochs"] == pytest.approx(2, rel=0.02)
+    assert found["epochs_read_bandwidth"] == pytest.approx(16e6)
+    told = {epochs: [one.rule for one in feed(**STAGED, epochs=epochs).warnings] for epochs in (1.9, 2.1)}
+    assert told == {1.9: ["W82"], 2.1: []}
+
+
+def test_staging_on_more_nodes_copies_more_and_never_pays_where_gpus_do_not_wait():
+    four = values(**{**STAGED, "read_bandwidth": "320MB/s"}, nodes=4)
+    assert four["stage_seconds"] == pytest.approx(4 * 100e9 / 320e6)
+    assert four["staging_break_even_epochs"] == pytest.approx(8, rel=0.03)
+    fast = feed(**{**STAGED, "read_bandwidth": "1GB/s", "latency": 0})
+    assert "staging does not pay" in fast.unknown["staging_break_even_epochs"]
+    assert fast.results["stage_seconds"].value == pytest.approx(100)
+    slow = {**STAGED, "set": {**STAGED["set"], "nvme_read_bandwidth_per_node": 40e6}}
+    assert values(**slow)["staged_utilization"] == pytest.approx(0.25, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"read_bandwidth": None}, "expected --read-bandwidth"),
+        ({"cache_memory": "99GB"}, "staging takes 100 GB"),
+        ({"cache_memory": "101GB"}, ""),
+    ],
+)
+def test_staging_needs_a_bandwidth_and_room(options, message):
+    if not message:
+        assert feed(**{**STAGED, **options}).results["stage_seconds"].value == 1250
+        return
+    with pytest.raises(UsageError) as refused:
+        feed(**{**STAGED, **options})
+    assert message in str(refused.value)
