@@ -544,14 +544,11 @@ class Format(Entry):
 
 
 class Decoder(Entry):
-    """A decoder of images, measured on CPUs or on GPUs; one sample is one image.
+    """A decoder of images, measured on CPUs or on GPUs.
 
     Attributes:
-        codec: such as `jpeg`.
-        thread_rates: by CPU, samples that one thread alone decodes each second.
-        loader_rates: by CPU, samples of a loader with several workers at its peak.
-        loader_workers: by CPU, the workers at that peak.
-        gpu_rates: by id of the GPU, samples that one GPU decodes each second.
+        thread_rates, loader_rates, loader_workers: by CPU, what one thread decodes, a loader at its peak, its workers there.
+        gpu_rates: by id of the GPU.
     """
 
     kind: ClassVar[str] = "decoders"

@@ -18,6 +18,7 @@ input_quantity("local_stream_bandwidth", "B/s", "Read bandwidth of one worker th
     label="read bandwidth of one local stream")  # fmt: skip
 input_quantity("staged_utilization", "1", "Utilization with the data set on the drives of the nodes.", high=1,
     label="utilization with staged data")  # fmt: skip
+input_quantity("staging_gain", "1", "Share by which epochs last longer without staged data, where they do.")
 input_quantity("cache_memory_share", "1", "Share of the host memory that caches the data set.", high=1)
 input_quantity("stall_bridged_seconds", "s", "Pause of the storage that prefetched samples bridge.")
 input_quantity("decode_samples_per_second_per_core", "sample/s", "Samples that one CPU core decodes each second.")
@@ -145,14 +146,24 @@ def staged_epoch_seconds(epoch_seconds: Num, staged_utilization: Num) -> Num:
     return epoch_seconds / staged_utilization
 
 
+@formula(unit="1", source="definition")
+def gain_of_staging(accelerator_utilization: Num, staged_utilization: Num) -> Num:
+    """Share by which epochs that read shared storage last longer than those with staged data.
+
+    >>> gain_of_staging(0.5, 1)
+    1.0
+    """
+    return staged_utilization / accelerator_utilization - 1
+
+
 @formula(unit="1", source="definition", label="epochs from which staging pays")
-def staging_break_even_epochs(stage_seconds: Num, fed_epoch_seconds: Num, staged_epoch_seconds: Num) -> Num:
+def staging_break_even_epochs(stage_seconds: Num, staged_epoch_seconds: Num, staging_gain: Num) -> Num:
     """Epochs after which the shorter epochs have made up for the time of staging.
 
-    >>> staging_break_even_epochs(1250, 1250, 625)
+    >>> staging_break_even_epochs(1250, 625, 1)
     2.0
     """
-    return stage_seconds / (fed_epoch_seconds - staged_epoch_seconds)
+    return stage_seconds / (staged_epoch_seconds * staging_gain)
 
 
 @formula(unit="1", source="definition")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from ingest.catalog.records import Node
 from ingest.engine.messages import option_error
 from ingest.engine.registry import Step, derive, solve
-from ingest.engine.solver import Quantities
+from ingest.engine.solver import Quantities, linked
 from ingest.engine.value import Input, assumed
 from ingest.loader.stall import Loader, simulate
 from ingest.sizing.evidence_ladder import from_fields
@@ -88,7 +88,10 @@ def staged_steps(known: Quantities, loader: Loader, shared: Step, *, steps: int,
         return own
     made = {"accelerator_utilization": shared, "staged_utilization": staged}
     made |= {"epoch_seconds": epoch, "stage_seconds": known.step("stage_seconds")}
-    pays = found.median > float(shared.value)
-    for name in RESULTS[2:] if pays else RESULTS[2:4]:
+    for name in ("fed_epoch_seconds", "staged_epoch_seconds"):
         own[name] = derive(name, known.given, made)
+    gain = derive("gain_of_staging", known.given, made)
+    if gain.value > 0:
+        made["staging_gain"] = linked("staging_gain", gain)
+        own["staging_break_even_epochs"] = derive("staging_break_even_epochs", known.given, made)
     return own
