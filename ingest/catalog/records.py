@@ -581,21 +581,7 @@ class Rate(NamedTuple):
     note: str
 
 
-_RECORDS = (
-    Model,
-    Gpu,
-    Node,
-    Storage,
-    Protocol,
-    Family,
-    Scaling,
-    Optimizer,
-    Recipe,
-    Failures,
-    Corpus,
-    Pipeline,
-    Format,
-    Decoder,
-)
+_RECORDS = (Model, Gpu, Node, Storage, Protocol, Family, Scaling, Optimizer, Recipe, Failures, Corpus, Pipeline, Format,
+    Decoder)  # fmt: skip
 #: Every record of the catalogs by its kind, which is the name of its folder.
 KINDS: dict[str, type[Entry]] = {record.kind: record for record in _RECORDS}
