@@ -9,6 +9,13 @@ input_quantity("thread_decode_rate", "sample/s", "Samples that one thread alone 
 input_quantity("decode_scaling", "1", "Rate of each worker in a loader with several workers, over that of one thread alone.",
     high=1, label="share of the single-thread rate in a loader")  # fmt: skip
 input_quantity("decode_workers", "1", "Workers that decode side by side.", whole=True)
+input_quantity("gpu_decode_rate", "sample/s/GPU", "Samples that one GPU decodes each second while it trains.",
+    label="decoding rate of the GPU")  # fmt: skip
+
+# Batches that wait
+input_quantity(
+    "prefetched_sample_bytes", "B/sample", "Bytes of one sample that a worker has loaded, decoded where that is known."
+)
 
 # Shuffling
 input_quantity("shuffle_samples", "sample", "Samples of a shuffle buffer, or of a shuffled block.", whole=True)
@@ -32,6 +39,36 @@ def decode_rate_in_loader(thread_decode_rate: Num, decode_scaling: Num) -> Num:
     369
     """
     return thread_decode_rate * decode_scaling
+
+
+@formula(unit="1", source="imread-benchmark", where="the DataLoader's peak and one thread")
+def decode_share_of_worker(loader_decode_rate: Num, decode_workers: Num, thread_decode_rate: Num) -> Num:
+    """Share of the rate of one thread alone that each worker of a full loader keeps.
+
+    >>> round(decode_share_of_worker(2920, 8, 864), 3)
+    0.422
+    """
+    return loader_decode_rate / decode_workers / thread_decode_rate
+
+
+@formula(unit="1", source="definition", label="load of the GPU's decoder", above=False)
+def gpu_decode_load(unstalled_samples_per_second_per_gpu: Num, gpu_decode_rate: Num) -> Num:
+    """Samples that a GPU trains on without waiting, over those that it decodes.
+
+    >>> gpu_decode_load(2850, 5000)
+    0.57
+    """
+    return unstalled_samples_per_second_per_gpu / gpu_decode_rate
+
+
+@formula(unit="1", source="definition", above=False)
+def stored_link_load(unstalled_bandwidth_per_gpu: Num, host_link_bandwidth_per_gpu: Num) -> Num:
+    """Stored data over the bandwidth of the link into the GPU, where the GPU decodes.
+
+    >>> stored_link_load(0.32e9, 32e9)
+    0.01
+    """
+    return unstalled_bandwidth_per_gpu / host_link_bandwidth_per_gpu
 
 
 @formula(unit="sample/s", source="definition")
@@ -72,6 +109,33 @@ def host_link_load(decoded_bandwidth_per_gpu: Num, host_link_bandwidth_per_gpu: 
     0.0825
     """
     return decoded_bandwidth_per_gpu / host_link_bandwidth_per_gpu
+
+
+@formula(unit="B/node", source="pytorch", where="torch.utils.data.DataLoader: workers × prefetch_factor batches outstanding",
+    label="memory of the prefetched batches")  # fmt: skip
+def prefetched_bytes_per_node(
+    prefetched_sample_bytes: Num,
+    samples_per_step: Num,
+    loader_prefetch: Num,
+    loader_workers: Num,
+    gpus_per_node: Num,
+    gpus_per_loader: Num,
+    single_gpu: Num,
+) -> Num:
+    """Host memory of the batches that the loaders of a node hold while its GPUs compute.
+
+    >>> prefetched_bytes_per_node(150_528, 256, 2, 4, 8, 1, 1)
+    2466250752.0
+    """
+    return (
+        prefetched_sample_bytes
+        * samples_per_step
+        * loader_prefetch
+        * loader_workers
+        * gpus_per_node
+        / gpus_per_loader
+        * single_gpu
+    )
 
 
 @formula(unit="B/node", source="definition", label="memory of the shuffle buffers")

@@ -271,6 +271,7 @@ def year_rows(
             known.choose("year_bytes_written_per_day", "year_writes_with_tiers")
         elif any("preparation" in one for one in site.section("datasets").values()):
             known.choose("year_usable_bytes", "year_bytes_with_scratch")
+            known.choose("year_bytes_written_per_day", "year_writes_with_scratch")
         rows.append(QuantityRow(name, {"year": year}, known))
     return rows
 
@@ -288,11 +289,14 @@ def holdings_of(site: Site, data: Mapping[str, QuantityRow], years: int, growth:
         rows = dataset_rows_in(site, data, year, growth)
         for row, before in zip(rows, found[-1] if found else [None] * len(rows), strict=True):
             row.known.give({"first_load": Input(float(_is_first(row, before)), note="in the year of its first load")})
-            if before is None:
-                row.known.give({"dataset_bytes_held_before": EMPTY})
-            elif "refresh_seconds" not in row.known.given or not before.known.value("present"):
-                # New versions of a refreshed data set include its growth.
-                row.known.link("dataset_bytes_held_before", before.known.step("dataset_bytes_held"))
+            scratch = ("dataset_scratch_bytes_held",) if "preparation" in site.section("datasets")[row.name] else ()
+            held = ("dataset_bytes_held", *scratch)
+            for name in held:
+                if before is None:
+                    row.known.give({f"{name}_before": EMPTY})
+                elif "refresh_seconds" not in row.known.given or not before.known.value("present"):
+                    # New versions of a refreshed data set include its growth.
+                    row.known.link(f"{name}_before", before.known.step(name))
         found.append(rows)
     return found
 

@@ -45,6 +45,8 @@ MOST_WRITES = 3.0
 MOST_READ = 0.99
 #: Guidance of more than this many times the need of the workload gets a caution of its own.
 GUIDED_BEYOND = 2.0
+#: A step of less than so many hand-overs loses more than 5 % of its time to them.
+HAND_OVERS = 20.0
 #: Restarts that take more of the time than this deserve a look at spares, detection and the restore.
 MUCH_RESTARTING = 0.1
 #: How far a rate may exceed its limit by rounding, and a checkpoint overhead its limit by the approximations.
@@ -347,6 +349,14 @@ ROWS = (
          supply=("batch", "sequence_length")),
     Rule("W97", 9, **_said("decoding is not counted, as its time is not known: the utilization is an upper bound",
                             decode="unknown"), supply=("decode_time",)),
+    Rule("W80", 13, "step_computation_seconds", "<", "handover_seconds", factor=HAND_OVERS, words={"batch": ("assumed",)},
+         text="a step of {batch} samples, which are assumed, computes for {shown}: the hand-over of its batch decides the "
+              "utilization, not storage", supply=("batch",)),
+    Rule("W81", 7, "prefetched_bytes_per_node", ">", "host_memory_per_node",
+         text="the batches that loaders hold ahead take {shown} of a host memory of {at_most}",
+         supply=("batch", "prefetch", "workers")),
+    Rule("W82", 43, "job_epochs", "<", "staging_break_even_epochs",
+         text="staging takes longer than it saves in {value:,.3g} epochs: it pays from {limit:,.3g} on", supply=("epochs",)),
     Rule("W36", 36, **_said("R-META-01 leaves out {jobs}: the samples in a file are not known", opens="unknown"),
          supply=("samples_per_file of its data", "file_bytes of its data")),
     Rule("W37", 37, **_said("R-META-03 leaves out {datasets}: the number of files is not known", files="unknown"),
