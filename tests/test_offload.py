@@ -71,6 +71,15 @@ def test_measured_bandwidth_is_not_discounted_again():
         assert results(set=small, node="dgx-2", gpus=gpus, **hosts)["pass_transfer_seconds"] == pytest.approx(moved / copied)
 
 
+@pytest.mark.parametrize(("layers", "held"), [(65, True), (75, False)])
+def test_thirteen_billion_parameters_train_on_one_v100(layers, held):
+    """ZeRO-Offload: weights of 2 B on the GPU of 32 GB, all else on the host; 15 billion do not fit."""
+    known = {"layers": layers, "hidden_size": 4096, "attention_heads": 32}
+    answer = ingest.offload(set=known, node="dgx-2", gpus=1, recipe="zero-16", parameters="gpu", gradients="cpu",
+                            optimizer_states="cpu", activations="gpu")  # fmt: skip
+    assert bool(answer.unmet) is not held
+
+
 def test_stored_activations_cost_memory_and_save_a_forward_pass():
     found = {kept: results(set=TRILLION, node="dgx-2", **ON_DRIVES, no_recompute=kept) for kept in (False, True)}
     tokens = 16 * 1024

@@ -101,8 +101,9 @@ def test_a_decode_step_reads_the_experts_that_its_tokens_visit(batch):
 @pytest.mark.parametrize(("share", "told"), [(0.9901, False), (0.9899, True)])
 def test_an_estimate_of_the_routing_is_told(share, told):
     known = {"model": "qwen3-30b-a3b", "inference": True, "gpu": "h200", "gpus": 1, "batch": 8}
-    lines = ingest.offload(**known, set={"decode_weights_share": share, "idle_expert_parameters": 1}).warnings
-    assert any("of the weights" in line for line in lines) is told
+    lines = ingest.offload(**known, set={"decode_weights_share": share}).warnings
+    assert any("reads 99 % of the weights" in line for line in lines) is told
+    assert not any("of the weights" in line for line in ingest.offload(**known, set={"expert_read_excess": 0.5}).warnings)
 
 
 def test_exchanges_between_gpus_are_told_where_gpus_set_the_pace():

@@ -20,7 +20,7 @@ input_quantity("cached_elements_of_kind", "1/token", "Numbers kept per token by 
 input_quantity("cached_elements", "1", "Numbers kept for one sequence, per kind of attention.", above=False)
 input_quantity("recurrent_elements", "1", "Numbers kept of one sequence whatever its length, per kind of layer.", above=False)
 input_quantity("bytes_per_recurrent_element", "B", "Width of one number of a recurrent state.")
-input_quantity("routed_parameters", "parameter", "Parameters of all experts that a router chooses from.", above=False)
+input_quantity("routed_weights_share", "1", "Share of the weights that lies in experts that a router chooses from.", high=1)
 input_quantity("expert_share_of_token", "1", "Share of the experts that one token visits.", high=1)
 input_quantity("expert_read_excess", "1", "Share of the experts without tokens that a step reads nonetheless.", above=False,
     high=1)  # fmt: skip
@@ -171,26 +171,17 @@ def streamed_bytes_per_gpu(
     return held_weights_bytes * streamed_layers_per_gpu / layers + residual_bytes_per_gpu
 
 
-@formula(unit="parameter", source="arithmetic", where="uniform routing to k of E experts: E·(1 − k/E)^tokens are idle")
-def idle_expert_parameters(
-    routed_parameters: Num, expert_share_of_token: Num, decode_tokens: Num, expert_read_excess: Num
+@formula(unit="1", source="arithmetic", where="uniform routing to k of E experts: E·(1 − k/E)^tokens are idle",
+    label="share of the weights that a decode step reads")  # fmt: skip
+def decode_weights_share(
+    routed_weights_share: Num, expert_share_of_token: Num, decode_tokens: Num, expert_read_excess: Num
 ) -> Num:
-    """Parameters of experts that a decode step does not read, since none of its tokens visits them; uniform routing.
+    """Share of the weights that one decode step reads: all but those of experts that none of its tokens visits.
 
-    >>> idle_expert_parameters(128e9, 8 / 128, 1, 0), idle_expert_parameters(128e9, 8 / 128, 1, 1)
-    (120000000000.0, 0.0)
+    >>> decode_weights_share(0.75, 8 / 128, 1, 0), decode_weights_share(0.75, 8 / 128, 1, 1)
+    (0.296875, 1.0)
     """
-    return routed_parameters * (1 - expert_share_of_token) ** decode_tokens * (1 - expert_read_excess)
-
-
-@formula(unit="1", source="definition", label="share of the weights that a decode step reads")
-def decode_weights_share(parameters: Num, idle_expert_parameters: Num) -> Num:
-    """Share of the weights that one decode step reads: all but those of experts without tokens.
-
-    >>> decode_weights_share(200e9, 150e9)
-    0.25
-    """
-    return maximum(1 - idle_expert_parameters / parameters, 0)
+    return 1 - routed_weights_share * (1 - expert_share_of_token) ** decode_tokens * (1 - expert_read_excess)
 
 
 @formula(unit="B", source="definition")

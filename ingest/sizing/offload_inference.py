@@ -34,7 +34,7 @@ from ingest.sizing.offload_tiers import (
 )
 from ingest.sizing.optimizer_states import ModelSize
 from ingest.sizing.rules import applying, finding
-from ingest.units import display
+from ingest.units import display, percent
 
 #: What is placed, the key-value cache first: off the GPU it is read in every step as the weights are, and grows besides.
 CLASSES = ("kv", "weights")
@@ -203,7 +203,7 @@ def _structure(made: Architecture) -> dict[str, Input]:
     if experts:
         routed = sum(row.parameters for row in experts)
         visited = sum(row.parameters_active for row in experts)
-        counted |= {"routed_parameters": routed, "expert_share_of_token": visited / routed}
+        counted |= {"routed_weights_share": routed / made.parameters_trained, "expert_share_of_token": visited / routed}
     found = {
         name: Input(value, source="arithmetic", where=f"rows of {made.id}", grade="derived") for name, value in counted.items()
     }
@@ -293,11 +293,11 @@ def _warnings(known: Quantities, results: Mapping[str, Quantity], parts: Mapping
     found = [finding("W92", {**results, "host_memory_per_node": known.find("host_memory_per_node")})]
     if any(parts["kv"].shares.get(tier) for tier in AWAY):
         found.append(finding("W93", words={"kv": "off the GPU"}))
-    share, step = known.find("decode_weights_share"), known.find("decode_step_seconds")
-    if share is not None and known.find("idle_expert_parameters") is not None:
-        number = known.value("decode_tokens")
+    routing, step = known.given.get("expert_read_excess"), known.find("decode_step_seconds")
+    if routing is not None and routing.origin != "user":
+        number, share = known.value("decode_tokens"), known.value("decode_weights_share")
         tokens = f"{number:,.0f} token{'s' if number > 1 else ''}"
-        found.append(finding("W77", {"decode_weights_share": share}, tokens=tokens))
+        found.append(finding("W77", {"decode_weights_share": share}, tokens=tokens, share=percent(share)))
     waits = [known.find(name) for name in ("gpu_memory_seconds", "decode_compute_seconds")]
     if step is not None and any(wait is not None and step.value <= wait.value for wait in waits):
         count = f"{known.value('decode_exchanges'):,.0f}"

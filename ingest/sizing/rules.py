@@ -335,7 +335,7 @@ ROWS = (
     Rule("W93", 93, **_said("the key-value cache leaves the GPU: every step reads it over the host link, or attention runs on "
                             "the CPU, which bounds published rates of such a cache", kv="off the GPU")),
     Rule("W77", 77, "decode_weights_share", "<", MOST_READ,
-         "a decode step reads {shown} of the weights: the experts that {tokens} visit where each is as likely; an engine that "
+         "a decode step reads {share} % of the weights: the experts that {tokens} visit at random; an engine that "
          "fetches whole layers reads all, which the range covers", supply=(Option("set.expert_read_excess", "F"),)),
     Rule("W78", 78, "gpus", ">", 1.0,
          text="decoding on {value:,.0f} GPUs counts no time for the {count} exchanges between them in each step of {time}: the "
