@@ -17,6 +17,7 @@ from ingest.engine.registry import Step, unit_of
 from ingest.engine.solver import Quantities, linked
 from ingest.engine.value import Input, assumed
 from ingest.errors import CatalogError, IngestError, MissingQuantity, RequirementNotMet, expected_one_of
+from ingest.site.mixtures import link_mixture, mixed_bytes_of
 from ingest.site.site_file import Keys, Site
 from ingest.site.tiers import place_states
 from ingest.sizing.bandwidth import estimate
@@ -218,6 +219,8 @@ class SiteJob:
         self._compare_tokens(reads)
         inputs = {"bandwidth_growth": START, **(reads.inputs if reads else {}), **own, **sizes}
         known = Quantities(inputs, self.name)
+        if self.data is not None and "mixed_bytes" in self.data.steps and "sample_bytes" not in job:
+            link_mixture(known, self.data)
         policy = self._policy(known.step("gpus")) if "checkpoint" in job else None
         if policy is not None:
             known.adopt({name: step for name, step in policy.steps.items() if name in SAVED})
@@ -260,6 +263,9 @@ class SiteJob:
         given = self.data.given if self.data is not None else {}
         taken = {ours: given[theirs] for theirs, ours in OF_DATA.items() if theirs in given and ours not in settings}
         settings |= {name: item.value for name, item in taken.items()}
+        mixed = mixed_bytes_of(self.data, job.get("tokens_per_sample")) if self.data is not None else None
+        if mixed is not None:
+            numbers.setdefault("sample_bytes", Input(mixed, origin="user"))
         if "data_sample_bytes" in given and given["data_sample_bytes"].origin == "user":
             numbers.setdefault("sample_bytes", given["data_sample_bytes"])
         words: dict[str, Any] = {key: job[key] for key in WORDS if key in job}
