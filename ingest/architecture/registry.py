@@ -61,6 +61,20 @@ _WITHOUT_HEAD = {"glm4v_text", "glm4v_moe_text", "qwen2_vl_text", "qwen2_5_vl_te
 #: Stems that `auto_map` alone may name, from the files of a release.
 _REMOTE_STEMS = {"hunyuan_v1_dense": ("hunyuan",), "hunyuan_v1_moe": ("hunyuan",)}
 
+#: Classes of draft models, and the families that describe them; their files carry the model type of another decoder.
+_DRAFTS = {
+    "LlamaForCausalLMEagle3": "eagle3",
+    "Eagle3LlamaForCausalLM": "eagle3",
+    "CosyVoice3Eagle3LlamaForCausalLM": "eagle3",
+    "Eagle3DeepseekV2ForCausalLM": "eagle3_mla",
+    "PEagleDraftModel": "p_eagle",
+    "DFlashDraftModel": "dflash_qwen3",
+    "QwenDFlashDraftModel": "dflash_qwen3",
+    "QwenDFlareDraftModel": "dflare_qwen3",
+    "DSparkDraftModel": "dspark_qwen3",
+    "DominoDraftModel": "domino_qwen3",
+}
+
 #: Endings of class names after the stem, in `auto_map`.
 _ANY_END = re.compile(r"(PreTrainedModel|LMHeadModel|WithLMHeadModel|EncoderModel|MTModel|Model|Config|For[A-Z][A-Za-z0-9]*)$")
 
@@ -94,6 +108,20 @@ def _check_remote(config: ModelConfig, model_type: str) -> None:
         name = re.split(r"--|\.", found)[-1]
         if _bare(_ANY_END.sub("", name)) not in allowed:
             raise config.refuse(f"auto_map.{key}", name, f"a class of '{model_type}': {HOW}")
+
+
+def draft(config: ModelConfig) -> str:
+    """Return the family of the draft model that `architectures` names; empty for any other class.
+
+    >>> draft(ModelConfig({"model_type": "llama", "architectures": ["LlamaForCausalLMEagle3"]}, "config.json"))
+    'eagle3'
+    """
+    classes, kind = config.data.get("architectures"), config.data.get("model_type")
+    single = classes[0] if isinstance(classes, list) and len(classes) == 1 else None
+    if kind == "dflash" or not isinstance(single, str) or single not in _DRAFTS:
+        return ""
+    config.ignore("architectures", "auto_map")
+    return _DRAFTS[single]
 
 
 def resolved(config: ModelConfig) -> str:

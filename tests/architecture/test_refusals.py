@@ -56,7 +56,7 @@ def refusal(tmp_path):
         ("vocab_size", ""),
         ("tie_word_embeddings", "yes"),
         ("attention_bias", 2),
-        ("architectures", ["LlamaForCausalLMEagle3"]),
+        ("architectures", ["LlamaForCausalLMEagle2"]),
         ("architectures", "LlamaForCausalLM"),
         ("model_type", 7),
         ("model_type", None),

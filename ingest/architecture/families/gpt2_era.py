@@ -67,6 +67,7 @@ def gptj(config: ModelConfig) -> Iterator[TableRow]:
     """GPT-J: rotary positions, one norm before attention and a parallel feed-forward network, a head with bias."""
     s = multi_head_sizes(config, 4096, 28, 16, 50400, NAMES)
     config.ignore("n_positions")
+    config.only("rotary", True)
     rows = [*s.attention(), *s.plain(config.integer("n_inner", 4 * s.hidden)), *s.norms(1, bias=True)]
     yield from s.frame(times(s.layers, rows), norm_bias=True, head_bias=True)
 
@@ -145,7 +146,7 @@ def mpt(config: ModelConfig) -> Iterator[TableRow]:
     config.only("expansion_ratio", 4)
     inside = config.part("attn_config")
     if inside is not None:
-        inside.ignore("alibi_bias_max")
+        inside.ignore("alibi_bias_max", "alibi")
         inside.only("qk_ln", False)
         inside.only("qk_gn", False)
         inside.only("kv_n_heads", s.heads)

@@ -76,7 +76,8 @@ SHARED_WIDTH = ("shared_expert_intermediate_size", 512)
 register(
     __name__,
     Decoder("mixtral", "Jiang et al. 2024: Mistral with eight experts per layer, of which a token visits two.",
-            4096, 14336, 32, 32, 32000, kv_heads=8, window=slide(), experts=Experts((LOCAL, 8), (CHOSEN, 2))),
+            4096, 14336, 32, 32, 32000, kv_heads=8, window=slide(), only=(("moe_frequency", 1),),
+            experts=Experts((LOCAL, 8), (CHOSEN, 2))),
     Decoder("phimoe", "Phi-3.5-MoE: Mixtral with LayerNorm and a switch for biases.",
             4096, 6400, 32, 32, 32064, kv_heads=8, window=slide(), bias=ATTENTION_BIAS, norm_bias=True,
             head_bias=("lm_head_bias", False), experts=Experts(("num_local_experts", 16), (CHOSEN, 2))),
