@@ -94,6 +94,9 @@ def _notes(data: Mapping[str, Any], config: ModelConfig) -> tuple[str, ...]:
     if draft(config):
         why = "releases leave out the embedding, which is that of the target"
         return (*own, f"a draft model: its class decides, not the model type '{stated}'; {why}")
+    classes = config.texts("architectures")
+    if str(used).endswith("_text") and classes and classes[0].endswith("ForConditionalGeneration"):
+        return (*own, f"the file describes the text part of {classes[0]} alone, and so do the counts")
     renamed = [f"no family '{stated}' is described; the file names the classes of '{used}'"]
     return (*own, *(renamed if stated != used else ()))
 

@@ -19,7 +19,7 @@ _JOINED = 3
 #: Keys that the configuration of a target leaves in a file and that the class of the draft does not read.
 _OF_TARGET = (
     "add_classification_head", "attention_head_dim", "class_num", "decoder_sparse_step", "dense_list",
-    "modal_type", "norm_type", "org_vocab_size", "pool_type", "target_model_type", "use_mrope", 
+    "modal_type", "norm_type", "org_vocab_size", "pool_type", "target_model_type", "use_mrope",
     "use_rotary_pos_emb", "use_sliding_window", "norm_output", "num_target_layers", "block_size",
 )  # fmt: skip
 
