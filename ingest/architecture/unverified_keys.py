@@ -53,8 +53,8 @@ use_return_dict video_attn_type video_seq_length vision_feature_select_strategy 
 z_loss_coefficient max_image_size output_bbox use_unified_vision_chunk video_placeholder temporal_frames_per_chunk
 default_output_length attn_scale tie_weights_ projection_layer_norm_eps image_processor_type final_logit_softcapping
 attn_logit_softcapping moe_jitter_eps bad_words_ids forced_decoder_ids num_train_epochs image_grid_pinpoints
-attn_implementation for_llm_compressor _from_model_config validate_runner_input pad_key_length linear_block_size linear_impl_type loss_decay_gamma
-masked_softmax_fusion max_cache_length move_model_to_device offset_alibi tokenizer_name
+attn_implementation for_llm_compressor _from_model_config validate_runner_input pad_key_length linear_block_size
+linear_impl_type loss_decay_gamma masked_softmax_fusion max_cache_length move_model_to_device offset_alibi tokenizer_name
 """
 NEVER = frozenset(_NEVER.split())
 #: Such names have values that are no structure: ids of tokens, small numbers of norms, dropout, types, angles, versions.
