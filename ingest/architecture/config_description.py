@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ingest.architecture.hf_config import ModelConfig
-from ingest.architecture.registry import ended, families, resolved
+from ingest.architecture.registry import draft, ended, families, resolved
 from ingest.architecture.release_width import TYPES, stated_quantization, stored_row_bytes
 from ingest.architecture.structure import TOKEN_COLUMNS, Architecture
 from ingest.architecture.unverified_keys import is_part, unverified
@@ -65,7 +65,7 @@ def from_config(name: str, path: str | Path, data: Mapping[str, Any], *, strict:
         state_bytes=_state_bytes(config),
         longest=_longest(config) or next((row.shape[0] for row in weights if row.name == "places"), 0),
         unverified_keys=open_keys,
-        missing={} if own else {**_unknown_packing(data, row_bytes is not None), **_of_diffusion(data)},
+        missing={} if own else {**_unknown_packing(data, row_bytes is not None), **_of_diffusion(data), **_of_blocks(config)},
         notes=(*_notes(data, config), *_prediction(config, weights)),
     )
 
@@ -73,7 +73,7 @@ def from_config(name: str, path: str | Path, data: Mapping[str, Any], *, strict:
 def _family(config: ModelConfig) -> Iterable[TableRow]:
     """The rows of the family that `model_type` names, with the end that `architectures` names."""
     config.ignore("model_type", "_class_name")
-    found = resolved(config) or config.data.get("model_type") or config.data.get("_class_name")
+    found = draft(config) or resolved(config) or config.data.get("model_type") or config.data.get("_class_name")
     if not isinstance(found, str):
         raise IngestError(f"{config.path}: model_type: found {found!r}, expected the name of a family, such as llama")
     describing = families().get(found)
@@ -94,6 +94,12 @@ def _notes(data: Mapping[str, Any], config: ModelConfig) -> tuple[str, ...]:
     """The note of a catalog entry, and one where the classes that the file names decided, not its model type."""
     own = [str(data["note"])] if "source" in data and "note" in data else []
     stated, used = data.get("model_type") or data.get("_class_name"), config.data.get("model_type")
+    if draft(config):
+        why = "releases leave out the embedding, which is that of the target"
+        return (*own, f"a draft model: its class decides, not the model type '{stated}'; {why}")
+    classes = config.texts("architectures")
+    if str(used).endswith("_text") and classes and classes[0].endswith("ForConditionalGeneration"):
+        return (*own, f"the file describes the text part of {classes[0]} alone, and so do the counts")
     renamed = [f"no family '{stated}' is described; the file names the classes of '{used}'"]
     return (*own, *(renamed if stated != used else ()))
 
@@ -120,6 +126,13 @@ def _of_diffusion(data: Mapping[str, Any]) -> dict[str, str]:
     """Why FLOPs and caches of a diffusion model are not known."""
     why = "those of a diffusion model follow from the size of its images, their text and the number of steps"
     return {} if "model_type" in data else dict.fromkeys((*TOKEN_COLUMNS, "active_weight_parameters"), why)
+
+
+def _of_blocks(config: ModelConfig) -> dict[str, str]:
+    """Why FLOPs of a draft model that proposes blocks of tokens are not known."""
+    why = "those of a draft model that proposes blocks follow from the tokens of a block and the states that it reads"
+    blocks = str(config.data["model_type"]) if "model_type" in config.data else ""
+    return dict.fromkeys(TOKEN_COLUMNS[:2], why) if blocks.startswith(("dflash", "dflare", "dspark", "domino")) else {}
 
 
 def _unverified(config: ModelConfig, rows: Iterable[TableRow], strict: bool) -> tuple[str, ...]:

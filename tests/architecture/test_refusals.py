@@ -56,7 +56,7 @@ def refusal(tmp_path):
         ("vocab_size", ""),
         ("tie_word_embeddings", "yes"),
         ("attention_bias", 2),
-        ("architectures", ["LlamaForCausalLMEagle3"]),
+        ("architectures", ["LlamaForCausalLMEagle2"]),
         ("architectures", "LlamaForCausalLM"),
         ("model_type", 7),
         ("model_type", None),
@@ -117,7 +117,7 @@ def test_what_a_family_does_not_describe_is_refused(refusal, config):
     assert "expected" in refusal(json.dumps(config))
 
 
-@pytest.mark.parametrize("model_type", ["chatglm", "baichuan", "internlm2", "yi", "zamba", "xlstm", "longcat_flash"])
+@pytest.mark.parametrize("model_type", ["telechat", "molmo", "xgenmm", "yi", "zamba", "xlstm", "longcat_flash"])
 def test_a_family_that_nobody_described_is_refused(refusal, model_type):
     assert "is not described" in refusal(json.dumps({**LLAMA, "model_type": model_type}))
 

@@ -266,10 +266,19 @@ KIMI = {"AutoConfig": "configuration_deepseek.DeepseekV3Config", "AutoModel": "m
 def test_classes_decide_where_the_model_type_is_new(made, refusal):
     latent = {"q_lora_rank": 32, "kv_lora_rank": 16, "qk_nope_head_dim": 8, "qk_rope_head_dim": 8, "v_head_dim": 8}
     known = {**LLAMA, **latent, "model_type": "deepseek_v3", "n_routed_experts": 4, "num_experts_per_tok": 2}
-    new = {**known, "model_type": "kimi_k2", "architectures": ["DeepseekV3ForCausalLM"], "auto_map": KIMI}
+    new = {**known, "model_type": "kimi_k9", "architectures": ["DeepseekV3ForCausalLM"], "auto_map": KIMI}
     described = made(new)
     assert described.parameters == made(known).parameters
-    assert (described.model_type, "kimi_k2" in described.notes[0]) == ("deepseek_v3", True)
-    assert "kimi_k2" in refusal({**new, "auto_map": None})
-    assert "kimi_k2" in refusal({**new, "architectures": ["DeepseekV2ForCausalLM"]})
-    assert "kimi_k2" in refusal({**new, "auto_map": {**KIMI, "AutoModel": "modeling.OtherModel"}})
+    assert (described.model_type, "kimi_k9" in described.notes[0]) == ("deepseek_v3", True)
+    assert "kimi_k9" in refusal({**new, "auto_map": None})
+    assert "kimi_k9" in refusal({**new, "architectures": ["DeepseekV2ForCausalLM"]})
+    assert "kimi_k9" in refusal({**new, "auto_map": {**KIMI, "AutoModel": "modeling.OtherModel"}})
+
+
+def test_a_known_type_of_another_class_needs_no_map(made, refusal):
+    latent = {"q_lora_rank": 32, "kv_lora_rank": 16, "qk_nope_head_dim": 8, "qk_rope_head_dim": 8, "v_head_dim": 8}
+    known = {**LLAMA, **latent, "model_type": "deepseek_v3", "n_routed_experts": 4, "num_experts_per_tok": 2}
+    new = {**known, "model_type": "kimi_k2", "architectures": ["DeepseekV3ForCausalLM"]}
+    assert made(new).parameters == made(known).parameters
+    assert "OtherModel" in refusal({**new, "auto_map": {**KIMI, "AutoModel": "modeling.OtherModel"}})
+    assert "kimi_k2" in refusal({**new, "architectures": ["KimiK2ForCausalLM"]})
