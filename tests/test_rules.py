@@ -9,7 +9,8 @@ import pytest
 import ingest
 from ingest.engine.messages import fact_of, in_site_words, rule_of
 from ingest.errors import IngestError
-from ingest.sizing.rules import NEAR, RETIRED, ROWS, RULES, SAME_TIME, Rule, finding, ranked
+from ingest.sizing.rule import SAME_TIME, Rule
+from ingest.sizing.rules import NEAR, RETIRED, ROWS, RULES, finding, ranked
 
 #: A limit that is a quantity of its own.
 LIMIT = 1000.0

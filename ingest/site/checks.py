@@ -22,7 +22,8 @@ from ingest.site.jobs import RATES, SIZED, Policy, family_of
 from ingest.site.mixtures import mixed_names
 from ingest.site.site_file import Keys, Site, unknown_name
 from ingest.sizing.checkpoint_schedule import is_sized_by_waste
-from ingest.sizing.rules import Finding, Valued, applying, finding, of_each_job, place_of_largest
+from ingest.sizing.rule import place_of_largest
+from ingest.sizing.rules import Finding, Valued, applying, finding, of_each_job
 from ingest.units import display
 
 #: Rules of a job that `plan` prints, each with its place below the job; `bw` and `checkpoint` print the others.
