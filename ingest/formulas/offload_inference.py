@@ -22,6 +22,7 @@ input_quantity("recurrent_elements", "1", "Numbers kept of one sequence whatever
 input_quantity("bytes_per_recurrent_element", "B", "Width of one number of a recurrent state.")
 input_quantity("routed_weights_share", "1", "Share of the weights that lies in experts that a router chooses from.", high=1)
 input_quantity("expert_share_of_token", "1", "Share of the experts that one token visits.", high=1)
+input_quantity("single_token", "token", "One token.", low=1, high=1, above=False, default=1)
 input_quantity("expert_read_excess", "1", "Share of the experts without tokens that a step reads nonetheless.", above=False,
     high=1)  # fmt: skip
 input_quantity("forward_flops_per_parameter", "FLOP/parameter/token", "A multiplication and an addition for each weight.",
@@ -174,14 +175,14 @@ def streamed_bytes_per_gpu(
 @formula(unit="1", source="arithmetic", where="uniform routing to k of E experts: E·(1 − k/E)^tokens are idle",
     label="share of the weights that a decode step reads")  # fmt: skip
 def decode_weights_share(
-    routed_weights_share: Num, expert_share_of_token: Num, decode_tokens: Num, expert_read_excess: Num
+    routed_weights_share: Num, expert_share_of_token: Num, decode_tokens: Num, single_token: Num, expert_read_excess: Num
 ) -> Num:
     """Share of the weights that one decode step reads: all but those of experts that none of its tokens visits.
 
-    >>> decode_weights_share(0.75, 8 / 128, 1, 0), decode_weights_share(0.75, 8 / 128, 1, 1)
+    >>> decode_weights_share(0.75, 8 / 128, 1, 1, 0), decode_weights_share(0.75, 8 / 128, 1, 1, 1)
     (0.296875, 1.0)
     """
-    return 1 - routed_weights_share * (1 - expert_share_of_token) ** decode_tokens * (1 - expert_read_excess)
+    return 1 - routed_weights_share * (1 - expert_share_of_token) ** (decode_tokens / single_token) * (1 - expert_read_excess)
 
 
 @formula(unit="B", source="definition")
