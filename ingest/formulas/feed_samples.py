@@ -4,11 +4,6 @@ from ingest.engine.expression import Num, maximum, minimum
 from ingest.engine.registry import formula, input_quantity
 
 # Decoding
-input_quantity("thread_decode_rate", "sample/s", "Samples that one thread alone decodes each second.",
-    label="decoding rate of one thread")  # fmt: skip
-input_quantity("decode_scaling", "1", "Rate of each worker in a loader with several workers, over that of one thread alone.",
-    high=1, label="share of the single-thread rate in a loader")  # fmt: skip
-input_quantity("decode_workers", "1", "Workers that decode side by side.", whole=True)
 input_quantity("gpu_decode_rate", "sample/s/GPU", "Samples that one GPU decodes each second while it trains.",
     label="decoding rate of the GPU")  # fmt: skip
 
@@ -31,26 +26,6 @@ input_quantity("audio_seconds_per_sample", "s/sample", "Seconds of audio in one 
 input_quantity("audio_bytes_per_second", "B/s", "Stored bytes of a second of audio.", above=False, default=0)
 
 
-@formula(unit="sample/s", source="imread-benchmark", where="one thread and the DataLoader's peak")
-def decode_rate_in_loader(thread_decode_rate: Num, decode_scaling: Num) -> Num:
-    """Samples that each worker of a full loader decodes: less than one thread alone, which has caches and clocks for itself.
-
-    >>> round(decode_rate_in_loader(864, 0.427))
-    369
-    """
-    return thread_decode_rate * decode_scaling
-
-
-@formula(unit="1", source="imread-benchmark", where="the DataLoader's peak and one thread")
-def decode_share_of_worker(loader_decode_rate: Num, decode_workers: Num, thread_decode_rate: Num) -> Num:
-    """Share of the rate of one thread alone that each worker of a full loader keeps.
-
-    >>> round(decode_share_of_worker(2920, 8, 864), 3)
-    0.422
-    """
-    return loader_decode_rate / decode_workers / thread_decode_rate
-
-
 @formula(unit="1", source="definition", label="load of the GPU's decoder", above=False)
 def gpu_decode_load(unstalled_samples_per_second_per_gpu: Num, gpu_decode_rate: Num) -> Num:
     """Samples that a GPU trains on without waiting, over those that it decodes.
@@ -69,16 +44,6 @@ def stored_link_load(unstalled_bandwidth_per_gpu: Num, host_link_bandwidth_per_g
     0.01
     """
     return unstalled_bandwidth_per_gpu / host_link_bandwidth_per_gpu
-
-
-@formula(unit="sample/s", source="definition")
-def loader_decode_rate(decode_rate_in_loader: Num, decode_workers: Num) -> Num:
-    """Samples that the workers of a loader decode each second.
-
-    >>> round(loader_decode_rate(864 * 0.427, 8))
-    2951
-    """
-    return decode_rate_in_loader * decode_workers
 
 
 @formula(unit="B/s/GPU", source="definition", label="decoded data per GPU")
