@@ -4,7 +4,6 @@ from ingest.engine.expression import Num, maximum, minimum
 from ingest.engine.registry import formula, input_quantity
 
 # Decoding
-input_quantity("decode_workers", "1", "Workers that decode side by side.", whole=True)
 input_quantity("gpu_decode_rate", "sample/s/GPU", "Samples that one GPU decodes each second while it trains.",
     label="decoding rate of the GPU")  # fmt: skip
 
@@ -45,16 +44,6 @@ def stored_link_load(unstalled_bandwidth_per_gpu: Num, host_link_bandwidth_per_g
     0.01
     """
     return unstalled_bandwidth_per_gpu / host_link_bandwidth_per_gpu
-
-
-@formula(unit="sample/s", source="definition")
-def loader_decode_rate(decode_rate_in_loader: Num, decode_workers: Num) -> Num:
-    """Samples that the workers of a loader decode each second.
-
-    >>> round(loader_decode_rate(864 * 0.427, 8))
-    2951
-    """
-    return decode_rate_in_loader * decode_workers
 
 
 @formula(unit="B/s/GPU", source="definition", label="decoded data per GPU")

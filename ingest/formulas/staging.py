@@ -26,6 +26,7 @@ input_quantity("thread_decode_rate", "sample/s", "Samples that one thread alone 
     label="decoding rate of one thread")  # fmt: skip
 input_quantity("decode_scaling", "1", "Rate of each worker in a loader with several workers, over that of one thread alone.",
     high=1, label="share of the single-thread rate in a loader")  # fmt: skip
+input_quantity("decode_workers", "1", "Workers that decode side by side.", whole=True)
 
 
 @formula(unit="B/s", source="definition")
@@ -220,6 +221,16 @@ def prefetch_bytes_per_node(samples_to_prefetch_per_gpu: Num, decoded_sample_byt
     return samples_to_prefetch_per_gpu * decoded_sample_bytes * gpus_per_node
 
 
+@formula(unit="1/node", source="definition")
+def decode_cores_per_node(samples_per_second_per_gpu: Num, gpus_per_node: Num, decode_samples_per_second_per_core: Num) -> Num:
+    """CPU cores that decode the samples of the GPUs of one node.
+
+    >>> round(decode_cores_per_node(1340, 8, 400), 1)
+    26.8
+    """
+    return samples_per_second_per_gpu * gpus_per_node / decode_samples_per_second_per_core
+
+
 @formula(unit="sample/s", source="imread-benchmark", where="one thread and the DataLoader's peak")
 def decode_rate_in_loader(thread_decode_rate: Num, decode_scaling: Num) -> Num:
     """Samples that each worker of a full loader decodes: less than one thread alone, which has caches and clocks for itself.
@@ -240,11 +251,11 @@ def decode_share_of_worker(loader_decode_rate: Num, decode_workers: Num, thread_
     return loader_decode_rate / decode_workers / thread_decode_rate
 
 
-@formula(unit="1/node", source="definition")
-def decode_cores_per_node(samples_per_second_per_gpu: Num, gpus_per_node: Num, decode_samples_per_second_per_core: Num) -> Num:
-    """CPU cores that decode the samples of the GPUs of one node.
+@formula(unit="sample/s", source="definition")
+def loader_decode_rate(decode_rate_in_loader: Num, decode_workers: Num) -> Num:
+    """Samples that the workers of a loader decode each second.
 
-    >>> round(decode_cores_per_node(1340, 8, 400), 1)
-    26.8
+    >>> round(loader_decode_rate(864 * 0.427, 8))
+    2951
     """
-    return samples_per_second_per_gpu * gpus_per_node / decode_samples_per_second_per_core
+    return decode_rate_in_loader * decode_workers

@@ -82,6 +82,8 @@ DEFAULTS = {
 }  # fmt: skip
 #: Results that are zero where nobody limits them, and say nothing then.
 UNLIMITED = ("storage_load", "cores_load", "gpu_decode_load")
+#: What a decoder gives.
+DECODED = ("thread_decode_rate", "gpu_decode_rate")
 #: Why a remedy is missing.
 BEYOND = {
     "sufficient_workers": f"up to {MOST_WORKERS} workers per GPU do not suffice",
@@ -339,7 +341,7 @@ def feed(
     answer = Feed(
         command="feed",
         title=f"Loaders of {_name(rate)}: {loader}, {first.workers} workers × {first.prefetch} batches per GPU",
-        chosen=_chosen(gpu, loader, cache, rate, seed_of_draws),
+        chosen=_chosen(gpu, loader, {"cache": cache, "decoder": decoder}, rate, seed_of_draws),
         known=known,
         results={name: every[name] for name in shown if name in every},
         unknown=unknown,
@@ -349,7 +351,8 @@ def feed(
         unmet=_unmet(found, accepted) if utilization is not None else "",
         own=own,
     )
-    return revised(answer, warnings=(*answer.warnings, *_unused(answer, options, job.settings)))
+    idle = [unused(Option("decoder"))] if decoder is not None and not any(name in answer.used for name in DECODED) else []
+    return revised(answer, warnings=(*answer.warnings, *_unused(answer, options, job.settings), *idle))
 
 
 def _unmet(found: Utilization, accepted: float) -> str:
@@ -535,8 +538,10 @@ def _name(rate: RateBasis) -> str:
     return rate.model.name if rate.model is not None else "your model"
 
 
-def _chosen(gpu: str | None, loader: str, cache: str | None, rate: RateBasis, seed: int) -> dict[str, dict[str, Any]]:
-    words = {"model": rate.model and rate.model.id, "gpu": rate.gpu and rate.gpu.id, "loader": loader, "cache": cache}
+def _chosen(
+    gpu: str | None, loader: str, further: Mapping[str, str | None], rate: RateBasis, seed: int
+) -> dict[str, dict[str, Any]]:
+    words = {"model": rate.model and rate.model.id, "gpu": rate.gpu and rate.gpu.id, "loader": loader, **further}
     by_default = {"loader": loader == USUAL_LOADER, "gpu": gpu is None, "seed": seed == USUAL_SEED}
     return {
         name: {"value": word, "from": "default" if by_default.get(name) else "user"}

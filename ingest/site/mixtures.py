@@ -29,6 +29,8 @@ PER_WEIGHT = {
     "samples": ("source_sample_bytes", "data_sample_bytes", "bytes_of_one_sample", "samples"),
     "tokens": ("source_token_bytes", "data_bytes_per_token", "bytes_of_one_token", "tokens"),
 }
+#: what weights count -> the column of the bytes of the sources, each times its weight
+WEIGHTED = {"samples": "weighted_sample_bytes_of_sources", "tokens": "weighted_token_bytes_of_sources"}
 
 
 def place_parts(parts: Mapping[str, Mapping[str, Input]], known: Quantities) -> None:
@@ -79,6 +81,21 @@ def _source(keys: Keys, name: str, weight: Input, by: str, site: Site, data: Qua
         if (found := data.find(theirs)) is not None:
             own.link(quantity, found)
     return QuantityRow(f"{keys[-1]}: {name}", {"of": name}, own)
+
+
+def source_rows(site: Site, data: Mapping[str, QuantityRow]) -> list[QuantityRow]:
+    """The data sets of all mixtures: the weight of each, and its bytes per sample or per token."""
+    rows = []
+    for name, row in data.items():
+        described = site.section("datasets")[name]
+        if "mix" not in described:
+            continue
+        entries = row.known.steps[WEIGHTED[described.get("by", USUAL_WEIGHTS)]].inputs
+        for source, entry in zip(described["mix"], entries, strict=True):
+            known = Quantities({}, entry.owner)
+            known.adopt({step.name: step for step in entry.inputs})
+            rows.append(QuantityRow(source, {"mixture": name}, known))
+    return rows
 
 
 def mixed_bytes_of(data: Quantities, tokens_per_sample: Input | None) -> float | None:

@@ -316,6 +316,9 @@ def test_a_gpu_that_decodes_takes_the_place_of_the_cores():
     jpeg = feed(model="resnet50", gpu="a100", decoder="nvjpeg", steps=20)
     assert jpeg.known.value("gpu_decode_rate") == pytest.approx(1000 / 0.1276548, rel=1e-3)
     assert not any(one.rule == "W97" for one in jpeg.warnings)
+    assert jpeg.to_dict()["inputs"]["decoder"]["value"] == "nvjpeg"
+    idle = feed(**SMALL, decoder="torchvision", decode_time="1ms")
+    assert [str(one) for one in idle.warnings] == ["--decoder changes nothing here: the results do not depend on it"]
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,12 @@ def test_a_mixture_reads_the_mean_of_its_data_sets_by_weight():
     stored = 5e8 * 1_607_168 + 1e9 * 100_400 + 1e8 * 16_384 + 1e6 * 160_000
     assert float(plan.steps["R-CAP-01"].value) == pytest.approx(stored)
     assert "mixture" not in str(plan.warnings)
+    keys = ("name", "mixture", "source_weight", "source_sample_bytes")
+    assert [tuple(row[key] for key in keys) for row in plan.tables["mixtures"]] == [
+        ("interleaved", "mixture", 45, 1_607_168),
+        ("pairs", "mixture", 45, 100_400),
+        ("text", "mixture", 10, 16_384),
+    ]
 
 
 def test_a_mixture_by_tokens_counts_the_bytes_of_a_token():
