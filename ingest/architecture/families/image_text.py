@@ -366,3 +366,20 @@ def minicpmv4_6(config: ModelConfig) -> Iterator[TableRow]:
     config.only("drop_vision_last_layer", False)
     config.ignore("insert_layer_id", "downsample_mode", "image_size", "patch_size")
     yield from joined(config, "qwen3_5_text", False, rows)
+
+
+@family("fuyu")
+def fuyu(config: ModelConfig) -> Iterator[TableRow]:
+    """Fuyu: Persimmon, which reads patches of the image through one product; its keys lie beside `text_config`."""
+    class_suffix(config, "ForCausalLM")
+    patch, channels = config.integer("patch_size", 30), config.integer("num_channels", 3)
+    config.ignore("image_size")
+    text = config.part("text_config")
+    if text is not None:
+        text.text("model_type", "persimmon", choices=("persimmon",))
+        for key in text.data:
+            if key in config.data and key != "model_type":
+                text.only(key, config.data[key])
+    yield from families()["persimmon"](config)
+    hidden = config.integer("hidden_size", 4096)
+    yield from relabelled(linear("patches", hidden, patch * patch * channels, True), "vision", "vision", computed=False)
