@@ -258,6 +258,8 @@ register(
     Decoder("baichuan", "Baichuan 1 and 2: LLaMA with Q, K, V in one matrix; a head that is never tied.",
             4096, 11008, 32, 32, 125696, only=(("tie_word_embeddings", False),),
             ignore=("gradient_checkpointing", "z_loss_weight", "user_token_id", "assistant_token_id")),
+    Decoder("PanguEmbedded", "openPangu Embedded: LLaMA with one switch for the biases of attention.",
+            4096, 12800, 34, 32, 153376, kv_heads=8, bias=("bias", True)),
     Decoder("internlm2", "InternLM2: LLaMA with Q, K, V in one matrix; one switch for the biases of attention.",
             4096, 11008, 32, 32, 103168, bias=("bias", True)),
     Decoder("olmo", "OLMo: norms without weights.",
