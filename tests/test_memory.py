@@ -251,6 +251,25 @@ def test_weights_off_the_gpu_leave_the_layer_at_work_on_it():
     assert "total_bytes_per_gpu" in answer.unknown
 
 
+def test_experts_may_be_shared_by_other_ranks_than_the_layers():
+    """With one tensor rank for each expert, the ranks of a stage hold 64 experts each as whole ones."""
+    options = {"gpus": 1024, "tensor_parallel": 8, "pipeline_parallel": 16, "expert_parallel": 64, "sequence_length": 4096}
+    with pytest.raises(ingest.errors.UsageError, match="a divisor of the 8 replicas, or --expert-tensor-parallel 1"):
+        ingest.memory("deepseek-v3", **options)
+    with pytest.raises(ingest.errors.UsageError, match="expert-tensor-parallel: found 3, expected a divisor of 8 tensor"):
+        ingest.memory("deepseek-v3", **options, expert_tensor_parallel=3)
+    answer = ingest.memory("deepseek-v3", **options, expert_tensor_parallel=1)
+    share = answer.known.value("expert_share")
+    held = answer.known.value("resident_parameters_per_gpu") / answer.known.value("parameters_per_gpu")
+    assert share > 0.95
+    assert held == pytest.approx(1 - share + share * 8 / 64)
+    options["expert_parallel"] = 8
+    together = ingest.memory("deepseek-v3", **options)
+    assert together.known.value("resident_parameters_per_gpu") == pytest.approx(
+        ingest.memory("deepseek-v3", **options, expert_tensor_parallel=8).known.value("resident_parameters_per_gpu")
+    )
+
+
 @pytest.mark.parametrize(("group", "fits"), [(22, True), (21, False)])
 def test_groups_of_hybrid_sharding_hold_the_model_or_do_not(group, fits):
     options = {"sequence_length": 8192, "recompute": "full", "gpus": group * 4, "hybrid_shard": group}

@@ -50,6 +50,8 @@ RESULTS = (
     "gpus_to_hold",
     "nodes_to_hold",
 )
+#: Parallel sizes as the title names them.
+SHORT = ("TP", "PP", "CP", "EP", "ETP")
 #: Results of a training step; only with a sequence length, or where weights are gathered from outside of the GPU.
 OF_STEP = (
     "activation_bytes_per_gpu",
@@ -74,6 +76,7 @@ def memory(
     pipeline_parallel: Written | None = None,
     context_parallel: Written | None = None,
     expert_parallel: Written | None = None,
+    expert_tensor_parallel: Written | None = None,
     sequence_length: Written | None = None,
     micro_batch: Written | None = None,
     micro_batches: Written | None = None,
@@ -105,6 +108,7 @@ def memory(
         pipeline_parallel: pipeline stages; 1 by default.
         context_parallel: replicas that share the tokens of a sequence; 1 by default.
         expert_parallel: replicas that share the experts; 1 by default.
+        expert_tensor_parallel: tensor ranks that share one expert; all of them by default.
         sequence_length: tokens of one sequence; counts activations, logits and buffers too.
         micro_batch: sequences that a replica works on at a time; 1 by default.
         micro_batches: micro-batches of one step, where they are fewer than pipeline stages.
@@ -142,6 +146,7 @@ def memory(
         "pipeline_parallel": pipeline_parallel,
         "context_parallel": context_parallel,
         "expert_parallel": expert_parallel,
+        "expert_tensor_parallel": expert_tensor_parallel,
         "sequence_length": sequence_length,
         "micro_batch": micro_batch,
         "micro_batches": micro_batches,
@@ -174,7 +179,7 @@ def memory(
         found = find_layouts(job, *asked)
         best = (found[0] or found[1])[0]
         stage, way = best.stage, best.recompute
-        options |= {f"{kind}_parallel": float(getattr(best.sizes, kind)) for kind in best.sizes._fields}
+        options |= {f"{kind}_parallel": float(size) for kind, size in best.sizes._asdict().items() if size}
         places = places_of(stage, offload)
     parallel = ParallelSizes.of(options)
     if size.architecture is not None:
@@ -202,7 +207,7 @@ def memory(
         "zero_stage": (stage, asked[0] is not None),
     }
     keeping = f"{chosen.name}, {optimizer}" if optimizer else chosen.name
-    shape = " × ".join(f"{short} {size}" for short, size in zip(("TP", "PP", "CP", "EP"), parallel, strict=True) if size > 1)
+    shape = " × ".join(f"{short} {size}" for short, size in zip(SHORT, parallel, strict=True) if size > 1)
     keeping += f"; {shape}" if shape and step else ""
     answer = Answer(
         "memory",

@@ -79,12 +79,13 @@ Places = tuple[MemoryPart, MemoryPart, MemoryPart]
 
 
 class ParallelSizes(NamedTuple):
-    """The parallel sizes of a job."""
+    """The parallel sizes of a job; `expert_tensor` is 0 where all tensor ranks share each expert."""
 
     tensor: int = 1
     pipeline: int = 1
     context: int = 1
     expert: int = 1
+    expert_tensor: int = 0
 
     @classmethod
     def of(cls, options: Mapping[str, float]) -> ParallelSizes:
@@ -93,14 +94,21 @@ class ParallelSizes(NamedTuple):
         Raises:
             UsageError: sizes that do not divide the GPUs.
         """
-        sizes = cls(*(int(options.get(f"{kind}_parallel", 1)) for kind in cls._fields))
+        sizes = cls(**{kind: int(options[f"{kind}_parallel"]) for kind in cls._fields if f"{kind}_parallel" in options})
         gpus, shards = options.get("gpus", 0), sizes.tensor * sizes.pipeline
         if gpus % shards:
             raise UsageError(f"--gpus: found {gpus:g}, expected a multiple of tensor × pipeline = {shards}")
-        for kind in ("context", "expert"):
-            found = getattr(sizes, kind)
-            if gpus // shards % found:
-                raise UsageError(f"--{kind}-parallel: found {found}, expected a divisor of the {gpus // shards:g} replicas")
+        if gpus // shards % sizes.context:
+            raise UsageError(
+                f"--context-parallel: found {sizes.context}, expected a divisor of the {gpus // shards:g} replicas"
+            )
+        within = sizes.tensor_of_experts
+        if sizes.tensor % within:
+            raise UsageError(f"--expert-tensor-parallel: found {within}, expected a divisor of {sizes.tensor} tensor ranks")
+        if (ranks := gpus // sizes.pipeline // within) % sizes.expert:
+            what = f"the {ranks:g} {'replicas' if within == sizes.tensor else 'ranks of a stage'}"
+            help_ = "" if gpus // sizes.pipeline % sizes.expert else ", or --expert-tensor-parallel 1"
+            raise UsageError(f"--expert-parallel: found {sizes.expert}, expected a divisor of {what}{help_}")
         return sizes
 
     def quantities(self, size: ModelSize) -> dict[str, Input]:
@@ -109,14 +117,19 @@ class ParallelSizes(NamedTuple):
         sizes["replica_group"] = Input(self.replica_group)
         return {
             **{name: item for name, item in sizes.items() if item.value > 1},
-            **_experts(size, self.expert),
+            **_experts(size, self),
             **_stage_factor(size, self.pipeline),
         }
 
     @property
+    def tensor_of_experts(self) -> int:
+        """Tensor ranks that share one expert."""
+        return self.expert_tensor or self.tensor
+
+    @property
     def replica_group(self) -> int:
         """Replicas that come together."""
-        return math.lcm(self.context, self.expert)
+        return math.lcm(self.tensor * self.context, self.expert * self.tensor_of_experts) // self.tensor
 
 
 class MemoryJob(NamedTuple):
@@ -231,13 +244,14 @@ def _stage_factor(size: ModelSize, pipeline: int) -> dict[str, Input]:
     return {"largest_stage_factor": Input(factor, source="arithmetic", where=where, grade="derived")}
 
 
-def _experts(size: ModelSize, shared_by: int) -> dict[str, Input]:
-    """The share of the parameters in experts, where replicas share them."""
-    if shared_by == 1 or size.architecture is None:
+def _experts(size: ModelSize, sizes: ParallelSizes) -> dict[str, Input]:
+    """The share of the parameters in experts, where they are not divided as the layers are."""
+    within = sizes.tensor_of_experts
+    if size.architecture is None or (sizes.expert == 1 and within == sizes.tensor):
         return {}
     where = f"counted over the weights of {size.architecture.id}"
     share = Input(expert_share(size.architecture), source="arithmetic", where=where, grade="derived")
-    return {"expert_share": share, "expert_parallel": Input(shared_by)}
+    return {"expert_share": share, "expert_parallel": Input(sizes.expert), "expert_tensor_parallel": Input(within)}
 
 
 def places_of(zero_stage: int | str, offload: str) -> Places:
