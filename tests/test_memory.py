@@ -251,6 +251,37 @@ def test_weights_off_the_gpu_leave_the_layer_at_work_on_it():
     assert "total_bytes_per_gpu" in answer.unknown
 
 
+def test_matrices_keep_narrower_inputs_in_fp8():
+    """B per token and layer: outputs of norms and the gated product lose a byte, that of attention gains one."""
+    options = {"gpus": 8, "sequence_length": 8192}
+    wide, narrow = (
+        ingest.memory("llama3-8b", **options, fp8_inputs=fp8).known.value("layer_activation_bytes") / 8192 / 32
+        for fp8 in (False, True)
+    )
+    assert wide - narrow == 2 * 4096 + 14_336 - 4096
+    again = ingest.memory("llama3-8b", **options, fp8_inputs=True, recompute="norm,activation")
+    assert again.known.value("narrowed_common_elements") == 0
+    assert again.known.value("narrowed_split_elements") == -4096 * 32
+    # A router reads what its norm yields unchanged; experts read a copy of two tokens.
+    experts = ingest.memory("mixtral-8x7b", **options, fp8_inputs=True).known
+    assert experts.value("narrowed_common_elements") == 4096 * 32
+    assert experts.value("narrowed_split_elements") == 32 * (2 * 4096 + 2 * 14_336 - 4096)
+
+
+@pytest.mark.parametrize(("layers", "share"), [(0.5, None), (8, 0.5), (16, 1), (20, 1)])
+def test_some_layers_of_each_rank_are_computed_again(layers, share):
+    options = {"gpus": 8, "pipeline_parallel": 2, "sequence_length": 8192}
+    if share is None:
+        with pytest.raises(ingest.errors.UsageError, match="recompute-layers"):
+            ingest.memory("llama3-8b", **options, recompute="full", recompute_layers=layers)
+        return
+    none, full = (ingest.memory("llama3-8b", **options, recompute=way).known for way in ("none", "full"))
+    kept = ingest.memory("llama3-8b", **options, recompute="full", recompute_layers=layers).known
+    wanted = full.value("kept_activation_bytes") * share + none.value("kept_activation_bytes") * (1 - share)
+    assert kept.value("kept_activation_bytes") == pytest.approx(wanted)
+    assert (kept.value("recomputed_layer_bytes") > 0) is (share == 1)
+
+
 def test_experts_may_be_shared_by_other_ranks_than_the_layers():
     """With one tensor rank for each expert, the ranks of a stage hold 64 experts each as whole ones."""
     options = {"gpus": 1024, "tensor_parallel": 8, "pipeline_parallel": 16, "expert_parallel": 64, "sequence_length": 4096}
@@ -284,6 +315,7 @@ def test_groups_of_hybrid_sharding_hold_the_model_or_do_not(group, fits):
         ({"model": None, "set": {"parameters": 1e9}}, "the layers of Your model are not known"),
         ({"recompute": "some"}, "expected one of none, selective, full, norm, latent"),
         ({"recompute": "norm,full"}, "found 'full', expected one of norm, latent, activation, mlp, expert"),
+        ({"recompute_layers": 4}, "recompute-layers: found --recompute none, expected full"),
         ({"attention": "slow"}, "expected one of flash, scores"),
         ({"gpus": 12, "context_parallel": 8}, "a divisor of the 12 replicas"),
         ({"micro_batch": 0}, "--micro-batch"),

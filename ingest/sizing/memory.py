@@ -9,7 +9,7 @@ from typing import Any
 from ingest.catalog.records import Node, Optimizer
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.frozen import revised
-from ingest.engine.messages import Message, Option
+from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
@@ -82,6 +82,8 @@ def memory(
     micro_batches: Written | None = None,
     virtual_stages: Written | None = None,
     recompute: str | None = None,
+    recompute_layers: Written | None = None,
+    fp8_inputs: bool = False,
     attention: str = "flash",
     dropout: bool = False,
     no_sequence_parallel: bool = False,
@@ -115,6 +117,8 @@ def memory(
         virtual_stages: parts of the model on each pipeline rank; 1, not interleaved, by default.
         recompute: `none`, `selective` (scores of attention), `full` (layers keep their input alone), or parts of layers:
             `norm`, `latent`, `activation`, `mlp`, `expert`, separated by commas; none by default.
+        recompute_layers: layers of each pipeline rank that full recomputation computes again; all by default.
+        fp8_inputs: matrices keep their inputs in 8 bits, as Transformer Engine does in FP8.
         attention: `flash` (scores are never kept) or `scores`.
         dropout: masks of dropout are kept.
         no_sequence_parallel: tensor ranks do not share the tokens outside of matrices.
@@ -151,6 +155,7 @@ def memory(
         "micro_batch": micro_batch,
         "micro_batches": micro_batches,
         "virtual_stages": virtual_stages,
+        "recompute_layers": recompute_layers,
         "hybrid_shard": hybrid_shard,
         "utilization": utilization,
         "residual": residual,
@@ -158,6 +163,8 @@ def memory(
     options = quantities_of(QUANTITIES, numbers)
     asked = (None if zero_stage is None else int(zero_stage_of(zero_stage)), recompute)
     parts_again(recompute or "none")
+    if recompute_layers is not None and recompute != "full":
+        raise option_error("recompute_layers", f": found --recompute {recompute or 'none'}, expected full")
     one_of("--attention", attention, ATTENTIONS)
     stage, way = (asked[0] if asked[0] is not None else USUAL_STAGE), recompute or "none"
     places = places_of(stage, offload)
@@ -170,7 +177,8 @@ def memory(
         machine = {name: item.by_default(f"of {card.name}", "gpu") for name, item in machine.items()}
     machine |= gpus_in_node(card, inside, *(["node"] if node is None else []))
     states = optimizer_of(optimizer or chosen.optimizer, catalog)
-    job = MemoryJob(size, chosen, states, machine, options, settings, attention, dropout, not no_sequence_parallel, offload)
+    kernels = (attention, dropout, not no_sequence_parallel, offload, fp8_inputs)
+    job = MemoryJob(size, chosen, states, machine, options, settings, *kernels)
     found: tuple[list[Layout], list[Layout]] = ([], [])
     if search:
         check_known(size.architecture, size.name)
@@ -221,7 +229,8 @@ def memory(
         catalog,
         _unmet(known, results, unknown) if found[0] or not search else f"no layout holds the model: {found[1][0].reason}",
     )
-    idle = [name for name, given in (("recompute", recompute), ("dropout", dropout)) if given and not step]
+    flags = {"recompute": recompute, "dropout": dropout, "fp8_inputs": fp8_inputs}
+    idle = [name for name, given in flags.items() if given and not step]
     return revised(answer, warnings=(*answer.warnings, *_unused(answer, {**options, **settings}, settings, idle)))
 
 

@@ -145,6 +145,7 @@ class MemoryJob(NamedTuple):
         dropout: whether masks are kept.
         sequence_parallel: whether tensor ranks share the tokens outside of matrices.
         offload: where states go besides the GPU.
+        fp8_inputs: whether matrices keep their inputs in 8 bits.
     """
 
     size: ModelSize
@@ -157,6 +158,7 @@ class MemoryJob(NamedTuple):
     dropout: bool = False
     sequence_parallel: bool = True
     offload: str = "none"
+    fp8_inputs: bool = False
 
     @property
     def fixed(self) -> dict[str, float]:
@@ -194,7 +196,8 @@ class MemoryJob(NamedTuple):
         """The quantities, with the formulas that these inputs take."""
         known = Quantities(given)
         if recompute == "full" and "layer_input_elements" in given:
-            known.choose("kept_activation_bytes", "layer_input_bytes")
+            some = "recompute_layers" in given
+            known.choose("kept_activation_bytes", "partly_recomputed_bytes" if some else "layer_input_bytes")
         elif parts_again(recompute) and "recomputed_elements" in given:
             known.choose("recomputed_layer_bytes", "recomputed_part_bytes")
         if "residual_bytes_per_gpu" not in given:
@@ -212,7 +215,7 @@ def _step(job: MemoryJob, places: Places, recompute: str, parallel: ParallelSize
         where = f"counted over the weights of {model.id}"
         found |= {
             **kept_elements(model, attention == "scores" and recompute == "none", parts_again(recompute)).quantities(where),
-            **dict(recompute_inputs(recompute, attention, job.dropout)),
+            **dict(recompute_inputs(recompute, attention, job.dropout, job.fp8_inputs)),
         }
         found["residual_elements"] = Input(residual_width(model), source="arithmetic", where=where, grade="derived")
         found["scored_words"] = Input(model.vocabulary, source="arithmetic", where=where, grade="derived")
@@ -225,6 +228,9 @@ def _step(job: MemoryJob, places: Places, recompute: str, parallel: ParallelSize
         found["sequence_split"] = Input(1).by_default(why, "no_sequence_parallel")
     if recompute != "full" and not parts_again(recompute):
         found["recomputed_layer_bytes"] = Input(0, note="no layer is computed again")
+    elif fixed.get("recompute_layers", model.layers) * parallel.pipeline < model.layers:
+        first = "the first layers are computed again when the later ones have freed theirs"
+        found["recomputed_layer_bytes"] = Input(0, note=first)
     if places[0] is R:
         found["gather_bytes_per_gpu"] = Input(0, note="every replica holds the weights")
     else:
