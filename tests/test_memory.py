@@ -251,6 +251,56 @@ def test_weights_off_the_gpu_leave_the_layer_at_work_on_it():
     assert "total_bytes_per_gpu" in answer.unknown
 
 
+def test_matrices_keep_narrower_inputs_in_fp8():
+    """B per token and layer: outputs of norms and the gated product lose a byte, that of attention gains one."""
+    options = {"gpus": 8, "sequence_length": 8192}
+    wide, narrow = (
+        ingest.memory("llama3-8b", **options, fp8_inputs=fp8).known.value("layer_activation_bytes") / 8192 / 32
+        for fp8 in (False, True)
+    )
+    assert wide - narrow == 2 * 4096 + 14_336 - 4096
+    again = ingest.memory("llama3-8b", **options, fp8_inputs=True, recompute="norm,activation")
+    assert again.known.value("narrowed_common_elements") == 0
+    assert again.known.value("narrowed_split_elements") == -4096 * 32
+    # A router reads what its norm yields unchanged; experts read a copy of two tokens.
+    experts = ingest.memory("mixtral-8x7b", **options, fp8_inputs=True).known
+    assert experts.value("narrowed_common_elements") == 4096 * 32
+    assert experts.value("narrowed_split_elements") == 32 * (2 * 4096 + 2 * 14_336 - 4096)
+
+
+@pytest.mark.parametrize(("layers", "share"), [(0.5, None), (8, 0.5), (16, 1), (20, 1)])
+def test_some_layers_of_each_rank_are_computed_again(layers, share):
+    options = {"gpus": 8, "pipeline_parallel": 2, "sequence_length": 8192}
+    if share is None:
+        with pytest.raises(ingest.errors.UsageError, match="recompute-layers"):
+            ingest.memory("llama3-8b", **options, recompute="full", recompute_layers=layers)
+        return
+    none, full = (ingest.memory("llama3-8b", **options, recompute=way).known for way in ("none", "full"))
+    kept = ingest.memory("llama3-8b", **options, recompute="full", recompute_layers=layers).known
+    wanted = full.value("kept_activation_bytes") * share + none.value("kept_activation_bytes") * (1 - share)
+    assert kept.value("kept_activation_bytes") == pytest.approx(wanted)
+    assert (kept.value("recomputed_layer_bytes") > 0) is (share == 1)
+
+
+def test_experts_may_be_shared_by_other_ranks_than_the_layers():
+    """With one tensor rank for each expert, the ranks of a stage hold 64 experts each as whole ones."""
+    options = {"gpus": 1024, "tensor_parallel": 8, "pipeline_parallel": 16, "expert_parallel": 64, "sequence_length": 4096}
+    with pytest.raises(ingest.errors.UsageError, match="a divisor of the 8 replicas, or --expert-tensor-parallel 1"):
+        ingest.memory("deepseek-v3", **options)
+    with pytest.raises(ingest.errors.UsageError, match="expert-tensor-parallel: found 3, expected a divisor of 8 tensor"):
+        ingest.memory("deepseek-v3", **options, expert_tensor_parallel=3)
+    answer = ingest.memory("deepseek-v3", **options, expert_tensor_parallel=1)
+    share = answer.known.value("expert_share")
+    held = answer.known.value("resident_parameters_per_gpu") / answer.known.value("parameters_per_gpu")
+    assert share > 0.95
+    assert held == pytest.approx(1 - share + share * 8 / 64)
+    options["expert_parallel"] = 8
+    together = ingest.memory("deepseek-v3", **options)
+    assert together.known.value("resident_parameters_per_gpu") == pytest.approx(
+        ingest.memory("deepseek-v3", **options, expert_tensor_parallel=8).known.value("resident_parameters_per_gpu")
+    )
+
+
 @pytest.mark.parametrize(("group", "fits"), [(22, True), (21, False)])
 def test_groups_of_hybrid_sharding_hold_the_model_or_do_not(group, fits):
     options = {"sequence_length": 8192, "recompute": "full", "gpus": group * 4, "hybrid_shard": group}
@@ -265,6 +315,7 @@ def test_groups_of_hybrid_sharding_hold_the_model_or_do_not(group, fits):
         ({"model": None, "set": {"parameters": 1e9}}, "the layers of Your model are not known"),
         ({"recompute": "some"}, "expected one of none, selective, full, norm, latent"),
         ({"recompute": "norm,full"}, "found 'full', expected one of norm, latent, activation, mlp, expert"),
+        ({"recompute_layers": 4}, "recompute-layers: found --recompute none, expected full"),
         ({"attention": "slow"}, "expected one of flash, scores"),
         ({"gpus": 12, "context_parallel": 8}, "a divisor of the 12 replicas"),
         ({"micro_batch": 0}, "--micro-batch"),
@@ -317,71 +368,6 @@ def test_no_layout_on_the_gpus_given_is_a_need_that_is_not_met(run):
     assert ran.code == 3
     assert "no layout holds the model" in ran.refusal
     assert run("memory", "llama3-70b", "--search").code == 2
-
-
-NEMO = {"sequence_length": 8192, "zero_stage": 1}
-#: Runs that were published with their layouts; the sources are in the comments.
-WORKING = {
-    # Llama 3 Herd, table 4 and sec. 3.3.2: 8k without recomputation, 128k with 16 context ranks; gradients are sharded.
-    "llama3-405b 8k": ("llama3-405b", "h100", 16_384, {"tensor_parallel": 8, "pipeline_parallel": 16, "sequence_length": 8192,
-                                                     "zero_stage": 2}),
-    "llama3-405b 128k": ("llama3-405b", "h100", 16_384, {"tensor_parallel": 8, "pipeline_parallel": 16, "zero_stage": 2,
-                                                       "context_parallel": 16, "sequence_length": 131_072}),
-    # Korthikanti et al., table 3.
-    "gpt3-175b": ("gpt3-175b", "a100", 64, {**{name: GPT3[name] for name in GPT3 if name not in ("gpu", "gpus")},
-                                            "virtual_stages": 3, "recompute": "selective"}),
-    # BigScience: 384 GPUs, TP 4, PP 12, DP 8, ZeRO-1, two sequences, full recomputation, 32-bit gradients.
-    "bloom-176b": ("bloom-176b", "a100", 384, {"tensor_parallel": 4, "pipeline_parallel": 12, "sequence_length": 2048,
-                                               "micro_batch": 2, "recompute": "full", "zero_stage": 1, "recipe": "18"}),
-    # NeMo 24.07 to 26.02, performance summaries on H100 in FP8, with gradients in 16 bits.
-    "llama3-8b": ("llama3-8b", "h100", 8, {"sequence_length": 8192}),
-    "llama3-8b CP": ("llama3-8b", "h100", 8, {**NEMO, "context_parallel": 2}),
-    "llama3-70b": ("llama3-70b", "h100", 64, {**NEMO, "tensor_parallel": 4, "pipeline_parallel": 4, "context_parallel": 2,
-                                              "virtual_stages": 5}),
-    "llama3-70b PP 8": ("llama3-70b", "h100", 64, {**NEMO, "tensor_parallel": 4, "pipeline_parallel": 8, "virtual_stages": 5}),
-    "llama3-405b": ("llama3-405b", "h100", 1024, {**NEMO, "tensor_parallel": 8, "pipeline_parallel": 8, "context_parallel": 2,
-                                                  "virtual_stages": 8}),
-    "gpt3-175b 512": ("gpt3-175b", "h100", 512, {**NEMO, "tensor_parallel": 4, "pipeline_parallel": 8, "virtual_stages": 6,
-                                                 "sequence_length": 2048, "micro_batch": 2}),
-    "llama2-70b 64": ("llama2-70b", "h100", 64, {**NEMO, "tensor_parallel": 4, "pipeline_parallel": 4, "virtual_stages": 20,
-                                                 "sequence_length": 4096}),
-    "llama2-70b LoRA": ("llama2-70b", "h100", 8, {**NEMO, "tensor_parallel": 2, "pipeline_parallel": 4, "recipe": "lora",
-                                                  "sequence_length": 4096}),
-    "mixtral-8x7b": ("mixtral-8x7b", "h100", 64, {**NEMO, "pipeline_parallel": 4, "virtual_stages": 8, "expert_parallel": 8,
-                                                  "sequence_length": 4096}),
-    # Megatron Bridge, workload_base_configs.py of GPT-OSS and of DeepSeek-V3: recompute_modules on H100.
-    "gpt-oss-120b": ("gpt-oss-120b", "h100", 64, {**NEMO, "pipeline_parallel": 4, "expert_parallel": 8, "sequence_length": 4096,
-                                                  "recompute": "norm,activation"}),
-    "deepseek-v3 H100": ("deepseek-v3", "h100", 1024, {**NEMO, "tensor_parallel": 2, "pipeline_parallel": 8,
-                                                       "virtual_stages": 4, "expert_parallel": 64, "sequence_length": 4096,
-                                                       "recompute": "latent,mlp"}),
-    # DeepSeek-V3, sec. 3.2.3 and 3.3: RMSNorm, up-projections of latent attention and outputs of SwiGLU.
-    "deepseek-v3": ("deepseek-v3", "h800", 2048, {"pipeline_parallel": 16, "expert_parallel": 64, "sequence_length": 4096,
-                                                  "zero_stage": 1, "recipe": "deepseek-fp8",
-                                                  "recompute": "norm,latent,activation"}),
-    # QLoRA, abstract: 65B on one GPU of 48 GB; Llama 2 70B is the next model of the catalogs.
-    "llama2-70b": ("llama2-70b", "a40", 1, {"sequence_length": 512, "recipe": "qlora", "zero_stage": 0, "recompute": "full"}),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", WORKING)
-def test_published_configurations_fit(name):
-    model, gpu, gpus, options = WORKING[name]
-    assert not ingest.memory(model, gpu=gpu, gpus=gpus, **options).unmet
-
-
-@pytest.mark.parametrize(
-    ("layers", "hidden", "heads", "pipeline", "virtual", "batch"),
-    [(48, 6144, 64, 1, 1, 4), (96, 12_288, 96, 8, 3, 1), (105, 20_480, 128, 35, 3, 1), (128, 25_600, 160, 64, 1, 1)],
-)
-def test_models_fit_with_selective_recomputation_alone(tmp_path, layers, hidden, heads, pipeline, virtual, batch):
-    """Korthikanti et al., figure 1 and table 3: 22B, 175B, 530B and 1T on GPUs of 80 GB."""
-    sizes = {"model_type": "gpt2", "n_layer": layers, "n_embd": hidden, "n_head": heads, "n_positions": 2048}
-    (tmp_path / "config.json").write_text(json.dumps({**sizes, "vocab_size": 51_200}), encoding="utf-8")
-    options = {**GPT3, "gpus": 8 * pipeline, "pipeline_parallel": pipeline, "virtual_stages": virtual, "micro_batch": batch}
-    model = str(tmp_path / "config.json")
-    assert ingest.memory(model, **options, recompute="none").unmet
-    assert not ingest.memory(model, **options, recompute="selective").unmet
 
 
 #: Measured peaks in GiB of plain PyTorch: torchtitan, benchmarks/llama3_h100_202412_torchtitan.md; the last is of pytorch

@@ -103,6 +103,22 @@ def test_a_case_counts_where_it_lies_on_the_published_side_of_its_threshold(publ
     assert found.remark == ("Passes 0.9." if published >= 0.9 else "Fails 0.9.")
 
 
+@pytest.mark.parametrize(("ours", "found", "within"), [
+    (True, True, True), (True, False, False), (False, True, False), (False, False, True),
+])  # fmt: skip
+def test_a_layout_counts_where_it_is_called_as_it_was_found(ours, found, within):
+    case = published_results._fitting_case("a", 80e9, 70e9, (ours, found), "dlio", "", "", "B")
+    assert case.within == within
+
+
+def test_layouts_that_ran_fit_and_those_out_of_memory_do_not(shipped_sets, tampered):
+    found = shipped_sets["training-layouts"]
+    assert found.cases >= 70
+    assert sum("Out of memory; called too large" in case.remark for case in found.results) >= 5
+    tampered("training-layouts.yaml", "fits: true", "fits: false")
+    assert not ingest.validate("training-layouts").sets[0].passed
+
+
 def test_runs_of_mlperf_storage_lie_on_their_side_but_for_one(shipped_sets):
     found = shipped_sets["mlperf-utilization"]
     assert [case.id for case in found.results if not case.within] == ["unet3d-zero-copy-4-cores"]

@@ -96,13 +96,19 @@ def partition_ranks(data_parallel: Num, shard_group: Num) -> Num:
 
 
 @formula(unit="parameter/GPU", source="definition")
-def resident_parameters_per_gpu(parameters_per_gpu: Num, expert_share: Num, expert_parallel: Num) -> Num:
+def resident_parameters_per_gpu(
+    parameters_per_gpu: Num, expert_share: Num, expert_parallel: Num, expert_tensor_parallel: Num, tensor_parallel: Num
+) -> Num:
     """Parameters whose replicated states one GPU holds: its shard, with its share of the experts.
 
-    >>> round(resident_parameters_per_gpu(41.9e9, 0.975, 64) / 1e9, 2)
+    Experts may be divided among other ranks of a pipeline stage than the tensor ranks of the layers.
+
+    >>> round(resident_parameters_per_gpu(41.9e9, 0.975, 64, 1, 1) / 1e9, 2)
     1.69
+    >>> resident_parameters_per_gpu(10e9, 1, 8, 4, 4), resident_parameters_per_gpu(10e9, 1, 8, 1, 4)
+    (1250000000.0, 5000000000.0)
     """
-    return parameters_per_gpu * (1 - expert_share + expert_share / expert_parallel)
+    return parameters_per_gpu * (1 - expert_share + expert_share * tensor_parallel / (expert_parallel * expert_tensor_parallel))
 
 
 @formula(unit="B/GPU", source=ZERO, where="sec. 5, figure 1")

@@ -24,6 +24,12 @@ input_quantity("sequence_split", "1", "1 where tensor ranks share the tokens out
 input_quantity("transformer_layers", "1", "Layers that a token passes through.", whole=True)
 input_quantity("split_elements", "1/token", "Numbers kept within tensor-parallel parts.", above=False)
 input_quantity("common_elements", "1/token", "Numbers kept outside of tensor-parallel parts.", above=False)
+input_quantity("input_narrowing", "B", "Bytes by which a matrix keeps its input narrower: 1 in FP8.", above=False, default=0)
+input_quantity("narrowed_split_elements", "1/token", "Inputs that matrices alone keep in tensor-parallel parts, less those of "
+    "which a copy is kept.", low=-1e12, default=0)  # fmt: skip
+input_quantity("narrowed_common_elements", "1/token", "Inputs that matrices alone keep outside of tensor-parallel parts.",
+    above=False, default=0)  # fmt: skip
+input_quantity("recompute_layers", "1", "Layers of each pipeline rank that are computed again.", whole=True)
 input_quantity("masked_elements", "1/token", "Numbers on which dropout acts.", above=False)
 input_quantity("unfused_elements", "1/token", "Numbers that gates and experts yield.", above=False)
 input_quantity("recomputed_elements", "1/token", "Numbers of the parts of layers that are computed again.", above=False)
@@ -72,15 +78,24 @@ def layer_activation_bytes(
     tensor_parallel: Num,
     mask_width: Num,
     masked_elements: Num,
+    input_narrowing: Num,
+    narrowed_common_elements: Num,
+    narrowed_split_elements: Num,
 ) -> Num:
     """Activations of one micro-batch over all layers, without the scores of attention.
 
-    >>> layer_activation_bytes(2048, 2, 4 * 12_288, 8, 12 * 12_288, 0, 0, 8, 1, 2 * 12_288) / (2048 * 12_288 / 8)
+    In FP8 a matrix keeps its input in one byte; an input that attention keeps as well is then kept twice.
+
+    >>> layer_activation_bytes(2048, 2, 4 * 12_288, 8, 12 * 12_288, 0, 0, 8, 1, 2 * 12_288, 0, 0, 0) / (2048 * 12_288 / 8)
     34.0
+    >>> layer_activation_bytes(1, 2, 4, 1, 12, 0, 0, 1, 0, 0, 1, 2, 3)
+    27.0
     """
     return tokens_in_flight * (
-        (activation_width * common_elements + mask_width * masked_elements) / sequence_ranks
-        + activation_width * (split_elements + unfused_share * unfused_elements) / tensor_parallel
+        (activation_width * common_elements + mask_width * masked_elements - input_narrowing * narrowed_common_elements)
+        / sequence_ranks
+        + (activation_width * (split_elements + unfused_share * unfused_elements) - input_narrowing * narrowed_split_elements)
+        / tensor_parallel
     )
 
 
@@ -124,6 +139,28 @@ def layer_input_bytes(tokens_in_flight: Num, activation_width: Num, layer_input_
     10.73741824
     """
     return tokens_in_flight * activation_width * layer_input_elements / sequence_ranks
+
+
+@formula(unit="1", source="megatron-lm", where="--recompute-method block: layers of each rank", above=False, high=1)
+def recomputed_layer_share(recompute_layers: Num, pipeline_parallel: Num, transformer_layers: Num) -> Num:
+    """Share of the layers that are computed again where each pipeline rank computes a number of its layers again.
+
+    >>> recomputed_layer_share(5, 1, 32), recomputed_layer_share(40, 1, 32)
+    (0.15625, 1)
+    """
+    return minimum(recompute_layers * pipeline_parallel / transformer_layers, 1)
+
+
+@formula(unit="B/GPU", source="megatron-lm", where="--recompute-method block: layers of each rank")
+def partly_recomputed_bytes(
+    layer_input_bytes: Num, layer_activation_bytes: Num, score_bytes: Num, recomputed_layer_share: Num
+) -> Num:
+    """Activations of one micro-batch over all layers, of which some keep their input alone.
+
+    >>> partly_recomputed_bytes(64, 3200, 0, 0.25)
+    2416.0
+    """
+    return layer_input_bytes * recomputed_layer_share + (layer_activation_bytes + score_bytes) * (1 - recomputed_layer_share)
 
 
 @formula(unit="B/GPU", source="definition", above=False)

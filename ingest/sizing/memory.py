@@ -9,7 +9,7 @@ from typing import Any
 from ingest.catalog.records import Node, Optimizer
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.frozen import revised
-from ingest.engine.messages import Message, Option
+from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
@@ -50,6 +50,8 @@ RESULTS = (
     "gpus_to_hold",
     "nodes_to_hold",
 )
+#: Parallel sizes as the title names them.
+SHORT = ("TP", "PP", "CP", "EP", "ETP")
 #: Results of a training step; only with a sequence length, or where weights are gathered from outside of the GPU.
 OF_STEP = (
     "activation_bytes_per_gpu",
@@ -74,11 +76,14 @@ def memory(
     pipeline_parallel: Written | None = None,
     context_parallel: Written | None = None,
     expert_parallel: Written | None = None,
+    expert_tensor_parallel: Written | None = None,
     sequence_length: Written | None = None,
     micro_batch: Written | None = None,
     micro_batches: Written | None = None,
     virtual_stages: Written | None = None,
     recompute: str | None = None,
+    recompute_layers: Written | None = None,
+    fp8_inputs: bool = False,
     attention: str = "flash",
     dropout: bool = False,
     no_sequence_parallel: bool = False,
@@ -105,12 +110,15 @@ def memory(
         pipeline_parallel: pipeline stages; 1 by default.
         context_parallel: replicas that share the tokens of a sequence; 1 by default.
         expert_parallel: replicas that share the experts; 1 by default.
+        expert_tensor_parallel: tensor ranks that share one expert; all of them by default.
         sequence_length: tokens of one sequence; counts activations, logits and buffers too.
         micro_batch: sequences that a replica works on at a time; 1 by default.
         micro_batches: micro-batches of one step, where they are fewer than pipeline stages.
         virtual_stages: parts of the model on each pipeline rank; 1, not interleaved, by default.
         recompute: `none`, `selective` (scores of attention), `full` (layers keep their input alone), or parts of layers:
             `norm`, `latent`, `activation`, `mlp`, `expert`, separated by commas; none by default.
+        recompute_layers: layers of each pipeline rank that full recomputation computes again; all by default.
+        fp8_inputs: matrices keep their inputs in 8 bits, as Transformer Engine does in FP8.
         attention: `flash` (scores are never kept) or `scores`.
         dropout: masks of dropout are kept.
         no_sequence_parallel: tensor ranks do not share the tokens outside of matrices.
@@ -142,10 +150,12 @@ def memory(
         "pipeline_parallel": pipeline_parallel,
         "context_parallel": context_parallel,
         "expert_parallel": expert_parallel,
+        "expert_tensor_parallel": expert_tensor_parallel,
         "sequence_length": sequence_length,
         "micro_batch": micro_batch,
         "micro_batches": micro_batches,
         "virtual_stages": virtual_stages,
+        "recompute_layers": recompute_layers,
         "hybrid_shard": hybrid_shard,
         "utilization": utilization,
         "residual": residual,
@@ -153,6 +163,8 @@ def memory(
     options = quantities_of(QUANTITIES, numbers)
     asked = (None if zero_stage is None else int(zero_stage_of(zero_stage)), recompute)
     parts_again(recompute or "none")
+    if recompute_layers is not None and recompute != "full":
+        raise option_error("recompute_layers", f": found --recompute {recompute or 'none'}, expected full")
     one_of("--attention", attention, ATTENTIONS)
     stage, way = (asked[0] if asked[0] is not None else USUAL_STAGE), recompute or "none"
     places = places_of(stage, offload)
@@ -165,7 +177,8 @@ def memory(
         machine = {name: item.by_default(f"of {card.name}", "gpu") for name, item in machine.items()}
     machine |= gpus_in_node(card, inside, *(["node"] if node is None else []))
     states = optimizer_of(optimizer or chosen.optimizer, catalog)
-    job = MemoryJob(size, chosen, states, machine, options, settings, attention, dropout, not no_sequence_parallel, offload)
+    kernels = (attention, dropout, not no_sequence_parallel, offload, fp8_inputs)
+    job = MemoryJob(size, chosen, states, machine, options, settings, *kernels)
     found: tuple[list[Layout], list[Layout]] = ([], [])
     if search:
         check_known(size.architecture, size.name)
@@ -174,7 +187,7 @@ def memory(
         found = find_layouts(job, *asked)
         best = (found[0] or found[1])[0]
         stage, way = best.stage, best.recompute
-        options |= {f"{kind}_parallel": float(getattr(best.sizes, kind)) for kind in best.sizes._fields}
+        options |= {f"{kind}_parallel": float(size) for kind, size in best.sizes._asdict().items() if size}
         places = places_of(stage, offload)
     parallel = ParallelSizes.of(options)
     if size.architecture is not None:
@@ -202,7 +215,7 @@ def memory(
         "zero_stage": (stage, asked[0] is not None),
     }
     keeping = f"{chosen.name}, {optimizer}" if optimizer else chosen.name
-    shape = " × ".join(f"{short} {size}" for short, size in zip(("TP", "PP", "CP", "EP"), parallel, strict=True) if size > 1)
+    shape = " × ".join(f"{short} {size}" for short, size in zip(SHORT, parallel, strict=True) if size > 1)
     keeping += f"; {shape}" if shape and step else ""
     answer = Answer(
         "memory",
@@ -216,7 +229,8 @@ def memory(
         catalog,
         _unmet(known, results, unknown) if found[0] or not search else f"no layout holds the model: {found[1][0].reason}",
     )
-    idle = [name for name, given in (("recompute", recompute), ("dropout", dropout)) if given and not step]
+    flags = {"recompute": recompute, "dropout": dropout, "fp8_inputs": fp8_inputs}
+    idle = [name for name, given in flags.items() if given and not step]
     return revised(answer, warnings=(*answer.warnings, *_unused(answer, {**options, **settings}, settings, idle)))
 
 

@@ -34,6 +34,8 @@ ROUTER_COPIES = 4
 #: Flash attention keeps one number in full precision for each query and head.
 FLASH_ELEMENTS = 2
 
+FP8_WHERE = "pytorch/module/linear.py, grouped_linear.py: the quantized input is saved for the gradient of the weights"
+
 #: Inputs that nobody has to give.
 DEFAULTS = {
     "framework_bytes_per_gpu": Input(
@@ -69,6 +71,7 @@ class KeptElements(NamedTuple):
         layers: layers that a token passes through.
         inputs: inputs of the layers, of the last norm and of the head.
         scores: heads of all layers.
+        narrowed_split, narrowed_common: inputs that matrices alone keep, and narrower in FP8.
     """
 
     split: float
@@ -79,6 +82,8 @@ class KeptElements(NamedTuple):
     layers: int
     inputs: float
     scores: float
+    narrowed_split: float
+    narrowed_common: float
 
     def quantities(self, where: str) -> dict[str, Input]:
         """The numbers as inputs."""
@@ -91,6 +96,8 @@ class KeptElements(NamedTuple):
             "layer_input_elements": self.inputs,
             "score_elements": self.scores,
             "transformer_layers": self.layers,
+            "narrowed_split_elements": self.narrowed_split,
+            "narrowed_common_elements": self.narrowed_common,
         }
         return {name: Input(value, source="arithmetic", where=where, grade="derived") for name, value in named.items()}
 
@@ -113,19 +120,26 @@ def kept_elements(model: Architecture, expanded: bool = False, again: Collection
     rows = [row for row in model.weights if row.kind in IN_LAYERS and row.passes and len(row.shape) > 1]
     first, ends = [row for row in rows if not _ends(row)], [row for row in rows if _ends(row)]
     split = dict.fromkeys(("", *PARTS), 0.0)
-    for row in ends:
-        split[_part(row, "activation" if _last(row) == "down" else "", again)] += row.shape[-1] * row.passes
     for row in first:
         if row.kind != "router":
             split[_part(row, "latent" if _last(row) in LATENT else "", again)] += row.shape[0] * row.passes
     common = float(sum(ROUTER_COPIES * row.shape[0] * row.passes for row in first if row.kind == "router"))
-    blocks = 0.0
+    # Attention keeps what its last matrix reads, which in FP8 keeps a copy; a router reads what its norm yields unchanged.
+    narrowed = dict.fromkeys(split, 0.0)
+    for row in ends:
+        part = _part(row, "activation" if _last(row) == "down" else "", again)
+        split[part] += row.shape[-1] * row.passes
+        narrowed[part] += row.shape[-1] * row.passes * (1 if _last(row) == "down" else -1)
+    blocks = narrowed_blocks = 0.0
     for (_, width), members in _by_input(first).items():
         passes = max(row.passes for row in members)
         if width == hidden and members[0].kind != "expert":
             blocks += passes
+            narrowed_blocks += 0 if any(row.kind == "router" for row in members) else passes
         else:
-            split[_part(members[0], "norm" if members[0].kind == "attention" else "", again)] += width * passes
+            part = _part(members[0], "norm" if members[0].kind == "attention" else "", again)
+            split[part] += width * passes
+            narrowed[part] += width * passes
     norms = sum(row.count for row in model.weights if row.kind == "norm" and row.shape == (hidden,) and _is_scale(row))
     normed = max(norms, blocks)
     # The head reads what the last norm yields.
@@ -145,6 +159,8 @@ def kept_elements(model: Architecture, expanded: bool = False, again: Collection
         # Besides the layers, the last norm keeps its input, and the head that of its own.
         hidden * (model.layers + 2),
         sum(row.heads * row.layers for row in model.attentions),
+        sum(count for part, count in narrowed.items() if part not in again),
+        0 if "norm" in again else hidden * min(narrowed_blocks, normed),
     )
 
 
@@ -231,13 +247,15 @@ def parts_again(recompute: str) -> tuple[str, ...]:
     return parts
 
 
-def recompute_inputs(recompute: str, attention: str, dropout: bool) -> Iterator[tuple[str, Input]]:
-    """The inputs that follow from the recomputation, the kernel of attention and dropout."""
+def recompute_inputs(recompute: str, attention: str, dropout: bool, fp8_inputs: bool) -> Iterator[tuple[str, Input]]:
+    """The inputs that follow from the recomputation, the kernel of attention, dropout and FP8."""
     note = f"attention: {attention}; recompute: {recompute}"
     kept = attention == "scores" and recompute != "selective"
     width = Input((5 if dropout else 2) if kept else 0, note=note)
     why = "flash attention, which keeps no scores"
     yield "kept_score_width", width.by_default(why, Option("attention", "scores")) if attention == "flash" else width
+    if fp8_inputs:
+        yield "input_narrowing", Input(1, source="transformer-engine", where=FP8_WHERE, grade="derived")
     if dropout:
         yield "mask_width", Input(1, source="korthikanti2022", where="sec. 4.1: a mask of one byte")
 

@@ -80,12 +80,13 @@ Places = tuple[MemoryPart, MemoryPart, MemoryPart]
 
 
 class ParallelSizes(NamedTuple):
-    """The parallel sizes of a job."""
+    """The parallel sizes of a job; `expert_tensor` is 0 where all tensor ranks share each expert."""
 
     tensor: int = 1
     pipeline: int = 1
     context: int = 1
     expert: int = 1
+    expert_tensor: int = 0
 
     @classmethod
     def of(cls, options: Mapping[str, float]) -> ParallelSizes:
@@ -94,14 +95,21 @@ class ParallelSizes(NamedTuple):
         Raises:
             UsageError: sizes that do not divide the GPUs.
         """
-        sizes = cls(*(int(options.get(f"{kind}_parallel", 1)) for kind in cls._fields))
+        sizes = cls(**{kind: int(options[f"{kind}_parallel"]) for kind in cls._fields if f"{kind}_parallel" in options})
         gpus, shards = options.get("gpus", 0), sizes.tensor * sizes.pipeline
         if gpus % shards:
             raise UsageError(f"--gpus: found {gpus:g}, expected a multiple of tensor × pipeline = {shards}")
-        for kind in ("context", "expert"):
-            found = getattr(sizes, kind)
-            if gpus // shards % found:
-                raise UsageError(f"--{kind}-parallel: found {found}, expected a divisor of the {gpus // shards:g} replicas")
+        if gpus // shards % sizes.context:
+            raise UsageError(
+                f"--context-parallel: found {sizes.context}, expected a divisor of the {gpus // shards:g} replicas"
+            )
+        within = sizes.tensor_of_experts
+        if sizes.tensor % within:
+            raise UsageError(f"--expert-tensor-parallel: found {within}, expected a divisor of {sizes.tensor} tensor ranks")
+        if (ranks := gpus // sizes.pipeline // within) % sizes.expert:
+            what = f"the {ranks:g} {'replicas' if within == sizes.tensor else 'ranks of a stage'}"
+            help_ = "" if gpus // sizes.pipeline % sizes.expert else ", or --expert-tensor-parallel 1"
+            raise UsageError(f"--expert-parallel: found {sizes.expert}, expected a divisor of {what}{help_}")
         return sizes
 
     def quantities(self, size: ModelSize) -> dict[str, Input]:
@@ -110,14 +118,19 @@ class ParallelSizes(NamedTuple):
         sizes["replica_group"] = Input(self.replica_group)
         return {
             **{name: item for name, item in sizes.items() if item.value > 1},
-            **_experts(size, self.expert),
+            **_experts(size, self),
             **_stage_factor(size, self.pipeline),
         }
 
     @property
+    def tensor_of_experts(self) -> int:
+        """Tensor ranks that share one expert."""
+        return self.expert_tensor or self.tensor
+
+    @property
     def replica_group(self) -> int:
         """Replicas that come together."""
-        return math.lcm(self.context, self.expert)
+        return math.lcm(self.tensor * self.context, self.expert * self.tensor_of_experts) // self.tensor
 
 
 class MemoryJob(NamedTuple):
@@ -133,6 +146,7 @@ class MemoryJob(NamedTuple):
         dropout: whether masks are kept.
         sequence_parallel: whether tensor ranks share the tokens outside of matrices.
         offload: where states go besides the GPU.
+        fp8_inputs: whether matrices keep their inputs in 8 bits.
     """
 
     size: ModelSize
@@ -145,6 +159,7 @@ class MemoryJob(NamedTuple):
     dropout: bool = False
     sequence_parallel: bool = True
     offload: str = "none"
+    fp8_inputs: bool = False
 
     @property
     def fixed(self) -> dict[str, float]:
@@ -182,7 +197,8 @@ class MemoryJob(NamedTuple):
         """The quantities, with the formulas that these inputs take."""
         known = Quantities(given)
         if recompute == "full" and "layer_input_elements" in given:
-            known.choose("kept_activation_bytes", "layer_input_bytes")
+            some = "recompute_layers" in given
+            known.choose("kept_activation_bytes", "partly_recomputed_bytes" if some else "layer_input_bytes")
         elif parts_again(recompute) and "recomputed_elements" in given:
             known.choose("recomputed_layer_bytes", "recomputed_part_bytes")
         if "residual_bytes_per_gpu" not in given:
@@ -200,7 +216,7 @@ def _step(job: MemoryJob, places: Places, recompute: str, parallel: ParallelSize
         where = f"counted over the weights of {model.id}"
         found |= {
             **kept_elements(model, attention == "scores" and recompute == "none", parts_again(recompute)).quantities(where),
-            **dict(recompute_inputs(recompute, attention, job.dropout)),
+            **dict(recompute_inputs(recompute, attention, job.dropout, job.fp8_inputs)),
         }
         found["residual_elements"] = Input(residual_width(model), source="arithmetic", where=where, grade="derived")
         found["scored_words"] = Input(model.vocabulary, source="arithmetic", where=where, grade="derived")
@@ -213,6 +229,9 @@ def _step(job: MemoryJob, places: Places, recompute: str, parallel: ParallelSize
         found["sequence_split"] = Input(1).by_default(why, "no_sequence_parallel")
     if recompute != "full" and not parts_again(recompute):
         found["recomputed_layer_bytes"] = Input(0, note="no layer is computed again")
+    elif fixed.get("recompute_layers", model.layers) * parallel.pipeline < model.layers:
+        first = "the first layers are computed again when the later ones have freed theirs"
+        found["recomputed_layer_bytes"] = Input(0, note=first)
     if places[0] is R:
         found["gather_bytes_per_gpu"] = Input(0, note="every replica holds the weights")
     else:
@@ -232,13 +251,14 @@ def _stage_factor(size: ModelSize, pipeline: int) -> dict[str, Input]:
     return {"largest_stage_factor": Input(factor, source="arithmetic", where=where, grade="derived")}
 
 
-def _experts(size: ModelSize, shared_by: int) -> dict[str, Input]:
-    """The share of the parameters in experts, where replicas share them."""
-    if shared_by == 1 or size.architecture is None:
+def _experts(size: ModelSize, sizes: ParallelSizes) -> dict[str, Input]:
+    """The share of the parameters in experts, where they are not divided as the layers are."""
+    within = sizes.tensor_of_experts
+    if size.architecture is None or (sizes.expert == 1 and within == sizes.tensor):
         return {}
     where = f"counted over the weights of {size.architecture.id}"
     share = Input(expert_share(size.architecture), source="arithmetic", where=where, grade="derived")
-    return {"expert_share": share, "expert_parallel": Input(shared_by)}
+    return {"expert_share": share, "expert_parallel": Input(sizes.expert), "expert_tensor_parallel": Input(within)}
 
 
 def places_of(zero_stage: int | str, offload: str) -> Places:

@@ -60,7 +60,7 @@ class Layout(NamedTuple):
 
     def row(self, gpus_per_node: int) -> dict[str, Any]:
         """A row of the table."""
-        tensor, pipeline, context, expert = self.sizes
+        tensor, pipeline, context, expert, _ = self.sizes
         shards = tensor * pipeline
         sizes = {
             "tensor_parallel": tensor,
@@ -120,13 +120,14 @@ def _candidates(job: MemoryJob) -> Iterator[ParallelSizes]:
         "context": (min(MOST_CONTEXT, max(tokens, 1)), ()),
         "expert": (MOST_EXPERT_RANKS if experts else 1, experts),
     }
-    axes = []
+    axes: list[list[int]] = []
     for kind, (most, divided) in limits.items():
         given = fixed.get(f"{kind}_parallel")
         powers = [1 << step for step in range(int(most).bit_length())]
         sizes = [size for size in powers if size <= most and all(count % size == 0 for count in divided)]
         axes.append(sizes if given is None else [int(given)])
-    yield from (ParallelSizes(*chosen) for chosen in product(*axes))
+    within = int(fixed.get("expert_tensor_parallel", 0))
+    yield from (ParallelSizes(*chosen, within) for chosen in product(*axes) if not within or chosen[0] % within == 0)
 
 
 def _is_practised(sizes: ParallelSizes, level: int, asked: int | None) -> bool:

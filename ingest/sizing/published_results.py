@@ -57,6 +57,7 @@ CASE_KEYS = {
     "published_up_to",
     "ends",
     "threshold",
+    "fits",
 }
 #: What JSON tells of a set, and what JSON and CSV tell of a case.
 _ERRORS = ("median_absolute_error", "p80_absolute_error", "p95_absolute_error")
@@ -268,7 +269,8 @@ def _case(
     expected = parse(case.get("expected", case["published"]), unit, place)
     command = next((key for key in commands if key in case), None)
     if command is not None:
-        ours = _answered(commands[command], name, case[command], catalog)
+        answer = commands[command](**_located(path, case[command]), catalogs=catalog)
+        ours = float(answer.results[name].value)
     else:
         given = {key: _given(key, item, place) for key, item in case.get("given", {}).items()}
         ours = float(solve(name, {**_of_tier(case.get("tier", ""), catalog), **given}))
@@ -276,6 +278,8 @@ def _case(
     if source not in catalog.sources:
         raise CatalogError(f"{path}: case {case['id']}: unknown source '{source}'{nearest(source, catalog.sources)}")
     remark = " ".join(filter(None, (case.get("statement", ""), case.get("remark", ""))))
+    if command is not None and "fits" in case:
+        return _fitting_case(str(case["id"]), published, ours, (not answer.unmet, case["fits"]), source, where, remark, unit)
     if command is not None and "ends" in case:
         ends = [_answered(commands[command], name, {**case[command], **end}, catalog) for end in case["ends"]]
         most = parse(case.get("published_up_to", case["published"]), unit, place)
@@ -283,6 +287,12 @@ def _case(
     if "threshold" in case:
         return _sided_case(str(case["id"]), published, ours, parse(case["threshold"], unit, place), source, where, remark, unit)
     return Case(str(case["id"]), unit, published, ours, expected, case["tolerance"], source, where, remark)
+
+
+def _located(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a command, with a model that lies beside the set found there."""
+    model = options.get("model")
+    return {**options, **({"model": str(path.parent / model)} if model and model.endswith(".yaml") else {})}
 
 
 def _given(name: str, written: Any, place: str) -> Any:
@@ -366,6 +376,16 @@ def _ranged_case(
     shown = f"{remark}; {what} {'inside' if inside else 'OUTSIDE'} the range"
     tolerance = abs(ours / published[0] - 1) * 1.0000001 if inside else 0.0
     return Case(name, unit, published[0], ours, published[0], tolerance, source, where, shown, high / low)
+
+
+def _fitting_case(
+    name: str, room: float, ours: float, fits: tuple[bool, bool], source: str, where: str, remark: str, unit: str
+) -> Case:
+    """A case that is within where a layout is called as it was found: it fits the room, or runs out of it."""
+    ours_fits, found = fits
+    shown = f"{remark} {'Ran' if found else 'Out of memory'}; called {'fitting' if ours_fits else 'too large'}."
+    tolerance = abs(ours / room - 1) * 1.0000001 if ours_fits == found else 0.0
+    return Case(name, unit, room, ours, room, tolerance, source, where, shown.strip())
 
 
 def _sided_case(
