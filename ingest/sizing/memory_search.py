@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy
 
+from ingest.architecture.structure import Architecture
 from ingest.engine.value import Input
 from ingest.errors import UsageError
+from ingest.sizing.memory_activations import LATENT
 from ingest.sizing.memory_inputs import PLACES, MemoryJob, ParallelSizes
 from ingest.units import display
 
@@ -56,7 +58,12 @@ class Layout(NamedTuple):
     @property
     def effort(self) -> tuple[int, ...]:
         """What a layout costs in speed and complexity: recomputation, then ranks that exchange data in each layer."""
-        return (WAYS.index(self.recompute) if self.recompute in WAYS else 1, *self.sizes, self.stage)
+        return (_work_again(self.recompute), *self.sizes, self.stage)
+
+    @property
+    def is_tight(self) -> bool:
+        """Whether it fills its GPUs so far that it may run out of memory."""
+        return self.filled > TIGHT
 
     def row(self, gpus_per_node: int) -> dict[str, Any]:
         """A row of the table."""
@@ -75,7 +82,27 @@ class Layout(NamedTuple):
         return {"gpus": self.gpus, "nodes": nodes, **found, "data_parallel": self.gpus // (shards * context)}
 
 
-WAYS = ("none", "selective", "full")
+def ways_of(model: Architecture, attention: str) -> tuple[str, ...]:
+    """The ways to compute again that the search tries, the least work first.
+
+    Args:
+        model: the table of weights.
+        attention: `flash` or `scores`.
+
+    >>> from ingest.architecture import describe
+    >>> from ingest.catalog.store import Catalog
+    >>> ways_of(describe("deepseek-v3", Catalog()), "flash")
+    ('none', 'norm,latent,activation', 'norm,latent,mlp,expert', 'full')
+    """
+    kinds = [name for name in ("mlp", "expert") if any(row.kind == name for row in model.weights)]
+    small = ["norm", *(["latent"] if any(row.name.endswith(LATENT) for row in model.weights) else [])]
+    parts = [",".join([*small, "activation"]), ",".join([*small, *kinds])] if kinds else []
+    return ("none", *(["selective"] if attention == "scores" else []), *parts, "full")
+
+
+def _work_again(way: str) -> int:
+    """How much is computed again: nothing, scores or small parts, whole blocks, or all."""
+    return 0 if way == "none" else 3 if way == "full" else 2 if {"mlp", "expert"} & {*way.split(",")} else 1
 
 
 def search(job: MemoryJob, stage: int | None, recompute: str | None) -> tuple[list[Layout], list[Layout]]:
@@ -84,13 +111,15 @@ def search(job: MemoryJob, stage: int | None, recompute: str | None) -> tuple[li
     Args:
         job: the model, the GPU, and the parallel sizes that the user fixes.
         stage: ZeRO stage; None for 1 and 3.
-        recompute: as of `ingest memory`; None for each of `none`, `selective` and `full`.
+        recompute: as of `ingest memory`; None for each of `ways_of`.
 
     Raises:
         UsageError: the layers of the model are unknown, or no layout divides the GPUs given.
     """
     stages = tuple(one for one in STAGES if (one, job.offload) in PLACES) if stage is None else (stage,)
-    ways = tuple(way for way in WAYS if way != "selective" or job.attention == "scores") if recompute is None else (recompute,)
+    model = job.size.architecture
+    assert model is not None
+    ways = ways_of(model, job.attention) if recompute is None else (recompute,)
     gpus = int(job.fixed.get("gpus", 0))
     found: list[Layout] = []
     for level in stages:
@@ -101,7 +130,7 @@ def search(job: MemoryJob, stage: int | None, recompute: str | None) -> tuple[li
         raise UsageError(f"--gpus: found {gpus:,}, expected a number that some layout divides")
     fitting = sorted(
         (one for one in found if not one.reason),
-        key=lambda one: (one.gpus, one.effort[0], one.filled > TIGHT, math.prod(one.sizes), one.effort),
+        key=lambda one: (one.gpus, one.is_tight, one.effort[0], math.prod(one.sizes[:4]), one.effort),
     )
     rejected = sorted((one for one in found if one.reason), key=lambda one: (one.bytes_per_gpu, one.effort))
     return list(_frontier(fitting)), rejected
@@ -208,6 +237,9 @@ def _frontier(layouts: list[Layout]) -> Iterator[Layout]:
     """The layouts for which no other one takes as few GPUs and is as simple in every way."""
     kept: list[Layout] = []
     for one in layouts:
-        if not any(all(mine <= other for mine, other in zip(best.effort, one.effort, strict=True)) for best in kept):
+        costs = (one.is_tight, *one.effort)
+        if not any(
+            all(mine <= other for mine, other in zip((best.is_tight, *best.effort), costs, strict=True)) for best in kept
+        ):
             kept.append(one)
             yield one
