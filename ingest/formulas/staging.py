@@ -171,14 +171,14 @@ def staging_break_even_epochs(stage_seconds: Num, staged_epoch_seconds: Num, sta
     return stage_seconds / (staged_epoch_seconds * staging_gain)
 
 
-@formula(unit="1", source="definition")
-def staged_storage_share(copies_staged: Num, job_epochs: Num, read_amplification: Num) -> Num:
-    """Reads of shared storage by a job that stages its data, over those of a job that does not.
+@formula(unit="B/s", source="definition")
+def staged_read_bandwidth(stage_bytes: Num, stage_seconds: Num, job_epochs: Num, staged_epoch_seconds: Num) -> Num:
+    """Mean read bandwidth of a job on shared storage that stages its data and then reads its own drives.
 
-    >>> staged_storage_share(4, 90, 1)
-    0.0444...
+    >>> staged_read_bandwidth(100e9, 1250, 10, 625)
+    13333333.3...
     """
-    return copies_staged / job_epochs / read_amplification
+    return stage_bytes / (stage_seconds + job_epochs * staged_epoch_seconds)
 
 
 @formula(unit="B/node", source="definition")

@@ -43,7 +43,6 @@ def place_staging(known: Quantities, node: Node | None) -> None:
     known.link("dataset_bytes", known.step("job_dataset_bytes"))
     known.link("read_bandwidth_available", known.step("feed_read_bandwidth"))
     _check_room(known)
-    known.choose("epochs_storage_share", "staged_storage_share")
 
 
 def _check_room(known: Quantities) -> None:
@@ -90,6 +89,9 @@ def staged_steps(known: Quantities, loader: Loader, shared: Step, *, steps: int,
     made |= {"epoch_seconds": epoch, "stage_seconds": known.step("stage_seconds")}
     for name in ("fed_epoch_seconds", "staged_epoch_seconds"):
         own[name] = derive(name, known.given, made)
+    made |= {"staged_epoch_seconds": own["staged_epoch_seconds"]}
+    made |= {name: known.step(name) for name in ("stage_bytes", "job_epochs")}
+    own["epochs_read_bandwidth"] = linked("epochs_read_bandwidth", derive("staged_read_bandwidth", known.given, made))
     gain = derive("gain_of_staging", known.given, made)
     if gain.value > 0:
         made["staging_gain"] = linked("staging_gain", gain)

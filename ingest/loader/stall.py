@@ -131,7 +131,10 @@ def utilizations(
             steps += 1
     if not numpy.isfinite(end).all():  # a wait beyond all numbers
         return numpy.zeros_like(end)
-    return numpy.minimum(1, steps * step_seconds / (end if from_request else end - first))
+    elapsed = end if from_request else end - first
+    if not elapsed.all():  # steps too short to be seen beside the waits
+        return numpy.zeros_like(end)
+    return numpy.minimum(1, steps * step_seconds / elapsed)
 
 
 def simulate(

@@ -435,6 +435,8 @@ class SiteJob:
         data = self.data
         if data is None or "dataset_samples" in self.described.get("set", {}) or "data_samples" in data.given:
             return
+        if "dataset_samples" in known.steps:  # those of a mixture
+            return
         known.withdraw("dataset_samples")
         counted = self._tokens_counted()
         if counted is not None:

@@ -116,7 +116,7 @@ def mixed_bytes_of(data: Quantities, tokens_per_sample: Input | None) -> float |
 
 
 def link_mixture(known: Quantities, data: Quantities) -> None:
-    """Let a job that reads a mixture read its samples and open its files.
+    """Let a job that reads a mixture read its samples and open its files; an epoch is all samples of all its data sets.
 
     Args:
         known: the quantities of the job.
@@ -128,9 +128,10 @@ def link_mixture(known: Quantities, data: Quantities) -> None:
     else:
         known.link("mixed_token_bytes", data.step("mixed_token_bytes"))
         known.choose("sample_bytes", "mixed_bytes_of_tokens")
-    if "samples_in_file" in data.steps:
-        known.withdraw("samples_per_file")
-        known.link("samples_per_file", data.step("samples_in_file"))
+    for name, theirs in (("samples_per_file", "samples_in_file"), ("dataset_samples", "data_samples")):
+        if theirs in data.steps:
+            known.withdraw(name)
+            known.link(name, data.step(theirs))
 
 
 def mixed_names(site: Site, name: str) -> Sequence[str]:

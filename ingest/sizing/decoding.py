@@ -112,18 +112,23 @@ def place_decoding(known: Quantities, rate: RateBasis, decoder: str | None, cata
     crossing = "sample_bytes" if on_gpu else "decoded_sample_bytes"
     if rate.gpu is not None and "host_link_bandwidth_per_gpu" not in known.given and known.find(crossing) is not None:
         known.give(from_fields({"host_link_bandwidth_per_gpu": rate.gpu.host_link_bandwidth}))
+    images = known.given.get("images_per_sample")
+    several = images is not None and images.value > 0
     if on_gpu:
         known.choose_first("host_link_load", "stored_link_load")
-    _on_cores(known, chosen, decoder, catalog, on_gpu=on_gpu)
+        if several:
+            known.choose("gpu_decode_load", "gpu_decode_load_of_images")
+    found = {} if on_gpu else decoding_of(chosen, decoder, catalog)
+    _on_cores(known, found, on_gpu=on_gpu, several=several)
 
 
-def _on_cores(known: Quantities, chosen: Encoding | None, decoder: str | None, catalog: Catalog, *, on_gpu: bool) -> None:
+def _on_cores(known: Quantities, found: Mapping[str, Input], *, on_gpu: bool, several: bool) -> None:
     given = known.given.get("sample_decode_seconds")
     if given is None and not on_gpu:
-        found = decoding_of(chosen, decoder, catalog)
         known.give({name: item for name, item in found.items() if name not in known.given})
         if "thread_decode_rate" in known.given:
-            known.choose("decode_samples_per_second_per_core", "decode_rate_in_loader")
+            formula = "decode_rate_of_images" if several else "decode_rate_in_loader"
+            known.choose("decode_samples_per_second_per_core", formula)
             return
     if given is None:
         given = Input(0).by_default("the GPU decodes" if on_gpu else "decoding takes no time", "decode_time")

@@ -354,7 +354,7 @@ def test_staging_pays_after_the_epochs_that_its_copy_takes():
     assert found["fed_epoch_seconds"] == pytest.approx(1250, rel=0.01)
     assert found["staged_epoch_seconds"] == pytest.approx(625, rel=0.01)
     assert found["staging_break_even_epochs"] == pytest.approx(2, rel=0.02)
-    assert found["epochs_read_bandwidth"] == pytest.approx(16e6)
+    assert found["epochs_read_bandwidth"] == pytest.approx(100e9 / (1250 + 10 * 625), rel=0.01)
     told = {epochs: [one.rule for one in feed(**STAGED, epochs=epochs).warnings] for epochs in (1.9, 2.1)}
     assert told == {1.9: ["W82"], 2.1: []}
 

@@ -150,4 +150,5 @@ def test_no_remedy_helps_where_the_bandwidth_or_the_decoding_is_the_limit():
 
 def test_waits_beyond_all_numbers_leave_no_utilization():
     assert simulate(Loader(1, 1, 1, 0.02, 1e308), steps=20, seed=1).median == 0
+    assert simulate(Loader(4, 2, 1, 0.02, 1e200), steps=2, seed=1).median == 0
     assert simulate(Loader(1, 1, 1, 0.02, 0.01, shared_seconds=1e307), steps=100, seed=1).median == 0

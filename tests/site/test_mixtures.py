@@ -74,6 +74,13 @@ def test_a_job_may_state_its_own_bytes_and_a_data_set_may_give_them_by_its_total
     assert job_of(planned({"mix": {"pairs": 1, "counted": 1}}, counted=counted))["sample_bytes"] == pytest.approx(51_700)
 
 
+def test_an_epoch_of_a_mixture_is_all_samples_of_its_data_sets():
+    plan = planned({"mix": {"pairs": 1, "text": 1}}, {"epochs": 2})
+    assert job_of(plan)["training_samples"] == pytest.approx(2 * 1.1e9)
+    nested = planned({"mix": {"inner": 1, "text": 1}}, inner={"mix": {"pairs": 1, "text": 3}})
+    assert job_of(nested)["sample_bytes"] == pytest.approx(((100_400 + 3 * 16_384) / 4 + 16_384) / 2)
+
+
 @pytest.mark.parametrize(
     ("mixture", "more", "words"),
     [

@@ -209,8 +209,8 @@ MAIN = {
     "feed": (
         "accelerator_utilization", "fed_samples_per_second_per_gpu", "sample_read_seconds", "sample_read_variation",
         "sufficient_workers", "sufficient_prefetch", "sufficient_latency", "workers_load",
-        "storage_load", "cores_load", "readers", "read_amplification", "decode_cores_per_node", "cache_hit_fraction",
-        "epochs_read_bandwidth",
+        "storage_load", "cores_load", "gpu_decode_load", "readers", "read_amplification", "decode_cores_per_node",
+        "cache_hit_fraction", "epochs_read_bandwidth", "stage_seconds", "staged_utilization", "staging_break_even_epochs",
     ),
     "dataset": (
         "tokens", "raw_bytes", "clean_bytes", "tokenized_bytes", "dataset_bytes", "dataset_files", "usable_bytes", "inodes",
