@@ -260,6 +260,8 @@ register(
             ignore=("gradient_checkpointing", "z_loss_weight", "user_token_id", "assistant_token_id")),
     Decoder("internlm2", "InternLM2: LLaMA with Q, K, V in one matrix; one switch for the biases of attention.",
             4096, 11008, 32, 32, 103168, bias=("bias", True)),
+    Decoder("PanguEmbedded", "openPangu Embedded: LLaMA, one switch for the biases of attention.",
+            4096, 12800, 34, 32, 153376, kv_heads=8, bias=("bias", True)),
     Decoder("olmo", "OLMo: norms without weights.",
             4096, 11008, 32, 32, 50304, bias=ATTENTION_BIAS, norms=0, final_norm=False),
     Decoder("olmo2", "OLMo 2: norms after each part, and over all of Q and of K.",

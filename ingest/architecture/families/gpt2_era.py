@@ -206,14 +206,27 @@ register(
 )
 
 
+#: Keys of the first files of Qwen, and those that replaced them.
+_EARLY_QWEN = (
+    ("n_embd", "hidden_size"), ("n_head", "num_attention_heads"), ("n_layer", "num_hidden_layers"),
+    ("ffn_hidden_size", "intermediate_size"), ("padded_vocab_size", "vocab_size"),
+)  # fmt: skip
+
+
 @family("qwen")
 def qwen(config: ModelConfig) -> Iterator[TableRow]:
     """Bai et al. 2023 (the first Qwen): RMSNorm, biases on Q, K, V; `intermediate_size` counts gate and up together."""
+    for early, name in _EARLY_QWEN:
+        if early in config.data and name not in config.data:
+            config.data = {**config.data, name: config.data[early]}
+    config.ignore(*(early for early, name in _EARLY_QWEN if config.data.get(early) == config.data.get(name)))
+    config.ignore("apply_residual_connection_post_layernorm", "bias_dropout_fusion", "rotary_pct", "n_positions", "pos_emb")
     s = multi_head_sizes(config, 4096, 32, 32, 151936)
     inner = config.size("intermediate_size", 22016) // 2
     config.only("no_bias", True)
     config.only("kv_channels", s.width)
     config.ignore(
+        "tokenizer_type",
         "use_cache_kernel",
         "use_cache_quantization",
         "use_dynamic_ntk",
