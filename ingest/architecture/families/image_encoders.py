@@ -155,6 +155,15 @@ def siglip_vision(config: ModelConfig) -> Iterator[TableRow]:
     yield from _alone(vision_encoders.siglip(config)[1])
 
 
+@family("pixtral")
+def pixtral(config: ModelConfig) -> Iterator[TableRow]:
+    """Agrawal et al. 2024: the image encoder of Pixtral, with rotary positions in two directions."""
+    class_suffix(config, "VisionModel")
+    patches = (config.repeated("image_size", 1024) // config.repeated("patch_size", 16)) ** 2
+    for row in vision_encoders.pixtral(config)[1]:
+        yield row._replace(passes=1, positions=patches) if isinstance(row, Weight) and row.name == "patches" else row
+
+
 def _text(config: ModelConfig, hidden: int, words: int, places: int, heads: int, causal: bool) -> tuple[int, list[TableRow]]:
     """The text encoder of a pair: learned places, a norm at the end. Returns its width and rows."""
     wide, inner = config.integer("hidden_size", hidden), config.integer("intermediate_size", 4 * hidden)
