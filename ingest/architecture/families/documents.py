@@ -72,7 +72,7 @@ def glm_ocr(config: ModelConfig) -> Iterator[TableRow]:
             *norm("norm", hidden, number=2),
         ]
         yield from biased("patches", (hidden, wide // out, time, patch, patch), "vision")
-        yield from times(layers, [*layer, *norm("norm", hidden, number=2), *norm("qk_norm", width, number=2)])
+        yield from times(layers, [*layer, *norm("qk_norm", width, number=2)])
         yield from norm("final_norm", hidden)
         yield from biased("downsample", (out, hidden, merge, merge), "vision")
         yield from linear("merger.in", out, out)
