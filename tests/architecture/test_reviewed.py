@@ -298,3 +298,19 @@ def test_a_head_that_versions_of_a_class_tie_or_not_is_a_range(tmp_path):
     assert "versions of the class disagree" in answer.warnings[0]
     with pytest.raises(IngestError, match="tie_word_embeddings"):
         ingest.model(path, strict=True)
+
+
+def test_a_draft_model_goes_down_to_what_its_release_stores(made):
+    """SpecForge, meta device: 1,021,853,696 with the embedding of Qwen3-8B, 151,936 × 4,096, which releases leave out."""
+    sizes = {
+        "hidden_size": 4096,
+        "intermediate_size": 12288,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 8,
+        "head_dim": 128,
+    }
+    words = {"vocab_size": 151936, "draft_vocab_size": 32000, "tie_word_embeddings": False}
+    keys = {**sizes, **words, "model_type": "llama", "num_hidden_layers": 1, "architectures": ["LlamaForCausalLMEagle3"]}
+    found = made(keys)
+    assert found.estimated == (399_523_840, 1_021_853_696, 1_021_853_696)
+    assert "draft model" in found.notes[0]
