@@ -9,6 +9,7 @@ from typing import Any
 from ingest.architecture.hf_config import ModelConfig
 from ingest.architecture.registry import draft, ended, families, resolved
 from ingest.architecture.release_width import TYPES, stated_quantization, stored_row_bytes
+from ingest.architecture.stored_weights import UNTRAINED
 from ingest.architecture.structure import TOKEN_COLUMNS, Architecture
 from ingest.architecture.unverified_keys import is_part, unverified
 from ingest.architecture.weight_table import HOW, Attention, TableRow, Weight, by_hand, joined
@@ -63,10 +64,11 @@ def from_config(name: str, path: str | Path, data: Mapping[str, Any], *, strict:
         basis="by-hand" if own else "family",
         row_bytes=row_bytes,
         state_bytes=_state_bytes(config),
+        estimated=_readings(config, weights),
         longest=_longest(config) or next((row.shape[0] for row in weights if row.name == "places"), 0),
         unverified_keys=open_keys,
         missing={} if own else {**_unknown_packing(data, row_bytes is not None), **_of_diffusion(data), **_of_blocks(config)},
-        notes=(*_notes(data, config), *_prediction(config, weights)),
+        notes=(*_notes(data, config), *_prediction(config, weights), *_doubts(config)),
     )
 
 
@@ -114,6 +116,25 @@ def _prediction(config: ModelConfig, weights: tuple[Weight, ...]) -> tuple[str, 
     return (f"the modules that predict further tokens ({stated}) are not counted: the family '{kind}' describes none",)
 
 
+def _readings(config: ModelConfig, weights: tuple[Weight, ...]) -> tuple[int, int, int] | None:
+    """Parameters as (low, typical, high) where two readings are public.
+
+    Versions of a class disagree whether a stored head is tied; releases of a draft model leave out the embedding of its target.
+    """
+    doubtful = "head" if "tie_word_embeddings" in config.doubtful else "token_embedding" if draft(config) else None
+    apart = sum(row.parameters for row in weights if row.name == doubtful)
+    if not apart:
+        return None
+    built = sum(row.parameters for row in weights if row.kind not in UNTRAINED)
+    return built - apart, built, built
+
+
+def _doubts(config: ModelConfig) -> tuple[str, ...]:
+    """A note on each key that versions of the class understand differently."""
+    why = "releases store the head apart, as the file says; transformers 5 ties it all the same: see the range"
+    return tuple(f"unverified: versions of the class disagree on {key}: {why}" for key in sorted(config.doubtful))
+
+
 def _unknown_packing(data: Mapping[str, Any], known: bool) -> dict[str, str]:
     """Why the bytes of the weights are not known, where they are quantized in a way that is not described."""
     found = stated_quantization(data)
@@ -141,7 +162,7 @@ def _unverified(config: ModelConfig, rows: Iterable[TableRow], strict: bool) -> 
     Raises:
         IngestError: a whole part of the model that the family does not have, or any such key where `strict`.
     """
-    found = unverified(config, rows)
+    found = [*unverified(config, rows), *((config, key) for key in sorted(config.doubtful))]
     for owner, key in found:
         if strict or is_part(key, owner.data[key]):
             kind = config.data.get("model_type")

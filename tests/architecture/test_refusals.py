@@ -17,7 +17,6 @@ LLAMA = {
     "num_attention_heads": 4,
     "vocab_size": 100,
 }
-T5 = {"model_type": "t5", "d_model": 64, "d_ff": 128, "num_layers": 2, "num_heads": 4, "vocab_size": 100}
 
 
 @pytest.fixture
@@ -106,7 +105,6 @@ def test_an_unknown_family_names_near_ones_and_the_way_out(refusal):
 @pytest.mark.parametrize(
     "config",
     [
-        {**T5, "tie_word_embeddings": False},
         {**LLAMA, "model_type": "mixtral", "num_local_experts": 2, "num_experts_per_tok": 3},
         {**LLAMA, "model_type": "nemotron_h", "hybrid_override_pattern": "M-X"},
         {**LLAMA, "model_type": "gemma4", "text_config": LLAMA, "audio_config": {"hidden_size": 8}},

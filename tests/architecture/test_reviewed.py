@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+import ingest
 from ingest.architecture import describe
 from ingest.architecture.registry import families, stems
 from ingest.errors import IngestError
@@ -282,3 +283,34 @@ def test_a_known_type_of_another_class_needs_no_map(made, refusal):
     assert made(new).parameters == made(known).parameters
     assert "OtherModel" in refusal({**new, "auto_map": {**KIMI, "AutoModel": "modeling.OtherModel"}})
     assert "kimi_k2" in refusal({**new, "architectures": ["KimiK2ForCausalLM"]})
+
+
+def test_a_head_that_versions_of_a_class_tie_or_not_is_a_range(tmp_path):
+    """T5 1.1 XXL stores 11,135,332,352 parameters; transformers 5.23 builds 11,003,736,064 from the same file."""
+    path = tmp_path / "config.json"
+    sizes = {"d_model": 4096, "d_ff": 10240, "d_kv": 64, "num_heads": 64, "num_layers": 24, "num_decoder_layers": 24}
+    keys = {"model_type": "t5", "vocab_size": 32128, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}
+    path.write_text(json.dumps({**keys, **sizes}), encoding="utf-8")
+    answer = ingest.model(path)
+    found = answer.results["parameters"]
+    assert (found.low, found.value, found.high) == (11_003_736_064, 11_135_332_352, 11_135_332_352)
+    assert answer.unverified_keys == ("tie_word_embeddings",)
+    assert "versions of the class disagree" in answer.warnings[0]
+    with pytest.raises(IngestError, match="tie_word_embeddings"):
+        ingest.model(path, strict=True)
+
+
+def test_a_draft_model_goes_down_to_what_its_release_stores(made):
+    """SpecForge, meta device: 1,021,853,696 with the embedding of Qwen3-8B, 151,936 × 4,096, which releases leave out."""
+    sizes = {
+        "hidden_size": 4096,
+        "intermediate_size": 12288,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 8,
+        "head_dim": 128,
+    }
+    words = {"vocab_size": 151936, "draft_vocab_size": 32000, "tie_word_embeddings": False}
+    keys = {**sizes, **words, "model_type": "llama", "num_hidden_layers": 1, "architectures": ["LlamaForCausalLMEagle3"]}
+    found = made(keys)
+    assert found.estimated == (399_523_840, 1_021_853_696, 1_021_853_696)
+    assert "draft model" in found.notes[0]

@@ -139,8 +139,9 @@ def test_biases_of_the_vision_encoder_are_not_those_of_the_text(tmp_path, place,
 AGREE = {
     "sam": {"use_glu", "mlp_bias", "use_qk_norm"}, "step3p7": {"gated_attention", "qkv_bias", "mlp_bias"},
     "sam2": {"use_glu", "mlp_bias", "use_qk_norm"}, "zamba2": {"mlp_bias", "use_qk_norm"},
-    "gemma3n": {"qkv_bias", "altup_num_inputs"},
-    "minimax_m3_vl": set(), "dspark_qwen3": set(),
+    "gemma3n": {"qkv_bias", "altup_num_inputs"}, "minimax_m3_vl": set(), "dspark_qwen3": set(), "gla": {"use_qk_norm"},
+    "rwkv7": {"use_glu", "use_qk_norm"}, "DeepseekOCR": {"use_qk_norm"}, "chatglm": {"qkv_bias", "use_qk_norm"},
+    "minicpmv4_6": {"gated_attention"}, "fuyu": {"mlp_bias", "qkv_bias", "use_glu"}, "baichuan": {"use_qk_norm"},
     "eagle3": {"use_qk_norm"}, "eagle3_mla": {"use_mla"}, "p_eagle": {"use_qk_norm"},
 }  # fmt: skip
 

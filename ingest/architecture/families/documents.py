@@ -1,10 +1,9 @@
-"""Small models that read documents and images: HunyuanOCR, GLM-OCR, MiniCPM-V 4.6."""
+"""Small models that read documents: HunyuanOCR and GLM-OCR."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ingest.architecture.families import vision_encoders
 from ingest.architecture.families.decoders import ATTENTION_BIAS, Decoder, register
 from ingest.architecture.families.vision_language import joined, text_width
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
@@ -80,33 +79,3 @@ def glm_ocr(config: ModelConfig) -> Iterator[TableRow]:
         yield from gated_mlp(out, wide, prefix="merger")
 
     yield from joined(config, "glm_ocr_text", False, rows)
-
-
-@family("minicpmv4_6")
-def minicpmv(config: ModelConfig) -> Iterator[TableRow]:
-    """MiniCPM-V 4.6: SigLIP with a merger of windows on the way, a merger at the end, and Qwen3.5."""
-
-    def rows(wrapper: ModelConfig) -> Iterator[TableRow]:
-        vision, text = wrapper.table_or_defaults("vision_config"), text_width(wrapper)
-        vision.data = {**vision.data, "vision_use_head": False}
-        hidden, tower = vision_encoders.siglip(vision)
-        inner, heads = vision.integer("intermediate_size", 3072), vision.integer("num_attention_heads", 12)
-        window, merge = ((part.integers(key, 2, low=1) or [2, 2]) for part, key in
-                         ((vision, "window_kernel_size"), (wrapper, "merge_kernel_size")))  # fmt: skip
-        within, joint = hidden * window[0] * window[1], hidden * merge[0] * merge[1]
-        vision.ignore("insert_layer_id")
-        yield from tower
-        yield from encoder_attention(hidden, heads, head_width(vision, hidden, heads, name="-"))
-        yield from norm("windows.norm", hidden, True)
-        yield from norm("windows.merged_norm", within, True)
-        yield from linear("windows.1", inner * window[0] * window[1], within, True)
-        yield from linear("windows.2", hidden, inner * window[0] * window[1], True)
-        rounds = wrapper.integer("merger_times", 1)
-        for number in range(rounds):
-            yield from norm("merger.norm", joint, True)
-            yield from linear("merger.1", joint, joint, True)
-            yield from linear("merger.2", text if number == rounds - 1 else hidden, joint, True)
-
-    config.ignore("insert_layer_id", "image_size", "downsample_mode", "patch_size")
-    config.only("drop_vision_last_layer", False)
-    yield from joined(config, "qwen3_5_text", False, rows)

@@ -13,6 +13,7 @@ from ingest.architecture.layers import (
     embedding,
     gated_mlp,
     head,
+    head_width,
     kv_group_count,
     linear,
     multi_head_sizes,
@@ -238,3 +239,25 @@ def qwen(config: ModelConfig) -> Iterator[TableRow]:
         "fp32",
     )
     yield from s.frame(times(s.layers, [*s.attention(True, False), *s.gated(inner), *s.norms(2)]))
+
+
+@family("transformer")
+def transformer(config: ModelConfig) -> Iterator[TableRow]:
+    """Transformer++ of flash-linear-attention: LLaMA with keys of its own; two thirds of a wide network in steps of 256."""
+    hidden, heads = config.size("hidden_size", 2048), config.size("num_heads", 32)
+    config.ignore("fuse_norm", "fuse_swiglu", "fuse_cross_entropy", "fuse_linear_cross_entropy", "use_l2warp")
+    config.only("attention_bias", False)
+    s = DecoderSizes(
+        config=config,
+        hidden=hidden,
+        inner=config.optional_integer("intermediate_size")
+        or -(-int(hidden * config.integer("hidden_ratio", 4) * 2 / 3) // 256) * 256,
+        layers=config.size("num_hidden_layers", 24, high=MAX_LAYERS),
+        heads=heads,
+        kv_heads=kv_group_count(config, heads, None, "num_kv_heads"),
+        width=head_width(config, hidden, heads, name="-"),
+        vocabulary=config.size("vocab_size", 32000),
+    )
+    config.only("window_size", None)
+    layer = [*s.attention(config.flag("qkv_bias", False), False), *s.gated(), *s.norms(2)]
+    yield from s.frame(times(s.layers, [*layer, *(s.head_norms() if config.flag("qk_norm", False) else ())]))
