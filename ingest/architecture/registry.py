@@ -52,6 +52,7 @@ _OTHER_STEMS = {
     "minimax_m3_vl": ("minimaxm3sparse",),
     "ministral3": ("mistral3",),
     "nemotron-nas": ("decilm",),
+    "siglip2_vision_model": ("siglip2vision",),
     "siglip_vision_model": ("siglipvision",),
     "step3p7": ("step3p7flash",),
 }
