@@ -23,8 +23,11 @@ def _up_to(multiple: int, width: int) -> int:
 
 
 def _wide(config: ModelConfig, hidden: int, key: str, default: float) -> int:
-    """A width as a share of the hidden size, cut to a whole number as the library does."""
-    return int(hidden * config.number(key, default))
+    """A width as a share of a number of channels, cut to a whole number as the library does; at least one."""
+    wide = int(hidden * config.number(key, default))
+    if not wide:
+        raise config.refuse(key, config.get(key)[1], f"a share of {hidden:,} channels that leaves at least one")
+    return wide
 
 
 @family("gla")
@@ -145,8 +148,8 @@ def _jet(config: ModelConfig, hidden: int) -> Iterator[TableRow]:
     heads, width, taps = config.integer("num_heads", 6), config.integer("head_dim", 256), config.integer("conv_size", 4)
     # The share is rounded in the files, 2.6666666667: the library cuts the product to a whole number.
     keys = heads * width
-    values = int(keys * config.number("expand_v", 2.0))
-    narrow = values // config.integer("dconv_generator_reduction", 8)
+    values = _wide(config, keys, "expand_v", 2.0)
+    narrow = values // config.integer("dconv_generator_reduction", 8, high=values)
     config.ignore("mode", "dconv_implementation", "norm_eps")
     yield from linear("jet.q and k", 2 * keys, hidden, kind="ssm")
     yield from linear("jet.v", values, hidden, kind="ssm")
@@ -155,7 +158,7 @@ def _jet(config: ModelConfig, hidden: int) -> Iterator[TableRow]:
     yield from linear("jet.conv.down", narrow, hidden, kind="ssm")
     yield from linear("jet.conv.up", values * taps, narrow, True, "ssm")
     yield from linear("jet.gate", values, hidden, kind="ssm")
-    yield from norm("jet.norm", int(width * config.number("expand_v", 2.0)))
+    yield from norm("jet.norm", _wide(config, width, "expand_v", 2.0))
     yield from linear("jet.o", hidden, values, kind="ssm")
     yield Weight("jet.chunk (work, no weights)", (DELTA_CHUNK, 2 * keys + values), "ssm", 0, 0, 1)
     yield Weight("jet.state (work, no weights)", (3, keys, values // heads), "ssm", 0, 0, 1)
