@@ -322,6 +322,7 @@ def test_a_file_without_a_model_type_is_known_by_its_class(made, refusal):
     found = made({**keys, "architectures": ["LlamaForCausalLM"]})
     assert (found.parameters, found.model_type) == (made(LLAMA).parameters, "llama")
     assert "no model type" in found.notes[0]
+    assert made({"weights": [{"name": "up", "shape": [8, 4], "kind": "mlp"}]}).notes == ()
     assert "model_type" in refusal({**keys, "architectures": ["OtherForCausalLM"]})
     assert "model_type" in refusal({key: value for key, value in keys.items() if key != "architectures"})
 
