@@ -102,6 +102,8 @@ def _notes(data: Mapping[str, Any], config: ModelConfig) -> tuple[str, ...]:
     classes = config.texts("architectures")
     if str(used).endswith("_text") and classes and classes[0].endswith("ForConditionalGeneration"):
         return (*own, f"the file describes the text part of {classes[0]} alone, and so do the counts")
+    if stated is None and used is not None:
+        return (*own, f"the file states no model type; its class is that of '{used}'")
     renamed = [f"no family '{stated}' is described; the file names the classes of '{used}'"]
     return (*own, *(renamed if stated != used else ()))
 

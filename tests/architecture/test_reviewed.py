@@ -314,3 +314,25 @@ def test_a_draft_model_goes_down_to_what_its_release_stores(made):
     found = made(keys)
     assert found.estimated == (399_523_840, 1_021_853_696, 1_021_853_696)
     assert "draft model" in found.notes[0]
+
+
+def test_a_file_without_a_model_type_is_known_by_its_class(made, refusal):
+    """Some copies of Qwen3-VL leave the type out. A class of two families, or none, decides nothing."""
+    keys = {key: value for key, value in LLAMA.items() if key != "model_type"}
+    found = made({**keys, "architectures": ["LlamaForCausalLM"]})
+    assert (found.parameters, found.model_type) == (made(LLAMA).parameters, "llama")
+    assert "no model type" in found.notes[0]
+    assert made({"weights": [{"name": "up", "shape": [8, 4], "kind": "mlp"}]}).notes == ()
+    assert "model_type" in refusal({**keys, "architectures": ["OtherForCausalLM"]})
+    assert "model_type" in refusal({key: value for key, value in keys.items() if key != "architectures"})
+
+
+def test_a_part_without_a_type_is_what_its_wrapper_takes_it_for(made):
+    """LLaVA's class builds LLaMA for a text part without a type, whatever class the part names: no biases on Q, K, V."""
+    vision = {"model_type": "clip_vision_model", **SMALL, "image_size": 28, "patch_size": 14}
+    text = {key: value for key, value in LLAMA.items() if key != "model_type"}
+    counts = [
+        made({"model_type": "llava", "text_config": {**text, **more}, "vision_config": vision}).parameters
+        for more in ({}, {"architectures": ["Qwen2ForCausalLM"]})
+    ]
+    assert counts[0] == counts[1]
