@@ -102,6 +102,8 @@ def _notes(data: Mapping[str, Any], config: ModelConfig) -> tuple[str, ...]:
     classes = config.texts("architectures")
     if str(used).endswith("_text") and classes and classes[0].endswith("ForConditionalGeneration"):
         return (*own, f"the file describes the text part of {classes[0]} alone, and so do the counts")
+    if stated is None and used is not None:
+        return (*own, f"the file states no model type; its class is that of '{used}'")
     renamed = [f"no family '{stated}' is described; the file names the classes of '{used}'"]
     return (*own, *(renamed if stated != used else ()))
 
@@ -117,11 +119,16 @@ def _prediction(config: ModelConfig, weights: tuple[Weight, ...]) -> tuple[str, 
 
 
 def _readings(config: ModelConfig, weights: tuple[Weight, ...]) -> tuple[int, int, int] | None:
-    """Parameters as (low, typical, high) where versions of the class disagree whether a stored head is tied."""
-    if "tie_word_embeddings" not in config.doubtful:
+    """Parameters as (low, typical, high) where two readings are public.
+
+    Versions of a class disagree whether a stored head is tied; releases of a draft model leave out the embedding of its target.
+    """
+    doubtful = "head" if "tie_word_embeddings" in config.doubtful else "token_embedding" if draft(config) else None
+    apart = sum(row.parameters for row in weights if row.name == doubtful)
+    if not apart:
         return None
-    stored = sum(row.parameters for row in weights if row.kind not in UNTRAINED)
-    return stored - sum(row.parameters for row in weights if row.kind == "head"), stored, stored
+    built = sum(row.parameters for row in weights if row.kind not in UNTRAINED)
+    return built - apart, built, built
 
 
 def _doubts(config: ModelConfig) -> tuple[str, ...]:

@@ -215,7 +215,7 @@ class ModelConfig:
         """
         key, found = self.get(names)
         if found is not None and found not in allowed:
-            raise self.refuse(key, found, f"{' or '.join(map(str, allowed))}; no other value is described")
+            raise self.refuse(key, found, f"{' or '.join(map(str, allowed)) or 'no value'}; no other value is described")
 
     def ignore(self, *names: str) -> None:
         """Mark keys as read that name a part of the structure, but change no weight of this family."""

@@ -104,7 +104,9 @@ def plain_mlp(hidden: int, inner: int, bias: bool = True, kind: str = "mlp", pre
     yield from linear(f"{prefix}.down", hidden, inner, bias, kind)
 
 
-def prediction(hidden: int, modules: int, layer: Iterable[TableRow], joints: int | None = None) -> Iterator[TableRow]:
+def prediction(
+    hidden: int, modules: int, layer: Iterable[TableRow], joints: int | None = None, norms: int = 3, bias: bool = False
+) -> Iterator[TableRow]:
     """Modules that predict tokens further on: a norm of the states and one of the next token, a product, a layer, a norm.
 
     They share embedding and head with the model, are trained with it, and are left out when it runs.
@@ -114,9 +116,14 @@ def prediction(hidden: int, modules: int, layer: Iterable[TableRow], joints: int
         modules: layers, each with weights of its own.
         layer: rows of one.
         joints: norms and products before them; one per layer by default.
+        norms: norms of one joint; without the last one, that of the model serves.
+        bias: of the product.
     """
     number = modules if joints is None else joints
-    rows = [*times(modules, layer), *times(number, [*linear("join", hidden, 2 * hidden), *norm("norm", hidden, number=3)])]
+    rows = [
+        *times(modules, layer),
+        *times(number, [*linear("join", hidden, 2 * hidden, bias), *norm("norm", hidden, number=norms)]),
+    ]
     yield from relabelled(rows if modules else (), "mtp", "mtp", computed=False)
 
 

@@ -52,6 +52,7 @@ _OTHER_STEMS = {
     "minimax_m3_vl": ("minimaxm3sparse",),
     "ministral3": ("mistral3",),
     "nemotron-nas": ("decilm",),
+    "siglip2_vision_model": ("siglip2vision",),
     "siglip_vision_model": ("siglipvision",),
     "step3p7": ("step3p7flash",),
 }
@@ -64,6 +65,7 @@ _REMOTE_STEMS = {"hunyuan_v1_dense": ("hunyuan",), "hunyuan_v1_moe": ("hunyuan",
 
 #: Model types of releases whose class the library has under another type.
 _RENAMED = {
+    ("deepseek_ref", "DeepseekV4ForCausalLM"): "deepseek_v4",
     ("hunyuan", "HunYuanMoEV1ForCausalLM"): "hunyuan_v1_moe",
     ("kimi_k2", "DeepseekV3ForCausalLM"): "deepseek_v3",
     ("minimax_m1", "MiniMaxM1ForCausalLM"): "minimax",
@@ -136,6 +138,7 @@ def draft(config: ModelConfig) -> str:
 def resolved(config: ModelConfig) -> str:
     """Return the family of an unknown model type whose classes the file names, in `architectures` and in `auto_map` alike.
 
+    A file without a model type is known by its class alone.
     Vendors rename the type and keep the classes: Kimi K2 is a DeepSeek-V3. Empty where the type is known, or where the two do
     not name the classes of one family.
 
@@ -147,6 +150,10 @@ def resolved(config: ModelConfig) -> str:
     kind, first = config.data.get("model_type"), classes[0] if isinstance(classes, list) and len(classes) == 1 else None
     if isinstance(kind, str) and isinstance(first, str) and (kind, first) in _RENAMED:
         return _RENAMED[kind, first]
+    # Within a file, a part without a type is what its wrapper's class takes it for.
+    if isinstance(first, str) and not config.prefix and kind is None and "_class_name" not in config.data and named is None:
+        alike = [name for name in families() if _bare(name) == _bare(_ANY_END.sub("", first))]
+        return alike[0] if len(alike) == 1 else ""
     if config.data.get("model_type") in tuple(families()) or not isinstance(named, dict) or not isinstance(classes, list):
         return ""
     remote = [item for key, item in named.items() if str(key).startswith(("AutoModel", "AutoConfig"))]

@@ -117,6 +117,18 @@ def test_a_module_runs_through_its_own_pattern(described, pattern, experts):
     assert made.parameters == described(NEMOTRON).parameters
 
 
+def test_a_module_of_ernie_is_a_dense_layer_behind_a_product_and_two_norms(described):
+    """The class of ERNIEKit: mtp_emb_norm, mtp_hidden_norm, mtp_linear_proj and a layer, here of ERNIE-4.5-21B-A3B."""
+    ernie = {"model_type": "ernie4_5_moe", "hidden_size": 2560, "intermediate_size": 12288, "num_hidden_layers": 28,
+             "num_attention_heads": 20, "num_key_value_heads": 4, "vocab_size": 103424, "moe_num_experts": 64, "moe_k": 6,
+             "moe_intermediate_size": 1536, "moe_num_shared_experts": 2, "use_bias": False}  # fmt: skip
+    one = described({**ernie, "num_nextn_predict_layers": 1})
+    attention, network = 2 * 2560 * 2560 + 2 * 2560 * 512, 3 * 2560 * 12288
+    assert one.parameters_trained - one.parameters == attention + network + 2 * 2560 * 2560 + 4 * 2560
+    assert one.notes == ()
+    assert one.parameters == described(ernie).parameters == 21_825_437_888
+
+
 def test_modules_that_a_family_does_not_count_are_named(described):
     stated = described({**COUNTED_M2, "num_mtp_modules": 3})
     assert stated.parameters_trained == stated.parameters

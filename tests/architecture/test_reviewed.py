@@ -298,3 +298,41 @@ def test_a_head_that_versions_of_a_class_tie_or_not_is_a_range(tmp_path):
     assert "versions of the class disagree" in answer.warnings[0]
     with pytest.raises(IngestError, match="tie_word_embeddings"):
         ingest.model(path, strict=True)
+
+
+def test_a_draft_model_goes_down_to_what_its_release_stores(made):
+    """SpecForge, meta device: 1,021,853,696 with the embedding of Qwen3-8B, 151,936 × 4,096, which releases leave out."""
+    sizes = {
+        "hidden_size": 4096,
+        "intermediate_size": 12288,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 8,
+        "head_dim": 128,
+    }
+    words = {"vocab_size": 151936, "draft_vocab_size": 32000, "tie_word_embeddings": False}
+    keys = {**sizes, **words, "model_type": "llama", "num_hidden_layers": 1, "architectures": ["LlamaForCausalLMEagle3"]}
+    found = made(keys)
+    assert found.estimated == (399_523_840, 1_021_853_696, 1_021_853_696)
+    assert "draft model" in found.notes[0]
+
+
+def test_a_file_without_a_model_type_is_known_by_its_class(made, refusal):
+    """Some copies of Qwen3-VL leave the type out. A class of two families, or none, decides nothing."""
+    keys = {key: value for key, value in LLAMA.items() if key != "model_type"}
+    found = made({**keys, "architectures": ["LlamaForCausalLM"]})
+    assert (found.parameters, found.model_type) == (made(LLAMA).parameters, "llama")
+    assert "no model type" in found.notes[0]
+    assert made({"weights": [{"name": "up", "shape": [8, 4], "kind": "mlp"}]}).notes == ()
+    assert "model_type" in refusal({**keys, "architectures": ["OtherForCausalLM"]})
+    assert "model_type" in refusal({key: value for key, value in keys.items() if key != "architectures"})
+
+
+def test_a_part_without_a_type_is_what_its_wrapper_takes_it_for(made):
+    """LLaVA's class builds LLaMA for a text part without a type, whatever class the part names: no biases on Q, K, V."""
+    vision = {"model_type": "clip_vision_model", **SMALL, "image_size": 28, "patch_size": 14}
+    text = {key: value for key, value in LLAMA.items() if key != "model_type"}
+    counts = [
+        made({"model_type": "llava", "text_config": {**text, **more}, "vision_config": vision}).parameters
+        for more in ({}, {"architectures": ["Qwen2ForCausalLM"]})
+    ]
+    assert counts[0] == counts[1]

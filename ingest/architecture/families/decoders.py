@@ -97,6 +97,7 @@ class Decoder(NamedTuple):
         after_attention, extra: further rows of a layer, after attention and at its end.
         mtp: the key of how many modules predict further tokens, each with a layer like the last ones.
         mtp_dense: the layers of these modules are dense, behind one product and norms for all of them.
+        mtp_plain: the layers of these modules are dense, each behind a product and two norms; no norm after them.
     """
 
     model_types: str
@@ -126,6 +127,7 @@ class Decoder(NamedTuple):
     extra: Rows | None = None
     mtp: str = ""
     mtp_dense: bool = False
+    mtp_plain: bool = False
 
     def rows(self, config: ModelConfig) -> Iterator[TableRow]:
         """Return the rows of one model of the family."""
@@ -144,10 +146,12 @@ class Decoder(NamedTuple):
         )
         further = config.optional_integer(self.mtp, 0, high=MAX_LAYERS) if self.mtp else None
         if further:
-            experts = None if self.mtp_dense else self.experts
+            experts = None if self.mtp_dense or self.mtp_plain else self.experts
             feed = experts.rows(s) if experts else s.gated(bias=switched(config, self.mlp_bias))
             joints = 1 if self.mtp_dense else None
-            yield from prediction(s.hidden, further, [*self._mixer(s), *self._ends(s), *feed], joints)
+            rows = [*self._mixer(s), *self._ends(s), *feed]
+            bias = self.mtp_plain and switched(config, self.mlp_bias)
+            yield from prediction(s.hidden, further, rows, joints, norms=2 if self.mtp_plain else 3, bias=bias)
 
     def _mixer(self, s: DecoderSizes) -> Iterator[TableRow]:
         bias = switched(s.config, self.bias)

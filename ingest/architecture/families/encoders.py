@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
 from ingest.architecture.layers import (
+    attention,
     biased,
     embedding,
     encoder_attention,
@@ -17,6 +18,7 @@ from ingest.architecture.layers import (
     norm,
     plain_mlp,
     positions,
+    sizes,
 )
 from ingest.architecture.registry import class_suffix, family, labels
 from ingest.architecture.weight_table import Attention, TableRow, Weight, shared, times, without
@@ -303,3 +305,18 @@ def modernbert(config: ModelConfig) -> Iterator[TableRow]:
         yield from linear("head.transform", e.hidden, e.hidden, config.flag("classifier_bias", False), "head")
         yield from norm("head.norm", e.hidden, norms)
         yield from tied(config, e.words, e.hidden, last, twice=False)
+
+
+@family("eurobert")
+def eurobert(config: ModelConfig) -> Iterator[TableRow]:
+    """Boizard et al. 2025: LLaMA whose tokens attend to all others."""
+    s = sizes(config, 768, 3072, 12, 12, 128256)
+    bias, mlp_bias = config.flag("attention_bias", False), config.flag("mlp_bias", False)
+    config.ignore("clf_pooling")
+    end = class_suffix(config, "ForMaskedLM", "Model")
+    mixer = attention(s.hidden, s.heads, s.kv_heads, s.width, bias=bias, causal=False)
+    yield embedding(s.vocabulary, s.hidden)
+    yield from times(s.layers, [*mixer, *s.gated(bias=mlp_bias), *s.norms(2)])
+    yield from norm("final_norm", s.hidden)
+    if end == "ForMaskedLM":
+        yield from head(s.vocabulary, s.hidden, config.flag("tie_word_embeddings", False), mlp_bias)

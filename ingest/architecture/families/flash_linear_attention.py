@@ -1,4 +1,4 @@
-"""Recurrent decoders of the library flash-linear-attention: gated linear attention and RWKV-7."""
+"""Recurrent decoders beside those of transformers: gated linear attention, RWKV-7, Jet-Nemotron."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ingest.architecture.families.linear_attention import DELTA_CHUNK
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
-from ingest.architecture.layers import embedding, gated_mlp, head, linear, norm, plain_mlp
+from ingest.architecture.layers import embedding, gated_mlp, head, linear, norm, plain_mlp, sizes, windowed
 from ingest.architecture.registry import family
 from ingest.architecture.weight_table import TableRow, Weight, recurrent, times
 
@@ -23,8 +23,11 @@ def _up_to(multiple: int, width: int) -> int:
 
 
 def _wide(config: ModelConfig, hidden: int, key: str, default: float) -> int:
-    """A width as a share of the hidden size, cut to a whole number as the library does."""
-    return int(hidden * config.number(key, default))
+    """A width as a share of a number of channels, cut to a whole number as the library does; at least one."""
+    wide = int(hidden * config.number(key, default))
+    if not wide:
+        raise config.refuse(key, config.get(key)[1], f"a share of {hidden:,} channels that leaves at least one")
+    return wide
 
 
 @family("gla")
@@ -116,3 +119,47 @@ def rwkv7(config: ModelConfig) -> Iterator[TableRow]:
     yield from _decoder(config, hidden, layer, bias)
     yield from times(deep - 1, low_rank("v"))
     yield from norm("first_norm", hidden, bias, 1 if first else 0)
+
+
+@family("jet_nemotron")
+def jet_nemotron(config: ModelConfig) -> Iterator[TableRow]:
+    """Gu et al. 2025: Qwen2.5 whose attention gives way to gated delta rules with a convolution that each token generates."""
+    s = sizes(config, 1536, 8960, 28, 12, 151936, kv_heads=2)
+    kinds = config.texts("layer_types", s.layers, choices=("jet", "attn", "swa")) or ["attn"] * s.layers
+    config.ignore("use_mrope", "max_window_layers")
+    config.only("attention_bias")
+    both = config.part("efficient_attention_config")
+    jet = both.part("jet") if both is not None else None
+    near = both.part("swa") if both is not None else None
+    if (jet is None and "jet" in kinds) or (near is None and "swa" in kinds):
+        raise config.refuse("efficient_attention_config", None, "a table for each kind of layer in layer_types")
+    if jet is not None:
+        yield from times(kinds.count("jet"), _jet(jet, s.hidden))
+    full = kinds.count("attn")
+    window = near.integer("window_size") if near is not None else 0
+    mixer = [*times(s.layers - kinds.count("jet"), s.attention(True, False))]
+    yield from s.frame(
+        [*windowed(mixer, s.layers - kinds.count("jet") - full, window), *times(s.layers, [*s.gated(), *s.norms(2)])], tied=True
+    )
+
+
+def _jet(config: ModelConfig, hidden: int) -> Iterator[TableRow]:
+    """One layer: Q, K, V, decay and strength per head, a short convolution from a small network, a gate, a norm."""
+    heads, width, taps = config.integer("num_heads", 6), config.integer("head_dim", 256), config.integer("conv_size", 4)
+    # The share is rounded in the files, 2.6666666667: the library cuts the product to a whole number.
+    keys = heads * width
+    values = _wide(config, keys, "expand_v", 2.0)
+    narrow = values // config.integer("dconv_generator_reduction", 8, high=values)
+    config.ignore("mode", "dconv_implementation", "norm_eps")
+    yield from linear("jet.q and k", 2 * keys, hidden, kind="ssm")
+    yield from linear("jet.v", values, hidden, kind="ssm")
+    yield from linear("jet.decay and strength", 2 * heads, hidden, kind="ssm")
+    yield Weight("jet.decay", (heads,), "ssm", 2, 2)
+    yield from linear("jet.conv.down", narrow, hidden, kind="ssm")
+    yield from linear("jet.conv.up", values * taps, narrow, True, "ssm")
+    yield from linear("jet.gate", values, hidden, kind="ssm")
+    yield from norm("jet.norm", _wide(config, width, "expand_v", 2.0))
+    yield from linear("jet.o", hidden, values, kind="ssm")
+    yield Weight("jet.chunk (work, no weights)", (DELTA_CHUNK, 2 * keys + values), "ssm", 0, 0, 1)
+    yield Weight("jet.state (work, no weights)", (3, keys, values // heads), "ssm", 0, 0, 1)
+    yield recurrent(keys * values // heads, values * (taps - 1))

@@ -13,6 +13,7 @@ from ingest.architecture.layers import (
     embedding,
     gated_mlp,
     head,
+    head_width,
     kv_group_count,
     linear,
     multi_head_sizes,
@@ -206,14 +207,27 @@ register(
 )
 
 
+#: Keys of the first files of Qwen, and those that replaced them.
+_EARLY_QWEN = (
+    ("n_embd", "hidden_size"), ("n_head", "num_attention_heads"), ("n_layer", "num_hidden_layers"),
+    ("ffn_hidden_size", "intermediate_size"), ("padded_vocab_size", "vocab_size"),
+)  # fmt: skip
+
+
 @family("qwen")
 def qwen(config: ModelConfig) -> Iterator[TableRow]:
     """Bai et al. 2023 (the first Qwen): RMSNorm, biases on Q, K, V; `intermediate_size` counts gate and up together."""
+    for early, name in _EARLY_QWEN:
+        if early in config.data and name not in config.data:
+            config.data = {**config.data, name: config.data[early]}
+    config.ignore(*(early for early, name in _EARLY_QWEN if config.data.get(early) == config.data.get(name)))
+    config.ignore("apply_residual_connection_post_layernorm", "bias_dropout_fusion", "rotary_pct", "n_positions", "pos_emb")
     s = multi_head_sizes(config, 4096, 32, 32, 151936)
     inner = config.size("intermediate_size", 22016) // 2
     config.only("no_bias", True)
     config.only("kv_channels", s.width)
     config.ignore(
+        "tokenizer_type",
         "use_cache_kernel",
         "use_cache_quantization",
         "use_dynamic_ntk",
@@ -225,3 +239,25 @@ def qwen(config: ModelConfig) -> Iterator[TableRow]:
         "fp32",
     )
     yield from s.frame(times(s.layers, [*s.attention(True, False), *s.gated(inner), *s.norms(2)]))
+
+
+@family("transformer")
+def transformer(config: ModelConfig) -> Iterator[TableRow]:
+    """Transformer++ of flash-linear-attention: LLaMA with keys of its own; two thirds of a wide network in steps of 256."""
+    hidden, heads = config.size("hidden_size", 2048), config.size("num_heads", 32)
+    config.ignore("fuse_norm", "fuse_swiglu", "fuse_cross_entropy", "fuse_linear_cross_entropy", "use_l2warp")
+    config.only("attention_bias", False)
+    s = DecoderSizes(
+        config=config,
+        hidden=hidden,
+        inner=config.optional_integer("intermediate_size")
+        or -(-int(hidden * config.integer("hidden_ratio", 4) * 2 / 3) // 256) * 256,
+        layers=config.size("num_hidden_layers", 24, high=MAX_LAYERS),
+        heads=heads,
+        kv_heads=kv_group_count(config, heads, None, "num_kv_heads"),
+        width=head_width(config, hidden, heads, name="-"),
+        vocabulary=config.size("vocab_size", 32000),
+    )
+    config.only("window_size", None)
+    layer = [*s.attention(config.flag("qkv_bias", False), False), *s.gated(), *s.norms(2)]
+    yield from s.frame(times(s.layers, [*layer, *(s.head_norms() if config.flag("qk_norm", False) else ())]))

@@ -69,13 +69,39 @@ def vit(config: ModelConfig) -> Iterator[TableRow]:
         yield from _passing(1, biased("classifier", (labels(config), hidden), "head", 1))
 
 
-@family("dinov2")
-def dinov2(config: ModelConfig) -> Iterator[TableRow]:
-    """Oquab et al. 2023: ViT with a mask token and a learned scale after each part."""
+@family("deit")
+def deit(config: ModelConfig) -> Iterator[TableRow]:
+    """Touvron et al. 2020: ViT with a second token that learns from a teacher."""
     hidden, layers, heads = _sizes(config)
-    config.ignore("layerscale_value", "reshape_hidden_states")
+    inner = config.integer("intermediate_size", 3072)
+    patches, number = _patches(config, hidden, 16, 224)
+    bias = config.flag("qkv_bias", True)
+    config.only("pooler_output_size", hidden)
+    config.ignore("encoder_stride", "pooler_act")
+    yield Weight("class", (hidden,), "vision", 2, 2)
+    yield from patches
+    yield Weight("places", (number + 2, hidden), "vision")
+    yield from _layers(config, hidden, inner, layers, heads, bias)
+    yield from norm("final_norm", hidden, True)
+    end = class_suffix(config, "Model", "ForImageClassification", "ForImageClassificationWithTeacher")
+    if end == "Model":
+        yield from _passing(1, biased("pooler", (hidden, hidden), "head", 1))
+    else:
+        rows = biased("classifier", (labels(config), hidden), "head", 1)
+        yield from _passing(1, times(2 if end.endswith("Teacher") else 1, rows))
+
+
+@family("dinov2", "dinov2_with_registers")
+def dinov2(config: ModelConfig) -> Iterator[TableRow]:
+    """Oquab et al. 2023: ViT with a mask token and a learned scale after each part; with registers, Darcet et al. 2023."""
+    hidden, layers, heads = _sizes(config)
+    registers = config.data["model_type"] == "dinov2_with_registers"
+    config.ignore("layerscale_value", "reshape_hidden_states", "interpolate_antialias", "interpolate_offset")
     config.ignore("out_features", "out_indices", "stage_names", "apply_layernorm")
-    patches, number = _patches(config, hidden, 14, 224)
+    patches, number = _patches(config, hidden, 16 if registers else 14, 224)
+    if registers:
+        config.only("use_mask_token", True)
+        yield Weight("registers", (config.integer("num_register_tokens", 4, low=0), hidden), "vision")
     config.only("use_swiglu_ffn", False)
     bias, mask = config.flag("qkv_bias", True), config.flag("use_mask_token", True)
     yield Weight("class", (hidden,), "vision")
@@ -155,6 +181,15 @@ def siglip_vision(config: ModelConfig) -> Iterator[TableRow]:
     yield from _alone(vision_encoders.siglip(config)[1])
 
 
+@family("pixtral")
+def pixtral(config: ModelConfig) -> Iterator[TableRow]:
+    """Agrawal et al. 2024: the image encoder of Pixtral, with rotary positions in two directions."""
+    class_suffix(config, "VisionModel")
+    patches = (config.repeated("image_size", 1024) // config.repeated("patch_size", 16)) ** 2
+    for row in vision_encoders.pixtral(config)[1]:
+        yield row._replace(passes=1, positions=patches) if isinstance(row, Weight) and row.name == "patches" else row
+
+
 def _text(config: ModelConfig, hidden: int, words: int, places: int, heads: int, causal: bool) -> tuple[int, list[TableRow]]:
     """The text encoder of a pair: learned places, a norm at the end. Returns its width and rows."""
     wide, inner = config.integer("hidden_size", hidden), config.integer("intermediate_size", 4 * hidden)
@@ -186,15 +221,24 @@ def clip(config: ModelConfig) -> Iterator[TableRow]:
     yield Weight("logit_scale", (1,), "other")
 
 
-@family("siglip")
-def siglip(config: ModelConfig) -> Iterator[TableRow]:
-    """Zhai et al. 2023: CLIP with a sigmoid loss; a projection behind the text alone."""
+@family("siglip2_vision_model")
+def siglip2_vision(config: ModelConfig) -> Iterator[TableRow]:
+    """Tschannen et al. 2025: the image encoder of SigLIP 2 with native ratios."""
     class_suffix(config, "Model")
+    config.ignore("projection_dim")
+    yield from _alone(vision_encoders.naflex(config)[1])
+
+
+@family("siglip", "siglip2")
+def siglip(config: ModelConfig) -> Iterator[TableRow]:
+    """Zhai et al. 2023: CLIP with a sigmoid loss; a projection behind the text alone. SigLIP 2: Tschannen et al. 2025."""
+    class_suffix(config, "Model")
+    tower = vision_encoders.naflex if config.data["model_type"] == "siglip2" else vision_encoders.siglip
     text, vision = config.table_or_defaults("text_config"), config.table_or_defaults("vision_config")
     for part in (text, vision):
         part.ignore("model_type", "architectures")
     wide, rows = _text(text, 768, 32000, 64, 12, causal=False)
     yield from rows
     yield from linear("text_projection", text.integer("projection_size", wide), wide, True)
-    yield from relabelled(vision_encoders.siglip(vision)[1], "vision", "vision", computed=False)
+    yield from relabelled(tower(vision)[1], "vision", "vision", computed=False)
     yield Weight("logits", (1,), "other", 2, 2)

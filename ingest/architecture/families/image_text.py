@@ -146,7 +146,7 @@ def lfm2_vl(config: ModelConfig) -> Iterator[TableRow]:
 
     def rows(wrapper: ModelConfig) -> Iterator[TableRow]:
         vision = wrapper.table_or_defaults("vision_config")
-        width, tower = _naflex(vision)
+        width, tower = vision_encoders.naflex(vision)
         yield from tower
         joint, wide = width * wrapper.integer("downsample_factor", 2) ** 2, wrapper.integer("projector_hidden_size", 2560)
         bias = wrapper.flag("projector_bias", True)
@@ -159,17 +159,6 @@ def lfm2_vl(config: ModelConfig) -> Iterator[TableRow]:
     config.ignore("max_tiles", "min_tiles", "tile_size", "max_pixels_tolerance", "use_image_special_tokens", "use_thumbnail")
     config.ignore("vision_feature_layer")
     yield from joined(config, "lfm2", True, rows)
-
-
-def _naflex(config: ModelConfig) -> tuple[int, list[TableRow]]:
-    """SigLIP 2 with native ratios: patches come as rows of pixels, and their places are interpolated."""
-    number, channels = config.integer("num_patches", 256), config.integer("num_channels", 3)
-    patch = config.integer("patch_size", 16)
-    side = int(number**0.5)
-    config.data = {**config.data, "image_size": side * patch}
-    hidden, rows = vision_encoders.siglip(config)
-    unfolded = [*biased("patches", (hidden, channels * patch**2), "vision"), Weight("places", (number, hidden), "vision")]
-    return hidden, [*unfolded, *(row for row in rows if not row.name.startswith(("patches", "places")))]
 
 
 @family("llava_onevision")

@@ -59,6 +59,17 @@ def siglip(config: ModelConfig) -> tuple[int, list[TableRow]]:
     return hidden, rows
 
 
+def naflex(config: ModelConfig) -> tuple[int, list[TableRow]]:
+    """SigLIP 2 with native ratios: patches come as rows of pixels, and their places are interpolated."""
+    number, channels = config.integer("num_patches", 256), config.integer("num_channels", 3)
+    patch = config.integer("patch_size", 16)
+    side = int(number**0.5)
+    config.data = {**config.data, "image_size": side * patch}
+    hidden, rows = siglip(config)
+    unfolded = [*biased("patches", (hidden, channels * patch**2), "vision"), Weight("places", (number, hidden), "vision")]
+    return hidden, [*unfolded, *(row for row in rows if not row.name.startswith(("patches", "places")))]
+
+
 def clip(config: ModelConfig) -> tuple[int, list[TableRow]]:
     """CLIP: a class token, learned places, norms before and after the layers."""
     hidden, inner, layers, heads = _sizes(config, 768, 3072, 12, 12)
