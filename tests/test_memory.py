@@ -327,6 +327,8 @@ def test_groups_of_hybrid_sharding_hold_the_model_or_do_not(group, fits):
         ({"model": None, "set": {"parameters": 1e9}}, "the layers of Your model are not known"),
         ({"recompute": "some"}, "expected one of none, selective, full, norm, latent"),
         ({"recompute": "norm,full"}, "found 'full', expected one of norm, latent, activation, mlp, expert"),
+        ({"expert_tensor_parallel": 1}, "expert-tensor-parallel: found 1, expected a model with experts"),
+        ({"set": {"input_narrowing": 1.01}}, "input_narrowing"),
         ({"recompute_layers": 4}, "recompute-layers: found --recompute none, expected full"),
         ({"attention": "slow"}, "expected one of flash, scores"),
         ({"gpus": 12, "context_parallel": 8}, "a divisor of the 12 replicas"),

@@ -24,7 +24,8 @@ input_quantity("sequence_split", "1", "1 where tensor ranks share the tokens out
 input_quantity("transformer_layers", "1", "Layers that a token passes through.", whole=True)
 input_quantity("split_elements", "1/token", "Numbers kept within tensor-parallel parts.", above=False)
 input_quantity("common_elements", "1/token", "Numbers kept outside of tensor-parallel parts.", above=False)
-input_quantity("input_narrowing", "B", "Bytes by which a matrix keeps its input narrower: 1 in FP8.", above=False, default=0)
+input_quantity("input_narrowing", "B", "Bytes by which a matrix keeps its input narrower: 1 in FP8.", above=False,
+    high=1, default=0)  # fmt: skip
 input_quantity("narrowed_split_elements", "1/token", "Inputs that matrices alone keep in tensor-parallel parts, less those of "
     "which a copy is kept.", low=-1e12, default=0)  # fmt: skip
 input_quantity("narrowed_common_elements", "1/token", "Inputs that matrices alone keep outside of tensor-parallel parts.",
