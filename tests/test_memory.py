@@ -15,6 +15,9 @@ from ingest.sizing.memory_inputs import PLACES
 
 CONTRACT = {"model_state_bytes", "model_state_bytes_per_gpu", "gpus_to_hold", "nodes_to_hold"}
 
+#: What a program can allocate on an H100: 80 GB on the label.
+H100 = 79.11 * 2**30
+
 
 def results(**options):
     return ingest.memory(**options).results
@@ -133,14 +136,14 @@ def test_the_gpus_that_hold_a_model_hold_it_and_one_fewer_does_not(parameters, m
     assert count == 1 or parameters * 16 / (count - 1) > memory * 0.9 * (1 - 1e-12)
 
 
-@pytest.mark.parametrize(("stage", "told"), [(3, "at least 91 GPUs are needed"), (0, "for any number of GPUs")])
+@pytest.mark.parametrize(("stage", "told"), [(3, "at least 85 GPUs are needed"), (0, "for any number of GPUs")])
 def test_too_few_gpus_do_not_meet_the_need(run, stage, told):
     assert told in ingest.memory("llama3-405b", gpus=8, zero_stage=stage).unmet
     assert not ingest.memory("llama3-405b", gpus=96).unmet
-    ran = run("memory", "llama3-405b", "--gpus", "90", "--format", "json")
+    ran = run("memory", "llama3-405b", "--gpus", "84", "--format", "json")
     assert ran.code == 3
-    assert "at least 91 GPUs" in ran.refusal
-    assert run("memory", "llama3-405b", "--gpus", "91").code == 0
+    assert "at least 85 GPUs" in ran.refusal
+    assert run("memory", "llama3-405b", "--gpus", "85").code == 0
 
 
 # A training step: activations, logits, gathered weights, the framework.
@@ -313,7 +316,7 @@ def test_experts_may_be_shared_by_other_ranks_than_the_layers():
     )
 
 
-@pytest.mark.parametrize(("group", "fits"), [(22, True), (21, False)])
+@pytest.mark.parametrize(("group", "fits"), [(20, True), (19, False)])
 def test_groups_of_hybrid_sharding_hold_the_model_or_do_not(group, fits):
     options = {"sequence_length": 8192, "recompute": "full", "gpus": group * 4, "hybrid_shard": group}
     answer = ingest.memory("llama3-70b", **options)
@@ -345,7 +348,7 @@ def test_a_step_that_cannot_be_meant_is_refused(options, told):
 
 @pytest.mark.parametrize(
     ("model", "length", "gpus"),
-    [("llama3-70b", 8192, 16), ("llama3-70b", 131_072, 32), ("mixtral-8x7b", 4096, 16), ("deepseek-v3", 4096, 160)],
+    [("llama3-70b", 8192, 16), ("llama3-70b", 131_072, 32), ("mixtral-8x7b", 4096, 16), ("deepseek-v3", 4096, 144)],
 )
 def test_the_fewest_gpus_hold_a_model_and_fewer_do_not(model, length, gpus):
     options = {"gpu": "h100", "sequence_length": length}
@@ -369,7 +372,7 @@ def test_the_fewest_gpus_hold_a_model_and_fewer_do_not(model, length, gpus):
 def test_each_rejected_layout_has_a_reason_that_holds():
     answer = ingest.memory("llama3-70b", gpu="h100", sequence_length=8192, gpus=16, search=True)
     rejected = answer.tables["rejected"]
-    assert all(row["bytes_per_gpu"] > 80e9 and "exceed 80 GB" in row["reason"] for row in rejected)
+    assert all(row["bytes_per_gpu"] > H100 and "exceed 84.9 GB" in row["reason"] for row in rejected)
     for row in (rejected[0], rejected[-1]):
         sizes = {name: row[name] for name in row if name.endswith("_parallel")}
         way = {"zero_stage": row["zero_stage"], "recompute": row["recompute"]}
@@ -401,7 +404,7 @@ def test_measured_peaks_lie_within_the_range(model, gpus, peak, options):
     assert total.low < peak * 2**30 < total.high * 1.02
     # On a GPU of 80 GB the same step does not fit, or the answer warns that it may not.
     tight = ingest.memory(model, gpu="h100", gpus=gpus, **options)
-    assert tight.unmet or (total.high > 80e9) == any("kernels and loss are not fused" in line for line in tight.warnings)
+    assert tight.unmet or (total.high > H100) == any("kernels and loss are not fused" in line for line in tight.warnings)
 
 
 @pytest.mark.parametrize(("length", "warned"), [(22_528, False), (32_768, True)])
@@ -455,11 +458,11 @@ def test_adapters_are_wider_than_the_model_that_they_adapt():
 
 
 def test_low_rank_adapters_keep_the_model_in_16_bits():
-    """Of 70B parameters two GPUs of 80 GB hold the frozen weights (141 GB), but not what stands beside them; three do."""
+    """Of 70B parameters two H100 hold the frozen weights (141 GB) and what stands beside them; one does not hold half."""
     found = results(set={"parameters": 70e9, "trainable_parameters": 1e8}, recipe="lora")
     assert found["model_state_bytes"].value == pytest.approx(70e9 * 2 + 1e8 * (2 + 2 + 12))
     options = {"gpu": "h100", "sequence_length": 2048, "recompute": "full", "recipe": "lora"}
-    assert [bool(ingest.memory("llama3-70b", gpus=gpus, **options).unmet) for gpus in (2, 3)] == [True, False]
+    assert [bool(ingest.memory("llama3-70b", gpus=gpus, **options).unmet) for gpus in (1, 2)] == [True, False]
 
 
 def test_the_search_stays_within_practised_sizes():
@@ -479,10 +482,10 @@ def test_the_search_stays_within_practised_sizes():
 def test_of_equal_layouts_the_roomier_ones_come_first():
     """A tight layout that computes less again neither comes before a roomier one of as many GPUs nor displaces it."""
     rows = ingest.memory("llama3-70b", gpu="h100", sequence_length=8192, search=True).tables["layouts"]
-    equal = [(row["bytes_per_gpu"] > 0.95 * 80e9, row["recompute"]) for row in rows if row["gpus"] == 16]
+    equal = [(row["bytes_per_gpu"] > 0.95 * H100, row["recompute"]) for row in rows if row["gpus"] == 16]
     assert equal == sorted(equal, key=lambda one: one[0])
-    assert equal[0] == (False, "full")
-    assert (True, "norm,mlp") in equal
+    assert equal[0] == (False, "norm,mlp")
+    assert (True, "norm,activation") in equal
 
 
 def test_the_search_computes_parts_of_layers_again():

@@ -1,5 +1,6 @@
 """`ingest offload --inference`: tiers, rates and bandwidth, recomputed by plain arithmetic."""
 
+import json
 import random
 
 import pytest
@@ -77,6 +78,57 @@ def test_a_faster_drive_never_slows_generation():
              for speed in (5e9, 10e9, 20e9, 40e9, 80e9)]  # fmt: skip
     assert rates == sorted(rates)
     assert rates[0] < rates[-1]
+
+
+#: Qwen3-30B-A3B: 48 layers of 128 experts of 3 matrices of 2,048 × 768, of which a token visits 8
+EXPERTS, OF_QWEN = 48 * 128 * 3 * 2048 * 768, 30_532_122_624
+
+
+@pytest.mark.parametrize("batch", [1, 4, 64])
+def test_a_decode_step_reads_the_experts_that_its_tokens_visit(batch):
+    known = {"model": "qwen3-30b-a3b", "inference": True, "gpu": "h200", "gpus": 1, "batch": batch, "parameters": "nvme",
+             "kv": "gpu"}  # fmt: skip
+    found = ingest.offload(**known, set=ROUND).results
+    visited = 1 - (1 - 8 / 128) ** batch
+    read = 2 * (OF_QWEN - EXPERTS * (1 - visited))
+    assert found["decode_step_seconds"].value == pytest.approx(max(read / 32e9, read / 40e9))
+    assert found["decode_step_seconds"].high == pytest.approx(2 * OF_QWEN / 32e9)
+    alone = results(**known, set={**ROUND, "expert_read_excess": 1})
+    assert alone["decode_step_seconds"] == pytest.approx(2 * OF_QWEN / 32e9)
+    assert alone["prefill_seconds"] == pytest.approx(max(2 * OF_QWEN / 32e9, found["prefill_seconds"].value))
+
+
+@pytest.mark.parametrize(("share", "told"), [(0.9901, False), (0.9899, True)])
+def test_an_estimate_of_the_routing_is_told(share, told):
+    known = {"model": "qwen3-30b-a3b", "inference": True, "gpu": "h200", "gpus": 1, "batch": 8}
+    lines = ingest.offload(**known, set={"decode_weights_share": share}).warnings
+    assert any("reads 99 % of the weights" in line for line in lines) is told
+    assert not any("of the weights" in line for line in ingest.offload(**known, set={"expert_read_excess": 0.5}).warnings)
+
+
+def test_exchanges_between_gpus_are_told_where_gpus_set_the_pace():
+    def told(**options):
+        return [line for line in ingest.offload("llama3-70b", inference=True, **options).warnings if "exchanges" in line]
+
+    (line,) = told(gpu="h200", gpus=2, kv="gpu", parameters="gpu")
+    assert "the 160 exchanges" in line
+    assert not told(gpu="h200", gpus=1, kv="gpu", parameters="gpu")
+    assert not told(node="dgx-h200", gpus=2, kv="gpu", parameters="cpu")
+
+
+@pytest.mark.parametrize(
+    ("stated", "width"),
+    [({}, 4), ({"mamba_ssm_cache_dtype": "float32"}, 4), ({"mamba_ssm_dtype": "bfloat16"}, 2),
+     ({"mamba_ssm_cache_dtype": "torch.float16"}, 2), ({"mamba_ssm_cache_dtype": "auto"}, 4)],
+)  # fmt: skip
+def test_a_recurrent_state_has_the_width_that_its_config_states(stated, width, tmp_path):
+    made = {"model_type": "nemotron_h", "hybrid_override_pattern": "M-M*", "hidden_size": 4096, "vocab_size": 131_072,
+            "num_attention_heads": 32, "num_hidden_layers": 4, **stated}  # fmt: skip
+    (tmp_path / "config.json").write_text(json.dumps(made))
+    found = ingest.offload(str(tmp_path / "config.json"), inference=True, node="dgx-h200", kv="gpu", parameters="gpu")
+    state = 2 * (128 * 64 * 128 + 3 * (128 * 64 + 2 * 8 * 128))
+    assert found.results["kv_cache_bytes"].value == 2 * 544 * 2 * 8 * 128 + state * width
+    assert (found.results["kv_cache_bytes"].low is None) == bool(stated and "auto" not in stated.values())
 
 
 def test_weights_that_are_staged_beyond_host_memory_are_warned_of():

@@ -1,6 +1,7 @@
 """`ingest offload --inference --users`: the key-value tier by plain arithmetic, and hits of traces by plain simulation."""
 
 import json
+import math
 import random
 from collections import OrderedDict
 
@@ -151,9 +152,51 @@ def test_a_trace_gives_the_hits_at_the_capacity(tmp_path, run):
     ran = run("offload", "llama3-70b", "--inference", "--users", 10, "--turns", 4, "--hit", path, "--format", "json",
               "--set", f"kv_tier_capacity={20.5 * block}")  # fmt: skip
     assert ran.code == 0, ran.err
-    assert ran.data["results"]["kv_hit_share"]["value"] == lru_hits([one for line in requests for one in line], 20)
+    assert ran.data["results"]["kv_hit_share"]["value"] == lru_hits(
+        [one for line in requests for one in dict.fromkeys(line)], 20
+    )
     shares = [row["kv_hit_share"] for row in ran.data["tables"]["hits"]]
     assert shares == sorted(shares)
+
+
+def test_a_block_listed_twice_in_a_request_is_read_once(tmp_path):
+    path = tmp_path / "trace.jsonl"
+    path.write_text("\n".join(json.dumps({"hash_ids": one}) for one in ([1, 1, 1], [1, 2, 2])), encoding="utf-8")
+    assert results(model="llama3-70b", inference=True, users=10, turns=4, hit=str(path))["kv_hit_share"] == 1 / 3
+
+
+def percentile(turns, sizes):
+    """The 99th percentile of what a Poisson number of turns of these sizes reads, by Panjer's recursion."""
+    share = {size: sizes.count(size) / len(sizes) for size in {*sizes} - {0}}
+    chance = [math.exp(-turns * sum(share.values()))]
+    while sum(chance) < 0.99:
+        rest = len(chance)
+        chance.append(turns / rest * sum(size * p * chance[rest - size] for size, p in share.items() if size <= rest))
+    return len(chance) - 1
+
+
+@pytest.mark.parametrize("turns", [2, 8, 30])
+@pytest.mark.parametrize("mean", [0.05, 1, 8, 100])
+def test_turns_that_coincide_differ_in_what_they_read(turns, mean):
+    """The k-th turn reuses k − 1 times the tokens of a turn: not as many mean turns, but the percentile of their sum."""
+    known = {**SESSIONS, "turns": turns, "users": 10_000, "turn_time": 10_000 * 0.5 / mean}
+    found = results(**known)["kv_peak_read_bandwidth"] * 0.5 / (1500 * PER_TOKEN)
+    exact = max(percentile(mean, [*range(turns)]), turns - 1)
+    assert exact * 0.94 <= found <= max(exact * 1.08, exact + 1)
+
+
+def test_a_few_users_read_no_more_than_all_their_sessions_hold():
+    found = results(**{**SESSIONS, "users": 1})
+    assert found["kv_peak_read_bandwidth"] == pytest.approx(7 * 1500 * PER_TOKEN / 0.5)
+
+
+def test_ended_sessions_are_kept_for_the_retention():
+    """Little: 1,000 users of eight turns of 30 s end 1,000 ÷ 240 sessions in a second."""
+    plain, kept = results(**SESSIONS), results(**SESSIONS, retention="1 hour")
+    session = 12_000 * PER_TOKEN
+    assert plain["kv_tier_bytes"] == pytest.approx(1000 * session)
+    assert kept["kv_tier_bytes"] == pytest.approx((1000 + 1000 / 240 * 3600) * session)
+    assert kept["kv_peak_read_bandwidth"] == plain["kv_peak_read_bandwidth"]
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from ingest.architecture.hf_config import ModelConfig
-from ingest.architecture.registry import ended, families, resolved
-from ingest.architecture.release_width import stated_quantization, stored_row_bytes
+from ingest.architecture.registry import draft, ended, families, resolved
+from ingest.architecture.release_width import TYPES, stated_quantization, stored_row_bytes
+from ingest.architecture.stored_weights import UNTRAINED
 from ingest.architecture.structure import TOKEN_COLUMNS, Architecture
 from ingest.architecture.unverified_keys import is_part, unverified
 from ingest.architecture.weight_table import HOW, Attention, TableRow, Weight, by_hand, joined
@@ -18,6 +19,8 @@ from ingest.errors import IngestError
 MAX_PARAMETERS = 10**17
 #: Keys of the tokens that positions reach.
 _LONGEST = ("max_target_positions", "max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "max_sequence_length")
+#: Keys of the width of a recurrent state.
+_STATE = ("mamba_ssm_cache_dtype", "mamba_ssm_dtype")
 
 #: Keys of how many modules predict further tokens.
 _PREDICTION = ("num_nextn_predict_layers", "num_mtp_modules", "mtp_num_hidden_layers")
@@ -60,17 +63,19 @@ def from_config(name: str, path: str | Path, data: Mapping[str, Any], *, strict:
         defaults=config.all_defaults(),
         basis="by-hand" if own else "family",
         row_bytes=row_bytes,
+        state_bytes=_state_bytes(config),
+        estimated=_readings(config, weights),
         longest=_longest(config) or next((row.shape[0] for row in weights if row.name == "places"), 0),
         unverified_keys=open_keys,
-        missing={} if own else {**_unknown_packing(data, row_bytes is not None), **_of_diffusion(data)},
-        notes=(*_notes(data, config), *_prediction(config, weights)),
+        missing={} if own else {**_unknown_packing(data, row_bytes is not None), **_of_diffusion(data), **_of_blocks(config)},
+        notes=(*_notes(data, config), *_prediction(config, weights), *_doubts(config)),
     )
 
 
 def _family(config: ModelConfig) -> Iterable[TableRow]:
     """The rows of the family that `model_type` names, with the end that `architectures` names."""
     config.ignore("model_type", "_class_name")
-    found = resolved(config) or config.data.get("model_type") or config.data.get("_class_name")
+    found = draft(config) or resolved(config) or config.data.get("model_type") or config.data.get("_class_name")
     if not isinstance(found, str):
         raise IngestError(f"{config.path}: model_type: found {found!r}, expected the name of a family, such as llama")
     describing = families().get(found)
@@ -91,6 +96,12 @@ def _notes(data: Mapping[str, Any], config: ModelConfig) -> tuple[str, ...]:
     """The note of a catalog entry, and one where the classes that the file names decided, not its model type."""
     own = [str(data["note"])] if "source" in data and "note" in data else []
     stated, used = data.get("model_type") or data.get("_class_name"), config.data.get("model_type")
+    if draft(config):
+        why = "releases leave out the embedding, which is that of the target"
+        return (*own, f"a draft model: its class decides, not the model type '{stated}'; {why}")
+    classes = config.texts("architectures")
+    if str(used).endswith("_text") and classes and classes[0].endswith("ForConditionalGeneration"):
+        return (*own, f"the file describes the text part of {classes[0]} alone, and so do the counts")
     renamed = [f"no family '{stated}' is described; the file names the classes of '{used}'"]
     return (*own, *(renamed if stated != used else ()))
 
@@ -103,6 +114,20 @@ def _prediction(config: ModelConfig, weights: tuple[Weight, ...]) -> tuple[str, 
         return ()
     kind = config.data["model_type"]
     return (f"the modules that predict further tokens ({stated}) are not counted: the family '{kind}' describes none",)
+
+
+def _readings(config: ModelConfig, weights: tuple[Weight, ...]) -> tuple[int, int, int] | None:
+    """Parameters as (low, typical, high) where versions of the class disagree whether a stored head is tied."""
+    if "tie_word_embeddings" not in config.doubtful:
+        return None
+    stored = sum(row.parameters for row in weights if row.kind not in UNTRAINED)
+    return stored - sum(row.parameters for row in weights if row.kind == "head"), stored, stored
+
+
+def _doubts(config: ModelConfig) -> tuple[str, ...]:
+    """A note on each key that versions of the class understand differently."""
+    why = "releases store the head apart, as the file says; transformers 5 ties it all the same: see the range"
+    return tuple(f"unverified: versions of the class disagree on {key}: {why}" for key in sorted(config.doubtful))
 
 
 def _unknown_packing(data: Mapping[str, Any], known: bool) -> dict[str, str]:
@@ -119,13 +144,20 @@ def _of_diffusion(data: Mapping[str, Any]) -> dict[str, str]:
     return {} if "model_type" in data else dict.fromkeys((*TOKEN_COLUMNS, "active_weight_parameters"), why)
 
 
+def _of_blocks(config: ModelConfig) -> dict[str, str]:
+    """Why FLOPs of a draft model that proposes blocks of tokens are not known."""
+    why = "those of a draft model that proposes blocks follow from the tokens of a block and the states that it reads"
+    blocks = str(config.data["model_type"]) if "model_type" in config.data else ""
+    return dict.fromkeys(TOKEN_COLUMNS[:2], why) if blocks.startswith(("dflash", "dflare", "dspark", "domino")) else {}
+
+
 def _unverified(config: ModelConfig, rows: Iterable[TableRow], strict: bool) -> tuple[str, ...]:
     """The keys that may change the structure.
 
     Raises:
         IngestError: a whole part of the model that the family does not have, or any such key where `strict`.
     """
-    found = unverified(config, rows)
+    found = [*unverified(config, rows), *((config, key) for key in sorted(config.doubtful))]
     for owner, key in found:
         if strict or is_part(key, owner.data[key]):
             kind = config.data.get("model_type")
@@ -138,7 +170,16 @@ def _layers(config: ModelConfig) -> int:
         found = config.data.get(key)
         if isinstance(found, int):
             return found
-    return next((found for part in config.parts if (found := _layers(part))), 0)
+    listed = next((found for key in ("layers_block_type", "layer_types") if (found := config.data.get(key))), ())
+    return next((found for part in config.parts if (found := _layers(part))), len(listed))
+
+
+def _state_bytes(config: ModelConfig) -> int | None:
+    """Bytes of a number of the recurrent state, where a config states them."""
+    stated = next((found for key in _STATE if (found := config.data.get(key))), None)
+    if stated is None:
+        return next((found for part in config.parts if (found := _state_bytes(part)) is not None), None)
+    return TYPES.get(str(stated).removeprefix("torch."))
 
 
 def _row_bytes(weights: tuple[Weight, ...], config: ModelConfig, data: Mapping[str, Any]) -> tuple[float, ...] | None:

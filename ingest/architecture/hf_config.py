@@ -41,6 +41,7 @@ class ModelConfig:
         self.read_keys: set[str] = set()
         self.defaults: dict[str, Any] = {}
         self.parts: list[ModelConfig] = []
+        self.doubtful: set[str] = set()
 
     def refuse(self, key: str, found: object, expected: str) -> IngestError:
         """Return an error that names the file and the key."""
@@ -219,6 +220,11 @@ class ModelConfig:
     def ignore(self, *names: str) -> None:
         """Mark keys as read that name a part of the structure, but change no weight of this family."""
         self.read_keys.update(names)
+
+    def doubt(self, key: str) -> None:
+        """Mark a key as read that versions of the class understand differently: the count stays unverified."""
+        self.read_keys.add(key)
+        self.doubtful.add(key)
 
     def all_defaults(self) -> dict[str, Any]:
         """Return the class defaults that this table and its nested tables use."""

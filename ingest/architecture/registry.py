@@ -48,6 +48,7 @@ _OTHER_STEMS = {
     "hunyuan_v1_moe": ("hunyuanmoev1",),
     "internlm3": ("llama",),
     "iquestcoder": ("llama",),
+    "minimax": ("minimaxm1", "minimaxtext01"),
     "minimax_m3_vl": ("minimaxm3sparse",),
     "ministral3": ("mistral3",),
     "nemotron-nas": ("decilm",),
@@ -60,6 +61,28 @@ _WITHOUT_HEAD = {"glm4v_text", "glm4v_moe_text", "qwen2_vl_text", "qwen2_5_vl_te
 
 #: Stems that `auto_map` alone may name, from the files of a release.
 _REMOTE_STEMS = {"hunyuan_v1_dense": ("hunyuan",), "hunyuan_v1_moe": ("hunyuan",)}
+
+#: Model types of releases whose class the library has under another type.
+_RENAMED = {
+    ("hunyuan", "HunYuanMoEV1ForCausalLM"): "hunyuan_v1_moe",
+    ("kimi_k2", "DeepseekV3ForCausalLM"): "deepseek_v3",
+    ("minimax_m1", "MiniMaxM1ForCausalLM"): "minimax",
+    ("minimax_text_01", "MiniMaxText01ForCausalLM"): "minimax",
+}
+
+#: Classes of draft models, and the families that describe them; their files carry the model type of another decoder.
+_DRAFTS = {
+    "LlamaForCausalLMEagle3": "eagle3",
+    "Eagle3LlamaForCausalLM": "eagle3",
+    "CosyVoice3Eagle3LlamaForCausalLM": "eagle3",
+    "Eagle3DeepseekV2ForCausalLM": "eagle3_mla",
+    "PEagleDraftModel": "p_eagle",
+    "DFlashDraftModel": "dflash_qwen3",
+    "QwenDFlashDraftModel": "dflash_qwen3",
+    "QwenDFlareDraftModel": "dflare_qwen3",
+    "DSparkDraftModel": "dspark_qwen3",
+    "DominoDraftModel": "domino_qwen3",
+}
 
 #: Endings of class names after the stem, in `auto_map`.
 _ANY_END = re.compile(r"(PreTrainedModel|LMHeadModel|WithLMHeadModel|EncoderModel|MTModel|Model|Config|For[A-Z][A-Za-z0-9]*)$")
@@ -96,6 +119,20 @@ def _check_remote(config: ModelConfig, model_type: str) -> None:
             raise config.refuse(f"auto_map.{key}", name, f"a class of '{model_type}': {HOW}")
 
 
+def draft(config: ModelConfig) -> str:
+    """Return the family of the draft model that `architectures` names; empty for any other class.
+
+    >>> draft(ModelConfig({"model_type": "llama", "architectures": ["LlamaForCausalLMEagle3"]}, "config.json"))
+    'eagle3'
+    """
+    classes, kind = config.data.get("architectures"), config.data.get("model_type")
+    single = classes[0] if isinstance(classes, list) and len(classes) == 1 else None
+    if kind == "dflash" or not isinstance(single, str) or single not in _DRAFTS:
+        return ""
+    config.ignore("architectures", "auto_map")
+    return _DRAFTS[single]
+
+
 def resolved(config: ModelConfig) -> str:
     """Return the family of an unknown model type whose classes the file names, in `architectures` and in `auto_map` alike.
 
@@ -107,6 +144,9 @@ def resolved(config: ModelConfig) -> str:
     'deepseek_v3'
     """
     named, classes = config.data.get("auto_map"), config.data.get("architectures")
+    kind, first = config.data.get("model_type"), classes[0] if isinstance(classes, list) and len(classes) == 1 else None
+    if isinstance(kind, str) and isinstance(first, str) and (kind, first) in _RENAMED:
+        return _RENAMED[kind, first]
     if config.data.get("model_type") in tuple(families()) or not isinstance(named, dict) or not isinstance(classes, list):
         return ""
     remote = [item for key, item in named.items() if str(key).startswith(("AutoModel", "AutoConfig"))]
@@ -148,14 +188,17 @@ def ended(config: ModelConfig, rows: Iterable[TableRow]) -> Iterator[TableRow]:
     Raises:
         IngestError: a class whose last layers are not described.
     """
-    end = class_suffix(config, "ForCausalLM", "LMHeadModel", "Model", "ForSequenceClassification")
+    ends = ("ForCausalLM", "LMHeadModel", "Model", "ForSequenceClassification")
+    # A release of the text part alone may keep the name of the class that also reads images.
+    whole = ("ForConditionalGeneration",) if str(config.data["model_type"]).endswith("_text") else ()
+    end = class_suffix(config, *ends, *whole)
     if config.data["model_type"] in _WITHOUT_HEAD and not config.texts("architectures"):
         end = "Model"
     width = 0
     for row in rows:
         if isinstance(row, Weight) and row.kind == "embedding":
             width = row.shape[-1]
-        if end in ("ForCausalLM", "LMHeadModel") or not (isinstance(row, Weight) and row.kind == "head"):
+        if end in ("ForCausalLM", "LMHeadModel", *whole) or not (isinstance(row, Weight) and row.kind == "head"):
             yield row
     if end == "ForSequenceClassification":
         yield Weight("classifier", (labels(config), width), "head")

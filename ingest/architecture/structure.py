@@ -35,13 +35,14 @@ class Architecture:
         weights: the rows, see `Weight`.
         attentions: the attention layers, see `Attention`.
         longest: tokens of a sequence that its positions reach; 0 where the file does not say.
+        state_bytes: bytes of one number of a recurrent state; None where the file does not say.
         layers, hidden, heads, kv_heads, head_dim, vocabulary: the usual sizes of a model; 0 where it has none.
         defaults: keys that the file leaves to the defaults of the model's class, and their values.
         basis: one of `BASES`.
         stored: the tensors of a release, from its headers.
         stored_bytes: bytes of all tensors of a release, from its headers or its index; None if unknown.
         row_bytes: bytes of each row as its quantized release stores it; None where it is not quantized.
-        estimated: parameters as (low, typical, high), where only an index of bytes is there.
+        estimated: parameters as (low, typical, high), where only an index of bytes is there, or versions of a class disagree.
         missing: what cannot be known of this model, by quantity, and why.
         unverified_keys: keys of its config that the family has not looked at and that may change a weight.
         notes: one line each.
@@ -64,6 +65,7 @@ class Architecture:
     row_bytes: tuple[float, ...] | None = None
     estimated: tuple[int, int, int] | None = None
     longest: int = 0
+    state_bytes: int | None = None
     missing: Mapping[str, str] = field(default_factory=dict)
     unverified_keys: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -71,9 +73,11 @@ class Architecture:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader of any count has to know: keys that the family has not looked at, and the notes."""
-        if not self.unverified_keys:
+        doubtful = ("tie_word_embeddings",) if self.basis == "family" and self.estimated else ()
+        unread = [key for key in self.unverified_keys if key not in doubtful]
+        if not unread:
             return self.notes
-        keys = listed(self.unverified_keys, MOST_KEYS)
+        keys = listed(unread, MOST_KEYS)
         why = f"unverified: the family '{self.model_type}' has not looked at {keys}, which may change the structure"
         return (why, *self.notes)
 

@@ -53,7 +53,9 @@ use_return_dict video_attn_type video_seq_length vision_feature_select_strategy 
 z_loss_coefficient max_image_size output_bbox use_unified_vision_chunk video_placeholder temporal_frames_per_chunk
 default_output_length attn_scale tie_weights_ projection_layer_norm_eps image_processor_type final_logit_softcapping
 attn_logit_softcapping moe_jitter_eps bad_words_ids forced_decoder_ids num_train_epochs image_grid_pinpoints
-attn_implementation for_llm_compressor validate_runner_input pad_key_length
+attn_implementation for_llm_compressor _from_model_config validate_runner_input pad_key_length linear_block_size
+linear_impl_type loss_decay_gamma masked_softmax_fusion max_cache_length move_model_to_device offset_alibi tokenizer_name
+tokenizer_type is_llama_config
 """
 NEVER = frozenset(_NEVER.split())
 #: Such names have values that are no structure: ids of tokens, small numbers of norms, dropout, types, angles, versions.
@@ -64,6 +66,8 @@ _NEVER_ENDS = (
 )  # fmt: skip
 _NEVER_STARTS = ("rope_", "rotary_", "yarn_", "mrope_", "initializer_", "init_", "dropout", "layerdrop", "unsloth_")
 _TYPES = re.compile(r"^(torch\.)?(auto|bfloat16|float(8\w*|16|32|64)|half|fp(8|16|32)|bf16|int8)$")
+#: The id of a word, such as `im_start_id`; the number of a layer or of an expert may name a structure.
+_WORD_ID = re.compile(r"^(?!.*(layer|block|expert|head)).*(^|_)id$")
 #: Words of keys whose fractions may scale a width.
 _SIZING = {
     "ratio",
@@ -188,7 +192,7 @@ def _certain(key: str, value: Any, own: Sequence[TableRow], rows: Sequence[Table
         return not isinstance(value, dict) or not name.endswith("_config") or key in NEVER
     if isinstance(value, str):
         return not value or value in ("none", "None") or bool(_TYPES.match(value))
-    if value in ([], {}) or value is None:
+    if value in ([], {}) or value is None or (type(value) is int and _WORD_ID.match(name)):
         return True
     words = set(re.split(r"[_\W\d]+", name))
     if isinstance(value, float) and not value.is_integer():

@@ -113,7 +113,8 @@ class Encoding(Record):
         decoded: bytes that the host passes to the GPU.
         touched: bytes read if a whole file is read for a crop.
         samples_per_file: samples in one file.
-        decode_rate: samples that one CPU core decodes each second.
+        decode_rate: samples that one CPU thread decodes each second, where it is known of these samples themselves.
+        decoder: id of the decoder whose images these are like; its rates hold without `decode_rate`.
         format: id of the file format, which says how the files are read.
     """
 
@@ -122,6 +123,7 @@ class Encoding(Record):
     touched: Value | None = value("B/sample")
     samples_per_file: Value | None = value("sample/file")
     decode_rate: Value | None = value("sample/s")
+    decoder: str = TEXT
     format: str = TEXT
     note: str = TEXT
 
@@ -193,7 +195,7 @@ class Node(Entry):
 
     Attributes:
         host_memory_bandwidth: nominal, all sockets and channels.
-        host_uplink_bandwidth: between host and GPUs, one direction, where GPUs share uplinks.
+        host_uplink_bandwidth: copies between host and GPUs, one direction, as measured where GPUs share uplinks.
     """
 
     kind: ClassVar[str] = "nodes"
@@ -541,6 +543,22 @@ class Format(Entry):
     readers_per_gpu: Value | None = value("1/GPU")
 
 
+class Decoder(Entry):
+    """A decoder of images, measured on CPUs or on GPUs.
+
+    Attributes:
+        thread_rates, loader_rates, loader_workers: by CPU, what one thread decodes, a loader at its peak, its workers there.
+        gpu_rates: by id of the GPU.
+    """
+
+    kind: ClassVar[str] = "decoders"
+    codec: str = REQUIRED_TEXT
+    thread_rates: Mapping[str, Value] = values("sample/s")
+    loader_rates: Mapping[str, Value] = values("sample/s")
+    loader_workers: Mapping[str, Value] = values("1")
+    gpu_rates: Mapping[str, Value] = values("sample/s")
+
+
 class Rate(NamedTuple):
     """One measured rate of a model on a GPU: a row of the model's CSV.
 
@@ -563,6 +581,7 @@ class Rate(NamedTuple):
     note: str
 
 
-_RECORDS = (Model, Gpu, Node, Storage, Protocol, Family, Scaling, Optimizer, Recipe, Failures, Corpus, Pipeline, Format)
+_RECORDS = (Model, Gpu, Node, Storage, Protocol, Family, Scaling, Optimizer, Recipe, Failures, Corpus, Pipeline, Format,
+    Decoder)  # fmt: skip
 #: Every record of the catalogs by its kind, which is the name of its folder.
 KINDS: dict[str, type[Entry]] = {record.kind: record for record in _RECORDS}

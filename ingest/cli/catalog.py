@@ -21,7 +21,7 @@ def command() -> None:
     """List, show, compare, check and add entries: models, GPUs, nodes, storage, corpora and more.
 
     Kinds: models, gpus, nodes, storage, protocols, families, scaling, optimizers, recipes, failures, corpora, pipelines,
-    formats, architectures. Kinds may be singular or plural.
+    formats, decoders, architectures. Kinds may be singular or plural.
     """
 
 
@@ -33,7 +33,7 @@ def list_(kind: str | None, form: str | None, output: str | None, catalogs: tupl
     """List the entries of a kind, or of all of them.
 
     KIND is models, gpus, nodes, storage, protocols, families, scaling, optimizers, recipes, failures, corpora, pipelines,
-    formats or architectures.
+    formats, decoders or architectures.
     """
     found = catalog_commands.list(kind, catalogs=catalogs)
     hand_over(lambda: list_page(found), found.to_dict, form, output)

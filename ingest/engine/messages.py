@@ -130,7 +130,7 @@ def fact_of(text: str) -> str:
 def _worded(parts: tuple[str | Option, ...], ways: tuple[Option, ...], words: Callable[[Option], str]) -> str:
     text = "".join(words(part) if isinstance(part, Option) else part for part in parts)
     advice = " or ".join(map(words, ways))
-    verb = "use" if advice.startswith("--set ") else "set"
+    verb = "use" if advice.startswith(("--set ", "set.")) else "set"
     return "; ".join(filter(None, (text, f"{verb} {advice}" if advice else "")))
 
 

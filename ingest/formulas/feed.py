@@ -1,6 +1,6 @@
 """From storage to the step of a GPU: loaders, readers, decoding and caches."""
 
-from ingest.engine.expression import Num, floor, log, maximum, minimum, where
+from ingest.engine.expression import Num, ceil, floor, log, maximum, minimum, where
 from ingest.engine.registry import formula, input_quantity
 
 # The loader
@@ -24,6 +24,8 @@ input_quantity("handover_seconds", "s", "Time in which the training process rece
     label="hand-over of a batch")  # fmt: skip
 input_quantity("feed_read_bandwidth", "B/s", "Read bandwidth that storage gives to the job.", label="read bandwidth given")
 input_quantity("cores_per_node", "1/node", "CPU cores of one node that decode.", label="cores per node")
+input_quantity("usual_step_flops", "FLOP/GPU", "Operations of one GPU in a step whose batch is not given.",
+    label="operations of a usual step")  # fmt: skip
 input_quantity("simulated_steps", "1", "Steps of a simulated training run.", whole=True, high=1e5, label="simulated steps")
 
 # What would lift the utilization to the accepted one, each alone
@@ -95,6 +97,16 @@ def fed_samples_per_second_per_gpu(unstalled_samples_per_second_per_gpu: Num, ac
     150.0
     """
     return unstalled_samples_per_second_per_gpu * accelerator_utilization
+
+
+@formula(unit="sample/GPU", source="definition", label="usual batch")
+def usual_samples_per_step(usual_step_flops: Num, flops_per_sample: Num, gpus_per_loader: Num) -> Num:
+    """Batch whose step takes a given number of operations; it follows the model, and not the speed of the GPU.
+
+    >>> usual_samples_per_step(1e13, 31e9, 1), usual_samples_per_step(1e13, 2.07e16, 128)
+    (323, 1)
+    """
+    return ceil(usual_step_flops * gpus_per_loader / flops_per_sample)
 
 
 @formula(unit="s", source="definition", label="computation of one step")
@@ -209,18 +221,18 @@ def reads_in_flight_per_node(
 
 
 @formula(unit="1", source="definition", above=False)
-def shared_load(storage_load: Num, cores_load: Num, host_link_load: Num) -> Num:
-    """Load of the busiest of storage, cores and host link, which all workers share.
+def shared_load(storage_load: Num, cores_load: Num, host_link_load: Num, gpu_decode_load: Num) -> Num:
+    """Load of the busiest of storage, cores, host link and the decoder of the GPU, which all workers share.
 
-    >>> shared_load(0.8, 0.3, 0)
+    >>> shared_load(0.8, 0.3, 0, 0.5)
     0.8
     """
-    return maximum(maximum(storage_load, cores_load), host_link_load)
+    return maximum(maximum(storage_load, cores_load), maximum(host_link_load, gpu_decode_load))
 
 
 @formula(unit="s", source="definition", label="time of a batch at the bandwidth", above=False)
 def shared_seconds_per_step(step_computation_seconds: Num, shared_load: Num) -> Num:
-    """Time between two batches of a GPU that storage, cores and host link deliver at their full rate.
+    """Time between two batches of a GPU that storage, cores, host link and its decoder deliver at their full rate.
 
     >>> shared_seconds_per_step(0.1, 0.75)
     0.075...

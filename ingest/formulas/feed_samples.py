@@ -4,11 +4,13 @@ from ingest.engine.expression import Num, maximum, minimum
 from ingest.engine.registry import formula, input_quantity
 
 # Decoding
-input_quantity("thread_decode_rate", "sample/s", "Samples that one thread alone decodes each second.",
-    label="decoding rate of one thread")  # fmt: skip
-input_quantity("decode_scaling", "1", "Rate of each worker in a loader with several workers, over that of one thread alone.",
-    high=1, label="share of the single-thread rate in a loader")  # fmt: skip
-input_quantity("decode_workers", "1", "Workers that decode side by side.", whole=True)
+input_quantity("gpu_decode_rate", "sample/s/GPU", "Samples that one GPU decodes each second while it trains.",
+    label="decoding rate of the GPU")  # fmt: skip
+
+# Batches that wait
+input_quantity(
+    "prefetched_sample_bytes", "B/sample", "Bytes of one sample that a worker has loaded, decoded where that is known."
+)
 
 # Shuffling
 input_quantity("shuffle_samples", "sample", "Samples of a shuffle buffer, or of a shuffled block.", whole=True)
@@ -24,24 +26,24 @@ input_quantity("audio_seconds_per_sample", "s/sample", "Seconds of audio in one 
 input_quantity("audio_bytes_per_second", "B/s", "Stored bytes of a second of audio.", above=False, default=0)
 
 
-@formula(unit="sample/s", source="imread-benchmark", where="one thread and the DataLoader's peak")
-def decode_rate_in_loader(thread_decode_rate: Num, decode_scaling: Num) -> Num:
-    """Samples that each worker of a full loader decodes: less than one thread alone, which has caches and clocks for itself.
+@formula(unit="1", source="definition", label="load of the GPU's decoder", above=False)
+def gpu_decode_load(unstalled_samples_per_second_per_gpu: Num, gpu_decode_rate: Num) -> Num:
+    """Samples that a GPU trains on without waiting, over those that it decodes.
 
-    >>> round(decode_rate_in_loader(864, 0.427))
-    369
+    >>> gpu_decode_load(2850, 5000)
+    0.57
     """
-    return thread_decode_rate * decode_scaling
+    return unstalled_samples_per_second_per_gpu / gpu_decode_rate
 
 
-@formula(unit="sample/s", source="definition")
-def loader_decode_rate(decode_rate_in_loader: Num, decode_workers: Num) -> Num:
-    """Samples that the workers of a loader decode each second.
+@formula(unit="1", source="definition", above=False)
+def stored_link_load(unstalled_bandwidth_per_gpu: Num, host_link_bandwidth_per_gpu: Num) -> Num:
+    """Stored data over the bandwidth of the link into the GPU, where the GPU decodes.
 
-    >>> round(loader_decode_rate(864 * 0.427, 8))
-    2951
+    >>> stored_link_load(0.32e9, 32e9)
+    0.01
     """
-    return decode_rate_in_loader * decode_workers
+    return unstalled_bandwidth_per_gpu / host_link_bandwidth_per_gpu
 
 
 @formula(unit="B/s/GPU", source="definition", label="decoded data per GPU")
@@ -72,6 +74,33 @@ def host_link_load(decoded_bandwidth_per_gpu: Num, host_link_bandwidth_per_gpu: 
     0.0825
     """
     return decoded_bandwidth_per_gpu / host_link_bandwidth_per_gpu
+
+
+@formula(unit="B/node", source="pytorch", where="torch.utils.data.DataLoader: workers × prefetch_factor batches outstanding",
+    label="memory of the prefetched batches")  # fmt: skip
+def prefetched_bytes_per_node(
+    prefetched_sample_bytes: Num,
+    samples_per_step: Num,
+    loader_prefetch: Num,
+    loader_workers: Num,
+    gpus_per_node: Num,
+    gpus_per_loader: Num,
+    single_gpu: Num,
+) -> Num:
+    """Host memory of the batches that the loaders of a node hold while its GPUs compute.
+
+    >>> prefetched_bytes_per_node(150_528, 256, 2, 4, 8, 1, 1)
+    2466250752.0
+    """
+    return (
+        prefetched_sample_bytes
+        * samples_per_step
+        * loader_prefetch
+        * loader_workers
+        * gpus_per_node
+        / gpus_per_loader
+        * single_gpu
+    )
 
 
 @formula(unit="B/node", source="definition", label="memory of the shuffle buffers")

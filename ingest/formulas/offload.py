@@ -23,7 +23,7 @@ input_quantity("nvme_write_bandwidth_per_node", "B/s/node", "Aggregate write ban
 input_quantity("nvme_delivery", "1", "Share of the datasheet bandwidth that reads and writes of tensors reach.", high=1)
 input_quantity("nvme_write_share", "1", "Write over read bandwidth of the local drives.", high=2)
 input_quantity("host_link_delivery", "1", "Share of the host link that copies between host and GPU reach.", high=1)
-input_quantity("host_uplink_bandwidth_per_node", "B/s/node", "Links between host and GPUs of a node, all GPUs at once.")
+input_quantity("host_uplink_bandwidth_per_node", "B/s/node", "Copies between host and GPUs of a node, measured with all GPUs.")
 input_quantity("host_optimizer_rate_per_node", "parameter/s/node", "Parameters that the host CPUs of a node update per second.")
 input_quantity("storage_room_bytes", "B", "Usable bytes of the shared storage system.")
 input_quantity("offload_storage_units", "1", "Drives of each node, or units of the shared system.", whole=True)
@@ -91,13 +91,13 @@ def gpus_of_one_node(gpus_per_node: Num, single_node: Num) -> Num:
 
 
 @formula(unit="B/s/node", source="definition")
-def host_links_of_node(host_link_bandwidth_per_gpu: Num, gpus_per_node: Num) -> Num:
-    """Links between host and GPUs of a node whose GPUs share no uplink.
+def host_links_of_node(host_link_bandwidth_per_gpu: Num, gpus_per_node: Num, host_link_delivery: Num) -> Num:
+    """Copies between host and GPUs of a node whose GPUs share no uplink, in one direction.
 
-    >>> host_links_of_node(63e9, 8)
-    504000000000.0
+    >>> host_links_of_node(63e9, 8, 0.5)
+    252000000000.0
     """
-    return host_link_bandwidth_per_gpu * gpus_per_node
+    return host_link_bandwidth_per_gpu * gpus_per_node * host_link_delivery
 
 
 @formula(unit="1", source="definition")
@@ -349,14 +349,14 @@ def storage_write_bandwidth_of_job(system_write_bandwidth: Num, storage_nic_band
 
 @formula(unit="B/s", source="definition")
 def host_link_bandwidth_of_job(
-    host_link_bandwidth_per_gpu: Num, gpus: Num, host_uplink_bandwidth_per_node: Num, nodes_in_job: Num, host_link_delivery: Num
+    host_link_bandwidth_per_gpu: Num, gpus: Num, host_link_delivery: Num, host_uplink_bandwidth_per_node: Num, nodes_in_job: Num
 ) -> Num:
-    """Copies between host and GPUs in one direction, all GPUs at once.
+    """Copies between host and GPUs in one direction, all GPUs at once; shared uplinks are measured and deliver all of it.
 
-    >>> host_link_bandwidth_of_job(15.75e9, 16, 48e9, 1, 1)
-    48000000000.0
+    >>> host_link_bandwidth_of_job(15.75e9, 16, 0.5, 48e9, 1), host_link_bandwidth_of_job(15.75e9, 4, 0.5, 48e9, 1)
+    (48000000000.0, 31500000000.0)
     """
-    return minimum(host_link_bandwidth_per_gpu * gpus, host_uplink_bandwidth_per_node * nodes_in_job) * host_link_delivery
+    return minimum(host_link_bandwidth_per_gpu * gpus * host_link_delivery, host_uplink_bandwidth_per_node * nodes_in_job)
 
 
 @formula(unit="B", source="definition")

@@ -20,8 +20,15 @@ input_quantity("cached_elements_of_kind", "1/token", "Numbers kept per token by 
 input_quantity("cached_elements", "1", "Numbers kept for one sequence, per kind of attention.", above=False)
 input_quantity("recurrent_elements", "1", "Numbers kept of one sequence whatever its length, per kind of layer.", above=False)
 input_quantity("bytes_per_recurrent_element", "B", "Width of one number of a recurrent state.")
+input_quantity("routed_weights_share", "1", "Share of the weights that lies in experts that a router chooses from.", high=1)
+input_quantity("expert_share_of_token", "1", "Share of the experts that one token visits.", high=1)
+input_quantity("single_token", "token", "One token.", low=1, high=1, above=False, default=1)
+input_quantity("expert_read_excess", "1", "Share of the experts without tokens that a step reads nonetheless.", above=False,
+    high=1)  # fmt: skip
 input_quantity("forward_flops_per_parameter", "FLOP/parameter/token", "A multiplication and an addition for each weight.",
     default=2, source="kaplan2020")  # fmt: skip
+input_quantity("exchanges_per_layer", "1", "All-reduces of one layer in a tensor-parallel group.", whole=True, default=2,
+    source="megatron-lm")  # fmt: skip
 input_quantity("streaming_efficiency", "1", "Share of the bandwidth of drives that generation reaches.", high=1.1)
 input_quantity("staged_bytes_per_parameter", "B/parameter", "Width of the weights that the host stages before quantizing.",
     above=False, default=2)  # fmt: skip
@@ -165,16 +172,39 @@ def streamed_bytes_per_gpu(
     return held_weights_bytes * streamed_layers_per_gpu / layers + residual_bytes_per_gpu
 
 
+@formula(unit="1", source="arithmetic", where="uniform routing to k of E experts: E·(1 − k/E)^tokens are idle",
+    label="share of the weights that a decode step reads")  # fmt: skip
+def decode_weights_share(
+    routed_weights_share: Num, expert_share_of_token: Num, decode_tokens: Num, single_token: Num, expert_read_excess: Num
+) -> Num:
+    """Share of the weights that one decode step reads: all but those of experts that none of its tokens visits.
+
+    >>> decode_weights_share(0.75, 8 / 128, 1, 1, 0), decode_weights_share(0.75, 8 / 128, 1, 1, 1)
+    (0.296875, 1.0)
+    """
+    return 1 - routed_weights_share * (1 - expert_share_of_token) ** (decode_tokens / single_token) * (1 - expert_read_excess)
+
+
+@formula(unit="B", source="definition")
+def level_decode_weights_bytes(level_weights_bytes: Num, decode_weights_share: Num) -> Num:
+    """Weights that one decode step reads from a tier.
+
+    >>> level_decode_weights_bytes(400e9, 0.25)
+    100000000000.0
+    """
+    return level_weights_bytes * decode_weights_share
+
+
 @formula(unit="s", source=ZERO_INFERENCE, where="weights stream once for each step")
 def level_decode_seconds(
-    level_weights_bytes: Num, level_kv_bytes: Num, level_read_bandwidth: Num, streaming_efficiency: Num
+    level_decode_weights_bytes: Num, level_kv_bytes: Num, level_read_bandwidth: Num, streaming_efficiency: Num
 ) -> Num:
     """Reads of a tier for one decode step: its weights, and its key-value cache.
 
     >>> level_decode_seconds(141e9, 0, 48e9, 1)
     2.9375
     """
-    return (level_weights_bytes + level_kv_bytes) / (level_read_bandwidth * streaming_efficiency)
+    return (level_decode_weights_bytes + level_kv_bytes) / (level_read_bandwidth * streaming_efficiency)
 
 
 @formula(unit="s", source=ZERO_INFERENCE, where="weights stream once for the prompt")
@@ -201,6 +231,16 @@ def link_stream_seconds(level_weights_bytes: Num, level_kv_bytes: Num, host_link
     1.0
     """
     return (level_weights_bytes + level_kv_bytes) / host_link_bandwidth_of_job
+
+
+@formula(unit="s", source="definition")
+def link_step_seconds(level_decode_weights_bytes: Num, level_kv_bytes: Num, host_link_bandwidth_of_job: Num) -> Num:
+    """Copies of the weights and the cache that one decode step reads off the GPU.
+
+    >>> link_step_seconds(16.9e9, 0, 16.9e9)
+    1.0
+    """
+    return (level_decode_weights_bytes + level_kv_bytes) / host_link_bandwidth_of_job
 
 
 @formula(unit="token", source="definition")
@@ -245,13 +285,15 @@ def prefill_compute_seconds(
 
 
 @formula(unit="s", source="definition")
-def gpu_memory_seconds(held_weights_bytes: Num, kv_cache_bytes: Num, memory_bandwidth_per_gpu: Num, gpus: Num) -> Num:
-    """Reads of GPU memory for one decode step: weights and key-value cache pass through it once.
+def gpu_memory_seconds(
+    held_weights_bytes: Num, decode_weights_share: Num, kv_cache_bytes: Num, memory_bandwidth_per_gpu: Num, gpus: Num
+) -> Num:
+    """Reads of GPU memory for one decode step: the weights that it needs and the key-value cache pass through it once.
 
-    >>> gpu_memory_seconds(141e9, 17e9, 4.8e12, 1)
+    >>> gpu_memory_seconds(141e9, 1, 17e9, 4.8e12, 1)
     0.03291666666666667
     """
-    return (held_weights_bytes + kv_cache_bytes) / (memory_bandwidth_per_gpu * gpus)
+    return (held_weights_bytes * decode_weights_share + kv_cache_bytes) / (memory_bandwidth_per_gpu * gpus)
 
 
 @formula(unit="s", source="definition")
@@ -322,14 +364,28 @@ def decode_tokens_per_second(decode_tokens: Num, decode_step_seconds: Num) -> Nu
 
 @formula(unit="B/s/node", source="definition")
 def drive_read_bandwidth_to_match(
-    drive_weights_bytes: Num, drive_kv_bytes: Num, decode_seconds_without_drives: Num, nodes_in_job: Num
+    drive_weights_bytes: Num,
+    decode_weights_share: Num,
+    drive_kv_bytes: Num,
+    decode_seconds_without_drives: Num,
+    nodes_in_job: Num,
 ) -> Num:
     """Read bandwidth of the drives beyond which links, compute or GPU memory set the pace.
 
-    >>> drive_read_bandwidth_to_match(141e9, 0, 2.2, 1) / 1e9
+    >>> drive_read_bandwidth_to_match(141e9, 1, 0, 2.2, 1) / 1e9
     64.0909090909091
     """
-    return (drive_weights_bytes + drive_kv_bytes) / decode_seconds_without_drives / nodes_in_job
+    return (drive_weights_bytes * decode_weights_share + drive_kv_bytes) / decode_seconds_without_drives / nodes_in_job
+
+
+@formula(unit="1", source="arithmetic", where="an all-reduce after attention and one after the network of each layer")
+def decode_exchanges(exchanges_per_layer: Num, layers: Num) -> Num:
+    """Exchanges between the GPUs of a tensor-parallel group in one decode step.
+
+    >>> decode_exchanges(2, 80)
+    160
+    """
+    return exchanges_per_layer * layers
 
 
 @formula(unit="B/s/node", source="definition")

@@ -15,6 +15,11 @@ input_quantity("session_elements", "1", "Numbers kept of a whole session, per ki
 input_quantity("reused_elements", "1", "Numbers of earlier turns that a mean turn reuses, per kind of attention.", above=False)
 input_quantity("kv_block_tokens", "token", "Tokens of one block of the cache.", whole=True, default=256,
     source="mlperf-kv-cache")  # fmt: skip
+input_quantity("session_retention_seconds", "s", "Time that the tier keeps the cache of a session after its last turn.",
+    above=False)  # fmt: skip
+input_quantity("turn_second_moment", "1", "Mean square of what a turn reuses, over the square of its mean.", low=1, above=False)
+input_quantity("turn_third_moment", "1", "Mean cube of what a turn reuses, over the cube of its mean.", low=1, above=False)
+input_quantity("largest_turn", "1", "Reuse of the largest turn, over that of the mean turn.", low=1, above=False)
 input_quantity("first_token_seconds", "s", "Time in which a turn reads its reused context.")
 input_quantity("kv_tier_capacity", "B", "Capacity of the key-value tier, where it is not that of all sessions.")
 
@@ -69,14 +74,25 @@ def kv_reused_bytes(kv_reused_token_bytes: Num, recurrent_state_bytes: Num, sess
     return kv_reused_token_bytes + recurrent_state_bytes * (session_turns - 1) / session_turns
 
 
-@formula(unit="B", source="definition", label="capacity of the key-value tier")
-def kv_tier_bytes(kv_session_bytes: Num, serving_users: Num) -> Num:
-    """Capacity that holds all sessions at their end.
+@formula(unit="1", source="little1961", where="number = arrival rate × time; a session lasts as long as its turns",
+    label="ended sessions that are kept")  # fmt: skip
+def retained_sessions(serving_users: Num, session_turns: Num, turn_seconds: Num, session_retention_seconds: Num) -> Num:
+    """Sessions that have ended and whose cache the tier still keeps: sessions that end in a second times the retention.
 
-    >>> kv_tier_bytes(3.93e9, 1_000)
-    3930000000000.0
+    >>> retained_sessions(1_000, 8, 60, 3_600)
+    7500.0
     """
-    return kv_session_bytes * serving_users
+    return serving_users / (session_turns * turn_seconds) * session_retention_seconds
+
+
+@formula(unit="B", source="definition", label="capacity of the key-value tier")
+def kv_tier_bytes(kv_session_bytes: Num, serving_users: Num, retained_sessions: Num) -> Num:
+    """Capacity that holds all sessions at their end, and the ended ones that are kept.
+
+    >>> kv_tier_bytes(3.93e9, 1_000, 0), kv_tier_bytes(3.93e9, 1_000, 7_500)
+    (3930000000000.0, 33405000000000.0)
+    """
+    return kv_session_bytes * (serving_users + retained_sessions)
 
 
 @formula(unit="B", source="definition", label="new cache of a turn")
@@ -222,14 +238,30 @@ def kv_peak_turns(kv_mean_turns: Num, serving_users: Num) -> Num:
     )
 
 
-@formula(unit="B/s", source="definition", label="read rate of the turns that coincide")
-def kv_peak_read_bandwidth(kv_turn_bandwidth: Num, kv_peak_turns: Num) -> Num:
-    """Rate at which the turns that coincide read their reused context in time, for 99 % of the time.
+@formula(unit="1", source="cornish-fisher", where="99th percentile of a compound Poisson sum over that of equal turns")
+def turn_variation(kv_mean_turns: Num, turn_second_moment: Num, turn_third_moment: Num) -> Num:
+    """Reads of the turns that coincide, over those of as many mean turns: later turns reuse more, and coincide as well.
 
-    >>> kv_peak_read_bandwidth(1.25e9, 20)
-    25000000000.0
+    >>> turn_variation(10, 1, 1), round(turn_variation(10, 1.43, 2.29), 3)
+    (1.0, 1.104)
     """
-    return kv_turn_bandwidth * kv_peak_turns
+    return (
+        kv_mean_turns
+        + DEVIATIONS * (kv_mean_turns * turn_second_moment) ** 0.5
+        + (DEVIATIONS**2 - 1) / 6 * turn_third_moment / turn_second_moment
+    ) / (kv_mean_turns + DEVIATIONS * kv_mean_turns**0.5 + (DEVIATIONS**2 - 1) / 6)
+
+
+@formula(unit="B/s", source="definition", label="read rate of the turns that coincide")
+def kv_peak_read_bandwidth(
+    kv_turn_bandwidth: Num, kv_peak_turns: Num, turn_variation: Num, largest_turn: Num, serving_users: Num
+) -> Num:
+    """Rate at which the turns that coincide read their reused context in time, for 99 % of the time; at least one of any size.
+
+    >>> kv_peak_read_bandwidth(1.25e9, 20, 1, 1, 1_000), kv_peak_read_bandwidth(1.25e9, 1, 1, 2, 1_000)
+    (25000000000.0, 2500000000.0)
+    """
+    return kv_turn_bandwidth * minimum(maximum(kv_peak_turns * turn_variation, largest_turn), serving_users * largest_turn)
 
 
 @formula(unit="B/s", source="definition", label="read rate if all users ask at once")

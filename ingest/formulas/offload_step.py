@@ -128,6 +128,16 @@ def offload_efficiency(step_compute_seconds: Num, step_seconds: Num) -> Num:
     return step_compute_seconds / step_seconds
 
 
+@formula(unit="FLOP/s/GPU", source="definition", label="compute rate with all transfers")
+def offload_flops_per_gpu(achieved_flops_per_gpu: Num, offload_efficiency: Num) -> Num:
+    """Compute of a step over its time, for each GPU; recomputed activations count.
+
+    >>> offload_flops_per_gpu(50e12, 0.8)
+    40000000000000.0
+    """
+    return achieved_flops_per_gpu * offload_efficiency
+
+
 @formula(unit="FLOP/B", source=INFINITY, where="sec. 4: bsz·seq for weights and gradients")
 def weights_intensity(step_flops: Num, held_weights_bytes: Num, weight_reads_per_step: Num) -> Num:
     """Compute per byte of weights moved: each read of them, and one write of as many bytes.
@@ -430,3 +440,37 @@ def interleaved_down_bytes(update_parameters: Num, interleave_every: Num, optimi
     60000000000.0
     """
     return update_parameters * optimizer_bytes_per_parameter / interleave_every
+
+
+input_quantity("plain_update_seconds", "s", "Time in which the CPUs alone update all states off the GPU.", above=False)
+
+
+@formula(unit="s", source="deep-optimizer-states2024", where="flush_async0, opt_gaps0: neither flush nor interleaving",
+    label="step without overlap or interleaving")  # fmt: skip
+def plain_step_seconds(
+    step_compute_seconds: Num,
+    pass_transfer_seconds: Num,
+    plain_update_seconds: Num,
+    nvme_update_seconds: Num,
+    storage_update_seconds: Num,
+) -> Num:
+    """Time of one step where compute waits for every transfer and the CPUs alone update the states.
+
+    >>> plain_step_seconds(0.4, 3.0, 3.8, 0, 0)
+    7.199999999999999
+    """
+    return (
+        step_compute_seconds
+        + pass_transfer_seconds
+        + maximum(maximum(plain_update_seconds, nvme_update_seconds), storage_update_seconds)
+    )
+
+
+@formula(unit="1", source="definition", label="speed-up over neither overlap nor interleaving")
+def interleaving_speedup(plain_step_seconds: Num, step_seconds: Num) -> Num:
+    """Time of a step without overlap or interleaving over its time with both.
+
+    >>> interleaving_speedup(7.148, 4.203)
+    1.7006899833452294
+    """
+    return plain_step_seconds / step_seconds

@@ -1,6 +1,6 @@
 """Preparation of data sets: passes over the origin, scratch space, writes, and the cores that keep up."""
 
-from ingest.engine.expression import Num, ceil, largest, total
+from ingest.engine.expression import Num, ceil, largest, maximum, total
 from ingest.engine.registry import formula, input_quantity
 
 input_quantity("preparation_passes", "1", "Times that the preparation of a data set reads its origin.", whole=True,
@@ -15,6 +15,8 @@ input_quantity("document_rate", "document/s", "Documents that one worker goes th
 input_quantity("preparation_workers", "1", "Processes that prepared or counted at the same time.", whole=True)
 input_quantity("prepared_bytes", "B", "Bytes that were prepared or counted in a measurement.")
 input_quantity("prepared_seconds", "s", "Duration of a preparation or of a count.")
+input_quantity("dataset_scratch_bytes_held_before", "B", "Scratch space of the preparation of a data set in the year before.",
+    above=False)  # fmt: skip
 
 
 @formula(unit="B/s", source="definition", label="rate of one core")
@@ -106,6 +108,28 @@ def dataset_scratch_bytes_held(preparation_scratch_bytes: Num, origin_growth: Nu
     return preparation_scratch_bytes * origin_growth * present
 
 
+@formula(unit="B", source="definition")
+def dataset_scratch_added_per_day(
+    dataset_scratch_bytes_held: Num, dataset_scratch_bytes_held_before: Num, seconds_per_day: Num, seconds_per_year: Num
+) -> Num:
+    """Scratch space that the first preparation of a data set and that of its growth write, spread evenly over the year.
+
+    >>> dataset_scratch_added_per_day(1_461e9, 0, 86_400, 31_557_600)
+    4000000000.0
+    """
+    return maximum(dataset_scratch_bytes_held - dataset_scratch_bytes_held_before, 0) * seconds_per_day / seconds_per_year
+
+
+@formula(unit="B", source="definition")
+def dataset_scratch_written_per_day(dataset_scratch_bytes_held: Num, seconds_per_day: Num, refresh_seconds: Num) -> Num:
+    """Scratch space that the preparation of new versions of a data set writes in a day.
+
+    >>> dataset_scratch_written_per_day(9e12, 86_400, 90 * 86_400)
+    100000000000.0
+    """
+    return dataset_scratch_bytes_held * seconds_per_day / refresh_seconds
+
+
 @formula(unit="1", source="definition", label="cores of a preparation")
 def preparation_cores(origin_bytes: Num, preparation_passes: Num, preparation_rate: Num, preparation_seconds: Num) -> Num:
     """Cores that prepare a data set in the time allowed, at the start of the plan.
@@ -159,4 +183,26 @@ def year_bytes_with_scratch(
         total(dataset_bytes_held_of_datasets)
         + total(job_checkpoint_bytes_held_of_jobs)
         + total(dataset_scratch_bytes_held_of_datasets)
+    )
+
+
+@formula(unit="B", source="definition", label="writes per day with scratch space")
+def year_writes_with_scratch(
+    job_checkpoint_bytes_per_day_of_jobs: Num,
+    dataset_bytes_written_per_day_of_datasets: Num,
+    dataset_bytes_added_per_day_of_datasets: Num,
+    dataset_scratch_added_per_day_of_datasets: Num,
+    dataset_scratch_written_per_day_of_datasets: Num,
+) -> Num:
+    """Bytes per day that clients write in one year in which data sets are prepared, scratch space included.
+
+    >>> year_writes_with_scratch([500e12], [1e12], [2e12], [4e12], [3e12])
+    510000000000000.0
+    """
+    return (
+        total(job_checkpoint_bytes_per_day_of_jobs)
+        + total(dataset_bytes_written_per_day_of_datasets)
+        + total(dataset_bytes_added_per_day_of_datasets)
+        + total(dataset_scratch_added_per_day_of_datasets)
+        + total(dataset_scratch_written_per_day_of_datasets)
     )

@@ -1,7 +1,8 @@
 """One data set of a site, year by year."""
 
-from ingest.engine.expression import Num, ceil, maximum
+from ingest.engine.expression import Num, ceil, maximum, total
 from ingest.engine.registry import formula, input_quantity
+from ingest.formulas.site_totals import columns
 
 # One data set
 input_quantity("data_samples", "sample", "Samples of a data set.", label="samples of the data set")
@@ -23,6 +24,20 @@ input_quantity("refresh_seconds", "s", "Time after which a new version supersede
 input_quantity("versions_held", "1", "Versions of a data set on storage.", default=1, label="versions kept")
 input_quantity("present", "1", "1 in the years in which a data set is on storage, else 0.",
      above=False, whole=True, high=1, default=1)  # fmt: skip
+
+# Samples of several parts, and mixtures
+input_quantity("text_tokens_per_sample", "token/sample", "Tokens of text in one sample.", above=False, default=0)
+input_quantity("text_bytes_per_token", "B/token", "Stored bytes of one token of text.", default=4)
+input_quantity("source_weight", "1", "Weight of a data set in a mixture; only ratios count.", label="weight in the mixture")
+input_quantity("source_bytes", "B", "Bytes of a data set of a mixture.")
+input_quantity("source_samples", "sample", "Samples of a data set of a mixture.")
+input_quantity("source_sample_bytes", "B/sample", "Stored bytes of one sample of a data set of a mixture.",
+    label="stored bytes of a sample")  # fmt: skip
+input_quantity("source_token_bytes", "B/token", "Stored bytes of one token of a data set of a mixture.",
+    label="stored bytes of a token")  # fmt: skip
+input_quantity("source_samples_in_file", "sample/file", "Samples in one file of a data set of a mixture.")
+columns("sources", source_weight="1", source_bytes="B", source_samples="sample", weighted_sample_bytes="B/sample",
+    weighted_token_bytes="B/token", weighted_files="file/sample")  # fmt: skip
 
 input_quantity("dataset_bytes_held_before", "B", "Bytes of a data set held in the year before.", above=False)
 input_quantity("seconds_per_year", "s", "A year of 365.25 days.",
@@ -131,3 +146,134 @@ def dataset_bytes_added_per_day(
     4000000000.0
     """
     return maximum(dataset_bytes_held - dataset_bytes_held_before, 0) * seconds_per_day / seconds_per_year
+
+
+@formula(unit="B/sample", source="definition")
+def stored_bytes_of_parts(
+    text_tokens_per_sample: Num,
+    text_bytes_per_token: Num,
+    images_per_sample: Num,
+    image_bytes: Num,
+    audio_seconds_per_sample: Num,
+    audio_bytes_per_second: Num,
+) -> Num:
+    """Stored bytes of a sample of text, images and audio, each counted by itself.
+
+    >>> stored_bytes_of_parts(815, 4, 2.5, 60_000, 0, 0)
+    153260.0
+    """
+    return (
+        text_tokens_per_sample * text_bytes_per_token
+        + images_per_sample * image_bytes
+        + audio_seconds_per_sample * audio_bytes_per_second
+    )
+
+
+@formula(unit="B/sample", source="definition")
+def bytes_of_one_sample(data_bytes: Num, data_samples: Num) -> Num:
+    """Stored bytes of one sample, from those of all.
+
+    >>> bytes_of_one_sample(1e12, 1e6)
+    1000000.0
+    """
+    return data_bytes / data_samples
+
+
+@formula(unit="B/token", source="definition")
+def bytes_of_one_token(data_bytes: Num, data_tokens: Num) -> Num:
+    """Stored bytes of one token, from those of all.
+
+    >>> bytes_of_one_token(60e12, 15e12)
+    4.0
+    """
+    return data_bytes / data_tokens
+
+
+@formula(unit="B/sample", source="definition")
+def weighted_sample_bytes(source_weight: Num, source_sample_bytes: Num) -> Num:
+    """Part of one data set in the bytes of a mixture that is weighted by samples.
+
+    >>> weighted_sample_bytes(0.5, 1.6e6)
+    800000.0
+    """
+    return source_weight * source_sample_bytes
+
+
+@formula(unit="B/token", source="definition")
+def weighted_token_bytes(source_weight: Num, source_token_bytes: Num) -> Num:
+    """Part of one data set in the bytes of a mixture that is weighted by tokens.
+
+    >>> weighted_token_bytes(0.5, 4)
+    2.0
+    """
+    return source_weight * source_token_bytes
+
+
+@formula(unit="file/sample", source="definition")
+def weighted_files(source_weight: Num, source_samples_in_file: Num) -> Num:
+    """Part of one data set in the files that a mixture opens for a sample.
+
+    >>> weighted_files(0.5, 100)
+    0.005
+    """
+    return source_weight / source_samples_in_file
+
+
+@formula(unit="B/sample", source="definition", label="bytes of a sample of the mixture")
+def mixed_sample_bytes(weighted_sample_bytes_of_sources: Num, source_weight_of_sources: Num) -> Num:
+    """Mean bytes of the samples of a mixture, by the weight of each data set.
+
+    >>> mixed_sample_bytes([720_000, 45_000, 1638.4], [0.45, 0.45, 0.1])
+    766638.4
+    """
+    return total(weighted_sample_bytes_of_sources) / total(source_weight_of_sources)
+
+
+@formula(unit="B/token", source="definition", label="bytes of a token of the mixture")
+def mixed_token_bytes(weighted_token_bytes_of_sources: Num, source_weight_of_sources: Num) -> Num:
+    """Mean bytes of the tokens of a mixture, by the weight of each data set.
+
+    >>> mixed_token_bytes([3.0, 50.0], [0.75, 0.25])
+    53.0
+    """
+    return total(weighted_token_bytes_of_sources) / total(source_weight_of_sources)
+
+
+@formula(unit="B/sample", source="definition")
+def mixed_bytes_of_tokens(mixed_token_bytes: Num, tokens_per_sample: Num) -> Num:
+    """Mean bytes of the samples of a mixture that is weighted by tokens.
+
+    >>> mixed_bytes_of_tokens(53, 4096)
+    217088
+    """
+    return mixed_token_bytes * tokens_per_sample
+
+
+@formula(unit="sample/file", source="definition", label="samples in a file of the mixture")
+def mixed_samples_in_file(source_weight_of_sources: Num, weighted_files_of_sources: Num) -> Num:
+    """Samples that a mixture reads for each file that it opens.
+
+    >>> mixed_samples_in_file([0.5, 0.5], [0.005, 0.045])
+    20.0
+    """
+    return total(source_weight_of_sources) / total(weighted_files_of_sources)
+
+
+@formula(unit="B", source="definition", label="bytes of the mixture")
+def mixed_bytes(source_bytes_of_sources: Num) -> Num:
+    """Bytes of all data sets of a mixture, each once.
+
+    >>> mixed_bytes([1e12, 2e12])
+    3000000000000.0
+    """
+    return total(source_bytes_of_sources)
+
+
+@formula(unit="sample", source="definition", label="samples of the mixture")
+def mixed_samples(source_samples_of_sources: Num) -> Num:
+    """Samples of all data sets of a mixture.
+
+    >>> mixed_samples([1e9, 2e9])
+    3000000000.0
+    """
+    return total(source_samples_of_sources)

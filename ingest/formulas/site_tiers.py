@@ -485,18 +485,22 @@ def year_writes_with_tiers(
     job_checkpoint_bytes_per_day_of_jobs: Num,
     dataset_bytes_written_per_day_of_datasets: Num,
     dataset_bytes_added_per_day_of_datasets: Num,
+    dataset_scratch_added_per_day_of_datasets: Num,
+    dataset_scratch_written_per_day_of_datasets: Num,
     job_offload_bytes_per_day_of_jobs: Num,
     kv_bytes_written_per_day_of_serving: Num,
 ) -> Num:
-    """Bytes per day that clients write in one year, offloaded states and key-value caches among them.
+    """Bytes per day that clients write in one year; scratch space, offloaded states and key-value caches among them.
 
-    >>> year_writes_with_tiers([500e12], [1e12], [2e12], [700e12], [97e12])
+    >>> year_writes_with_tiers([500e12], [1e12], [2e12], [], [], [700e12], [97e12])
     1300000000000000.0
     """
     return (
         total(job_checkpoint_bytes_per_day_of_jobs)
         + total(dataset_bytes_written_per_day_of_datasets)
         + total(dataset_bytes_added_per_day_of_datasets)
+        + total(dataset_scratch_added_per_day_of_datasets)
+        + total(dataset_scratch_written_per_day_of_datasets)
         + total(job_offload_bytes_per_day_of_jobs)
         + total(kv_bytes_written_per_day_of_serving)
     )

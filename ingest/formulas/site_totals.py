@@ -99,6 +99,8 @@ columns(
     dataset_preparation_bandwidth="B/s",
     dataset_preparation_write_bandwidth="B/s",
     dataset_scratch_bytes_held="B",
+    dataset_scratch_added_per_day="B",
+    dataset_scratch_written_per_day="B",
 )
 columns(
     "years",

@@ -12,9 +12,21 @@ input_quantity("degraded_share", "1", "Share of the read bandwidth that is neede
 input_quantity("copies_cached", "1", "Nodes that cache the same sample: all where every node reads the whole data set.",
     whole=True)  # fmt: skip
 input_quantity("copies_staged", "1", "Copies of the data set on local drives.", whole=True)
+input_quantity("local_request_seconds", "s/sample", "Time from a request to a local drive to its first bytes.", above=False,
+    label="latency of a local drive")  # fmt: skip
+input_quantity("local_stream_bandwidth", "B/s", "Read bandwidth of one worker that reads from the drives of its node.",
+    label="read bandwidth of one local stream")  # fmt: skip
+input_quantity("staged_utilization", "1", "Utilization with the data set on the drives of the nodes.", high=1,
+    label="utilization with staged data")  # fmt: skip
+input_quantity("staging_gain", "1", "Share by which epochs last longer without staged data, where they do.")
 input_quantity("cache_memory_share", "1", "Share of the host memory that caches the data set.", high=1)
 input_quantity("stall_bridged_seconds", "s", "Pause of the storage that prefetched samples bridge.")
 input_quantity("decode_samples_per_second_per_core", "sample/s", "Samples that one CPU core decodes each second.")
+input_quantity("thread_decode_rate", "sample/s", "Samples that one thread alone decodes each second.",
+    label="decoding rate of one thread")  # fmt: skip
+input_quantity("decode_scaling", "1", "Rate of each worker in a loader with several workers, over that of one thread alone.",
+    high=1, label="share of the single-thread rate in a loader")  # fmt: skip
+input_quantity("decode_workers", "1", "Workers that decode side by side.", whole=True)
 
 
 @formula(unit="B/s", source="definition")
@@ -89,7 +101,7 @@ def stage_bytes(dataset_bytes: Num, copies_staged: Num) -> Num:
     return dataset_bytes * copies_staged
 
 
-@formula(unit="s", source="definition")
+@formula(unit="s", source="definition", label="time to stage the data set")
 def stage_seconds(stage_bytes: Num, read_bandwidth_available: Num) -> Num:
     """Time to stage the data set.
 
@@ -97,6 +109,76 @@ def stage_seconds(stage_bytes: Num, read_bandwidth_available: Num) -> Num:
     170.0
     """
     return stage_bytes / read_bandwidth_available
+
+
+@formula(unit="s/sample", source="definition", above=False, label="time to read a sample from a local drive")
+def local_read_seconds(local_request_seconds: Num, sample_bytes: Num, local_stream_bandwidth: Num) -> Num:
+    """Mean time of a worker to read one sample from the drives of its node.
+
+    >>> local_read_seconds(1e-4, 1e6, 2e9)
+    0.0006
+    """
+    return local_request_seconds + sample_bytes / local_stream_bandwidth
+
+
+@formula(unit="1", source="definition", above=False, label="load of the local drives")
+def local_drives_load(unstalled_bandwidth_per_gpu: Num, gpus_per_node: Num, nvme_read_bandwidth_per_node: Num) -> Num:
+    """Reads of a node whose GPUs never wait, over the read bandwidth of its drives.
+
+    >>> local_drives_load(0.8e9, 8, 51.2e9)
+    0.125
+    """
+    return unstalled_bandwidth_per_gpu * gpus_per_node / nvme_read_bandwidth_per_node
+
+
+@formula(unit="s", source="definition", label="duration of an epoch with its loader")
+def fed_epoch_seconds(epoch_seconds: Num, accelerator_utilization: Num) -> Num:
+    """Duration of an epoch whose GPUs wait for shared storage.
+
+    >>> fed_epoch_seconds(625, 0.5)
+    1250.0
+    """
+    return epoch_seconds / accelerator_utilization
+
+
+@formula(unit="s", source="definition", label="duration of an epoch with staged data")
+def staged_epoch_seconds(epoch_seconds: Num, staged_utilization: Num) -> Num:
+    """Duration of an epoch whose data are on the drives of the nodes.
+
+    >>> staged_epoch_seconds(625, 1)
+    625.0
+    """
+    return epoch_seconds / staged_utilization
+
+
+@formula(unit="1", source="definition")
+def gain_of_staging(accelerator_utilization: Num, staged_utilization: Num) -> Num:
+    """Share by which epochs that read shared storage last longer than those with staged data.
+
+    >>> gain_of_staging(0.5, 1)
+    1.0
+    """
+    return staged_utilization / accelerator_utilization - 1
+
+
+@formula(unit="1", source="definition", label="epochs from which staging pays")
+def staging_break_even_epochs(stage_seconds: Num, staged_epoch_seconds: Num, staging_gain: Num) -> Num:
+    """Epochs after which the shorter epochs have made up for the time of staging.
+
+    >>> staging_break_even_epochs(1250, 625, 1)
+    2.0
+    """
+    return stage_seconds / (staged_epoch_seconds * staging_gain)
+
+
+@formula(unit="1", source="definition")
+def staged_storage_share(copies_staged: Num, job_epochs: Num, read_amplification: Num) -> Num:
+    """Reads of shared storage by a job that stages its data, over those of a job that does not.
+
+    >>> staged_storage_share(4, 90, 1)
+    0.0444...
+    """
+    return copies_staged / job_epochs / read_amplification
 
 
 @formula(unit="B/node", source="definition")
@@ -147,3 +229,33 @@ def decode_cores_per_node(samples_per_second_per_gpu: Num, gpus_per_node: Num, d
     26.8
     """
     return samples_per_second_per_gpu * gpus_per_node / decode_samples_per_second_per_core
+
+
+@formula(unit="sample/s", source="imread-benchmark", where="one thread and the DataLoader's peak")
+def decode_rate_in_loader(thread_decode_rate: Num, decode_scaling: Num) -> Num:
+    """Samples that each worker of a full loader decodes: less than one thread alone, which has caches and clocks for itself.
+
+    >>> round(decode_rate_in_loader(864, 0.427))
+    369
+    """
+    return thread_decode_rate * decode_scaling
+
+
+@formula(unit="1", source="imread-benchmark", where="the DataLoader's peak and one thread")
+def decode_share_of_worker(loader_decode_rate: Num, decode_workers: Num, thread_decode_rate: Num) -> Num:
+    """Share of the rate of one thread alone that each worker of a full loader keeps.
+
+    >>> round(decode_share_of_worker(2920, 8, 864), 3)
+    0.422
+    """
+    return loader_decode_rate / decode_workers / thread_decode_rate
+
+
+@formula(unit="sample/s", source="definition")
+def loader_decode_rate(decode_rate_in_loader: Num, decode_workers: Num) -> Num:
+    """Samples that the workers of a loader decode each second.
+
+    >>> round(loader_decode_rate(864 * 0.427, 8))
+    2951
+    """
+    return decode_rate_in_loader * decode_workers

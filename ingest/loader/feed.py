@@ -6,8 +6,10 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 from typing import Any
 
+from ingest.catalog.records import Node
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.frozen import EMPTY, revised
 from ingest.engine.messages import Message, Option
@@ -19,22 +21,28 @@ from ingest.errors import UsageError, one_of
 from ingest.loader.observed_loader import CAUSES, find_latency, observed_loader, take_observed
 from ingest.loader.readers import LOADERS, USUAL_LOADER, share_data, warnings_of
 from ingest.loader.shuffle import shuffle_of
+from ingest.loader.staging import NEVER, place_staging, staged_steps
+from ingest.loader.staging import RESULTS as STAGED
 from ingest.loader.stall import MOST_PREFETCH, MOST_RANKS, MOST_WORKERS, Loader, Utilization, remedies, simulate, tried
 from ingest.sizing.bandwidth import rate_warnings, sized
+from ingest.sizing.decoding import place_decoding
 from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
-from ingest.sizing.evidence_ladder import RATE, from_fields
+from ingest.sizing.evidence_ladder import RATE
 from ingest.sizing.job import Written, by_user, job_of, quantities_of
+from ingest.sizing.rates_at_size import is_emulation, samples_of
 from ingest.sizing.rules import applying, finding, unused
 from ingest.units import display, parse
 
 #: Steps that are simulated, and the seed of their draws.
 USUAL_STEPS, USUAL_SEED = 1000, 1
-#: A batch is chosen so that its computation lasts at least this long, where no batch is given.
-USUAL_STEP_SECONDS = 0.1
+#: Where no batch is given: a step of a tenth of a second at the median published rate of the model, or without any rate so many
+#: samples. Neither follows the rate of the GPU: a faster GPU then never seems to wait less.
+USUAL_STEP_SECONDS, USUAL_BATCH = 0.1, 32
 CACHES = {
     "pinned": "keeps what it read first",
     "lru": "evicts what was not read for longest; each epoch is shuffled anew",
     "partitioned": "each node keeps another part and serves it to the others",
+    "staged": "the data set is copied to the drives of the nodes before the first epoch",
 }
 #: option -> the quantity that it sets
 QUANTITIES = {
@@ -67,21 +75,22 @@ DEFAULTS = {
     "handover_seconds": Input(1.5e-4, 3e-5, 8e-4, source="ingest-loader-runs", where="own loader and PyTorch's, 2 cores",
         grade="measured").by_default("a batch is handed over in 0.15 ms", Option("set.handover_seconds")),
     "accelerator_utilization": Input(1).by_default("rates and loads are those of GPUs that never wait"),
-    "decode_scaling": Input(0.427, 0.32, 0.57, source="imread-benchmark", grade="measured",
-        where="README of commit f869db8: peak of 4 or 8 workers over as many single threads, 5 CPUs of 16 vCPU").by_default(
-        "each worker of a loader decodes at 0.43 of the rate of one thread alone", Option("set.decode_scaling")),
+    "usual_step_flops": assumed(1e13, "a step takes 10 TFLOP, a tenth of a second at 100 TFLOP/s", "batch"),
     "accepted_utilization": assumed(0.95, "GPUs compute 95 % of the time", "utilization"),
     "simulated_steps": assumed(USUAL_STEPS, f"runs of {USUAL_STEPS:,} steps", "steps"),
     "job_epochs": assumed(1, "one epoch", "epochs"),
 }  # fmt: skip
 #: Results that are zero where nobody limits them, and say nothing then.
-UNLIMITED = ("storage_load", "cores_load")
+UNLIMITED = ("storage_load", "cores_load", "gpu_decode_load")
+#: What a decoder gives.
+DECODED = ("thread_decode_rate", "gpu_decode_rate")
 #: Why a remedy is missing.
 BEYOND = {
     "sufficient_workers": f"up to {MOST_WORKERS} workers per GPU do not suffice",
     "sufficient_prefetch": f"up to {MOST_PREFETCH} batches per worker do not suffice",
     "sufficient_latency_p99": "reads without any latency do not suffice",
     "sufficient_latency": "reads without any latency do not suffice",
+    "staging_break_even_epochs": NEVER,
 }
 #: Inputs of the simulation.
 SIMULATED_FROM = (
@@ -102,12 +111,14 @@ RESULTS = (
     "workers_load",
     "storage_load",
     "cores_load",
+    "gpu_decode_load",
     "readers",
     "read_amplification",
     "amplified_read_bandwidth",
     "samples_per_second_per_reader",
     "read_bandwidth_of_busiest_node",
     "decode_cores_per_node",
+    "prefetched_bytes_per_node",
     "cache_hit_fraction",
     "epochs_read_bandwidth",
 )
@@ -155,6 +166,7 @@ def feed(
     latency_cv: Written | None = None,
     read_bandwidth: Written | None = None,
     decode_time: Written | None = None,
+    decoder: str | None = None,
     cores: Written | None = None,
     cache: str | None = None,
     cache_memory: Written | None = None,
@@ -197,13 +209,14 @@ def feed(
         loader: who reads what: `pytorch`, `pytorch-iterable`, `megatron`, `huggingface`, `mosaic` or `node`.
         workers: worker processes per GPU; 4 by default.
         prefetch: batches requested ahead for each worker; 2 by default.
-        batch: samples per GPU and step; by default, those that a GPU computes in a tenth of a second.
+        batch: samples per GPU and step; by default those of 10 TFLOP, or 32 where the FLOPs of a sample are not known.
         latency: mean time to open and read one sample, such as 5ms; by default, its share of 5 ms for a file, and 1 GB/s.
         latency_cv: standard deviation of the latency over its mean; 1 by default.
         read_bandwidth: read bandwidth that storage gives to the job.
         decode_time: time of one core to decode and augment one sample; that of the catalog by default.
+        decoder: id of a decoder of the catalog: `torchvision` or `pillow` on CPU cores, `nvjpeg` on the GPU.
         cores: CPU cores of a node that decode.
-        cache: `lru`, `pinned` or `partitioned`: a cache on the nodes that serves later epochs.
+        cache: `lru`, `pinned` or `partitioned`: a cache on the nodes that serves later epochs; `staged`: copies made before.
         cache_memory: bytes of that cache on one node.
         cache_hit: share of reads served by a cache on the node, in every epoch.
         epochs: epochs of the job; 1 by default.
@@ -295,14 +308,16 @@ def feed(
         take_observed(known, seen, {*options, *job.settings})
     _join_parts(known)
     share_data(known, loader)
-    _decode(known, rate)
+    place_decoding(known, rate, decoder, catalog)
     if seen is not None:
         find_latency(known, seen, stalled_by, seed_of_draws)
-    _complete(known)
-    _choose_cache(known, cache)
+    _complete(known, rate, catalog)
+    _choose_cache(known, cache, rate.node)
     further = shuffle_of(known, shuffle)
     if cache == "partitioned":
         further = ("partitioned_cache_bandwidth_per_node", *further)
+    if cache == "staged":
+        further = (*STAGED, *further)
     if seen is not None:
         further = ("sample_read_seconds", "sample_read_variation", *further)
     known.freeze()
@@ -315,26 +330,29 @@ def feed(
             "sufficient_latency_p99", known.given, {"sufficient_latency": own["sufficient_latency"]}
         )
     own["fed_samples_per_second_per_gpu"] = _fed(known, own["accelerator_utilization"])
-    if cache is not None:
+    if cache == "staged":
+        own |= staged_steps(known, first, own["accelerator_utilization"], steps=count, seed=seed_of_draws)
+    elif cache is not None:
         own["cache_hit_fraction"] = known.step("later_hit_share")
     shown = [name for name in (*RESULTS, *further) if name not in UNLIMITED or name not in known.given]
     results, unknown = known.results([name for name in shown if name not in own])
-    unknown |= {name: why for name, why in BEYOND.items() if name in unknown}
+    unknown |= {name: why for name, why in BEYOND.items() if name in unknown and name not in own}
     every = {**results, **{name: _result(name, step) for name, step in own.items()}}
     answer = Feed(
         command="feed",
         title=f"Loaders of {_name(rate)}: {loader}, {first.workers} workers × {first.prefetch} batches per GPU",
-        chosen=_chosen(gpu, loader, cache, rate, seed_of_draws),
+        chosen=_chosen(gpu, loader, {"cache": cache, "decoder": decoder}, rate, seed_of_draws),
         known=known,
         results={name: every[name] for name in shown if name in every},
         unknown=unknown,
         tables=DeferredTables(lambda: _tables(known, first, own, cache, count, seed_of_draws)),
-        warnings=tuple(_warnings(known, rate, loader, first)),
+        warnings=tuple(_warnings(known, rate, loader, first, own)),
         catalog=catalog,
         unmet=_unmet(found, accepted) if utilization is not None else "",
         own=own,
     )
-    return revised(answer, warnings=(*answer.warnings, *_unused(answer, options, job.settings)))
+    idle = [unused(Option("decoder"))] if decoder is not None and not any(name in answer.used for name in DECODED) else []
+    return revised(answer, warnings=(*answer.warnings, *_unused(answer, options, job.settings), *idle))
 
 
 def _unmet(found: Utilization, accepted: float) -> str:
@@ -348,14 +366,14 @@ def _tables(
 ) -> dict[str, list[dict[str, Any]]]:
     enough = [int(own["sufficient_workers"].value)] if "sufficient_workers" in own else []
     curve = {"utilization": _curve(known, loader, enough, steps, seed)}
-    return curve if cache is None else {**curve, "epochs": _epochs(known, loader, steps, seed)}
+    return curve if cache in (None, "staged") else {**curve, "epochs": _epochs(known, loader, steps, seed)}
 
 
 #: What the variants of a loader have in common.
 COMMON = (
     "unstalled_samples_per_second_per_gpu", "samples_per_second_per_gpu", "gpus", "sample_bytes", "read_amplification",
     "sample_read_seconds", "sample_decode_seconds", "gpus_per_loader", "step_computation_seconds", "cores_load",
-    "host_link_load",
+    "host_link_load", "gpu_decode_load",
 )  # fmt: skip
 
 
@@ -413,7 +431,7 @@ def _join_parts(known: Quantities) -> None:
         known.choose("sample_bytes", "sample_bytes_of_parts")
 
 
-def _complete(known: Quantities) -> None:
+def _complete(known: Quantities, rate: RateBasis, catalog: Catalog) -> None:
     """Fill in the latency, the batch, and the resources that nobody limits."""
     known.choose_first("sample_read_seconds", "scaled_read_seconds", "read_seconds_in_order")
     if known.find("sample_read_seconds") is None:
@@ -421,48 +439,44 @@ def _complete(known: Quantities) -> None:
             {"sample_read_seconds": assumed(0.005, "a sample takes 5 ms: a few requests to a busy file system", "latency")}
         )
     if "samples_per_step" not in known.given:
-        rates = known.value("unstalled_samples_per_second_per_gpu") * known.value("gpus_per_loader")
-        samples = math.ceil(USUAL_STEP_SECONDS * rates)
-        why = f"a step computes for at least {display(USUAL_STEP_SECONDS, 's')}"
-        known.give({"samples_per_step": assumed(samples, why, "batch")})
+        _choose_batch(known, rate, catalog)
     if "feed_read_bandwidth" not in known.given:
         known.give({"storage_load": Input(0).by_default("the bandwidth of the storage is no limit", "read_bandwidth")})
     if "host_link_bandwidth_per_gpu" not in known.given:
         supply = Option("set.host_link_bandwidth_per_gpu", "RATE")
         known.give({"host_link_load": Input(0).by_default("the link from the host to the GPU is no limit", supply)})
+    if "gpu_decode_rate" not in known.given:
+        known.give({"gpu_decode_load": Input(0).by_default("no GPU decodes", "decoder")})
     if "cores_per_node" not in known.given:
         known.give({"cores_load": Input(0).by_default("the workers have a core each", "cores")})
 
 
-def _decode(known: Quantities, rate: RateBasis) -> None:
-    given = known.given.get("sample_decode_seconds")
-    encodings = rate.model.encodings if rate.model is not None else {}
-    chosen = encodings.get((rate.job.encoding or "").partition("/")[0]) or next(iter(encodings.values()), None)
-    if chosen is not None and chosen.decoded is not None and "decoded_sample_bytes" not in known.given:
-        known.give(from_fields({"decoded_sample_bytes": chosen.decoded}))
-    if given is None and chosen is not None and chosen.decode_rate is not None:
-        known.give(from_fields({"thread_decode_rate": chosen.decode_rate}))
-    if given is None and "thread_decode_rate" in known.given:
-        known.choose("decode_samples_per_second_per_core", "decode_rate_in_loader")
+def _choose_batch(known: Quantities, rate: RateBasis, catalog: Catalog) -> None:
+    """Assume a batch that follows the model, and not the rate of the GPU."""
+    if known.find("flops_per_sample") is not None:
+        known.choose("samples_per_step", "usual_samples_per_step")
         return
-    if given is None:
-        given = Input(0).by_default("decoding takes no time", "decode_time")
-        known.give({"sample_decode_seconds": given})
-    if given.value:
-        known.choose("decode_samples_per_second_per_core", "decoded_per_core")
-    else:
-        known.give({"decode_cores_per_node": given})
+    model = rate.model
+    rows = [] if model is None else [row for row in catalog.rates(model) if not is_emulation(catalog, model, row.protocol)]
+    published = [speed for row in rows if model is not None and (speed := samples_of(model, row)) is not None]
+    samples, why = USUAL_BATCH, f"{USUAL_BATCH} samples per GPU and step: neither a batch nor FLOPs of a sample are known"
+    if published:
+        samples = math.ceil(USUAL_STEP_SECONDS * median(published) * known.value("gpus_per_loader"))
+        why = f"a step takes {display(USUAL_STEP_SECONDS, 's')} at the median of the published rates of the model"
+    known.give({"samples_per_step": assumed(samples, why, "batch")})
 
 
-def _choose_cache(known: Quantities, cache: str | None) -> None:
+def _choose_cache(known: Quantities, cache: str | None, node: Node | None) -> None:
     """Choose the share of the data set that the cache holds, and of the reads that it serves after the first epoch."""
-    if cache is None:
+    if cache not in (None, "staged") and "job_cache_bytes" not in known.given:
+        raise UsageError(f"--cache: found {cache} without its size, expected --cache-memory, such as 500GB")
+    if cache is not None and known.find("job_dataset_bytes") is None:
+        known.choose("job_dataset_bytes", "stored_dataset_bytes")
+    if cache == "staged":
+        place_staging(known, node)
+    if cache in (None, "staged"):
         known.give_default("later_hit_share", known.given.get("cache_hit_fraction", Input(0, note="no cache is given")))
         return
-    if "job_cache_bytes" not in known.given:
-        raise UsageError(f"--cache: found {cache} without its size, expected --cache-memory, such as 500GB")
-    if known.find("job_dataset_bytes") is None:
-        known.choose("job_dataset_bytes", "stored_dataset_bytes")
     known.choose("cached_share", "share_in_all_nodes" if cache == "partitioned" else "share_in_one_node")
     known.choose("later_hit_share", "lru_hit_share" if cache == "lru" else "cached_share")
 
@@ -524,8 +538,10 @@ def _name(rate: RateBasis) -> str:
     return rate.model.name if rate.model is not None else "your model"
 
 
-def _chosen(gpu: str | None, loader: str, cache: str | None, rate: RateBasis, seed: int) -> dict[str, dict[str, Any]]:
-    words = {"model": rate.model and rate.model.id, "gpu": rate.gpu and rate.gpu.id, "loader": loader, "cache": cache}
+def _chosen(
+    gpu: str | None, loader: str, further: Mapping[str, str | None], rate: RateBasis, seed: int
+) -> dict[str, dict[str, Any]]:
+    words = {"model": rate.model and rate.model.id, "gpu": rate.gpu and rate.gpu.id, "loader": loader, **further}
     by_default = {"loader": loader == USUAL_LOADER, "gpu": gpu is None, "seed": seed == USUAL_SEED}
     return {
         name: {"value": word, "from": "default" if by_default.get(name) else "user"}
@@ -541,9 +557,17 @@ def _unused(answer: Feed, options: Mapping[str, float], settings: Mapping[str, f
     return [unused(option) for name, option in shown.items() if name not in answer.used]
 
 
-def _warnings(known: Quantities, rate: RateBasis, kind: str, loader: Loader) -> list[str]:
-    decoded = known.value("sample_decode_seconds") > 0 or rate.model is None or rate.model.family == "llm"
-    found = [finding("W16", known.find), finding("W97", words={"decode": "known" if decoded else "unknown"})]
+def _warnings(known: Quantities, rate: RateBasis, kind: str, loader: Loader, own: Mapping[str, Step]) -> list[str]:
+    decodes = known.value("sample_decode_seconds") > 0 or "gpu_decode_rate" in known.given
+    decoded = decodes or rate.model is None or rate.model.family == "llm"
+    batch = known.steps["samples_per_step"].source
+    words = {
+        "decode": "known" if decoded else "unknown",
+        "batch": "given" if batch and batch.origin != "default" else "assumed",
+    }
+    short = finding("W80", known.find, words, batch=f"{loader.batch:,}")
+    late = finding("W82", {"job_epochs": known.find("job_epochs"), **own})
+    found = [finding("W16", known.find), finding("W81", known.find), short, late, finding("W97", words=words)]
     warnings = [*rate_warnings(rate, known.find), *(one.message() for one in applying(found)), *warnings_of(known, kind)]
     if loader.ranks > MOST_RANKS:
         warnings.append(Message(f"{MOST_RANKS:,} of {loader.ranks:,} loaders are simulated: the utilization is an upper bound"))

@@ -10,7 +10,7 @@ from ingest.engine.registry import solve
 from ingest.errors import IngestError
 from ingest.observation.observation import Figure, Reading, Window
 from ingest.observation.steady_window import LEAST_BINS, Steady, steady_part
-from ingest.observation.training_logs import LogStep, TrainingLog
+from ingest.observation.training_log import LogStep, TrainingLog
 
 SOURCE = "training log"
 #: A gap between two lines of the clock that takes this many times the usual one is a pause: a checkpoint, an evaluation.

@@ -19,9 +19,11 @@ from ingest.requirement import Requirement
 from ingest.site.datasets import SIZES as DATA_SIZES
 from ingest.site.datasets import there
 from ingest.site.jobs import RATES, SIZED, Policy, family_of
+from ingest.site.mixtures import mixed_names
 from ingest.site.site_file import Keys, Site, unknown_name
 from ingest.sizing.checkpoint_schedule import is_sized_by_waste
-from ingest.sizing.rules import Finding, Valued, applying, finding, of_each_job, place_of_largest
+from ingest.sizing.rule import place_of_largest
+from ingest.sizing.rules import Finding, Valued, applying, finding, of_each_job
 from ingest.units import display
 
 #: Rules of a job that `plan` prints, each with its place below the job; `bw` and `checkpoint` print the others.
@@ -110,7 +112,19 @@ def _dataset(site: Site, keys: Keys, described: Mapping[str, Any]) -> None:
     if len(sizes) != 1:
         found = " and ".join(sizes) or "no size"
         site.refuse(keys, f"found {found}, expected one of {', '.join(DATA_SIZES)}")
-    for word, partner in (("samples", "sample_bytes"), ("made_from", "ratio"), ("retention", "refresh")):
+    if "sample_bytes" in described and "parts" in described:
+        site.refuse((*keys, "parts"), "the bytes of a sample are already given by `sample_bytes`, expected one of them")
+    if "parts" in described and "samples" not in described:
+        site.refuse((*keys, "parts"), "expected `samples` with it")
+    if "by" in described and "mix" not in described:
+        site.refuse((*keys, "by"), "expected `mix` with it")
+    for name in described.get("mix", ()):
+        _named(site, (*keys, "mix", name), "datasets", name)
+    for word, partner in (
+        ("samples", "parts" if "parts" in described else "sample_bytes"),
+        ("made_from", "ratio"),
+        ("retention", "refresh"),
+    ):
         if word in described and partner not in described and "model" not in described:
             site.refuse((*keys, word), f"expected `{partner}` with it")
     if "tokens" in described and not {"bytes_per_token", "format"} & described.keys():
@@ -390,7 +404,7 @@ def _guided(found: Sequence[Finding]) -> Finding | None:
 def _left_out(jobs: Sequence[QuantityRow], data: Mapping[str, QuantityRow]) -> Iterator[Finding | None]:
     """Jobs and data sets that a total leaves out, so that no partial total looks complete."""
     opens = [row.name for row in jobs if row.step("job_read_bandwidth") is not None and row.step("job_file_opens") is None]
-    files = [row.name for row in data.values() if row.step("data_files") is None]
+    files = [row.name for row in data.values() if row.step("data_files") is None and row.step("mixed_bytes") is None]
     if opens:
         yield finding("W36", words={"opens": "unknown"}, jobs=listed(opens))
     if files:
@@ -401,8 +415,9 @@ def _absent_data(site: Site, years: int) -> Iterator[tuple[Finding, Message]]:
     """Jobs on data sets that are not on storage in some year of the plan."""
     start: datetime.date | None = site.data.get("start")
     for name, job in site.section("jobs").items():
-        described = site.section("datasets").get(job.get("data", ""), {})
-        missing = [year for year in range(start.year, start.year + years + 1) if not there(described, year)] if start else []
+        read = [site.section("datasets").get(one, {}) for one in mixed_names(site, job.get("data", ""))]
+        span = range(start.year, start.year + years + 1) if start else ()
+        missing = [year for year in span if not all(there(described, year) for described in read)]
         facts = {"data": job.get("data"), "years": listed(map(str, missing))}
         if len(missing) > years:
             refused = "{data} is not on storage in {years}, expected years of the plan between its `from` and `until`"

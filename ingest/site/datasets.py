@@ -17,6 +17,7 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import IngestError, listed
 from ingest.site.jobs import encoding_in, family_of, model_of
+from ingest.site.mixtures import place_mixture, place_parts
 from ingest.site.preparation import place_preparation
 from ingest.site.site_file import Keys, Site
 from ingest.site.transfers import times_of_dataset
@@ -102,8 +103,9 @@ OWN = {
     "retention": "retention_seconds",
 }
 #: keys that give the size of a data set; exactly one of them
-SIZES = ("bytes", "samples", "tokens", "model", "corpus", "measured", "made_from")
+SIZES = ("bytes", "samples", "tokens", "model", "corpus", "measured", "made_from", "mix")
 EMPTY = Input(0, note="every data set is loaded in the first year of the plan")
+STORES_NOTHING = Input(0, note="a mixture reads data sets that are stored once, under their own names")
 STILL = Input(1, note="no growth is planned")
 #: further quantities of a measurement
 MEASURED = {
@@ -141,9 +143,12 @@ def _add(name: str, site: Site, catalog: Catalog, rows: dict[str, QuantityRow], 
     keys = ("datasets", name)
     if name in path:
         circle = " is made from ".join([*path[path.index(name) :], name])
-        site.refuse((*keys, "made_from"), f"cyclic: {circle}; expected one of them to have a size of its own")
+        which = "mix" if "mix" in described else "made_from"
+        site.refuse((*keys, which), f"cyclic: {circle}; expected one of them to have a size of its own")
     if "made_from" in described:
         _add(described["made_from"], site, catalog, rows, (*path, name))
+    for source in described.get("mix", ()):
+        _add(source, site, catalog, rows, (*path, name))
     known = Quantities({quantity: described[key] for key, quantity in OWN.items() if key in described}, name)
     rows[name] = QuantityRow(name, {"of": _size(keys, described, known, site, catalog, rows)}, known)
     if described.keys().isdisjoint(REPACKED) and "data_files" not in known.given:
@@ -163,6 +168,11 @@ def _size(
         if "preparation" in described:
             place_preparation((*keys, "preparation"), described, known, site, catalog)
         return f"made from {described['made_from']}"
+    if "mix" in described:
+        place_mixture(keys, described, known, site, rows)
+        return f"mix of {listed(list(described['mix']))}"
+    if "parts" in described:
+        place_parts(described["parts"], known)
     if "model" in described:
         known.give(_of_model(keys, described, site, catalog, known.given))
     if "measured" in described:
@@ -271,6 +281,7 @@ def year_rows(
             known.choose("year_bytes_written_per_day", "year_writes_with_tiers")
         elif any("preparation" in one for one in site.section("datasets").values()):
             known.choose("year_usable_bytes", "year_bytes_with_scratch")
+            known.choose("year_bytes_written_per_day", "year_writes_with_scratch")
         rows.append(QuantityRow(name, {"year": year}, known))
     return rows
 
@@ -288,11 +299,14 @@ def holdings_of(site: Site, data: Mapping[str, QuantityRow], years: int, growth:
         rows = dataset_rows_in(site, data, year, growth)
         for row, before in zip(rows, found[-1] if found else [None] * len(rows), strict=True):
             row.known.give({"first_load": Input(float(_is_first(row, before)), note="in the year of its first load")})
-            if before is None:
-                row.known.give({"dataset_bytes_held_before": EMPTY})
-            elif "refresh_seconds" not in row.known.given or not before.known.value("present"):
-                # New versions of a refreshed data set include its growth.
-                row.known.link("dataset_bytes_held_before", before.known.step("dataset_bytes_held"))
+            scratch = ("dataset_scratch_bytes_held",) if "preparation" in site.section("datasets")[row.name] else ()
+            held = ("dataset_bytes_held", *scratch)
+            for name in held:
+                if before is None:
+                    row.known.give({f"{name}_before": EMPTY})
+                elif "refresh_seconds" not in row.known.given or not before.known.value("present"):
+                    # New versions of a refreshed data set include its growth.
+                    row.known.link(f"{name}_before", before.known.step(name))
         found.append(rows)
     return found
 
@@ -309,6 +323,7 @@ def dataset_rows_in(site: Site, data: Mapping[str, QuantityRow], year: int, grow
     for name, row in data.items():
         described = site.section("datasets")[name]
         here = Input(float(start is None or there(described, start.year + year)), note="in the years between from and until")
+        here = STORES_NOTHING if "mix" in described else here
         own = growth.datasets[name]
         grows = {**own, "elapsed_seconds": elapsed_until(year)} if own else {"capacity_growth": STILL}
         known = Quantities({**row.known.given, **grows, **times_of_dataset(described), "present": here}, name)

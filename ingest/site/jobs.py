@@ -16,7 +16,8 @@ from ingest.engine.messages import in_site_words, message_of, of_owner, rule_of
 from ingest.engine.registry import Step, unit_of
 from ingest.engine.solver import Quantities, linked
 from ingest.engine.value import Input, assumed
-from ingest.errors import CatalogError, IngestError, MissingQuantity, expected_one_of
+from ingest.errors import CatalogError, IngestError, MissingQuantity, RequirementNotMet, expected_one_of
+from ingest.site.mixtures import link_mixture, mixed_bytes_of
 from ingest.site.site_file import Keys, Site
 from ingest.site.tiers import place_states
 from ingest.sizing.bandwidth import estimate
@@ -218,6 +219,8 @@ class SiteJob:
         self._compare_tokens(reads)
         inputs = {"bandwidth_growth": START, **(reads.inputs if reads else {}), **own, **sizes}
         known = Quantities(inputs, self.name)
+        if self.data is not None and "mixed_bytes" in self.data.steps and "sample_bytes" not in job:
+            link_mixture(known, self.data)
         policy = self._policy(known.step("gpus")) if "checkpoint" in job else None
         if policy is not None:
             known.adopt({name: step for name, step in policy.steps.items() if name in SAVED})
@@ -244,7 +247,7 @@ class SiteJob:
         try:
             return question()
         except IngestError as error:
-            self.site.refuse(keys, in_site_words(message_of(error)))
+            self.site.refuse(keys, in_site_words(message_of(error)), unmet=isinstance(error, RequirementNotMet))
 
     def _once(self, question: object, answer: Callable[[], Answered]) -> Answered:
         """The answer to a question, computed where no job has put it before."""
@@ -260,6 +263,9 @@ class SiteJob:
         given = self.data.given if self.data is not None else {}
         taken = {ours: given[theirs] for theirs, ours in OF_DATA.items() if theirs in given and ours not in settings}
         settings |= {name: item.value for name, item in taken.items()}
+        mixed = mixed_bytes_of(self.data, job.get("tokens_per_sample")) if self.data is not None else None
+        if mixed is not None:
+            numbers.setdefault("sample_bytes", Input(mixed, origin="user"))
         if "data_sample_bytes" in given and given["data_sample_bytes"].origin == "user":
             numbers.setdefault("sample_bytes", given["data_sample_bytes"])
         words: dict[str, Any] = {key: job[key] for key in WORDS if key in job}
@@ -305,7 +311,7 @@ class SiteJob:
         """The quantities and the warnings of `checkpoint`.
 
         Raises:
-            IngestError: a stated limit that is not met.
+            RequirementNotMet: a stated limit that is not met.
         """
         numbers = {name: item for name, item in policy.items() if isinstance(item, Input)}
         words = {name: policy[name] for name in POLICY_WORDS if name in policy}
@@ -317,7 +323,7 @@ class SiteJob:
             gpu = self.described.get("gpu") or self.node.gpu
             found = checkpoint(model, gpus=gpus, gpu=gpu, set=settings, catalogs=self.catalog, **options)
             if found.unmet:
-                raise IngestError(found.unmet)
+                raise RequirementNotMet(found.unmet)
             return found.known, tuple(of_owner(model or "job", line) for line in found.warnings)
 
         machine = (gpus, self.described.get("gpu"), self.described["cluster"])

@@ -385,6 +385,7 @@ TABLES = {
     "preparation": ("datasets", ("origin_bytes", "preparation_passes", "preparation_scratch_bytes", "preparation_rate",
                                  "preparation_cores", "preparation_core_hours")),
     "datasets": ("datasets", ("data_bytes", "data_files", "data_copies", "versions_held")),
+    "mixtures": ("sources", ("source_weight", "source_sample_bytes", "source_token_bytes")),
     "holdings": ("holdings", ("dataset_bytes_held", "dataset_files_held", "dataset_bytes_written_per_day",
                                "dataset_bytes_added_per_day")),
     "capacity": ("years", ("year_usable_bytes", "year_reserve_bytes", "year_planned_bytes", "year_capacity_to_buy",

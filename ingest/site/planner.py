@@ -37,6 +37,7 @@ from ingest.site.document_facts import document_facts, with_purchase
 from ingest.site.guidance import NO_GUIDANCE, ClusterGuidance, guidance_of, names_of, place_floors, unguided
 from ingest.site.jobs import JobPlan, choose_reads, plan_jobs
 from ingest.site.loaders import place_loaders
+from ingest.site.mixtures import source_rows
 from ingest.site.plan import TABLES, Plan, PlanScenarios
 from ingest.site.requirement_value import RequirementValue
 from ingest.site.requirement_wording import LINES
@@ -230,6 +231,7 @@ def plan_once(
             known.choose("site_grown_read_bandwidth", "grown_read_bandwidth")
     tables = {"jobs": jobs, "serving": serving, "clusters": clusters, "datasets": list(data.values()), "years": by_year}
     tables["holdings"] = [row for rows in holdings for row in rows]
+    tables["sources"] = source_rows(site, data)
     found, absent, tree = _found(known, _left_out(site, bool(policies), bool(tiers)))
     unopened = any(row.step("job_read_bandwidth") is not None and row.step("job_file_opens") is None for row in jobs)
     absent |= {"R-META-01": UNOPENED} if unopened and "R-META-01" in absent else {}

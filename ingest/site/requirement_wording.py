@@ -263,8 +263,9 @@ LINES = (
          "{fill}, in the peak year",
          inspected="the usable capacity that the file system itself reports, without data reduction"),
     RequirementTemplate("R-END-01", "site_media_bytes_per_day", "mandatory", "write",
-         "endure {value} written to its media on each day of {warranty}, replicas and parity included{drive_writes}: "
-         "checkpoints, {tiers}the first load of the data sets, their growth and new versions, in the year with the most writes",
+         "endure {value} written to its media on each day of a warranty of {warranty}, replicas and parity "
+         "included{drive_writes}: checkpoints, {tiers}the first load of the data sets, their growth and new versions, in the "
+         "year with the most writes",
          inspected="the rated endurance of all media together (drive writes per day × capacity) over that period"),
     RequirementTemplate("R-GROW-01", "site_grown_read_bandwidth", "target", "read",
          "be expandable to {value} " + _READS + " (aggregate of all jobs that can run concurrently, in the last year of "

@@ -44,7 +44,7 @@ def number(value: object, name: str, word: str = "typical") -> float:
     Raises:
         UsageError: no number, of another unit, or out of range.
     """
-    what = name if word == "typical" else f"{word} of {name}"
+    what = name if word == "typical" else word
     return float(check_value(name, parse(value, unit_of(name), what), what))
 
 
@@ -262,7 +262,7 @@ def _out_of_range(keys: tuple[str, ...], instance: object, node: Mapping[str, An
     try:
         number(instance, node["x-quantity"], word)
     except UsageError as error:
-        return named, str(error)
+        return named, str(error).removeprefix(f"{node['x-quantity']}: ")
     return named, f"found {brief(instance)}, expected a number and its unit ({unit_of(node['x-quantity'])})"
 
 

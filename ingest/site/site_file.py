@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from ingest.catalog.yaml_reader import Kind, line_of, read_yaml
 from ingest.engine.value import Input
-from ingest.errors import IngestError, UsageError, brief, expected_one_of
+from ingest.errors import IngestError, RequirementNotMet, UsageError, brief, expected_one_of
 from ingest.site import schema
 from ingest.site.schema import number
 from ingest.text import visible
@@ -47,14 +47,20 @@ class Site:
             return dotted or "site"
         return f"{self.path}:{line_of(self.path, keys)}" + (f": {dotted}" if dotted else "")
 
-    def refuse(self, keys: Keys, message: str) -> NoReturn:
+    def refuse(self, keys: Keys, message: str, *, unmet: bool = False) -> NoReturn:
         """Refuse the site because of one key.
 
+        Args:
+            keys: where it lies.
+            message: what is wrong.
+            unmet: whether the value is fine, but what it asks for has no room or is too slow.
+
         Raises:
+            RequirementNotMet: what is asked for does not fit.
             UsageError: a value that `--set` gave.
             IngestError: a value of the file.
         """
-        kind = UsageError if keys in self.changed else IngestError
+        kind = RequirementNotMet if unmet else UsageError if keys in self.changed else IngestError
         raise kind(" ".join(f"{self.place(keys)}: {message}".split()))
 
     def is_set(self, keys: Keys) -> bool:
@@ -147,7 +153,7 @@ def _in_base_units(site: Site, raw: Any, node: Mapping[str, Any], keys: Keys) ->
         if node.get("x-date"):
             return _date(raw)
     except UsageError as error:
-        site.refuse(keys, str(error))
+        site.refuse(keys, str(error).removeprefix(f"{node.get('x-quantity')}: "))
     if not isinstance(raw, Mapping):
         return raw
     return {key: _in_base_units(site, value, schema.below(node, key) or {}, (*keys, key)) for key, value in raw.items()}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ingest.catalog.records import Node
 from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import QuantityRow, columns_of, replaced
 from ingest.engine.messages import in_site_words, message_of
-from ingest.engine.registry import Step, unit_of
+from ingest.engine.registry import Step, check_value, unit_of
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
@@ -17,10 +18,13 @@ from ingest.errors import IngestError
 from ingest.site.site_file import Keys, Site
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.offload import BOUNDS, offload
+from ingest.sizing.offload_inference import released_bits
 from ingest.sizing.optimizer_states import size_of
 from ingest.sizing.rules import Finding, finding
 from ingest.units import display, parse
 
+#: how a refused value is named before its key is
+SELF = "value"
 #: keys of `offload` that `ingest offload` takes as words
 WORDS = ("parameters", "gradients", "optimizer_states", "activations", "recipe", "optimizer_on_gpu")
 #: keys of `offload` and of its job that are quantities of `ingest offload`
@@ -51,6 +55,7 @@ OF_SESSIONS = {
     "prompt": "prompt_tokens",
     "generate": "generated_tokens",
     "first_token_time": "first_token_seconds",
+    "retention": "session_retention_seconds",
 }
 #: keys of a serving workload about its start, and the quantity that each is
 OF_START = {"load_time": "weights_load_seconds", "replicas": "serving_replicas", "weight_bits": "weight_bits"}
@@ -81,9 +86,21 @@ LOCAL = {
 }
 
 
-def settings_in(described: Mapping[str, Any]) -> dict[str, float]:
-    """The quantities that the key `set` of a workload gives, in base units."""
-    return {name: parse(written, unit_of(name), f"set {name}") for name, written in described.get("set", {}).items()}
+def settings_in(site: Site, keys: Keys, described: Mapping[str, Any]) -> dict[str, float]:
+    """The quantities that the key `set` of a workload gives, in base units.
+
+    Raises:
+        IngestError: a quantity that does not exist or has another value; with its line.
+    """
+    return {
+        name: _answered(site, (*keys, "set", name), partial(_number, name, written))
+        for name, written in described.get("set", {}).items()
+    }
+
+
+def _number(name: str, written: object) -> float:
+    """A quantity in base units; its key is named by the refusal."""
+    return float(check_value(name, parse(written, unit_of(name), SELF), SELF))
 
 
 def place_states(site: Site, name: str, node: Node, known: Quantities, catalog: Catalog, *, stops: bool) -> None:
@@ -103,7 +120,7 @@ def place_states(site: Site, name: str, node: Node, known: Quantities, catalog: 
     described, keys = job["offload"], ("jobs", name, "offload")
     numbers = {key: item for key in NUMBERS if (item := described.get(key, job.get(key))) is not None}
     cluster = site.section("clusters")[job["cluster"]]
-    settings = settings_in(described)
+    settings = settings_in(site, keys, described)
     if "nvme" in cluster:
         settings.setdefault("nvme_bytes_per_node", cluster["nvme"].value)
     answer = _answered(
@@ -152,9 +169,11 @@ def _serving(site: Site, name: str, described: Mapping[str, Any], catalog: Catal
     node = _answered(site, ("clusters", described["cluster"], "node"), lambda: catalog.get(Node, cluster["node"]))
     known = Quantities({"nodes": described["nodes"], "gpus_per_node": from_catalog(node.gpus_per_node)}, name)
     numbers = {key: described[key] for key in OF_SESSIONS if key in described}
-    settings, hit = settings_in(described), described.get("hit")
+    settings, hit = settings_in(site, keys, described), described.get("hit")
     if isinstance(hit, str) and hit.endswith(".jsonl"):
         hit = str(site.folder / hit)
+    elif hit is not None:
+        hit = _answered(site, (*keys, "hit"), lambda: _number("kv_hit_share", described["hit"]))
     answer = _answered(
         site,
         keys,
@@ -199,7 +218,11 @@ def _start(site: Site, name: str, described: Mapping[str, Any], known: Quantitie
         for key in stated:
             site.refuse(("serving", name, key), "found without 'load_time', expected with it")
         return
-    size = _answered(site, ("serving", name), lambda: size_of(described["model"], catalog, settings_in(described)))
+    keys = ("serving", name)
+    if "weight_bits" in described:
+        _answered(site, (*keys, "weight_bits"), lambda: released_bits(described["weight_bits"].value, SELF))
+    settings = settings_in(site, keys, described)
+    size = _answered(site, keys, lambda: size_of(described["model"], catalog, settings))
     known.give(
         {
             "parameters": size.given["parameters"],
@@ -222,9 +245,9 @@ def _answered(site: Site, keys: Keys, question: Callable[[], Any]) -> Any:
     try:
         answer = question()
     except IngestError as error:
-        site.refuse(keys, in_site_words(message_of(error)))
+        site.refuse(keys, in_site_words(message_of(error)).removeprefix(f"{SELF}: "))
     if isinstance(answer, Answer) and answer.unmet:
-        site.refuse(keys, in_site_words(answer.unmet))
+        site.refuse(keys, in_site_words(answer.unmet), unmet=True)
     return answer
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.architecture.catalog_entries import Structure, structure
 from ingest.catalog.folders import shipped_folder
-from ingest.catalog.records import KINDS, STORAGE_CLASSES, Encoding, Entry, Model, Statement, Storage, Tier, Value
+from ingest.catalog.records import KINDS, STORAGE_CLASSES, Decoder, Encoding, Entry, Gpu, Model, Statement, Storage, Tier, Value
 from ingest.catalog.schema import read_sources
 from ingest.catalog.store import Catalog
 from ingest.catalog.yaml_reader import read_yaml
@@ -467,8 +467,14 @@ def _check_references(catalog: Catalog, entry: Entry) -> None:
         if name := getattr(entry, field):
             catalog.referred(KINDS[kind], name, by=entry.path)
     if isinstance(entry, Model):
+        for encoding in entry.encodings.values():
+            if encoding.decoder:
+                catalog.referred(Decoder, encoding.decoder, by=entry.path)
         if (rates := entry.path.with_suffix(".csv")).is_file():
             check_rates(catalog, entry, rates)
+    elif isinstance(entry, Decoder):
+        for gpu in entry.gpu_rates:
+            catalog.referred(Gpu, gpu, by=entry.path)
     elif isinstance(entry, Storage):
         if entry.family not in STORAGE_CLASSES:
             raise IngestError(f"{entry.path}: family: found '{entry.family}', {expected_one_of(entry.family, STORAGE_CLASSES)}")

@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 from ingest.catalog.records import Optimizer, Recipe
 from ingest.catalog.store import Catalog
+from ingest.engine.messages import option_error
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
-from ingest.errors import UsageError, one_of
+from ingest.errors import UsageError, expected_one_of, one_of
 from ingest.sizing.checkpoint_files import expert_share, largest_stage_factor
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import by_user
@@ -277,9 +278,9 @@ def recipe_of(name: str, catalog: Catalog) -> Recipe:
     if name.isdecimal():
         sizes = {int(number): found for found in known if (number := found.rpartition("-")[2]).isdecimal()}
         closest = sizes[min(sizes, key=lambda size: abs(size - int(name)))]
-        raise UsageError(f"--recipe: found {name}, expected one of {', '.join(known)}; did you mean '{closest}'?")
+        raise option_error("recipe", f": found {name}, expected one of {', '.join(known)}; did you mean '{closest}'?")
     if name not in known and not name.endswith((".yaml", ".yml")):
-        one_of("--recipe", name, known)
+        raise option_error("recipe", f": found '{name}', {expected_one_of(name, known)}")
     return catalog.get(Recipe, name)
 
 

@@ -156,8 +156,9 @@ def _candidates(job: MemoryJob) -> Iterator[ParallelSizes]:
         sizes = [size for size in powers if size <= most and all(count % size == 0 for count in divided)]
         axes.append(sizes if given is None else [int(given)])
     within = int(fixed.get("expert_tensor_parallel", 0))
-    found = (ParallelSizes(*chosen)._replace(expert_tensor=within) for chosen in product(*axes))
-    yield from (sizes for sizes in found if not within or sizes.tensor % within == 0)
+    for tensor, pipeline, context, expert in product(*axes):
+        if not within or tensor % within == 0:
+            yield ParallelSizes(tensor, pipeline, context, expert, within)
 
 
 def _is_practised(sizes: ParallelSizes, level: int, asked: int | None) -> bool:

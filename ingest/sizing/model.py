@@ -148,7 +148,8 @@ def _given(made: Architecture, tokens: Input, width: float, settings: Mapping[st
         counted["released_row_bytes"] = Input(column, source="arithmetic", where=where, grade="derived")
     if made.estimated:
         low, typical, high = made.estimated
-        counted["parameters"] = Input(typical, low, high, source="arithmetic", where=f"bytes in the index of {made.id}")
+        where = f"bytes in the index of {made.id}" if made.basis == "index" else f"two readings of the head of {made.id}"
+        counted["parameters"] = Input(typical, low, high, source="arithmetic", where=where)
     widths = {
         name: Input(width, note="width of the requested precision")
         for name in ("bytes_per_parameter", "bytes_per_cached_element")

@@ -14,7 +14,7 @@ from ingest.engine.registry import check_value
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
-from ingest.errors import IngestError, one_of
+from ingest.errors import IngestError, UsageError, one_of
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import Written, by_user, machine_of, quantities_of, settings_of
 from ingest.sizing.job_size import gpus_of
@@ -82,6 +82,7 @@ RESULTS = (
     "step_seconds",
     "step_seconds_serial",
     "offload_efficiency",
+    "offload_flops_per_gpu",
     "offload_nodes_to_hold",
 )
 #: of a job that has bytes on NVMe or shared storage
@@ -93,7 +94,8 @@ OF_DRIVES = (
     "shared_write_bandwidth",
 )
 #: of an optimizer step that GPUs and CPUs share
-INTERLEAVED = ("interleave_every", "interleaved_update_seconds", "interleaved_up_bytes", "interleaved_down_bytes")
+INTERLEAVED = ("interleave_every", "interleaved_update_seconds", "interleaved_up_bytes", "interleaved_down_bytes",
+               "interleaving_speedup")  # fmt: skip
 #: The parts that are tried: each k-th on the GPU. All of them on the GPU (k = 1) would need room to stage them.
 EVERY = (2, 3, 4, 5, 6, 8, 10, 16, 32)
 #: What a step may wait for, in words.
@@ -140,6 +142,7 @@ def offload(
     turn_time: Written | None = None,
     hit: Written | None = None,
     first_token_time: Written | None = None,
+    retention: Written | None = None,
     set: Mapping[str, Written] | Sequence[str] | None = None,
     catalogs: Sequence[str | Path] | Catalog = (),
 ) -> Answer:
@@ -175,6 +178,7 @@ def offload(
         turn_time: time between two turns of a user; 60 s by default.
         hit: share of the reused context that the tier holds, or a trace `FILE.jsonl` with `hash_ids`; 1 by default.
         first_token_time: time in which a turn reads its reused context; 0.5 s by default.
+        retention: time that the tier keeps the cache of a session after its last turn; none by default.
         set: values of quantities, by name.
         catalogs: folders with entries of your own, or an open catalog.
 
@@ -189,7 +193,8 @@ def offload(
     catalog, settings = opened(catalogs), settings_of(set)
     training = {"gradients": gradients, "optimizer_states": optimizer_states, "activations": activations, "recipe": recipe,
                 "sequence_length": sequence_length, "target": target, "optimizer_on_gpu": optimizer_on_gpu}  # fmt: skip
-    sessions = {"users": users, "turns": turns, "turn_time": turn_time, "first_token_time": first_token_time}
+    sessions = {"users": users, "turns": turns, "turn_time": turn_time, "first_token_time": first_token_time,
+                "retention": retention}  # fmt: skip
     serving = {"prompt": prompt, "generate": generate, "weight_bits": weight_bits, "kv": kv, "hit": hit, **sessions}
     _check_options(serving if not inference else training, "without" if not inference else "with")
     used = gpu or (None if node else USUAL_GPU)
@@ -223,7 +228,7 @@ def offload(
         one_of(f"--{OPTIONS[name].replace('_', '-')}", tier, ("fill", *TIERS))
     chosen = recipe_of(recipe or USUAL_RECIPE, catalog)
     if not chosen.gradients.value:
-        raise option_error("recipe", f": found {chosen.id}, which has no gradients, expected one of training, or --inference")
+        raise option_error("recipe", f": found {chosen.id}, which has no gradients, expected a recipe of training")
     size = _size(model, catalog, settings)
     known = Quantities(
         {
@@ -379,6 +384,7 @@ def _link(known: Quantities, tiers: Mapping[str, Quantities], away: Quantities, 
         known.adopt({"link_pass_seconds": step})
     if "interleave_every" in known.given:
         known.choose("host_update_seconds", "interleaved_update_seconds")
+        known.link("plain_update_seconds", away.step("host_update_seconds"))
     else:
         known.adopt({"host_update_seconds": away.step("host_update_seconds")})
     how = "serial" if serial else "overlapped"
@@ -415,8 +421,11 @@ def _interleaved(known: Quantities, away: Quantities, written: str | None) -> It
     if written == "auto":
         chosen = Input(best, note="the shortest optimizer step", source="deep-optimizer-states2024", grade="derived")
     else:
-        every = check_value("interleave_every", parse(number, "1", "--optimizer-on-gpu"), "--optimizer-on-gpu")
-        chosen = Input(float(every), origin="user")
+        try:
+            stated = float(check_value("interleave_every", parse(number, "1", word)))
+        except UsageError:
+            raise option_error("optimizer_on_gpu", f": found '{written}', expected every=K with a whole K from 2") from None
+        chosen = Input(stated, origin="user")
     known.give({"interleave_every": chosen})
 
 
@@ -439,7 +448,7 @@ def _explained(known: Quantities, unknown: Mapping[str, str]) -> dict[str, str]:
             why = Message(what, supply=("storage", "units"))
     if not why:
         return dict(unknown)
-    return {name: why for name in unknown if name in ("step_seconds", "offload_efficiency")}
+    return {name: why for name in unknown if name in ("step_seconds", "offload_efficiency", "offload_flops_per_gpu")}
 
 
 def _placement(known: Quantities, parts: Mapping[str, Part]) -> Iterator[dict[str, Any]]:

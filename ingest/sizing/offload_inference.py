@@ -8,12 +8,12 @@ from typing import Any
 from ingest.architecture.structure import Architecture
 from ingest.catalog.records import Gpu, Node
 from ingest.catalog.store import Catalog
-from ingest.engine.messages import Message, option_error
+from ingest.engine.messages import Message
 from ingest.engine.registry import solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
-from ingest.errors import IngestError, one_of
+from ingest.errors import IngestError, UsageError, one_of
 from ingest.sizing.job import Written, by_user, quantities_of
 from ingest.sizing.offload_tiers import (
     AWAY,
@@ -34,7 +34,7 @@ from ingest.sizing.offload_tiers import (
 )
 from ingest.sizing.optimizer_states import ModelSize
 from ingest.sizing.rules import applying, finding
-from ingest.units import display
+from ingest.units import display, percent
 
 #: What is placed, the key-value cache first: off the GPU it is read in every step as the weights are, and grows besides.
 CLASSES = ("kv", "weights")
@@ -62,10 +62,14 @@ DEFAULTS = {
     "residual_bytes_per_gpu": Input(0).by_default("no further buffers", "set.residual_bytes_per_gpu"),
     "streamed_layers_per_gpu": Input(STREAMED_LAYERS, note="one layer computes while the next arrives"),
     "streaming_efficiency": Input(
-        0.75, 0.65, 1.03, source="deepspeed-examples", where="README.md, OPT-175B and BLOOM on NVMe: 76 and 65 % of the bound; "
-        "DeepNVMe blog 03-2025: 103, 93, 80 %", grade="derived",
-    ).by_default("generation reaches 75 % of the bandwidth of drives", "set.streaming_efficiency"),
+        0.93, 0.8, 1.03, source="deepnvme2025", where="Llama-3-70B from 10, 27 and 48 GB/s: 103, 93 and 80 % of the bound",
+        grade="derived",
+    ).by_default("generation reaches 93 % of what drives deliver", "set.streaming_efficiency"),
 }  # fmt: skip
+#: Skewed routing visits fewer experts, and engines that fetch whole layers read all.
+EXPERTS_READ = Input(0, 0, 1, grade="assumed").by_default(
+    "a decode step reads the experts that its tokens visit, each as likely; at most all", "set.expert_read_excess"
+)
 #: Links, drives and GPUs at their full rate, for the bound.
 AT_BEST = ("nvme_delivery", "host_link_delivery", "streaming_efficiency", "model_flops_utilization")
 RESULTS = (
@@ -125,10 +129,7 @@ def inference(
         raise IngestError(Message(f"the structure of {size.name} is not known: give its config.json"))
     options = quantities_of(QUANTITIES, numbers)
     bits = quantities_of({}, {"weight_bits": weight_bits}).get("weight_bits", FULL_BITS)
-    if bits not in RELEASED_BITS:
-        expected = ", ".join(map(str, RELEASED_BITS))
-        closest = min(RELEASED_BITS, key=lambda width: abs(width - bits))
-        raise option_error("weight_bits", f": found {bits:g}, expected a released width, {expected}; did you mean {closest}?")
+    released_bits(bits, "--weight-bits")
     inputs = {
         **DEFAULTS,
         **size.given,
@@ -171,6 +172,22 @@ def inference(
     return with_unused(answer, settings)
 
 
+def released_bits(bits: float, what: str) -> None:
+    """Refuse a width in which no weights are released.
+
+    Args:
+        bits: of a weight.
+        what: how the user named it.
+
+    Raises:
+        UsageError: another width, with the nearest one.
+    """
+    if bits not in RELEASED_BITS:
+        expected = ", ".join(map(str, RELEASED_BITS))
+        closest = min(RELEASED_BITS, key=lambda width: abs(width - bits))
+        raise UsageError(f"{what}: found {bits:g}, expected a released width, {expected}; did you mean {closest}?")
+
+
 def _weights(bits: float, *, asked_for: bool) -> dict[str, Input]:
     scale = 0 if bits >= FULL_BITS else SCALE_BYTES
     width = Input(bits, origin="user") if asked_for else Input(bits).by_default("16-bit weights", "weight_bits")
@@ -181,10 +198,17 @@ def _weights(bits: float, *, asked_for: bool) -> dict[str, Input]:
 
 
 def _structure(made: Architecture) -> dict[str, Input]:
-    counted = {"layers": made.layers, "parameters_active": made.parameters_active}
-    return {
+    experts = [row for row in made.weights if row.kind == "expert" and row.active < row.count]
+    counted: dict[str, float] = {"layers": made.layers, "parameters_active": made.parameters_active}
+    if experts:
+        routed = sum(row.parameters for row in experts)
+        visited = sum(row.parameters_active for row in experts)
+        counted |= {"routed_weights_share": routed / made.parameters_trained, "expert_share_of_token": visited / routed}
+    found = {
         name: Input(value, source="arithmetic", where=f"rows of {made.id}", grade="derived") for name, value in counted.items()
     }
+    whole = Input(1, note="no experts: a step reads all weights")
+    return {**found, **({"expert_read_excess": EXPERTS_READ} if experts else {"decode_weights_share": whole})}
 
 
 def _cache(made: Architecture, inputs: Mapping[str, Input]) -> dict[str, Input]:
@@ -221,7 +245,7 @@ def _link(known: Quantities, parts: Mapping[str, Part]) -> None:
                 known.give({f"{name}_{phase}_seconds": Input(0, note=f"nothing lies on {PLACES[name]}")})
             elif step is not None:
                 known.link(f"{name}_{phase}_seconds", step)
-        if (step := away.find("link_stream_seconds")) is not None:
+        if (step := away.find("link_stream_seconds" if phase == "prefill" else "link_step_seconds")) is not None:
             known.link(f"link_{phase}_seconds", step)
     known.link("drive_weights_bytes", slow.step("level_weights_bytes"))
     known.link("drive_kv_bytes", slow.step("level_kv_bytes"))
@@ -239,7 +263,8 @@ def _tier(known: Quantities, parts: Mapping[str, Part], tiers: tuple[str, ...]) 
         for name, part in parts.items()
     }  # fmt: skip
     found = Quantities(shares, " and ".join(PLACES[tier] for tier in tiers))
-    needed = ("held_weights_bytes", "held_kv_bytes", "nodes_in_job", "host_link_bandwidth_of_job", "streaming_efficiency")
+    needed = ("held_weights_bytes", "held_kv_bytes", "nodes_in_job", "host_link_bandwidth_of_job", "streaming_efficiency",
+              "decode_weights_share")  # fmt: skip
     found.adopt({name: step for name in needed if (step := known.find(name)) is not None})
     for way in ("read", "write"):
         step = known.find(f"{tiers[0]}_{way}_bandwidth_of_job") if len(tiers) == 1 and tiers[0] in DRIVES else None
@@ -268,6 +293,15 @@ def _warnings(known: Quantities, results: Mapping[str, Quantity], parts: Mapping
     found = [finding("W92", {**results, "host_memory_per_node": known.find("host_memory_per_node")})]
     if any(parts["kv"].shares.get(tier) for tier in AWAY):
         found.append(finding("W93", words={"kv": "off the GPU"}))
+    routing, step = known.given.get("expert_read_excess"), known.find("decode_step_seconds")
+    if routing is not None and routing.origin != "user":
+        number, share = known.value("decode_tokens"), known.value("decode_weights_share")
+        tokens = f"{number:,.0f} token{'s' if number > 1 else ''}"
+        found.append(finding("W77", {"decode_weights_share": share}, tokens=tokens, share=percent(share)))
+    waits = [known.find(name) for name in ("gpu_memory_seconds", "decode_compute_seconds")]
+    if step is not None and any(wait is not None and step.value <= wait.value for wait in waits):
+        count = f"{known.value('decode_exchanges'):,.0f}"
+        found.append(finding("W78", {"gpus": known.find("gpus")}, count=count, time=display(step.value, "s")))
     held = results["storage_tier_bytes"]
     if held.value and known.find("system_read_bandwidth") is None:
         found.append(finding("W91", words={"storage": "unknown"}, held=display(held.value, "B", binary=False)))

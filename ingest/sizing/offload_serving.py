@@ -26,6 +26,7 @@ QUANTITIES = {
     "turns": "session_turns",
     "turn_time": "turn_seconds",
     "first_token_time": "first_token_seconds",
+    "retention": "session_retention_seconds",
     "prompt": "prompt_tokens",
     "generate": "generated_tokens",
 }
@@ -35,6 +36,7 @@ DEFAULTS = {
     "generated_tokens": Input(32).by_default("32 tokens are generated in a turn", "generate"),
     "turn_seconds": assumed(60, "each user asks once a minute", "turn_time"),
     "first_token_seconds": assumed(0.5, "a turn reads its context within half a second", "first_token_time"),
+    "session_retention_seconds": assumed(0, "caches are dropped when their session ends", "retention"),
     "kv_hit_share": Input(1).by_default("the tier holds all sessions, so that every reuse hits", "hit"),
     "bytes_per_cached_element": Input(2).by_default("16-bit key-value cache", "set.bytes_per_cached_element"),
 }
@@ -105,6 +107,7 @@ def serving(
     inputs = {**DEFAULTS, **machine(card, inside, named=named), **by_user({**options, **settings})}
     known = Quantities({**recurrent_state(size.architecture), **inputs, **_elements(size.architecture, inputs)})
     known.choose("gpus", "gpus_of_one_node")
+    known.give(_variation(size.architecture, known))
     tables = {}
     if trace is not None:
         distances, blocks = trace
@@ -128,27 +131,44 @@ def serving(
     return with_unused(answer, settings)
 
 
+def _kept(made: Architecture, known: Mapping[str, Input], turns: int) -> list[float]:
+    """What each kind of attention keeps of so many turns; windows cut it."""
+    tokens = {name: known[name].value for name in ("prompt_tokens", "generated_tokens")}
+    context = solve("kv_context_tokens", tokens) * turns
+    return [
+        solve("cached_elements_per_sequence", {"cached_elements_of_kind": row.cached * row.layers,
+                                               "kv_context_tokens": context, "attention_window": row.window or context})
+        for row in made.attentions
+    ]  # fmt: skip
+
+
 def _elements(made: Architecture, inputs: Mapping[str, Input]) -> dict[str, Input]:
-    """What each kind of attention keeps of a session, and what a mean turn reuses of it; windows cut both."""
-    turn = solve("kv_context_tokens", {name: inputs[name].value for name in ("prompt_tokens", "generated_tokens")})
+    """What each kind of attention keeps of a session, and what a mean turn reuses of it."""
     turns = int(inputs["session_turns"].value)
-
-    def kept(before: int) -> list[float]:
-        context = turn * before
-        return [
-            solve("cached_elements_per_sequence", {"cached_elements_of_kind": row.cached * row.layers,
-                                                   "kv_context_tokens": context, "attention_window": row.window or context})
-            for row in made.attentions
-        ]  # fmt: skip
-
-    earlier = [kept(before) for before in range(turns)]
+    earlier = [_kept(made, inputs, before) for before in range(turns)]
     reused = [sum(column) / turns for column in zip(*earlier, strict=True)]
     where = f"attention of {made.id}"
-    columns = {"session_elements": kept(turns), "reused_elements": reused}
+    columns = {"session_elements": _kept(made, inputs, turns), "reused_elements": reused}
     return {
         name: Input(column, source="arithmetic", where=where, grade="derived")  # type: ignore[arg-type]
         for name, column in columns.items()
     }
+
+
+def _variation(made: Architecture, known: Quantities) -> dict[str, Input]:
+    """How unequal the turns of a session are: the first reuses nothing, each later one more, up to the windows."""
+    turns, width = int(known.value("session_turns")), known.value("bytes_per_cached_element")
+    state = known.value("recurrent_state_bytes")
+    sizes = [sum(_kept(made, known.given, before)) * width + (state if before else 0) for before in range(turns)]
+    mean = sum(sizes) / turns or 1.0
+    ratios = [size / mean for size in sizes] if any(sizes) else [1.0]
+    found = {
+        "turn_second_moment": sum(one**2 for one in ratios) / len(ratios),
+        "turn_third_moment": sum(one**3 for one in ratios) / len(ratios),
+        "largest_turn": max(ratios),
+    }
+    where = f"turns 1 to {turns:,} of a session"
+    return {name: Input(max(one, 1.0), source="arithmetic", where=where, grade="derived") for name, one in found.items()}
 
 
 def _warnings(made: Architecture) -> Iterator[Message]:
@@ -174,7 +194,7 @@ def _distances(path: Path) -> tuple[list[int], int]:
             listed = None
         if not isinstance(listed, list) or not all(isinstance(block, (int, str)) for block in listed):
             raise IngestError(f'{path}: line {number}: expected an object with "hash_ids", a list of blocks')
-        blocks += listed
+        blocks += dict.fromkeys(listed)  # a request reads a block once, however often it lists it
     if not blocks:
         raise IngestError(f"{path}: found no blocks, expected a trace in JSON lines")
     if len(blocks) > MOST_BLOCKS:

@@ -38,13 +38,15 @@ TIER_DEFAULTS = {
         grade="derived",
     ).by_default("copies reach half of the host link", "set.host_link_delivery"),
     "nvme_delivery": Input(
-        0.43, 0.36, 0.76, source="deepnvme2025", where="10, 27, 48 GB/s of 4 × 7, 4 × 14, 8 × 14; one drive reaches more",
-        grade="derived",
+        0.43, 0.36, 0.76, source="deepnvme2025", where="10, 27, 48 GB/s of 4 × 7, 4 × 14, 8 × 14; ZeRO-Inference: 65 and "
+        "76 % of a single drive", grade="derived",
     ).by_default("reads and writes of tensors reach 43 % of the datasheet", "set.nvme_delivery"),
     "nvme_write_share": Input(
         0.5, 0.41, 0.54, source="deepnvme2025", where="writes over reads: 5 of 10, 11 of 27, 26 of 48 GB/s", grade="derived",
     ).by_default("drives write half as fast as they read", "set.nvme_write_bandwidth_per_node"),
 }  # fmt: skip
+#: Drives whose bandwidth is measured are not discounted again.
+MEASURED_WITH_TENSORS = Input(1, note="the bandwidth is measured with reads and writes of tensors")
 USUAL_PRECISION = "bf16"
 #: Kernels compute the scan in 32 bits; a cache of 16 bits halves it.
 RECURRENT_WIDTH = Input(
@@ -88,6 +90,9 @@ def machine(card: Gpu, inside: Node | None, *, named: bool) -> dict[str, Input]:
         if name in given:
             why = f"the {count}NVMe drives of a {inside.name}"
             given[name] = given[name].by_default(why, "storage", "units")
+    reads = inside.nvme_read_bandwidth
+    if reads is not None and reads.grade == "measured":
+        given["nvme_delivery"] = MEASURED_WITH_TENSORS
     return {**found, **given}
 
 
@@ -117,7 +122,7 @@ def drives(storage: str | None, units: Written | None, catalog: Catalog) -> dict
         for name, item in found.items()
     }  # fmt: skip
     if entry.family == "drive" and entry.read_bandwidth is not None and entry.read_bandwidth.grade == "measured":
-        scaled["nvme_delivery"] = Input(1, note="the bandwidth is measured with reads and writes of tensors")
+        scaled["nvme_delivery"] = MEASURED_WITH_TENSORS
     return scaled
 
 
@@ -196,4 +201,8 @@ def recurrent_state(made: Architecture) -> dict[str, Input]:
     if not any(kept):
         return {"recurrent_state_bytes": Input(0, note="no linear or recurrent layers")}
     counted = Input(kept, source="arithmetic", where=f"layers of {made.id}", grade="derived")  # type: ignore[arg-type]
-    return {"recurrent_elements": counted, "bytes_per_recurrent_element": RECURRENT_WIDTH}
+    width = RECURRENT_WIDTH
+    if made.state_bytes is not None:
+        width = Input(made.state_bytes, source="arithmetic", where=f"width of the state in the config.json of {made.id}",
+                      grade="derived")  # fmt: skip
+    return {"recurrent_elements": counted, "bytes_per_recurrent_element": width}

@@ -56,5 +56,18 @@ def architectures(catalog: Catalog) -> list[str]:
 
 
 def _rows(made: Architecture) -> dict[str, Any]:
+    """The fields of an architecture without those that are as they usually are."""
     stated = {one.name: getattr(made, one.name) for one in fields(made) if one.name not in OF_A_RELEASE}
-    return {name: list(item) if isinstance(item, tuple) else item for name, item in stated.items() if item not in ((), {})}
+    usual = {one.name: one.default for one in fields(made)}
+    told = {name: item for name, item in stated.items() if item not in ((), {}) and item != usual[name]}
+    return {name: [*map(_told, item)] if isinstance(item, tuple) else item for name, item in told.items()}
+
+
+def _told(item: Any) -> Any:
+    """A row without its last values, as far as they are as they usually are."""
+    if not hasattr(item, "_fields"):
+        return item
+    kept, usual = len(item), item._field_defaults
+    while kept and item[kept - 1] == usual.get(item._fields[kept - 1], ...):
+        kept -= 1
+    return item[:kept]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from ingest.catalog.folders import shipped_folder
-from ingest.catalog.records import Gpu, Rate, Storage, Tier
+from ingest.catalog.records import Decoder, Gpu, Rate, Storage, Tier
 from ingest.catalog.store import Catalog, opened
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.engine.interactive import InteractiveResult
@@ -23,6 +23,7 @@ from ingest.sizing import evidence_ladder
 from ingest.sizing.bandwidth import bw
 from ingest.sizing.checkpoint import checkpoint
 from ingest.sizing.dataset import dataset
+from ingest.sizing.decoding import decode_share
 from ingest.sizing.goodput import goodput
 from ingest.sizing.memory import memory
 from ingest.sizing.model import model as model_command
@@ -399,8 +400,20 @@ def _sided_case(
     return Case(name, unit, published, ours, published, tolerance, source, where, shown.strip())
 
 
+def _decoding_peaks(catalog: Catalog) -> Iterator[Case]:
+    """The peak of each loader, from one thread on its CPU and the share that workers keep on the other CPUs."""
+    measured = [(one, cpu) for one in catalog.all(Decoder) for cpu in one.loader_rates]
+    for one, cpu in measured:
+        elsewhere = [decode_share(other, place) for other, place in measured if place != cpu]
+        given = {"thread_decode_rate": one.thread_rates[cpu].value, "decode_workers": one.loader_workers[cpu].value}
+        ours = float(solve("loader_decode_rate", {**given, "decode_scaling": evidence_ladder.median(elsewhere)}))
+        peak = one.loader_rates[cpu]
+        unit = unit_of("loader_decode_rate")
+        yield Case(f"{one.id}-{cpu}", unit, peak.value, ours, peak.value, 0.5, peak.source, peak.where)
+
+
 #: Sets computed from the catalogs, by the name of their `study`.
-STUDIES = {"transfer": _transfers, "transfer-pairs": _transferred_pairs}
+STUDIES = {"transfer": _transfers, "transfer-pairs": _transferred_pairs, "decoding": _decoding_peaks}
 
 
 def reproduced(

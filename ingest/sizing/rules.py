@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from operator import eq, ge, gt, le, lt
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ingest.engine.messages import Message, Option, rule_of
 from ingest.engine.registry import Step, is_quantity, unit_of
+from ingest.sizing.rule import SIGNS, Rule
 from ingest.units import display, percent
 
 #: Below this share of the storage NIC, reading tokens does not size the storage of a language model.
@@ -37,12 +37,14 @@ MOST_UTILIZATION = 0.6
 SMALLEST_PART = 0.01
 #: Requests from this size on are as good as sequential: the read-ahead of a parallel file system asks for no more.
 LARGE_REQUEST = 1_048_576
-#: Two durations that differ by more than this share of the longer one contradict each other.
-SAME_TIME = 0.2
 #: Drive writes per day for which write-intensive NVMe drives are specified.
 MOST_WRITES = 3.0
+#: Decode steps that read less of the weights rest on an estimate of the routing.
+MOST_READ = 0.99
 #: Guidance of more than this many times the need of the workload gets a caution of its own.
 GUIDED_BEYOND = 2.0
+#: A step of less than so many hand-overs loses more than 5 % of its time to them.
+HAND_OVERS = 20.0
 #: Restarts that take more of the time than this deserve a look at spares, detection and the restore.
 MUCH_RESTARTING = 0.1
 #: How far a rate may exceed its limit by rounding, and a checkpoint overhead its limit by the approximations.
@@ -67,86 +69,6 @@ class Valued(Protocol):
     @property
     def value(self) -> Any:
         """In base units."""
-
-
-class Sign(NamedTuple):
-    """A comparison, in Python and as a spreadsheet writes it, and its contrary."""
-
-    holds: Callable[[Any, float], bool]
-    written: str
-    contrary: str
-
-
-SIGNS: Mapping[str, Sign] = {
-    "<": Sign(lt, "{0} < {1}", "{0} >= {1}"),
-    "<=": Sign(le, "{0} <= {1}", "{0} > {1}"),
-    ">": Sign(gt, "{0} > {1}", "{0} <= {1}"),
-    ">=": Sign(ge, "{0} >= {1}", "{0} < {1}"),
-    "=": Sign(eq, "{0} = {1}", "{0} <> {1}"),
-    "differs": Sign(
-        lambda one, other: abs(one - other) > SAME_TIME * max(one, other),
-        f"ABS({{0}} - {{1}}) > {SAME_TIME} * MAX({{0}}, {{1}})",
-        f"ABS({{0}} - {{1}}) <= {SAME_TIME} * MAX({{0}}, {{1}})",
-    ),
-    "multiple": Sign(
-        lambda one, other: one % other == 0,
-        "ROUND({0} / {1}, 0) * {1} = {0}",
-        "ROUND({0} / {1}, 0) * {1} <> {0}",
-    ),
-    "largest": Sign(
-        lambda entries, place: place_of_largest(entries) == place,
-        "MATCH(MAX({0}), {0}, 0) = {1}",
-        "MATCH(MAX({0}), {0}, 0) <> {1}",
-    ),
-}
-
-
-class Rule(NamedTuple):
-    """One row: `quantity` `sign` `limit` × `factor`, wherever the words of a job are among `words`.
-
-    Attributes:
-        id: `W…` warns, `E…` refuses, `C…` is a choice of the plan; stable, and never given to another rule.
-        rank: severity; lines are printed in this order, the most severe first: refusals below 7, 7 and 8 for what no hardware
-            does, 9 for guidance that hides the need of the workload, then the rest.
-        quantity: name of a quantity; empty where the words decide alone.
-        sign: a key of `SIGNS`.
-        limit: a number, or the name of a quantity.
-        factor: of the limit.
-        text: the line; `{value}`, `{limit}` are numbers, `{shown}`, `{at_most}` the same with units, `{percent}`,
-            `{most_percent}` the same in percent; further names are facts of the case.
-        what: what a check calls the comparison; empty where no workbook tests it.
-        words: for each word of a job, those for which the rule applies.
-        subject: the option that the line begins with.
-        supply: the options that cure it, and the keys of a site file.
-        unknown: whether the rule applies too where its quantity is unknown.
-        at_high_end: whether the high end of the quantity is compared, where it has one.
-        of_job: whether each job of a site has a check of its own.
-    """
-
-    id: str
-    rank: int
-    quantity: str
-    sign: str
-    limit: float | str
-    text: str = ""
-    what: str = ""
-    factor: float = 1.0
-    words: Mapping[str, Sequence[str]] = MappingProxyType({})
-    subject: str = ""
-    supply: tuple[str | Option, ...] = ()
-    unknown: bool = False
-    at_high_end: bool = False
-    of_job: bool = False
-
-    @property
-    def kind(self) -> Literal["warning", "refusal", "choice"]:
-        """What a case of it leads to."""
-        kinds: dict[str, Literal["warning", "refusal", "choice"]] = {"W": "warning", "E": "refusal", "C": "choice"}
-        return kinds[self.id[0]]
-
-    def compares(self, value: Any, limit: float) -> bool:
-        """Whether the comparison is true of two numbers; the factor of the limit included."""
-        return SIGNS[self.sign].holds(value, limit * self.factor)
 
 
 def _said(what: str, **words: str | Sequence[str]) -> dict[str, Any]:
@@ -330,6 +252,12 @@ ROWS = (
          "weights are staged on the host at 16 bits before they are quantized: {shown} for host memory of {at_most}"),
     Rule("W93", 93, **_said("the key-value cache leaves the GPU: every step reads it over the host link, or attention runs on "
                             "the CPU, which bounds published rates of such a cache", kv="off the GPU")),
+    Rule("W77", 77, "decode_weights_share", "<", MOST_READ,
+         "a decode step reads {share} % of the weights: the experts that {tokens} visit at random; an engine that "
+         "fetches whole layers reads all, which the range covers", supply=(Option("set.expert_read_excess", "F"),)),
+    Rule("W78", 78, "gpus", ">", 1.0,
+         text="decoding on {value:,.0f} GPUs counts no time for the {count} exchanges between them in each step of {time}: the "
+         "rate is an upper bound"),
     Rule("W94", 94, "step_seconds", ">", "step_seconds_at_target", factor=1 + ROUNDING,
          text="a step takes {shown}, {time} of it {part}; the efficiency wanted allows {at_most}, with {asked} of reads per "
          "node: train more tokens in a step, or place less there", supply=("batch", "sequence_length")),
@@ -339,6 +267,14 @@ ROWS = (
          supply=("batch", "sequence_length")),
     Rule("W97", 9, **_said("decoding is not counted, as its time is not known: the utilization is an upper bound",
                             decode="unknown"), supply=("decode_time",)),
+    Rule("W80", 13, "step_computation_seconds", "<", "handover_seconds", factor=HAND_OVERS, words={"batch": ("assumed",)},
+         text="a step of {batch} samples, which are assumed, computes for {shown}: the hand-over of its batch decides the "
+              "utilization, not storage", supply=("batch",)),
+    Rule("W81", 7, "prefetched_bytes_per_node", ">", "host_memory_per_node",
+         text="the batches that loaders hold ahead take {shown} of a host memory of {at_most}",
+         supply=("batch", "prefetch", "workers")),
+    Rule("W82", 43, "job_epochs", "<", "staging_break_even_epochs",
+         text="staging takes longer than it saves in {value:,.3g} epochs: it pays from {limit:,.3g} on", supply=("epochs",)),
     Rule("W36", 36, **_said("R-META-01 leaves out {jobs}: the samples in a file are not known", opens="unknown"),
          supply=("samples_per_file of its data", "file_bytes of its data")),
     Rule("W37", 37, **_said("R-META-03 leaves out {datasets}: the number of files is not known", files="unknown"),
@@ -556,15 +492,6 @@ def unused(option: Option) -> Message:
 def of_each_job() -> tuple[Rule, ...]:
     """The rules that each job of a site has a check for."""
     return tuple(rule for rule in ROWS if rule.of_job)
-
-
-def place_of_largest(entries: Sequence[float]) -> int:
-    """The place of the largest entry of a column, counted from one.
-
-    >>> place_of_largest([1, 4, 4])
-    2
-    """
-    return list(entries).index(max(entries)) + 1
 
 
 def _number(item: Valued | float) -> float:

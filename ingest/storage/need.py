@@ -13,6 +13,7 @@ from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, one_of
 from ingest.requirement import PRIORITIES, Conditions, Requirement
 from ingest.sizing.bandwidth import Estimate
+from ingest.sizing.decoding import decoding_of, encoding_chosen
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.units import display, parse
 
@@ -144,17 +145,15 @@ def _data_set(answer: Estimate) -> str:
 
 
 def _decoded(answer: Estimate) -> dict[str, Input]:
-    """Decoded size and bytes of the data set, where the catalog has them."""
+    """Decoded size, rates of decoding and bytes of the data set, where the catalog has them."""
     if answer.model is None:
         return {}
-    encodings = answer.model.encodings
-    chosen = encodings.get((answer.job.encoding or "").partition("/")[0]) or next(iter(encodings.values()), None)
+    chosen = encoding_chosen(answer.model, answer.job.encoding)
     found = {
         "dataset_bytes": answer.model.dataset_bytes if _data_set(answer) else None,
         "decoded_sample_bytes": chosen.decoded if chosen else None,
-        "decode_samples_per_second_per_core": chosen.decode_rate if chosen else None,
     }
-    return from_fields(found)
+    return {**from_fields(found), **decoding_of(chosen, None, answer.catalog)}
 
 
 #: (operation, unit) of a requirement line -> need

@@ -89,6 +89,7 @@ FOLLOWS = {
     "client_write_bandwidth_per_node": ("client_write_bandwidth_of_nics",),
     "io_bytes": ("request_bytes_of_open",),
     "requests_in_flight_per_node": ("requests_in_flight_of_readers",),
+    "decode_samples_per_second_per_core": ("decode_rate_in_loader",),
 }
 #: capacity of a unit -> what its drives and their protection make of it
 OF_RAW = {"unit_raw_bytes": "unit_raw_of_drives", "unit_usable_bytes": "unit_usable_of_raw"}

@@ -7,7 +7,8 @@ import pytest
 import yaml
 
 from ingest.architecture import describe
-from ingest.architecture.registry import families
+from ingest.architecture.hf_config import ModelConfig
+from ingest.architecture.registry import draft, families
 
 HERE = Path(__file__).parent
 FAST = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -23,8 +24,8 @@ REMEMBERED = cases("remembered.yaml")
 
 
 def kind(config):
-    """The model type, or the class that a file of diffusers names."""
-    return config.get("model_type") or config["_class_name"]
+    """The model type, or the class that a file of a draft model or of diffusers names."""
+    return draft(ModelConfig(config, "")) or config.get("model_type") or config["_class_name"]
 
 
 @pytest.fixture

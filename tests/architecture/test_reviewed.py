@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+import ingest
 from ingest.architecture import describe
 from ingest.architecture.registry import families, stems
 from ingest.errors import IngestError
@@ -266,10 +267,34 @@ KIMI = {"AutoConfig": "configuration_deepseek.DeepseekV3Config", "AutoModel": "m
 def test_classes_decide_where_the_model_type_is_new(made, refusal):
     latent = {"q_lora_rank": 32, "kv_lora_rank": 16, "qk_nope_head_dim": 8, "qk_rope_head_dim": 8, "v_head_dim": 8}
     known = {**LLAMA, **latent, "model_type": "deepseek_v3", "n_routed_experts": 4, "num_experts_per_tok": 2}
-    new = {**known, "model_type": "kimi_k2", "architectures": ["DeepseekV3ForCausalLM"], "auto_map": KIMI}
+    new = {**known, "model_type": "kimi_k9", "architectures": ["DeepseekV3ForCausalLM"], "auto_map": KIMI}
     described = made(new)
     assert described.parameters == made(known).parameters
-    assert (described.model_type, "kimi_k2" in described.notes[0]) == ("deepseek_v3", True)
-    assert "kimi_k2" in refusal({**new, "auto_map": None})
-    assert "kimi_k2" in refusal({**new, "architectures": ["DeepseekV2ForCausalLM"]})
-    assert "kimi_k2" in refusal({**new, "auto_map": {**KIMI, "AutoModel": "modeling.OtherModel"}})
+    assert (described.model_type, "kimi_k9" in described.notes[0]) == ("deepseek_v3", True)
+    assert "kimi_k9" in refusal({**new, "auto_map": None})
+    assert "kimi_k9" in refusal({**new, "architectures": ["DeepseekV2ForCausalLM"]})
+    assert "kimi_k9" in refusal({**new, "auto_map": {**KIMI, "AutoModel": "modeling.OtherModel"}})
+
+
+def test_a_known_type_of_another_class_needs_no_map(made, refusal):
+    latent = {"q_lora_rank": 32, "kv_lora_rank": 16, "qk_nope_head_dim": 8, "qk_rope_head_dim": 8, "v_head_dim": 8}
+    known = {**LLAMA, **latent, "model_type": "deepseek_v3", "n_routed_experts": 4, "num_experts_per_tok": 2}
+    new = {**known, "model_type": "kimi_k2", "architectures": ["DeepseekV3ForCausalLM"]}
+    assert made(new).parameters == made(known).parameters
+    assert "OtherModel" in refusal({**new, "auto_map": {**KIMI, "AutoModel": "modeling.OtherModel"}})
+    assert "kimi_k2" in refusal({**new, "architectures": ["KimiK2ForCausalLM"]})
+
+
+def test_a_head_that_versions_of_a_class_tie_or_not_is_a_range(tmp_path):
+    """T5 1.1 XXL stores 11,135,332,352 parameters; transformers 5.23 builds 11,003,736,064 from the same file."""
+    path = tmp_path / "config.json"
+    sizes = {"d_model": 4096, "d_ff": 10240, "d_kv": 64, "num_heads": 64, "num_layers": 24, "num_decoder_layers": 24}
+    keys = {"model_type": "t5", "vocab_size": 32128, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}
+    path.write_text(json.dumps({**keys, **sizes}), encoding="utf-8")
+    answer = ingest.model(path)
+    found = answer.results["parameters"]
+    assert (found.low, found.value, found.high) == (11_003_736_064, 11_135_332_352, 11_135_332_352)
+    assert answer.unverified_keys == ("tie_word_embeddings",)
+    assert "versions of the class disagree" in answer.warnings[0]
+    with pytest.raises(IngestError, match="tie_word_embeddings"):
+        ingest.model(path, strict=True)

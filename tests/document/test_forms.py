@@ -131,7 +131,7 @@ def test_capacity_is_told_in_the_same_terms_everywhere(planned):
 
 
 def test_endurance_names_its_period_and_one_client_reads_alone(planned):
-    assert "on each day of 5 years" in planned.requirement("R-END-01").statement
+    assert "on each day of a warranty of 5 years" in planned.requirement("R-END-01").statement
     assert "to any one client that reads alone, with" in planned.requirement("R-READ-04").statement
 
 

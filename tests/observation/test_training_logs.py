@@ -91,6 +91,10 @@ EVENT = ':::MLLOG {"namespace": "", "time_ms": %d, "event_type": "INTERVAL_START
 POISON = {
     "a clock that runs backwards": (megatron((9, 1, 1000), (3, 2, 1000)), ":2: the clock runs backwards by 6 s"),
     "a negative time": (megatron((1, 1, 1000), (2, 2, -1000)), ":2: found seconds -1 in a step"),
+    "a time with two points": (megatron((1, 1, "11.5.5221.1")), ":1: found '11.5.5221.1', expected a number"),
+    "a step of 5,000 digits": (megatron((1, "9" * 5000, 1000)), ":1: found '999"),
+    "a clock that is no number": ("step,train/time,train/samples_per_sec\n1,nan,9\n", ":2: found 'nan', expected a number"),
+    "a field without end": ("step,train/samples_per_sec\n1," + "9" * 140_000, "found no table of comma-separated values"),
     "too few lines": (megatron(*((step, step, 1000) for step in range(1, 5))), "no steady part among 4 lines"),
     "rates that never settle": (
         megatron(*((step, step, 500 * 1.3**step) for step in range(1, 13))),

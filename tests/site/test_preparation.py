@@ -107,3 +107,25 @@ def test_a_contradicting_preparation_is_refused_with_its_key(job, words):
 def test_only_a_data_set_with_an_origin_is_prepared():
     with pytest.raises(IngestError, match="made_from"):
         ingest.plan({**described({}), "datasets": {"crawl": {"bytes": "1 TB", "preparation": {}}}}, samples=0)
+
+
+def test_the_media_endure_the_scratch_writes_of_each_preparation():
+    """Scratch space of 100 TB + 80 GB, written once in the year of the first load, and with each new version."""
+    job, scratch = {"intermediate": 0.5}, 0.5 * 200e12
+    without, once = (exact(planned(one), "R-END-01") for one in ({}, job))
+    # Two replicas write every byte twice.
+    assert once - without == pytest.approx(2 * scratch / 365.25)
+    without, renewed = (exact(planned(one, refresh="73.05 days"), "R-END-01") for one in ({}, job))
+    assert renewed - without == pytest.approx(2 * scratch * 6 / 365.25)
+
+
+def test_growth_of_the_origin_wears_the_media_by_its_difference_alone():
+    growing = described({"intermediate": 1})
+    growing["datasets"]["crawl"]["growth"] = {"capacity": 2, "every": "1 year"}
+    rows = ingest.plan(growing, samples=0).tables["capacity"]
+    growing["datasets"]["text"] |= {"preparation": {}}
+    plain = ingest.plan(growing, samples=0).tables["capacity"]
+    more = [
+        one["year_bytes_written_per_day"] - other["year_bytes_written_per_day"] for one, other in zip(rows, plain, strict=True)
+    ]
+    assert more == pytest.approx([200e12 / 365.25, 200e12 / 365.25])

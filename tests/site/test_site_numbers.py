@@ -99,13 +99,13 @@ def refusal(site: dict[str, Any]) -> str:
 @pytest.mark.parametrize(
     ("key", "value", "says"),
     [
-        ("copies", 0, "data_copies: found 0, expected a whole number above 0"),
-        ("retention", "-1 day", "retention_seconds: found -86400, expected a number from 0"),
+        ("copies", 0, "copies: found 0, expected a whole number above 0"),
+        ("retention", "-1 day", "retention: found -86400, expected a number from 0"),
         ("refresh", "5 GB", "'5 GB' is in B, expected s"),
         ("bytes", "5 days", "'5 days' is in s, expected B"),
-        ("bytes", "0", "data_bytes: found 0, expected a number above 0"),
-        ("ratio", {"typical": 0.5, "low": -1}, "low of kept_share: found -1"),
-        ("ratio", 1001, "kept_share: found 1001, expected a number above 0 up to 1000"),
+        ("bytes", "0", "bytes: found 0, expected a number above 0"),
+        ("ratio", {"typical": 0.5, "low": -1}, "ratio: low: found -1"),
+        ("ratio", 1001, "ratio: found 1001, expected a number above 0 up to 1000"),
     ],
 )
 def test_what_cannot_be_is_refused_in_the_words_of_the_reader(key, value, says):

@@ -269,10 +269,10 @@ def test_endurance_has_its_period_and_drive_writes():
     }
     written = planned(data).requirement("R-END-01").statement
     # 2 × (10 TB + 100 TB ÷ 365.25 in the first year) each day, over 2 × 100 TB ÷ 0.85
-    assert "on each day of 5 years" in written
+    assert "on each day of a warranty of 5 years" in written
     assert "(0.087 drive writes per day" in written
     data["storage"]["warranty"] = "3 years"
-    assert "on each day of 3 years" in planned(data).requirement("R-END-01").statement
+    assert "on each day of a warranty of 3 years" in planned(data).requirement("R-END-01").statement
 
 
 # Feasibility

@@ -70,7 +70,11 @@ def test_caches_are_what_offload_answers():
     assert read.io_size == answer["kv_block_bytes"]
     # With one block of each turn outstanding, the latency is the time in which a block must arrive.
     assert read.queue_depth == answer["kv_peak_turns"] == 16
-    assert read.implied_latency == pytest.approx(0.5 * read.io_size / (0.8 * answer["kv_reused_bytes"]), rel=0.01)
+    block_time = 0.5 * read.io_size / (0.8 * answer["kv_reused_bytes"])
+    equal = answer["kv_turn_bandwidth"] * answer["kv_peak_turns"]
+    assert read.implied_latency == pytest.approx(block_time * equal / answer["kv_peak_read_bandwidth"], rel=0.01)
+    kept = planned(serving={**CHAT, "retention": 7200})
+    assert exact(kept, "R-KV-03") == pytest.approx((1 + 7200 / 480) * exact(plan, "R-KV-03"))
 
 
 def test_a_site_that_only_serves_asks_for_its_caches(tmp_path, run):
@@ -129,6 +133,59 @@ def test_an_impossible_placement_is_refused_at_its_line():
         planned({"parameters": "nvm"})
     with pytest.raises(IngestError, match=r"serving\.chat: 'users' is missing"):
         planned(serving={name: item for name, item in CHAT.items() if name != "users"})
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"weight_bits": 5, "load_time": 30}, r"\.weight_bits: found 5, expected a released width, .*did you mean 4\?"),
+        ({"weight_bits": 64, "load_time": 30}, r"\.weight_bits: found 64, expected a number"),
+        ({"hit": 2}, r"\.hit: found 2, expected a number from 0 up to 1"),
+        ({"hit": "much"}, r"\.hit: found 'much', expected"),
+        ({"users": 0}, r"\.users: found 0, expected a whole number"),
+        ({"turns": 1.5}, r"\.turns: found 1\.5, expected a whole number"),
+        ({"set": {"kv_block_tokens": -1}}, r"\.set\.kv_block_tokens: found -1"),
+        ({"set": {"kv_blok_tokens": 1}}, r"\.set\.kv_blok_tokens: no quantity .*did you mean 'kv_block_tokens'"),
+    ],
+)
+def test_a_refusal_names_the_keys_of_the_site(keys, said):
+    with pytest.raises(IngestError, match=rf"^serving\.chat{said}"):
+        planned(serving={**CHAT, **keys})
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"optimizer_on_gpu": "every=1"}, "optimizer_on_gpu: found 'every=1', expected every=K with a whole K from 2"),
+        ({"recipe": "zero16"}, "recipe: found 'zero16', expected one of .*did you mean 'zero-16'"),
+        ({"recipe": "inference-2"}, "recipe: found inference-2, .*expected a recipe of training$"),
+    ],
+)
+def test_a_refusal_of_states_names_no_option(keys, said):
+    with pytest.raises(IngestError, match=rf"^jobs\.big\.offload: {said}"):
+        planned({**STATES, **keys})
+
+
+def test_states_without_room_exit_as_they_do_in_offload(tmp_path, run):
+    """A file that can be read asks for more than there is: 3, as `ingest offload` and `ingest memory` answer."""
+    for more in ({"batch": 64, "sequence_length": 4096}, {"optimizer_states": "gpu", "gradients": "gpu"}):
+        offload = {**STATES, **more}
+        site = described(offload)
+        site["jobs"]["big"] |= {"model": "llama3-405b", "nodes": 1}
+        (tmp_path / "site.yaml").write_text(json.dumps(site))
+        ran = run("plan", tmp_path / "site.yaml")
+        assert ran.code == 3, ran.err
+        assert "site.yaml:1: jobs.big.offload: " in ran.refusal
+        assert (
+            run(
+                "offload",
+                "llama3-405b",
+                "--node",
+                "dgx-h100",
+                *(word for key, item in offload.items() for word in (f"--{key.replace('_', '-')}", str(item))),
+            ).code
+            == 3
+        )
 
 
 def test_the_example_reaches_tests_fit_and_offers(tmp_path, run):

@@ -219,7 +219,7 @@ def test_drives_count_by_the_node_and_by_hand():
 
 def test_cores_for_decoding_are_counted_where_a_rate_is_known():
     asked = {"gpu": "h100-sxm", "nodes": 1, "storage": "lustre-client", "samples_per_second": 1340}
-    assert value(one(model="resnet50", **asked), "decode_cores_per_node") == pytest.approx(1340 * 8 / 712)
+    assert value(one(model="resnet50", **asked), "decode_cores_per_node") == pytest.approx(1340 * 8 / (643 * 1504 / 8 / 440))
     assert "decode_cores_per_node" not in one(model="cosmoflow", **asked).results
 
 

@@ -40,11 +40,12 @@ def chromium() -> Iterator[Browser]:
             browser.close()
 
 
-#: Marks the press of a key in a box and the frame after the number has changed.
-STOPWATCH = """(box) => new Promise((resolve) => {
+#: Marks the press of a key in a box and the frame after the number has changed, or after the last number is settled.
+STOPWATCH = """([box, settled]) => new Promise((resolve) => {
     const number = document.getElementById("headline"), field = document.getElementById(box);
     field.addEventListener("keydown", () => { performance.mark("pressed"); }, { once: true });
     new MutationObserver((_, observer) => {
+        if (settled && document.getElementById("answer").hasAttribute("aria-busy")) return;
         observer.disconnect();
         requestAnimationFrame(() => setTimeout(() => {
             performance.mark("shown");
@@ -57,12 +58,14 @@ STOPWATCH = """(box) => new Promise((resolve) => {
 })"""
 MARKS = ("pressed", "shown")
 #: The questions that the bench asks: what they are called, link, and the box in which it types.
+RANKED = "fit of all systems, ranked"
 TYPED = (
     ("bandwidth", "#v=1&tab=bw", "in-nodes"),
     ("checkpoint", "#v=1&tab=checkpoint", "in-gpus"),
     ("data set", "#v=1&tab=dataset", "in-tokens"),
     ("fit of one system", "#v=1&tab=fit", "in-read_bandwidth"),
-    ("fit of all systems", "#v=1&tab=fit&storage=all", "in-read_bandwidth"),
+    ("fit of all systems, its leader so far", "#v=1&tab=fit&storage=all", "in-read_bandwidth"),
+    (RANKED, "#v=1&tab=fit&storage=all", "in-read_bandwidth"),
     ("small site", "#v=1&tab=plan", "in-nodes"),
 )
 
@@ -79,8 +82,8 @@ class KeyTimes(NamedTuple):
     own: float
 
 
-def key_times(browser: Browser, url: str, box: str, slower: int = 4, presses: int = 9) -> KeyTimes:
-    """Time from the press of a key in a box to the new number, with the processor slowed."""
+def key_times(browser: Browser, url: str, box: str, settled: bool = False, slower: int = 4, presses: int = 9) -> KeyTimes:
+    """Time from the press of a key in a box to the new number, or to the last of them, with the processor slowed."""
     page = browser.new_page()
     page.goto(url)
     page.wait_for_timeout(1500)
@@ -93,7 +96,7 @@ def key_times(browser: Browser, url: str, box: str, slower: int = 4, presses: in
     )
     wall = []
     for press in range(presses):
-        page.evaluate(f"(box) => {{ window.taken = ({STOPWATCH})(box); }}", box)
+        page.evaluate(f"(given) => {{ window.taken = ({STOPWATCH})(given); }}", [box, settled])
         page.keyboard.press("Backspace" if press % 2 else "6")
         wall.append(page.evaluate("() => window.taken"))
         page.wait_for_timeout(1000)
@@ -112,7 +115,7 @@ def page_rows() -> list[tuple[str, ...]]:
         url = written_page(Path(folder))
         content = (Path(folder) / "calc.html").read_bytes()
         with chromium() as browser:
-            keys = [(name, key_times(browser, url + link, box)) for name, link, box in TYPED]
+            keys = [(name, key_times(browser, url + link, box, settled=name == RANKED)) for name, link, box in TYPED]
             opened = sorted(_opening_seconds(browser, url) for _ in range(5))
     return [
         ("the page", "1.5 MB", f"{len(content) / 1.5e6:.2f}", "≤ 1"),

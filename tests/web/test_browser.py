@@ -277,3 +277,40 @@ def test_paper_has_inputs_answer_and_sources_but_no_controls(show):
         assert page.locator(hidden).is_hidden()
     assert page.evaluate("getComputedStyle(document.querySelector('.sheet')).backgroundColor") == "rgb(255, 255, 255)"
     assert page.pdf(prefer_css_page_size=True).count(b"/MediaBox [0 0 594.95996 841.91998]") >= 1
+
+
+#: What the headline says from now on, each time that it changes.
+LISTEN = """() => {
+    const label = document.getElementById("question"), number = document.getElementById("headline");
+    window.said = [];
+    new MutationObserver(() => said.push([label.textContent, number.querySelector("button").firstChild.textContent]))
+        .observe(number, { childList: true });
+}"""
+#: Label and number of a comparison, or of one of its systems alone.
+HEAD = """([rate, alone]) => {
+    const given = Object.fromEntries(Ingest.forms.fit.map(({ name, default: usual }) => [name, String(usual ?? "")]));
+    const asked = { ...given, storage: "all", read_bandwidth: rate };
+    const one = alone ? Ingest.answer("fit", { ...asked, ...Ingest.answer("fit", { ...asked, read_bandwidth: alone }).leader })
+                      : Ingest.answer("fit", asked);
+    return [one.headline.label, one.headline.display.split(" ")[0]];
+}"""
+
+
+@pytest.mark.slow
+def test_a_slow_comparison_answers_its_leader_first(browser, url):
+    """On a slow processor the number of the system that led comes before all are ranked again."""
+    page = browser.new_page()
+    page.goto(f"{url}#v=1&tab=fit&storage=all")
+    processor = page.context.new_cdp_session(page)
+    processor.send("Emulation.setCPUThrottlingRate", {"rate": 5})
+    answer = page.locator("#answer")
+    page.fill("#in-read_bandwidth", "900 GB/s")  # from here on the page knows that it takes long
+    expect(answer).not_to_have_attribute("aria-busy", "true", timeout=30_000)
+    page.evaluate(LISTEN)
+    page.fill("#in-read_bandwidth", "1 TB/s")
+    expect(answer).not_to_have_attribute("aria-busy", "true", timeout=30_000)
+    said = page.evaluate("() => said")
+    processor.send("Emulation.setCPUThrottlingRate", {"rate": 1})
+    (led, first), ranked = page.evaluate(HEAD, ["1 TB/s", "900 GB/s"]), page.evaluate(HEAD, ["1 TB/s", ""])
+    page.context.close()
+    assert said == [[f"{led} (first in the last comparison, comparing again …)", first], ranked]

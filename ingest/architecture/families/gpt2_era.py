@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from itertools import chain
 
 from ingest.architecture.families.decoders import Decoder, register
-from ingest.architecture.hf_config import ModelConfig
+from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
 from ingest.architecture.layers import (
     DecoderSizes,
+    attention,
     embedding,
+    gated_mlp,
     head,
     kv_group_count,
     linear,
@@ -18,7 +20,7 @@ from ingest.architecture.layers import (
     positions,
     windowed,
 )
-from ingest.architecture.registry import family
+from ingest.architecture.registry import class_suffix, family
 from ingest.architecture.weight_table import TableRow, times
 
 #: Keys of the width, the depth and the heads, as most of these families name them.
@@ -67,6 +69,7 @@ def gptj(config: ModelConfig) -> Iterator[TableRow]:
     """GPT-J: rotary positions, one norm before attention and a parallel feed-forward network, a head with bias."""
     s = multi_head_sizes(config, 4096, 28, 16, 50400, NAMES)
     config.ignore("n_positions")
+    config.only("rotary", True)
     rows = [*s.attention(), *s.plain(config.integer("n_inner", 4 * s.hidden)), *s.norms(1, bias=True)]
     yield from s.frame(times(s.layers, rows), norm_bias=True, head_bias=True)
 
@@ -137,6 +140,37 @@ def falcon(config: ModelConfig) -> Iterator[TableRow]:
     yield from s.frame(rows, tied=True, norm_bias=True)
 
 
+@family("chatglm")
+def chatglm(config: ModelConfig) -> Iterator[TableRow]:
+    """ChatGLM2, ChatGLM3 and the first files of GLM-4: few groups of keys, Q, K, V in one matrix, gate and up in another."""
+    class_suffix(config, "ForConditionalGeneration", "Model")
+    config.only("inner_hidden_size")
+    config.only("pre_seq_len")
+    config.only("tie_word_embeddings", False)
+    config.ignore("prefix_projection", "apply_residual_connection_post_layernorm", "apply_query_key_layer_scaling")
+    config.ignore("bias_dropout_fusion", "fp32_residual_connection", "original_rope", "interleaved_qkv", "quantization_bit")
+    config.ignore("hidden_act", "vocab_size")
+    hidden, heads = config.size("hidden_size", 4096), config.size("num_attention_heads", 32)
+    deep = config.size("num_layers|num_hidden_layers", 28, high=MAX_LAYERS)
+    width, words = config.integer("kv_channels", 128), config.size("padded_vocab_size", 65024)
+    groups = heads
+    if config.flag("multi_query_attention", False):
+        groups = kv_group_count(config, heads, 1, "multi_query_group_num")
+    else:
+        config.ignore("multi_query_group_num")
+    bias, shifted = config.flag("add_bias_linear", False), not config.flag("rmsnorm", True)
+    q_bias = config.flag("add_qkv_bias", False) or bias
+    layer = [
+        *attention(hidden, heads, groups, width, bias=q_bias, o_bias=bias),
+        *gated_mlp(hidden, config.size("ffn_hidden_size", 13696), bias),
+        *norm("norm", hidden, shifted, 2),
+    ]
+    yield embedding(words, hidden)
+    yield from times(deep, layer)
+    yield from norm("final_norm", hidden, shifted, 1 if config.flag("post_layer_norm", True) else 0)
+    yield from head(words, hidden, tied=False)
+
+
 @family("mpt")
 def mpt(config: ModelConfig) -> Iterator[TableRow]:
     """MosaicML 2023: ALiBi, norms and matrices without biases."""
@@ -145,7 +179,7 @@ def mpt(config: ModelConfig) -> Iterator[TableRow]:
     config.only("expansion_ratio", 4)
     inside = config.part("attn_config")
     if inside is not None:
-        inside.ignore("alibi_bias_max")
+        inside.ignore("alibi_bias_max", "alibi")
         inside.only("qk_ln", False)
         inside.only("qk_gn", False)
         inside.only("kv_n_heads", s.heads)

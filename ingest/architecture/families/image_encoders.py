@@ -176,8 +176,8 @@ def clip(config: ModelConfig) -> Iterator[TableRow]:
     out = config.integer("projection_dim", 512)
     text, vision = config.table_or_defaults("text_config"), config.table_or_defaults("vision_config")
     for part in (text, vision):
-        part.ignore("projection_dim", "model_type", "architectures")
-    config.ignore("text_config_dict", "vision_config_dict")
+        part.ignore("projection_dim", "model_type", "architectures", "tie_word_embeddings")
+    config.ignore("text_config_dict", "vision_config_dict", "logit_scale_init_value")
     wide, rows = _text(text, 512, 49408, 77, 8, causal=True)
     yield from rows
     yield from linear("text_projection", out, wide)

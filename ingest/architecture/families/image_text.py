@@ -336,3 +336,50 @@ def minicpmv(config: ModelConfig) -> Iterator[TableRow]:
     ]
     yield from families()[_MINICPMV_TEXTS[version]](config)
     yield from relabelled([*tower, *reader], "vision", "vision", computed=False)
+
+
+@family("minicpmv4_6")
+def minicpmv4_6(config: ModelConfig) -> Iterator[TableRow]:
+    """MiniCPM-V 4.6: SigLIP with a merger of windows on the way, Qwen3.5 for the text, and mergers at the end."""
+
+    def rows(wrapper: ModelConfig) -> Iterator[TableRow]:
+        vision = wrapper.table_or_defaults("vision_config")
+        vision.data = {**vision.data, "vision_use_head": False}
+        hidden, tower = vision_encoders.siglip(vision)
+        heads, inner = vision.integer("num_attention_heads", 12), vision.integer("intermediate_size", 3072)
+        patches = vision.integers("window_kernel_size", 2, low=1) or [2, 2]
+        times_wide = patches[0] * patches[1]
+        merged = wrapper.integers("merge_kernel_size", 2, low=1) or [2, 2]
+        wide, rounds = merged[0] * merged[1] * hidden, wrapper.integer("merger_times", 1)
+        vision.ignore("insert_layer_id", "model_type")
+        yield from tower
+        yield from encoder_attention(hidden, heads, head_width(vision, hidden, heads, name="-"))
+        yield from norm("merger.norm", hidden, True)
+        yield from norm("merger.window_norm", times_wide * hidden, True)
+        yield from linear("merger.1", times_wide * inner, times_wide * hidden, True)
+        yield from linear("merger.2", hidden, times_wide * inner, True)
+        yield from norm("projector.norm", wide, True, rounds)
+        yield from times(rounds, linear("projector.1", wide, wide, True))
+        yield from times(rounds - 1, linear("projector.again", hidden, wide, True))
+        yield from linear("projector.2", text_width(wrapper), wide, True)
+
+    config.only("drop_vision_last_layer", False)
+    config.ignore("insert_layer_id", "downsample_mode", "image_size", "patch_size")
+    yield from joined(config, "qwen3_5_text", False, rows)
+
+
+@family("fuyu")
+def fuyu(config: ModelConfig) -> Iterator[TableRow]:
+    """Fuyu: Persimmon, which reads patches of the image through one product; its keys lie beside `text_config`."""
+    class_suffix(config, "ForCausalLM")
+    patch, channels = config.integer("patch_size", 30), config.integer("num_channels", 3)
+    config.ignore("image_size")
+    text = config.part("text_config")
+    if text is not None:
+        text.text("model_type", "persimmon", choices=("persimmon",))
+        for key in text.data:
+            if key in config.data and key != "model_type":
+                text.only(key, config.data[key])
+    yield from families()["persimmon"](config)
+    hidden = config.integer("hidden_size", 4096)
+    yield from relabelled(linear("patches", hidden, patch * patch * channels, True), "vision", "vision", computed=False)

@@ -119,10 +119,19 @@ def olmo_hybrid(config: ModelConfig) -> Iterator[TableRow]:
 
 @family("minimax")
 def minimax(config: ModelConfig) -> Iterator[TableRow]:
-    """MiniMax-Text-01: lightning attention behind a gate of its own in most layers, Mixtral's experts in all."""
+    """MiniMax-Text-01 and M1: lightning attention behind a gate of its own in most layers, Mixtral's experts in all."""
     s = sizes(config, 4096, 14336, 32, 32, 32000, kv_heads=8)
     kinds = config.texts("layer_types", s.layers, choices=("linear_attention", "full_attention"))
     linears = s.layers // 2 if kinds is None else kinds.count("linear_attention")
+    listed = config.integers("attn_type_list", s.layers, low=0, high=1)
+    if listed is not None:
+        if kinds is not None and linears != listed.count(0):
+            raise config.refuse("attn_type_list", f"{listed.count(0)} zeros", f"layer_types, with {linears} linear layers")
+        linears = listed.count(0)
+    config.only("shared_intermediate_size", 0)
+    config.ignore("postnorm", "shared_moe_mode")
+    parts = ("full_attention", "linear_attention", "mlp")
+    config.ignore(*(f"layernorm_{part}_{end}" for part in parts for end in ("alpha", "beta")))
     alphas = (f"{kind}_{end}_factor" for kind in ("full_attn", "linear_attn", "mlp") for end in ("alpha", "beta"))
     config.ignore("block_size", *alphas)
     wide = s.heads * s.width

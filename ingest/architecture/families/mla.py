@@ -140,6 +140,14 @@ def deepseek_v3(config: ModelConfig) -> Iterator[TableRow]:
     yield from DeepSeek(129280, 61, 18432, 2048, 256, 1, 3, 8).rows(config, a)
 
 
+@family("mistral4")
+def mistral4(config: ModelConfig) -> Iterator[TableRow]:
+    """Mistral Small 4: DeepSeek-V3's structure at other sizes, with experts in every layer."""
+    a = latent(config, 4096, 32, 1024, 256, 64, 64, 128)
+    config.only("mlp_bias", False)
+    yield from DeepSeek(131072, 36, 12288, 2048, 128, 1, 0, 4).rows(config, a)
+
+
 def _index(config: ModelConfig, a: Latent, heads: int) -> tuple[int, int]:
     """Heads of the indexer and their width."""
     if not a.q_rank:

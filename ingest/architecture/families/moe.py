@@ -76,7 +76,8 @@ SHARED_WIDTH = ("shared_expert_intermediate_size", 512)
 register(
     __name__,
     Decoder("mixtral", "Jiang et al. 2024: Mistral with eight experts per layer, of which a token visits two.",
-            4096, 14336, 32, 32, 32000, kv_heads=8, window=slide(), experts=Experts((LOCAL, 8), (CHOSEN, 2))),
+            4096, 14336, 32, 32, 32000, kv_heads=8, window=slide(), only=(("moe_frequency", 1),),
+            experts=Experts((LOCAL, 8), (CHOSEN, 2))),
     Decoder("phimoe", "Phi-3.5-MoE: Mixtral with LayerNorm and a switch for biases.",
             4096, 6400, 32, 32, 32064, kv_heads=8, window=slide(), bias=ATTENTION_BIAS, norm_bias=True,
             head_bias=("lm_head_bias", False), experts=Experts(("num_local_experts", 16), (CHOSEN, 2))),
@@ -157,6 +158,17 @@ def hunyuan_moe(config: ModelConfig) -> Iterator[TableRow]:
     s = sizes(config, 4096, 11008, 32, 32, 290943)
     config.ignore("use_qk_norm", "mlp_bias", "norm_type", "moe_layer_num_skipped")
     config.ignore("attention_head_dim", "moe_drop_tokens", "use_mixed_mlp_moe", "moe_random_routing_dropped_token")
+    for key in ("add_classification_head", "use_cla"):
+        config.only(key, False)
+    config.only("vit_path")
+    config.only("vit_type")
+    if config.get("use_cla")[1] is False:
+        config.ignore("cla_share_factor")
+    config.ignore("dense_list", "num_media_embeds", "org_vocab_size", "pool_type", "use_rotary_pos_emb")
+    config.ignore(
+        "anyres_pooling_size", "position_embedding_xdrope", "vit_input_resolution", "vit_mapping_type", "vit_norm_type"
+    )
+    config.ignore("vit_patch", "vit_remove_prenorm", "vit_used_rms_norm", "vit_token", "vit_add_patchemb_bias")
     alike = "the same number for every layer"
     number = config.repeated("num_experts|num_local_experts", 1, alike)
     chosen = config.repeated("moe_topk|num_experts_per_tok", 1, alike)

@@ -106,8 +106,17 @@ _VISION_ENCODERS = {
 }
 
 
+#: What the classes build where a file has no `vision_config`.
+_USUAL_TOWER = {"hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 24, "num_attention_heads": 16,
+                "patch_size": 14}  # fmt: skip
+
+
 def _vision_encoder(config: ModelConfig, default: str) -> tuple[int, list[TableRow]]:
-    vision = config.table("vision_config")
+    vision = config.table_or_defaults("vision_config")
+    if config.get("vision_config")[1] is None:
+        usual = {**_USUAL_TOWER, "image_size": 1540 if default == "pixtral" else 336}
+        vision.data = usual
+        vision.defaults.update({f"{vision.prefix}{key}": value for key, value in usual.items()})
     vision.ignore("vision_use_head")
     kind = vision.text("model_type", default)
     if kind not in _VISION_ENCODERS:

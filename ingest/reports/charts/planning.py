@@ -168,6 +168,10 @@ class Goodput(NamedTuple):
     gained: float | None = None
 
 
+#: Room below the lowest point of a line for its number, as a share of the height of the line.
+BELOW = 0.12
+
+
 def goodput(rows: Sequence[Goodput], chosen: float, job: str) -> Chart:
     """Goodput by write bandwidth bought, with the GPUs that one more GB/s gains at each.
 
@@ -182,7 +186,12 @@ def goodput(rows: Sequence[Goodput], chosen: float, job: str) -> Chart:
         for value, row in zip(values, rows, strict=True)
     ]
     x = channel("bandwidth", title=f"write bandwidth for checkpoints of {job} ({shown})", **sideways(values, WIDTH))
-    y = channel("goodput", title="share of the time that is progress", scale={"zero": False}, axis={"format": "~%"})
+    ends = [row.goodput for row in rows]
+    # The number of the lowest point is written below it.
+    least = max(0.0, min(ends) - BELOW * (max(ends) - min(ends)))
+    y = channel(
+        "goodput", title="share of the time that is progress", scale={"domain": [least, max(ends)]}, axis={"format": "~%"}
+    )
     mark = [row for row, one in zip(data, rows, strict=True) if one is at]
     layers = [
         layer("line", look={"color": DARK, "strokeWidth": 2}, x=x, y=y),

@@ -36,6 +36,7 @@ TITLES = {
     "serving": "Key-value caches of serving workloads",
     "preparation": "Preparation of data sets",
     "datasets": "Data sets",
+    "mixtures": "Mixtures of data sets",
     "capacity": "Capacity by year",
     "metadata": "Metadata",
     "guidance": "Guidance, workload and practice",

@@ -201,7 +201,8 @@ MAIN = {
     "offload": (
         "offload_total_bytes", "offload_bytes_per_node", "drive_tier_bytes_per_node", "drive_tier_read_bandwidth_per_node",
         "drive_tier_write_bandwidth_per_node", "shared_read_bandwidth", "shared_write_bandwidth", *LINK_TRAFFIC,
-        "step_compute_seconds", "step_seconds", "offload_efficiency", "offload_nodes_to_hold", "tokens_per_second",
+        "step_compute_seconds", "step_seconds", "offload_efficiency", "offload_flops_per_gpu", "offload_nodes_to_hold",
+        "tokens_per_second",
         "decode_step_seconds", "kv_cache_bytes", "kv_tier_bytes", "kv_read_bandwidth", "kv_write_bandwidth",
         "kv_turn_bandwidth", "kv_hit_share", "kv_writes_per_day",
     ),

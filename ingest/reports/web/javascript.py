@@ -27,8 +27,7 @@ class Printer(ExpressionPrinter):
             return f"const {name_of(node.name)} = {self._decorated(node)};"
         if isinstance(node, ast.ClassDef):
             return self._class(node)
-        names = sorted(stored([node]))
-        return "".join(f"let {name_of(name)};\n" for name in names) + self._statement(node)
+        return _declared(sorted(map(name_of, stored([node]))), self._statement(node))
 
     def change(self, node: ast.stmt) -> str:
         """A statement at the top of a module that changes a definition."""
@@ -104,6 +103,8 @@ class Printer(ExpressionPrinter):
         return written + (f" else {{\n{self._block(node.orelse)}}}" if node.orelse else "")
 
     def _on_while(self, node: ast.While) -> str:
+        if node.orelse:
+            raise self._refuse(node, "else of while")
         return f"while ({self.condition(node.test)}) {{\n{self._block(node.body)}}}"
 
     def _on_for(self, node: ast.For) -> str:
@@ -191,7 +192,6 @@ class Printer(ExpressionPrinter):
         body = self._block(node.body)
         self.in_method = method
         self.scopes.pop()
-        declared = ",".join(sorted(map(name_of, names - own)))
         first = (
             f"const {name_of(bound)} = this;\n"
             if bound and any(isinstance(one, ast.Name) and one.id == bound for one in ast.walk(node))
@@ -199,7 +199,7 @@ class Printer(ExpressionPrinter):
         )
         # A function without a return gives None.
         last = "" if yields(node) or isinstance(node.body[-1], (ast.Return, ast.Raise)) else "return null;\n"
-        return first + (f"let {declared};\n" if declared else "") + body + last
+        return first + _declared(sorted(map(name_of, names - own)), body) + last
 
     def _class(self, node: ast.ClassDef) -> str:
         bases = [one.value if isinstance(one, ast.Subscript) else one for one in node.bases]
@@ -276,3 +276,14 @@ class Printer(ExpressionPrinter):
 def _breaking(body: str, flag: str) -> str:
     """The body of a loop that has an `else`: it tells where it is left."""
     return body.replace("break;", f"{{ {flag} = false; break; }}")
+
+
+def _declared(names: list[str], body: str) -> str:
+    """Statements after the declaration of their names, which the first of them makes where it sets the only one.
+
+    >>> _declared(["one"], "one = 1;\\n"), _declared(["one", "two"], "one = 1;\\n")
+    ('let one = 1;\\n', 'let one,two;\\none = 1;\\n')
+    """
+    if len(names) == 1 and body.startswith(f"{names[0]} = "):
+        return f"let {body}"
+    return f"let {','.join(names)};\n{body}" if names else body

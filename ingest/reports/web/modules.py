@@ -78,7 +78,7 @@ def _imports(names: Mapping[str, tuple[str, str]]) -> list[str]:
     """The lines that take names from other modules, one for each module."""
     lines, taken = [], dict[str, list[str]]()
     for name, (place, there) in names.items():
-        owner = f"$.modules[{json.dumps(place)}]" if place.startswith("ingest") else f"$.library({json.dumps(place)})"
+        owner = f"$M[{json.dumps(place)}]" if place.startswith("ingest") else f"$.library({json.dumps(place)})"
         if there:
             taken.setdefault(owner, []).append(_renamed(there, name_of(name)))
         else:
@@ -286,7 +286,7 @@ class Program:
         shared = sorted((reached & source.definitions.keys()) | (reached & source.imported.keys()))
         exported = ", ".join(_renamed(name, name_of(name)) for name in shared)
         body = "\n".join(lines)
-        return f"$.modules[{json.dumps(module)}] = (() => {{\n{body}\nreturn {{ {exported} }};\n}})();"
+        return f"$M[{json.dumps(module)}] = (() => {{\n{body}\nreturn {{ {exported} }};\n}})();"
 
     def _kind_there(self, module: str, name: str, attribute: str) -> str:
         place, _ = self.source(module).imported[name]

@@ -33,8 +33,8 @@ MOST_BARS = 30
 MOST_LABELS = 6
 #: Heights in pixels: of a row of a sheet, of a chart without its bars, of one bar, of a chart of columns or lines.
 ROW, FRAME, BAR, COLUMNS = 20, 150, 22, 300
-#: Width of a chart, and from the edge of one to that of the next, in pixels, and the charts that fill the width of a page.
-WIDTH, NEXT, BESIDE = 402, 408, 3
+#: Width of a page, and the gap between charts, in pixels; charts that fill the width, and narrower ones where all fit one line.
+PAGE, GAP, BESIDE, NARROW = 1200, 6, 3, 4
 #: Fills that differ in grey print and for colour-blind readers: dark, and light stripes.
 SOLID = {"fill": {"color": COLOURS[0]}}
 PALE = {"fill": {"color": "#FFFFFF"}, "border": {"color": COLOURS[0]}}
@@ -74,7 +74,7 @@ class SheetChart(NamedTuple):
 
 
 def add_charts(plan: Plan, tables: Mapping[str, TableSheet], book: WorkbookWriter, grid: SheetWriter, cells: PlanCells) -> int:
-    """Put the charts below what a sheet has, three next to each other.
+    """Put the charts below what a sheet has, three or four next to each other.
 
     Args:
         plan: of the site.
@@ -87,12 +87,13 @@ def add_charts(plan: Plan, tables: Mapping[str, TableSheet], book: WorkbookWrite
         the rows that the charts take below the last line.
     """
     charts = list(charts_of(plan, tables, book, cells))
-    rows = 1
-    for line in (charts[first : first + BESIDE] for first in range(0, len(charts), BESIDE)):
+    rows, beside = 1, NARROW if len(charts) == NARROW else BESIDE
+    step = PAGE // beside
+    for line in (charts[first : first + beside] for first in range(0, len(charts), beside)):
         for place, drawn in enumerate(line):
             drawn.chart.set_title({"name": drawn.title, **TITLE})
-            drawn.chart.set_size({"width": WIDTH, "height": drawn.height})
-            edge = {"description": drawn.alt, "x_offset": NEXT * place, "y_offset": 4}
+            drawn.chart.set_size({"width": step - GAP, "height": drawn.height})
+            edge = {"description": drawn.alt, "x_offset": step * place, "y_offset": 4}
             grid.sheet.insert_chart(grid.next + rows, 0, drawn.chart, edge)
         rows += 1 + math.ceil(max(drawn.height for drawn in line) / ROW)
     return max(2, rows)
@@ -233,7 +234,7 @@ def _utilization(plan: Plan, book: WorkbookWriter, cells: PlanCells) -> SheetCha
     dashed = {"line": {"color": COLOURS[0], "width": 1, "dash_type": "dash"}}
     for name, first, end, column, look in (
         ("median", 2, last, 2, {"line": {"color": COLOURS[0], "width": 2}}),
-        ("P10", 2, last, 3, dashed),
+        ("P10 and P90", 2, last, 3, dashed),
         ("P90", 2, last, 4, dashed),
         ("chosen", 1, 1, 2, {"marker": marker, "line": {"none": True}}),
     ):
@@ -241,8 +242,8 @@ def _utilization(plan: Plan, book: WorkbookWriter, cells: PlanCells) -> SheetCha
         chart.add_series({"name": name, **places, **look})
     chart.set_x_axis({**_scale("99 % latency of reads", "ms", 1, points[-1].latency * 1000), "min": 0})
     chart.set_y_axis({"name": "Time that GPUs compute", "name_font": PLAIN, "num_format": "0 %", "min": 0, "max": 1})
-    chart.set_legend({"position": "bottom"})
+    chart.set_legend({"position": "bottom", "delete_series": [2]})
     words = fed_in_words([Fed(*one) for one in points], Fed(*own), row.name)
-    title = f"Loader of {words}"
+    title = f"Loader of {words.partition(';')[0]}"
     alt = f"Line chart of the utilization of {row.name} by the 99 % latency of reads, its point marked. As planned: {words}."
     return SheetChart(chart, title, alt, COLUMNS)

@@ -128,7 +128,7 @@ window.Ingest = (() => {
         if (fit.one(answer)) headline.name = "units_required";
       }
       const sections = () => [...of("reports.pages.storage", "fits_page")(answer).sections].slice(1).filter((section) => !/^(Assumptions|Sources)/.test(section.title));
-      return { headline, tables: () => sections().flatMap(tabled) };
+      return { headline, leader: fit.one(answer) || !best ? undefined : { storage: best.entry.id }, tables: () => sections().flatMap(tabled) };
     },
     derivation: (answer, name) => {
       const own = fit.one(answer), first = answer.systems[0];

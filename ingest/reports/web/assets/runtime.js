@@ -1108,3 +1108,4 @@ const $ = (() => {
   };
   return $;
 })();
+const $M = $.modules;

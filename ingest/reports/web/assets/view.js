@@ -11,6 +11,7 @@
      answer.tables     [{title, columns: [{label}], rows: [[text]], notes: [text]}], after the quantities
      answer.beyond     true of an error where the command line answers and the page cannot
      answer.field      name of the input that an error is about
+     answer.leader     inputs with which the first of a comparison is answered alone, sooner than all of them
      answer.sources    [{title, where, grade}]; otherwise gathered from the derivations of all rows
      answer.rungs, answer.chart   as in charts.js; points may be a generator, which the view asks for one point at a time
                        when the reader pauses, so that a key never waits for a chart */
@@ -130,7 +131,11 @@
     if (cost < BETWEEN_KEYS) show();
     else {
       find("answer").setAttribute("aria-busy", "true");
-      soon();
+      const first = answer.leader && !(field.name in answer.leader) && Ingest.answer(state.tab, { ...values(), ...answer.leader });
+      if (first?.ok) {
+        showHead(headOf(first), " (first in the last comparison, comparing again …)");
+        requestAnimationFrame(() => requestAnimationFrame(soon)); // once it is drawn
+      } else soon();
     }
     relink();
   }
@@ -386,13 +391,25 @@
     find("spoken").textContent = [`${head.label}: ${head.display}`, head.range && `range ${head.range}`, head.level && `evidence ${head.level}`, count && `${count} caution${count > 1 ? "s" : ""}`].filter(Boolean).join(", ");
   }, 700);
 
+  /** The number that answers the question; `note` follows its label. */
+  function showHead(head, note = "") {
+    find("question").textContent = head.label + note;
+    const range = head.range && head.range !== head.display;
+    const big = head.all.length ? make("p", { class: "bigs" }, ...head.all.map((one) => make("span", {}, numberButton(one, "big"), ` ${one.word}`))) : numberButton(head, "big");
+    find("headline").replaceChildren(...[head.scene && make("p", { class: "scene" }, head.scene), big,
+      make("dl", { class: "marks" }, range && make("div", {}, make("dt", {}, "Range"), make("dd", {}, head.range)),
+        !head.all.length && parts(head.display).rest && make("div", {}, make("dt", {}, "Binary units"), make("dd", {}, parts(head.display).rest.slice(1, -1))),
+        head.level && make("div", {}, make("dt", {}, "Evidence level"), make("dd", {}, head.level)))].filter(Boolean));
+    find("echo").replaceChildren(halves(head.display).first, make("span", {}, `  ${head.label}`));
+  }
+
   function show() {
     turnOf++;
     const start = performance.now();
     answer = Ingest.answer(state.tab, values());
     cost = performance.now() - start;
     find("answer").removeAttribute("aria-busy");
-    const { ok } = answer, short = (head) => halves(head.display).first, tab = TABS.find(({ id }) => id === state.tab);
+    const { ok } = answer, tab = TABS.find(({ id }) => id === state.tab);
     find("notices").replaceChildren(...notices.map((text) => make("p", { class: "notice", role: "alert" }, text)));
     for (const id of ["quantities", "figures", "sources"]) find(id).hidden = !ok;
     find("cautions").hidden = !ok || !answer.warnings.length;
@@ -406,17 +423,10 @@
     find("done").textContent = "";
     if (ok) {
       const head = headOf(answer);
-      find("question").textContent = head.label;
-      const range = head.range && head.range !== head.display;
-      const big = head.all.length ? make("p", { class: "bigs" }, ...head.all.map((one) => make("span", {}, numberButton(one, "big"), ` ${one.word}`))) : numberButton(head, "big");
-      find("headline").replaceChildren(...[head.scene && make("p", { class: "scene" }, head.scene), big,
-        make("dl", { class: "marks" }, range && make("div", {}, make("dt", {}, "Range"), make("dd", {}, head.range)),
-          !head.all.length && parts(head.display).rest && make("div", {}, make("dt", {}, "Binary units"), make("dd", {}, parts(head.display).rest.slice(1, -1))),
-          head.level && make("div", {}, make("dt", {}, "Evidence level"), make("dd", {}, head.level)))].filter(Boolean));
-      find("echo").replaceChildren(short(head), make("span", {}, `  ${head.label}`));
+      showHead(head);
       showRows(answer.rows, head.name);
       find("cautions").querySelector("ul").replaceChildren(...answer.warnings.map(({ id, text }) => make("li", {}, id && make("span", { class: "code" }, id), make("span", {}, text))));
-      document.title = `${short(head)}, ${tab.label}: storage sizing for AI training`;
+      document.title = `${halves(head.display).first}, ${tab.label}: storage sizing for AI training`;
     } else {
       find("echo").replaceChildren();
       find("question").textContent = tab.label;

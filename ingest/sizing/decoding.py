@@ -1,0 +1,134 @@
+"""Decoding of samples: the rates of CPU threads, of the workers of a loader, and of GPUs, from the catalog of decoders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ingest.catalog.records import Decoder, Encoding, Model, Value
+from ingest.catalog.store import Catalog
+from ingest.engine.messages import Option, option_error
+from ingest.engine.registry import solve
+from ingest.engine.solver import Quantities
+from ingest.engine.value import Input
+from ingest.errors import listed
+from ingest.sizing.evidence_choice import RateBasis
+from ingest.sizing.evidence_ladder import from_catalog, from_fields, median
+
+#: The decoder whose workers every loader is taken to be like, where nothing else is known.
+USUAL_DECODER = "torchvision"
+
+
+def encoding_chosen(model: Model | None, encoding: str | None) -> Encoding | None:
+    """The encoding that a loader decodes: the one asked for, else the first of the model."""
+    encodings = model.encodings if model is not None else {}
+    return encodings.get((encoding or "").partition("/")[0]) or next(iter(encodings.values()), None)
+
+
+def decoding_of(encoding: Encoding | None, decoder: str | None, catalog: Catalog) -> dict[str, Input]:
+    """What CPUs decode: the rate of one thread, and the share of it that each worker of a loader keeps.
+
+    Args:
+        encoding: of the samples; its own rate holds before that of its decoder.
+        decoder: id of a decoder of CPUs instead; None for that of the encoding.
+        catalog: the decoders.
+
+    Returns:
+        `decode_scaling`, and `thread_decode_rate` where it is known.
+
+    >>> from ingest.catalog.store import opened
+    >>> decoding_of(None, "torchvision", opened(()))["thread_decode_rate"].value
+    643
+    """
+    named = decoder or (encoding.decoder if encoding is not None else "")
+    found = catalog.get(Decoder, named or USUAL_DECODER)
+    shares = [decode_share(found, cpu) for cpu in found.loader_rates]
+    where = f"{found.name}: median over {len(shares)} CPUs of 16 vCPU"
+    sourced = next(iter(found.loader_rates.values()))
+    scaling = Input(median(shares), min(shares), max(shares), source=sourced.source, grade="measured", where=where)
+    why = f"each worker of a loader decodes at {scaling.value:.2f} of the rate of one thread alone"
+    made = {"decode_scaling": scaling.by_default(why, Option("set.decode_scaling"))}
+    if encoding is not None and encoding.decode_rate is not None and decoder is None:
+        return {**made, "thread_decode_rate": from_catalog(encoding.decode_rate)}
+    return {**made, "thread_decode_rate": _middle(found.thread_rates, found.name)} if named else made
+
+
+def decode_share(decoder: Decoder, cpu: str) -> float:
+    """The share of the rate of one thread that each worker keeps at the peak of a loader, as measured on a CPU."""
+    rates = {"thread_decode_rate": decoder.thread_rates, "loader_decode_rate": decoder.loader_rates}
+    given = {name: values[cpu].value for name, values in rates.items()}
+    return float(solve("decode_share_of_worker", {**given, "decode_workers": decoder.loader_workers[cpu].value}))
+
+
+def _middle(values: Mapping[str, Value], name: str) -> Input:
+    """The median of a decoder over its CPUs, with the slowest and the fastest."""
+    numbers = [value.value for value in values.values()]
+    first = next(iter(values.values()))
+    where = f"{name}: median over {', '.join(values)}"
+    return Input(median(numbers), min(numbers), max(numbers), "catalog", first.source, where, first.grade)
+
+
+def gpu_decoding(decoder: str, gpu: str | None, encoding: Encoding | None, catalog: Catalog) -> Input | None:
+    """The rate at which a GPU decodes; None for a decoder of CPUs.
+
+    Raises:
+        UsageError: an unknown decoder, other samples than it decodes, or a GPU without a rate.
+    """
+    found = catalog.get(Decoder, decoder)
+    if encoding is not None and not encoding.decoder:
+        raise option_error("decoder", f": found {found.id}, which decodes {found.codec}: the samples are no such images")
+    if not found.gpu_rates:
+        return None
+    rate = found.gpu_rates.get(gpu or "")
+    if rate is None:
+        known = listed(list(found.gpu_rates))
+        what = f": no rate of {found.id} on {gpu or 'an unknown GPU'} is published, expected {known}, or your own with"
+        raise option_error("decoder", f"{what} --set gpu_decode_rate=RATE")
+    return from_catalog(rate)
+
+
+def place_decoding(known: Quantities, rate: RateBasis, decoder: str | None, catalog: Catalog) -> None:
+    """Give what decodes, CPU cores or the GPU, and what samples take of host memory and of the link into the GPU.
+
+    Args:
+        known: the quantities of the job.
+        rate: the evidence for its rate.
+        decoder: id of a decoder; None for that of the encoding.
+        catalog: the decoders.
+
+    Raises:
+        UsageError: a decoder that does not decode these samples, or not on this GPU.
+    """
+    chosen = encoding_chosen(rate.model, rate.job.encoding)
+    gpu = rate.gpu.id if rate.gpu is not None else None
+    on_gpu = "gpu_decode_rate" in known.given
+    if decoder is not None and not on_gpu and (speed := gpu_decoding(decoder, gpu, chosen, catalog)) is not None:
+        known.give({"gpu_decode_rate": speed})
+        on_gpu = True
+    if chosen is not None and chosen.decoded is not None and "decoded_sample_bytes" not in known.given:
+        known.give(from_fields({"decoded_sample_bytes": chosen.decoded}))
+    known.choose_first("prefetched_sample_bytes", *(() if on_gpu else ("decoded_sample_bytes",)), "sample_bytes")
+    if rate.node is not None and "host_memory_per_node" not in known.given:
+        known.give(from_fields({"host_memory_per_node": rate.node.host_memory_bytes}))
+    crossing = "sample_bytes" if on_gpu else "decoded_sample_bytes"
+    if rate.gpu is not None and "host_link_bandwidth_per_gpu" not in known.given and known.find(crossing) is not None:
+        known.give(from_fields({"host_link_bandwidth_per_gpu": rate.gpu.host_link_bandwidth}))
+    if on_gpu:
+        known.choose_first("host_link_load", "stored_link_load")
+    _on_cores(known, chosen, decoder, catalog, on_gpu=on_gpu)
+
+
+def _on_cores(known: Quantities, chosen: Encoding | None, decoder: str | None, catalog: Catalog, *, on_gpu: bool) -> None:
+    given = known.given.get("sample_decode_seconds")
+    if given is None and not on_gpu:
+        found = decoding_of(chosen, decoder, catalog)
+        known.give({name: item for name, item in found.items() if name not in known.given})
+        if "thread_decode_rate" in known.given:
+            known.choose("decode_samples_per_second_per_core", "decode_rate_in_loader")
+            return
+    if given is None:
+        given = Input(0).by_default("the GPU decodes" if on_gpu else "decoding takes no time", "decode_time")
+        known.give({"sample_decode_seconds": given})
+    if given.value:
+        known.choose("decode_samples_per_second_per_core", "decoded_per_core")
+    else:
+        known.give({"decode_cores_per_node": given})
