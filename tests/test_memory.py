@@ -285,6 +285,18 @@ def test_some_layers_of_each_rank_are_computed_again(layers, share):
     assert (kept.value("recomputed_layer_bytes") > 0) is (share == 1)
 
 
+def test_stages_of_pytorch_keep_what_they_sent():
+    """Llama 3.1 405B of torchtitan: 8 micro-batches of 4 sequences, whose 128 MiB on each rank add up to a GiB."""
+    options = {"gpus": 512, "tensor_parallel": 8, "pipeline_parallel": 8, "sequence_length": 8192, "micro_batch": 4}
+    options |= {"micro_batches": 8, "recompute": "full", "zero_stage": 1}
+    freed = ingest.memory("llama3-405b", **options).results["activation_bytes_per_gpu"]
+    kept = ingest.memory("llama3-405b", **options, set={"kept_stage_outputs": 1}).results["activation_bytes_per_gpu"]
+    assert kept.value - freed.value == pytest.approx(2**30)
+    assert freed.high >= kept.value
+    alone = {**options, "pipeline_parallel": 1, "set": {"kept_stage_outputs": 1}}
+    assert ingest.memory("llama3-405b", **alone).known.value("kept_output_bytes") == 0
+
+
 def test_experts_may_be_shared_by_other_ranks_than_the_layers():
     """With one tensor rank for each expert, the ranks of a stage hold 64 experts each as whole ones."""
     options = {"gpus": 1024, "tensor_parallel": 8, "pipeline_parallel": 16, "expert_parallel": 64, "sequence_length": 4096}
@@ -318,6 +330,8 @@ def test_groups_of_hybrid_sharding_hold_the_model_or_do_not(group, fits):
         ({"model": None, "set": {"parameters": 1e9}}, "the layers of Your model are not known"),
         ({"recompute": "some"}, "expected one of none, selective, full, norm, latent"),
         ({"recompute": "norm,full"}, "found 'full', expected one of norm, latent, activation, mlp, expert"),
+        ({"expert_tensor_parallel": 1}, "expert-tensor-parallel: found 1, expected a model with experts"),
+        ({"set": {"input_narrowing": 1.01}}, "input_narrowing"),
         ({"recompute_layers": 4}, "recompute-layers: found --recompute none, expected full"),
         ({"attention": "slow"}, "expected one of flash, scores"),
         ({"gpus": 12, "context_parallel": 8}, "a divisor of the 12 replicas"),

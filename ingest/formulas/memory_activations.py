@@ -24,7 +24,8 @@ input_quantity("sequence_split", "1", "1 where tensor ranks share the tokens out
 input_quantity("transformer_layers", "1", "Layers that a token passes through.", whole=True)
 input_quantity("split_elements", "1/token", "Numbers kept within tensor-parallel parts.", above=False)
 input_quantity("common_elements", "1/token", "Numbers kept outside of tensor-parallel parts.", above=False)
-input_quantity("input_narrowing", "B", "Bytes by which a matrix keeps its input narrower: 1 in FP8.", above=False, default=0)
+input_quantity("input_narrowing", "B", "Bytes by which a matrix keeps its input narrower: 1 in FP8.", above=False,
+    high=1, default=0)  # fmt: skip
 input_quantity("narrowed_split_elements", "1/token", "Inputs that matrices alone keep in tensor-parallel parts, less those of "
     "which a copy is kept.", low=-1e12, default=0)  # fmt: skip
 input_quantity("narrowed_common_elements", "1/token", "Inputs that matrices alone keep outside of tensor-parallel parts.",
@@ -42,6 +43,8 @@ input_quantity("gathered_parameters", "parameter", "Largest part whose weights Z
 input_quantity("gathered_parts", "1", "Parts whose weights are gathered at a time: the current one and the next.", above=False)
 input_quantity("gathered_token_copies", "1", "Copies of the tokens that are gathered from tensor ranks at a time.",
     above=False)  # fmt: skip
+input_quantity("kept_stage_outputs", "1", "1 where pipeline stages keep what they have sent until it returns as a gradient.",
+    above=False, high=1, default=0)  # fmt: skip
 input_quantity("framework_bytes_per_gpu", "B/GPU", "Memory of the driver, its kernels and the communication library.",
     above=False, label="framework residue")  # fmt: skip
 
@@ -234,6 +237,36 @@ def last_stage_logit_bytes(tokens_in_flight: Num, scored_words: Num, logit_width
     return tokens_in_flight * scored_words * logit_width / tensor_parallel
 
 
+@formula(unit="B/GPU", source="pytorch", where="distributed/pipelining/stage.py: fwd_cache", above=False)
+def kept_output_bytes(
+    kept_stage_outputs: Num,
+    tokens_in_flight: Num,
+    residual_elements: Num,
+    activation_width: Num,
+    sequence_ranks: Num,
+    pipeline_parallel: Num,
+    virtual_stages: Num,
+    micro_batches: Num,
+) -> Num:
+    """Outputs that the fullest pipeline stage keeps of the micro-batches in flight; Megatron frees them once they are sent.
+
+    >>> kept_output_bytes(1, 32_768, 16_384, 2, 8, 8, 1, 8) / 2**20, kept_output_bytes(1, 32_768, 16_384, 2, 8, 1, 1, 8)
+    (1024.0, 0.0)
+    """
+    return (
+        kept_stage_outputs
+        * tokens_in_flight
+        * residual_elements
+        * activation_width
+        / sequence_ranks
+        * minimum(
+            where(virtual_stages > 1, pipeline_parallel * (virtual_stages + 1) - 1, pipeline_parallel),
+            micro_batches * virtual_stages,
+        )
+        * where(pipeline_parallel > 1, 1, 0)
+    )
+
+
 @formula(unit="B/GPU", source=KORTHIKANTI, where="sec. 4.2.3", label="activations per GPU", above=False)
 def activation_bytes_per_gpu(
     kept_activation_bytes: Num,
@@ -241,11 +274,12 @@ def activation_bytes_per_gpu(
     last_stage_share: Num,
     last_stage_logit_bytes: Num,
     recomputed_layer_bytes: Num,
+    kept_output_bytes: Num,
 ) -> Num:
     """Activations on a GPU of the fuller of the first and the last pipeline stage, without logits.
 
-    >>> activation_bytes_per_gpu(100, 1, 0.25, 30, 5), activation_bytes_per_gpu(100, 1, 1, 30, 5)
-    (105, 105)
+    >>> activation_bytes_per_gpu(100, 1, 0.25, 30, 5, 0), activation_bytes_per_gpu(100, 1, 1, 30, 5, 2)
+    (105, 107)
     """
     return (
         where(
@@ -254,6 +288,7 @@ def activation_bytes_per_gpu(
             kept_activation_bytes * last_stage_share,
         )
         + recomputed_layer_bytes
+        + kept_output_bytes
     )
 
 

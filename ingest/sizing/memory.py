@@ -14,7 +14,7 @@ from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import UsageError, one_of
-from ingest.sizing.checkpoint_files import check_division
+from ingest.sizing.checkpoint_files import check_division, expert_share
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import Written, gpus_in_node, machine_of, quantities_of, settings_of
 from ingest.sizing.job_size import gpus_of
@@ -192,6 +192,8 @@ def memory(
     parallel = ParallelSizes.of(options)
     if size.architecture is not None:
         check_division(size.architecture, parallel.tensor, parallel.pipeline, parallel.expert)
+    if parallel.expert_tensor and (size.architecture is None or not expert_share(size.architecture)):
+        raise option_error("expert_tensor_parallel", f": found {parallel.expert_tensor}, expected a model with experts")
     given = job.given(parallel, stage, way)
     known = job.known(given, way)
     step = job.counts_step(places)
@@ -215,7 +217,7 @@ def memory(
         "zero_stage": (stage, asked[0] is not None),
     }
     keeping = f"{chosen.name}, {optimizer}" if optimizer else chosen.name
-    shape = " × ".join(f"{short} {size}" for short, size in zip(SHORT, parallel, strict=True) if size > 1)
+    shape = " × ".join(f"{short} {size}" for short, size in zip(SHORT, parallel, strict=True) if size > (short != "ETP"))
     keeping += f"; {shape}" if shape and step else ""
     answer = Answer(
         "memory",

@@ -53,6 +53,10 @@ DEFAULTS = {
         3, 2, 6, source="torchtitan", grade="derived",
         where="benchmarks/llama3_h100_202412_torchtitan.md: two copies fewer without waiting; up to six by the peak of table 4",
     ).by_default("a gathered input, its gradient and that of an output", "set.gathered_token_copies"),
+    "kept_stage_outputs": Input(
+        0, 0, 1, source="megatron-lm", grade="derived",
+        where="core/pipeline_parallel/schedules.py: deallocate_output_tensor; PyTorch keeps them",
+    ).by_default("stages that free what they have sent", Option("set.kept_stage_outputs", "1")),
     "gathered_parts": Input(
         2, source="fsdp2023", where="sec. 3.4", grade="published",
     ).by_default("one layer at work and the next one gathered", "set.gathered_parts"),
