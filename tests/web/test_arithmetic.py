@@ -256,7 +256,17 @@ def test_the_page_is_small(tmp_path):
     assert len(gzip.compress(content)) <= 350_000
 
 
-@pytest.mark.parametrize("code", ["x = [1]\nx[0], y = 1, 2", "async def f(): pass", "x = ~1", "x = eval('1')", "x = b'a'"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "x = [1]\nx[0], y = 1, 2",
+        "async def f(): pass",
+        "x = ~1",
+        "x = eval('1')",
+        "x = b'a'",
+        "def f(x):\n while x > 1:\n  x = x / 2\n else:\n  x = 0\n return x",
+    ],
+)
 def test_python_that_the_printer_does_not_know_is_refused(code):
     printer = Printer("own", {"x": "value"}.get, {}.get, set())
     with pytest.raises(Unprintable, match=r"own:\d+: "):

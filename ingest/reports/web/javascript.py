@@ -104,6 +104,8 @@ class Printer(ExpressionPrinter):
         return written + (f" else {{\n{self._block(node.orelse)}}}" if node.orelse else "")
 
     def _on_while(self, node: ast.While) -> str:
+        if node.orelse:
+            raise self._refuse(node, "else of while")
         return f"while ({self.condition(node.test)}) {{\n{self._block(node.body)}}}"
 
     def _on_for(self, node: ast.For) -> str:
