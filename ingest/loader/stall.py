@@ -120,7 +120,9 @@ def utilizations(
         while loads := [*islice(waiting, workers)]:
             count = len(loads)
             requested = started[0][:count]
-            done = numpy.maximum(done[:count], requested[:, :, None]) + numpy.stack([numpy.asarray(one, float) for one in loads])
+            done = numpy.maximum(done[:count], requested[:, :, None]) + numpy.stack(
+                [numpy.asarray(one, float) for one in loads]
+            )
             if shared_seconds:
                 served = []
                 for asked in requested:
