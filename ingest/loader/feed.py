@@ -322,9 +322,7 @@ def feed(
         title=f"Loaders of {_name(rate)}: {loader}, {first.workers} workers × {first.prefetch} batches per GPU",
         chosen=_chosen(gpu, loader, cache, rate, seed_of_draws),
         known=known,
-        results=Deferred(
-            lambda: _in_order(shown, results, {name: _result(name, step) for name, step in every.items()}), results
-        ),
+        results=Deferred(lambda: _in_order(shown, results, {name: _result(name, every[name]) for name in every}), ready),
         unknown=Deferred(lambda: _in_order(shown, unknown, {name: why for name, why in BEYOND.items() if name not in every})),
         tables=Deferred(lambda: _tables(known, first, every, cache, count, seed_of_draws)),
         warnings=tuple(_warnings(known, rate, loader, first)),
