@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from ingest.engine.frozen import Frozen
+from ingest.engine.frozen import EMPTY, Frozen
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import Step, steps_below, unit_of
 from ingest.engine.solver import Quantities
@@ -182,34 +182,40 @@ def sources_of(places: Mapping[str, Iterable[str]], source: Callable[[str], Sour
 
 
 Table = Sequence[Mapping[str, Any]]
+Item = TypeVar("Item")
 
 
-class DeferredTables(Mapping[str, Table]):
-    """Tables that are computed when the first of them is read: a site asks for thousands of answers and shows no table.
+class Deferred(Mapping[str, Item]):
+    """Tables or results that are computed when the first is read: a site asks for thousands of answers and shows no table.
 
-    >>> DeferredTables(lambda: {"tiers": [{"tier": "host memory"}]})["tiers"]
-    [{'tier': 'host memory'}]
+    Args:
+        compute: all of them.
+        ready: those that are known before.
+
+    >>> tables = Deferred(lambda: {"tiers": [{"tier": "host memory"}], "files": []}, {"files": []})
+    >>> tables["files"], tables["tiers"]
+    ([], [{'tier': 'host memory'}])
     """
 
-    def __init__(self, compute: Callable[[], Mapping[str, Table]]) -> None:
-        self._compute = compute
+    def __init__(self, compute: Callable[[], Mapping[str, Item]], ready: Mapping[str, Item] = EMPTY) -> None:
+        self._compute, self._ready = compute, ready
 
     @cached_property
-    def _tables(self) -> Mapping[str, Table]:
+    def _all(self) -> Mapping[str, Item]:
         return self._compute()
 
-    def __getitem__(self, name: str) -> Table:
-        return self._tables[name]
+    def __getitem__(self, name: str) -> Item:
+        return self._ready[name] if name in self._ready else self._all[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._tables)
+        return iter(self._all)
 
     def __len__(self) -> int:
-        return len(self._tables)
+        return len(self._all)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy has the tables themselves."""
-        return dict, (dict(self._tables),)
+        """A copy has all of them."""
+        return dict, (dict(self._all),)
 
 
 class Answer(InteractiveResult, Frozen):

@@ -14,7 +14,7 @@ from ingest.catalog.store import Catalog, opened
 from ingest.engine.frozen import EMPTY, revised
 from ingest.engine.messages import Message, Option
 from ingest.engine.registry import Step, derive, solve, unit_of
-from ingest.engine.result import Answer, DeferredTables
+from ingest.engine.result import Answer, Deferred, inputs_below
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity, assumed
 from ingest.errors import UsageError, one_of
@@ -92,6 +92,8 @@ BEYOND = {
     "sufficient_latency": "reads without any latency do not suffice",
     "staging_break_even_epochs": NEVER,
 }
+#: What alone would suffice: searched by simulation, and only where somebody reads it.
+REMEDIES = ("sufficient_workers", "sufficient_prefetch", "sufficient_latency", "sufficient_latency_p99")
 #: Inputs of the simulation.
 SIMULATED_FROM = (
     "loader_workers", "loader_prefetch", "samples_per_step", "step_computation_seconds", "sample_read_seconds",
@@ -324,35 +326,34 @@ def feed(
     first = _loader_of(known, loader)
     count, accepted = int(known.value("simulated_steps")), known.value("accepted_utilization")
     found = simulate(first, steps=count, seed=seed_of_draws)
-    own = _simulated(known, first, found, count, seed_of_draws)
-    if "sufficient_latency" in own:
-        own["sufficient_latency_p99"] = derive(
-            "sufficient_latency_p99", known.given, {"sufficient_latency": own["sufficient_latency"]}
-        )
+    own = {"accelerator_utilization": _simulated(known, found, count, seed_of_draws)}
     own["fed_samples_per_second_per_gpu"] = _fed(known, own["accelerator_utilization"])
     if cache == "staged":
         own |= staged_steps(known, first, own["accelerator_utilization"], steps=count, seed=seed_of_draws)
     elif cache is not None:
         own["cache_hit_fraction"] = known.step("later_hit_share")
+    every = Deferred(lambda: {**own, **_remedies(known, first, count, seed_of_draws)}, own)
     shown = [name for name in (*RESULTS, *further) if name not in UNLIMITED or name not in known.given]
-    results, unknown = known.results([name for name in shown if name not in own])
-    unknown |= {name: why for name, why in BEYOND.items() if name in unknown and name not in own}
-    every = {**results, **{name: _result(name, step) for name, step in own.items()}}
+    results, unknown = known.results([name for name in shown if name not in own and name not in REMEDIES])
+    unknown |= {name: why for name, why in BEYOND.items() if name in unknown}
+    ready = results | {name: _result(name, step) for name, step in own.items()}
     answer = Feed(
         command="feed",
         title=f"Loaders of {_name(rate)}: {loader}, {first.workers} workers × {first.prefetch} batches per GPU",
         chosen=_chosen(gpu, loader, {"cache": cache, "decoder": decoder}, rate, seed_of_draws),
         known=known,
-        results={name: every[name] for name in shown if name in every},
-        unknown=unknown,
-        tables=DeferredTables(lambda: _tables(known, first, own, cache, count, seed_of_draws)),
+        results=Deferred(lambda: _in_order(shown, results, {name: _result(name, every[name]) for name in every}), ready),
+        unknown=Deferred(lambda: _in_order(shown, unknown, {name: BEYOND[name] for name in REMEDIES if name not in every})),
+        tables=Deferred(lambda: _tables(known, first, every, cache, count, seed_of_draws)),
         warnings=tuple(_warnings(known, rate, loader, first, own)),
         catalog=catalog,
         unmet=_unmet(found, accepted) if utilization is not None else "",
-        own=own,
+        own=every,
     )
-    idle = [unused(Option("decoder"))] if decoder is not None and not any(name in answer.used for name in DECODED) else []
-    return revised(answer, warnings=(*answer.warnings, *_unused(answer, options, job.settings), *idle))
+    # The remedies rest on what the utilization rests on: nobody has to search them for a warning.
+    used = inputs_below((own.get(name) or known.step(name) for name in ready), known.given)
+    idle = [unused(Option("decoder"))] if decoder is not None and not any(name in used for name in DECODED) else []
+    return revised(answer, warnings=(*answer.warnings, *_unused(used, options, job.settings), *idle))
 
 
 def _unmet(found: Utilization, accepted: float) -> str:
@@ -501,20 +502,39 @@ def _loader_of(known: Quantities, kind: str) -> Loader:
     )
 
 
-def _simulated(known: Quantities, loader: Loader, found: Utilization, steps: int, seed: int) -> dict[str, Step]:
-    """The results of the simulation, as steps that it gave."""
+def _simulated(known: Quantities, found: Utilization, steps: int, seed: int) -> Step:
+    """The utilization in the simulation, as a step that it gave."""
     where = f"{found.runs} runs of {steps:,} steps, seed {seed}; median, P10 and P90"
-    own = {"accelerator_utilization": Input(found.median, found.low, found.high, where=where)}
+    return _by_simulation(known, "accelerator_utilization", Input(found.median, found.low, found.high, where=where))
+
+
+def _remedies(known: Quantities, loader: Loader, steps: int, seed: int) -> dict[str, Step]:
+    """What alone would suffice, as steps that the simulation gave."""
     needed = remedies(loader, known.value("accepted_utilization"), steps=steps, seed=seed)
     counted = {
         "sufficient_workers": needed.workers,
         "sufficient_prefetch": needed.prefetch,
         "sufficient_latency": needed.latency_seconds,
     }
-    own |= {name: Input(value, where="search by simulation") for name, value in counted.items() if value is not None}
+    own = {
+        name: _by_simulation(known, name, Input(value, where="search by simulation"))
+        for name, value in counted.items()
+        if value is not None
+    }
+    if "sufficient_latency" in own:
+        longest = {"sufficient_latency": own["sufficient_latency"]}
+        own["sufficient_latency_p99"] = derive("sufficient_latency_p99", known.given, longest)
+    return own
+
+
+def _by_simulation(known: Quantities, name: str, item: Input) -> Step:
     inputs = tuple(known.step(name) for name in SIMULATED_FROM)
-    made = {name: item._replace(source="ingest-loader-recurrence", grade="derived") for name, item in own.items()}
-    return {name: Step(name, item.value, None, inputs, item) for name, item in made.items()}
+    return Step(name, item.value, None, inputs, item._replace(source="ingest-loader-recurrence", grade="derived"))
+
+
+def _in_order(names: Sequence[str], *found: Mapping[str, Any]) -> dict[str, Any]:
+    """What is found of some names, in their order."""
+    return {name: some[name] for name in names for some in found if name in some}
 
 
 def _fed(known: Quantities, utilization: Step) -> Step:
@@ -550,11 +570,11 @@ def _chosen(
     }
 
 
-def _unused(answer: Feed, options: Mapping[str, float], settings: Mapping[str, float]) -> list[Message]:
+def _unused(used: Mapping[str, Input], options: Mapping[str, float], settings: Mapping[str, float]) -> list[Message]:
     """Warnings about options on which no result depends."""
     shown = {name: Option(option) for option, name in QUANTITIES.items() if name in options}
     shown |= {name: Option(f"set.{name}") for name in settings}
-    return [unused(option) for name, option in shown.items() if name not in answer.used]
+    return [unused(option) for name, option in shown.items() if name not in used]
 
 
 def _warnings(known: Quantities, rate: RateBasis, kind: str, loader: Loader, own: Mapping[str, Step]) -> list[str]:

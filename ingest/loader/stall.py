@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from itertools import repeat
+from itertools import islice, repeat
 from typing import NamedTuple
 
 import numpy
@@ -21,6 +21,8 @@ MOST_RUNS, FEWEST_RUNS, FEWEST_RUNS_OF_TRIAL = 200, 16, 1
 MOST_RANKS = 4096
 #: Batches drawn in one simulation, and in each trial of a search.
 MOST_BATCHES, MOST_BATCHES_OF_TRIAL = 6_000_000, 600_000
+#: Batches taken from the pool at a time.
+TAKEN_TOGETHER = 100_000
 #: Latencies drawn for the pool of batches, from which longer simulations draw again.
 POOL_LATENCIES, POOL_BATCHES = 4_000_000, 200_000
 #: Steps of a trial: at least, whatever the ranks, and at most, whatever the run. In fewer steps the first waits for the
@@ -109,26 +111,34 @@ def utilizations(
     >>> utilizations([[[0.03]]] * 1001, workers=2, prefetch=2, step_seconds=0.02).round(3)
     array([1.])
     """
-    zero = numpy.zeros(1)
-    done: list[Array] = [numpy.zeros((1, 1))] * workers
-    started: deque[Array] = deque(maxlen=workers * prefetch)
-    end = shared = first = zero
-    steps = 0
+    done = numpy.zeros((workers, 1, 1))
+    started = deque([numpy.zeros((workers, 1))] * prefetch, prefetch)
+    end = shared = first = numpy.zeros(1)
+    steps, waiting = 0, iter(batch_seconds)
     with numpy.errstate(over="ignore"):
-        for number, seconds in enumerate(batch_seconds):
-            requested = started[0] if len(started) == started.maxlen else zero
-            ready = numpy.maximum(done[number % workers], requested[:, None]) + numpy.asarray(seconds, float)
+        # A batch of each worker at a time: these do not wait for each other, and all were requested before the first of them.
+        while loads := [*islice(waiting, workers)]:
+            count = len(loads)
+            requested = started[0][:count]
+            done = numpy.maximum(done[:count], requested[:, :, None]) + numpy.stack(
+                [numpy.asarray(one, float) for one in loads]
+            )
             if shared_seconds:
-                shared = numpy.maximum(shared, requested) + shared_seconds
-                ready = numpy.maximum(ready, shared[:, None])
-            done[number % workers] = ready
-            start = numpy.maximum(end, ready.max(axis=1)) + handover_seconds
-            first = start if number == 0 else first
-            started.append(start)
+                served = []
+                for asked in requested:
+                    shared = numpy.maximum(shared, asked) + shared_seconds
+                    served.append(shared)
+                done = numpy.maximum(done, numpy.stack(served)[:, :, None])
+            begun = []
+            for latest in done.max(axis=2):
+                start = numpy.maximum(end, latest) + handover_seconds
+                begun.append(start)
+                end = start + step_seconds
+            first = begun[0] if steps == 0 else first
+            started.append(numpy.stack(begun))
+            steps += count
             if starts is not None:
-                starts.append(start)
-            end = start + step_seconds
-            steps += 1
+                starts += begun
     if not numpy.isfinite(end).all():  # a wait beyond all numbers
         return numpy.zeros_like(end)
     elapsed = end if from_request else end - first
@@ -228,9 +238,11 @@ def _batches(loader: Loader, seed: int, steps: int, shape: tuple[int, int]) -> I
     latencies = _latencies_of_batches(loader.latency_variation, loader.hit_fraction, loader.batch, size, seed)
     pool = loader.latency_seconds * latencies + loader.batch * loader.decode_seconds
     chance = numpy.random.default_rng((seed, size))
-    for step in range(steps):
-        chosen = slice(step * each, (step + 1) * each) if size == wanted else chance.integers(size, size=each)
-        yield pool[chosen].reshape(shape)
+    together = max(1, TAKEN_TOGETHER // each)
+    for step in range(0, steps, together):
+        count = min(together, steps - step) * each
+        chosen = slice(step * each, step * each + count) if size == wanted else chance.integers(size, size=count)
+        yield from pool[chosen].reshape(-1, *shape)
 
 
 @lru_cache(maxsize=4)

@@ -227,11 +227,12 @@ def keeps(data: object, node: Mapping[str, Any]) -> bool:
     assert isinstance(data, dict)
     if len(data) < node.get("minProperties", 0) or not set(node.get("required", ())) <= data.keys():
         return False
-    inner, names = node.get("properties", {}), node.get("propertyNames", {})
-    nodes = {key: inner.get(key, node.get("additionalProperties", {})) for key in data}
-    return all(isinstance(key, str) and isinstance(nodes[key], Mapping) and keeps(key, names) for key in data) and all(
-        keeps(one, nodes[key]) for key, one in data.items()
-    )
+    inner, further, names = node.get("properties", {}), node.get("additionalProperties", {}), node.get("propertyNames")
+    for key, one in data.items():
+        own = inner.get(key, further)
+        if not (isinstance(key, str) and isinstance(own, Mapping) and (names is None or keeps(key, names)) and keeps(one, own)):
+            return False
+    return True
 
 
 def _problem(error: Any) -> tuple[tuple[str, ...], str]:

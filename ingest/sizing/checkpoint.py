@@ -11,7 +11,7 @@ from ingest.catalog.records import Gpu, Node
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.registry import solve
-from ingest.engine.result import Answer, DeferredTables
+from ingest.engine.result import Answer, Deferred
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity, assumed
 from ingest.errors import one_of
@@ -312,7 +312,7 @@ def checkpoint(
         known,
         results,
         unknown,
-        DeferredTables(lambda: {**_tables(known, files, mode), **failure_table(options.get("gpus"), rated, catalog)}),
+        Deferred(lambda: {**_tables(known, files, mode), **failure_table(options.get("gpus"), rated, catalog)}),
         (*said, *_unused(known, results, options, settings)),
         catalog,
         unmet,

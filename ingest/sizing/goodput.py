@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message, option_error
 from ingest.engine.registry import solve
-from ingest.engine.result import Answer, DeferredTables
+from ingest.engine.result import Answer, Deferred
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity, assumed
 from ingest.errors import IngestError
@@ -209,7 +209,7 @@ def goodput(
         known,
         {**results, **following},
         unknown,
-        DeferredTables(lambda: {"bandwidths": _bandwidths(sized.known, known, simulation, mode)}),
+        Deferred(lambda: {"bandwidths": _bandwidths(sized.known, known, simulation, mode)}),
         tuple(warnings),
         sized.catalog,
         "" if sized.known.value("total_overhead") >= 1 else sized.unmet,

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ingest.loader.feed import feed
 from ingest.loader.stall import Loader, Remedies, remedies, simulate, utilizations
 
 LOADERS = st.builds(
@@ -152,3 +153,15 @@ def test_waits_beyond_all_numbers_leave_no_utilization():
     assert simulate(Loader(1, 1, 1, 0.02, 1e308), steps=20, seed=1).median == 0
     assert simulate(Loader(4, 2, 1, 0.02, 1e200), steps=2, seed=1).median == 0
     assert simulate(Loader(1, 1, 1, 0.02, 0.01, shared_seconds=1e307), steps=100, seed=1).median == 0
+
+
+def test_remedies_are_searched_when_one_is_read(monkeypatch):
+    def searched(*_, **__):
+        raise AssertionError
+
+    monkeypatch.setattr("ingest.loader.feed.remedies", searched)
+    answer = feed(samples_per_second=200, sample_bytes="100kB", gpus_per_node=1, batch=4, steps=50, set={"job_epochs": 2})
+    assert 0 < answer.results["accelerator_utilization"].value <= 1
+    for read in (lambda: answer.results["sufficient_workers"], lambda: answer.unknown["sufficient_workers"], answer.to_dict):
+        with pytest.raises(AssertionError):
+            read()
