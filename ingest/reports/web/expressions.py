@@ -73,7 +73,7 @@ class ExpressionPrinter:
             return self._pattern(target.value)
         if isinstance(target, (ast.Tuple, ast.List)):
             if isinstance(target.elts[-1], ast.Starred):
-                return f"[{','.join(map(self._pattern, target.elts[:-1]))}, ...{self._pattern(target.elts[-1])}]"
+                return f"[{','.join(map(self._pattern, target.elts[:-1]))},...{self._pattern(target.elts[-1])}]"
             return f"[{','.join(map(self._pattern, target.elts))}]"
         raise self._refuse(target, "an assignment to parts of another value")
 
@@ -92,20 +92,20 @@ class ExpressionPrinter:
             rest = name_of(arguments.vararg.arg)
             written.append(f"...{rest}")
             if named or extra:
-                prologue = f"const $k = $.keywords({rest});\n"
+                prologue = f"const $k=$.keywords({rest});\n"
                 for one, default in named:
                     usual = self.expression(default) if default is not None else "null"
-                    prologue += f"let {name_of(one.arg)} = $.taken($k, {json.dumps(one.arg)}, () => {usual});\n"
+                    prologue += f"let {name_of(one.arg)}=$.taken($k,{json.dumps(one.arg)},()=>{usual});\n"
                 if extra:
-                    prologue += f"let {name_of(extra)} = $.rest($k);\n"
+                    prologue += f"let {name_of(extra)}=$.rest($k);\n"
             return ",".join(written), prologue, "true"
         written = [self._parameter(*one) for one in [*pairs, *named]]
         if extra:
-            written.append(f"{name_of(extra)} = new $.Dict()")
+            written.append(f"{name_of(extra)}=new $.Dict()")
         return ",".join(written), prologue, '"more"' if extra else "false"
 
     def _parameter(self, one: ast.arg, default: ast.expr | None) -> str:
-        return name_of(one.arg) + (f" = {self.expression(default)}" if default is not None else "")
+        return name_of(one.arg) + (f"={self.expression(default)}" if default is not None else "")
 
     # Expressions
 
@@ -120,7 +120,7 @@ class ExpressionPrinter:
     def condition(self, node: ast.expr) -> str:
         """An expression whose truth alone counts."""
         if isinstance(node, ast.BoolOp):
-            sign = " && " if isinstance(node.op, ast.And) else " || "
+            sign = "&&" if isinstance(node.op, ast.And) else "||"
             return "(" + sign.join(map(self.condition, node.values)) + ")"
         if isinstance(node, ast.Compare) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)):
             return self.expression(node)
@@ -157,7 +157,7 @@ class ExpressionPrinter:
         raise self._refuse(node, f"the name {node.id}")
 
     def _as_namedexpr(self, node: ast.NamedExpr) -> str:
-        return f"({name_of(node.target.id)} = {self.expression(node.value)})"
+        return f"({name_of(node.target.id)}={self.expression(node.value)})"
 
     def _as_tuple(self, node: ast.Tuple) -> str:
         return f"[{','.join(map(self.expression, node.elts))}]"
@@ -181,7 +181,7 @@ class ExpressionPrinter:
             if key is None:
                 written += f".merge({self.expression(value)})"
             else:
-                written += f".put({self.expression(key)}, {self.expression(value)})"
+                written += f".put({self.expression(key)},{self.expression(value)})"
         return written
 
     def _as_joinedstr(self, node: ast.JoinedStr) -> str:
@@ -194,10 +194,10 @@ class ExpressionPrinter:
             value = f"$.repr({value})"
         if node.format_spec is None:
             return f"$.str({value})"
-        return f"$.format({value}, {self.expression(node.format_spec)})"
+        return f"$.format({value},{self.expression(node.format_spec)})"
 
     def _as_binop(self, node: ast.BinOp) -> str:
-        return f"$.{BINARY[type(node.op)]}({self.expression(node.left)}, {self.expression(node.right)})"
+        return f"$.{BINARY[type(node.op)]}({self.expression(node.left)},{self.expression(node.right)})"
 
     def _as_unaryop(self, node: ast.UnaryOp) -> str:
         if isinstance(node.op, ast.Not):
@@ -211,7 +211,7 @@ class ExpressionPrinter:
     def _as_boolop(self, node: ast.BoolOp) -> str:
         first, *others = map(self.expression, node.values)
         name = "and" if isinstance(node.op, ast.And) else "or"
-        return f"$.{name}({first}, {','.join(f'() => {_arrow(one)}' for one in others)})"
+        return f"$.{name}({first},{','.join(f'()=>{_arrow(one)}' for one in others)})"
 
     def _as_compare(self, node: ast.Compare) -> str:
         operands = [node.left, *node.comparators]
@@ -223,31 +223,31 @@ class ExpressionPrinter:
                 inner = " && ".join(
                     self._compared(op, one, other) for op, one, other in zip(node.ops, names, names[1:], strict=False)
                 )
-                return f"(({','.join(names)}) => {inner})({','.join(written)})"
+                return f"(({','.join(names)})=>{inner})({','.join(written)})"
         written = [self.expression(one) for one in operands]
         pairs = zip(node.ops, written, written[1:], strict=False)
         return "(" + " && ".join(self._compared(op, one, other) for op, one, other in pairs) + ")"
 
     def _compared(self, op: ast.cmpop, left: str, right: str) -> str:
         if isinstance(op, ast.Is):
-            return f"$.is({left}, {right})" if right != "null" else f"{left} === null"
+            return f"$.is({left},{right})" if right != "null" else f"{left}===null"
         if isinstance(op, ast.IsNot):
-            return f"!$.is({left}, {right})" if right != "null" else f"{left} !== null"
+            return f"!$.is({left},{right})" if right != "null" else f"{left} !== null"
         if isinstance(op, ast.In):
-            return f"$.in({left}, {right})"
+            return f"$.in({left},{right})"
         if isinstance(op, ast.NotIn):
-            return f"!$.in({left}, {right})"
-        return f"$.{COMPARE[type(op)]}({left}, {right})"
+            return f"!$.in({left},{right})"
+        return f"$.{COMPARE[type(op)]}({left},{right})"
 
     def _as_ifexp(self, node: ast.IfExp) -> str:
-        return f"({self.condition(node.test)} ? {self.expression(node.body)} : {self.expression(node.orelse)})"
+        return f"({self.condition(node.test)}?{self.expression(node.body)}:{self.expression(node.orelse)})"
 
     def _as_subscript(self, node: ast.Subscript) -> str:
         value = self.expression(node.value)
         if isinstance(node.slice, ast.Slice):
             parts = (node.slice.lower, node.slice.upper, node.slice.step)
-            return f"$.part({value}, {','.join(self.expression(one) if one is not None else 'null' for one in parts)})"
-        return f"$.get({value}, {self.expression(node.slice)})"
+            return f"$.part({value},{','.join(self.expression(one) if one is not None else 'null' for one in parts)})"
+        return f"$.get({value},{self.expression(node.slice)})"
 
     def _as_attribute(self, node: ast.Attribute) -> str:
         if node.attr == "__class__":
@@ -258,7 +258,7 @@ class ExpressionPrinter:
             return f"super.{node.attr}"
         if node.attr not in self.methods and not node.attr.startswith("__"):
             return f"{self._owner(node.value)}.{node.attr}"
-        return f"$.attr({self.expression(node.value)}, {json.dumps(node.attr)})"
+        return f"$.attr({self.expression(node.value)},{json.dumps(node.attr)})"
 
     def _owner(self, node: ast.expr) -> str:
         written = self.expression(node)
@@ -273,7 +273,7 @@ class ExpressionPrinter:
         self.scopes.append(Scope({one.arg for one in parameters_of(node.args)}))
         body = self.expression(node.body)
         self.scopes.pop()
-        return f"(({parameters}) => {_arrow(body)})" if not prologue else f"(({parameters}) => {{ {prologue} return {body}; }})"
+        return f"(({parameters})=>{_arrow(body)})" if not prologue else f"(({parameters})=>{{{prologue} return {body};}})"
 
     def _as_yield(self, node: ast.Yield) -> str:
         return f"(yield {self.expression(node.value)})" if node.value is not None else "(yield null)"
@@ -294,7 +294,7 @@ class ExpressionPrinter:
     def _as_dictcomp(self, node: ast.DictComp) -> str:
         return self._loops(
             node.generators,
-            lambda: f"$r.put({self.expression(node.key)}, {self.expression(node.value)});",
+            lambda: f"$r.put({self.expression(node.key)},{self.expression(node.value)});",
             "const $r = new $.Dict();",
             "return $r;",
         )
@@ -313,11 +313,11 @@ class ExpressionPrinter:
             self.scopes.append(Scope({name.id for name in ast.walk(one.target) if isinstance(name, ast.Name)}))
             depth += 1
             value = each if isinstance(one.target, ast.Name) else sequence(one.target, each)
-            opened += f"for (const {each} of {iterable}) {{ const {self._pattern(one.target)} = {value}; "
-            opened += "".join(f"if (!{self.condition(test)}) continue; " for test in one.ifs)
+            opened += f"for(const {each} of {iterable}){{const {self._pattern(one.target)}={value}; "
+            opened += "".join(f"if(!{self.condition(test)}) continue; " for test in one.ifs)
         body = f"{before} {opened}{inner()}{' }' * depth} {after}"
         del self.scopes[-depth:]
-        return f"(function* () {{ {body} }})()" if lazy else f"(() => {{ {body} }})()"
+        return f"(function* (){{{body}}})()" if lazy else f"(()=>{{{body}}})()"
 
     # Calls
 
@@ -356,7 +356,7 @@ class ExpressionPrinter:
     def _called(self, callee: str, arguments: list[str], words: str, kind: str) -> str:
         listed = ",".join(arguments)
         if words:
-            return f"$.worded({callee}, [{listed}], {words})"
+            return f"$.worded({callee},[{listed}],{words})"
         if kind == "class":
             return f"new {callee}({listed})"
         if kind == "function":
@@ -367,7 +367,7 @@ class ExpressionPrinter:
         owner, listed = callee.value, ",".join(arguments)
         if isinstance(owner, ast.Call) and isinstance(owner.func, ast.Name) and owner.func.id == "super":
             if words:
-                return f"$.worded(super.{callee.attr}, [{listed}], {words}, this)"
+                return f"$.worded(super.{callee.attr},[{listed}],{words},this)"
             return f"super.{callee.attr}({listed})"
         if isinstance(owner, ast.Name) and not self._is_bound(owner.id):
             kind = self.kind_of(owner.id)
@@ -375,7 +375,7 @@ class ExpressionPrinter:
                 return self._called(f"{name_of(owner.id)}.{callee.attr}", arguments, words, self.kind_in(owner.id, callee.attr))
         what = self._owner(owner)
         if words:
-            return f"$.sent({what}, {json.dumps(callee.attr)}, [{listed}], {words})"
+            return f"$.sent({what},{json.dumps(callee.attr)},[{listed}],{words})"
         if callee.attr in METHODS:
             return f"$.m.{callee.attr}({','.join([what, *arguments])})"
         return f"{what}.{callee.attr}({listed})"
@@ -385,7 +385,7 @@ def sequence(target: ast.expr, value: str) -> str:
     """What a pattern takes apart; a starred name before its end stands for a list."""
     parts = getattr(target, "elts", [])
     places = [place for place, one in enumerate(parts[:-1]) if isinstance(one, ast.Starred)]
-    return f"$.gathered({value}, {places[0]}, {len(parts)})" if places else f"$.seq({value})"
+    return f"$.gathered({value},{places[0]},{len(parts)})" if places else f"$.seq({value})"
 
 
 def _arrow(body: str) -> str:

@@ -24,7 +24,7 @@ class Printer(ExpressionPrinter):
         """A definition at the top of a module."""
         self.scopes = []
         if isinstance(node, ast.FunctionDef):
-            return f"const {name_of(node.name)} = {self._decorated(node)};"
+            return f"const {name_of(node.name)}={self._decorated(node)};"
         if isinstance(node, ast.ClassDef):
             return self._class(node)
         return _declared(sorted(map(name_of, stored([node]))), self._statement(node))
@@ -35,7 +35,7 @@ class Printer(ExpressionPrinter):
         return self._statement(node)
 
     def _block(self, body: Sequence[ast.stmt]) -> str:
-        return "".join(self._statement(one) + "\n" for one in body)
+        return "".join(written + "\n" for one in body if (written := self._statement(one)))
 
     def _statement(self, node: ast.stmt) -> str:
         method = getattr(self, f"_on_{type(node).__name__.lower()}", None)
@@ -71,7 +71,7 @@ class Printer(ExpressionPrinter):
             return self._bind(node.targets[0], value)
         self.fresh += 1
         temporary = f"$t{self.fresh}"
-        return f"const {temporary} = {value};\n" + "\n".join(self._bind(one, temporary) for one in node.targets)
+        return f"const {temporary}={value};\n" + "\n".join(self._bind(one, temporary) for one in node.targets)
 
     def _on_annassign(self, node: ast.AnnAssign) -> str:
         return self._bind(node.target, self.expression(node.value)) if node.value is not None else ""
@@ -79,33 +79,33 @@ class Printer(ExpressionPrinter):
     def _on_augassign(self, node: ast.AugAssign) -> str:
         target = self.expression(loaded(node.target))
         operation = BINARY[type(node.op)]
-        return self._bind(node.target, f"$.i{operation}({target}, {self.expression(node.value)})")
+        return self._bind(node.target, f"$.i{operation}({target},{self.expression(node.value)})")
 
     def _bind(self, target: ast.expr, value: str) -> str:
         if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice):
             ends = (target.slice.lower, target.slice.upper)
             first, last = (self.expression(end) if end is not None else "null" for end in ends)
-            return f"$.splice({self.expression(target.value)}, {first}, {last}, {value});"
+            return f"$.splice({self.expression(target.value)},{first},{last},{value});"
         if isinstance(target, ast.Subscript):
-            return f"$.put({self.expression(target.value)}, {self.expression(target.slice)}, {value});"
+            return f"$.put({self.expression(target.value)},{self.expression(target.slice)},{value});"
         if isinstance(target, ast.Attribute):
-            return f"$.setattr({self.expression(target.value)}, {json.dumps(target.attr)}, {value});"
+            return f"$.setattr({self.expression(target.value)},{json.dumps(target.attr)},{value});"
         if isinstance(target, (ast.Tuple, ast.List)):
-            return f"({self._pattern(target)} = {sequence(target, value)});"
-        return f"{self._pattern(target)} = {value};"
+            return f"({self._pattern(target)}={sequence(target, value)});"
+        return f"{self._pattern(target)}={value};"
 
     def _on_delete(self, node: ast.Delete) -> str:
         parts = [one for one in node.targets if isinstance(one, ast.Subscript)]
-        return "".join(f"$.del({self.expression(one.value)}, {self.expression(one.slice)});" for one in parts)
+        return "".join(f"$.del({self.expression(one.value)},{self.expression(one.slice)});" for one in parts)
 
     def _on_if(self, node: ast.If) -> str:
-        written = f"if ({self.condition(node.test)}) {{\n{self._block(node.body)}}}"
-        return written + (f" else {{\n{self._block(node.orelse)}}}" if node.orelse else "")
+        written = f"if({self.condition(node.test)}){{\n{self._block(node.body)}}}"
+        return written + (f" else{{\n{self._block(node.orelse)}}}" if node.orelse else "")
 
     def _on_while(self, node: ast.While) -> str:
         if node.orelse:
             raise self._refuse(node, "else of while")
-        return f"while ({self.condition(node.test)}) {{\n{self._block(node.body)}}}"
+        return f"while({self.condition(node.test)}){{\n{self._block(node.body)}}}"
 
     def _on_for(self, node: ast.For) -> str:
         self.fresh += 1
@@ -114,26 +114,26 @@ class Printer(ExpressionPrinter):
         body = self._block(node.body)
         if node.orelse:
             body = _breaking(body, flag)
-        loop = f"for (const {each} of {self._iterable(node.iter)}) {{\n{self._bind(node.target, each)}\n{body}}}"
+        loop = f"for(const {each} of {self._iterable(node.iter)}){{\n{self._bind(node.target, each)}\n{body}}}"
         if not node.orelse:
             return loop
-        return f"let {flag} = true;\n{loop}\nif ({flag}) {{\n{self._block(node.orelse)}}}"
+        return f"let {flag}=true;\n{loop}\nif({flag}){{\n{self._block(node.orelse)}}}"
 
     def _on_with(self, node: ast.With) -> str:
         call = node.items[0].context_expr
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "suppress"):
             raise self._refuse(node, "with")
         errors = ",".join(map(self.expression, call.args))
-        return f"try {{\n{self._block(node.body)}}} catch ($e) {{ if (!$.caught($e, [{errors}])) throw $e; }}"
+        return f"try{{\n{self._block(node.body)}}} catch ($e){{if(!$.caught($e,[{errors}])) throw $e;}}"
 
     def _on_try(self, node: ast.Try) -> str:
         body = self._block(node.body)
         if node.orelse:
             self.fresh += 1
             flag = f"$f{self.fresh}"
-            body = f"let {flag} = false;\ntry {{\n{body}{flag} = true;\n}}"
+            body = f"let {flag}=false;\ntry{{\n{body}{flag}=true;\n}}"
         else:
-            body = f"try {{\n{body}}}"
+            body = f"try{{\n{body}}}"
         handlers = []
         for one in node.handlers:
             errors = "[$.BaseException]"
@@ -141,34 +141,34 @@ class Printer(ExpressionPrinter):
                 errors = f"[{','.join(map(self.expression, one.type.elts))}]"
             elif one.type is not None:
                 errors = f"[{self.expression(one.type)}]"
-            named = f"{name_of(one.name)} = $e;\n" if one.name else ""
-            handlers.append(f"if ($.caught($e, {errors})) {{\n{named}{self._block(one.body)}}}")
+            named = f"{name_of(one.name)}=$e;\n" if one.name else ""
+            handlers.append(f"if($.caught($e,{errors})){{\n{named}{self._block(one.body)}}}")
         if handlers:
-            body += f" catch ($e) {{\n{' else '.join(handlers)} else throw $e;\n}}"
+            body += f" catch ($e){{\n{' else '.join(handlers)} else throw $e;\n}}"
         if node.finalbody:
-            body += f" finally {{\n{self._block(node.finalbody)}}}"
+            body += f" finally{{\n{self._block(node.finalbody)}}}"
         if node.orelse:
-            body += f"\nif ({flag}) {{\n{self._block(node.orelse)}}}"
+            body += f"\nif({flag}){{\n{self._block(node.orelse)}}}"
         return body
 
     def _on_import(self, node: ast.Import) -> str:
         return "".join(
-            f"{name_of(one.asname or one.name.partition('.')[0])} = $.library({json.dumps(one.name)});" for one in node.names
+            f"{name_of(one.asname or one.name.partition('.')[0])}=$.library({json.dumps(one.name)});" for one in node.names
         )
 
     def _on_importfrom(self, node: ast.ImportFrom) -> str:
         place = f"$.library({json.dumps(node.module)})"
-        return "".join(f"{name_of(one.asname or one.name)} = {place}.{one.name};" for one in node.names)
+        return "".join(f"{name_of(one.asname or one.name)}={place}.{one.name};" for one in node.names)
 
     def _on_functiondef(self, node: ast.FunctionDef) -> str:
-        return f"{name_of(node.name)} = {self._decorated(node)};"
+        return f"{name_of(node.name)}={self._decorated(node)};"
 
     # Functions and classes
 
     def _decorated(self, node: ast.FunctionDef) -> str:
         written = self._function(node)
         for one in reversed(node.decorator_list):
-            written = f"$.call({self.expression(one)}, {written})"
+            written = f"$.call({self.expression(one)},{written})"
         return written
 
     def _function(self, node: ast.FunctionDef, bound: str = "") -> str:
@@ -177,10 +177,10 @@ class Printer(ExpressionPrinter):
         body = self._body(node, bound)
         star = "*" if yields(node) else ""
         document = ast.get_docstring(node) if node.decorator_list and not bound else None
-        told = f", {json.dumps(document.partition(chr(10))[0], ensure_ascii=False)}" if document else ""
-        written = f"function{star} ({parameters}) {{\n{prologue}{body}}}"
-        more = f", {facts}" if facts != "false" or told else ""
-        return f"$.fn({written}, {json.dumps(node.name)}{more}{told})"
+        told = f",{json.dumps(document.partition(chr(10))[0], ensure_ascii=False)}" if document else ""
+        written = f"function{star} ({parameters}){{\n{prologue}{body}}}"
+        more = f",{facts}" if facts != "false" or told else ""
+        return f"$.fn({written},{json.dumps(node.name)}{more}{told})"
 
     def _body(self, node: ast.FunctionDef, bound: str = "") -> str:
         own = {one.arg for one in parameters_of(node.args)}
@@ -193,7 +193,7 @@ class Printer(ExpressionPrinter):
         self.in_method = method
         self.scopes.pop()
         first = (
-            f"const {name_of(bound)} = this;\n"
+            f"const {name_of(bound)}=this;\n"
             if bound and any(isinstance(one, ast.Name) and one.id == bound for one in ast.walk(node))
             else ""
         )
@@ -220,23 +220,21 @@ class Printer(ExpressionPrinter):
             elif isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
                 if "ClassVar" in ast.dump(one.annotation) or form == "plain":
                     if one.value is not None:
-                        after.append(f"$.setattr({name}, {json.dumps(one.target.id)}, {self.expression(one.value)});")
+                        after.append(f"$.setattr({name},{json.dumps(one.target.id)},{self.expression(one.value)});")
                 else:
                     fields.append((one.target.id, one.value))
             elif isinstance(one, ast.Assign):
                 after.append(self._class_values(name, one))
         if form == "tuple":
-            inside = "".join(f"this.{one} = {name_of(one)}; " for one, _ in fields)
+            inside = "".join(f"this.{one}={name_of(one)}; " for one, _ in fields)
             parameters = ",".join(
-                name_of(one) + (f" = {self.expression(usual)}" if usual is not None else "") for one, usual in fields
+                name_of(one) + (f"={self.expression(usual)}" if usual is not None else "") for one, usual in fields
             )
-            methods.insert(0, f"constructor({parameters}) {{ super(); {inside}}}")
-        listed = ",".join(f"[{json.dumps(one)}, {self._usual(usual)}]" for one, usual in fields)
+            methods.insert(0, f"constructor({parameters}){{super(); {inside}}}")
+        listed = ",".join(f"[{json.dumps(one)},{self._usual(usual)}]" for one, usual in fields)
         told = ",".join(f"{json.dumps(one)}: {text}" for one, text in facts.items() if text not in ("", "false"))
-        head = f"class {name} extends {base} {{\n" + "\n".join(methods) + "\n}\n"
-        return (
-            head + f"$.made({name}, {json.dumps(node.name)}, {json.dumps(form)}, [{listed}], {{{told}}});\n" + "\n".join(after)
-        )
+        head = f"class {name} extends {base}{{\n" + "\n".join(methods) + "\n}\n"
+        return head + f"$.made({name},{json.dumps(node.name)},{json.dumps(form)},[{listed}],{{{told}}});\n" + "\n".join(after)
 
     def _usual(self, default: ast.expr | None) -> str:
         if default is None:
@@ -244,20 +242,20 @@ class Printer(ExpressionPrinter):
         if isinstance(default, ast.Call) and isinstance(default.func, ast.Name) and default.func.id == "field":
             for word in default.keywords:
                 if word.arg == "default_factory":
-                    return f"() => $.call({self.expression(word.value)})"
+                    return f"()=>$.call({self.expression(word.value)})"
                 if word.arg == "default":
-                    return f"() => {self.expression(word.value)}"
+                    return f"()=>{self.expression(word.value)}"
             return "null"
-        return f"() => {self.expression(default)}"
+        return f"()=>{self.expression(default)}"
 
     def _class_values(self, name: str, node: ast.Assign) -> str:
         value = self.expression(node.value)
         target = node.targets[0]
         if isinstance(target, ast.Tuple):
             parts = [one.id for one in target.elts if isinstance(one, ast.Name)]
-            return f"$.setattrs({name}, {json.dumps(parts)}, {value});"
+            return f"$.setattrs({name},{json.dumps(parts)},{value});"
         chosen = [one.id for one in node.targets if isinstance(one, ast.Name)]
-        return "\n".join(f"$.setattr({name}, {json.dumps(one)}, {value});" for one in chosen)
+        return "\n".join(f"$.setattr({name},{json.dumps(one)},{value});" for one in chosen)
 
     def _method(self, node: ast.FunctionDef) -> tuple[str, str]:
         decorators = {decorator(one) for one in node.decorator_list}
@@ -266,24 +264,24 @@ class Printer(ExpressionPrinter):
         body = prologue + self._body(node, bound)
         star = "*" if yields(node) else ""
         if "cached_property" in decorators:
-            return f"get {node.name}() {{ return $.once(this, {json.dumps(node.name)}, () => {{\n{body}}}); }}", ""
+            return f"get {node.name}(){{return $.once(this,{json.dumps(node.name)},()=>{{\n{body}}});}}", ""
         if "property" in decorators:
-            return f"get {node.name}() {{\n{body}}}", ""
+            return f"get {node.name}(){{\n{body}}}", ""
         static = "static " if decorators & {"staticmethod", "classmethod"} else ""
-        return f"{static}{star}{node.name}({parameters}) {{\n{body}}}", facts
+        return f"{static}{star}{node.name}({parameters}){{\n{body}}}", facts
 
 
 def _breaking(body: str, flag: str) -> str:
     """The body of a loop that has an `else`: it tells where it is left."""
-    return body.replace("break;", f"{{ {flag} = false; break; }}")
+    return body.replace("break;", f"{{{flag}=false; break;}}")
 
 
 def _declared(names: list[str], body: str) -> str:
     """Statements after the declaration of their names, which the first of them makes where it sets the only one.
 
-    >>> _declared(["one"], "one = 1;\\n"), _declared(["one", "two"], "one = 1;\\n")
-    ('let one = 1;\\n', 'let one,two;\\none = 1;\\n')
+    >>> _declared(["one"], "one=1;\\n"), _declared(["one", "two"], "one=1;\\n")
+    ('let one=1;\\n', 'let one,two;\\none=1;\\n')
     """
-    if len(names) == 1 and body.startswith(f"{names[0]} = "):
+    if len(names) == 1 and body.startswith(f"{names[0]}="):
         return f"let {body}"
     return f"let {','.join(names)};\n{body}" if names else body

@@ -82,8 +82,8 @@ def _imports(names: Mapping[str, tuple[str, str]]) -> list[str]:
         if there:
             taken.setdefault(owner, []).append(_renamed(there, name_of(name)))
         else:
-            lines.append(f"const {name_of(name)} = {owner};")
-    return [*lines, *(f"const {{ {', '.join(parts)} }} = {owner};" for owner, parts in taken.items())]
+            lines.append(f"const {name_of(name)}={owner};")
+    return [*lines, *(f"const {{{','.join(parts)}}}={owner};" for owner, parts in taken.items())]
 
 
 def _renamed(name: str, local: str) -> str:
@@ -278,7 +278,7 @@ class Program:
             if names and not any(name in printed for name in names):
                 printed |= set(names)
                 text = self.written.get(f"{module}:{names[0]}")
-                lines.append(printer.definition(node) if text is None else f"const {name_of(names[0])} = {text};")
+                lines.append(printer.definition(node) if text is None else f"const {name_of(names[0])}={text};")
             elif any(node in source.further.get(name, ()) for name in reached):
                 lines.append(printer.change(node))
             elif node in source.effects and self._has_effect(module, node):
@@ -286,7 +286,7 @@ class Program:
         shared = sorted((reached & source.definitions.keys()) | (reached & source.imported.keys()))
         exported = ", ".join(_renamed(name, name_of(name)) for name in shared)
         body = "\n".join(lines)
-        return f"$M[{json.dumps(module)}] = (() => {{\n{body}\nreturn {{ {exported} }};\n}})();"
+        return f"$M[{json.dumps(module)}]=(()=>{{\n{body}\nreturn {{{exported}}};\n}})();"
 
     def _kind_there(self, module: str, name: str, attribute: str) -> str:
         place, _ = self.source(module).imported[name]
