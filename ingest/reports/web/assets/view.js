@@ -43,6 +43,7 @@
     const run = () => { timer = 0; work(); };
     const call = () => { clearTimeout(timer); timer = setTimeout(run, wait); };
     call.flush = () => { if (timer) { clearTimeout(timer); run(); } };
+    call.stop = () => { clearTimeout(timer); timer = 0; };
     return call;
   }
 
@@ -130,6 +131,8 @@
     notices = [];
     if (cost < BETWEEN_KEYS) show();
     else {
+      settle.stop(); // the tables and sources of the last answer would ask for this one first
+      turnOf++;
       find("answer").setAttribute("aria-busy", "true");
       const first = answer.leader && !(field.name in answer.leader) && Ingest.answer(state.tab, { ...values(), ...answer.leader });
       if (first?.ok) {
