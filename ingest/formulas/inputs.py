@@ -108,7 +108,7 @@ input_quantity("single_gpu", "GPU", "One GPU.", low=1, high=1, above=False, defa
 input_quantity("seconds_per_hour", "s", "An hour.", low=3600, high=3600, above=False, default=3600)
 input_quantity("pipeline_parallel", "1", "Stages that the layers are cut into.", whole=True, default=1)
 input_quantity("expert_parallel", "1", "Ranks that share the experts of a layer.", whole=True, default=1)
-input_quantity("expert_tensor_parallel", "1", "Tensor ranks that share one expert.", whole=True, default=1)
+input_quantity("expert_tensor_parallel", "GPU", "GPUs that share each matrix of an expert.", whole=True, default=1)
 input_quantity("expert_share", "1", "Share of the parameters that lie in experts.", above=False, high=1, default=0)
 input_quantity("ranks_writing_weights", "GPU", "Ranks that share in writing the weights.", whole=True)
 input_quantity("ranks_writing_optimizer", "GPU", "Ranks that share in writing the optimizer states.", whole=True)

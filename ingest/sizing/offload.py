@@ -184,7 +184,7 @@ def offload(
 
     >>> answer = offload(set={"layers": 128, "hidden_size": 25_600, "attention_heads": 256}, node="dgx-2")
     >>> answer.results["nvme_tier_bytes"].display, answer.results["offload_nodes_to_hold"].value
-    ('18.6 TB (16.91 TiB)', 1)
+    ('18.57 TB (16.88 TiB)', 1)
 
     Raises:
         UsageError: an option is out of range or unknown.
