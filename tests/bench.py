@@ -102,15 +102,19 @@ def swept() -> object:
 
 
 def checkpoints() -> object:
-    """100,000 combinations of model, interval and bandwidth: dump time, waste, and the interval by Daly."""
+    """100,000 combinations of model, interval and bandwidth: dump time, overhead, and the interval by Daly."""
     models = numpy.array([112.4e9, 988e9, 2.467e12, 5.682e12, 16.56e12])[:, None, None]
     known = {
         "checkpoint_bytes": models,
         "checkpoint_interval": numpy.linspace(60, 7200, 200)[None, :, None],
         "checkpoint_write_bandwidth": numpy.geomspace(1e9, 1e13, 100)[None, None, :],
         "job_mean_time_to_interrupt": 11_135.0,
+        "restart_seconds": 600.0,
+        "persistent_every": 1,
+        "stopped_share": 1.0,
+        "staging_overhead": 0.0,
     }
-    return [solve(name, known) for name in ("synchronous_waste", "daly_interval")]
+    return [solve(name, known) for name in ("checkpoint_overhead", "daly_interval")]
 
 
 def large_site(jobs: int = 1000) -> dict[str, object]:
