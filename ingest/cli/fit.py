@@ -8,15 +8,18 @@ from typing import Any
 
 import click
 
+from ingest.cli.main import later
 from ingest.cli.options import options_of, output_options, word_argument
 from ingest.cli.output import VERBOSE, chosen_option, hand_over
 from ingest.errors import RequirementNotMet, UsageError
 from ingest.reports.pages.sizing import explanation_page
 from ingest.reports.pages.storage import fits_page
-from ingest.reports.workbook.fit_workbook import fit_workbook
 from ingest.sizing.bandwidth import bw
 from ingest.sizing.explain import Explanation
 from ingest.storage.fit import fit
+
+#: The workbook of a comparison.
+fit_workbook = later("ingest.reports.workbook.fit_workbook", "fit_workbook")
 
 
 @click.command("fit")

@@ -8,17 +8,20 @@ from typing import Any
 
 import click
 
+from ingest.cli.main import later
 from ingest.cli.options import options_of, output_options, site_set_option
 from ingest.cli.output import VERBOSE, chosen_option, hand_over, tell_written
 from ingest.engine.result import envelope
 from ingest.errors import RequirementNotMet, UsageError
 from ingest.files import write_whole
 from ingest.reports.pages.plan import lines_page, plan_page, plans_page
-from ingest.reports.workbook.model_workbook import model_workbook
 from ingest.site.new_site import new_site
 from ingest.site.plan import PlanScenarios
 from ingest.site.planner import plan
 from ingest.site.schema import schema_text, starter
+
+#: The workbook of a plan.
+model_workbook = later("ingest.reports.workbook.model_workbook", "model_workbook")
 
 
 @click.command("plan")

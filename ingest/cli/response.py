@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from ingest.catalog.yaml_reader import Kind, read_yaml
+from ingest.cli.main import later
 from ingest.cli.options import output_options
 from ingest.cli.output import VERBOSE, chosen_option, hand_over, tell_answer, tell_written, warn
 from ingest.errors import IngestError, RequirementNotMet
@@ -18,10 +19,12 @@ from ingest.reports.document.response_document import response_document
 from ingest.reports.document.word import as_docx
 from ingest.reports.page import Page
 from ingest.reports.pages.response import comparison_page, response_page
-from ingest.reports.workbook.response_workbook import response_workbook
 from ingest.rfp.response import response
 from ingest.text import one_line
 from ingest.version import __version__
+
+#: The workbook of a comparison of responses.
+response_workbook = later("ingest.reports.workbook.response_workbook", "response_workbook")
 
 #: What a document says about itself.
 SUBTITLE = f"Offers against the requirements of {{sent}}. Made by ingest {__version__}."

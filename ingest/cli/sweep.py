@@ -6,13 +6,16 @@ from typing import Any
 
 import click
 
+from ingest.cli.main import later
 from ingest.cli.options import hand_over, options_of, output_options, tell_answer, tell_written, warn
 from ingest.files import write_whole
 from ingest.reports.page import format_of, render
 from ingest.reports.pages.sizing import sweep_page
-from ingest.reports.workbook.small_workbooks import sweep_workbook
 from ingest.sizing.bandwidth import bw
 from ingest.sizing.sweep import sweep
+
+#: The workbook of a sweep.
+sweep_workbook = later("ingest.reports.workbook.small_workbooks", "sweep_workbook")
 
 
 @click.command("sweep")

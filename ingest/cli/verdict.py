@@ -7,13 +7,16 @@ from pathlib import Path
 import click
 
 from ingest.acceptance.verdict import verdict
+from ingest.cli.main import later
 from ingest.cli.options import hand_over, output_options, tell_written, warn
 from ingest.errors import RequirementNotMet
 from ingest.files import write_whole
 from ingest.reports.document.verdict_document import verdict_document
 from ingest.reports.document.word import as_docx
 from ingest.reports.pages.acceptance import verdict_page
-from ingest.reports.workbook.verdict_workbook import verdict_workbook
+
+#: The workbook of a verdict.
+verdict_workbook = later("ingest.reports.workbook.verdict_workbook", "verdict_workbook")
 
 
 @click.command("verdict")

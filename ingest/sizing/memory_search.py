@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any, NamedTuple
 
-import numpy
-
 from ingest.architecture.structure import Architecture
 from ingest.engine.value import Input
 from ingest.errors import UsageError
@@ -172,6 +170,8 @@ def _divides(sizes: ParallelSizes, gpus: int) -> bool:
 
 def _judged(job: MemoryJob, candidates: list[ParallelSizes], level: int, way: str, gpus: int) -> Iterator[Layout]:
     """Judge all candidates at once: the quantities are columns."""
+    import numpy
+
     singles = [job.given(sizes, level, way) for sizes in candidates]
     names = {name for single in singles for name in single}
     first = {name: next(single[name] for single in singles if name in single) for name in names}
@@ -226,6 +226,8 @@ VERY_MANY, NEUTRAL = 1e8, 1.0
 
 
 def _column(known: Any, name: str, count: int) -> Any:
+    import numpy
+
     return numpy.broadcast_to(numpy.asarray(known.step(name).value, dtype=float), (count,))
 
 
