@@ -100,28 +100,25 @@ def _of_kind(kind: str) -> Callable[[Sequence[Weight]], bool]:
 
 
 #: What a flag says, and how the rows say it. The first pattern that the key matches decides.
-_FLAGS: tuple[tuple[re.Pattern[str], Callable[[Sequence[Weight]], bool]], ...] = tuple(
-    (re.compile(pattern), says)
-    for pattern, says in (
-        (r"(^|_)(qk|q_k|query_key)_?(layer)?norm|^use_qk_ln$", _named("qk_norm", "q_norm", "k_norm")),
-        (r"lm_head_bias|head_bias", _named("head.bias")),
-        (r"mlp_bias|ffn_bias|feed_forward_bias", _named("mlp.gate.bias", "mlp.up.bias", "mlp.down.bias")),
-        (r"attn_out(put)?_bias|attention_out_bias|o_proj_bias", _named("attention.o.bias")),
-        (r"qkv_bias|attention_bias|attn_bias|attn_qkv_bias", _named("attention.q.bias")),
-        (r"bias", _named(".bias")),
-        (r"(^|_)(sinks?|attention_sink)(_|$)", _named(".sinks")),
-        (r"cross_att", lambda _: False),
-        (r"shared_expert", _named("shared_expert.up", "shared_expert.gate")),
-        (r"(^|_)(moe|experts?)(_|$)", _of_kind("expert")),
-        (r"(^|_)(mla|latent)(_|$)", _named("attention.kv_down")),
-        (r"attn_output_gate|attention_gate|gated_attention", _named("attention.gate")),
-        (r"(^|_)(s?w?i?glu|geglu|gated|gate)(_|$)", _named("mlp.gate", "expert.gate")),
-        (r"(^|_)(tied?|share)_(word_|input_output_)?embeddings?|use_embedding_sharing", _tied),
-        (r"(^|_)(mamba|ssm)(_|$)", _of_kind("ssm")),
-        (r"(^|_)(mtp|nextn)(_|$)", _of_kind("mtp")),
-        (r"norm|affine", _named("norm")),
-        (r"(^|_)(attn|attention|ffn|mlp|feed|embed|embeddings?|head|proj|conv)(_|$)", lambda _: True),
-    )
+_FLAGS: tuple[tuple[str, Callable[[Sequence[Weight]], bool]], ...] = (
+    (r"(^|_)(qk|q_k|query_key)_?(layer)?norm|^use_qk_ln$", _named("qk_norm", "q_norm", "k_norm")),
+    (r"lm_head_bias|head_bias", _named("head.bias")),
+    (r"mlp_bias|ffn_bias|feed_forward_bias", _named("mlp.gate.bias", "mlp.up.bias", "mlp.down.bias")),
+    (r"attn_out(put)?_bias|attention_out_bias|o_proj_bias", _named("attention.o.bias")),
+    (r"qkv_bias|attention_bias|attn_bias|attn_qkv_bias", _named("attention.q.bias")),
+    (r"bias", _named(".bias")),
+    (r"(^|_)(sinks?|attention_sink)(_|$)", _named(".sinks")),
+    (r"cross_att", lambda _: False),
+    (r"shared_expert", _named("shared_expert.up", "shared_expert.gate")),
+    (r"(^|_)(moe|experts?)(_|$)", _of_kind("expert")),
+    (r"(^|_)(mla|latent)(_|$)", _named("attention.kv_down")),
+    (r"attn_output_gate|attention_gate|gated_attention", _named("attention.gate")),
+    (r"(^|_)(s?w?i?glu|geglu|gated|gate)(_|$)", _named("mlp.gate", "expert.gate")),
+    (r"(^|_)(tied?|share)_(word_|input_output_)?embeddings?|use_embedding_sharing", _tied),
+    (r"(^|_)(mamba|ssm)(_|$)", _of_kind("ssm")),
+    (r"(^|_)(mtp|nextn)(_|$)", _of_kind("mtp")),
+    (r"norm|affine", _named("norm")),
+    (r"(^|_)(attn|attention|ffn|mlp|feed|embed|embeddings?|head|proj|conv)(_|$)", lambda _: True),
 )
 #: Keys that repeat a size: which sizes of the rows they may have.
 _REPEATED: Mapping[str, Callable[[Sequence[TableRow]], set[int]]] = {
@@ -199,7 +196,7 @@ def _certain(key: str, value: Any, own: Sequence[TableRow], rows: Sequence[Table
         return abs(value) < 1 and words.isdisjoint(_SIZING)
     weights = [row for row in own if isinstance(row, Weight)]
     if isinstance(value, bool) or value == 0:
-        says = next((says for pattern, says in _FLAGS if pattern.search(name)), None)
+        says = next((says for pattern, says in _FLAGS if re.search(pattern, name)), None)
         return says(weights) is bool(value) if says else not value
     return key in _REPEATED and type(value) is int and value in _REPEATED[key](rows)
 
