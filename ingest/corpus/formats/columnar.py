@@ -241,7 +241,10 @@ def parquet_texts(source: Source, text_field: str, parts: Sequence[int] | None, 
 def _group_texts(source: Source, file: Any, number: int, steps: list[str], row: int, left_out: SkippedRows) -> Iterator[bytes]:
     group = file.metadata.row_group(number)
     column = ".".join(steps)
-    chunk = next(c for c in map(group.column, range(group.num_columns)) if f"{c.path_in_schema}.".startswith(f"{column}."))
+    chunks = [one for one in map(group.column, range(group.num_columns)) if f"{one.path_in_schema}.".startswith(f"{column}.")]
+    if not chunks:
+        raise ValueError(f"row group {number + 1} has no column '{column}', which the schema names")
+    chunk = chunks[0]
     as_dictionary = chunk.has_dictionary_page and chunk.total_uncompressed_size <= DICTIONARY_BYTES
     if as_dictionary:
         file = _parquet(source, metadata=file.metadata, read_dictionary=[column])
