@@ -207,12 +207,14 @@ def steady_samples(samples: Sequence[Sample]) -> Steady:
             f"the job read {max(asked, moved):,} bytes in {watched:.3g} s, expected reads of data: a longer --window, "
             "or the process that has the data loader below it"
         )
-    if moved < CACHE_SHARE * asked and moved < LEAST_BYTES:
+    cached = moved < CACHE_SHARE * asked
+    rates = [] if cached and moved < LEAST_BYTES else samples
+    found = steady_part([one.seconds for one in rates], [float(one.total.read_bytes) for one in rates]) if rates else None
+    if found is None and cached:  # what moved without a rate of its own is the start of the program
         raise IngestError(
             f"read_bytes is {moved:,} where the job asked for {asked:,} bytes: the page cache served them. Observe a cold "
             "first epoch, or data larger than memory; files on FUSE or a network need --path"
         )
-    found = steady_part([one.seconds for one in samples], [float(one.total.read_bytes) for one in samples])
     if found is None:
         raise IngestError(
             f"no steady reads in {watched:.3g} s ({len(samples)} samples), expected one rate for a quarter of the time: "

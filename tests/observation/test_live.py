@@ -129,6 +129,11 @@ def test_the_limits_below_which_a_job_has_not_read_from_storage():
         steady_samples(series(1e8, LEAST_BYTES - 1))
     assert steady_samples(series(1e8, LEAST_BYTES + 20)).window.seconds == 20
     assert LEAST_BYTES < CACHE_SHARE * 1e8
+    # A program that starts from a cold disk, then reads from memory alone.
+    started = [one._replace(total=one.total._replace(read_bytes=min(place, 1) * 3 * LEAST_BYTES))
+               for place, one in enumerate(series(1e8, 0))]  # fmt: skip
+    with pytest.raises(IngestError, match="page cache"):
+        steady_samples(started)
 
 
 def test_file_systems_that_process_counters_do_not_see():
