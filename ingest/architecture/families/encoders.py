@@ -21,7 +21,7 @@ from ingest.architecture.layers import (
     sizes,
 )
 from ingest.architecture.registry import class_suffix, family, labels
-from ingest.architecture.weight_table import Attention, TableRow, Weight, shared, times, without
+from ingest.architecture.weight_table import Attention, TableRow, Weight, over, shared, times, without
 
 #: Ends of the class names of classifiers.
 CLASSIFIERS = ("ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering")
@@ -246,17 +246,22 @@ def _deberta(config: ModelConfig, e: Encoder, layer: Iterable[TableRow], *relati
 
 @family("deberta-v2")
 def deberta_v2(config: ModelConfig) -> Iterator[TableRow]:
-    """He et al. 2021: attention to contents and to relative places; their projections shared with those of the contents."""
+    """He et al. 2021: attention to contents and to relative places; their projections shared with those of the contents.
+
+    Each sequence counts the projections of all places; a batch shares them.
+    """
     e = encoder(config, 1536, 6144, 24, 24, 128100, segments=0)
     config.only("attention_head_size", e.width)
     places = _places(config, e)
     span = config.optional_integer("position_buckets", -1, 0) or places.reach
     layer = [*e.layer()]
-    if places.relative and not config.flag("share_att_key", False):
+    if places.relative:
+        square, shared_keys = (e.hidden, e.hidden), config.flag("share_att_key", False)
+        again = Weight("attention.place (work, no weights)", square, "attention", 0, 0, 1)
         for _ in places.kinds:
-            layer += biased("attention.place", (e.hidden, e.hidden), "attention")
+            layer += over(2 * span, [again] if shared_keys else biased("attention.place", square, "attention", 1))
     if places.relative and places.kinds:
-        layer.append(Attention("places", e.heads, e.width * len(places.kinds), 0, causal=False))
+        layer.append(Attention("places", e.heads, e.width * len(places.kinds), 0, causal=False, keys=2 * span))
     rows = [positions(2 * span, e.hidden, "relative_embedding")] if places.relative else []
     scaled = [word.lower() for word in config.names("norm_rel_ebd")]
     if not {*scaled} <= {"none", "layer_norm"}:
@@ -274,15 +279,20 @@ def deberta_v2(config: ModelConfig) -> Iterator[TableRow]:
 
 @family("deberta")
 def deberta(config: ModelConfig) -> Iterator[TableRow]:
-    """He et al. 2020: one matrix for Q, K, V with biases on Q and V, and projections of relative places."""
+    """He et al. 2020: one matrix for Q, K, V with biases on Q and V, and projections of relative places.
+
+    A token has two places: so far before it, and so far behind it, as the sequence reaches.
+    """
     e = encoder(config, 768, 3072, 12, 12, 50265, segments=0)
     config.only("talking_head", False)
     places = _places(config, e)
     layer = [*without(e.layer(), "attention.k.bias")]
     if places.relative and "c2p" in places.kinds:
-        layer.append(Weight("attention.place_key", (e.hidden, e.hidden), "attention"))
+        layer.append(Weight("attention.place_key", (e.hidden, e.hidden), "attention", passes=2))
     if places.relative and "p2c" in places.kinds:
-        layer += biased("attention.place_query", (e.hidden, e.hidden), "attention")
+        layer += biased("attention.place_query", (e.hidden, e.hidden), "attention", 2)
+    if places.relative and places.kinds:
+        layer.append(Attention("places", e.heads, 2 * e.width * len(places.kinds), 0, causal=False))
     rows = [positions(2 * places.reach, e.hidden, "relative_embedding")] if places.relative else []
     yield from _deberta(config, e, layer, *rows)
 
