@@ -156,6 +156,10 @@ def mutated_text(chance: random.Random, text: str, times: int = 0) -> str:
     return text
 
 
+#: Letters of a text whose lines may be repeated dozens of times.
+MOST_TEXT = 1_000_000
+
+
 def _change_lines(chance: random.Random, text: str) -> str:
     lines = text.split("\n")
     first, second = chance.randrange(len(lines)), chance.randrange(len(lines))
@@ -169,7 +173,8 @@ def _change_lines(chance: random.Random, text: str) -> str:
     elif sort == 3:
         lines[first] = chance.choice(["", " ", "  ", "    ", "\t", "- "]) + lines[first].lstrip()
     else:
-        lines[first : first + 1] = lines[first : first + 1] * chance.choice([3, 50])
+        # A text of one long line, repeated four times over, would fill the memory of the process that makes it.
+        lines[first : first + 1] = lines[first : first + 1] * (chance.choice([3, 50]) if len(text) < MOST_TEXT else 2)
     return "\n".join(lines)
 
 
