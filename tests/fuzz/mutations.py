@@ -115,6 +115,10 @@ def mutated_tree(chance: random.Random, tree: Any, keys: Sequence[str] = (), tim
     return tree
 
 
+#: Places of a tree of which one may be repeated hundreds of times.
+MOST_PLACES = 1000
+
+
 def _change_place(chance: random.Random, held: Any, key: Any, places: list[Place], keys: Sequence[str]) -> None:
     other, other_key = chance.choice(places)
     names = keys or [str(key) for _, key in places]
@@ -130,7 +134,8 @@ def _change_place(chance: random.Random, held: Any, key: Any, places: list[Place
     elif sort < 0.88 and isinstance(held, dict):
         held[chance.choice([*names, *map(str, TEXTS[:12])])] = held.pop(key)
     elif sort < 0.92:
-        held[key] = [held[key]] * chance.choice([1, 2, 300])
+        # Lists of lists of long texts would fill the memory of the process that makes them.
+        held[key] = [held[key]] * chance.choice([1, 2, 300 if len(places) < MOST_PLACES else 3])
     elif sort < 0.94:
         held[key] = _nested(chance.choice([20, 200]))
     elif isinstance(held[key], str):
