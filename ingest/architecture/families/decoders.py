@@ -52,6 +52,7 @@ class Experts(NamedTuple):
         shared: experts that every token visits, each as wide as the others.
         shared_width: inner width of one shared expert, where the config states it.
         dense: layers with a feed-forward network instead, from the keys and the number of layers.
+        dense_width: inner width of that network; that of the feed-forward network where None or absent.
         router_bias, bias, shared_bias: biases of the router, of the experts, and of the shared ones.
         extra: further rows of a layer with so many experts.
     """
@@ -62,6 +63,7 @@ class Experts(NamedTuple):
     shared: Number | None = None
     shared_width: Number | None = None
     dense: Callable[[ModelConfig, int], int] | None = None
+    dense_width: str = ""
     router_bias: bool = False
     bias: bool = False
     shared_bias: Switch = False
@@ -174,7 +176,8 @@ class Decoder(NamedTuple):
         dense = 0
         if self.experts.dense:
             dense = self.experts.dense(s.config, s.layers)
-            yield from times(dense, s.gated(bias=mlp_bias))
+            inner = s.config.optional_integer(self.experts.dense_width) if self.experts.dense_width else None
+            yield from times(dense, s.gated(inner, mlp_bias))
         yield from times(s.layers - dense, self.experts.rows(s))
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ingest.architecture.families.linear_attention import DELTA_CHUNK
 from ingest.architecture.families.moe import dense_first
 from ingest.architecture.hf_config import MAX_LAYERS, REQUIRED, ModelConfig, Required
-from ingest.architecture.layers import DecoderSizes, linear, norm, prediction
+from ingest.architecture.layers import DecoderSizes, gated_mlp, linear, norm, prediction
 from ingest.architecture.registry import family
-from ingest.architecture.weight_table import Attention, TableRow, Weight, recurrent, times
+from ingest.architecture.weight_table import Attention, TableRow, Weight, recurrent, routed, times
 
 
 class Latent(NamedTuple):
@@ -90,6 +90,8 @@ class DeepSeek(NamedTuple):
         index: tuple[int, int] | None = None,
         indexed: int | None = None,
         mlp_bias: bool = False,
+        each: Sequence[TableRow] = (),
+        beside: Sequence[TableRow] = (),
     ) -> Iterator[TableRow]:
         """Return latent attention in each layer; the first layers dense, the others with fine and shared experts, if any.
 
@@ -99,6 +101,8 @@ class DeepSeek(NamedTuple):
             index: heads of the indexer and their width.
             indexed: layers with an indexer of their own; all where None.
             mlp_bias: biases of dense networks and shared experts.
+            each: further rows of every layer.
+            beside: further rows of every layer with experts.
         """
         deep = config.size("num_hidden_layers", self.layers, high=MAX_LAYERS)
         vocabulary = config.size("vocab_size", self.words)
@@ -115,14 +119,14 @@ class DeepSeek(NamedTuple):
         chosen = config.integer("num_experts_per_tok", self.chosen)
         number = config.integer("n_routed_experts|num_experts|num_local_experts", self.number)
         shared = width * config.integer("n_shared_experts", self.shared, low=0)
-        rows = [*times(deep, [*a.attention(), *s.norms(2)])]
+        rows = [*times(deep, [*a.attention(), *s.norms(2), *each])]
         if index:
             rows += times(deep if indexed is None else indexed, a.indexer(*index))
         rows += times(dense, s.gated(inner, mlp_bias))
-        experts = [*s.experts(number, chosen, width, shared=shared, shared_bias=mlp_bias)]
+        experts = [*s.experts(number, chosen, width, shared=shared, shared_bias=mlp_bias), *beside]
         rows += times(deep - dense, experts)
         yield from s.frame(rows)
-        layer = [*a.attention(), *s.norms(2), *(a.indexer(*index) if index else ()), *experts]
+        layer = [*a.attention(), *s.norms(2), *each, *(a.indexer(*index) if index else ()), *experts]
         yield from prediction(s.hidden, further, layer)
 
 
@@ -175,6 +179,62 @@ def glm_moe_dsa(config: ModelConfig) -> Iterator[TableRow]:
     config.ignore("index_share_for_mtp_iteration", "index_topk_freq", "index_skip_topk_offset")
     full = kinds.count("full") if kinds else None
     yield from DeepSeek(154880, 78, 12288, 2048, 256, 1, 3, 8).rows(config, a, index, full)
+
+
+@family("axk1")
+def axk1(config: ModelConfig) -> Iterator[TableRow]:
+    """A.X K1: DeepSeek-V3's structure at other sizes, with a norm after the experts too."""
+    a = latent(config, 7168, 64, 1536, 512, 128, 64, 128)
+    yield from DeepSeek(163840, 61, 18432, 2048, 192, 1, 1, 8).rows(config, a, beside=[*norm("norm", a.hidden)])
+
+
+@family("hy_v4")
+def hy_v4(config: ModelConfig) -> Iterator[TableRow]:
+    """Hunyuan 4: DeepSeek-V3.2's attention with sinks, a gate and shared indexers, and several residual streams."""
+    a = latent(config, 2816, 32, 1536, 512, 192, 64, 256)
+    index = _index(config, a, 16)
+    config.only("gating_type", "elementwise")
+    config.ignore("learnable_sink_init", "hc_magnitude")
+    # The class has no prediction modules.
+    config.only("num_nextn_predict_layers", 0)
+    deep = config.size("num_hidden_layers", 34, high=MAX_LAYERS)
+    kinds = config.texts("indexer_types", deep, choices=("full", "shared"))
+    full = kinds.count("full") if kinds else sum(layer == 0 or (layer - 1) % 4 == 0 for layer in range(deep))
+    streams = config.integer("hc_mult", 4)
+    wide = streams * a.hidden
+    mixing = [*linear("residual.mix", 2 * streams, wide, kind="other"), Weight("residual.base", (2 * streams,), "other"),
+              Weight("residual.scale", (2,), "other")]  # fmt: skip
+    each = [Weight("attention.sinks", (a.heads,), "attention"),
+            *linear("attention.gate", a.heads * a.value, a.hidden, kind="attention"), *times(2, mixing)]  # fmt: skip
+    yield from DeepSeek(120832, 34, 6912, 768, 256, 1, 1, 8).rows(config, a, index, full, each=each)
+    yield from linear("residual.head", streams, wide, kind="other")
+    yield from (Weight("residual.head.base", (streams,), "other"), Weight("residual.head.scale", (1,), "other"))
+
+
+@family("longcat_flash")
+def longcat_flash(config: ModelConfig) -> Iterator[TableRow]:
+    """LongCat-Flash: two latent attentions and two dense networks in a layer, and beside them experts, some without weights.
+
+    A token chooses among all experts; its work is that of an even choice.
+    """
+    a = latent(config, 6144, 64, 1536, 512, 128, 64, 128)
+    config.only("attention_method", "MLA", "mla")
+    config.only("zero_expert_type", "identity")
+    deep = config.size("num_layers", 28, high=MAX_LAYERS)
+    # The library counts each attention as a layer.
+    config.only("num_hidden_layers", deep, 2 * deep)
+    s = DecoderSizes(config, a.hidden, 0, deep, a.heads, a.heads, a.nope, config.size("vocab_size", 131072))
+    number = config.integer("n_routed_experts|num_local_experts", 512)
+    empty = config.optional_integer("zero_expert_num", 0) or 0
+    chosen = config.integer("moe_topk|num_experts_per_tok", 12)
+    width = config.integer("expert_ffn_hidden_size|moe_intermediate_size", 2048)
+    if chosen > number + empty:
+        raise config.refuse("moe_topk", chosen, f"at most the number of experts, {number + empty:,}")
+    inner = config.size("ffn_hidden_size|intermediate_size", 12288)
+    layer = [*times(2, [*a.attention(), *s.gated(inner), *s.norms(2)])]
+    layer += linear("router", number + empty, a.hidden, config.flag("router_bias", False), "router")
+    layer += routed(number, round(chosen * number / (number + empty)), gated_mlp(a.hidden, width, prefix="expert"))
+    yield from s.frame(times(deep, layer))
 
 
 @family("glm4_moe_lite")

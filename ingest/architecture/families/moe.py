@@ -65,6 +65,15 @@ def _attention_gate(s: DecoderSizes) -> Iterator[TableRow]:
     return linear("attention.gate", s.heads * s.width, s.hidden, kind="attention")
 
 
+def _cohere_window(config: ModelConfig, layers: int) -> tuple[int, int]:
+    """Layers of a window where no list names them: patterns of their own for the first, dense layers and for the others."""
+    dense, first = min(config.integer("first_k_dense_replace", 0, low=0), layers), "prefix_dense_sliding_window_pattern"
+    short, window = sliding(config, layers, 4096, 1)
+    every, each = config.integer("sliding_window_pattern", 4), config.integer(first, 1)
+    rest = layers - dense
+    return (short if "layer_types" in config.data else layers - dense // each - rest // every), window
+
+
 #: Keys of the number of experts, by the name that the class prefers.
 LOCAL, PLAIN, ROUTED = "num_local_experts|num_experts", "num_experts|num_local_experts", "n_routed_experts|num_local_experts"
 CHOSEN, WIDTH = "num_experts_per_tok", "moe_intermediate_size"
@@ -81,6 +90,12 @@ register(
     Decoder("phimoe", "Phi-3.5-MoE: Mixtral with LayerNorm and a switch for biases.",
             4096, 6400, 32, 32, 32064, kv_heads=8, window=slide(), bias=ATTENTION_BIAS, norm_bias=True,
             head_bias=("lm_head_bias", False), experts=Experts(("num_local_experts", 16), (CHOSEN, 2))),
+    Decoder("cohere2_moe", "Command A+ and North: Command A with experts, and dense layers of another width before them.",
+            8192, 22528, 40, 64, 256000, head_width=128, bias=ATTENTION_BIAS, norms=1, tied=True, window=_cohere_window,
+            only=(("use_qk_norm", False), ("layer_norm_bias", False)),
+            ignore=("use_parallel_block", "shared_expert_combination_strategy", "expert_selection_fn"),
+            experts=Experts((LOCAL, 8), (CHOSEN, 2), shared=("num_shared_experts", 0, 0), dense=first_dense(0),
+                            dense_width="prefix_dense_intermediate_size")),
     Decoder("qwen2_moe", "Qwen1.5-MoE and Qwen2-57B: fine experts, and a shared one behind a gate of its own.",
             2048, 5632, 24, 16, 151936, kv_heads=16, bias=("qkv_bias", True), o_bias=False, ignore=QWEN_WINDOW,
             experts=Experts(("num_experts", 60), (CHOSEN, 4), (WIDTH, 1408), dense=qwen_dense, extra=shared_gate,
