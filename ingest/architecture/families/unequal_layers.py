@@ -168,12 +168,12 @@ def minimax_m3_vl(config: ModelConfig) -> Iterator[TableRow]:
     yield from joined(config, "minimax_m3_vl_text", False, rows, either=True)
 
 
-@family("step3p7_text")
+@family("step3p7_text", "step3p5")
 def step3p7_text(config: ModelConfig) -> Iterator[TableRow]:
     """Step-3.5 and 3.7 Flash: windows with more heads than full attention, a gate per head, the first layers dense."""
     hidden, layers = config.size("hidden_size", 4096), config.size("num_hidden_layers", 45, high=MAX_LAYERS)
     heads, words = config.size("num_attention_heads", 64), config.size("vocab_size", 128815)
-    groups = kv_group_count(config, heads, 8)
+    groups = kv_group_count(config, heads, 8, "num_key_value_heads|num_attention_groups")
     width = config.integer("head_dim", 128)
     s = DecoderSizes(config, hidden, 0, layers, heads, groups, width, words)
     further = config.optional_integer("num_nextn_predict_layers", 0, high=MAX_LAYERS) or 0

@@ -240,3 +240,14 @@ def kimi_k25(config: ModelConfig) -> Iterator[TableRow]:
         yield from vision_encoders.moonvit(wrapper.table_or_defaults("vision_config"), text_width(wrapper), joint)
 
     yield from joined(config, "deepseek_v3", True, rows)
+
+
+@family("kimi_vl")
+def kimi_vl(config: ModelConfig) -> Iterator[TableRow]:
+    """Kimi-VL: Moonlight, in DeepSeek-V3's structure, and Kimi's encoder of images with one frame."""
+
+    def rows(wrapper: ModelConfig) -> Iterator[TableRow]:
+        vision = wrapper.table_or_defaults("vision_config")
+        yield from vision_encoders.moonvit(vision, text_width(wrapper), vision.integer("hidden_size", 1152))
+
+    yield from joined(config, "deepseek_v3", False, rows)
