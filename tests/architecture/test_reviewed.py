@@ -336,3 +336,20 @@ def test_a_part_without_a_type_is_what_its_wrapper_takes_it_for(made):
         for more in ({}, {"architectures": ["Qwen2ForCausalLM"]})
     ]
     assert counts[0] == counts[1]
+
+
+def test_empty_experts_have_no_weights_and_no_work(tmp_path):
+    """LongCat-Flash: 12 of 768 experts are chosen, of which 256 compute nothing: eight of 512 in the mean."""
+    sizes = {
+        "vocab_size": 131072,
+        "hidden_size": 6144,
+        "ffn_hidden_size": 12288,
+        "expert_ffn_hidden_size": 2048,
+        "num_layers": 28,
+    }
+    sizes |= {"num_attention_heads": 64, "n_routed_experts": 512, "zero_expert_num": 256, "moe_topk": 12}
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"model_type": "longcat_flash", **sizes}), encoding="utf-8")
+    made = describe(path)
+    assert made.parameters == pytest.approx(560e9, rel=0.005)
+    assert made.parameters_active == pytest.approx(27e9 + 131072 * 6144, rel=0.01)

@@ -1,15 +1,16 @@
-"""Small models that read documents: HunyuanOCR and GLM-OCR."""
+"""Small models that read documents: HunyuanOCR, GLM-OCR and PaddleOCR-VL."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ingest.architecture.families import vision_encoders
 from ingest.architecture.families.decoders import ATTENTION_BIAS, Decoder, register
 from ingest.architecture.families.vision_language import joined, text_width
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
 from ingest.architecture.layers import biased, encoder_attention, gated_mlp, head_width, linear, norm, plain_mlp
-from ingest.architecture.registry import family
-from ingest.architecture.weight_table import TableRow, Weight, times
+from ingest.architecture.registry import class_suffix, families, family
+from ingest.architecture.weight_table import TableRow, Weight, relabelled, times
 
 # fmt: off
 register(
@@ -18,6 +19,9 @@ register(
             4096, 11008, 32, 32, 290943, bias=ATTENTION_BIAS, qk_norm="heads", tied=True, ignore=("use_qk_norm",)),
     Decoder("glm_ocr_text", "The text part of GLM-OCR: GLM-4 with norms after each part and no biases.",
             1024, 4096, 16, 16, 59392, kv_heads=8, norms=4, ignore=("attention_bias",)),
+    Decoder("paddleocr_vl_text", "The text part of PaddleOCR-VL: ERNIE 4.5 with other defaults.",
+            1024, 3072, 18, 16, 103424, kv_heads=2, head_width=128, bias=("use_bias", False), mlp_bias=("use_bias", False),
+            tied=True),
 )
 # fmt: on
 
@@ -79,3 +83,32 @@ def glm_ocr(config: ModelConfig) -> Iterator[TableRow]:
         yield from gated_mlp(out, wide, prefix="merger")
 
     yield from joined(config, "glm_ocr_text", False, rows)
+
+
+@family("paddleocr_vl")
+def paddleocr_vl(config: ModelConfig) -> Iterator[TableRow]:
+    """PaddleOCR-VL: SigLIP without its pool, and two products over merged patches; the release keeps text keys beside."""
+
+    def rows(wrapper: ModelConfig) -> Iterator[TableRow]:
+        vision = wrapper.table_or_defaults("vision_config")
+        defaults = {"hidden_size": 1152, "intermediate_size": 4304, "num_hidden_layers": 27, "num_attention_heads": 16}
+        vision.data = {**defaults, "patch_size": 14, "image_size": 384, **vision.data, "vision_use_head": False}
+        merge = vision.integer("spatial_merge_size", 2)
+        vision.ignore("temporal_patch_size", "tokens_per_second")
+        width, tower = vision_encoders.siglip(vision)
+        merged = width * merge**2
+        yield from tower
+        yield from norm("projector.norm", width, True)
+        yield from linear("projector.in", merged, merged, True)
+        yield from linear("projector.out", wide(wrapper), merged, True)
+
+    def wide(wrapper: ModelConfig) -> int:
+        return text_width(wrapper) if "text_config" in wrapper.data else wrapper.integer("hidden_size", 1024)
+
+    if "text_config" in config.data:
+        yield from joined(config, "paddleocr_vl_text", True, rows)
+        return
+    class_suffix(config, "ForConditionalGeneration")
+    config.ignore("compression_ratio", "max_sequence_length", "weight_share_add_bias", "ignored_index", "use_3d_rope")
+    yield from families()["paddleocr_vl_text"](config)
+    yield from relabelled(rows(config), "vision", "vision", computed=False)
