@@ -114,7 +114,7 @@ def test_what_a_family_does_not_describe_is_refused(refusal, config):
     assert "expected" in refusal(json.dumps(config))
 
 
-@pytest.mark.parametrize("model_type", ["telechat", "molmo", "xgenmm", "yi", "zamba", "xlstm", "longcat_flash"])
+@pytest.mark.parametrize("model_type", ["telechat", "molmo", "xgenmm", "yi", "zamba", "xlstm", "blip"])
 def test_a_family_that_nobody_described_is_refused(refusal, model_type):
     assert "is not described" in refusal(json.dumps({**LLAMA, "model_type": model_type}))
 
