@@ -12,6 +12,7 @@ import sys
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -275,6 +276,20 @@ def test_the_chosen_checkpoint_interval_follows_the_inputs_and_lies_on_the_line_
     after = max(case.other.tables["checkpoints"], key=lambda row: row["checkpoint_bytes"])
     if after["name"] == row["name"]:
         assert case.moved["Intervals"]["C2"] == pytest.approx(after["checkpoint_write_bandwidth"], rel=1e-9)
+
+
+def test_the_chosen_write_bandwidth_follows_the_inputs_and_lies_on_the_line_of_goodput(case):
+    cells, row = case.fresh["Goodput"], max(case.plan.tables["checkpoints"], key=lambda row: row["checkpoint_bytes"])
+    assert cells["B2"] == pytest.approx(row["checkpoint_write_bandwidth"], rel=1e-9)
+    line = [(cells[f"B{at}"], cells[f"C{at}"], cells.get(f"D{at}")) for at in range(3, 10)]
+    assert line[3][:2] == pytest.approx((cells["B2"], cells["C2"]), rel=1e-9)
+    assert [share for _, share, _ in line] == sorted(share for _, share, _ in line)
+    known = next(one for one in case.plan.rows["jobs"] if one.name == row["name"])
+    for (less, before, gained), (more, after, _) in pairwise(line):
+        assert gained * (more - less) / 1e9 == pytest.approx((after - before) * known.known.value("gpus"), rel=1e-6)
+    after = max(case.other.tables["checkpoints"], key=lambda row: row["checkpoint_bytes"])
+    if after["name"] == row["name"]:
+        assert case.moved["Goodput"]["B2"] == pytest.approx(after["checkpoint_write_bandwidth"], rel=1e-9)
 
 
 def test_no_check_fails_and_no_cell_shows_an_error(case):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.engine.registry import unit_of
 from ingest.reports.charts.chart import COLOURS
-from ingest.reports.charts.planning import Fed, course, fed_in_words
+from ingest.reports.charts.planning import Fed, course, fed_in_words, gpus_in_words
 from ingest.reports.labels import label
 from ingest.reports.workbook.change_banner import strike_columns
 from ingest.reports.workbook.plan_cells import PlanCells
@@ -16,7 +16,7 @@ from ingest.reports.workbook.sheet import CellFormula, NumberCell, SheetWriter, 
 from ingest.reports.workbook.table_sheets import TableSheet
 from ingest.reports.workbook.workbook_writer import WorkbookWriter
 from ingest.site.loaders import utilization_course
-from ingest.site.plan import largest_checkpoint_course
+from ingest.site.plan import largest_checkpoint_course, largest_checkpoint_goodput
 from ingest.units import display, scale_of
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def add_charts(plan: Plan, tables: Mapping[str, TableSheet], book: WorkbookWrite
 
 
 def charts_of(plan: Plan, tables: Mapping[str, TableSheet], book: WorkbookWriter, cells: PlanCells) -> Iterator[SheetChart]:
-    """Read bandwidth by job, capacity by year, write bandwidth by checkpoint interval, and utilization by latency."""
+    """Read bandwidth by job, capacity by year, write bandwidth by checkpoint interval, utilization by latency, and goodput."""
     if "Workloads" in tables:
         yield _demand(tables["Workloads"], book.book)
     if "Capacity by year" in tables:
@@ -109,6 +109,9 @@ def charts_of(plan: Plan, tables: Mapping[str, TableSheet], book: WorkbookWriter
         yield _intervals(plan, book, cells)
     if utilization_course(plan.rows["jobs"]) is not None:
         yield _utilization(plan, book, cells)
+    found = largest_checkpoint_goodput(plan)
+    if found is not None:
+        yield _goodput(plan, book, cells, *found)
 
 
 def _demand(table: TableSheet, workbook: Workbook) -> SheetChart:
@@ -140,6 +143,7 @@ def _capacity(table: TableSheet, workbook: Workbook) -> SheetChart:
 
 
 PLAIN = {"bold": False}
+LIGHT = {"visible": True, "line": {"color": "#E5E5E5"}}
 
 
 def _series(column: ChartColumn, look: Mapping[str, Any], labelled: int) -> dict[str, Any]:
@@ -169,7 +173,7 @@ def _scale(name: str, unit: str, factor: int, largest: float) -> dict[str, Any]:
         "name": f"{name} ({unit})",
         "name_font": PLAIN,
         "num_format": decimals + "," * (round(math.log10(factor)) // 3),
-        "major_gridlines": {"visible": True, "line": {"color": "#E5E5E5"}},
+        "major_gridlines": LIGHT,
     }
 
 
@@ -246,4 +250,50 @@ def _utilization(plan: Plan, book: WorkbookWriter, cells: PlanCells) -> SheetCha
     words = fed_in_words([Fed(*one) for one in points], Fed(*own), row.name)
     title = f"Loader of {words.partition(';')[0]}"
     alt = f"Line chart of the utilization of {row.name} by the 99 % latency of reads, its point marked. As planned: {words}."
+    return SheetChart(chart, title, alt, COLUMNS)
+
+
+#: The sheet that holds what the chart of goodput shows.
+GOODPUT = "Goodput"
+GAINED = "In closed form as planned, restores unchanged. GPUs gained: by one more GB/s. The row of the job follows its cells."
+
+
+def _goodput(plan: Plan, book: WorkbookWriter, cells: PlanCells, job: str, rows: Sequence[Mapping[str, float]]) -> SheetChart:
+    """Goodput by the write bandwidth bought: points in closed form as planned, and the live point of the job."""
+    row = next(row for row in plan.rows["jobs"] if row.name == job)
+    rate = row.step("checkpoint_write_bandwidth")
+    assert rate is not None
+    at = min(rows, key=lambda one: abs(one["write_bandwidth"] - float(rate.value)))
+    sheet, last = book.sheet(GOODPUT), len(rows) + 1
+    sheet.row("chosen", CellFormula(f"={cells.place(rate)}", float(rate.value)), NumberCell(at["goodput"], "share"))
+    for one in rows:
+        gained = one.get("gpus_gained")
+        sheet.row(
+            "as planned", one["write_bandwidth"], NumberCell(one["goodput"], "share"), *([] if gained is None else [gained])
+        )
+    strike_columns(sheet, "Point", "GPUs gained")
+    sheet.row("", GAINED)
+    sheet.close()
+    chart = book.book.add_chart({"type": "scatter", "subtype": "straight_with_markers"})
+    dot = {"type": "circle", "size": 6, "fill": {"color": COLOURS[0]}, "border": {"color": COLOURS[0]}}
+    diamond = {"type": "diamond", "size": 11, "fill": {"color": COLOURS[3]}, "border": {"color": COLOURS[3]}}
+    gains = [one.get("gpus_gained") for one in rows]
+    labels = [{"delete": True} if gained is None else {"value": gpus_in_words(gained)} for gained in gains]
+    for name, first, end, look in (
+        ("as planned, GPUs gained", 2, last,
+         {"line": {"color": COLOURS[0], "width": 2}, "marker": dot,
+          "data_labels": {"value": True, "custom": labels, "position": "below", "font": {"size": 8}}}),
+        ("chosen", 1, 1, {"marker": diamond, "line": {"none": True}}),
+    ):  # fmt: skip
+        places = {"categories": [GOODPUT, first, 1, end, 1], "values": [GOODPUT, first, 2, end, 2]}
+        chart.add_series({"name": name, **places, **look})
+    factor, unit = scale_of(largest := max(one["write_bandwidth"] for one in rows), "B/s", False)
+    chart.set_x_axis({**_scale("Write bandwidth", unit, factor, largest), "log_base": 2, "min": rows[0]["write_bandwidth"]})
+    least = math.floor(10 * min(one["goodput"] for one in rows)) / 10
+    look = {"name": "Time that is progress", "name_font": PLAIN, "num_format": "0 %", "min": max(0, least - 0.1), "max": 1}
+    chart.set_y_axis({**look, "major_gridlines": LIGHT})
+    chart.set_legend({"position": "bottom"})
+    needs = display(float(rate.value), "B/s", binary=False)
+    title = f"Goodput of {job}: {at['goodput'] * 100:.3g} % of the time is progress at {needs} of writes"
+    alt = f"Line chart of the goodput of {job} by the write bandwidth bought, the chosen point marked. As planned: {title}."
     return SheetChart(chart, title, alt, COLUMNS)
