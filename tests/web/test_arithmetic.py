@@ -100,6 +100,22 @@ def test_commands_of_the_page_answer_alike(opened):
 
 
 @needs_chromium
+@pytest.mark.parametrize("tab", ["bw", "checkpoint"])
+def test_the_page_names_the_command_of_the_simulation_that_follows(opened, run, tab):
+    questions = list(Draws(Catalog(), 11, (tab,)).scenarios(4))
+    named = """(questions) => questions.map(([tab, values]) => {
+        const empty = Object.fromEntries(Ingest.forms[tab].map(({ name }) => [name, ""]));
+        return Ingest.answer(tab, { ...empty, ...values }).next?.command;
+    })"""
+    followed = [command for command in opened.evaluate(named, questions) if command]
+    assert followed
+    for command in followed:
+        found = run(*shlex.split(command)[1:])
+        assert found.code in (0, 1, 3), (command, found.err)  # 1: a fact of the loader is unknown; no option is
+        assert command.split()[1] == {"bw": "feed", "checkpoint": "goodput"}[tab]
+
+
+@needs_chromium
 def test_derivations_of_the_page_are_those_of_explain(opened):
     values = {"model": "resnet50", "gpu": "b200", "nodes": "48"}
     step = Explanation.of(bw(**values), "ingest_bandwidth_per_job").step

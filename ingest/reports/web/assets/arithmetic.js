@@ -10,7 +10,7 @@
                                help, placeholder, more}]: names are options of the command, values are text as one types it
      Ingest.answer(tab, values)
        {ok: true, headline: {name, scene}, rows: [{name, label, display, range, low, high, value, unit}], basis, rungs, tables,
-        warnings: [{id, text}], command, chart}
+        warnings: [{id, text}], command, chart, next}
        {ok: false, error, field, command}   error: the line of the command line, without "ingest: "; beyond: true where only
                                the command line has an answer
      Ingest.derivation(tab, values, name)   tree of {label, display, formula, definition, sources: [{title, where, grade}], parts}
@@ -39,6 +39,13 @@ window.Ingest = (() => {
     const words = given(tab, values).map(([field, value]) => (field.place ? quoted(value) : field.flag ? option(field.name) : `${option(field.name)} ${quoted(value)}`));
     return ["ingest", QUESTIONS[tab].command, ...words].join(" ");
   }
+
+  /** The command of the question that follows on this one, whose simulations are beyond the page: it takes the same options. */
+  const NEXT = {
+    bw: ["feed", "Whether loaders and latency let the GPUs reach this, with the curve of utilization"],
+    checkpoint: ["goodput", "How much of the time is progress, by the bandwidth bought"],
+  };
+  const next = (tab, values) => NEXT[tab] && { text: NEXT[tab][1], command: command(tab, values).replace(QUESTIONS[tab].command, NEXT[tab][0]) };
 
   /* Answers */
 
@@ -199,7 +206,7 @@ window.Ingest = (() => {
     if (found.error) return refusal(tab, values, found.error);
     const question = QUESTIONS[tab], rows = question.rows(found.answer);
     const headline = rows.some(({ name }) => name === question.headline) ? question.headline : rows[0]?.name;
-    const base = { ok: true, headline: { name: headline, scene: text(found.answer.title) }, rows, warnings: warnings(found.answer), command: command(tab, values) };
+    const base = { ok: true, headline: { name: headline, scene: text(found.answer.title) }, rows, warnings: warnings(found.answer), command: command(tab, values), next: next(tab, values) };
     const more = question.more?.(found.answer, found.options) ?? {}, drawn = more.tables ?? (() => (found.answer.tables ? tables(found.answer) : []));
     // Tables are made when they are drawn: no key waits for them.
     let made;

@@ -422,6 +422,9 @@
     }
     find("command").hidden = find("copy").disabled = !answer.command;
     find("command").querySelector("code").textContent = answer.command ?? "";
+    const next = answer.next;
+    find("next").hidden = !next;
+    find("next").replaceChildren(...(next ? [`${next.text}: `, make("code", {}, next.command)] : []));
     find("download").disabled = !ok;
     find("done").textContent = "";
     if (ok) {
