@@ -89,7 +89,7 @@ def answered(page):
 
 
 def command(page):
-    return answered(page).locator("#command code").inner_text()
+    return answered(page).locator("#command pre code").inner_text()
 
 
 def number(page):

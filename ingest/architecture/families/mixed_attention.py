@@ -74,6 +74,8 @@ def deepseek_v4(config: ModelConfig) -> Iterator[TableRow]:
         *linear("residual.mix", mixed, streams * hidden, kind="other"),
         Weight("residual.base", (mixed,), "other"),
         Weight("residual.scale", (3,), "other"),
+        # Each part mixes the streams with each other.
+        Weight("residual.streams (work, no weights)", (streams, streams, hidden), "other", 0, 0, 1),
     ]
     layer = [*mixer, *experts, *times(2, residual), *s.norms(2)]
     rows: list[TableRow] = [*times(layers, layer)]
