@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import zipfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ import ingest
 from ingest.errors import IngestError
 from ingest.observation import dftracer_traces
 from ingest.observation.darshan_logs import GAP, _refuse_incomplete, _refuse_two_jobs
+from ingest.observation.darshan_records import BINS, _add
 from ingest.observation.dftracer_traces import GAP_SECONDS, LONGEST_LINE
 from ingest.observation.read_totals import LEAST_SECONDS, UNREAD_SHARE, ReadTotals, totals_reading
 
@@ -226,6 +228,22 @@ def test_traces_that_are_empty_make_a_lower_bound_and_two_jobs_are_refused(tmp_p
     (tmp_path / "c.pfw").write_bytes(lines(NAME, *late))
     with pytest.raises(IngestError, match="of two jobs"):
         ingest.observe(tmp_path)
+
+
+def test_common_sizes_are_those_of_files_that_were_not_written():
+    """Darshan counts the sizes of reads and writes together: those of a file that is written too are not of its reads."""
+    counters = {f"POSIX_{name}": 0 for name in ("DUPS", "FILENOS", "SEQ_READS", *(f"SIZE_READ_{one}" for one in BINS))}
+    counters |= {f"POSIX_ACCESS{place}_{what}": 0 for place in range(1, 5) for what in ("ACCESS", "COUNT")}
+    counters |= {"POSIX_BYTES_READ": 4096, "POSIX_READS": 1, "POSIX_OPENS": 1}
+    counters |= {"POSIX_ACCESS1_ACCESS": 1048576, "POSIX_ACCESS1_COUNT": 9}
+    times = {f"POSIX_F_READ_{name}": 0.0 for name in ("TIME", "START_TIMESTAMP", "END_TIMESTAMP")}
+    for writes, expected in ((0, {1048576: 9}), (9, {})):
+        found = dict.fromkeys(("all_bytes", "bytes", "reads", "opens", "read_seconds", "sequential"), 0)
+        found |= {"first": None, "last": None, "files": []}
+        common = Counter()
+        record = {"id": 1, "counters": {**counters, "POSIX_WRITES": writes}, "fcounters": times}
+        _add(found, record, "POSIX", "/data/a", "", [0] * len(BINS), common)
+        assert {size: count for size, count in common.items() if count} == expected
 
 
 def test_files_that_were_opened_and_not_read():
