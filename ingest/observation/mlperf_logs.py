@@ -21,7 +21,7 @@ MOST_EPOCHS = 10_000
 #: benchmarks whose logs count tokens as samples
 COUNT_TOKENS = ("gpt3",)
 #: benchmarks whose logs may state the batches of an epoch as its samples -> the samples of an epoch (OpenImages of MLPerf)
-COUNT_BATCHES = {"ssd": 1_170_301}
+COUNT_BATCHES = {"ssd": 1_170_301, "retinanet": 1_170_301}
 #: rounding up to whole batches adds less
 BATCHES_WITHIN = 0.01
 #: benchmarks that train on no data set
@@ -46,6 +46,9 @@ def mllog(text: str, path: str) -> TrainingLog | None:
         raise IngestError(f"{path}:{starts[1]}: a second run_start, expected the log of one run; observe each run by itself")
     batch, epoch, length = _counted(events, path)
     by_samples = _largest_epoch(events, SPANS) > MOST_EPOCHS
+    if _unmoved(events):
+        # Blocks state their own samples, or those before them, at both edges: evaluations count on.
+        events, by_samples = list(_by_evaluations(events, path)), True
     if not by_samples and _largest_epoch(events, ("eval_accuracy",)) > MOST_EPOCHS:
         # Evaluations are numbered by samples, blocks by steps or evaluations: a block has those since the last evaluation.
         events, by_samples = list(_by_evaluations(events, path)), True
@@ -116,13 +119,23 @@ def _largest_epoch(events: Sequence[Event], keys: Sequence[str]) -> float:
     return max((value for _, one, _ in events if one.get("key") in keys for value in _epochs(one).values()), default=0)
 
 
+def _unmoved(events: Sequence[Event]) -> bool:
+    """Whether each block states one count of samples at its start and at its stop."""
+    edges = [
+        (one.get("key"), _told(one).get("samples_count")) for _, one, _ in events if str(one.get("key")).startswith("block_")
+    ]
+    pairs = [(first[1], last[1]) for first, last in pairwise(edges) if (first[0], last[0]) == ("block_start", "block_stop")]
+    return any(positive(last) for _, last in pairs) and all(first == last for first, last in pairs)
+
+
 def _by_evaluations(events: Sequence[Event], path: str) -> Iterator[Event]:
     """Events whose blocks have the samples since the last evaluation, which numbers itself by samples.
 
     Raises:
         IngestError: there are several blocks between two evaluations.
     """
-    numbers = [_epochs(one).get("epoch_num", 0) for _, one, _ in events if one.get("key") == "eval_accuracy"]
+    told = [_epochs(one) for _, one, _ in events if one.get("key") == "eval_accuracy"]
+    numbers = [one.get("samples_count", one.get("epoch_num", 0)) for one in told]
     stops = [place for place, (_, one, _) in enumerate(events) if one.get("key") == "block_stop"]
     if not 0 <= len(stops) - len(numbers) <= 1:
         raise IngestError(

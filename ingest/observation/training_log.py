@@ -14,6 +14,7 @@ class LogStep(NamedTuple):
         seconds: time of what the line covers; None where only the clock tells.
         samples: samples of the whole job that the line covers; None where only the batch of one GPU is known.
         per_gpu: samples or tokens per second of one GPU, where the log prints a rate.
+        rate: samples per second of the whole job, where the log prints that and no time.
         clock: seconds of the wall clock, or of the run; None where the line has no time.
     """
 
@@ -22,6 +23,7 @@ class LogStep(NamedTuple):
     seconds: float | None = None
     samples: float | None = None
     per_gpu: float | None = None
+    rate: float | None = None
     clock: float | None = None
 
 

@@ -8,6 +8,7 @@ from statistics import fmean, median, pstdev, quantiles
 
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
+from ingest.observation.log_agreement import MOST_CLOCK_SHARE, clock_share
 from ingest.observation.observation import Figure, Reading, Window
 from ingest.observation.steady_window import LEAST_BINS, Steady, steady_part
 from ingest.observation.training_log import LogStep, TrainingLog
@@ -39,6 +40,7 @@ def training_reading(log: TrainingLog, path: str, gpus: int | None, samples_per_
     warnings: list[str] = []
     figures: dict[str, Figure] = {}
     window: Window | None = None
+    level = steps
     if log.rate is not None:
         whole = Figure(log.rate, "sample/s", SOURCE, None, note=log.remark)
         if log.program != "DLIO":
@@ -46,14 +48,15 @@ def training_reading(log: TrainingLog, path: str, gpus: int | None, samples_per_
                 f"{path}: the rate is the mean of the whole run: evaluations and checkpoints lower it; of a resumed run it is "
                 "too high, for its time counts from there"
             )
-    elif steps[0].per_gpu is not None:
+    elif steps[0].per_gpu is not None or steps[0].rate is not None:
         each = 1.0 if log.unit == "sample" else tokens_per_sample
-        if each is None or count is None:
+        if each is None or (count is None and steps[0].rate is None):
             need = "--gpus" if each is not None else "--tokens-per-sample (the sequence length)"
             raise IngestError(f"{path}: the {log.program} log has {log.unit}s per second of one GPU, expected {need} beside it")
         # Steps are of one size: a slow one counts by the time that it takes.
         amounts = [float(one) for one in _covered(steps)]
-        seconds = [amount * each / (one.per_gpu or 1) / count for amount, one in zip(amounts, steps, strict=True)]
+        speeds = [one.rate if one.rate is not None else (one.per_gpu or 1) * (count or 1) for one in steps]
+        seconds = [amount * each / speed for amount, speed in zip(amounts, speeds, strict=True)]
         whole, steady = _steady(path, seconds, amounts, log.remark)
         window = _by_the_clock(steady, steps)
         whole = whole._replace(window=window)
@@ -66,8 +69,14 @@ def training_reading(log: TrainingLog, path: str, gpus: int | None, samples_per_
         covered = _covered(steps)
         seconds = [(one.seconds or 0) * lines for one, lines in zip(steps, covered, strict=True)]
         amounts = [(one or 0) * lines for one, lines in zip(batches, covered, strict=True)]
+        share = clock_share(steps, covered, path) if log.program == "Megatron" else None
         whole, steady = _steady(path, seconds, amounts, log.remark)
-        window = steady.window
+        if share is not None and share > MOST_CLOCK_SHARE:
+            warnings.append(
+                f"{path}: the clock passes {share:.3g} s for each second that the steps take: evaluations, checkpoints or waits "
+                "lie between them, and the rate is that of the steps alone"
+            )
+        window, level = steady.window, steps[steady.first : steady.last]
         figures |= _rounds(seconds[steady.first : steady.last], covered, workers)
     figures |= {"real_samples_per_second": whole}
     unknown = {}
@@ -79,7 +88,7 @@ def training_reading(log: TrainingLog, path: str, gpus: int | None, samples_per_
         figures["window_seconds"] = Figure(window.seconds, "s", SOURCE, window)
     if log.stall is not None:
         figures["stall_fraction"] = Figure(log.stall, "1", SOURCE, note="1 − accelerator utilization")
-    figures |= _batch(log, steps, samples_per_step, count)
+    figures |= _batch(log, level, samples_per_step, count)
     figures |= _of_checkpoints(log)
     figures |= _of_restarts(log, restarts)
     facts = {"program": log.program, "steps": len(log.steps), "checkpoints": len(log.checkpoints), "restarts": restarts}

@@ -1,0 +1,156 @@
+"""Logs whose lines contradict each other: two jobs in one file, wrong units, counts that disagree, runs that stopped early."""
+
+import json
+
+import pytest
+
+import ingest
+from ingest.errors import IngestError
+from ingest.observation.log_agreement import (
+    CLOCK_PARTS,
+    LEAST_CLOCK_SHARE,
+    LEAST_LEAPS,
+    MOST_CLOCK_SHARE,
+    SAME_STEP_WITHIN,
+    WRONG_UNIT,
+    clock_share,
+    one_line_per_step,
+    refuse_interleaved,
+)
+from ingest.observation.training_log import LogStep
+from ingest.observation.training_logs import BATCH_WITHIN
+
+EPSILON = 1e-6
+
+
+def steps(*numbers, seconds=1.0):
+    return [LogStep(place, number, seconds) for place, number in enumerate(numbers, 1)]
+
+
+def timed(share):
+    """100 steps of 10 s by a clock that passes so many seconds for each of them."""
+    return [LogStep(at, at, 10.0, clock=10.0 * at * share) for at in range(1, 101)]
+
+
+def test_lines_of_one_step_are_of_one_job():
+    ranks = [LogStep(1, 1, 1.0), LogStep(2, 1, 1 - SAME_STEP_WITHIN + EPSILON), LogStep(3, 2, 1.0)]
+    assert [one.line for one in one_line_per_step(ranks, "run.log")] == [1, 3]
+    ranks[1] = LogStep(2, 1, 1 - SAME_STEP_WITHIN - EPSILON)
+    with pytest.raises(IngestError, match=r"run.log:2: a step is printed twice, at speeds 10% apart: two jobs"):
+        one_line_per_step(ranks, "run.log")
+
+
+def test_a_restart_counts_on_and_two_jobs_leap():
+    """Steps 1 to 9, from 5 again to 12; a restart whose lines 7 to 11 were lost; two jobs line by line."""
+    assert LEAST_LEAPS == 2
+    refuse_interleaved(steps(*range(1, 10), *range(5, 13)), "run.log")
+    refuse_interleaved(steps(*range(1, 10), 5, 6, 12, 13), "run.log")
+    refuse_interleaved(steps(1, 88, 89, 2, 90), "run.log")
+    with pytest.raises(IngestError, match=r"run.log:7: step 91 follows step 3 .* two jobs"):
+        refuse_interleaved(steps(1, 88, 89, 2, 90, 3, 91), "run.log")
+    with pytest.raises(IngestError, match="two jobs"):
+        refuse_interleaved(steps(1, 2, 88, 89, 3, 4, 90, 91, 5, 6, 92, 93), "run.log")
+
+
+@pytest.mark.parametrize("share", [LEAST_CLOCK_SHARE + EPSILON, 1.0, WRONG_UNIT - EPSILON])
+def test_a_clock_that_agrees(share):
+    assert clock_share(timed(share), [1] * 100, "run.log") == pytest.approx(share)
+    assert clock_share(timed(share)[:CLOCK_PARTS], [1] * CLOCK_PARTS, "run.log") is None
+
+
+@pytest.mark.parametrize("share", [LEAST_CLOCK_SHARE - EPSILON, WRONG_UNIT + EPSILON])
+def test_a_clock_that_contradicts_the_times(share):
+    with pytest.raises(IngestError, match="the unit of the times is wrong"):
+        clock_share(timed(share), [1] * 100, "run.log")
+
+
+def test_whole_seconds_of_a_short_log_contradict_nothing():
+    assert clock_share([LogStep(at, at, 0.4, clock=0.0) for at in range(1, 101)], [1] * 100, "run.log") is None
+
+
+def megatron(count=40, ms=5000.0, batch="64", each=64, clock=5.0, more=""):
+    return "".join(
+        f" [2026-03-05 12:{int(clock * at) // 60:02d}:{int(clock * at) % 60:02d}] iteration {at}/ 100 | "
+        f"consumed samples: {each * at} | elapsed time per iteration (ms): {ms} | global batch size: {batch} |{more}\n"
+        for at in range(1, count + 1)
+    )
+
+
+def observed(tmp_path, text, name="run.log", **options):
+    path = tmp_path / name
+    path.write_text(text)
+    return ingest.observe(path, gpus=8, **options)
+
+
+def test_time_between_the_steps_is_said(tmp_path):
+    near = observed(tmp_path, megatron(ms=5000 / MOST_CLOCK_SHARE))
+    assert not any("the clock passes" in one for one in near.warnings)
+    far = observed(tmp_path, megatron(ms=5000 / MOST_CLOCK_SHARE - 50))
+    assert any("the clock passes 1.27 s for each second" in one for one in far.warnings)
+    assert far.figures["real_samples_per_second"].value == pytest.approx(64 / 3.95)
+
+
+CONTRADICTIONS = {
+    "a batch of another count": (megatron(batch=str(64 * (1 + BATCH_WITHIN + 1e-6))), "its global batch size is 1.05 times"),
+    "a rate of another count": (megatron(more=" samples per second: 3.2 |"), "its samples per second is 0.25 times"),
+    "two units": (megatron(4) + megatron(8).replace("(ms)", "(s)"), ":5: found times in s after ms"),
+    "a time that is no number": (megatron(ms="nan"), ":1: found 'nan'"),
+    "a rate that is no number": ("step: 1  loss: 8.2  tps: nan  mfu: 41%\n", ":1: found 'nan'"),
+    "a negative rate": ("step: 1  loss: 8.2  tps: -7,000  mfu: 41%\n", ":1: found rate -7000"),
+    "a run that stopped early": (
+        json.dumps({"log_history": [{"train_samples_per_second": 64.0}], "global_step": 99, "max_steps": 100}),
+        "the run stopped at step 99 of 100",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CONTRADICTIONS)
+def test_a_log_that_contradicts_itself_is_refused(name, tmp_path):
+    text, expected = CONTRADICTIONS[name]
+    with pytest.raises(IngestError) as refusal:
+        observed(tmp_path, text)
+    assert expected in str(refusal.value)
+
+
+def test_counts_that_agree_are_read(tmp_path):
+    """A batch with a thousands separator, one within the rounding, a rate as printed; a finished run of the Trainer."""
+    assert observed(tmp_path, megatron(batch="1,024", each=1024)).figures["real_samples_per_second"].value == 204.8
+    near = observed(tmp_path, megatron(batch=str(64 * (1 + BATCH_WITHIN - 1e-6)), more=" samples per second: 13.44 |"))
+    assert near.figures["real_samples_per_second"].value == pytest.approx(13.44)
+    state = {"log_history": [{"train_samples_per_second": 64.0}], "global_step": 100, "max_steps": 100}
+    assert observed(tmp_path, json.dumps(state)).figures["real_samples_per_second"].value == 64
+
+
+def test_the_batch_is_that_of_the_steady_part(tmp_path):
+    """Batches of 16 at first, of 64 in the steady part, and as many lines of each."""
+    text = megatron(40, 2500.0, "16", 16, 2.5) + "".join(megatron(80).splitlines(True)[40:]).replace(
+        "[2026-03-05 12", "[2026-03-05 13"
+    )
+    assert observed(tmp_path, text).figures["samples_per_step"].value == 8
+
+
+def test_a_slow_step_of_lightning_counts_by_its_time(tmp_path):
+    """Rates of 1,000 and of 100 samples/s in turn: equal batches take 1 and 10 s, so that 2,000 samples pass in 11 s."""
+    lines = "".join(f"{at},{5.5 * at},{1000 if at % 2 else 100}\n" for at in range(1, 61))
+    answer = observed(tmp_path, "step,train/time,train/samples_per_sec\n" + lines, "metrics.csv")
+    assert answer.figures["real_samples_per_second"].value == pytest.approx(2000 / 11)
+    assert answer.figures["window_seconds"].value == pytest.approx(5.5 * 59)
+
+
+def mlperf(blocks, counts):
+    """Blocks of 10 s that state one count at both edges, each followed by an evaluation that counts all samples."""
+    lines, done = [("run_start", 0, {})], 0
+    for at, (samples, stated) in enumerate(zip(blocks, counts, strict=True)):
+        done += samples
+        lines += [("block_start", 12 * at, {"samples_count": stated}), ("block_stop", 12 * at + 10, {"samples_count": stated}),
+                  ("eval_accuracy", 12 * at + 12, {"samples_count": done})]  # fmt: skip
+    return "".join(
+        ":::MLLOG " + json.dumps({"time_ms": 1000 * seconds, "key": key, "metadata": metadata}) + "\n"
+        for key, seconds, metadata in lines
+    )
+
+
+@pytest.mark.parametrize("counts", [[100] * 8, list(range(0, 800, 100))])
+def test_blocks_that_state_one_count_take_that_of_the_evaluations(counts, tmp_path):
+    """The count is that of the block in logs of MLPerf 5.1, and that before the block in some of 5.0."""
+    assert observed(tmp_path, mlperf([100] * 8, counts)).figures["real_samples_per_second"].value == pytest.approx(10)
