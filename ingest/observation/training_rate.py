@@ -73,8 +73,8 @@ def training_reading(log: TrainingLog, path: str, gpus: int | None, samples_per_
         whole, steady = _steady(path, seconds, amounts, log.remark)
         if share is not None and share > MOST_CLOCK_SHARE:
             warnings.append(
-                f"{path}: the clock passes {share:.3g} s for each second that the steps take: evaluations, checkpoints or waits "
-                "lie between them, and the rate is that of the steps alone"
+                f"{path}: the clock passes {share:.3g} s for each second that the steps take: evaluations, checkpoints or "
+                "waits lie between them, and the rate is that of the steps alone"
             )
         window, level = steady.window, steps[steady.first : steady.last]
         figures |= _rounds(seconds[steady.first : steady.last], covered, workers)
