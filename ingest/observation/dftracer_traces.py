@@ -32,6 +32,8 @@ SMALL = 2**23
 LIMITS = (0, *(2**power for power in range(41)))
 #: Two processes of one job start within the life of one of them; their clocks agree to the second.
 GAP_SECONDS = 2.0
+#: Clocks count microseconds: a thread can begin two shorter reads in one of them, but no longer ones.
+SURELY_LONG = 5e-6
 WRITES_ONLY = 1  # O_WRONLY
 #: microseconds and bytes of events are below
 MOST_NUMBER = 1e18
@@ -60,6 +62,7 @@ class _Trace:
         self.first = self.last = 0.0
         self._next: dict[tuple[str, str], int] = {}
         self._latest: dict[str, float] = {}
+        self._before: dict[str, tuple[str, int, float, float]] = {}
 
     def add(self, event: dict[str, Any], line: int) -> None:
         """Count one event.
@@ -126,7 +129,7 @@ class _Trace:
         """Count one read of a file: seconds on the clock of the trace, and the offset where it states one.
 
         Raises:
-            IngestError: it begins before an earlier read of its thread.
+            IngestError: it begins before an earlier read of its thread, or is that read again.
         """
         before = self._latest.get(thread, begin)
         if begin < before - GAP_SECONDS:
@@ -135,6 +138,12 @@ class _Trace:
                 "clock that runs forwards"
             )
         self._latest[thread] = max(begin, before)
+        this = (file, size, begin, seconds)
+        if seconds >= SURELY_LONG and self._before.get(thread) == this:
+            raise IngestError(
+                f"{self.path}:{line}: a thread makes one read twice at one time, expected each event once; leave the copies out"
+            )
+        self._before[thread] = this
         self.reads[file][size] += 1
         self.seconds[file] += seconds
         end = begin + seconds

@@ -17,7 +17,7 @@ from ingest.errors import IngestError
 from ingest.observation import dftracer_traces
 from ingest.observation.darshan_logs import GAP, _refuse_incomplete, _refuse_two_jobs
 from ingest.observation.darshan_records import BINS, _add
-from ingest.observation.dftracer_traces import GAP_SECONDS, LONGEST_LINE
+from ingest.observation.dftracer_traces import GAP_SECONDS, LONGEST_LINE, SURELY_LONG
 from ingest.observation.read_totals import LEAST_SECONDS, UNREAD_SHARE, ReadTotals, totals_reading
 
 HERE = Path(__file__).parent
@@ -297,6 +297,17 @@ def test_a_trace_whose_clock_runs_backwards_slowly_is_refused(tmp_path):
     ingest.observe(trace_of(tmp_path / "a.pfw", [9_000_000, 9_000_000 - back // 2, 9_000_000 - back]))
     with pytest.raises(IngestError, match=r"a\.pfw:3: a read begins 2 s before an earlier one of its thread"):
         ingest.observe(trace_of(tmp_path / "a.pfw", [9_000_000, 9_000_000 - back // 2, 9_000_000 - back - 1]))
+
+
+def test_a_trace_that_holds_each_event_twice_is_refused(tmp_path):
+    """A thread that reads for 5 µs cannot begin another read in the same microsecond; one that reads for 4 may, by rounding."""
+    short, long = (lines(NAME, *(read_event(9, length=length) for _ in range(2))) for length in (4, 5))
+    assert SURELY_LONG == 5e-6
+    (tmp_path / "a.pfw").write_bytes(short)
+    assert ingest.observe(tmp_path / "a.pfw").figures["reads"].value == 2
+    (tmp_path / "a.pfw").write_bytes(long)
+    with pytest.raises(IngestError, match=r"a\.pfw:3: a thread makes one read twice"):
+        ingest.observe(tmp_path / "a.pfw")
 
 
 def test_reads_over_more_than_a_year_are_refused(tmp_path):
