@@ -7,7 +7,7 @@ from itertools import accumulate, pairwise
 from statistics import fmean, median, pstdev, quantiles
 
 from ingest.engine.registry import solve
-from ingest.errors import IngestError
+from ingest.errors import IngestError, UsageError
 from ingest.observation.log_agreement import MOST_CLOCK_SHARE, clock_share
 from ingest.observation.observation import Figure, Reading, Window
 from ingest.observation.steady_window import LEAST_BINS, Steady, steady_part
@@ -18,6 +18,8 @@ SOURCE = "training log"
 PAUSE_BEYOND = 3.0
 #: Fewer rounds of all workers tell no spread.
 LEAST_ROUNDS = 20
+#: Some logs tell their GPUs by two printed rates, which leaves so much open.
+GPUS_WITHIN = 0.01
 
 
 def training_reading(log: TrainingLog, path: str, gpus: int | None, samples_per_step: float | None,
@@ -33,8 +35,10 @@ def training_reading(log: TrainingLog, path: str, gpus: int | None, samples_per_
         workers: worker processes that load for one GPU, where they are known.
 
     Raises:
+        UsageError: an option contradicts the log.
         IngestError: the log leaves the rate open, with what would settle it, or no part of the run is steady.
     """
+    _agree(log, path, gpus, samples_per_step)
     count = gpus or log.gpus
     steps, restarts = _longest_attempt(log.steps)
     warnings: list[str] = []
@@ -93,6 +97,18 @@ def training_reading(log: TrainingLog, path: str, gpus: int | None, samples_per_
     figures |= _of_restarts(log, restarts)
     facts = {"program": log.program, "steps": len(log.steps), "checkpoints": len(log.checkpoints), "restarts": restarts}
     return Reading(SOURCE, figures, unknown, tuple(warnings), facts=facts | ({"gpus": count} if count else {}))
+
+
+def _agree(log: TrainingLog, path: str, gpus: int | None, samples_per_step: float | None) -> None:
+    """Refuse options that contradict what the log states of its job."""
+    if gpus is not None and log.gpus is not None and abs(gpus - log.gpus) > GPUS_WITHIN * log.gpus:
+        raise UsageError(f"--gpus: found {gpus:,}, expected the {log.gpus:,} that {path} states, or no --gpus")
+    batches = {one.samples for one in log.steps if one.samples is not None} if log.program == "Megatron" else set()
+    if samples_per_step is not None and batches and samples_per_step not in batches:
+        raise UsageError(
+            f"--samples-per-step: found {samples_per_step:g}, expected the {median(batches):g} that {path} states, or no "
+            "--samples-per-step"
+        )
 
 
 def _longest_attempt(steps: Sequence[LogStep]) -> tuple[Sequence[LogStep], int]:

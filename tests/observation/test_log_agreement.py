@@ -5,7 +5,7 @@ import json
 import pytest
 
 import ingest
-from ingest.errors import IngestError
+from ingest.errors import IngestError, UsageError
 from ingest.observation.log_agreement import (
     CLOCK_PARTS,
     LEAST_CLOCK_SHARE,
@@ -19,6 +19,7 @@ from ingest.observation.log_agreement import (
 )
 from ingest.observation.training_log import LogStep
 from ingest.observation.training_logs import BATCH_WITHIN
+from ingest.observation.training_rate import GPUS_WITHIN
 
 EPSILON = 1e-6
 
@@ -154,3 +155,17 @@ def mlperf(blocks, counts):
 def test_blocks_that_state_one_count_take_that_of_the_evaluations(counts, tmp_path):
     """The count is that of the block in logs of MLPerf 5.1, and that before the block in some of 5.0."""
     assert observed(tmp_path, mlperf([100] * 8, counts)).figures["real_samples_per_second"].value == pytest.approx(10)
+
+
+def test_options_that_contradict_the_log_are_refused(tmp_path):
+    """A log of 200 GPUs and batches of 64; two printed rates tell the GPUs to 1 %."""
+    text = "using world size: 200\n" + megatron()
+    path = tmp_path / "run.log"
+    path.write_text(text)
+    assert GPUS_WITHIN == 0.01
+    near = ingest.observe(path, gpus=202, samples_per_step=64)
+    assert near.figures["samples_per_second_per_gpu"].value == pytest.approx(12.8 / 202)
+    with pytest.raises(UsageError, match=r"--gpus: found 203, expected the 200 that .*run.log states"):
+        ingest.observe(path, gpus=203)
+    with pytest.raises(UsageError, match=r"--samples-per-step: found 65, expected the 64 that .*run.log states"):
+        ingest.observe(path, samples_per_step=65)
