@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 from statistics import fmean, median, pstdev, quantiles
 
@@ -16,6 +16,13 @@ from ingest.observation.training_log import LogStep, TrainingLog
 SOURCE = "training log"
 #: A gap between two lines of the clock that takes this many times the usual one is a pause: a checkpoint, an evaluation.
 PAUSE_BEYOND = 3.0
+#: A line is long that takes so many times the usual time of its samples, and differs from it by so many deviations; more of
+#: them than this share are the job's own rhythm.
+LONG_BEYOND, DEVIATIONS, MOST_LONG = 1.5, 10.0, 0.1
+#: The median of absolute deviations is this share of the standard deviation, if they are normal.
+MEDIAN_DEVIATION = 0.6745
+#: A steady part with a smaller share of the samples is the start of the job, however long it takes.
+LEAST_SAMPLES = 0.25
 #: Fewer rounds of all workers tell no spread.
 LEAST_ROUNDS = 20
 #: Some logs tell their GPUs by two printed rates, which leaves so much open.
@@ -62,6 +69,7 @@ def training_reading(log: TrainingLog, path: str, gpus: int | None, samples_per_
         speeds = [one.rate if one.rate is not None else (one.per_gpu or 1) * (count or 1) for one in steps]
         seconds = [amount * each / speed for amount, speed in zip(amounts, speeds, strict=True)]
         whole, steady = _steady(path, seconds, amounts, log.remark)
+        warnings += _of_long_lines(path, seconds, amounts, steady)
         window = _by_the_clock(steady, steps)
         whole = whole._replace(window=window)
     else:
@@ -74,7 +82,11 @@ def training_reading(log: TrainingLog, path: str, gpus: int | None, samples_per_
         seconds = [(one.seconds or 0) * lines for one, lines in zip(steps, covered, strict=True)]
         amounts = [(one or 0) * lines for one, lines in zip(batches, covered, strict=True)]
         share = clock_share(steps, covered, path) if log.program == "Megatron" else None
+        kept = _without_checkpoints(log, steps, seconds, amounts)
+        steps, covered = [steps[at] for at in kept], [covered[at] for at in kept]
+        seconds, amounts = [seconds[at] for at in kept], [amounts[at] for at in kept]
         whole, steady = _steady(path, seconds, amounts, log.remark)
+        warnings += _of_long_lines(path, seconds, amounts, steady)
         if share is not None and share > MOST_CLOCK_SHARE:
             warnings.append(
                 f"{path}: the clock passes {share:.3g} s for each second that the steps take: evaluations, checkpoints or "
@@ -142,12 +154,52 @@ def _steady(path: str, seconds: Sequence[float], samples: Sequence[float], remar
             f"{path}: no steady part among {len(seconds)} lines of steps, expected at least {LEAST_BINS} at one rate"
         )
     given = {"observed_samples": totals[found.last] - totals[found.first], "window_seconds": found.window.seconds}
+    if totals[found.last] - totals[found.first] < LEAST_SAMPLES * totals[-1]:
+        raise IngestError(f"{path}: the steady part has less than {LEAST_SAMPLES:.0%} of the samples, expected a longer log")
     rates = [amount / time for amount, time in zip(samples, seconds, strict=True)][found.first : found.last]
     tenths = quantiles(rates, n=10) if len(rates) > 1 else [rates[0]] * 9
     rate = float(solve("observed_samples_per_second", given))
     window = found.window._replace(note=f"{found.last - found.first} of {len(seconds)} lines of steps; {found.window.note}")
     ends = min(tenths[0], rate), max(tenths[-1], rate)
     return Figure(rate, "sample/s", SOURCE, window, low=ends[0], high=ends[1], note=remark), found._replace(window=window)
+
+
+def long_lines(seconds: Sequence[float], samples: Sequence[float]) -> set[int]:
+    """Lines that take far longer for their samples than the others do; none where they are many, or all vary as much.
+
+    >>> long_lines([1.0] * 20 + [9.0], [64.0] * 21)
+    {20}
+    """
+    paces = [time / amount for time, amount in zip(seconds, samples, strict=True)]
+    usual = median(paces)
+    spread = median(abs(pace - usual) for pace in paces) / MEDIAN_DEVIATION
+    found = {at for at, pace in enumerate(paces) if pace > max(LONG_BEYOND * usual, usual + DEVIATIONS * spread)}
+    return found if len(found) <= MOST_LONG * len(paces) else set()
+
+
+def _without_checkpoints(
+    log: TrainingLog, steps: Sequence[LogStep], seconds: Sequence[float], samples: Sequence[float]
+) -> list[int]:
+    """The lines whose time is that of training: all but long ones with a checkpoint since the line before."""
+    long = long_lines(seconds, samples) if log.checkpoints else set()
+    saved = [one.line for one in log.checkpoints]
+    paused = {at for at in long if at and any(steps[at - 1].line < line <= steps[at].line for line in saved)}
+    return [at for at in range(len(steps)) if at not in paused]
+
+
+def _of_long_lines(path: str, seconds: Sequence[float], samples: Sequence[float], steady: Steady) -> Iterator[str]:
+    """What the long lines within the steady part do to its rate: a log does not tell checkpoints from waits for data."""
+    inside = range(steady.first, steady.last)
+    long = {at for at in long_lines(seconds, samples) if at in inside}
+    if not long:
+        return
+    rest = [at for at in inside if at not in long]
+    given = {"observed_samples": sum(samples[at] for at in rest), "window_seconds": sum(seconds[at] for at in rest)}
+    rate = float(solve("observed_samples_per_second", given))
+    yield (
+        f"{path}: {len(long):,} of {len(inside):,} lines take {LONG_BEYOND:g} times as long as usual or more: checkpoints, or "
+        f"waits for data. The rate counts them; that of the other lines is {rate:.4g} sample/s"
+    )
 
 
 def _per_gpu(whole: Figure, gpus: int) -> Figure:

@@ -19,7 +19,15 @@ from ingest.observation.log_agreement import (
 )
 from ingest.observation.training_log import LogStep
 from ingest.observation.training_logs import BATCH_WITHIN
-from ingest.observation.training_rate import GPUS_WITHIN
+from ingest.observation.training_rate import (
+    DEVIATIONS,
+    GPUS_WITHIN,
+    LEAST_SAMPLES,
+    LONG_BEYOND,
+    MEDIAN_DEVIATION,
+    MOST_LONG,
+    long_lines,
+)
 
 EPSILON = 1e-6
 
@@ -169,3 +177,57 @@ def test_options_that_contradict_the_log_are_refused(tmp_path):
         ingest.observe(path, gpus=203)
     with pytest.raises(UsageError, match=r"--samples-per-step: found 65, expected the 64 that .*run.log states"):
         ingest.observe(path, samples_per_step=65)
+
+
+def paced(*times):
+    return long_lines(times, [64.0] * len(times))
+
+
+def test_long_lines_are_few_and_far_beyond_the_spread():
+    """19 lines of one time: a line of 1.5 times is not long yet; two of 20 are a tenth, and three the job's own rhythm."""
+    assert (LONG_BEYOND, MOST_LONG) == (1.5, 0.1)
+    assert paced(*[1.0] * 19, 1.5) == set()
+    assert paced(*[1.0] * 19, 1.5001) == {19}
+    assert paced(*[1.0] * 18, 2.0, 2.0) == {18, 19}
+    assert paced(*[1.0] * 17, 2.0, 2.0, 2.0) == set()
+    spread = [0.9, 1.1] * 10
+    beyond = 1 + DEVIATIONS * 0.1 / MEDIAN_DEVIATION
+    assert paced(*spread, 1.0, 1.0, beyond - 0.001) == set()
+    assert paced(*spread, 1.0, 1.0, beyond + 0.001) == {22}
+
+
+def with_pauses(saved, pauses=(25, 35, 45)):
+    """Steps of 1 s with a pause of 9 s, told by a line of its checkpoint or by nothing."""
+    return "".join(
+        ("successfully saved checkpoint\n" if saved and at in pauses else "")
+        + f" iteration {at}/ 100 | consumed samples: {64 * at} | global batch size: 64 | "
+        f"elapsed time per iteration (ms): {10_000 if at in pauses else 1000} |\n"
+        for at in range(1, 101)
+    )
+
+
+def test_pauses_of_checkpoints_are_left_out_and_others_are_said(tmp_path):
+    told = observed(tmp_path, with_pauses(True))
+    assert told.figures["real_samples_per_second"].value == pytest.approx(64)
+    assert told.figures["window_seconds"].value == pytest.approx(97)
+    assert not any("lines take" in one for one in told.warnings)
+    silent = observed(tmp_path, with_pauses(False, pauses=range(10, 101, 10)))
+    assert silent.figures["real_samples_per_second"].value < 40
+    assert any("lines take 1.5 times" in one and "other lines is 64 sample/s" in one for one in silent.warnings)
+
+
+def test_a_slow_start_is_no_steady_part(tmp_path):
+    """Lines of 20 s, 5 s and 2 s: the first take the longest; they are the start of the job with less than a quarter of it."""
+    assert LEAST_SAMPLES == 0.25
+
+    def log(slow):
+        times = [20.0] * slow + [5.0] * 12 + [2.0] * 12
+        return "".join(
+            f" iteration {at}/ 100 | consumed samples: {64 * at} | elapsed time per iteration (ms): {1000 * time} | "
+            "global batch size: 64 |\n"
+            for at, time in enumerate(times, 1)
+        )
+
+    assert observed(tmp_path, log(8)).figures["real_samples_per_second"].value == pytest.approx(3.2)
+    with pytest.raises(IngestError, match="less than 25% of the samples"):
+        observed(tmp_path, log(7))
