@@ -17,6 +17,7 @@ from ingest.observation.log_agreement import (
     one_line_per_step,
     refuse_interleaved,
 )
+from ingest.observation.mlperf_logs import SECONDS_BELOW, SECONDS_FROM
 from ingest.observation.training_log import LogStep
 from ingest.observation.training_logs import BATCH_WITHIN
 from ingest.observation.training_rate import (
@@ -160,9 +161,30 @@ def mlperf(blocks, counts):
 
 
 @pytest.mark.parametrize("counts", [[100] * 8, list(range(0, 800, 100))])
-def test_blocks_that_state_one_count_take_that_of_the_evaluations(counts, tmp_path):
-    """The count is that of the block in logs of MLPerf 5.1, and that before the block in some of 5.0."""
-    assert observed(tmp_path, mlperf([100] * 8, counts)).figures["real_samples_per_second"].value == pytest.approx(10)
+def test_blocks_that_state_one_count_at_both_edges(counts, tmp_path):
+    """The count is that of the block in logs of MLPerf 5.1, that before it in some of 5.0; evaluations may be lost."""
+    text = mlperf([100] * 8, counts)
+    lost = "".join(line for line in text.splitlines(True) if "eval_accuracy" not in line or '": 400' not in line)
+    for log in (text, lost):
+        assert observed(tmp_path, log).figures["real_samples_per_second"].value == pytest.approx(10)
+
+
+def without_evaluations(counts):
+    return "".join(line for line in mlperf([100] * 8, counts).splitlines(True) if "eval_accuracy" not in line)
+
+
+def test_blocks_without_evaluations_state_their_own_samples_or_nothing(tmp_path):
+    assert observed(tmp_path, without_evaluations([100] * 8)).figures["real_samples_per_second"].value == pytest.approx(10)
+    for counts in (list(range(100, 900, 100)), [0] + [100] * 7):
+        with pytest.raises(IngestError, match="contradict each other"):
+            observed(tmp_path, without_evaluations(counts))
+
+
+def test_evaluations_that_contradict_their_blocks_are_refused(tmp_path):
+    with pytest.raises(IngestError, match="contradict each other"):
+        observed(tmp_path, mlperf([100] * 8, [50] * 8))
+    with pytest.raises(IngestError, match="contradict each other"):
+        observed(tmp_path, mlperf([100] * 8, list(range(0, 400, 50))))
 
 
 def test_options_that_contradict_the_log_are_refused(tmp_path):
@@ -231,3 +253,12 @@ def test_a_slow_start_is_no_steady_part(tmp_path):
     assert observed(tmp_path, log(8)).figures["real_samples_per_second"].value == pytest.approx(3.2)
     with pytest.raises(IngestError, match="less than 25% of the samples"):
         observed(tmp_path, log(7))
+
+
+def test_seconds_for_milliseconds_are_refused(tmp_path):
+    event = ':::MLLOG {"time_ms": %d, "key": "init_start", "metadata": {}}\n'
+    for time in (SECONDS_FROM - 1, SECONDS_BELOW):
+        observed(tmp_path, event % time + mlperf([100] * 8, [100] * 8))
+    for time in (SECONDS_FROM, SECONDS_BELOW - 1):
+        with pytest.raises(IngestError, match=r"run.log:1: found time_ms .*; these are seconds"):
+            observed(tmp_path, event % time + mlperf([100] * 8, [100] * 8))
