@@ -21,8 +21,8 @@ PAUSE_BEYOND = 3.0
 LONG_BEYOND, DEVIATIONS, MOST_LONG = 1.5, 10.0, 0.1
 #: The median of absolute deviations is this share of the standard deviation, if they are normal.
 MEDIAN_DEVIATION = 0.6745
-#: A steady part with a smaller share of the samples is the start of the job, however long it takes.
-LEAST_SAMPLES = 0.25
+#: A run whose mean is so much below its steady rate slows down or stops: that is said.
+MEAN_BELOW = 0.25
 #: Fewer rounds of all workers tell no spread.
 LEAST_ROUNDS = 20
 #: Some logs tell their GPUs by two printed rates, which leaves so much open.
@@ -69,7 +69,7 @@ def training_reading(log: TrainingLog, path: str, gpus: int | None, samples_per_
         speeds = [one.rate if one.rate is not None else (one.per_gpu or 1) * (count or 1) for one in steps]
         seconds = [amount * each / speed for amount, speed in zip(amounts, speeds, strict=True)]
         whole, steady = _steady(path, seconds, amounts, log.remark)
-        warnings += _of_long_lines(path, seconds, amounts, steady)
+        warnings += _of_slow_lines(path, seconds, amounts, steady, whole.value)
         window = _by_the_clock(steady, steps)
         whole = whole._replace(window=window)
     else:
@@ -86,7 +86,7 @@ def training_reading(log: TrainingLog, path: str, gpus: int | None, samples_per_
         steps, covered = [steps[at] for at in kept], [covered[at] for at in kept]
         seconds, amounts = [seconds[at] for at in kept], [amounts[at] for at in kept]
         whole, steady = _steady(path, seconds, amounts, log.remark)
-        warnings += _of_long_lines(path, seconds, amounts, steady)
+        warnings += _of_slow_lines(path, seconds, amounts, steady, whole.value)
         if share is not None and share > MOST_CLOCK_SHARE:
             warnings.append(
                 f"{path}: the clock passes {share:.3g} s for each second that the steps take: evaluations, checkpoints or "
@@ -148,14 +148,12 @@ def _by_the_clock(steady: Steady, steps: Sequence[LogStep]) -> Window | None:
 
 def _steady(path: str, seconds: Sequence[float], samples: Sequence[float], remark: str) -> tuple[Figure, Steady]:
     times, totals = [0.0, *accumulate(seconds)], [0.0, *accumulate(samples)]
-    found = steady_part(times, totals)
+    found = steady_part(times, totals, by_amount=True)
     if found is None:
         raise IngestError(
             f"{path}: no steady part among {len(seconds)} lines of steps, expected at least {LEAST_BINS} at one rate"
         )
     given = {"observed_samples": totals[found.last] - totals[found.first], "window_seconds": found.window.seconds}
-    if totals[found.last] - totals[found.first] < LEAST_SAMPLES * totals[-1]:
-        raise IngestError(f"{path}: the steady part has less than {LEAST_SAMPLES:.0%} of the samples, expected a longer log")
     rates = [amount / time for amount, time in zip(samples, seconds, strict=True)][found.first : found.last]
     tenths = quantiles(rates, n=10) if len(rates) > 1 else [rates[0]] * 9
     rate = float(solve("observed_samples_per_second", given))
@@ -187,18 +185,25 @@ def _without_checkpoints(
     return [at for at in range(len(steps)) if at not in paused]
 
 
-def _of_long_lines(path: str, seconds: Sequence[float], samples: Sequence[float], steady: Steady) -> Iterator[str]:
-    """What the long lines within the steady part do to its rate: a log does not tell checkpoints from waits for data."""
+def _of_slow_lines(path: str, seconds: Sequence[float], samples: Sequence[float], steady: Steady, rate: float) -> Iterator[str]:
+    """What slow lines do to the rate, within the steady part and outside: no log tells checkpoints from waits for data."""
+    given = {"observed_samples": sum(samples), "window_seconds": sum(seconds)}
+    mean = float(solve("observed_samples_per_second", given))
+    if mean < (1 - MEAN_BELOW) * rate:
+        yield (
+            f"{path}: the whole run makes {mean:.4g} sample/s: it slows down or stops outside its steady part, which makes "
+            f"{rate:.4g} sample/s"
+        )
     inside = range(steady.first, steady.last)
     long = {at for at in long_lines(seconds, samples) if at in inside}
     if not long:
         return
     rest = [at for at in inside if at not in long]
     given = {"observed_samples": sum(samples[at] for at in rest), "window_seconds": sum(seconds[at] for at in rest)}
-    rate = float(solve("observed_samples_per_second", given))
+    other = float(solve("observed_samples_per_second", given))
     yield (
         f"{path}: {len(long):,} of {len(inside):,} lines take {LONG_BEYOND:g} times as long as usual or more: checkpoints, or "
-        f"waits for data. The rate counts them; that of the other lines is {rate:.4g} sample/s"
+        f"waits for data. The rate counts them; that of the other lines is {other:.4g} sample/s"
     )
 
 

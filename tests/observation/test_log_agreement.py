@@ -23,8 +23,8 @@ from ingest.observation.training_logs import BATCH_WITHIN
 from ingest.observation.training_rate import (
     DEVIATIONS,
     GPUS_WITHIN,
-    LEAST_SAMPLES,
     LONG_BEYOND,
+    MEAN_BELOW,
     MEDIAN_DEVIATION,
     MOST_LONG,
     long_lines,
@@ -238,21 +238,24 @@ def test_pauses_of_checkpoints_are_left_out_and_others_are_said(tmp_path):
     assert any("lines take 1.5 times" in one and "other lines is 64 sample/s" in one for one in silent.warnings)
 
 
-def test_a_slow_start_is_no_steady_part(tmp_path):
-    """Lines of 20 s, 5 s and 2 s: the first take the longest; they are the start of the job with less than a quarter of it."""
-    assert LEAST_SAMPLES == 0.25
+def test_a_slow_phase_is_not_the_rate_of_a_run(tmp_path):
+    """30 steps of 1 s, then 20 of 9 s, which take six times as long: the job does its work in the fast part."""
 
     def log(slow):
-        times = [20.0] * slow + [5.0] * 12 + [2.0] * 12
         return "".join(
-            f" iteration {at}/ 100 | consumed samples: {64 * at} | elapsed time per iteration (ms): {1000 * time} | "
-            "global batch size: 64 |\n"
-            for at, time in enumerate(times, 1)
+            f" iteration {at}/ 100 | consumed samples: {64 * at} | global batch size: 64 | "
+            f"elapsed time per iteration (ms): {1000 if at <= 30 else slow} |\n"
+            for at in range(1, 51)
         )
 
-    assert observed(tmp_path, log(8)).figures["real_samples_per_second"].value == pytest.approx(3.2)
-    with pytest.raises(IngestError, match="less than 25% of the samples"):
-        observed(tmp_path, log(7))
+    answer = observed(tmp_path, log(9000))
+    assert answer.figures["real_samples_per_second"].value == pytest.approx(64)
+    assert answer.figures["window_seconds"].window.cut_after == pytest.approx(180)
+    assert any("the whole run makes 15.24 sample/s" in one for one in answer.warnings)
+    assert MEAN_BELOW == 0.25
+    for slow, said in ((1833, False), (1834, True)):
+        answer = observed(tmp_path, log(slow))
+        assert any("the whole run makes" in one for one in answer.warnings) is said
 
 
 def test_seconds_for_milliseconds_are_refused(tmp_path):
