@@ -203,7 +203,7 @@ def torchtitan(text: str, path: str) -> TrainingLog | None:
     )
 
 
-_BATCH = re.compile(r"^\s*\[(?:epoch=\d+\]\[)?batch=(\d+)/\d+\]:\s*$")
+_BATCH = re.compile(r"^\s*\[(?:epoch=(\d+)\]\[)?batch=(\d+)/(\d+)\]:\s*$")
 _THROUGHPUT = re.compile(rf"^\s*Train throughput/(device/)?samples_per_sec: {_NUMBER}\s*$")
 
 
@@ -215,7 +215,9 @@ def composer(text: str, path: str) -> TrainingLog | None:
     number, whole, gpus = 0, None, None
     for place, line in enumerate(text.splitlines(), 1):
         if head := _BATCH.match(line):
-            number, whole = int(_figure(head[1], path, place)), None
+            # Batches count within their epoch.
+            epoch, batch, batches = (int(_figure(one or "1", path, place)) for one in head.groups())
+            number, whole = (epoch - 1) * batches + batch, None
         elif rate := _THROUGHPUT.match(line):
             if rate[1] is None:
                 whole = _figure(rate[2], path, place)

@@ -48,7 +48,7 @@ def training_reading(log: TrainingLog, path: str, gpus: int | None, samples_per_
     _agree(log, path, gpus, samples_per_step)
     count = gpus or log.gpus
     steps, restarts = _longest_attempt(log.steps)
-    warnings: list[str] = []
+    warnings = list(_of_attempts(path, log.steps))
     figures: dict[str, Figure] = {}
     window: Window | None = None
     level = steps
@@ -125,10 +125,34 @@ def _agree(log: TrainingLog, path: str, gpus: int | None, samples_per_step: floa
 
 def _longest_attempt(steps: Sequence[LogStep]) -> tuple[Sequence[LogStep], int]:
     """The longest stretch of ascending steps, and how often the numbers fall: each fall is a restart from a checkpoint."""
+    attempts = _attempts(steps)
+    return max(attempts, key=len), len(attempts) - 1
+
+
+def _attempts(steps: Sequence[LogStep]) -> list[Sequence[LogStep]]:
+    """The stretches of ascending steps."""
     falls = [place for place, (before, after) in enumerate(pairwise(steps), 1) if after.number < before.number]
-    edges = [0, *falls, len(steps)]
-    first, last = max(pairwise(edges), key=lambda one: one[1] - one[0])
-    return steps[first:last], len(falls)
+    return [steps[first:last] for first, last in pairwise([0, *falls, len(steps)])]
+
+
+def _of_attempts(path: str, steps: Sequence[LogStep]) -> Iterator[str]:
+    """The attempt that differs most in speed from the longest, whose rate stands for the job."""
+    speeds = [(_speed(one), one) for one in _attempts(steps) if len(one) >= LEAST_BINS]
+    longest = max((one for _, one in speeds), key=len, default=None)
+    mine = None if longest is None else _speed(longest)
+    if longest is None or not mine:
+        return
+    found, other = max(speeds, key=lambda one: max(one[0], mine) / (min(one[0], mine) or 1))
+    if min(found, mine) < (1 - MEAN_BELOW) * max(found, mine):
+        yield (
+            f"{path}:{other[0].line}: the job ran {found / mine:.3g} times as fast between two restarts, from step "
+            f"{other[0].number:,} on: the rate is that of its longest attempt, from step {longest[0].number:,} on"
+        )
+
+
+def _speed(steps: Sequence[LogStep]) -> float:
+    """The median speed of the lines, in a measure of the log's own; 0 where it is not known."""
+    return median(one.rate or one.per_gpu or (one.samples or 1) / (one.seconds or 1) for one in steps)
 
 
 def _covered(steps: Sequence[LogStep]) -> list[int]:

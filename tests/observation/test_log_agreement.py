@@ -258,6 +258,19 @@ def test_a_slow_phase_is_not_the_rate_of_a_run(tmp_path):
         assert any("the whole run makes" in one for one in answer.warnings) is said
 
 
+def test_attempts_of_other_speeds_are_named(tmp_path):
+    """40 steps of 5 s; from step 31 on again, 45 steps of another time."""
+
+    def log(ms):
+        again = megatron(75, ms=ms, clock=ms / 1000).splitlines(True)[30:]
+        return megatron().replace("[2026-03-05 12", "[2026-03-05 01") + "".join(again)
+
+    for ms, said in ((5000 * (1 - MEAN_BELOW) + 1, False), (5000 * (1 - MEAN_BELOW) - 1, True)):
+        answer = observed(tmp_path, log(ms))
+        assert answer.figures["real_samples_per_second"].value == pytest.approx(64_000 / ms)
+        assert any("times as fast between two restarts, from step 1 on" in one for one in answer.warnings) is said
+
+
 def test_seconds_for_milliseconds_are_refused(tmp_path):
     event = ':::MLLOG {"time_ms": %d, "key": "init_start", "metadata": {}}\n'
     for time in (SECONDS_FROM - 1, SECONDS_BELOW):
@@ -265,3 +278,15 @@ def test_seconds_for_milliseconds_are_refused(tmp_path):
     for time in (SECONDS_FROM, SECONDS_BELOW - 1):
         with pytest.raises(IngestError, match=r"run.log:1: found time_ms .*; these are seconds"):
             observed(tmp_path, event % time + mlperf([100] * 8, [100] * 8))
+
+
+def test_epochs_of_composer_are_no_restarts(tmp_path):
+    text = "".join(
+        f"[epoch={epoch}][batch={batch}/20]:\n  Train throughput/samples_per_sec: 800.0\n"
+        "  Train throughput/device/samples_per_sec: 100.0\n"
+        for epoch in (1, 2, 3)
+        for batch in range(1, 21)
+    )
+    answer = observed(tmp_path, text)
+    assert answer.facts["restarts"] == 0
+    assert answer.figures["real_samples_per_second"].value == pytest.approx(800)
