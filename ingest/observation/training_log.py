@@ -44,6 +44,7 @@ class TrainingLog(NamedTuple):
         gpus: of the job, where the log states them.
         batch: samples of one step of the whole job.
         rate: samples per second of the whole run, where the log has no single steps.
+        rates: samples per second of each epoch, beside the rate of the whole run.
         unit: of `per_gpu` and `rate`: `sample` or `token`.
         remark: how the rate was counted.
         stall: share of the time in which accelerators waited, where the log states it.
@@ -55,6 +56,7 @@ class TrainingLog(NamedTuple):
     gpus: int | None = None
     batch: float | None = None
     rate: float | None = None
+    rates: tuple[float, ...] = ()
     unit: str = "sample"
     remark: str = ""
     stall: float | None = None

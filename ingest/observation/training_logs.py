@@ -7,10 +7,11 @@ import io
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from itertools import pairwise
 from statistics import median
+from typing import Any
 
 from ingest.engine.registry import solve
 from ingest.errors import IngestError, brief
@@ -22,6 +23,8 @@ from ingest.observation.training_log import Checkpoint, LogStep, TrainingLog, po
 LEAST_PRINTED = 0.05
 #: No step is shorter or longer, and none has fewer or more samples: microseconds to years.
 LEAST_NUMBER, MOST_NUMBER = 1e-6, 1e12
+#: A mean lies between its epochs, up to rounding.
+MEAN_WITHIN = 0.001
 #: A utilization above is a mistake, not rounding.
 MOST_PERCENT = 100.5
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -298,12 +301,31 @@ def dlio(text: str, path: str) -> TrainingLog | None:
         raise IngestError(f"{path}: found no whole summary of DLIO, expected the summary.json of a run that ended") from None
     if rate is None or gpus is None or gpus % 1:
         raise IngestError(f"{path}: found no training in DLIO's summary, expected 'train_throughput_mean_samples_per_second'")
+    epochs = _epochs(metric, "train_throughput_samples_per_second", rate, path)
+    _epochs(metric, "train_au_percentage", positive(waited), path)
     used = positive(waited)
     if waited is not None and (used is None or used > MOST_PERCENT):
         raise IngestError(f"{path}: found an accelerator utilization of {brief(waited)} %, expected above 0 up to 100 %")
     given = {"accelerator_utilization": min(used or 0, 100) / 100}
     stall = None if used is None else float(solve("stall_of_utilization", given))
-    return TrainingLog("DLIO", (), gpus=int(gpus), rate=rate, remark="emulated accelerators; mean of the run", stall=stall)
+    remark = "emulated accelerators; mean of the epochs"
+    return TrainingLog("DLIO", (), gpus=int(gpus), rate=rate, rates=epochs, remark=remark, stall=stall)
+
+
+def _epochs(metric: Mapping[str, Any], name: str, mean: float | None, path: str) -> tuple[float, ...]:
+    """What a summary of DLIO states of each epoch.
+
+    Raises:
+        IngestError: its mean lies outside.
+    """
+    listed = metric.get(name)
+    found = tuple(value for one in listed if (value := positive(one)) is not None) if isinstance(listed, list) else ()
+    if found and mean is not None and not min(found) * (1 - MEAN_WITHIN) <= mean <= max(found) * (1 + MEAN_WITHIN):
+        raise IngestError(
+            f"{path}: the mean of {name} is {mean:.4g}, its epochs have {min(found):.4g} to {max(found):.4g}: expected the "
+            "summary of one run"
+        )
+    return found
 
 
 #: the readers, the most particular first

@@ -54,6 +54,14 @@ def training_reading(log: TrainingLog, path: str, gpus: int | None, samples_per_
     level = steps
     if log.rate is not None:
         whole = Figure(log.rate, "sample/s", SOURCE, None, note=log.remark)
+        if log.rates:
+            ends = min(log.rate, *log.rates), max(log.rate, *log.rates)
+            whole = whole._replace(low=ends[0], high=ends[1])
+            if ends[0] < (1 - MEAN_BELOW) * ends[1]:
+                warnings.append(
+                    f"{path}: its epochs make {ends[0]:.4g} to {ends[1]:.4g} sample/s: a cache may serve the fast ones; the "
+                    "rate is their mean"
+                )
         if log.program != "DLIO":
             warnings.append(
                 f"{path}: the rate is the mean of the whole run: evaluations and checkpoints lower it; of a resumed run it is "

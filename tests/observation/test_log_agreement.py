@@ -19,7 +19,7 @@ from ingest.observation.log_agreement import (
 )
 from ingest.observation.mlperf_logs import SECONDS_BELOW, SECONDS_FROM
 from ingest.observation.training_log import LogStep
-from ingest.observation.training_logs import BATCH_WITHIN
+from ingest.observation.training_logs import BATCH_WITHIN, MEAN_WITHIN
 from ingest.observation.training_rate import (
     DEVIATIONS,
     GPUS_WITHIN,
@@ -290,3 +290,25 @@ def test_epochs_of_composer_are_no_restarts(tmp_path):
     answer = observed(tmp_path, text)
     assert answer.facts["restarts"] == 0
     assert answer.figures["real_samples_per_second"].value == pytest.approx(800)
+
+
+def dlio(rates, utilizations=(90.0,), mean=60.0):
+    metric = {
+        "train_throughput_mean_samples_per_second": mean,
+        "train_throughput_samples_per_second": rates,
+        "train_au_mean_percentage": 90.0,
+        "train_au_percentage": utilizations,
+    }
+    return json.dumps({"num_accelerators": 8, "metric": metric})
+
+
+def test_epochs_of_dlio_give_the_range_and_their_difference_is_said(tmp_path):
+    for slow, said in ((60 * (1 - MEAN_BELOW) + 0.1, False), (60 * (1 - MEAN_BELOW) - 0.1, True)):
+        answer = observed(tmp_path, dlio([slow, 60.0]))
+        rate = answer.figures["real_samples_per_second"]
+        assert (rate.low, rate.value, rate.high) == (slow, 60, 60)
+        assert any("a cache may serve the fast ones" in one for one in answer.warnings) is said
+    observed(tmp_path, dlio([59.0, 60 / (1 + MEAN_WITHIN)]))
+    for text in (dlio([59.0, 60 / (1 + MEAN_WITHIN) - 0.01]), dlio([60.0], [10.0, 20.0])):
+        with pytest.raises(IngestError, match="expected the summary of one run"):
+            observed(tmp_path, text)
