@@ -122,7 +122,8 @@ def megatron(text: str, path: str) -> TrainingLog | None:
     counted: list[float] = []
     stated_rates: list[float] = []
     for place, line in enumerate(text.splitlines(), 1):
-        if world := re.search(r"world size:\s*(\d+)", line):
+        # The world of one direction of parallelism is a part of the job.
+        if world := re.search(r"(?<!parallel[ _-])\bworld size:\s*(\d+)", line):
             size = int(_figure(world[1], path, place))
             if gpus not in (None, size):
                 raise IngestError(

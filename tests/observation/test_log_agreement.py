@@ -280,6 +280,14 @@ def test_seconds_for_milliseconds_are_refused(tmp_path):
             observed(tmp_path, event % time + mlperf([100] * 8, [100] * 8))
 
 
+def test_the_world_of_one_direction_is_not_the_job(tmp_path):
+    path = tmp_path / "run.log"
+    path.write_text("--->Data parallel world size: 8\n" + megatron())
+    assert "samples_per_second_per_gpu" not in ingest.observe(path).figures
+    path.write_text("using world size: 64, data-parallel size: 8\n>> tensor-parallel world size: 8\n" + megatron())
+    assert ingest.observe(path).figures["samples_per_second_per_gpu"].value == 0.2
+
+
 def test_epochs_of_composer_are_no_restarts(tmp_path):
     text = "".join(
         f"[epoch={epoch}][batch={batch}/20]:\n  Train throughput/samples_per_sec: 800.0\n"
