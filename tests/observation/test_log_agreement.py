@@ -100,7 +100,14 @@ def test_time_between_the_steps_is_said(tmp_path):
     assert far.figures["real_samples_per_second"].value == pytest.approx(64 / 3.95)
 
 
+def two_jobs(count=30):
+    """Steps of one job and, line by line, those of another that began 500 steps before."""
+    line = " iteration {at}/ 900 | consumed samples: {done} | elapsed time per iteration (ms): 5000 | global batch size: 64 |\n"
+    return "".join(line.format(at=at + ahead, done=64 * (at + ahead)) for at in range(1, count) for ahead in (0, 500))
+
+
 CONTRADICTIONS = {
+    "two jobs line by line": (two_jobs(), ":6: step 503 follows step 3 after a fall back: two jobs"),
     "a batch of another count": (megatron(batch=str(64 * (1 + BATCH_WITHIN + 1e-6))), "its global batch size is 1.05 times"),
     "a rate of another count": (megatron(more=" samples per second: 3.2 |"), "its samples per second is 0.25 times"),
     "two units": (megatron(4) + megatron(8).replace("(ms)", "(s)"), ":5: found times in s after ms"),
