@@ -51,12 +51,10 @@ def refuse_interleaved(steps: Sequence[LogStep], path: str) -> None:
     Raises:
         IngestError: the log holds two runs.
     """
-    rises = [after.number - before.number for before, after in pairwise(steps) if after.number > before.number]
-    usual = min(rises, default=1)
     furthest, fallen, leaps = steps[0].number if steps else 0, False, 0
     for before, after in pairwise(steps):
         fallen = fallen or after.number < before.number
-        if fallen and before.number < furthest < after.number and after.number - before.number > usual:
+        if fallen and before.number < furthest < after.number:
             leaps += 1
             fallen = False
         furthest = max(furthest, after.number)
