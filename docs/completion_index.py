@@ -36,6 +36,7 @@ PATH = ROOT / "ingest" / "cli" / "completion.json"
 #: option or argument -> what it takes, in every command
 TAKEN: Mapping[str, Any] = {
     "model": "models",
+    "models": "models",
     "gpu": "gpus",
     "node": "nodes",
     "protocol": "protocols",
@@ -82,6 +83,7 @@ TAKEN_BY: Mapping[tuple[str, str], Any] = {
     **{(command, "model_word"): "architectures,models" for command in ("checkpoint", "goodput", "memory", "train", "offload")},
     ("model", "source"): "architectures",
     ("dataset", "words"): "formats",
+    ("fit", "plan"): "models",
     ("plan", "set"): "path=",
     ("report", "set"): "path=",
     ("plan", "explain"): "",

@@ -9,7 +9,7 @@ import os
 import signal
 import stat
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,6 +23,8 @@ SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasat
 
 #: How the folders begin in which a call of `accept` builds.
 BUILDING = ".ingest-accept-"
+#: What its calls always write: the manifest of the tests, or the job that reads as an observed one.
+MANIFESTS = {"tests.json", "observed.fio"}
 #: A float holds no number of more digits.
 MOST_DIGITS = 300
 #: A larger file is none of those that are read whole.
@@ -258,12 +260,12 @@ def write_folder(target: str | Path, files: Mapping[str, str], force: bool) -> N
     cut_off = _cut_off(target)
     ours = {Path(name).parts[0] for folder in cut_off for name in (folder.name, *_listed(folder))}
     present = _present(target)
-    if not {"tests.json", "SHA256SUMS"} <= set(present):
+    if not _of_accept(present):
         present = [name for name in present if name not in ours]
     if present and not force:
         raise UsageError(f"-o: '{target}' holds {len(present)} entries, expected an empty or new folder; --force replaces them")
-    if present and not {"tests.json", "SHA256SUMS"} <= set(present):
-        lacking = "tests.json" if "tests.json" not in present else "SHA256SUMS"
+    if present and not _of_accept(present):
+        lacking = "SHA256SUMS" if {*present} & MANIFESTS else "tests.json"
         raise UsageError(f"-o: '{target}' was not written by `ingest accept` (no {lacking}), expected another folder")
     building: Path | None = None
     lock: int | None = None
@@ -292,6 +294,11 @@ def write_folder(target: str | Path, files: Mapping[str, str], force: bool) -> N
             shutil.rmtree(building, ignore_errors=True)
         if lock is not None:
             os.close(lock)
+
+
+def _of_accept(present: Sequence[str]) -> bool:
+    """Whether a folder of these names was written by `ingest accept`."""
+    return "SHA256SUMS" in present and bool({*present} & MANIFESTS)
 
 
 def _locked(folder: Path) -> int | None:

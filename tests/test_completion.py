@@ -67,6 +67,8 @@ def offered(run):
         (["ingest", "bw", "--model", "=", "cosm"], ["cosmoflow"]),
         (["ingest", "bw", "--gpu", "=", "h100", "--basis", "trans"], ["transferred"]),
         (["ingest", "checkpoint", "llama3-7"], ["llama3-70b"]),
+        (["ingest", "fit", "llama3-7"], ["llama3-70b"]),
+        (["ingest", "plan", "--models", "llama3-70b,resn"], ["llama3-70b,resnet50"]),
         (["ingest", "memory", "llama3-70b", "--gpu", "h100-n"], ["h100-nvl"]),
         (["ingest", "fit", "--storage", "lust"], ["lustre", "lustre-client"]),
         (["ingest", "fit", "--client", "lust"], ["lustre-client"]),

@@ -18,7 +18,7 @@ LOADERS = {
     "engine/interactive.py",
     "engine/registry.py",
 }
-MOST_MODULES, MOST_AT_THE_TOP, MOST_LINES = 415, 10, 600
+MOST_MODULES, MOST_AT_THE_TOP, MOST_LINES = 420, 10, 600
 
 
 @cache

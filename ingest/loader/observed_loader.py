@@ -11,7 +11,7 @@ from ingest.engine.registry import check_value, solve
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError
-from ingest.loader.stall import Loader, longest_latency, round_variation
+from ingest.loader.stall import Loader, longest_latency, matching_latency, round_variation
 from ingest.observation.observation import Figure, Observation
 from ingest.observation.observation_file import read_observation
 
@@ -71,14 +71,14 @@ class ObservedLoader:
         figure = self.seen.figures.get(name)
         return None if figure is None else _checked(name, figure, self.place)
 
-    def latency(self, loader: Loader, *, steps: int, seed: int, near: float = NEAR) -> float:
+    def latency(self, loader: Loader, *, steps: int, seed: int, rough: bool = False) -> float:
         """The mean latency at which a loader keeps its GPUs computing for the observed share of the time.
 
         Args:
             loader: the observed one; its latency starts the search.
             steps: steps of each simulated run.
             seed: of the draws.
-            near: relative width at which the search ends.
+            rough: one of many, from a few runs of each simulation.
 
         Raises:
             IngestError: the job did not wait, or decoding alone stalls it for longer.
@@ -88,7 +88,8 @@ class ObservedLoader:
                 f"{self.place}: the loader kept up (stall {1 - self.utilization:.1%}, expected at least {LEAST_STALL:.0%}): "
                 "shorter latencies would look the same. Observe the job with fewer workers, or give --latency"
             )
-        found = longest_latency(loader, self.utilization, steps=steps, seed=seed, near=near)
+        search, near = (longest_latency, ROUGHLY) if rough else (matching_latency, NEAR)
+        found = search(loader, self.utilization, steps=steps, seed=seed, near=near)
         if found is None:
             raise IngestError(
                 f"{self.place}: decoding alone stalls the job for longer than observed, expected a shorter --decode-time, "
@@ -111,7 +112,7 @@ class ObservedLoader:
         for _ in range(HALVINGS):
             middle = math.sqrt(low * high)
             changed = replace(loader, latency_variation=middle)
-            changed = replace(changed, latency_seconds=self.latency(changed, steps=steps, seed=seed, near=ROUGHLY))
+            changed = replace(changed, latency_seconds=self.latency(changed, steps=steps, seed=seed, rough=True))
             low, high = (middle, high) if round_variation(changed, steps=steps, seed=seed) < seen else (low, middle)
         return math.sqrt(low * high)
 

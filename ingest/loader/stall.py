@@ -327,6 +327,34 @@ def longest_latency(loader: Loader, accepted: float, *, steps: int, seed: int, n
     return low or None
 
 
+def matching_latency(loader: Loader, observed: float, *, steps: int, seed: int, near: float = NEAR) -> float | None:
+    """The mean latency at which the median of whole simulations is an observed utilization; None where no latency is.
+
+    Args:
+        loader: its own latency starts the search.
+        observed: the utilization to give back.
+        steps: steps of each run.
+        seed: of the draws, the same in every simulation.
+        near: relative width at which the search ends.
+
+    >>> loader = Loader(4, 2, 32, 0.16, 0.0, ranks=8)
+    >>> found = matching_latency(loader, 0.5, steps=600, seed=1, near=0.001)
+    >>> round(simulate(replace(loader, latency_seconds=found), steps=600, seed=1).median, 3)
+    0.5
+    """
+    low = longest_latency(loader, observed, steps=steps, seed=seed, near=near)
+    if low is None:
+        return None
+    holds = partial(_holds, accepted=observed, steps=steps, seed=seed)
+    high = low * (1 + NEXT)
+    while high < 1e6 * loader.step_seconds and holds(replace(loader, latency_seconds=high)):
+        low, high = high, high * (1 + NEXT)
+    while high - low > near * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(replace(loader, latency_seconds=middle)) else (low, middle)
+    return low
+
+
 def _trial_steps(loader: Loader, steps: int) -> int:
     """Steps of each trial of a search: fewer where many ranks wait for each other."""
     affordable = MOST_BATCHES_OF_TRIAL // (FEWEST_RUNS_OF_TRIAL * min(loader.ranks, MOST_RANKS))

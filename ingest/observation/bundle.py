@@ -89,6 +89,6 @@ def add_bundle(
         made = calibrate(bundle, model=model, gpu=gpu, nodes=nodes, precision=precision, output=trial, catalogs=catalogs)
         problems = check(trial, catalogs=catalogs).problems
     if problems:
-        raise IngestError(f"{bundle}: its entries do not pass the check of catalogs: {problems[0]}")
+        raise IngestError(f"{bundle}: its entries do not pass the check of catalogs: {problems[0].removeprefix(f'{trial}/')}")
     write_entries(folder, made.files)
     return made

@@ -22,6 +22,7 @@ from ingest.observation.observation import Figure, Observation
 from ingest.observation.observation_file import read_observation
 from ingest.observation.scaling import Scaling, scaling_of
 from ingest.sizing.bandwidth import Estimate, bw
+from ingest.sizing.catalog_commands import check
 from ingest.sizing.published_rates import LOWER_BOUND
 from ingest.units import parse
 
@@ -186,16 +187,17 @@ def _one(observation: str | Path, gpus: int | None, *, output: str | Path | None
     files = overlay(seen, answer, identity) if output is not None else {}
     if output is not None:
         write_entries(Path(output), files)
-    warnings = tuple(_warnings(seen, rows, answer))
+    warnings = (*_warnings(seen, rows, answer), *_refused(output, files, catalogs))
     unmet = _unmet(rows, allowed)
     return Calibration(answer.model.id, answer.gpu.id, rows, files, str(output or ""), warnings, Catalog(catalogs), unmet)
 
 
 def _compared(answer: Estimate, seen: Observation) -> Iterator[Comparison]:
     for quantity, names in HELD_AGAINST.items():
-        figure = next((seen.figures[name] for name in names if name in seen.figures), None)
-        if figure is None:
+        held = next((name for name in names if name in seen.figures), None)
+        if held is None:
             continue
+        figure = seen.figures[held]
         estimated = answer.results.get(quantity)
         if estimated is None and quantity in ("bytes_read_per_sample", "bytes_per_file_open"):
             estimated = _computed(answer, quantity)
@@ -205,7 +207,10 @@ def _compared(answer: Estimate, seen: Observation) -> Iterator[Comparison]:
         given = {"value_before": estimated.value, "value_after": figure.value}
         ratio = float(solve("change_ratio", given))
         inside = _inside(estimated, figure, ratio)
-        yield Comparison(quantity, estimated, figure, ratio, inside, _why(quantity, answer, figure, ratio, inside))
+        why = _why(quantity, answer, figure, ratio, inside)
+        if held.startswith("demanded_") and not figure.lower_bound:
+            why += "; the stalls of the job are taken out of the observed rate"
+        yield Comparison(quantity, estimated, figure, ratio, inside, why)
 
 
 def _computed(answer: Estimate, quantity: str) -> Quantity | None:
@@ -247,6 +252,14 @@ def _warnings(seen: Observation, rows: Sequence[Comparison], answer: Estimate) -
     gpus = seen.facts.get("gpus")
     if isinstance(gpus, int) and gpus != answer.known.value("gpus"):
         yield f"the observed job had {gpus:,} GPUs, the estimate is of {answer.known.value('gpus'):,.0f}: set --nodes"
+
+
+def _refused(output: str | Path | None, files: Mapping[str, str], catalogs: Sequence[str | Path]) -> Iterator[str]:
+    """The first problem of the entries that were written, which every command that reads them will refuse."""
+    problems = () if output is None else check(output, catalogs=catalogs).problems
+    written = [one for one in problems if any(name in one for name in files)]
+    if written:
+        yield f"the entries do not pass the check of catalogs, and no command takes them: {written[0]}"
 
 
 def _unmet(rows: Sequence[Comparison], allowed: float | None) -> str:

@@ -108,6 +108,9 @@ def _add(
     found["sequential"] += max(0, counters["POSIX_SEQ_READS"])
     for place, bin_name in enumerate(BINS):
         sizes[place] += counters[f"POSIX_SIZE_READ_{bin_name}"]
+    if counters["POSIX_WRITES"] > 0:
+        # Darshan counts the common sizes of reads and writes of a file together.
+        return
     for place in range(1, 5):
         common[counters[f"POSIX_ACCESS{place}_ACCESS"]] += max(0, counters[f"POSIX_ACCESS{place}_COUNT"])
 

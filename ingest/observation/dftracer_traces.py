@@ -32,9 +32,11 @@ SMALL = 2**23
 LIMITS = (0, *(2**power for power in range(41)))
 #: Two processes of one job start within the life of one of them; their clocks agree to the second.
 GAP_SECONDS = 2.0
+#: Clocks count microseconds: a thread can begin two shorter reads in one of them, but no longer ones.
+SURELY_LONG = 5e-6
 WRITES_ONLY = 1  # O_WRONLY
-#: microseconds and bytes of events are below
-MOST_NUMBER = 1e18
+#: microseconds and bytes of events are below, and have fewer digits
+MOST_NUMBER, LONGEST_NUMBER = 1e18, 19
 
 
 class _Trace:
@@ -60,6 +62,7 @@ class _Trace:
         self.first = self.last = 0.0
         self._next: dict[tuple[str, str], int] = {}
         self._latest: dict[str, float] = {}
+        self._before: dict[str, tuple[str, int, float, float]] = {}
 
     def add(self, event: dict[str, Any], line: int) -> None:
         """Count one event.
@@ -73,18 +76,20 @@ class _Trace:
             if name == "FH":
                 self.names[str(args.get("value"))] = str(args.get("name"))
             return
-        start, length = event.get("ts"), event.get("dur", 0)
+        # Traces of the first versions quote numbers.
+        start, length = (_unquoted(found) for found in (event.get("ts"), event.get("dur", 0)))
         if not _is_number(start) or not _is_number(length):
             raise IngestError(f"{self.path}:{line}: found ts {brief(start)}, dur {brief(length)}, expected microseconds")
         if length < 0 or start < 0:
             raise IngestError(f"{self.path}:{line}: found ts {start}, dur {length}, expected a clock that runs forwards")
-        begin, end = start / 1e6, (start + length) / 1e6
+        begin, seconds = start / 1e6, length / 1e6
+        end = begin + seconds
         self.events += 1
         self.first, self.last = min(self.first or begin, begin), max(self.last, end)
         if event.get("cat") == "dftracer":
             self._of_process(event, begin, line)
         elif name in READS:
-            self._read(event, args, begin, line)
+            self._read(event, args, begin, seconds, line)
         elif name in OPENS and not (_is_number(args.get("ret")) and args["ret"] < 0):
             if not (_is_number(args.get("flags")) and int(args["flags"]) & WRITES_ONLY) and "w" not in str(
                 args.get("mode", "")
@@ -101,8 +106,8 @@ class _Trace:
                     f"{self.path}:{line}: the trace ends {self.last - begin:.3g} s before its last event, expected one clock"
                 )
 
-    def _read(self, event: dict[str, Any], args: dict[str, Any], begin: float, line: int) -> None:
-        returned = args.get("ret", args.get("size"))
+    def _read(self, event: dict[str, Any], args: dict[str, Any], begin: float, seconds: float, line: int) -> None:
+        returned = _unquoted(args.get("ret", args.get("size")))
         each = args.get("size", 1) if event["name"] == "fread" and "ret" in args else 1
         if not _is_number(returned) or not _is_number(each):
             raise IngestError(f"{self.path}:{line}: a read without its result, expected a trace with DFTRACER_INC_METADATA=1")
@@ -116,7 +121,7 @@ class _Trace:
             _file(args),
             size,
             begin,
-            event.get("dur", 0) / 1e6,
+            seconds,
             int(offset) if _is_number(offset) else None,
             str(event.get("tid")),
             line,
@@ -126,7 +131,7 @@ class _Trace:
         """Count one read of a file: seconds on the clock of the trace, and the offset where it states one.
 
         Raises:
-            IngestError: it begins before an earlier read of its thread.
+            IngestError: it begins before an earlier read of its thread, or is that read again.
         """
         before = self._latest.get(thread, begin)
         if begin < before - GAP_SECONDS:
@@ -135,6 +140,12 @@ class _Trace:
                 "clock that runs forwards"
             )
         self._latest[thread] = max(begin, before)
+        this = (file, size, begin, seconds)
+        if seconds >= SURELY_LONG and self._before.get(thread) == this:
+            raise IngestError(
+                f"{self.path}:{line}: a thread makes one read twice at one time, expected each event once; leave the copies out"
+            )
+        self._before[thread] = this
         self.reads[file][size] += 1
         self.seconds[file] += seconds
         end = begin + seconds
@@ -154,6 +165,10 @@ class _Trace:
 
 def _file(args: dict[str, Any]) -> str:
     return str(args.get("fhash", args.get("fname", "")))
+
+
+def _unquoted(found: object) -> object:
+    return int(found) if isinstance(found, str) and found.isdecimal() and len(found) < LONGEST_NUMBER else found
 
 
 def _is_number(found: object) -> TypeGuard[float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from statistics import median
 from typing import Any
 
@@ -21,7 +21,7 @@ MOST_EPOCHS = 10_000
 #: benchmarks whose logs count tokens as samples
 COUNT_TOKENS = ("gpt3",)
 #: benchmarks whose logs may state the batches of an epoch as its samples -> the samples of an epoch (OpenImages of MLPerf)
-COUNT_BATCHES = {"ssd": 1_170_301}
+COUNT_BATCHES = {"ssd": 1_170_301, "retinanet": 1_170_301}
 #: rounding up to whole batches adds less
 BATCHES_WITHIN = 0.01
 #: benchmarks that train on no data set
@@ -32,6 +32,8 @@ WHOLE_RUNS = ("bert",)
 LEAST_SHARE = 0.5
 #: The log's own throughput and its epochs agree within this ratio, or they count different things.
 THROUGHPUT_WITHIN = 1.5
+#: Times of this size are seconds since 1970, of the years 2001 to 2096: as milliseconds they are of January 1970.
+SECONDS_FROM, SECONDS_BELOW = 1e9, 4e9
 #: Fewer stated rates are no series of steps.
 LEAST_RATES = 5
 
@@ -46,6 +48,8 @@ def mllog(text: str, path: str) -> TrainingLog | None:
         raise IngestError(f"{path}:{starts[1]}: a second run_start, expected the log of one run; observe each run by itself")
     batch, epoch, length = _counted(events, path)
     by_samples = _largest_epoch(events, SPANS) > MOST_EPOCHS
+    if _unmoved(events):
+        events, by_samples = list(_by_blocks(events, path)), True
     if not by_samples and _largest_epoch(events, ("eval_accuracy",)) > MOST_EPOCHS:
         # Evaluations are numbered by samples, blocks by steps or evaluations: a block has those since the last evaluation.
         events, by_samples = list(_by_evaluations(events, path)), True
@@ -116,6 +120,39 @@ def _largest_epoch(events: Sequence[Event], keys: Sequence[str]) -> float:
     return max((value for _, one, _ in events if one.get("key") in keys for value in _epochs(one).values()), default=0)
 
 
+def _unmoved(events: Sequence[Event]) -> bool:
+    """Whether each block states one count of samples at its start and at its stop."""
+    edges = [
+        (one.get("key"), _told(one).get("samples_count")) for _, one, _ in events if str(one.get("key")).startswith("block_")
+    ]
+    pairs = [(first[1], last[1]) for first, last in pairwise(edges) if (first[0], last[0]) == ("block_start", "block_stop")]
+    return any(positive(last) for _, last in pairs) and all(first == last for first, last in pairs)
+
+
+def _by_blocks(events: Sequence[Event], path: str) -> Iterator[Event]:
+    """Events whose blocks have the samples stated at both edges: those before the block, where the first has none, or its own.
+
+    Raises:
+        IngestError: the evaluations count other samples, or there are none and the counts ascend as totals do.
+    """
+    stops = [place for place, (_, one, _) in enumerate(events) if one.get("key") == "block_stop"]
+    stated = [positive(_told(events[place][1]).get("samples_count")) or 0 for place in stops]
+    done = [_epochs(one).get("samples_count") for _, one, _ in events if one.get("key") == "eval_accuracy"]
+    tested = {count for count in done if count is not None}
+    before = not stated[0]
+    counts = [after - first for first, after in pairwise(stated)] if before else stated
+    totals = {*stated} if before else {*accumulate(stated)}
+    ascending = not before and not tested and len({*stated}) > 1
+    # Nothing states the samples of the last block where counts are of those before: evaluations may lie behind it.
+    behind = {one for one in tested if before and max(totals) < one <= max(totals) + max(counts, default=0)}
+    if min(counts, default=0) <= 0 or ascending or not tested - behind <= totals:
+        raise IngestError(
+            f"{path}: the samples of its blocks and of its evaluations contradict each other, expected one count; give the "
+            "rate with --real"
+        )
+    yield from _with_counts(events, dict(zip(stops, counts, strict=False)))
+
+
 def _by_evaluations(events: Sequence[Event], path: str) -> Iterator[Event]:
     """Events whose blocks have the samples since the last evaluation, which numbers itself by samples.
 
@@ -130,9 +167,14 @@ def _by_evaluations(events: Sequence[Event], path: str) -> Iterator[Event]:
             "each; give the rate with --real"
         )
     since = dict(zip(stops, (after - before for before, after in pairwise([0, *numbers])), strict=False))
+    yield from _with_counts(events, since)
+
+
+def _with_counts(events: Sequence[Event], counts: Mapping[int, float]) -> Iterator[Event]:
+    """Events whose blocks have these samples, by the place of their stops."""
     for place, (line, one, clock) in enumerate(events):
         if one.get("key") in SPANS:
-            count = {"epoch_count": since[place]} if place in since else {}
+            count = {"epoch_count": counts[place]} if place in counts else {}
             one = {**one, "metadata": count}  # noqa: PLW2901
         yield line, one, clock
 
@@ -211,4 +253,6 @@ def _milliseconds(event: Mapping[str, Any], path: str, line: int) -> float:
     found = event.get("time_ms")
     if isinstance(found, bool) or not isinstance(found, (int, float)) or not math.isfinite(found):
         raise IngestError(f"{path}:{line}: found time_ms {brief(found)}, expected milliseconds")
+    if SECONDS_FROM <= found < SECONDS_BELOW:
+        raise IngestError(f"{path}:{line}: found time_ms {found:g}, expected milliseconds since 1970; these are seconds")
     return float(found)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,8 @@ from ingest.observation.observation import SCHEMA, Figure, Observation, SizeBin,
 
 EXPECTED = "the JSON of `ingest observe`"
 MOST_BYTES = 64 * 2**20
+#: No job has more bytes, samples or seconds: what follows from two of them stays a number.
+MOST_NUMBER = 1e30
 BASES = ("measured", "given")
 
 
@@ -90,11 +91,11 @@ def _bin(found: Any, place: str) -> SizeBin:
 
 
 def number_of(found: Any, place: str) -> float:
-    """A number from 0, never infinite.
+    """A number from 0, below any that a job can have.
 
     Raises:
         IngestError: anything else.
     """
-    if isinstance(found, (int, float)) and not isinstance(found, bool) and 0 <= found < math.inf:
+    if isinstance(found, (int, float)) and not isinstance(found, bool) and 0 <= found < MOST_NUMBER:
         return found
-    raise IngestError(f"{place}: found {brief(found)}, expected a number from 0")
+    raise IngestError(f"{place}: found {brief(found)}, expected a number from 0 to {MOST_NUMBER:g}")

@@ -112,7 +112,7 @@ def observe(
     if real is not None:
         if any("real_samples_per_second" in one.figures for one in readings):
             raise UsageError("--real: a log has the rate of this run, expected only one of them")
-        readings.append(_given(_rate(real, "--real"), count))
+        readings.append(_given(_rate(real, "--real"), count, step))
     readings += [Reading("user", given)] if given else []
     stalled = None if synthetic is None else _synthetic(synthetic, count, step, tokens)
     inputs = {"sources": {"value": [str(one) for one in sources], "from": "user"},
@@ -172,13 +172,16 @@ def _rate(written: str | float, option: str) -> float:
     return found
 
 
-def _given(rate: float, gpus: int | None) -> Reading:
-    """The rate that a user typed."""
+def _given(rate: float, gpus: int | None, step: float | None) -> Reading:
+    """The rate that a user typed, and the batch of one GPU."""
     figures = {"real_samples_per_second": Figure(rate, "sample/s", "user", basis="given")}
     if gpus is None:
         return Reading("user", figures, {"samples_per_second_per_gpu": "the GPUs of the job are not known; --gpus sets them"})
     each = solve("observed_samples_per_second_per_gpu", {"real_samples_per_second": rate, "observed_gpus": gpus})
     figures["samples_per_second_per_gpu"] = Figure(float(each), "sample/s/GPU", "user", basis="given")
+    if step is not None:
+        batch = solve("observed_batch", {"job_samples_per_step": step, "observed_gpus": gpus})
+        figures["samples_per_step"] = Figure(float(batch), "sample/GPU", "user", basis="given")
     return Reading("user", figures, facts={"gpus": gpus})
 
 

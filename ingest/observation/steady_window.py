@@ -37,16 +37,18 @@ class Steady(NamedTuple):
     window: Window
 
 
-def steady_part(times: Sequence[float], totals: Sequence[float]) -> Steady | None:
+def steady_part(times: Sequence[float], totals: Sequence[float], *, by_amount: bool = False) -> Steady | None:
     """Find the longest stretch over which a running total grows at one rate.
 
     Args:
         times: seconds, ascending.
         totals: the running total at each time.
+        by_amount: the longest stretch is the one in which the total grows most: a job that slows down spends its time in the
+            slow part, and does its work in the fast one.
 
     Returns:
-        None where no stretch of at least a quarter of the time, and of five intervals, is steady, its halves differ, or all
-        such stretches are pauses.
+        None where no stretch of at least a quarter of the time or amount, and of five intervals, is steady, its halves differ,
+        or all such stretches are pauses.
 
     >>> times = [float(second) for second in range(31)]
     >>> totals = [0.0] * 6 + [100.0 * second for second in range(1, 21)] + [2000.0] * 5
@@ -57,21 +59,26 @@ def steady_part(times: Sequence[float], totals: Sequence[float]) -> Steady | Non
     step = 1
     while (len(times) - 1) / step > MOST_BINS:
         step *= 2
-    best = _steady_part(times, totals, step)
-    while (len(times) - 1) / step >= 2 * COARSE_BINS and not _is_long(best, times):
+    measure = totals if by_amount else times
+    best = _steady_part(times, totals, step, by_amount)
+    while (len(times) - 1) / step >= 2 * COARSE_BINS and not _is_long(best, measure):
         # Bursts hide a level that their sums show.
         step *= 2
-        found = _steady_part(times, totals, step)
-        if found is not None and (best is None or found.window.seconds > best.window.seconds):
+        found = _steady_part(times, totals, step, by_amount)
+        if found is not None and (best is None or _length(found, measure) > _length(best, measure)):
             best = found
     return best
 
 
-def _is_long(found: Steady | None, times: Sequence[float]) -> bool:
-    return found is not None and found.window.seconds >= LONG_SHARE * (times[-1] - times[0])
+def _length(found: Steady, measure: Sequence[float]) -> float:
+    return measure[found.last] - measure[found.first]
 
 
-def _steady_part(times: Sequence[float], totals: Sequence[float], step: int) -> Steady | None:
+def _is_long(found: Steady | None, measure: Sequence[float]) -> bool:
+    return found is not None and _length(found, measure) >= LONG_SHARE * (measure[-1] - measure[0])
+
+
+def _steady_part(times: Sequence[float], totals: Sequence[float], step: int, by_amount: bool = False) -> Steady | None:
     """The steady part of a series of which so many intervals make one."""
     places = list(range(0, len(times), step))
     if len(places) - 1 < LEAST_BINS:
@@ -81,12 +88,15 @@ def _steady_part(times: Sequence[float], totals: Sequence[float], step: int) -> 
     parts = _merged(_segments(amounts, spans), amounts, spans)
     least = LEAST_OF_MEAN * sum(amounts) / sum(spans)
     lasts = [(sum(spans[start:end]), sum(amounts[start:end]), (start, end)) for start, end in parts]
-    steady = max(((seconds, part) for seconds, amount, part in lasts if amount > least * seconds), default=(0, None))[1]
+    going = [((amount, seconds) if by_amount else (seconds, amount), part) for seconds, amount, part in lasts
+             if amount > least * seconds]  # fmt: skip
+    steady = max(going, default=(0, None))[1]
     if steady is None:
         return None
     first, last = places[steady[0]], places[steady[1]]
-    seconds, whole = times[last] - times[first], times[-1] - times[0]
-    if seconds < LEAST_SHARE * whole or steady[1] - steady[0] < LEAST_BINS:
+    seconds = times[last] - times[first]
+    measure = totals if by_amount else times
+    if measure[last] - measure[first] < LEAST_SHARE * (measure[-1] - measure[0]) or steady[1] - steady[0] < LEAST_BINS:
         return None
     rates = [amount / span for amount, span in zip(amounts, spans, strict=True)][steady[0] : steady[1]]
     apart = _halves_apart(times[first : last + 1], totals[first : last + 1])

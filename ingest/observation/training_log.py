@@ -14,6 +14,7 @@ class LogStep(NamedTuple):
         seconds: time of what the line covers; None where only the clock tells.
         samples: samples of the whole job that the line covers; None where only the batch of one GPU is known.
         per_gpu: samples or tokens per second of one GPU, where the log prints a rate.
+        rate: samples per second of the whole job, where the log prints that and no time.
         clock: seconds of the wall clock, or of the run; None where the line has no time.
     """
 
@@ -22,6 +23,7 @@ class LogStep(NamedTuple):
     seconds: float | None = None
     samples: float | None = None
     per_gpu: float | None = None
+    rate: float | None = None
     clock: float | None = None
 
 
@@ -42,6 +44,7 @@ class TrainingLog(NamedTuple):
         gpus: of the job, where the log states them.
         batch: samples of one step of the whole job.
         rate: samples per second of the whole run, where the log has no single steps.
+        rates: samples per second of each epoch, beside the rate of the whole run.
         unit: of `per_gpu` and `rate`: `sample` or `token`.
         remark: how the rate was counted.
         stall: share of the time in which accelerators waited, where the log states it.
@@ -53,6 +56,7 @@ class TrainingLog(NamedTuple):
     gpus: int | None = None
     batch: float | None = None
     rate: float | None = None
+    rates: tuple[float, ...] = ()
     unit: str = "sample"
     remark: str = ""
     stall: float | None = None

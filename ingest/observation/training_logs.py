@@ -7,12 +7,15 @@ import io
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from itertools import pairwise
+from statistics import median
+from typing import Any
 
 from ingest.engine.registry import solve
 from ingest.errors import IngestError, brief
+from ingest.observation.log_agreement import one_line_per_step, refuse_interleaved
 from ingest.observation.mlperf_logs import mllog
 from ingest.observation.training_log import Checkpoint, LogStep, TrainingLog, positive
 
@@ -20,6 +23,8 @@ from ingest.observation.training_log import Checkpoint, LogStep, TrainingLog, po
 LEAST_PRINTED = 0.05
 #: No step is shorter or longer, and none has fewer or more samples: microseconds to years.
 LEAST_NUMBER, MOST_NUMBER = 1e-6, 1e12
+#: A mean lies between its epochs, up to rounding.
+MEAN_WITHIN = 0.001
 #: A utilization above is a mistake, not rounding.
 MOST_PERCENT = 100.5
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -40,7 +45,9 @@ def read_training_log(text: str, path: str) -> TrainingLog | None:
         found = form(text, path)
         if found is not None:
             _check(found, path)
-            return found
+            steps = one_line_per_step(found.steps, path)
+            refuse_interleaved(steps, path)
+            return found._replace(steps=steps)
     return None
 
 
@@ -48,7 +55,7 @@ def _check(log: TrainingLog, path: str) -> None:
     if not log.steps and log.rate is None:
         raise IngestError(f"{path}: the {log.program} log has no step with a time, expected at least two")
     for one in log.steps:
-        for what, value in (("seconds", one.seconds), ("samples", one.samples), ("rate", one.per_gpu)):
+        for what, value in (("seconds", one.seconds), ("samples", one.samples), ("rate", one.per_gpu), ("rate", one.rate)):
             if value is not None and value <= 0:
                 raise IngestError(f"{path}:{one.line}: found {what} {value:g} in a step, expected a number above 0")
             if value is not None and not LEAST_NUMBER <= value <= MOST_NUMBER:
@@ -97,8 +104,10 @@ def _clock(line: str) -> float | None:
 
 
 _MEGATRON = re.compile(r"\biteration\s+(\d+)\s*/\s*\d+\s*\|(.*)")
-_ELAPSED = re.compile(r"elapsed time per iteration \((ms|s)\):\s*(-?[\d.,eE+-]+)")
-_NEMO = re.compile(r'\btrain_step_timing in s"?[:=]\s*(-?[\d.,eE+-]+)')
+_ELAPSED = re.compile(r"elapsed time per iteration \((ms|s)\):\s*(-?[\d.,eE+-]+|-?nan\b|-?inf\b)")
+_NEMO = re.compile(r'\btrain_step_timing in s"?[:=]\s*(-?[\d.,eE+-]+|-?nan\b|-?inf\b)')
+#: The batch that a log prints, the samples that it counts and the rate that it states agree within this share.
+BATCH_WITHIN = 0.05
 
 
 def megatron(text: str, path: str) -> TrainingLog | None:
@@ -109,8 +118,12 @@ def megatron(text: str, path: str) -> TrainingLog | None:
     checkpoints: list[Checkpoint] = []
     gpus = batch = None
     consumed: tuple[int, float] | None = None
+    unit = None
+    counted: list[float] = []
+    stated_rates: list[float] = []
     for place, line in enumerate(text.splitlines(), 1):
-        if world := re.search(r"world size:\s*(\d+)", line):
+        # The world of one direction of parallelism is a part of the job.
+        if world := re.search(r"(?<!parallel[ _-])\bworld size:\s*(\d+)", line):
             size = int(_figure(world[1], path, place))
             if gpus not in (None, size):
                 raise IngestError(
@@ -123,24 +136,39 @@ def megatron(text: str, path: str) -> TrainingLog | None:
         elif re.search(r"successfully saved checkpoint", line):
             checkpoints.append(Checkpoint(place, None))
         seconds = _seconds_of(line, path, place)
+        if elapsed := _ELAPSED.search(line):
+            if unit not in (None, elapsed[1]):
+                raise IngestError(f"{path}:{place}: found times in {elapsed[1]} after {unit}, expected one unit")
+            unit = elapsed[1]
         # The iteration of NeMo counts within the epoch, its global step through the run.
         number = (re.search(r'\bglobal_step"?[:= ]+(\d+)', line) or _MEGATRON.search(line)
                   or re.search(r"\biteration[:= ]+(\d+)", line))  # fmt: skip
         if seconds is None or number is None:
             continue
-        told = re.search(r'consumed[ _]samples"?[:=]\s*(\d+(?:\.\d+)?)', line)
-        stated = re.search(r"global[ _]batch[ _]size:\s*(\d+)", line)
+        told = re.search(rf'consumed[ _]samples"?[:=]\s*{_NUMBER}', line)
+        stated = re.search(rf"global[ _]batch[ _]size:\s*{_NUMBER}", line)
         each, step = (_figure(stated[1], path, place) if stated else None), int(_figure(number[1], path, place))
         batch = each or batch
         if told:
             total = _figure(told[1], path, place)
-            if each is None and consumed is not None and total > consumed[1] and step > consumed[0]:
-                each = (total - consumed[1]) / (step - consumed[0])
+            if consumed is not None and total > consumed[1] and step > consumed[0]:
+                mean = (total - consumed[1]) / (step - consumed[0])
+                if each is not None:
+                    counted.append(each / mean)
+                each = each or mean
             consumed = (step, total)
         if each is None and steps:
             # A progress bar prints a step again.
             each = steps[-1].samples
         steps.append(LogStep(place, step, seconds, each, clock=_clock(line)))
+        if each and seconds > 0 and (rate := re.search(rf"\bsamples per second:\s*{_NUMBER}", line)):
+            stated_rates.append(_figure(rate[1], path, place) * seconds / each)
+    for what, shares in (("global batch size", counted), ("samples per second", stated_rates)):
+        if shares and abs(median(shares) - 1) > BATCH_WITHIN:
+            raise IngestError(
+                f"{path}: its {what} is {median(shares):.3g} times what its samples and times give: expected one count of "
+                "samples; give the rate with --real"
+            )
     # Where only the total of the samples is printed, the first line leaves those of its step to the next.
     known = next((one.samples for one in steps if one.samples is not None), None)
     steps = [one if one.samples is not None else one._replace(samples=known) for one in steps]
@@ -154,14 +182,16 @@ def _seconds_of(line: str, path: str, place: int) -> float | None:
     return _figure(timing[1], path, place) if timing else None
 
 
-_TITAN = re.compile(rf"\bstep:\s*(\d+)\b.*?\b(?:tps|wps):\s*{_NUMBER}")
+_TITAN = re.compile(rf"\bstep:\s*(\d+)\b.*?\b(?:tps|wps):\s*(?:{_NUMBER}|(-\S+|nan|inf))")
 
 
 def torchtitan(text: str, path: str) -> TrainingLog | None:
     """A log of torchtitan: tokens per second of each GPU, and checkpoints."""
     lines = [_COLOUR.sub("", line) for line in text.splitlines()]
     steps = [
-        LogStep(place, int(_figure(found[1], path, place)), per_gpu=_figure(found[2], path, place), clock=_clock(line))
+        LogStep(
+            place, int(_figure(found[1], path, place)), per_gpu=_figure(found[2] or found[3], path, place), clock=_clock(line)
+        )
         for place, line in enumerate(lines, 1)
         if (found := _TITAN.search(line))
     ]
@@ -177,7 +207,7 @@ def torchtitan(text: str, path: str) -> TrainingLog | None:
     )
 
 
-_BATCH = re.compile(r"^\s*\[(?:epoch=\d+\]\[)?batch=(\d+)/\d+\]:\s*$")
+_BATCH = re.compile(r"^\s*\[(?:epoch=(\d+)\]\[)?batch=(\d+)/(\d+)\]:\s*$")
 _THROUGHPUT = re.compile(rf"^\s*Train throughput/(device/)?samples_per_sec: {_NUMBER}\s*$")
 
 
@@ -189,7 +219,9 @@ def composer(text: str, path: str) -> TrainingLog | None:
     number, whole, gpus = 0, None, None
     for place, line in enumerate(text.splitlines(), 1):
         if head := _BATCH.match(line):
-            number, whole = int(_figure(head[1], path, place)), None
+            # Batches count within their epoch.
+            epoch, batch, batches = (int(_figure(one or "1", path, place)) for one in head.groups())
+            number, whole = (epoch - 1) * batches + batch, None
         elif rate := _THROUGHPUT.match(line):
             if rate[1] is None:
                 whole = _figure(rate[2], path, place)
@@ -217,6 +249,12 @@ def trainer_state(text: str, path: str) -> TrainingLog | None:
         raise IngestError(
             f"{path}: log_history has {len(rates)} summaries of runs, expected one: a resumed run divides all its samples by "
             "the time since; give the rate with --real"
+        )
+    done, planned = positive(state.get("global_step")), positive(state.get("max_steps"))
+    if done is not None and planned is not None and done < planned:
+        raise IngestError(
+            f"{path}: the run stopped at step {done:,.0f} of {planned:,.0f}, and its rate counts the samples of all of them: "
+            "give the rate with --real"
         )
     return TrainingLog(
         "Hugging Face Trainer", (), rate=rates[-1], remark="mean of the whole run, evaluations and checkpoints included"
@@ -247,8 +285,7 @@ def lightning(text: str, path: str) -> TrainingLog | None:
             continue
         each, number = _figure(rate, path, place), int(_figure(row["step"] or "0", path, place))
         when = _figure(row[clock], path, place) if clock and row[clock] else None
-        steps.append(LogStep(place, number, per_gpu=each if device else None, samples=None if device else each,
-                             seconds=None if device else 1.0, clock=when))  # fmt: skip
+        steps.append(LogStep(place, number, per_gpu=each if device else None, rate=None if device else each, clock=when))
     return TrainingLog("Lightning", tuple(steps), remark="samples per second, as ThroughputMonitor prints them")
 
 
@@ -265,12 +302,31 @@ def dlio(text: str, path: str) -> TrainingLog | None:
         raise IngestError(f"{path}: found no whole summary of DLIO, expected the summary.json of a run that ended") from None
     if rate is None or gpus is None or gpus % 1:
         raise IngestError(f"{path}: found no training in DLIO's summary, expected 'train_throughput_mean_samples_per_second'")
+    epochs = _epochs(metric, "train_throughput_samples_per_second", rate, path)
+    _epochs(metric, "train_au_percentage", positive(waited), path)
     used = positive(waited)
     if waited is not None and (used is None or used > MOST_PERCENT):
         raise IngestError(f"{path}: found an accelerator utilization of {brief(waited)} %, expected above 0 up to 100 %")
     given = {"accelerator_utilization": min(used or 0, 100) / 100}
     stall = None if used is None else float(solve("stall_of_utilization", given))
-    return TrainingLog("DLIO", (), gpus=int(gpus), rate=rate, remark="emulated accelerators; mean of the run", stall=stall)
+    remark = "emulated accelerators; mean of the epochs"
+    return TrainingLog("DLIO", (), gpus=int(gpus), rate=rate, rates=epochs, remark=remark, stall=stall)
+
+
+def _epochs(metric: Mapping[str, Any], name: str, mean: float | None, path: str) -> tuple[float, ...]:
+    """What a summary of DLIO states of each epoch.
+
+    Raises:
+        IngestError: its mean lies outside.
+    """
+    listed = metric.get(name)
+    found = tuple(value for one in listed if (value := positive(one)) is not None) if isinstance(listed, list) else ()
+    if found and mean is not None and not min(found) * (1 - MEAN_WITHIN) <= mean <= max(found) * (1 + MEAN_WITHIN):
+        raise IngestError(
+            f"{path}: the mean of {name} is {mean:.4g}, its epochs have {min(found):.4g} to {max(found):.4g}: expected the "
+            "summary of one run"
+        )
+    return found
 
 
 #: the readers, the most particular first

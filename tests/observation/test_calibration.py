@@ -128,3 +128,18 @@ def test_a_file_that_is_no_observation(name, observed):
     observed.write_text(json.dumps(data))
     with pytest.raises(IngestError, match=expected):
         ingest.calibrate(observed, model="unet3d", gpu="h100")
+
+
+def test_a_rate_beyond_the_peak_of_the_gpu_is_said_as_it_is_written(tmp_path):
+    """205 samples/s of 8,192 tokens on 16 H100, four times their peak: no command takes the entry."""
+    options = {"model": "llama3-8b", "gpu": "h100", "nodes": 2}
+    job, bound = tmp_path / "job.json", tmp_path / "bound.json"
+    job.write_text(json.dumps(ingest.observe(LOGS / "megatron.log", synthetic="228 sample/s").to_dict()))
+    bound.write_text(json.dumps(ingest.observe(LOGS / "megatron.log").to_dict()))
+    written = ingest.calibrate(job, **options, output=tmp_path / "own")
+    (warning,) = written.warnings
+    assert "no command takes them" in warning
+    assert "expected at most 1.979 PFLOP/s" in warning
+    assert "the stalls of the job are taken out" in written.rows[0].why
+    assert not ingest.calibrate(job, **options).warnings
+    assert "taken out" not in ingest.calibrate(bound, **options).rows[0].why

@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import zipfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,8 @@ import ingest
 from ingest.errors import IngestError
 from ingest.observation import dftracer_traces
 from ingest.observation.darshan_logs import GAP, _refuse_incomplete, _refuse_two_jobs
-from ingest.observation.dftracer_traces import GAP_SECONDS, LONGEST_LINE
+from ingest.observation.darshan_records import BINS, _add
+from ingest.observation.dftracer_traces import GAP_SECONDS, LONGEST_LINE, SURELY_LONG
 from ingest.observation.read_totals import LEAST_SECONDS, UNREAD_SHARE, ReadTotals, totals_reading
 
 HERE = Path(__file__).parent
@@ -206,13 +208,19 @@ def test_a_trace_that_unpacks_to_more_than_a_trace_does(tmp_path, monkeypatch):
 
 
 def test_the_fast_form_and_the_plain_form_of_an_event_are_one(tmp_path):
-    """DFTracer's own order of keys is read by a pattern, any other as JSON."""
+    """DFTracer's own order of keys is read by a pattern, any other as JSON; its first versions quote numbers."""
     found = []
     for number, order in enumerate((dict, lambda one: dict(reversed(one.items())))):
         path = tmp_path / f"{number}.pfw"
         path.write_bytes(lines(NAME, *map(order, STEADY), END))
         found.append({name: one.value for name, one in ingest.observe(path, path="/data").results.items()})
-    assert found[0] == found[1]
+    quoted = [
+        {**one, "ts": str(one["ts"]), "dur": str(one["dur"]), "args": {**one["args"], "ret": str(one["args"]["ret"])}}
+        for one in STEADY
+    ]
+    (tmp_path / "old.pfw").write_bytes(lines(NAME, *quoted, END))
+    old = {name: one.value for name, one in ingest.observe(tmp_path / "old.pfw", path="/data").results.items()}
+    assert found[0] == found[1] == old
     assert found[0]["read_bandwidth"] == pytest.approx(40_960)
 
 
@@ -226,6 +234,22 @@ def test_traces_that_are_empty_make_a_lower_bound_and_two_jobs_are_refused(tmp_p
     (tmp_path / "c.pfw").write_bytes(lines(NAME, *late))
     with pytest.raises(IngestError, match="of two jobs"):
         ingest.observe(tmp_path)
+
+
+def test_common_sizes_are_those_of_files_that_were_not_written():
+    """Darshan counts the sizes of reads and writes together: those of a file that is written too are not of its reads."""
+    counters = {f"POSIX_{name}": 0 for name in ("DUPS", "FILENOS", "SEQ_READS", *(f"SIZE_READ_{one}" for one in BINS))}
+    counters |= {f"POSIX_ACCESS{place}_{what}": 0 for place in range(1, 5) for what in ("ACCESS", "COUNT")}
+    counters |= {"POSIX_BYTES_READ": 4096, "POSIX_READS": 1, "POSIX_OPENS": 1}
+    counters |= {"POSIX_ACCESS1_ACCESS": 1048576, "POSIX_ACCESS1_COUNT": 9}
+    times = {f"POSIX_F_READ_{name}": 0.0 for name in ("TIME", "START_TIMESTAMP", "END_TIMESTAMP")}
+    for writes, expected in ((0, {1048576: 9}), (9, {})):
+        found = dict.fromkeys(("all_bytes", "bytes", "reads", "opens", "read_seconds", "sequential"), 0)
+        found |= {"first": None, "last": None, "files": []}
+        common = Counter()
+        record = {"id": 1, "counters": {**counters, "POSIX_WRITES": writes}, "fcounters": times}
+        _add(found, record, "POSIX", "/data/a", "", [0] * len(BINS), common)
+        assert {size: count for size, count in common.items() if count} == expected
 
 
 def test_files_that_were_opened_and_not_read():
@@ -279,6 +303,17 @@ def test_a_trace_whose_clock_runs_backwards_slowly_is_refused(tmp_path):
     ingest.observe(trace_of(tmp_path / "a.pfw", [9_000_000, 9_000_000 - back // 2, 9_000_000 - back]))
     with pytest.raises(IngestError, match=r"a\.pfw:3: a read begins 2 s before an earlier one of its thread"):
         ingest.observe(trace_of(tmp_path / "a.pfw", [9_000_000, 9_000_000 - back // 2, 9_000_000 - back - 1]))
+
+
+def test_a_trace_that_holds_each_event_twice_is_refused(tmp_path):
+    """A thread that reads for 5 µs cannot begin another read in the same microsecond; one that reads for 4 may, by rounding."""
+    short, long = (lines(NAME, *(read_event(9, length=length) for _ in range(2))) for length in (4, 5))
+    assert SURELY_LONG == 5e-6
+    (tmp_path / "a.pfw").write_bytes(short)
+    assert ingest.observe(tmp_path / "a.pfw").figures["reads"].value == 2
+    (tmp_path / "a.pfw").write_bytes(long)
+    with pytest.raises(IngestError, match=r"a\.pfw:3: a thread makes one read twice"):
+        ingest.observe(tmp_path / "a.pfw")
 
 
 def test_reads_over_more_than_a_year_are_refused(tmp_path):

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from ingest.acceptance.observed_job import LISTED_SHARE, observed_job, request_shares
-from ingest.errors import IngestError
+from ingest.errors import IngestError, UsageError
 from ingest.observation.observation import Figure, Observation, SizeBin
+from ingest.observation.observation_file import MOST_NUMBER
 
 HERE = Path(__file__).parent
 
@@ -112,3 +113,26 @@ def test_an_observation_without_reads_is_refused(tmp_path, run):
     run("observe", HERE / "logs" / "megatron.log", "-o", tmp_path / "job.json")
     with pytest.raises(IngestError, match="no read bandwidth"):
         observed_job(tmp_path / "job.json", tmp_path / "tests")
+
+
+def test_force_replaces_what_an_earlier_call_wrote(observed, tmp_path):
+    observed_job(observed, tmp_path / "tests")
+    with pytest.raises(UsageError, match="--force"):
+        observed_job(observed, tmp_path / "tests")
+    observed_job(observed, tmp_path / "tests", times=2, force=True)
+    assert "2 times the observed job" in (tmp_path / "tests" / "README.md").read_text()
+    (tmp_path / "tests" / "SHA256SUMS").unlink()
+    with pytest.raises(UsageError, match="no SHA256SUMS"):
+        observed_job(observed, tmp_path / "tests", force=True)
+
+
+def test_a_number_that_no_job_has_is_refused(observed, tmp_path):
+    data = json.loads(observed.read_text())
+    for factor, fine in ((0.999, True), (1, False)):
+        data["results"]["opens"] |= {"value": MOST_NUMBER * factor, "low": None, "high": None}
+        (tmp_path / "much.json").write_text(json.dumps(data))
+        if fine:
+            observed_job(tmp_path / "much.json", tmp_path / "much")
+        else:
+            with pytest.raises(IngestError, match=r"expected a number from 0 to 1e\+30"):
+                observed_job(tmp_path / "much.json", tmp_path / "more")

@@ -75,3 +75,16 @@ def test_a_pause_is_not_the_steady_part_however_long_it_lasts(share, seconds):
     """60 s of imports before 30 s of reads: below a tenth of the mean they are a pause."""
     slow = 30 * share / (90 - 60 * share)
     assert steady_part(range(91), totals_of([slow] * 60 + [1] * 30)).window.seconds == seconds
+
+
+def test_by_amount_the_part_that_does_a_quarter_of_the_work_is_steady():
+    """Rates of 8, 4, 2 and 1 in turn: each part does a quarter of the work, the last takes longest; of five, each does less."""
+    rates = [8.0] * 10 + [4.0] * 20 + [2.0] * 40 + [1.0] * 80
+    for by_amount in (False, True):
+        assert steady_part(range(151), totals_of(rates), by_amount=by_amount).window.seconds == 80
+    fast = [9.0] * 10 + [1.0] * 10
+    assert steady_part(range(21), totals_of(fast)).first == 0
+    assert steady_part(range(41), totals_of(fast + [1.0] * 20)).first == 10
+    assert steady_part(range(41), totals_of(fast + [1.0] * 20), by_amount=True).last == 10
+    assert LEAST_SHARE == 0.25
+    assert steady_part(range(156), totals_of([16.0] * 5 + rates), by_amount=True) is None
