@@ -261,15 +261,23 @@ def trainer_state(text: str, path: str) -> TrainingLog | None:
     )
 
 
+#: Letters of a field of a table of metrics at most.
+LONGEST_FIELD = 131_072
+
+
 def lightning(text: str, path: str) -> TrainingLog | None:
     """The `metrics.csv` of Lightning with the columns of its ThroughputMonitor."""
     head = text.partition("\n")[0]
     if "," not in head or "step" not in head.split(","):
         return None
+    # One limit for the whole process: readers of corpora raise it.
+    before = csv.field_size_limit(LONGEST_FIELD)
     try:
         rows = list(csv.DictReader(io.StringIO(text)))
     except csv.Error as error:
         raise IngestError(f"{path}: found no table of comma-separated values, expected metrics.csv: {error}") from None
+    finally:
+        csv.field_size_limit(before)
     names = rows[0].keys() if rows else []
     device, whole = (
         next((name for name in names if re.fullmatch(rf"(?:train[|/])?{kind}samples_per_sec", name or "")), None)
