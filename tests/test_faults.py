@@ -105,7 +105,7 @@ LOG = Path(__file__).with_name("observation") / "logs" / "megatron.log"
 
 def test_an_observation_killed_at_any_change_leaves_the_old_or_the_new_file(tmp_path):
     path, at, codes = tmp_path / "job.json", 0, set()
-    words = ["observe", LOG, "--gpus", "8", "-o", path]
+    words = ["observe", LOG, "--gpus", "16", "-o", path]
     assert told(*words).code == 0
     expected = path.read_bytes()
     while 0 not in codes:

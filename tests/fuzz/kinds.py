@@ -115,7 +115,7 @@ GOOD = {
     ],
     "feed": [["--model", "cosmoflow", "--gpu", "h100", "--batch", "4", "--steps", "100"]],
     "offload": [["llama3-8b", "--gpus", "8"], ["llama3-8b", "--gpus", "1", "--inference"]],
-    "observe": [["megatron.log", "--gpus", "8"], ["observation.json"], ["--real", "900", "--gpus", "8"]],
+    "observe": [["megatron.log", "--gpus", "16"], ["observation.json"], ["--real", "900", "--gpus", "8"]],
     "calibrate": [["observation.json", "--model", "cosmoflow", "--gpu", "h100"]],
     "dataset": [["--tokens", "15T"], ["--samples", "1281167", "--sample-bytes", "114660"], ["--corpus", "fineweb"]],
     "explain": [["ingest_bandwidth_per_job", "--model", "cosmoflow", "--gpu", "h100"]],

@@ -195,7 +195,7 @@ def _acceptance(seeds: Seeds) -> None:
     from rfp.offers import told
 
     seeds.plans.append(plan(Path()).read_text(encoding="utf-8"))
-    told("observe", ROOT / "tests/observation/logs/megatron.log", "--gpus", "8", "-o", "observation.json")
+    told("observe", ROOT / "tests/observation/logs/megatron.log", "--gpus", "16", "-o", "observation.json")
     seeds.observation = Path("observation.json").read_text(encoding="utf-8")
     jobs = ROOT / "tests/observation"
     seeds.logs = {path.name: path.read_bytes() for path in sorted((jobs / "logs").iterdir())}
