@@ -23,7 +23,7 @@ from ingest.observation.mounts import (
 )
 from ingest.observation.observation import Figure, Reading, Window
 from ingest.observation.processes import Counters, ProcessTree, Sample, watch
-from ingest.observation.steady_window import Steady, steady_part
+from ingest.observation.steady_window import LONG_SHARE, Steady, steady_part
 
 SOURCE = "processes"
 STANDARD_ERROR = 2
@@ -220,7 +220,18 @@ def steady_samples(samples: Sequence[Sample]) -> Steady:
             f"no steady reads in {watched:.3g} s ({len(samples)} samples), expected one rate for a quarter of the time: "
             "a longer --window"
         )
-    return found
+    return _of_one_manner(samples, found)
+
+
+def _of_one_manner(samples: Sequence[Sample], found: Steady) -> Steady:
+    """The steady part without ends in which calls come at another rate: a program that starts reads its modules from memory."""
+    within = samples[found.first : found.last + 1]
+    calls = steady_part([one.seconds for one in within], [float(one.total.syscr) for one in within])
+    if calls is None or calls.window.seconds < LONG_SHARE * found.window.seconds:
+        return found
+    first, last = found.first + calls.first, found.first + calls.last
+    before, after = found.window.cut_before + calls.window.cut_before, found.window.cut_after + calls.window.cut_after
+    return Steady(first, last, found.window._replace(seconds=calls.window.seconds, cut_before=before, cut_after=after))
 
 
 def _of_processes(seen: _Seen, path: str | None, warnings: tuple[str, ...]) -> Reading:

@@ -136,6 +136,18 @@ def test_the_limits_below_which_a_job_has_not_read_from_storage():
         steady_samples(started)
 
 
+@pytest.mark.parametrize(("modules", "cut"), [(4, 4), (6, 0)])
+def test_calls_of_a_start_are_cut_where_they_are_a_small_part(modules, cut):
+    """Beside its first data a program reads its modules from memory, in small calls; a quarter of the time is no start."""
+    samples, extra = [], 0
+    for place, one in enumerate(series(1e8, 1e8)):
+        samples.append(one._replace(total=one.total._replace(syscr=one.total.syscr + extra)))
+        extra += 50 if place < modules else 0
+    found = steady_samples(samples)
+    assert (found.first, found.window.cut_before) == (cut, cut)
+    assert found.window.seconds == 20 - cut
+
+
 def test_file_systems_that_process_counters_do_not_see():
     known = [Mount("/", "ext4", "/dev/vda"), Mount("/data", "fuse.sshfs", "host:/"), Mount("/scratch", "beegfs", "x")]
     for path, expected in (("/data/x", "user-space file system"), ("/scratch", "does not count its reads")):
