@@ -91,8 +91,11 @@ def _named(*ends: str) -> Callable[[Sequence[Weight]], bool]:
     return lambda rows: any(row.name.endswith(ends) for row in rows if row.count)
 
 
-def _tied(rows: Sequence[Weight]) -> bool:
-    return any(row.kind == "head" and not row.count for row in rows)
+def _tied(rows: Sequence[Weight]) -> bool | None:
+    """Whether the head is the table of words; None where no head writes words, so that there is nothing to tie."""
+    words = {row.shape[0] for row in rows if row.kind == "embedding"}
+    heads = [row for row in rows if row.kind == "head" and row.shape[0] in words]
+    return any(not row.count for row in heads) if heads else None
 
 
 def _of_kind(kind: str) -> Callable[[Sequence[Weight]], bool]:
@@ -100,7 +103,7 @@ def _of_kind(kind: str) -> Callable[[Sequence[Weight]], bool]:
 
 
 #: What a flag says, and how the rows say it. The first pattern that the key matches decides.
-_FLAGS: tuple[tuple[str, Callable[[Sequence[Weight]], bool]], ...] = (
+_FLAGS: tuple[tuple[str, Callable[[Sequence[Weight]], bool | None]], ...] = (
     (r"(^|_)(qk|q_k|query_key)_?(layer)?norm|^use_qk_ln$", _named("qk_norm", "q_norm", "k_norm")),
     (r"lm_head_bias|head_bias", _named("head.bias")),
     (r"mlp_bias|ffn_bias|feed_forward_bias", _named("mlp.gate.bias", "mlp.up.bias", "mlp.down.bias")),
@@ -197,7 +200,8 @@ def _certain(key: str, value: Any, own: Sequence[TableRow], rows: Sequence[Table
     weights = [row for row in own if isinstance(row, Weight)]
     if isinstance(value, bool) or value == 0:
         says = next((says for pattern, says in _FLAGS if re.search(pattern, name)), None)
-        return says(weights) is bool(value) if says else not value
+        said = says(weights) if says else False
+        return said is None or said is bool(value)
     return key in _REPEATED and type(value) is int and value in _REPEATED[key](rows)
 
 

@@ -163,3 +163,13 @@ def test_no_structure_is_passed_over_in_a_late_family(tmp_path, kind):
         if found.parameters_trained == before and key not in found.unverified_keys:
             silent.add(key)
     assert silent <= AGREE[kind]
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_words_are_tied_only_to_a_head_that_writes_words(tmp_path, tied):
+    """The library's fifth version writes the key into the file of every classifier."""
+    path = tmp_path / "config.json"
+    sizes = {"dim": 64, "hidden_dim": 96, "n_layers": 2, "n_heads": 4, "vocab_size": 300, "max_position_embeddings": 64}
+    classes = {"model_type": "distilbert", "architectures": ["DistilBertForSequenceClassification"]}
+    path.write_text(json.dumps({**classes, **sizes, "tie_word_embeddings": tied}), encoding="utf-8")
+    assert describe(path).unverified_keys == ()
