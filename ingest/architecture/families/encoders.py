@@ -72,7 +72,7 @@ def encoder(
     config.only("position_embedding_type", "absolute")
     config.only("feed_forward_type", "original")
     config.ignore("pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head")
-    config.ignore("gap_size", "num_memory_blocks")
+    config.ignore("gap_size", "num_memory_blocks", "directionality", "pooler_type")
     wide = config.size("hidden_size|dim|d_model", hidden)
     count = config.size("num_attention_heads|n_heads", heads)
     return Encoder(
