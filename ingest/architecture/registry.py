@@ -42,6 +42,7 @@ def families() -> Mapping[str, Family]:
 
 #: Stems of class names other than the model type: renamed in the library, or in the files of a release.
 _OTHER_STEMS = {
+    "audio-spectrogram-transformer": ("ast",),
     "clip_text_model": ("cliptext",),
     "clip_vision_model": ("clipvision",),
     "hunyuan_v1_dense": ("hunyuandensev1",),

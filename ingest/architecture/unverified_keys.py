@@ -55,7 +55,7 @@ default_output_length attn_scale tie_weights_ projection_layer_norm_eps image_pr
 attn_logit_softcapping moe_jitter_eps bad_words_ids forced_decoder_ids num_train_epochs image_grid_pinpoints
 attn_implementation for_llm_compressor _from_model_config validate_runner_input pad_key_length linear_block_size
 linear_impl_type loss_decay_gamma masked_softmax_fusion max_cache_length move_model_to_device offset_alibi tokenizer_name
-tokenizer_type is_llama_config _num_labels
+tokenizer_type is_llama_config _num_labels force_bos_token_to_be_generated
 """
 NEVER = frozenset(_NEVER.split())
 #: Such names have values that are no structure: ids of tokens, small numbers of norms, dropout, types, angles, versions.

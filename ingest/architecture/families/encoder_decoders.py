@@ -105,6 +105,7 @@ class Translator(NamedTuple):
         config.only("tie_word_embeddings", True)
         end = class_suffix(config, "ForConditionalGeneration", "MTModel", "Model")
         config.ignore("normalize_embedding", "static_position_embeddings", "add_final_layer_norm", "normalize_before")
+        config.ignore("do_blenderbot_90_layernorm")
         yield embedding(vocabulary, p.hidden)
         for side, name in enumerate(("encoder", "decoder")):
             rows: list[TableRow] = [*times(p.layers[side], p.layer(side))]

@@ -91,6 +91,25 @@ def deit(config: ModelConfig) -> Iterator[TableRow]:
         yield from _passing(1, times(2 if end.endswith("Teacher") else 1, rows))
 
 
+@family("audio-spectrogram-transformer")
+def spectrogram(config: ModelConfig) -> Iterator[TableRow]:
+    """Gong et al. 2021: DeiT over a spectrum, whose patches overlap."""
+    hidden, layers, heads = _sizes(config)
+    inner, side = config.integer("intermediate_size", 3072), config.integer("patch_size", 16)
+    high, long = (
+        (config.integer(key, whole) - side) // config.integer(stride, 10) + 1
+        for key, whole, stride in (("num_mel_bins", 128, "frequency_stride"), ("max_length", 1024, "time_stride"))
+    )
+    yield Weight("class", (hidden,), "audio", 2, 2)
+    yield from _passing(high * long, biased("patches", (hidden, 1, side, side), "audio", 1))
+    yield Weight("places", (high * long + 2, hidden), "audio")
+    yield from _layers(config, hidden, inner, layers, heads, config.flag("qkv_bias", True))
+    yield from norm("final_norm", hidden, True)
+    if class_suffix(config, "Model", "ForAudioClassification") != "Model":
+        yield from norm("classifier.norm", hidden, True)
+        yield from _passing(1, biased("classifier", (labels(config), hidden), "head", 1))
+
+
 @family("dinov2", "dinov2_with_registers")
 def dinov2(config: ModelConfig) -> Iterator[TableRow]:
     """Oquab et al. 2023: ViT with a mask token and a learned scale after each part; with registers, Darcet et al. 2023."""
