@@ -119,7 +119,12 @@ def test_everyday_names_are_found(shipped, kind, alias, found):
 
 @pytest.mark.parametrize(
     ("kind", "name", "nearest"),
-    [(Gpu, "h100-smx", "h100-sxm"), (Model, "cosmflow", "cosmoflow"), (Node, "dgx-h10", "dgx-h100")],
+    [
+        (Gpu, "h100-smx", "h100-sxm"),
+        (Model, "cosmflow", "cosmoflow"),
+        (Node, "dgx-h10", "dgx-h100"),
+        (Model, "opt-30", "opt-30b"),
+    ],
 )
 def test_an_unknown_id_names_the_nearest(shipped, kind, name, nearest):
     with pytest.raises(UsageError, match=f"'{name}'.*did you mean '{nearest}'"):

@@ -169,6 +169,15 @@ def test_bad_input_is_one_line(run, words, told):
     assert ran.out == ""
 
 
+def test_an_alias_names_the_structure_of_its_model():
+    for alias, name in (("Llama-3-70B", "llama3-70b"), ("bloom", "bloom-176b")):
+        for command, options in (("offload", {"inference": True, "gpu": "h100"}), ("checkpoint", {"gpus": 64}), ("memory", {})):
+            answer, same = (getattr(ingest, command)(one, **options) for one in (alias, name))
+            assert {key: item.value for key, item in answer.results.items()} == {
+                k: item.value for k, item in same.results.items()
+            }
+
+
 def test_a_model_of_unknown_structure_is_refused(run):
     ran = run("offload", "--set", "parameters=1e12")
     assert ran.code == 1

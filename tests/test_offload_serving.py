@@ -8,7 +8,8 @@ from collections import OrderedDict
 import pytest
 
 import ingest
-from ingest.sizing.offload_serving import hits, stack_distances
+from ingest.errors import IngestError
+from ingest.sizing.offload_serving import block_tokens, hits, stack_distances
 
 #: bytes per token of Llama-3-70B: 80 layers, keys and values, 8 heads of 128, 2 B
 PER_TOKEN = 80 * 2 * 8 * 128 * 2
@@ -163,6 +164,62 @@ def test_a_block_listed_twice_in_a_request_is_read_once(tmp_path):
     path = tmp_path / "trace.jsonl"
     path.write_text("\n".join(json.dumps({"hash_ids": one}) for one in ([1, 1, 1], [1, 2, 2])), encoding="utf-8")
     assert results(model="llama3-70b", inference=True, users=10, turns=4, hit=str(path))["kv_hit_share"] == 1 / 3
+
+
+def traced(path, requests):
+    path.write_text("\n".join(json.dumps(one) for one in requests), encoding="utf-8")
+    return path
+
+
+def test_a_block_of_a_trace_holds_the_tokens_that_its_lengths_state(tmp_path, run):
+    """Blocks of 512 tokens, as in the traces of Mooncake: a tier of 20 of them holds 40 blocks of its own."""
+    draw = random.Random(6)
+    requests = [{"input_length": 512 * 9 + draw.randint(1, 512), "hash_ids": draw.sample(range(60), 10)} for _ in range(50)]
+    path, blocks = tmp_path / "trace.jsonl", [block for one in requests for block in one["hash_ids"]]
+    traced(path, requests)
+    for held, setting in ((20, []), (19, []), (40, ["--set", "kv_trace_block_tokens=256"])):
+        capacity = (20 if held != 19 else 19.99) * 512 * PER_TOKEN
+        ran = run("offload", "llama3-70b", "--inference", "--users", 10, "--turns", 4, "--hit", path, "--format", "json",
+                  "--set", f"kv_tier_capacity={capacity}", *setting)  # fmt: skip
+        assert ran.data["results"]["kv_hit_share"]["value"] == lru_hits(blocks, held)
+        assert not [one for one in ran.data["warnings"] if one.startswith("W13")]
+
+
+def test_requests_of_a_trace_look_for_their_prompts_too(tmp_path):
+    """Hits of a trace are of all blocks that requests list, prompts included: one turn reads too."""
+    trace = traced(tmp_path / "trace.jsonl", [{"hash_ids": [1, 2, 3, 4]}, {"hash_ids": [1, 2, 5, 6]}])
+    for turns in (1, 4):
+        found = results(**{**SESSIONS, "turns": turns, "hit": str(trace)})
+        asked = (sum(range(turns)) / turns * 1500 + 1000) * PER_TOKEN
+        assert found["kv_hit_share"] == 0.25
+        assert found["kv_read_bandwidth"] == pytest.approx(1000 / 30 * 0.25 * asked)
+        assert found["kv_write_bandwidth"] == pytest.approx(1000 / 30 * (0.75 * asked + 500 * PER_TOKEN))
+
+
+@pytest.mark.parametrize(("sizes", "tokens"), [
+    ([(16, 1)], 16),
+    ([(17, 1)], 32),
+    ([(48, 1), (49, 2), (96, 2)], 48),
+    ([(512, 1), (1023, 1), (1024, 2)], 512),
+    ([(512, 1), (1025, 2)], 1024),
+    ([(100, 1), (400, 2), (401, 2)], 256),
+    ([(100, 1), (100, 5)], 0),
+])  # fmt: skip
+def test_tokens_of_a_block_agree_with_every_request(sizes, tokens):
+    assert block_tokens(sizes) == tokens
+
+
+@pytest.mark.parametrize(("length", "message"), [
+    (-1, "line 1: input_length: found '-1', expected a number of tokens"),
+    ("many", "line 1: input_length: found 'many', expected a number of tokens"),
+    (5, "no number of tokens per block agrees"),
+])  # fmt: skip
+def test_lengths_that_contradict_the_blocks_are_refused(tmp_path, length, message):
+    path = traced(
+        tmp_path / "trace.jsonl", [{"input_length": length, "hash_ids": [1]}, {"input_length": 4, "hash_ids": [1, 2, 3, 4, 5]}]
+    )
+    with pytest.raises(IngestError, match=message):
+        results(**{**SESSIONS, "hit": str(path)})
 
 
 def percentile(turns, sizes):

@@ -154,7 +154,8 @@ class Catalog:
                 path = folder / kind / f"{candidate}.yaml"
                 if candidate and path.is_file():
                     return path
-        known = [*self.ids(kind), *self.aliases.get(kind, {})]
+        described = self.ids("architectures") if kind == "models" else []
+        known = [*self.ids(kind), *self.aliases.get(kind, {}), *described]
         singular = {"families": "family", "corpora": "corpus"}.get(kind, kind.removesuffix("s"))
         hint = nearest(name, known, FIGURES.get(kind, 0)) or f"; `ingest catalog list {kind}` lists them"
         raise UsageError(f"unknown {singular} '{name}', expected an id from the catalogs or a YAML file{hint}")

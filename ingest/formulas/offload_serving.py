@@ -9,8 +9,11 @@ PERCENTILE, DEVIATIONS, CONTINUITY = 0.99, 2.3263, 0.5
 input_quantity("serving_users", "1", "Sessions whose key-value cache the tier holds.", whole=True)
 input_quantity("session_turns", "1", "Turns of one session.", whole=True, high=10_000)
 input_quantity("turn_seconds", "s", "Time between two turns of one user.")
-input_quantity("kv_hit_share", "1", "Share of the reused context that the tier still holds.", above=False, high=1,
+input_quantity("kv_hit_share", "1", "Share of the context looked for that the tier still holds.", above=False, high=1,
     label="hit share of the key-value tier")  # fmt: skip
+input_quantity("kv_prompt_looked_for", "1", "Share of its prompt that a turn looks for in the tier; 1 with a trace.",
+    above=False, high=1, default=0)  # fmt: skip
+input_quantity("kv_trace_block_tokens", "token", "Tokens of one block of a trace.", whole=True)
 input_quantity("session_elements", "1", "Numbers kept of a whole session, per kind of attention.", above=False)
 input_quantity("reused_elements", "1", "Numbers of earlier turns that a mean turn reuses, per kind of attention.", above=False)
 input_quantity("kv_block_tokens", "token", "Tokens of one block of the cache.", whole=True, default=256,
@@ -115,14 +118,26 @@ def turn_rate(serving_users: Num, turn_seconds: Num) -> Num:
     return serving_users / turn_seconds
 
 
+@formula(unit="B", source="definition", label="looked for by a mean turn")
+def kv_looked_for_bytes(
+    kv_reused_bytes: Num, kv_token_bytes: Num, prompt_tokens: Num, session_tokens: Num, kv_prompt_looked_for: Num
+) -> Num:
+    """Key-value cache that a turn looks for in the tier: of earlier turns, and of the share of its prompt.
+
+    >>> kv_looked_for_bytes(1.72e9, 3.93216e9, 1_000, 12_000, 0), kv_looked_for_bytes(0, 3.93216e9, 1_000, 12_000, 1)
+    (1720000000.0, 327680000.0)
+    """
+    return kv_reused_bytes + kv_token_bytes * prompt_tokens * kv_prompt_looked_for / session_tokens
+
+
 @formula(unit="B", source="definition", label="read by a mean turn")
-def kv_hit_bytes(kv_reused_bytes: Num, kv_hit_share: Num) -> Num:
+def kv_hit_bytes(kv_looked_for_bytes: Num, kv_hit_share: Num) -> Num:
     """Key-value cache that a turn reads from the tier, in the mean over the turns.
 
     >>> kv_hit_bytes(1.72e9, 0.5)
     860000000.0
     """
-    return kv_reused_bytes * kv_hit_share
+    return kv_looked_for_bytes * kv_hit_share
 
 
 @formula(unit="B/s", source="definition", label="reads of the key-value tier")
@@ -136,13 +151,13 @@ def kv_read_bandwidth(turn_rate: Num, kv_hit_bytes: Num) -> Num:
 
 
 @formula(unit="B/s", source="definition", label="writes of the key-value tier")
-def kv_write_bandwidth(turn_rate: Num, kv_new_bytes: Num, kv_reused_bytes: Num, kv_hit_share: Num) -> Num:
-    """Writes of new context, and of reused context that the tier had lost and the GPUs compute again.
+def kv_write_bandwidth(turn_rate: Num, kv_new_bytes: Num, kv_reused_bytes: Num, kv_hit_bytes: Num) -> Num:
+    """Writes of context that was not read from the tier: new, or lost and computed again.
 
-    >>> kv_write_bandwidth(20, 0.5e9, 1.5e9, 0.5)
+    >>> kv_write_bandwidth(20, 0.5e9, 1.5e9, 0.75e9)
     25000000000.0
     """
-    return turn_rate * (kv_new_bytes + kv_reused_bytes * (1 - kv_hit_share))
+    return turn_rate * maximum(kv_new_bytes + kv_reused_bytes - kv_hit_bytes, 0)
 
 
 @formula(unit="B/s/node", source="definition", label="reads of the key-value tier per node")
@@ -173,6 +188,16 @@ def kv_block_bytes(kv_token_bytes: Num, session_tokens: Num, kv_block_tokens: Nu
     (83886080.0, 80000000.0)
     """
     return where(kv_token_bytes > 0, kv_token_bytes / session_tokens * kv_block_tokens, recurrent_state_bytes)
+
+
+@formula(unit="B", source="definition", label="block of the trace")
+def kv_trace_block_bytes(kv_block_bytes: Num, kv_block_tokens: Num, kv_trace_block_tokens: Num, kv_token_bytes: Num) -> Num:
+    """Key-value cache of one block of a trace; the state where a model keeps nothing else.
+
+    >>> kv_trace_block_bytes(83_886_080, 256, 512, 3.9e9), kv_trace_block_bytes(80e6, 256, 512, 0)
+    (167772160.0, 80000000.0)
+    """
+    return where(kv_token_bytes > 0, kv_block_bytes / kv_block_tokens * kv_trace_block_tokens, kv_block_bytes)
 
 
 @formula(unit="1", source="definition", label="blocks that a mean turn reads")

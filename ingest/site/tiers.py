@@ -63,7 +63,7 @@ OF_START = {"load_time": "weights_load_seconds", "replicas": "serving_replicas",
 COUNTED = ("kv_token_bytes", "kv_reused_token_bytes", "recurrent_state_bytes")
 #: what the row of a serving workload takes from the answer about its caches
 CACHES = (
-    "kv_session_bytes", "kv_reused_bytes", "kv_hit_share", "kv_block_bytes", "kv_block_seconds", "kv_peak_turns",
+    "kv_session_bytes", "kv_looked_for_bytes", "kv_hit_share", "kv_block_bytes", "kv_block_seconds", "kv_peak_turns",
     "kv_peak_read_bandwidth", "kv_read_bandwidth", "kv_write_bandwidth", "kv_bytes_written_per_day", "first_token_seconds",
 )  # fmt: skip
 #: quantity of the whole site -> the formula that counts states and caches too
@@ -197,7 +197,7 @@ def _serving(site: Site, name: str, described: Mapping[str, Any], catalog: Catal
         known.adopt({one: steps(one) for one in names})
         known.link("kv_held_bytes", steps(held))
     else:
-        known.adopt({one: steps(one) for one in names if one not in (*LOCAL, "kv_reused_bytes")})
+        known.adopt({one: steps(one) for one in names if one not in (*LOCAL, "kv_looked_for_bytes")})
         for one, name in LOCAL.items():
             if one in names:
                 known.link(name, steps(one))

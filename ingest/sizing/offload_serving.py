@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +68,8 @@ READING = (
 )
 #: Capacities of the table of hits, as shares of the blocks of the trace.
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+#: settings on which only the replay of a trace rests
+OF_TRACES = ("kv_tier_capacity", "kv_trace_block_tokens")
 #: Lines of a trace beyond which it is a mistake.
 MOST_BLOCKS = 20_000_000
 
@@ -101,21 +105,17 @@ def serving(
     if size.architecture is None:
         raise IngestError(f"the structure of {size.name} is not known: give its config.json")
     options = quantities_of(QUANTITIES, numbers)
-    trace = _distances(Path(str(hit))) if hit is not None and str(hit).endswith(".jsonl") else None
+    trace = _trace(Path(str(hit))) if hit is not None and str(hit).endswith(".jsonl") else None
     if hit is not None and trace is None:
         options |= quantities_of({"hit": "kv_hit_share"}, {"hit": hit})
     inputs = {**DEFAULTS, **machine(card, inside, named=named), **by_user({**options, **settings})}
     known = Quantities({**recurrent_state(size.architecture), **inputs, **_elements(size.architecture, inputs)})
     known.choose("gpus", "gpus_of_one_node")
-    known.give(_variation(size.architecture, known))
     tables = {}
     if trace is not None:
-        distances, blocks = trace
-        capacity = known.value("kv_tier_capacity" if "kv_tier_capacity" in known.given else "kv_tier_bytes")
-        held = int(capacity // known.value("kv_block_bytes"))
-        where = f"{Path(str(hit)).name}: LRU stack distances of {len(distances):,} block reads"
-        known.give({"kv_hit_share": Input(hits(distances, held), source="arithmetic", where=where, grade="derived")})
-        tables["hits"] = [*_curve(distances, blocks, known.value("kv_block_bytes"))]
+        tables["hits"] = _replay(trace, known)
+        settings = {name: value for name, value in settings.items() if name not in OF_TRACES}
+    known.give(_variation(size.architecture, known))
     results, unknown = known.results((*RESULTS, *(READING if known.value("kv_hit_bytes") else ())))
     answer = Answer(
         "offload",
@@ -158,8 +158,8 @@ def _elements(made: Architecture, inputs: Mapping[str, Input]) -> dict[str, Inpu
 def _variation(made: Architecture, known: Quantities) -> dict[str, Input]:
     """How unequal the turns of a session are: the first reuses nothing, each later one more, up to the windows."""
     turns, width = int(known.value("session_turns")), known.value("bytes_per_cached_element")
-    state = known.value("recurrent_state_bytes")
-    sizes = [sum(_kept(made, known.given, before)) * width + (state if before else 0) for before in range(turns)]
+    state, prompt = known.value("recurrent_state_bytes"), known.value("kv_looked_for_bytes") - known.value("kv_reused_bytes")
+    sizes = [sum(_kept(made, known.given, before)) * width + (state if before else 0) + prompt for before in range(turns)]
     mean = sum(sizes) / turns or 1.0
     ratios = [size / mean for size in sizes] if any(sizes) else [1.0]
     found = {
@@ -177,29 +177,90 @@ def _warnings(made: Architecture) -> Iterator[Message]:
     yield from (one.message() for one in applying([finding("W99", words={"layers": kept})]))
 
 
-def _distances(path: Path) -> tuple[list[int], int]:
-    """The LRU stack distance of each block read of a trace, 0 for a first read, and the blocks read at all.
+@dataclass(frozen=True)
+class Trace:
+    """The block reads of requests, in order."""
 
-    A line is an object whose `hash_ids` lists the blocks of one request, as in the traces of Mooncake.
+    name: str
+    blocks: tuple[Any, ...]
+    #: tokens of a block that agree with the lengths of all requests; none without lengths
+    tokens: int | None
+
+
+def _trace(path: Path) -> Trace:
+    """A trace in JSON lines.
+
+    A line is an object whose `hash_ids` lists the blocks of one request, and whose `input_length` its tokens, as in the
+    traces of Mooncake.
+
+    Raises:
+        IngestError: a file that cannot be read, that lists no blocks or too many, or whose lengths contradict each other.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise IngestError(cannot_be_read(path, getattr(error, "strerror", "no text"), "a trace in JSON lines")) from None
-    blocks: list[int] = []
-    for number, line in enumerate(filter(str.strip, lines), start=1):
+    blocks: list[Any] = []
+    sizes: list[tuple[int, int]] = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
         try:
-            listed = json.loads(line)["hash_ids"]
-        except (ValueError, KeyError, TypeError, RecursionError):
-            listed = None
+            request = json.loads(line)
+            listed, length = request["hash_ids"], request.get("input_length")
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            listed = length = None
         if not isinstance(listed, list) or not all(isinstance(block, (int, str)) for block in listed):
             raise IngestError(f'{path}: line {number}: expected an object with "hash_ids", a list of blocks')
+        if length is not None and (not isinstance(length, int) or length < 0):
+            raise IngestError(f"{path}: line {number}: input_length: found {str(length)[:40]!r}, expected a number of tokens")
+        if listed and length:
+            sizes.append((length, len(listed)))
         blocks += dict.fromkeys(listed)  # a request reads a block once, however often it lists it
     if not blocks:
         raise IngestError(f"{path}: found no blocks, expected a trace in JSON lines")
     if len(blocks) > MOST_BLOCKS:
         raise IngestError(f"{path}: found {len(blocks):,} block reads, expected at most {MOST_BLOCKS:,}")
-    return stack_distances(blocks), len({*blocks})
+    tokens = block_tokens(sizes) if sizes else None
+    if tokens == 0:
+        raise IngestError(f"{path}: no number of tokens per block agrees with input_length and hash_ids of all requests; "
+                          "leave input_length out, and use --set kv_trace_block_tokens=N")  # fmt: skip
+    return Trace(path.name, tuple(blocks), tokens)
+
+
+def block_tokens(sizes: Sequence[tuple[int, int]]) -> int:
+    """Tokens of a block, from the tokens and blocks of requests: a power of two where one agrees; 0 where nothing does.
+
+    The last block of a request is filled in part; or the trace leaves such blocks out.
+
+    >>> block_tokens([(6_758, 14), (1_024, 2), (1_025, 3)]), block_tokens([(6_758, 13), (1_024, 2)])
+    (512, 512)
+    >>> block_tokens([(100, 1), (100, 5)])
+    0
+    """
+    ends = [-(-length // (count - 1)) - 1 for length, count in sizes if count > 1]
+    filled = max(-(-length // count) for length, count in sizes), min(ends, default=math.inf)
+    whole = max(length // (count + 1) + 1 for length, count in sizes), min(length // count for length, count in sizes)
+    agreeing = [(least, most) for least, most in (filled, whole) if least <= most]
+    powers = [1 << (least - 1).bit_length() for least, most in agreeing if 1 << (least - 1).bit_length() <= most]
+    return next(iter([*powers, *(least for least, _ in agreeing), 0]))
+
+
+def _replay(trace: Trace, known: Quantities) -> list[dict[str, Any]]:
+    """Give the hits of a trace in the tier, which its requests look for with their whole prompts; the table by capacity."""
+    if "kv_trace_block_tokens" not in known.given:
+        tokens, where = known.value("kv_block_tokens"), f"{trace.name} states no lengths: blocks of the tier"
+        if trace.tokens is not None:
+            tokens, where = trace.tokens, f"{trace.name}: input_length by blocks"
+        known.give({"kv_trace_block_tokens": Input(tokens, source="arithmetic", where=where, grade="derived")})
+    distances, block = stack_distances(trace.blocks), known.value("kv_trace_block_bytes")
+    capacity = known.value("kv_tier_capacity" if "kv_tier_capacity" in known.given else "kv_tier_bytes")
+    where = f"{trace.name}: LRU stack distances of {len(distances):,} block reads"
+    known.give({
+        "kv_hit_share": Input(hits(distances, int(capacity // block)), source="arithmetic", where=where, grade="derived"),
+        "kv_prompt_looked_for": Input(1, source="arithmetic", where=where, grade="derived"),
+    })  # fmt: skip
+    return [*_curve(distances, len({*trace.blocks}), block)]
 
 
 def stack_distances(blocks: Sequence[Any]) -> list[int]:

@@ -80,11 +80,12 @@ def size_of(source: str | None, catalog: Catalog, settings: Mapping[str, float])
 
 
 def _is_architecture(source: str, catalog: Catalog) -> bool:
-    """A YAML file of hyper-parameters or rows instead of a catalog entry, or an id of the catalogs' architectures."""
+    """A YAML file of hyper-parameters or rows instead of a catalog entry, or an id or alias of the catalogs' architectures."""
     if source.endswith((".yaml", ".yml")) and Path(source).is_file():
         data = read_yaml(Path(source))
         return isinstance(data, dict) and "sample" not in data
-    return any((folder / "architectures" / f"{source.lower()}.yaml").is_file() for folder in catalog.folders)
+    names = {source.lower(), catalog.aliases.get(Model.kind, {}).get(source.lower(), "")}
+    return any((folder / "architectures" / f"{name}.yaml").is_file() for folder in catalog.folders for name in names if name)
 
 
 def _described(source: str, catalog: Catalog) -> ModelSize:
@@ -92,7 +93,8 @@ def _described(source: str, catalog: Catalog) -> ModelSize:
     counted = Input(
         model.parameters_trained, source="arithmetic", where=f"counted over the weights of {source}", grade="derived"
     )
-    known = catalog.get(Model, source) if source in catalog.ids(Model.kind) else None
+    name = catalog.aliases.get(Model.kind, {}).get(source.lower(), source.lower())
+    known = catalog.get(Model, name) if name in catalog.ids(Model.kind) else None
     return ModelSize(known.name if known else model.id, {"parameters": counted}, model, known)
 
 
