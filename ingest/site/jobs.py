@@ -10,18 +10,18 @@ from typing import Any, NamedTuple, TypeVar
 
 from ingest.catalog.records import READ_PATTERNS, Encoding, Format, Model, Node
 from ingest.catalog.store import Catalog
-from ingest.engine.derivation_graph import QuantityRow, replaced
+from ingest.engine.derivation_graph import QuantityRow
 from ingest.engine.frozen import revised
 from ingest.engine.messages import in_site_words, message_of, of_owner, rule_of
 from ingest.engine.registry import Step, unit_of
-from ingest.engine.solver import Quantities, linked
+from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed
 from ingest.errors import CatalogError, IngestError, MissingQuantity, RequirementNotMet, expected_one_of
 from ingest.site.mixtures import link_mixture, mixed_bytes_of
 from ingest.site.site_file import Keys, Site
 from ingest.site.tiers import place_states
 from ingest.sizing.bandwidth import estimate
-from ingest.sizing.checkpoint import QUANTITIES, checkpoint, kept_by_policy
+from ingest.sizing.checkpoint import QUANTITIES, CheckpointQuestion, kept_by_policy, saved_checkpoints, unused_options
 from ingest.sizing.checkpoint_schedule import USUAL_MODE
 from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
 from ingest.sizing.evidence_ladder import from_catalog
@@ -300,34 +300,29 @@ class SiteJob:
 
     def _policy(self, gpus: Step) -> Policy:
         policy, keys = self.described["checkpoint"], (*self.keys, "checkpoint")
-        known, warnings = self._blaming(keys, lambda: self._saves(policy, int(gpus.value)))
-        stated = stated_in(policy, keys, self.name)
-        given, done, own = {**in_place_of(stated), "gpus": gpus}, dict[Step, Step](), frozenset(SAVED)
-        steps = {name: replaced(step, given, done, self.name, own) for name, step in _saved(known).items()}
-        steps["gpus"] = gpus
+        inputs = stated_in(policy, keys)
+        known, warnings = self._blaming(keys, lambda: self._saves(policy, gpus, inputs))
+        stated = {name: known.step(name) for name in inputs}
+        steps = {**_saved(known), "gpus": gpus}
         return Policy(policy.get("mode", USUAL_MODE), stated, steps, self._divisors(policy, known.given), known, warnings)
 
-    def _saves(self, policy: Mapping[str, Any], gpus: int) -> tuple[Quantities, tuple[str, ...]]:
+    def _saves(self, policy: Mapping[str, Any], gpus: Step, stated: Mapping[str, Input]) -> tuple[Quantities, tuple[str, ...]]:
         """The quantities and the warnings of `checkpoint`.
 
         Raises:
             RequirementNotMet: a stated limit that is not met.
         """
-        numbers = {name: item for name, item in policy.items() if isinstance(item, Input)}
+        numbers = {name: item.value for name, item in policy.items() if isinstance(item, Input)}
         words = {name: policy[name] for name in POLICY_WORDS if name in policy}
-        settings = _settings(policy) | {SIZED[key]: numbers.pop(key).value for key in SIZED if key in numbers}
+        settings = _settings(policy) | {SIZED[key]: numbers.pop(key) for key in SIZED if key in numbers}
         model = policy.get("model") or (None if "parameters" in settings else self.described.get("model"))
-        options: dict[str, Any] = {**words, **{name: item.value for name, item in numbers.items()}}
-
-        def answer() -> tuple[Quantities, tuple[str, ...]]:
-            gpu = self.described.get("gpu") or self.node.gpu
-            found = checkpoint(model, gpus=gpus, gpu=gpu, set=settings, catalogs=self.catalog, **options)
-            if found.unmet:
-                raise RequirementNotMet(found.unmet)
-            return found.known, tuple(of_owner(model or "job", line) for line in found.warnings)
-
-        machine = (gpus, self.described.get("gpu"), self.described["cluster"])
-        return self._once(("checkpoint", model, *machine, *sorted(options.items()), *sorted(settings.items())), answer)
+        gpu = self.described.get("gpu") or self.node.gpu
+        asked = CheckpointQuestion(model, {**numbers, "gpus": int(gpus.value)}, settings, gpu, **words)
+        found = saved_checkpoints(asked, self.catalog, {"gpus": gpus}, stated, self.name)
+        if found.unmet:
+            raise RequirementNotMet(found.unmet)
+        told = (*found.warnings, *unused_options(found, asked))
+        return found.known, tuple(of_owner(model or "job", line) for line in told)
 
     def _divisors(self, policy: Mapping[str, Any], given: Mapping[str, Input]) -> tuple[int, ...]:
         """The GPUs that share one copy of the model, as stated, and those that share its experts."""
@@ -551,13 +546,12 @@ def family_of(job: Mapping[str, Any], catalog: Catalog) -> str:
     return model.family if model is not None else ""
 
 
-def stated_in(policy: Mapping[str, Any], keys: Keys, job: str) -> dict[str, Step]:
+def stated_in(policy: Mapping[str, Any], keys: Keys) -> dict[str, Input]:
     """The numbers that a checkpoint policy states, each with its key in the site file.
 
     Args:
         policy: as it was read.
         keys: its place in the file.
-        job: the owner of those that the row of a job takes.
     """
     named = {**QUANTITIES, **SIZED}
     found = {named[key]: item for key, item in policy.items() if isinstance(item, Input)}
@@ -566,12 +560,4 @@ def stated_in(policy: Mapping[str, Any], keys: Keys, job: str) -> dict[str, Step
     written = ".".join((*keys, "keep"))
     # One text gives several numbers: none of them has a key of its own.
     place: dict[str, Any] = {"note": f"of {written}"} if isinstance(policy.get("keep"), str) else {"where": written}
-    found |= {name: item._replace(**place) for name, item in kept_by_policy(policy.get("keep")).items()}
-    return {name: Step(name, item.value, None, (), item, job if name in SAVED else "") for name, item in found.items()}
-
-
-def in_place_of(stated: Mapping[str, Step]) -> dict[str, Step]:
-    """The inputs of a checkpoint answer that a policy states: a stated write bandwidth is that of the dumps."""
-    rate = stated.get("write_bandwidth")
-    dumped = {} if rate is None else {"checkpoint_write_bandwidth": linked("checkpoint_write_bandwidth", rate)}
-    return {**stated, **dumped}
+    return found | {name: item._replace(**place) for name, item in kept_by_policy(policy.get("keep")).items()}

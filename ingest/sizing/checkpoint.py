@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ingest.catalog.records import Gpu, Node
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option, option_error
-from ingest.engine.registry import solve
+from ingest.engine.registry import Step, solve
 from ingest.engine.result import Answer, Deferred
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity, assumed
@@ -250,11 +251,8 @@ def checkpoint(
     """
     catalog = opened(catalogs)
     settings = settings_of(set)
-    gpus = gpus_of(gpus, nodes, catalog, gpu=gpu or USUAL_GPU, settings=settings)
-    one_of("--mode", mode, MODES)
-    one_of("--readers", readers, READERS)
     numbers = {
-        "gpus": gpus,
+        "gpus": gpus_of(gpus, nodes, catalog, gpu=gpu or USUAL_GPU, settings=settings),
         "tensor_parallel": tensor_parallel,
         "pipeline_parallel": pipeline_parallel,
         "mtti": mtti,
@@ -270,33 +268,14 @@ def checkpoint(
         "duration": duration,
         "tier_capacity": tier_capacity,
     }
-    options = quantities_of(QUANTITIES, numbers)
-    sized = size_of(model, catalog, settings)
-    saved = sized.entry
-    usual = {"optimizer": (saved and saved.optimizer) or "adamw", "precision": (saved and saved.precision) or "bf16"}
-    kind, width = optimizer_of(optimizer or usual["optimizer"], catalog), precision or usual["precision"]
-    named, node = machine_of(gpu, None, catalog)
-    machine = Machine(named or catalog.get(Gpu, USUAL_GPU), node)
-    given = {**sized.given, **kept_by(kind, width, sized, settings), **of_machine(gpu, node)}
-    given |= by_user({**options, **settings})
-    rated = None if "job_mean_time_to_interrupt" in given else failures or usual_failures(options.get("gpus"), catalog)
-    if rated is not None:
-        given = {**failure_rate(rated, catalog, by_size=failures is None), **given}
-    given = {**of_policy({**options, **settings}, keep), **given}
-    ranks = ranks_of(given, sized, kind, machine, expert_parallel, zero_stage, catalog)
-    given |= ranks.given if ranks is not None else {}
-    groups = ranks.layout if ranks is not None else None
-    chosen = layout or ("megatron" if groups is not None and groups.shards > 1 else "dcp")
-    one_of("--layout", chosen, LAYOUTS)
-    if chosen == "safetensors" and precision is None:
-        given |= released_width(sized, settings)
-    known = Quantities(given)
-    files = _lay_out(known, chosen, groups, sized)
-    unmet, warnings = plan_interval(known, mode)
-    known.choose_first("restart_read_bytes", f"restart_bytes_{readers}")
+    asked = CheckpointQuestion(
+        model, numbers, settings, gpu, mode, readers, keep, optimizer, precision, layout, failures, expert_parallel, zero_stage
+    )
+    found = saved_checkpoints(asked, catalog)
+    known, sized, groups, files = found.known, found.sized, found.groups, found.files
     results, unknown = _results(known, mode, readers, groups)
-    words = {"model": model, "optimizer": kind.id, "precision": width, "mode": mode, "readers": readers, "layout": chosen}
-    defaults = {**usual, "mode": USUAL_MODE, "readers": USUAL_READERS, **({"layout": chosen} if layout is None else {})}
+    words = {"model": model, **found.words, "mode": mode, "readers": readers, "layout": found.layout}
+    defaults = {**found.usual, "mode": USUAL_MODE, "readers": USUAL_READERS}
     inputs: dict[str, dict[str, Any]] = {
         name: {"value": word, "from": "default" if word == defaults.get(name) else "user"} for name, word in words.items()
     }
@@ -304,20 +283,137 @@ def checkpoint(
         inputs["zero_stage"] = {"value": groups.zero_stage, "from": "user" if zero_stage is not None else "default"}
         inputs["expert_parallel"] = {"value": groups.expert, "from": "user" if expert_parallel is not None else "default"}
     on_gpus = f" on {groups.ranks:,} GPUs" if groups is not None else ""
-    said = (*sized.warnings, *warnings, *(ranks.warnings if ranks is not None else ()), *_warnings(chosen, groups))
     return Answer(
         "checkpoint",
-        f"Checkpoints of {sized.name}{on_gpus}: {kind.id}, {width}, {chosen}, {mode}",
+        f"Checkpoints of {sized.name}{on_gpus}: {', '.join(found.words.values())}, {found.layout}, {mode}",
         inputs,
         known,
         results,
         unknown,
-        Deferred(lambda: {**_tables(known, files, mode), **failure_table(options.get("gpus"), rated, catalog)}),
-        (*said, *_unused(known, results, options, settings)),
+        Deferred(lambda: {**_tables(known, files, mode), **failure_table(found.options.get("gpus"), found.failures, catalog)}),
+        (*found.warnings, *_unused(found, results, asked)),
         catalog,
-        unmet,
+        found.unmet,
         tuple((row.source, row.where, row.assumed) for row in files),
     )
+
+
+class CheckpointQuestion(NamedTuple):
+    """How a job saves checkpoints, as it was written; what is None follows from the rest.
+
+    Attributes:
+        numbers: by option, those of `QUANTITIES`.
+        settings: values of quantities, by name.
+        The others are the arguments of `checkpoint`.
+    """
+
+    model: str | None
+    numbers: Mapping[str, Written | None]
+    settings: Mapping[str, float]
+    gpu: str | None = None
+    mode: str = USUAL_MODE
+    readers: str = USUAL_READERS
+    keep: str | float | None = None
+    optimizer: str | None = None
+    precision: str | None = None
+    layout: str | None = None
+    failures: str | None = None
+    expert_parallel: int | str | None = None
+    zero_stage: int | str | None = None
+
+
+class SavedCheckpoints(NamedTuple):
+    """The checkpoints of a job.
+
+    Attributes:
+        known: the quantities.
+        options: the numbers that were given, by quantity.
+        words, usual: optimizer and precision; those that hold unless others are given, and the layout where it was left open.
+        layout: how they are laid out in files.
+        failures: the failure rate, where the mean time to interrupt follows from one.
+        groups: the ranks; None where the GPUs are unknown.
+        unmet: the requirement that is not met; empty where all are.
+    """
+
+    known: Quantities
+    sized: ModelSize
+    options: Mapping[str, float]
+    words: Mapping[str, str]
+    usual: Mapping[str, str]
+    layout: str
+    failures: str | None
+    groups: RankLayout | None
+    files: list[CheckpointFiles]
+    unmet: str
+    warnings: tuple[str, ...]
+
+
+def saved_checkpoints(
+    asked: CheckpointQuestion,
+    catalog: Catalog,
+    derived: Mapping[str, Step] = MappingProxyType({}),
+    stated: Mapping[str, Input] = MappingProxyType({}),
+    owner: str = "",
+) -> SavedCheckpoints:
+    """The quantities of a job's checkpoints.
+
+    Args:
+        asked: the question.
+        catalog: where entries come from.
+        derived: quantities of the job that a number of the question comes from.
+        stated: inputs that say more of a number of the question, such as its key in a file.
+        owner: the job that they belong to.
+
+    Raises:
+        UsageError: an option is out of range, unknown or contradicts another one.
+        IngestError: an input is missing; names what to supply.
+    """
+    one_of("--mode", asked.mode, MODES)
+    one_of("--readers", asked.readers, READERS)
+    settings, options = asked.settings, quantities_of(QUANTITIES, asked.numbers)
+    sized = size_of(asked.model, catalog, settings)
+    saved = sized.entry
+    usual = {"optimizer": (saved and saved.optimizer) or "adamw", "precision": (saved and saved.precision) or "bf16"}
+    kind, width = optimizer_of(asked.optimizer or usual["optimizer"], catalog), asked.precision or usual["precision"]
+    named, node = machine_of(asked.gpu, None, catalog)
+    machine = Machine(named or catalog.get(Gpu, USUAL_GPU), node)
+    given = {**sized.given, **kept_by(kind, width, sized, settings), **of_machine(asked.gpu, node)}
+    given |= {**by_user({**options, **settings}), **stated}
+    rated = None if "job_mean_time_to_interrupt" in given else asked.failures or usual_failures(options.get("gpus"), catalog)
+    if rated is not None:
+        given = {**failure_rate(rated, catalog, by_size=asked.failures is None), **given}
+    given = {**of_policy({**options, **settings}, asked.keep), **given}
+    ranks = ranks_of(given, sized, kind, machine, asked.expert_parallel, asked.zero_stage, catalog)
+    given |= ranks.given if ranks is not None else {}
+    groups = ranks.layout if ranks is not None else None
+    layout = asked.layout or ("megatron" if groups is not None and groups.shards > 1 else "dcp")
+    one_of("--layout", layout, LAYOUTS)
+    if layout == "safetensors" and asked.precision is None:
+        given |= released_width(sized, settings)
+    known = Quantities(given, owner, shared_inputs=True)
+    known.adopt(derived)
+    files = _lay_out(known, layout, groups, sized)
+    unmet, warnings = plan_interval(known, asked.mode)
+    known.choose_first("restart_read_bytes", f"restart_bytes_{asked.readers}")
+    return SavedCheckpoints(
+        known,
+        sized,
+        options,
+        {"optimizer": kind.id, "precision": width},
+        usual if asked.layout else {**usual, "layout": layout},
+        layout,
+        rated,
+        groups,
+        files,
+        unmet,
+        (*sized.warnings, *warnings, *(ranks.warnings if ranks is not None else ()), *_warnings(layout, groups)),
+    )
+
+
+def unused_options(saved: SavedCheckpoints, asked: CheckpointQuestion) -> list[Message]:
+    """Warnings about options on which no result depends."""
+    found = saved.known.find_all((*RESULTS, *_further(asked.mode, asked.readers)))
+    return _unused(saved, [name for name, step in found.items() if name in RESULTS or step.value], asked)
 
 
 def _results(
@@ -326,10 +422,13 @@ def _results(
     results, unknown = known.results(RESULTS)
     if ranks is None:
         unknown = dict.fromkeys(unknown, Message("files, ranks and failures follow from the number of GPUs", supply=("gpus",)))
-    # Megatron's default is named beside the readers that the field uses at scale.
-    beside = ("restart_bytes_replicated",) if readers == "unique" else ()
-    further = {name: item for name, item in known.results((*OPTIONAL[mode], *beside))[0].items() if item.value}
+    further = {name: item for name, item in known.results(_further(mode, readers))[0].items() if item.value}
     return {**results, **further}, unknown
+
+
+def _further(mode: str, readers: str) -> tuple[str, ...]:
+    """Results that are printed if they are known; Megatron's readers are named beside those that the field uses at scale."""
+    return (*OPTIONAL[mode], *(("restart_bytes_replicated",) if readers == "unique" else ()))
 
 
 def _tables(known: Quantities, files: Sequence[CheckpointFiles], mode: str) -> dict[str, list[dict[str, Any]]]:
@@ -413,14 +512,12 @@ def _readers(known: Quantities) -> list[dict[str, Any]]:
     return rows
 
 
-def _unused(
-    known: Quantities, results: Iterable[str], options: Mapping[str, float], settings: Mapping[str, float]
-) -> list[Message]:
-    """Warnings about options on which no result depends."""
-    shown = {name: Option(f"checkpoint.{option}") for option, name in QUANTITIES.items() if name in options}
-    shown |= {name: Option(f"checkpoint.set.{name}") for name in settings}
+def _unused(saved: SavedCheckpoints, results: Iterable[str], asked: CheckpointQuestion) -> list[Message]:
+    """Warnings about options on which none of the results depends."""
+    shown = {name: Option(f"checkpoint.{option}") for option, name in QUANTITIES.items() if name in saved.options}
+    shown |= {name: Option(f"checkpoint.set.{name}") for name in asked.settings}
     # A given overhead and a given bandwidth are compared with the results, even if none depends on them.
-    used = {"waste_allowed", "write_bandwidth", *known.names_below(results)}
+    used = {"waste_allowed", "write_bandwidth", *saved.known.names_below(results)}
     return [unused(option) for name, option in shown.items() if name not in used]
 
 
