@@ -9,10 +9,9 @@ from typing import Any
 from ingest.architecture.hf_config import ModelConfig
 from ingest.architecture.registry import draft, ended, families, resolved
 from ingest.architecture.release_width import TYPES, stated_quantization, stored_row_bytes
-from ingest.architecture.stored_weights import UNTRAINED
 from ingest.architecture.structure import TOKEN_COLUMNS, Architecture
 from ingest.architecture.unverified_keys import is_part, unverified
-from ingest.architecture.weight_table import HOW, Attention, TableRow, Weight, by_hand, joined
+from ingest.architecture.weight_table import HOW, UNTRAINED, Attention, TableRow, Weight, by_hand, joined
 from ingest.errors import IngestError
 
 #: Beyond this a number in the config is wrong.

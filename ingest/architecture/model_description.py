@@ -8,7 +8,6 @@ from typing import Any
 
 from ingest.architecture.config_description import from_config
 from ingest.architecture.release import MOST_CONFIG_BYTES
-from ingest.architecture.release_description import from_release
 from ingest.architecture.safetensors_headers import LocalFiles
 from ingest.architecture.structure import Architecture
 from ingest.catalog.store import Catalog
@@ -34,6 +33,9 @@ def describe(source: str | Path, catalog: Catalog | None = None, *, strict: bool
     """
     path = Path(source)
     if path.is_dir():
+        # What reads headers takes as long to import as an entry of the catalogs to describe.
+        from ingest.architecture.release_description import from_release
+
         return from_release(path.resolve().name or "release", LocalFiles(path), strict=strict)
     if path.suffix == ".json":
         return from_config(

@@ -14,7 +14,6 @@ from ingest.architecture.release import MOST_CONFIG_BYTES, Release, read_json, r
 from ingest.architecture.release_width import TYPES, stated_quantization
 from ingest.architecture.safetensors_headers import ReleaseFiles
 from ingest.architecture.stored_weights import (
-    UNTRAINED,
     Sizes,
     StoredRow,
     StoredWeights,
@@ -24,7 +23,7 @@ from ingest.architecture.stored_weights import (
     tied_heads,
 )
 from ingest.architecture.structure import Architecture
-from ingest.architecture.weight_table import Attention, Weight
+from ingest.architecture.weight_table import UNTRAINED, Attention, Weight
 from ingest.errors import IngestError, listed, shortened
 
 CONFIG, PIPELINE, QUANTIZATION = "config.json", "model_index.json", "hf_quant_config.json"

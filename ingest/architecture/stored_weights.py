@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ingest.architecture.safetensors_headers import StoredTensor
-from ingest.architecture.weight_table import Weight
+from ingest.architecture.weight_table import UNTRAINED, Weight
 
 
 class StoredRow(NamedTuple):
@@ -147,8 +147,6 @@ _ATTENTION = re.compile(r"attn|attention|(^|\.)(q|k|v|o)_proj|\.sinks$|kv_[ab]_p
 _MLP = re.compile(r"mlp|feed_forward|ffn|(^|\.)fc\d|gate_proj|up_proj|down_proj|intermediate|dense_h_to|w[123]\.|output\.dense")
 #: Kinds that text tokens do not pass.
 TOWERS = ("vision", "audio")
-#: Kinds with bytes but without parameters.
-UNTRAINED = ("scale", "buffer")
 
 _SCALES = (
     "weight_scale", "weight_scale_inv", "weight_scale_2", "input_scale", "weight_global_scale", "input_global_scale", "k_scale",

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ingest.architecture.stored_weights import UNTRAINED, StoredRow
-from ingest.architecture.weight_table import Attention, Weight
+from ingest.architecture.weight_table import UNTRAINED, Attention, Weight
 from ingest.engine.expression import Num
 from ingest.engine.registry import solve
 from ingest.errors import IngestError, listed
+
+if TYPE_CHECKING:
+    from ingest.architecture.stored_weights import StoredRow
 
 #: Where a structure comes from, the surest first.
 BASES = ("headers", "family", "index", "by-hand")

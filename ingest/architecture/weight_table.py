@@ -30,6 +30,8 @@ KINDS = (
     "buffer",
     "other",
 )
+#: Kinds with bytes but without parameters.
+UNTRAINED = ("scale", "buffer")
 
 
 class Weight(NamedTuple):

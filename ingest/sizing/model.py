@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ingest.architecture.stored_weights import UNTRAINED
 from ingest.architecture.structure import Architecture
+from ingest.architecture.weight_table import UNTRAINED
 from ingest.catalog.records import Model
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.registry import check_value
@@ -15,8 +15,8 @@ from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.sizing.job import Written, by_user, settings_of
+from ingest.sizing.model_source import model_structure
 from ingest.sizing.optimizer_states import width_of
-from ingest.sizing.remote_release import model_structure
 from ingest.sizing.rules import applying, finding
 from ingest.units import parse
 

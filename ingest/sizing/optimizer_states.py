@@ -16,7 +16,7 @@ from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, expected_one_of
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import MOST_GPUS
-from ingest.sizing.remote_release import is_url, model_structure
+from ingest.sizing.model_source import is_url, model_structure
 from ingest.units import parse
 
 #: bytes of a weight, by precision; weights at full precision need no master copy

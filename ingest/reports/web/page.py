@@ -113,7 +113,7 @@ WRITTEN: Mapping[str, str] = {
         "(model, length) => length === null ? model : $.beyond('another sequence length needs the table of weights')"
     ),
     "ingest.architecture.model_description:describe": "(name, catalog) => catalog.architecture(name)",
-    "ingest.sizing.remote_release:model_structure": "(name, catalog) => catalog.architecture(name)",
+    "ingest.sizing.model_source:model_structure": "(name, catalog) => catalog.architecture(name)",
     "ingest.sizing.optimizer_states:_is_architecture": "(name, catalog) => catalog.isArchitecture(name)",
     "ingest.engine.interactive:InteractiveResult": "class InteractiveResult extends $.Plain {}",
     "ingest.site.plan:Plan": "class Plan extends $.Plain {}",
