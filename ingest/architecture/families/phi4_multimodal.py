@@ -15,9 +15,6 @@ _SIGLIP = {
     "hidden_size": 1152, "intermediate_size": 4304, "num_hidden_layers": 27, "num_attention_heads": 16, "patch_size": 14,
     "image_size": 448,
 }  # fmt: skip
-#: Products of a text layer that an adapter has: inputs and outputs in multiples of the widths of the stream, of Q, K and V
-#: together, and of the network.
-_ADAPTED = ("qkv", "o", "gate_up", "down")
 
 
 def conformer(config: ModelConfig, channels: int, reach: int) -> tuple[int, list[TableRow]]:
@@ -84,15 +81,15 @@ def phi4mm(config: ModelConfig) -> Iterator[TableRow]:
     yield from families()["phi3"](config)
     groups, width = config.integer("num_key_value_heads", heads), head_width(config, hidden, heads)
     qkv, wide = (heads + 2 * groups) * width, heads * width
-    products = dict(zip(_ADAPTED, ((hidden, qkv), (wide, hidden), (hidden, 2 * inner), (inner, hidden)), strict=True))
+    products = {"qkv": hidden + qkv, "o": wide + hidden, "gate_up": hidden + 2 * inner, "down": inner + hidden}
     for name in ("vision", "speech"):
         adapter = config.part(f"{name}_lora")
         if adapter is None:
             continue
         adapter.ignore("dp", "lora_alpha", "layer")
         rank = adapter.integer("r")
-        for product, (into, out) in products.items():
-            pair = [Weight(f"{name}_adapter.{product}", (rank, into + out), "other", passes=0)]
+        for product, both in products.items():
+            pair = [Weight(f"{name}_adapter.{product}", (rank, both), "other", passes=0)]
             yield from relabelled(times(layers, pair), "adapters", "other", computed=False)
     embedded = config.part("embd_layer") or ModelConfig({}, config.path)
     embedded.only("embedding_cls", "image_audio")
