@@ -1,13 +1,7 @@
-"""Samples on the way to a GPU: decoding, the host link, shuffling, and samples of several parts."""
+"""Samples on the way to a GPU: the host link, shuffling, and samples of several parts."""
 
 from ingest.engine.expression import Num, maximum, minimum
 from ingest.engine.registry import formula, input_quantity
-
-# Decoding
-input_quantity("gpu_decode_rate", "sample/s/GPU", "Samples that one GPU decodes each second while it trains.",
-    label="decoding rate of the GPU")  # fmt: skip
-
-input_quantity("single_sample", "sample", "One sample.", low=1, high=1, above=False, default=1)
 
 # Batches that wait
 input_quantity(
@@ -26,38 +20,6 @@ input_quantity("image_bytes", "B", "Stored bytes of one image.", above=False)
 input_quantity("image_tokens", "token", "Tokens that one image takes in the sequence.", above=False)
 input_quantity("audio_seconds_per_sample", "s/sample", "Seconds of audio in one sample.", above=False, default=0)
 input_quantity("audio_bytes_per_second", "B/s", "Stored bytes of a second of audio.", above=False, default=0)
-
-
-@formula(unit="1", source="definition", label="load of the GPU's decoder", above=False)
-def gpu_decode_load(unstalled_samples_per_second_per_gpu: Num, gpu_decode_rate: Num) -> Num:
-    """Samples that a GPU trains on without waiting, over those that it decodes.
-
-    >>> gpu_decode_load(2850, 5000)
-    0.57
-    """
-    return unstalled_samples_per_second_per_gpu / gpu_decode_rate
-
-
-@formula(unit="1", source="definition", above=False)
-def gpu_decode_load_of_images(
-    unstalled_samples_per_second_per_gpu: Num, images_per_sample: Num, single_sample: Num, gpu_decode_rate: Num
-) -> Num:
-    """Images that a GPU trains on without waiting, over those that it decodes.
-
-    >>> gpu_decode_load_of_images(100, 16, 1, 5000)
-    0.32
-    """
-    return unstalled_samples_per_second_per_gpu * images_per_sample * single_sample / gpu_decode_rate
-
-
-@formula(unit="sample/s", source="definition")
-def decode_rate_of_images(decode_rate_in_loader: Num, images_per_sample: Num, single_sample: Num) -> Num:
-    """Samples of several images that each worker of a full loader decodes.
-
-    >>> decode_rate_of_images(320, 16, 1)
-    20.0
-    """
-    return decode_rate_in_loader / (images_per_sample * single_sample)
 
 
 @formula(unit="1", source="definition", above=False)

@@ -118,16 +118,24 @@ def turn_rate(serving_users: Num, turn_seconds: Num) -> Num:
     return serving_users / turn_seconds
 
 
-@formula(unit="B", source="definition", label="looked for by a mean turn")
-def kv_looked_for_bytes(
-    kv_reused_bytes: Num, kv_token_bytes: Num, prompt_tokens: Num, session_tokens: Num, kv_prompt_looked_for: Num
-) -> Num:
-    """Key-value cache that a turn looks for in the tier: of earlier turns, and of the share of its prompt.
+@formula(unit="B", source="definition", label="looked for of a prompt", above=False)
+def kv_prompt_looked_for_bytes(kv_token_bytes: Num, prompt_tokens: Num, session_tokens: Num, kv_prompt_looked_for: Num) -> Num:
+    """Key-value cache of its prompt that a turn looks for in the tier.
 
-    >>> kv_looked_for_bytes(1.72e9, 3.93216e9, 1_000, 12_000, 0), kv_looked_for_bytes(0, 3.93216e9, 1_000, 12_000, 1)
-    (1720000000.0, 327680000.0)
+    >>> kv_prompt_looked_for_bytes(3.93216e9, 1_000, 12_000, 1)
+    327680000.0
     """
-    return kv_reused_bytes + kv_token_bytes * prompt_tokens * kv_prompt_looked_for / session_tokens
+    return kv_token_bytes * prompt_tokens * kv_prompt_looked_for / session_tokens
+
+
+@formula(unit="B", source="definition", label="looked for by a mean turn")
+def kv_looked_for_bytes(kv_reused_bytes: Num, kv_prompt_looked_for_bytes: Num) -> Num:
+    """Key-value cache that a turn looks for in the tier: of earlier turns, and of its prompt.
+
+    >>> kv_looked_for_bytes(1.72e9, 0)
+    1720000000.0
+    """
+    return kv_reused_bytes + kv_prompt_looked_for_bytes
 
 
 @formula(unit="B", source="definition", label="read by a mean turn")

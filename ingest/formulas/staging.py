@@ -1,4 +1,4 @@
-"""Staging on local drives, caching, prefetching, decoding, and bandwidth after a failure."""
+"""Staging on local drives, caching, prefetching, and bandwidth after a failure."""
 
 from ingest.engine.expression import Num, ceil, maximum, minimum
 from ingest.engine.registry import formula, input_quantity
@@ -21,12 +21,6 @@ input_quantity("staged_utilization", "1", "Utilization with the data set on the 
 input_quantity("staging_gain", "1", "Share by which epochs last longer without staged data, where they do.")
 input_quantity("cache_memory_share", "1", "Share of the host memory that caches the data set.", high=1)
 input_quantity("stall_bridged_seconds", "s", "Pause of the storage that prefetched samples bridge.")
-input_quantity("decode_samples_per_second_per_core", "sample/s", "Samples that one CPU core decodes each second.")
-input_quantity("thread_decode_rate", "sample/s", "Samples that one thread alone decodes each second.",
-    label="decoding rate of one thread")  # fmt: skip
-input_quantity("decode_scaling", "1", "Rate of each worker in a loader with several workers, over that of one thread alone.",
-    high=1, label="share of the single-thread rate in a loader")  # fmt: skip
-input_quantity("decode_workers", "1", "Workers that decode side by side.", whole=True)
 
 
 @formula(unit="B/s", source="definition")
@@ -219,43 +213,3 @@ def prefetch_bytes_per_node(samples_to_prefetch_per_gpu: Num, decoded_sample_byt
     19193135104
     """
     return samples_to_prefetch_per_gpu * decoded_sample_bytes * gpus_per_node
-
-
-@formula(unit="1/node", source="definition")
-def decode_cores_per_node(samples_per_second_per_gpu: Num, gpus_per_node: Num, decode_samples_per_second_per_core: Num) -> Num:
-    """CPU cores that decode the samples of the GPUs of one node.
-
-    >>> round(decode_cores_per_node(1340, 8, 400), 1)
-    26.8
-    """
-    return samples_per_second_per_gpu * gpus_per_node / decode_samples_per_second_per_core
-
-
-@formula(unit="sample/s", source="imread-benchmark", where="one thread and the DataLoader's peak")
-def decode_rate_in_loader(thread_decode_rate: Num, decode_scaling: Num) -> Num:
-    """Samples that each worker of a full loader decodes: less than one thread alone, which has caches and clocks for itself.
-
-    >>> round(decode_rate_in_loader(864, 0.427))
-    369
-    """
-    return thread_decode_rate * decode_scaling
-
-
-@formula(unit="1", source="imread-benchmark", where="the DataLoader's peak and one thread")
-def decode_share_of_worker(loader_decode_rate: Num, decode_workers: Num, thread_decode_rate: Num) -> Num:
-    """Share of the rate of one thread alone that each worker of a full loader keeps.
-
-    >>> round(decode_share_of_worker(2920, 8, 864), 3)
-    0.422
-    """
-    return loader_decode_rate / decode_workers / thread_decode_rate
-
-
-@formula(unit="sample/s", source="definition")
-def loader_decode_rate(decode_rate_in_loader: Num, decode_workers: Num) -> Num:
-    """Samples that the workers of a loader decode each second.
-
-    >>> round(loader_decode_rate(864 * 0.427, 8))
-    2951
-    """
-    return decode_rate_in_loader * decode_workers

@@ -158,7 +158,7 @@ def _elements(made: Architecture, inputs: Mapping[str, Input]) -> dict[str, Inpu
 def _variation(made: Architecture, known: Quantities) -> dict[str, Input]:
     """How unequal the turns of a session are: the first reuses nothing, each later one more, up to the windows."""
     turns, width = int(known.value("session_turns")), known.value("bytes_per_cached_element")
-    state, prompt = known.value("recurrent_state_bytes"), known.value("kv_looked_for_bytes") - known.value("kv_reused_bytes")
+    state, prompt = known.value("recurrent_state_bytes"), known.value("kv_prompt_looked_for_bytes")
     sizes = [sum(_kept(made, known.given, before)) * width + (state if before else 0) + prompt for before in range(turns)]
     mean = sum(sizes) / turns or 1.0
     ratios = [size / mean for size in sizes] if any(sizes) else [1.0]

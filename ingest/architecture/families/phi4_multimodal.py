@@ -15,9 +15,6 @@ _SIGLIP = {
     "hidden_size": 1152, "intermediate_size": 4304, "num_hidden_layers": 27, "num_attention_heads": 16, "patch_size": 14,
     "image_size": 448,
 }  # fmt: skip
-#: Products of a text layer that an adapter has: inputs and outputs in multiples of the widths of the stream, of Q, K and V
-#: together, and of the network.
-_ADAPTED = ("qkv", "o", "gate_up", "down")
 
 
 def conformer(config: ModelConfig, channels: int, reach: int) -> tuple[int, list[TableRow]]:
@@ -84,19 +81,19 @@ def phi4mm(config: ModelConfig) -> Iterator[TableRow]:
     yield from families()["phi3"](config)
     groups, width = config.integer("num_key_value_heads", heads), head_width(config, hidden, heads)
     qkv, wide = (heads + 2 * groups) * width, heads * width
-    products = dict(zip(_ADAPTED, ((hidden, qkv), (wide, hidden), (hidden, 2 * inner), (inner, hidden)), strict=True))
+    products = {"qkv": hidden + qkv, "o": wide + hidden, "gate_up": hidden + 2 * inner, "down": inner + hidden}
     for name in ("vision", "speech"):
         adapter = config.part(f"{name}_lora")
         if adapter is None:
             continue
         adapter.ignore("dp", "lora_alpha", "layer")
         rank = adapter.integer("r")
-        for product, (into, out) in products.items():
-            pair = [Weight(f"{name}_adapter.{product}", (rank, into + out), "other", passes=0)]
+        for product, both in products.items():
+            pair = [Weight(f"{name}_adapter.{product}", (rank, both), "other", passes=0)]
             yield from relabelled(times(layers, pair), "adapters", "other", computed=False)
-    embedded = config.part("embd_layer") or ModelConfig({}, config.path)
+    embedded = config.table_or_defaults("embd_layer")
     embedded.only("embedding_cls", "image_audio")
-    image, heard = (embedded.part(f"{name}_embd_layer") or ModelConfig({}, config.path) for name in ("image", "audio"))
+    image, heard = (embedded.table_or_defaults(f"{name}_embd_layer") for name in ("image", "audio"))
     for part, switch, on in ((image, "use_hd_transform", True), (image, "with_learnable_separator", True),
                              (heard, "use_qformer", False), (heard, "use_conv_downsample", False)):  # fmt: skip
         part.only(switch, on)
@@ -111,16 +108,16 @@ def phi4mm(config: ModelConfig) -> Iterator[TableRow]:
 
 def _released_sound(config: ModelConfig) -> tuple[int, list[TableRow]]:
     """The encoder of sound with the keys of the release."""
-    processor = config.part("audio_processor") or ModelConfig({}, config.path)
+    processor = config.table_or_defaults("audio_processor")
     processor.only("name", "cascades")
-    sound = processor.part("config") or ModelConfig({}, config.path)
+    sound = processor.table_or_defaults("config")
     for key, value in (("batch_norm", False), ("bias_in_glu", True), ("cnn_layer_norm", True), ("ext_pw_kernel_size", 1),
                        ("input_layer", "nemo_conv")):  # fmt: skip
         sound.only(key, value)
     sound.ignore("encoder_embedding_config", "activation_checkpointing")
-    relative = sound.part("relative_attention_bias_args") or ModelConfig({}, config.path)
+    relative = sound.table_or_defaults("relative_attention_bias_args")
     relative.only("type", "t5")
-    halving = sound.part("nemo_conv_settings") or ModelConfig({}, config.path)
+    halving = sound.table_or_defaults("nemo_conv_settings")
     return conformer(sound, halving.integer("conv_channels", 1024), relative.integer("t5_bias_max_distance", 1000))
 
 

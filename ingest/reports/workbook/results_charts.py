@@ -43,6 +43,10 @@ STRIPED = {
     "border": {"color": "#B37B00"},
 }
 TITLE = {"name_font": {"size": 10}, "overlay": False}
+#: A line as planned, and the point of a job as its cells have it.
+LINE = {"line": {"color": COLOURS[0], "width": 2}}
+DIAMOND = {"type": "diamond", "size": 11, "fill": {"color": COLOURS[3]}, "border": {"color": COLOURS[3]}}
+CHOSEN = {"marker": DIAMOND, "line": {"none": True}}
 READS, CAPACITIES = "job_read_bandwidth", ("year_usable_bytes", "year_capacity_to_buy", "year_raw_bytes")
 
 
@@ -177,7 +181,25 @@ def _scale(name: str, unit: str, factor: int, largest: float) -> dict[str, Any]:
     }
 
 
-#: The sheet that holds what the chart of intervals shows, and its columns.
+def _lines(book: WorkbookWriter, sheet: str, last: int, lines: Mapping[str, tuple[int, Mapping[str, Any]]]) -> Any:
+    """A chart of lines over the second column of a sheet.
+
+    Args:
+        book: that makes the chart.
+        sheet: with the chosen point in the first row below its head, and the lines from the second one.
+        last: row of the lines.
+        lines: column and look of each line, by its name in the legend.
+    """
+    chart = book.book.add_chart({"type": "scatter", "subtype": "straight"})
+    ranges = {name: (2, last, column, look) for name, (column, look) in lines.items()}
+    for name, (first, end, column, look) in {**ranges, "chosen": (1, 1, 2, CHOSEN)}.items():
+        places = {"categories": [sheet, first, 1, end, 1], "values": [sheet, first, column, end, column]}
+        chart.add_series({"name": name, **places, **look})
+    chart.set_legend({"position": "bottom"})
+    return chart
+
+
+#: The sheet that holds what the chart of intervals shows.
 INTERVALS = "Intervals"
 
 
@@ -196,18 +218,10 @@ def _intervals(plan: Plan, book: WorkbookWriter, cells: PlanCells) -> SheetChart
     strike_columns(sheet, "Point", "Checkpoint overhead")
     sheet.row("", how)
     sheet.close()
-    chart = book.book.add_chart({"type": "scatter", "subtype": "straight"})
-    marker = {"type": "diamond", "size": 11, "fill": {"color": COLOURS[3]}, "border": {"color": COLOURS[3]}}
-    for name, first, end, look in (
-        ("as planned", 2, last, {"line": {"color": COLOURS[0], "width": 2}}),
-        ("chosen", 1, 1, {"marker": marker, "line": {"none": True}}),
-    ):
-        places = {"categories": [INTERVALS, first, 1, end, 1], "values": [INTERVALS, first, 2, end, 2]}
-        chart.add_series({"name": name, **places, **look})
+    chart = _lines(book, INTERVALS, last, {"as planned": (2, LINE)})
     chart.set_x_axis({**_scale("Interval", "min", 1, max(seconds for seconds, _, _ in points) / 60), "min": 0})
     factor, unit = scale_of(largest := max(needed for _, _, needed in points), "B/s", False)
     chart.set_y_axis({**_scale("Write bandwidth", unit, factor, largest), "min": 0})
-    chart.set_legend({"position": "bottom"})
     needs = display(rate, "B/s", binary=False)
     title = f"Checkpoints of {job}: one every {display(interval, 's')} needs {needs} of writes"
     alt = f"Line chart of the write bandwidth of {job} by checkpoint interval, the chosen point marked. As planned: {title}."
@@ -233,17 +247,8 @@ def _utilization(plan: Plan, book: WorkbookWriter, cells: PlanCells) -> SheetCha
     strike_columns(sheet, "Point", "P90")
     sheet.row("", SIMULATED)
     sheet.close()
-    chart = book.book.add_chart({"type": "scatter", "subtype": "straight"})
-    marker = {"type": "diamond", "size": 11, "fill": {"color": COLOURS[3]}, "border": {"color": COLOURS[3]}}
     dashed = {"line": {"color": COLOURS[0], "width": 1, "dash_type": "dash"}}
-    for name, first, end, column, look in (
-        ("median", 2, last, 2, {"line": {"color": COLOURS[0], "width": 2}}),
-        ("P10 and P90", 2, last, 3, dashed),
-        ("P90", 2, last, 4, dashed),
-        ("chosen", 1, 1, 2, {"marker": marker, "line": {"none": True}}),
-    ):
-        places = {"categories": [UTILIZATION, first, 1, end, 1], "values": [UTILIZATION, first, column, end, column]}
-        chart.add_series({"name": name, **places, **look})
+    chart = _lines(book, UTILIZATION, last, {"median": (2, LINE), "P10 and P90": (3, dashed), "P90": (4, dashed)})
     chart.set_x_axis({**_scale("99 % latency of reads", "ms", 1, points[-1].latency * 1000), "min": 0})
     chart.set_y_axis({"name": "Time that GPUs compute", "name_font": PLAIN, "num_format": "0 %", "min": 0, "max": 1})
     chart.set_legend({"position": "bottom", "delete_series": [2]})
@@ -274,25 +279,16 @@ def _goodput(plan: Plan, book: WorkbookWriter, cells: PlanCells, job: str, rows:
     strike_columns(sheet, "Point", "GPUs gained")
     sheet.row("", GAINED)
     sheet.close()
-    chart = book.book.add_chart({"type": "scatter", "subtype": "straight_with_markers"})
     dot = {"type": "circle", "size": 6, "fill": {"color": COLOURS[0]}, "border": {"color": COLOURS[0]}}
-    diamond = {"type": "diamond", "size": 11, "fill": {"color": COLOURS[3]}, "border": {"color": COLOURS[3]}}
     gains = [one.get("gpus_gained") for one in rows]
     labels = [{"delete": True} if gained is None else {"value": gpus_in_words(gained)} for gained in gains]
-    for name, first, end, look in (
-        ("as planned, GPUs gained", 2, last,
-         {"line": {"color": COLOURS[0], "width": 2}, "marker": dot,
-          "data_labels": {"value": True, "custom": labels, "position": "below", "font": {"size": 8}}}),
-        ("chosen", 1, 1, {"marker": diamond, "line": {"none": True}}),
-    ):  # fmt: skip
-        places = {"categories": [GOODPUT, first, 1, end, 1], "values": [GOODPUT, first, 2, end, 2]}
-        chart.add_series({"name": name, **places, **look})
+    dots = {"marker": dot, "data_labels": {"value": True, "custom": labels, "position": "below", "font": {"size": 8}}}
+    chart = _lines(book, GOODPUT, last, {"as planned, GPUs gained": (2, LINE | dots)})
     factor, unit = scale_of(largest := max(one["write_bandwidth"] for one in rows), "B/s", False)
     chart.set_x_axis({**_scale("Write bandwidth", unit, factor, largest), "log_base": 2, "min": rows[0]["write_bandwidth"]})
     least = math.floor(10 * min(one["goodput"] for one in rows)) / 10
     look = {"name": "Time that is progress", "name_font": PLAIN, "num_format": "0 %", "min": max(0, least - 0.1), "max": 1}
     chart.set_y_axis({**look, "major_gridlines": LIGHT})
-    chart.set_legend({"position": "bottom"})
     needs = display(float(rate.value), "B/s", binary=False)
     title = f"Goodput of {job}: {at['goodput'] * 100:.3g} % of the time is progress at {needs} of writes"
     alt = f"Line chart of the goodput of {job} by the write bandwidth bought, the chosen point marked. As planned: {title}."
