@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 from typing import Any
@@ -15,6 +15,9 @@ from ingest.engine.registry import OUT_OF_RANGE, Formula, Step, default_of, deri
 from ingest.engine.routes import Route, names_of
 from ingest.engine.value import Input, Quantity
 from ingest.errors import CyclicQuantity, MissingQuantity, UsageError
+
+#: The classes of plain numbers.
+NUMBERS = frozenset({float, int})
 
 
 class Quantities:
@@ -163,7 +166,7 @@ class Quantities:
             self._follow(route)
             self._names = route.after
             found = {name: steps[name] for name in names if name in steps}
-            if all(map(_is_finite, map(value_of, found.values()))):
+            if _are_finite([*map(value_of, found.values())]):
                 return found
         except (OverflowError, ZeroDivisionError, UsageError):
             pass
@@ -284,6 +287,11 @@ def _is_finite(value: Num) -> bool:
         return math.isfinite(value) if isinstance(value, (float, int)) else True
     except OverflowError:
         return False
+
+
+def _are_finite(values: Sequence[Num]) -> bool:
+    """Whether all values are, as `_is_finite` has one; most are plain numbers."""
+    return all(map(math.isfinite if NUMBERS.issuperset(map(type, values)) else _is_finite, values))
 
 
 def linked(name: str, step: Step, owner: str = "") -> Step:

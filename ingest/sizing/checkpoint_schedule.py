@@ -22,6 +22,8 @@ MINUTES = (5, 10, 15, 30, 60, 120)
 AROUND = tuple(2 ** (step / 4) for step in range(-12, 13))
 #: What every interval of one job shares.
 SHARED = ("checkpoint_bytes", "checkpoint_staging_seconds", "job_mean_time_to_interrupt")
+#: What a user sets to size the bandwidth, or has it.
+SIZING = ("waste_allowed", "write_bandwidth")
 #: Interval, share of the time lost, write bandwidth.
 Point = tuple[float, float, float]
 
@@ -141,7 +143,7 @@ def _by_rate(known: Quantities) -> bool:
 
 def _by_waste(known: Quantities, mode: str) -> bool:
     """Whether the overhead allowed sizes the bandwidth: of dumps, and of drains where the user sets it."""
-    return is_sized_by_waste(mode, {name for name in known.given if _stated(known, name)})
+    return is_sized_by_waste(mode, {name for name in SIZING if _stated(known, name)})
 
 
 def _shown(known: Quantities, *names: str) -> str:
@@ -271,4 +273,5 @@ def is_sized_by_waste(mode: str, stated: Container[str]) -> bool:
     >>> is_sized_by_waste("sync", {}), is_sized_by_waste("async", {}), is_sized_by_waste("sync", {"write_bandwidth": 1})
     (True, False, False)
     """
-    return "write_bandwidth" not in stated and (mode == "sync" or "waste_allowed" in stated)
+    waste, rate = SIZING
+    return rate not in stated and (mode == "sync" or waste in stated)
