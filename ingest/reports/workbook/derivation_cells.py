@@ -51,8 +51,7 @@ class Cells:
     def formula(self, step: Step, place: Callable[[Step], str] | None = None) -> str:
         """The live formula of a computed step; `place` tells how it calls the cells of its inputs."""
         assert step.formula is not None
-        places = map(place or self.place, step.inputs)
-        return template(step.formula).format_map(dict(zip(step.formula.needs, places, strict=True)))
+        return template(step.formula).format(*map(place or self.place, step.inputs))
 
     def _reserve(self, step: Step) -> str:
         if step.formula is None:
@@ -170,8 +169,8 @@ def values_of(step: Step) -> list[float]:
 
 @lru_cache(maxsize=4096)
 def template(made: Formula) -> str:
-    """The live formula with the names of quantities where its cells go: a site has few formulas and many cells."""
-    return cell(made.tree(), "{{{}}}".format)
+    """The live formula with the places of quantities where their cells go: a site has few formulas and many cells."""
+    return cell(made.tree(), lambda name: f"{{{made.needs.index(name)}}}")
 
 
 class FormulaLine(NamedTuple):

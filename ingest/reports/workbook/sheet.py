@@ -57,19 +57,6 @@ class NumberCell(NamedTuple):
 CellContent = str | float | CellFormula | EntryCell | NumberCell | None
 
 
-class FinishedFormula(str):
-    """A formula that the library writes as it is: it calls functions of Excel 2007 only.
-
-    A formula in which the library finds `_xlfn.` counts as finished; in any other it looks for thirty newer functions, one by
-    one, which takes a third of the time of a large workbook.
-    """
-
-    __slots__ = ()
-
-    def __contains__(self, part: object) -> bool:
-        return part == "_xlfn." or (isinstance(part, str) and super().__contains__(part))
-
-
 class SheetWriter:
     """Writes one sheet from top to bottom.
 
@@ -120,7 +107,7 @@ class SheetWriter:
         """Write a cell that is not plain text; returns its text, if it shows any."""
         if isinstance(item, CellFormula):
             style = self._style(column, item.value, item.style)
-            self.sheet.write_formula(row, column, FinishedFormula(item.written.removeprefix("=")), style, item.value)
+            self.sheet.write_formula(row, column, item.written, style, item.value)
             return item.value if isinstance(item.value, str) else None
         if isinstance(item, EntryCell):
             self._entry(row, column, item)

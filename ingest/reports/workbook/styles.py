@@ -50,7 +50,7 @@ def style_for(value: Any, style: str) -> str:
     >>> style_for(0.5, "share"), style_for(1e-7, "share")
     ('share', 'share tiny')
     """
-    if isinstance(value, str) or value == round(value):
+    if isinstance(value, str) or value % 1 == 0:
         return style
     if style == "share" and abs(value) < 1e-5:
         return "share tiny"

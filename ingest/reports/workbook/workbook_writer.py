@@ -49,6 +49,7 @@ def numbered_sheet() -> type[Worksheet]:
         def __init__(self) -> None:
             super().__init__()
             self._texts: dict[tuple[str, Format | None], Any] = {}
+            self._formula: Callable[[str, Format | None, Any], Any] | None = None
 
         def write_string(self, row: int, col: int, string: str, cell_format: Format | None = None) -> int:
             # Many rows say the same: one cell of a text and its format serves all of them.
@@ -62,7 +63,19 @@ def numbered_sheet() -> type[Worksheet]:
             self.table[row][col] = known
             return 0
 
-        write_formula = Worksheet.write_formula.__wrapped__
+        def write_formula(
+            self, row: int, col: int, formula: str, cell_format: Format | None = None, value: Any = 0
+        ) -> int:
+            # In each formula the library looks for arrays and for functions newer than Excel 2007, which no cell has.
+            if self._formula is None or self._check_dimensions(row, col):
+                found: int = super()._write_formula(row, col, formula, cell_format, value)
+                self._formula = self.table[row][col].__class__
+                return found
+            if self.constant_memory and row > self.previous_row:
+                self._write_single_row(row)
+            self.table[row][col] = self._formula(formula.removeprefix("="), cell_format, value)
+            return 0
+
         write_number = Worksheet.write_number.__wrapped__
 
         def _calculate_spans(self) -> None:
