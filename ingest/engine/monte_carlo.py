@@ -296,22 +296,34 @@ def _draw(one: Uncertain, samples: int, seed: int) -> Any:
     return drawn if limits is None else numpy.clip(drawn, limits.low, limits.high)
 
 
-def effects(tree: Tree, name: str) -> list[Effect]:
-    """The effect of each input on a requirement, one at a time, the largest first: the bars of a tornado chart.
+def effects(tree: Tree) -> dict[str, list[Effect]]:
+    """The effect of each input on each requirement, one input at a time, the largest first: the bars of a tornado chart.
 
     Args:
         tree: the steps of all requirements.
-        name: the id of the requirement.
     """
-    target, bit = tree.steps[name], 1 << list(tree.steps).index(name)
-    found = []
-    for one, (low, high) in tree.ends.items():
-        reaching = [step for step in tree.uncertain[one] if tree.marks[step] & bit]
-        if reaching:
-            rows = tuple(sorted({step.owner for step in reaching if step.owner}))
-            found.append(Effect(one.name, rows, one.value, one.low, one.high, low[target], high[target]))
-    least = SMALLEST_EFFECT * abs(float(target.value))
-    return sorted(
-        (one for one in found if one.swing > least and math.isfinite(one.swing)),
-        key=lambda one: (-one.swing, one.name, one.rows),
-    )
+    found: dict[str, list[Effect]] = {name: [] for name in tree.steps}
+    turned = _turned(tree)
+    for bit, name in enumerate(tree.steps):
+        least = SMALLEST_EFFECT * abs(float(tree.steps[name].value))
+        for place, one in enumerate(tree.uncertain if name in turned else ()):
+            low, high = (float(end) for end in turned[name][2 * place : 2 * place + 2])
+            if least < abs(high - low) < math.inf:
+                reaching = (step.owner for step in tree.uncertain[one] if tree.marks[step] >> bit & 1)
+                found[name].append(Effect(one.name, tuple(sorted({*reaching} - {""})), one.value, one.low, one.high, low, high))
+        found[name].sort(key=lambda one: (-one.swing, one.name, one.rows))
+    return found
+
+
+def _turned(tree: Tree) -> dict[str, Any]:
+    """Each requirement that a range reaches, with each input in turn at its low and at its high end, the others typical."""
+    if not tree.uncertain:
+        return {}
+    import numpy
+
+    count = 2 * len(tree.uncertain)
+    drawn = {one: numpy.full(count, float(one.value)) for one in tree.uncertain}
+    for place, one in enumerate(drawn):
+        drawn[one][2 * place : 2 * place + 2] = one.low, one.high
+    with numpy.errstate(all="ignore"):
+        return _run(tree, drawn, count)

@@ -252,7 +252,11 @@ class Plan(InteractiveResult):
         Raises:
             UsageError: no such requirement.
         """
-        return effects(self.tree, self.requirement(name).id)
+        return self._effects[self.requirement(name).id]
+
+    @cached_property
+    def _effects(self) -> dict[str, list[Effect]]:
+        return effects(self.tree)
 
     def explain(self, name: str) -> list[str]:
         """The whole derivation of a requirement: every row of every column.

@@ -1,12 +1,14 @@
 """What a buyer is promised of any site: lines that bind at any size, conditions that can be true, figures beside practice."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 import ingest
 from ingest.engine.monte_carlo import effects
+from ingest.engine.ranges import Tree
+from ingest.engine.registry import Formula, Step
+from ingest.engine.value import Input
 from ingest.requirement import Conditions, MixPart
 from ingest.site.load_conditions import _depth_in_words, mean_request
 
@@ -273,14 +275,7 @@ def test_the_mean_request_is_that_of_the_mix_as_it_is_stated():
 
 @pytest.mark.parametrize(("swing", "shown"), [(0.9e-6, False), (1.1e-6, True)])
 def test_an_effect_that_is_the_noise_of_large_numbers_is_none(swing, shown):
-    # stand-ins that can be keys
-    target, cause = (type("Stand", (), {})() for _ in range(2))
-    vars(target).update(value=1.0)
-    vars(cause).update(name="drain_time", value=2.0, low=1.0, high=3.0, owner="")
-    tree = SimpleNamespace(
-        steps={"R-1": target},
-        marks={cause: 1},
-        ends={cause: ({target: 1.0}, {target: 1.0 + swing})},
-        uncertain={cause: [cause]},
-    )
-    assert bool(effects(tree, "R-1")) is shown
+    cause = Step("drain_time", 2.0, None, (), Input(2.0, low=1.0, high=3.0))
+    made = Formula("checkpoint_interval", lambda one: 1 + swing * (one - 1) / 2, ("drain_time",), "s", "definition", "")
+    tree = Tree({"R-1": Step(made.name, made.function(2.0), made, (cause,))})
+    assert bool(effects(tree)["R-1"]) is shown

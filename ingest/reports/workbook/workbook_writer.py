@@ -63,9 +63,7 @@ def numbered_sheet() -> type[Worksheet]:
             self.table[row][col] = known
             return 0
 
-        def write_formula(
-            self, row: int, col: int, formula: str, cell_format: Format | None = None, value: Any = 0
-        ) -> int:
+        def write_formula(self, row: int, col: int, formula: str, cell_format: Format | None = None, value: Any = 0) -> int:
             # In each formula the library looks for arrays and for functions newer than Excel 2007, which no cell has.
             if self._formula is None or self._check_dimensions(row, col):
                 found: int = super()._write_formula(row, col, formula, cell_format, value)
