@@ -126,9 +126,10 @@ class TurnedTree:
         for column in columns:
             for row, entry in enumerate(column.inputs):
                 self.entries.setdefault(entry, []).append((column, row))
-        above = tree.positions_above(columns)
-        self.shared = [step for place, step in enumerate(tree.order) if place in above or step in self.columns]
-        self._shared = {place for place, step in enumerate(tree.order) if place in above or step in self.columns}
+        above = tree.positions_above(columns) | {place for place, step in enumerate(tree.order) if step in self.columns}
+        self.shared = [tree.order[place] for place in sorted(above)]
+        #: The positions of the formulas that use a step and that are not shared.
+        self._parents = {step: own for step, used in tree.parents.items() if (own := [one for one in used if one not in above])}
         self.lines = {one.id: plan.steps[one.id] for one in plan.requirements if one.priority != "information"}
         #: What is not shared itself, but a line, or an input of what is shared.
         self._beside = {part for step in self.shared if step not in self.columns for part in step.inputs}
@@ -154,14 +155,14 @@ class TurnedTree:
 
     def _own(self, steps: Iterable[Step]) -> list[Step]:
         """Every step that rests on one of these and that is not shared, in order."""
-        found: set[int] = set()
+        found, order, parents = set[int](), self.tree.order, self._parents
         waiting = list(steps)
         while waiting:
-            for position in self.tree.parents.get(waiting.pop(), ()):
-                if position not in found and position not in self._shared:
+            for position in parents.get(waiting.pop(), ()):
+                if position not in found:
                     found.add(position)
-                    waiting.append(self.tree.order[position])
-        return [self.tree.order[position] for position in sorted(found)]
+                    waiting.append(order[position])
+        return [order[position] for position in sorted(found)]
 
     def _turned(self, steps: Iterable[Step], value: float, own: Iterable[Step]) -> dict[Step, float]:
         """The values of the steps that are not shared; infinite where no number holds one."""

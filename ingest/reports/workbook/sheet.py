@@ -139,6 +139,7 @@ class SheetWriter:
             self.sheet.set_row(row, LINE * high)
 
 
+@functools.lru_cache(maxsize=4096)
 def seen(text: str) -> str:
     r"""Text as every format of a report shows it; most of it is plain already.
 

@@ -43,12 +43,14 @@ def numbered_sheet() -> type[Worksheet]:
     A site of 1,000 jobs has 700,000 cells, most of them text and formulas of numbers: for these the library converts names
     such as `A1`, and puts attributes together, one cell at a time. The other kinds of cells are left to it.
     """
+    from xlsxwriter.utility import xl_col_to_name
     from xlsxwriter.worksheet import Worksheet
 
     class NumberedSheet(Worksheet):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             self._texts: dict[tuple[str, Format | None], Any] = {}
+            self._ends: dict[tuple[int, Format | None, type], tuple[str, str, str]] = {}
             self._formula: Callable[[str, Format | None, Any], Any] | None = None
 
         def write_string(self, row: int, col: int, string: str, cell_format: Format | None = None) -> int:
@@ -80,28 +82,30 @@ def numbered_sheet() -> type[Worksheet]:
             """Leave out the range of columns of each row: a hint that no program needs."""
 
         def _write_cell(self, row: int, col: int, cell: Any) -> None:
-            kind, look = cell.__class__.__name__, cell.format
-            if not look or self.constant_memory or kind not in ("String", "Number", "Formula"):
-                super()._write_cell(row, col, cell)
-                return
-            start = f'<c r="{_letter(col)}{row + 1}" s="{look._get_xf_index()}"'
+            look = cell.format
+            known = self._ends.get((col, look, cell.__class__))
+            if known is None:
+                known = self._ends[col, look, cell.__class__] = self._ends_of(col, look, cell.__class__.__name__)
+            kind, start, end = known
             if kind == "String":
-                self.fh.write(f'{start} t="s"><v>{cell.string}</v></c>')
+                self.fh.write(f'{start}{row + 1}{end} t="s"><v>{cell.string}</v></c>')
             elif kind == "Number":
-                self.fh.write(f"{start}><v>{cell.number:.16G}</v></c>")
-            elif cell.value.__class__ in (int, float):
-                self.fh.write(f"{start}><f>{self._escape_data(cell.formula)}</f><v>{cell.value}</v></c>")
+                self.fh.write(f"{start}{row + 1}{end}><v>{cell.number:.16G}</v></c>")
+            elif kind == "Formula" and cell.value.__class__ in (int, float):
+                written = cell.formula
+                if "<" in written or ">" in written or "&" in written:
+                    written = self._escape_data(written)
+                self.fh.write(f"{start}{row + 1}{end}><f>{written}</f><v>{cell.value}</v></c>")
             else:
                 super()._write_cell(row, col, cell)
 
+        def _ends_of(self, col: int, look: Format | None, kind: str) -> tuple[str, str, str]:
+            """What stands before and behind the number of the row; no kind where the library writes the cells of a column."""
+            if not look or self.constant_memory:
+                return "", "", ""
+            return kind, f'<c r="{xl_col_to_name(col)}', f'" s="{look._get_xf_index()}"'
+
     return NumberedSheet
-
-
-@cache
-def _letter(column: int) -> str:
-    from xlsxwriter.utility import xl_col_to_name
-
-    return str(xl_col_to_name(column))
 
 
 class WorkbookWriter:
