@@ -252,8 +252,13 @@ class Catalog:
         for folder in self.folders:
             for name in _files(folder):
                 digest.update(f"{name}\0".encode())
-                with open(f"{folder}/{name}", "rb") as file:
-                    digest.update(file.read())
+                # Not `open`, whose further system calls for each file double the time over all of them.
+                file = os.open(f"{folder}/{name}", os.O_RDONLY)
+                try:
+                    while part := os.read(file, 1 << 20):
+                        digest.update(part)
+                finally:
+                    os.close(file)
         return f"sha256:{digest.hexdigest()}"
 
 
