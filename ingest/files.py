@@ -6,9 +6,7 @@ import contextlib
 import errno
 import gc
 import os
-import signal
 import stat
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -18,7 +16,7 @@ from ingest.errors import IngestError, UsageError, brief, cannot_be_read
 #: Permissions of a new file, before the user's mask.
 NEW = 0o666
 #: Signals that would end the program without cleaning up.
-SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+SIGNALS = ("SIGTERM", "SIGHUP")
 
 
 #: How the folders begin in which a call of `accept` builds.
@@ -208,11 +206,15 @@ def _write_new(temporary: Path, content: bytes, like: Path) -> None:
 @contextlib.contextmanager
 def _clearing_up_when_terminated() -> Iterator[None]:
     """A request to end goes the way of an exception; handlers that somebody has set stay."""
+    import signal
+    import threading
+
     if threading.current_thread() is not threading.main_thread():
         # Only the main thread may set handlers.
         yield
         return
-    free = [number for number in SIGNALS if signal.getsignal(number) == signal.SIG_DFL]
+    known = (getattr(signal, name) for name in SIGNALS if hasattr(signal, name))
+    free = [number for number in known if signal.getsignal(number) == signal.SIG_DFL]
     for number in free:
         signal.signal(number, _end)
     try:
