@@ -7,6 +7,7 @@ import itertools
 import math
 import os
 import re
+import warnings
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -143,11 +144,14 @@ def _loaded(path: Path) -> Iterator[Any]:
     """The workbook with the values of its formulas; a sheet is parsed when it is used."""
     import openpyxl
 
-    book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
-    try:
-        yield book
-    finally:
-        book.close()
+    with warnings.catch_warnings():
+        # What openpyxl drops from a sheet, such as a print area, is no value; its warning would repeat the vendor's text.
+        warnings.filterwarnings("ignore", category=UserWarning, module="openpyxl")
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
+        try:
+            yield book
+        finally:
+            book.close()
 
 
 def _merged(path: Path, package: zipfile.ZipFile, book: Any, name: str) -> tuple[str, ...]:
