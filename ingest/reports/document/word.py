@@ -66,7 +66,7 @@ def opened(template: str | Path | None) -> Any:
     _check_size(Path(template))
     try:
         word = docx.Document(str(template))
-        list(word.styles)  # a damaged part of styles is found where they are listed
+        list(word.styles), list(word.element.body)  # damaged parts are found where they are listed
     except Exception:  # the library reports a broken package in many ways
         raise IngestError(f"--template: '{template}' is not readable as .docx") from None
     _check_inert(word, template)
