@@ -6,8 +6,8 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from ingest.engine.array_tree import ArrayTree
 from ingest.engine.expression import Num
-from ingest.engine.ranges import Tree
 from ingest.engine.registry import INPUTS, Formula, Step, new_step, unit_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
@@ -124,20 +124,26 @@ class Below(NamedTuple):
     inputs: frozenset[str]
 
 
-def all_below(tree: Tree, wanted: Callable[[Input], bool]) -> dict[str, Below]:
+def all_below(tree: ArrayTree, wanted: Callable[[Input], bool]) -> dict[str, Below]:
     """What each result of a tree rests on; one walk for all.
 
     Args:
         tree: the results.
         wanted: whether an input is named.
     """
-    columns: list[tuple[Step, int]] = []
+    import numpy
+
+    marks = tree.marks
+    columns = [
+        (tree.order[place], int(marks[place]))
+        for place, formula in enumerate(tree.formulas)
+        if formula is not None and formula.function is gather
+    ]
     named: dict[str, int] = {}
-    for step, mark in tree.marks.items():
-        if step.formula is not None and step.formula.function is gather:
-            columns.append((step, mark))
+    for place in numpy.flatnonzero(~tree.computed).tolist():
+        step = tree.order[place]
         if step.source is not None and wanted(step.source):
-            named[step.name] = named.get(step.name, 0) | mark
+            named[step.name] = named.get(step.name, 0) | int(marks[place])
     columns.reverse()
     return {
         result: Below(

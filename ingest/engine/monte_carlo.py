@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, count, repeat
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ingest.engine.array_tree import ArrayTree
 from ingest.engine.derivation_graph import gather
-from ingest.engine.ranges import Tree, Uncertain
-from ingest.engine.registry import INPUTS, Formula, Step, value_of
+from ingest.engine.ranges import Uncertain
+from ingest.engine.registry import INPUTS
 
 #: P90 of the standard normal distribution.
 Z90 = 1.2815515655446004
@@ -54,7 +54,7 @@ class Effect(NamedTuple):
         return abs(self.at_high - self.at_low)
 
 
-def samples_for(tree: Tree, requested: int | None) -> int:
+def samples_for(tree: ArrayTree, requested: int | None) -> int:
     """The number of draws: as requested, else limited to about a second."""
     if requested is not None:
         return requested
@@ -62,7 +62,7 @@ def samples_for(tree: Tree, requested: int | None) -> int:
     return min(USUAL_SAMPLES, max(FEWEST_SAMPLES, MOST_NUMBERS // max(size, 1)))
 
 
-def spread(tree: Tree, samples: int, seed: int) -> dict[str, tuple[float, float]]:
+def spread(tree: ArrayTree, samples: int, seed: int) -> dict[str, tuple[float, float]]:
     """P10 and P90 of each requirement that a range reaches.
 
     Args:
@@ -81,27 +81,27 @@ def spread(tree: Tree, samples: int, seed: int) -> dict[str, tuple[float, float]
     return {name: (float(low), float(high)) for name, (low, high) in ends.items() if low < high and numpy.isfinite(high)}
 
 
-def _run(tree: Tree, drawn: Mapping[Uncertain, Any], samples: int) -> dict[str, Any]:
+def _run(tree: ArrayTree, drawn: Mapping[Uncertain, Any], samples: int) -> dict[str, Any]:
     """The values of every requirement that a range reaches, over all draws; in chunks, so that memory stays small."""
     import numpy
 
-    moving = set(tree.moving)
-    reached = {name: step for name, step in tree.steps.items() if step in moving}
-    chunk = max(1, CHUNK_NUMBERS // max(len(tree.moving), 1))
+    moving = set(tree.moving.tolist())
+    reached = {name: place for name, step in tree.steps.items() if (place := tree.places[step]) in moving}
+    chunk = max(1, CHUNK_NUMBERS // max(len(moving), 1))
     found: dict[str, list[Any]] = {name: [] for name in reached}
-    batches, order = _batches(tree, order=list(drawn))
+    batches, rows = _batches(tree, order=list(drawn))
     for start in range(0, samples, chunk):
-        draws = Draws(order, [drawn[one][start : start + chunk] for one in drawn])
+        draws = Draws(tree, rows, [drawn[one][start : start + chunk] for one in drawn])
         for batch in batches:
             draws.tables.append(draws.of_batch(batch))
-        for name, step in reached.items():
-            found[name].append(numpy.atleast_1d(draws.of(step)))
+        for name, place in reached.items():
+            found[name].append(numpy.atleast_1d(draws.of(place)))
     return {name: numpy.concatenate(parts) for name, parts in found.items()}
 
 
 #: Where the draws of a step are, as one number: the table, those of inputs counted from the end, times this, and the row.
 ROWS = 1 << 32
-#: The place of a step that no draw changes.
+#: The place of the draws of a step that no draw changes.
 FIXED = -(1 << 62)
 
 
@@ -123,12 +123,12 @@ class Argument(NamedTuple):
     """One argument of a formula for all steps of a batch.
 
     Attributes:
-        shared: the step of all; None where they have several.
+        shared: the position of the step of all; None where they have several.
         constant: the value of all where no draw changes any: a number, or a column of numbers.
         rows: where the draws of each are: in one table, or in several.
     """
 
-    shared: Step | None = None
+    shared: int | None = None
     constant: Any = None
     rows: Sequence[Rows] = ()
 
@@ -137,54 +137,61 @@ class Batch(NamedTuple):
     """Steps of one formula that do not rest on each other: one call computes them for all draws.
 
     Attributes:
-        steps: the steps.
+        function: the formula.
+        positions: of the steps.
         arguments: of the formula; empty where each step is computed by itself.
     """
 
-    steps: Sequence[Step]
+    function: Callable[..., Any]
+    positions: Any
     arguments: Sequence[Argument] = ()
 
 
-def _batches(tree: Tree, order: Sequence[Uncertain]) -> tuple[list[Batch], dict[Step, int]]:
-    """The moving steps in an order in which each comes after what it rests on, and the place of each step that draws change."""
-    depth: dict[Step, int] = {}
-    groups: dict[tuple[int, Any], list[Step]] = {}
-    for step in tree.moving:
-        depth[step] = level = 1 + max(map(depth.get, step.inputs, repeat(0)))
-        groups.setdefault((level, step.formula and step.formula.function), []).append(step)
-    places = {step: table * ROWS for table, one in enumerate(order, -len(order)) for step in tree.uncertain[one]}
+def _batches(tree: ArrayTree, order: Sequence[Uncertain]) -> tuple[list[Batch], Any]:
+    """The moving steps in an order in which each comes after what it rests on, and where the draws of each step are."""
+    import numpy
+
+    places = numpy.full(len(tree.order), FIXED)
+    for table, one in enumerate(order, -len(order)):
+        places[tree.placed(tree.uncertain[one])] = table * ROWS
     found: list[Batch] = []
-    for (_, function), steps in sorted(groups.items(), key=lambda group: group[0][0]):
-        arguments: list[Argument] = []
-        parts = [step.inputs for step in steps]
-        gathered = function is gather
-        together = gathered or (len(steps) >= FEWEST_TOGETHER and _are_numbers(steps))
-        if together and _are_numbers(chain.from_iterable(parts)):
-            arguments = [_argument(one, places) for one in (parts if gathered else zip(*parts, strict=True))]
-        places.update(zip(steps, count(len(found) * ROWS), strict=False))
-        found.append(Batch(steps, arguments))
+    for function, own in tree.alike(tree.moving):
+        positions = tree.moving[own]
+        batch = Batch(function, positions, _arguments(tree, function, positions, places))
+        places[positions] = len(found) * ROWS + numpy.arange(len(positions))
+        found.append(batch)
     return found, places
 
 
-def _are_numbers(steps: Iterable[Step]) -> bool:
-    return all(issubclass(kind, (int, float)) for kind in set(map(type, map(value_of, steps))))
-
-
-def _argument(parts: Sequence[Step], places: Mapping[Step, int]) -> Argument:
+def _arguments(tree: ArrayTree, function: Callable[..., Any], positions: Any, places: Any) -> list[Argument]:
+    """The arguments of a batch, or one for each of its columns; none where a value is no number."""
     import numpy
 
-    found = numpy.array([*map(places.get, parts, repeat(FIXED))])
+    if function is gather:
+        parts = [tree.inputs_of(positions[row : row + 1])[0] for row in range(len(positions))]
+    elif len(positions) < FEWEST_TOGETHER or numpy.isnan(tree.numbers[positions]).any():
+        return []
+    else:
+        parts = [*tree.inputs_of(positions).T]
+    if any(numpy.isnan(tree.numbers[one]).any() for one in parts):
+        return []
+    return [_argument(tree, one, places) for one in parts]
+
+
+def _argument(tree: ArrayTree, parts: Any, places: Any) -> Argument:
+    import numpy
+
+    found = places[parts]
     if (found == found[0]).all():
         if found[0] != FIXED:
-            return Argument(parts[0])
-        values = [part.value for part in parts]
-        return Argument(None, values[0] if values.count(values[0]) == len(values) else numpy.array(values, float)[:, None])
+            return Argument(int(parts[0]))
+        values = tree.numbers[parts]
+        return Argument(None, tree.order[parts[0]].value if (values == values[0]).all() else values[:, None])
     tables, rows = found // ROWS, list[Rows]()
     for table in dict.fromkeys(tables.tolist()):
         own = numpy.flatnonzero(tables == table)
         if table == FIXED // ROWS:
-            constants = numpy.array([parts[row].value for row in own.tolist()])
-            rows.append(Rows(None, _sliced(own), constants[:, None]))
+            rows.append(Rows(None, _sliced(own), tree.numbers[parts[own]][:, None]))
         else:
             rows.append(Rows(table, _sliced(own), _sliced(found[own] % ROWS)))
     return Argument(rows=rows)
@@ -219,19 +226,20 @@ class Draws:
     """The values of all steps for some draws of the uncertain inputs; infinite where no number holds one.
 
     Args:
-        places: of the steps that draws change.
+        tree: the steps.
+        places: where the draws of each step are.
         inputs: the draws of each uncertain input.
     """
 
-    def __init__(self, places: Mapping[Step, int], inputs: Sequence[Any]) -> None:
-        self.places, self.inputs = places, inputs
+    def __init__(self, tree: ArrayTree, places: Any, inputs: Sequence[Any]) -> None:
+        self.tree, self.places, self.inputs = tree, places, inputs
         self.tables: list[Any] = []
 
-    def of(self, step: Step) -> Any:
+    def of(self, position: int) -> Any:
         """The values of a step."""
-        place = self.places.get(step)
-        if place is None:
-            return step.value
+        place = int(self.places[position])
+        if place == FIXED:
+            return self.tree.order[position].value
         table, row = divmod(place, ROWS)
         return self.inputs[table] if table < 0 else self.tables[table][row]
 
@@ -239,25 +247,17 @@ class Draws:
         """The values of the steps of a batch, a row for each."""
         import numpy
 
-        steps, arguments = batch
-        formula = steps[0].formula
-        assert formula is not None
-        if formula.function is gather and arguments:
-            return [
-                Column(self._rows(one, len(step.inputs)), len(step.inputs)) for step, one in zip(steps, arguments, strict=True)
-            ]
-        together: Any = self._called(formula, [self._rows(one, len(steps)) for one in arguments]) if arguments else math.inf
-        if getattr(together, "ndim", 0) == 2 and len(together) == len(steps):
+        function, positions, arguments = batch
+        if function is gather and arguments:
+            counts = self.tree.counts[positions].tolist()
+            return [Column(self._rows(one, count), count) for one, count in zip(arguments, counts, strict=True)]
+        together: Any = _called(function, [self._rows(one, len(positions)) for one in arguments]) if arguments else math.inf
+        if getattr(together, "ndim", 0) == 2 and len(together) == len(positions):
             return together
         if getattr(together, "ndim", 0) == 1 and all(one.shared is not None for one in arguments):
-            return numpy.broadcast_to(together, (len(steps), len(together)))
-        return [self._called(formula, [self.of(part) for part in step.inputs]) for step in steps]
-
-    def _called(self, formula: Formula, values: Sequence[Any]) -> Any:
-        try:
-            return formula.function(*values)
-        except (OverflowError, ZeroDivisionError):
-            return math.inf
+            return numpy.broadcast_to(together, (len(positions), len(together)))
+        parts = [self.tree.inputs_of(positions[row : row + 1])[0].tolist() for row in range(len(positions))]
+        return [_called(function, [*map(self.of, one)]) for one in parts]
 
     def _rows(self, argument: Argument, count: int) -> Any:
         import numpy
@@ -282,6 +282,13 @@ class Draws:
         return found
 
 
+def _called(function: Callable[..., Any], values: Sequence[Any]) -> Any:
+    try:
+        return function(*values)
+    except (OverflowError, ZeroDivisionError):
+        return math.inf
+
+
 def _draw(one: Uncertain, samples: int, seed: int) -> Any:
     """Draws of one quantity, from a stream of its own."""
     import numpy
@@ -296,7 +303,7 @@ def _draw(one: Uncertain, samples: int, seed: int) -> Any:
     return drawn if limits is None else numpy.clip(drawn, limits.low, limits.high)
 
 
-def effects(tree: Tree) -> dict[str, list[Effect]]:
+def effects(tree: ArrayTree) -> dict[str, list[Effect]]:
     """The effect of each input on each requirement, one input at a time, the largest first: the bars of a tornado chart.
 
     Args:
@@ -309,13 +316,13 @@ def effects(tree: Tree) -> dict[str, list[Effect]]:
         for place, one in enumerate(tree.uncertain if name in turned else ()):
             low, high = (float(end) for end in turned[name][2 * place : 2 * place + 2])
             if least < abs(high - low) < math.inf:
-                reaching = (step.owner for step in tree.uncertain[one] if tree.marks[step] >> bit & 1)
-                found[name].append(Effect(one.name, tuple(sorted({*reaching} - {""})), one.value, one.low, one.high, low, high))
+                reaching = {step.owner for step in tree.uncertain[one] if tree.marks[tree.places[step]] >> bit & 1}
+                found[name].append(Effect(one.name, tuple(sorted(reaching - {""})), one.value, one.low, one.high, low, high))
         found[name].sort(key=lambda one: (-one.swing, one.name, one.rows))
     return found
 
 
-def _turned(tree: Tree) -> dict[str, Any]:
+def _turned(tree: ArrayTree) -> dict[str, Any]:
     """Each requirement that a range reaches, with each input in turn at its low and at its high end, the others typical."""
     if not tree.uncertain:
         return {}

@@ -21,7 +21,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from ingest.engine.expression import Num
-from ingest.engine.registry import Step, derive, in_order, marks_of, value_of
+from ingest.engine.registry import Step, derive, in_order, value_of
 
 if TYPE_CHECKING:
     from ingest.engine.value import Input
@@ -74,16 +74,6 @@ class Tree:
         """Every step once, inputs first."""
         return in_order(self.steps.values())
 
-    def without(self, names: Iterable[str]) -> Tree:
-        """The other results, in the same order of their steps."""
-        left = set(names)
-        kept = Tree({name: step for name, step in self.steps.items() if name not in left})
-        if not left:
-            return self
-        bits = sum(1 << place for place, name in enumerate(self.steps) if name not in left)
-        kept.__dict__["order"] = [step for step, mark in self.marks.items() if mark & bits]
-        return kept
-
     @cached_property
     def parents(self) -> dict[Step, list[int]]:
         """Positions of the formulas that use a step; a simulated result was found once, for the typical inputs."""
@@ -92,11 +82,6 @@ class Tree:
             for part in step.inputs if step.formula is not None else ():
                 found.setdefault(part, []).append(position)
         return found
-
-    @cached_property
-    def marks(self) -> dict[Step, int]:
-        """Which results rest on each step: a bit for each, in the order of the steps."""
-        return marks_of([*self.steps.values()], self.order)
 
     @cached_property
     def uncertain(self) -> dict[Uncertain, list[Step]]:
@@ -108,17 +93,6 @@ class Tree:
                 continue
             if (key := uncertain(step.name, source)) is not None:
                 found.setdefault(key, []).append(step)
-        return found
-
-    @cached_property
-    def moving(self) -> list[Step]:
-        """Every step that rests on an input with a range."""
-        reached = {step for steps in self.uncertain.values() for step in steps}
-        found = []
-        for step in self.order:
-            if step.formula is not None and step not in reached and not reached.isdisjoint(step.inputs):
-                reached.add(step)
-                found.append(step)
         return found
 
     def above(self, leaves: Iterable[Step]) -> list[Step]:

@@ -6,7 +6,7 @@ needs. Quantities that no formula yields (the leaves) are declared with their un
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
 from importlib import import_module
 from operator import itemgetter
@@ -374,24 +374,6 @@ def steps_below(roots: Iterable[Step]) -> list[Step]:
             found[step] = None
             waiting += step.inputs[::-1]
     return list(found)
-
-
-def marks_of(roots: Sequence[Step], order: Sequence[Step]) -> dict[Step, int]:
-    """Which roots rest on each step: bit n for the root n; one walk for all, however much they share.
-
-    Args:
-        roots: the steps on top.
-        order: they and all that they rest on, inputs first.
-    """
-    marks = dict.fromkeys(order, 0)
-    for place, root in enumerate(roots):
-        marks[root] |= 1 << place
-    for step in reversed(order):
-        if step.inputs:
-            mark = marks[step]
-            for part in step.inputs:
-                marks[part] |= mark
-    return marks
 
 
 def solve(name: str, given: Mapping[str, Num]) -> Num:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from ingest.engine.array_tree import Uses
 from ingest.engine.derivation_graph import is_column
 from ingest.engine.ranges import uncertain
-from ingest.engine.registry import INPUTS, Step, value_of
+from ingest.engine.registry import INPUTS, Step
 from ingest.site.plan import Plan
 
 #: By how much an input without a range is changed, as a share of its value; a count changes by one at least.
@@ -63,13 +63,13 @@ class Entries:
 
     Args:
         values: the entries.
-        changed: the turn, the row and the value of each entry that a turn changes.
+        changed: the turns, the rows and the values of the entries that a turn changes.
         turns: how many there are; none where no turn changes the column: one number holds for all.
     """
 
     ndim = 1
 
-    def __init__(self, values: Any, changed: Sequence[tuple[int, int, float]] = (), turns: int = 0) -> None:
+    def __init__(self, values: Any, changed: Sequence[Any] = (), turns: int = 0) -> None:
         self.values, self.changed, self.turns = values, changed, turns
 
     def sum(self) -> Any:
@@ -94,7 +94,7 @@ class Entries:
         if not self.turns:
             return reduced(self.values)
         found = numpy.full(self.turns, reduced(self.values))
-        turns, rows, values = (numpy.array(part) for part in zip(*self.changed, strict=True))
+        turns, rows, values = self.changed
         changing, places = numpy.unique(turns, return_inverse=True)
         for start in range(0, len(changing), AT_A_TIME):
             own = changing[start : start + AT_A_TIME]
@@ -105,14 +105,28 @@ class Entries:
         return found
 
 
-class TurnedTree:
-    """The requirements of a plan where inputs are turned one at a time.
-
-    What belongs to single jobs is computed for each turn, with numbers; what rests on columns, all jobs share: it is computed
-    once for many turns, with an array of one number for each.
+class Turned(NamedTuple):
+    """The steps that belong to single jobs, where inputs change them.
 
     Attributes:
-        shared: the columns and what rests on them, in order.
+        inputs: the input of each.
+        positions: the step.
+        values: its values, with the input at both ends.
+    """
+
+    inputs: Any
+    positions: Any
+    values: Any
+
+
+class TurnedTree:
+    """The requirements of a plan where inputs are turned one at a time, each to two values.
+
+    What belongs to single jobs is computed where an input changes it; what rests on columns, all jobs share: it is computed for
+    every turn. Either way, one call of a formula serves all steps and turns.
+
+    Attributes:
+        shared: the positions of the columns and of what rests on them, in order.
         lines: the requirements that bind.
     """
 
@@ -120,85 +134,122 @@ class TurnedTree:
         import numpy
 
         self.tree = tree = plan.tree
-        columns = [step for step in tree.order if is_column(step) and step.inputs]
-        self.columns = {column: Entries(numpy.array(column.value, float)) for column in columns}
-        self.entries: dict[Step, list[tuple[Step, int]]] = {}
-        for column in columns:
-            for row, entry in enumerate(column.inputs):
-                self.entries.setdefault(entry, []).append((column, row))
-        above = tree.positions_above(columns) | {place for place, step in enumerate(tree.order) if step in self.columns}
-        self.shared = [tree.order[place] for place in sorted(above)]
-        #: The positions of the formulas that use a step and that are not shared.
-        self._parents = {step: own for step, used in tree.parents.items() if (own := [one for one in used if one not in above])}
-        self.lines = {one.id: plan.steps[one.id] for one in plan.requirements if one.priority != "information"}
-        #: What is not shared itself, but a line, or an input of what is shared.
-        self._beside = {part for step in self.shared if step not in self.columns for part in step.inputs}
-        self._beside |= {*self.lines.values()}
+        columns = [place for place, step in enumerate(tree.order) if is_column(step) and step.inputs]
+        self.columns = {place: Entries(numpy.array(tree.order[place].value, float)) for place in columns}
+        shared = tree.resting_on(columns)
+        self.shared = numpy.flatnonzero(shared).tolist()
+        self._own = Uses(tree, numpy.flatnonzero(tree.computed[tree.users] & ~shared[tree.users]))
+        self._entries = Uses(tree, numpy.flatnonzero(numpy.isin(tree.users, columns)))
+        self.lines = {one.id: tree.places[plan.steps[one.id]] for one in plan.requirements if one.priority != "information"}
 
     def moved(self, inputs: Sequence[Sequence[Step]]) -> list[dict[str, float]]:
         """The relative change of each requirement that an input changes, the largest first, for each input."""
-        turns: list[dict[Step, float]] = []
-        owners: list[int] = []
-        for place, steps in enumerate(inputs):
-            own = self._own(steps)
-            for value in _others(steps[0]):
-                turns.append(self._turned(steps, value, own))
-                owners.append(place)
-        found: list[dict[str, float]] = [{} for _ in inputs]
-        for name, values in self._lines(turns).items():
-            before = float(self.lines[name].value)
-            for place, after in zip(owners, values, strict=True):
-                change = abs(after - before) / before if before > 0 and after < float("inf") else 0.0
-                if change > SMALLEST:
-                    found[place][name] = max(change, found[place].get(name, 0.0))
-        return [dict(sorted(most.items(), key=lambda item: -item[1])) for most in found]
-
-    def _own(self, steps: Iterable[Step]) -> list[Step]:
-        """Every step that rests on one of these and that is not shared, in order."""
-        found, order, parents = set[int](), self.tree.order, self._parents
-        waiting = list(steps)
-        while waiting:
-            for position in parents.get(waiting.pop(), ()):
-                if position not in found:
-                    found.add(position)
-                    waiting.append(order[position])
-        return [order[position] for position in sorted(found)]
-
-    def _turned(self, steps: Iterable[Step], value: float, own: Iterable[Step]) -> dict[Step, float]:
-        """The values of the steps that are not shared; infinite where no number holds one."""
-        values = dict.fromkeys(steps, value)
-        for step in own:
-            assert step.formula is not None
-            try:
-                values[step] = step.formula.function(*map(values.get, step.inputs, map(value_of, step.inputs)))
-            except (OverflowError, ZeroDivisionError):
-                values[step] = math.inf
-        return values
-
-    def _lines(self, turns: Sequence[Mapping[Step, float]]) -> dict[str, list[float]]:
-        """The requirements that any turn changes, in each of them."""
         import numpy
 
-        values: dict[Step, Any] = {}
-        changed: dict[Step, list[tuple[int, int, float]]] = {}
-        for turn, of_turn in enumerate(turns):
-            for step, value in of_turn.items():
-                for column, row in self.entries.get(step, ()):
-                    changed.setdefault(column, []).append((turn, row, value))
-                if step in self._beside:
-                    values.setdefault(step, numpy.full(len(turns), float(step.value)))[turn] = value
-        for step in self.shared:
-            if step in self.columns:
-                if changed.get(step):
-                    values[step] = Entries(self.columns[step].values, changed[step], len(turns))
-            elif not values.keys().isdisjoint(step.inputs):
-                assert step.formula is not None
-                given = [values[part] if part in values else self.columns.get(part, part.value) for part in step.inputs]
-                values[step] = numpy.broadcast_to(step.formula.function(*given), len(turns))
-                for column, row in self.entries.get(step, ()):
-                    turned = numpy.flatnonzero(values[step] != step.value).tolist()
-                    changed.setdefault(column, []).extend((turn, row, values[step][turn]) for turn in turned)
-        return {name: values[step].tolist() for name, step in self.lines.items() if step in values}
+        steps = [self.tree.placed(step for step in own if step in self.tree.places) for own in inputs]
+        turned = self._turned(
+            numpy.repeat(numpy.arange(len(steps)), [len(own) for own in steps]),
+            numpy.concatenate([numpy.empty(0, numpy.int64), *steps]),
+            numpy.array([_ends(own[0]) for own in inputs], float),
+        )
+        found: list[dict[str, float]] = [{} for _ in inputs]
+        for name, after in self._lines(turned, 2 * len(inputs)).items():
+            before = float(self.tree.order[self.lines[name]].value)
+            changes = (
+                numpy.where(after < numpy.inf, abs(after - before) / before, 0.0) if before > 0 else numpy.zeros(len(after))
+            )
+            most = changes.reshape(-1, 2).max(axis=1)
+            for place in numpy.flatnonzero(most > SMALLEST).tolist():
+                found[place][name] = float(most[place])
+        return [dict(sorted(most.items(), key=lambda item: -item[1])) for most in found]
+
+    def _turned(self, inputs: Any, positions: Any, ends: Any) -> Turned:
+        """The steps that are not shared, where inputs change them; infinite where no number holds one.
+
+        Args:
+            inputs: the number of the input of each position.
+            positions: of the steps of the inputs.
+            ends: the two values of each input.
+        """
+        import numpy
+
+        size = len(self.tree.order)
+        given = inputs * size + positions
+        keys = _distinct(numpy.concatenate([given, *self._above(given, size)]))
+        inputs, positions = numpy.divmod(keys, size)
+        result = Turned(inputs, positions, numpy.empty((len(keys), 2)))
+        own = numpy.searchsorted(keys, given)
+        result.values[own] = ends[inputs[own]]
+        further = numpy.delete(numpy.arange(len(keys)), own)
+        for function, alike in self.tree.alike(positions[further]):
+            here = further[alike]
+            arguments = []
+            for part in self.tree.inputs_of(positions[here]).T:
+                wanted = inputs[here] * size + part
+                at = numpy.searchsorted(keys, wanted).clip(max=len(keys) - 1)
+                changes, typical = (keys[at] == wanted)[:, None], self.tree.numbers[part][:, None]
+                arguments.append(numpy.where(changes, result.values[at], typical))
+            result.values[here] = function(*arguments)
+        return result
+
+    def _above(self, keys: Any, size: int) -> Iterator[Any]:
+        """What is computed from the steps of inputs and is not shared, one level after the other."""
+        import numpy
+
+        while len(keys):
+            inputs, positions = numpy.divmod(keys, size)
+            used, pairs = self._own.of(positions)
+            keys = _distinct(inputs[used] * size + self.tree.users[pairs])
+            yield keys
+
+    def _lines(self, turned: Turned, turns: int) -> dict[str, Any]:
+        """The requirements that any turn changes, in each of them: two turns of each input, one after the other."""
+        import numpy
+
+        tree = self.tree
+        values: dict[int, Any] = {}
+        inputs = {place: tree.inputs_of(numpy.array([place]))[0].tolist() for place in self.shared}
+        used = {part for place in self.shared if place not in self.columns for part in inputs[place]} | {*self.lines.values()}
+        here = numpy.isin(turned.positions, list(used))
+        for place in _distinct(turned.positions[here]).tolist():
+            own = turned.positions == place
+            values[place] = numpy.full(turns, tree.numbers[place])
+            values[place].reshape(-1, 2)[turned.inputs[own]] = turned.values[own]
+        which, pairs = self._entries.of(turned.positions)
+        for place in self.shared:
+            if place in self.columns:
+                own = tree.users[pairs] == place
+                rows, changing = pairs[own] - tree.firsts[place], which[own]
+                changed = [(2 * turned.inputs[changing] + end, rows, turned.values[changing, end]) for end in (0, 1)]
+                changed += [
+                    (at, numpy.full(len(at), row), values[part][at])
+                    for row, part in enumerate(inputs[place])
+                    if part in values and len(at := numpy.flatnonzero(values[part] != tree.numbers[part]))
+                ]
+                if sum(len(one) for one, *_ in changed):
+                    entries = [numpy.concatenate(part) for part in zip(*changed, strict=True)]
+                    values[place] = Entries(self.columns[place].values, entries, turns)
+            elif not values.keys().isdisjoint(inputs[place]):
+                given = [
+                    values[part] if part in values else self.columns.get(part, tree.order[part].value) for part in inputs[place]
+                ]
+                formula = tree.formulas[place]
+                assert formula is not None
+                values[place] = numpy.broadcast_to(formula.function(*given), turns)
+        return {name: values[place] for name, place in self.lines.items() if place in values}
+
+
+def _distinct(keys: Any) -> Any:
+    """Keys in order, each once; NumPy's own takes many times longer for numbers that are so regular."""
+    import numpy
+
+    keys = numpy.sort(keys)
+    return keys[numpy.concatenate([[True], keys[1:] != keys[:-1]])] if len(keys) else keys
+
+
+def _ends(step: Step) -> list[float]:
+    """The two values to try instead; where there is but one, its own as the other."""
+    return [*_others(step), float(step.value), float(step.value)][:2]
 
 
 def _others(step: Step) -> list[float]:

@@ -10,11 +10,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ingest.catalog.store import Catalog
+from ingest.engine.array_tree import ArrayTree
 from ingest.engine.derivation_graph import QuantityRow, is_column
 from ingest.engine.interactive import InteractiveResult, InteractiveResults
 from ingest.engine.messages import Message, in_site_words
 from ingest.engine.monte_carlo import Effect, effects
-from ingest.engine.ranges import Tree
 from ingest.engine.registry import INPUTS, Step, label_of, solve, steps_below, unit_of
 from ingest.engine.result import assumption, envelope, frame_of, places_of, scenarios, sources_of, why_assumed
 from ingest.engine.solver import Quantities
@@ -73,7 +73,7 @@ class Plan(InteractiveResult):
     absent: Mapping[str, str]
     warnings: tuple[str, ...]
     chosen: Mapping[str, Any]
-    tree: Tree
+    tree: ArrayTree
     expectations: tuple[Expectation, ...]
     questions: Mapping[str, Job]
     findings: tuple[Finding, ...] = ()

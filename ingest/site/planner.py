@@ -9,10 +9,10 @@ from typing import Any
 from ingest.catalog.records import Storage
 from ingest.catalog.store import Catalog, opened
 from ingest.configuration import decimal_units
+from ingest.engine.array_tree import ArrayTree
 from ingest.engine.derivation_graph import QuantityRow, all_below, columns_of
 from ingest.engine.messages import Message, message_of
 from ingest.engine.monte_carlo import samples_for, spread
-from ingest.engine.ranges import Tree
 from ingest.engine.registry import Step, label_of, solve
 from ingest.engine.result import why_assumed
 from ingest.engine.solver import Quantities
@@ -40,7 +40,7 @@ from ingest.site.loaders import place_loaders
 from ingest.site.mixtures import source_rows
 from ingest.site.plan import TABLES, Plan, PlanScenarios
 from ingest.site.requirement_value import RequirementValue
-from ingest.site.requirement_wording import LINES
+from ingest.site.requirement_wording import LINES, RequirementTemplate
 from ingest.site.requirement_writer import RequirementWriter
 from ingest.site.scenarios import expectations, scenarios_of
 from ingest.site.service import service_terms
@@ -452,7 +452,7 @@ def _reads_in(plan: Plan, year: int, growth: Growth) -> float | None:
     return value if limit is None else min(value, float(limit.value))
 
 
-def _found(known: Quantities, left_out: Mapping[str, str]) -> tuple[dict[str, RequirementValue], dict[str, str], Tree]:
+def _found(known: Quantities, left_out: Mapping[str, str]) -> tuple[dict[str, RequirementValue], dict[str, str], ArrayTree]:
     """The value of each requirement, for each line without one the reason, and the tree of the values."""
     steps: dict[str, Step] = {}
     absent = dict(left_out)
@@ -460,21 +460,27 @@ def _found(known: Quantities, left_out: Mapping[str, str]) -> tuple[dict[str, Re
         if line.id in left_out:
             continue
         try:
-            steps[line.id] = known.step(line.metric)
+            step = known.step(line.metric)
         except MissingQuantity as error:
             absent[line.id] = MISSING.get(error.name, message_of(error))
-    tree = Tree(steps)
+            continue
+        # A tender of any size has some lines, whatever their value, where there is a job for them.
+        if float(step.value) != 0 or line.at_any_size:
+            steps[line.id] = step
+        else:
+            absent[line.id] = _unneeded(line)
+    tree = ArrayTree(steps)
     below = all_below(tree, lambda item: why_assumed(item) is not None)
     found = {line.id: RequirementValue(line, steps[line.id], *below[line.id]) for line in LINES if line.id in steps}
-    required = {name: one for name, one in found.items() if _is_required(one)}
-    absent |= {name: f"this site needs no {plain_name(one.line.metric)}" for name, one in found.items() if name not in required}
-    reasons = {line.id: absent[line.id] for line in LINES if line.id in absent}
-    return required, reasons, tree.without(found.keys() - required.keys())
+    required = {name: one for name, one in found.items() if float(one.step.value) != 0 or one.entries}
+    if len(required) < len(found):
+        absent |= {name: _unneeded(one.line) for name, one in found.items() if name not in required}
+        tree = ArrayTree({name: steps[name] for name in required})
+    return required, {line.id: absent[line.id] for line in LINES if line.id in absent}, tree
 
 
-def _is_required(value: RequirementValue) -> bool:
-    """Whether the value is above zero, or the line is one that a tender of any size has."""
-    return float(value.step.value) != 0 or bool(value.line.at_any_size and value.entries)
+def _unneeded(line: RequirementTemplate) -> str:
+    return f"this site needs no {plain_name(line.metric)}"
 
 
 def plain_name(metric: str) -> str:

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import ingest
+from ingest.engine.array_tree import ArrayTree
 from ingest.engine.monte_carlo import effects
-from ingest.engine.ranges import Tree
 from ingest.engine.registry import Formula, Step
 from ingest.engine.value import Input
 from ingest.requirement import Conditions, MixPart
@@ -277,5 +277,5 @@ def test_the_mean_request_is_that_of_the_mix_as_it_is_stated():
 def test_an_effect_that_is_the_noise_of_large_numbers_is_none(swing, shown):
     cause = Step("drain_time", 2.0, None, (), Input(2.0, low=1.0, high=3.0))
     made = Formula("checkpoint_interval", lambda one: 1 + swing * (one - 1) / 2, ("drain_time",), "s", "definition", "")
-    tree = Tree({"R-1": Step(made.name, made.function(2.0), made, (cause,))})
+    tree = ArrayTree({"R-1": Step(made.name, made.function(2.0), made, (cause,))})
     assert bool(effects(tree)["R-1"]) is shown

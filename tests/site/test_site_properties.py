@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ingest
+from ingest.engine.array_tree import ArrayTree
 from ingest.engine.monte_carlo import samples_for
-from ingest.engine.ranges import Tree
 from ingest.units import parse
 
 #: lines that are sums over jobs and data sets: they double where every job and data set stands twice
@@ -291,5 +291,5 @@ def test_a_site_of_hundreds_of_jobs_is_drawn_less_often():
     site["clusters"]["main"]["count"] = 100_000
     site["jobs"] = {f"job{number}": site["jobs"]["a"] for number in range(1500)}
     plan = ingest.plan(site, samples=0)
-    assert samples_for(plan.tree, None) < samples_for(Tree({}), None)
+    assert samples_for(plan.tree, None) < samples_for(ArrayTree({}), None)
     assert samples_for(plan.tree, 123) == 123

@@ -1,0 +1,88 @@
+"""Walks over arrays find what walks from step to step find."""
+
+from pathlib import Path
+
+import numpy
+import pytest
+
+import ingest
+from ingest.engine.array_tree import MOST_RESULTS, ArrayTree, Uses
+from ingest.engine.registry import Formula, Step
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
+
+
+@pytest.fixture(scope="module", params=EXAMPLES, ids=lambda path: path.stem)
+def tree(request):
+    return ingest.plan(request.param, samples=0).tree
+
+
+def below(step, found=None):
+    """The step and all that it rests on, one after the other."""
+    found = set() if found is None else found
+    if step not in found:
+        found.add(step)
+        for part in step.inputs:
+            below(part, found)
+    return found
+
+
+def test_marks_name_the_results_that_rest_on_each_step(tree):
+    expected = [below(step) for step in tree.steps.values()]
+    for step, mark in zip(tree.order, tree.marks.tolist(), strict=True):
+        assert [mark >> place & 1 for place in range(len(expected))] == [step in one for one in expected], step.name
+
+
+def test_a_level_is_the_longest_way_down(tree):
+    levels = {}
+    for step in tree.order:
+        levels[step] = max((levels[part] + 1 for part in step.inputs), default=0)
+    assert tree.levels.tolist() == list(levels.values())
+
+
+def test_what_rests_on_inputs_is_computed_from_them(tree):
+    inputs = [step for steps in tree.uncertain.values() for step in steps]
+    found = tree.resting_on(tree.placed(inputs))
+    above = {*inputs, *tree.above(inputs)}
+    assert [step in above for step in tree.order] == found.tolist()
+    assert {tree.order[place] for place in tree.moving.tolist()} == above - {*inputs}
+    assert len(tree.moving) > 20
+
+
+def test_the_uses_of_a_step_are_the_pairs_whose_input_it_is(tree):
+    uses = Uses(tree, numpy.arange(len(tree.parts))[::2])
+    positions = numpy.array([7, 3, len(tree.order) - 1])
+    which, pairs = uses.of(positions)
+    found = sorted(zip(positions[which].tolist(), pairs.tolist(), strict=True))
+    assert found == [
+        (place, pair)
+        for place in sorted(positions.tolist())
+        for pair in numpy.flatnonzero(tree.parts == place)
+        if pair % 2 == 0
+    ]
+
+
+def test_a_simulated_result_is_not_computed_again_from_its_inputs():
+    given = Step("nodes", 2.0, None)
+    simulated = Step("stall_fraction", 0.1, None, (given,))
+    half = Step(
+        "gpus", 0.05, Formula("gpus", lambda value: value / 2, ("stall_fraction",), "GPU", "definition", ""), (simulated,)
+    )
+    tree = ArrayTree({"R-1": half})
+    assert tree.marks.tolist() == [1, 1, 1]
+    assert tree.resting_on([0]).tolist() == [True, False, False]
+    assert tree.resting_on([1]).tolist() == [False, True, True]
+
+
+def test_a_bit_for_each_result():
+    def results(count):
+        return ArrayTree({f"R-{place}": Step("nodes", float(place), None) for place in range(count)})
+
+    assert results(MOST_RESULTS).marks.tolist() == [1 << place for place in range(MOST_RESULTS)]
+    with pytest.raises(ValueError, match="64 results"):
+        _ = results(MOST_RESULTS + 1).marks
+
+
+def test_a_tree_without_steps():
+    tree = ArrayTree({})
+    assert len(tree.marks) == len(tree.levels) == len(tree.moving) == 0
