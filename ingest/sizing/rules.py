@@ -55,6 +55,10 @@ MOST_FILL = 604_800.0
 LONGEST_WARM_UP = 0.1
 #: Times that people read as equal.
 NEARLY = 1.01
+#: Growth that doubles faster than once a month outgrows all storage within two years: its period or its factor is a slip.
+SHORTEST_DOUBLING = 30 * 86_400.0
+#: Less than this of homes, logs or data is the number of a capacity without its unit.
+SMALLEST_CAPACITY = 1e6
 #: A rounding error of shares such as 1/3 is no overlap.
 ROUNDING = 1e-9
 #: Rank of a line that comes from no rule: most tell what the evidence is.
@@ -110,6 +114,8 @@ ROWS = (
     Rule("E10", 6, **_said("found {level}, expected one of {known} for the guidance on {gpus}", level="unknown")),
     Rule("E11", 6, "achieved_flops_per_gpu", ">", "peak_flops_per_gpu", factor=ROUNDED, subject="achieved",
          text=": found {shown}, expected at most the dense peak of {gpu} in {precision}, {at_most}", supply=("precision",)),
+    Rule("E12", 6, "doubling_seconds", "<", SHORTEST_DOUBLING,
+         text="found {factor:g} every {period}, which doubles in {shown}, expected growth that doubles in {at_most} or longer"),
     # Warnings: the answer would mislead.
     Rule("W01", 10, **_said("the peak rate is an upper bound, of which measured training runs reach between 1/80 and 1/2: "
                             "do not size storage for it", basis="peak")),

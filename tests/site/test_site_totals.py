@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ingest
+from ingest.engine.messages import rule_of
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
 
@@ -315,3 +316,27 @@ def test_a_line_beyond_the_known_client_is_named(rate, warned):
     plan = planned(site(a=job) | {"storage": {"client": "nfs-nconnect"}})
     told = [line for line in plan.warnings if "nfs-nconnect is known to read 10 GB/s" in line]
     assert bool(told) is warned
+
+
+@pytest.mark.parametrize("parts", [2, 12, 365.25 / 7])
+def test_growth_over_any_period_is_that_of_its_annual_equivalent(parts):
+    def grown(factor, every):
+        growth = {"capacity": factor, "bandwidth": factor, "every": every}
+        data = site(a={**SLOW, "data": "d"}) | {"growth": growth, "years": 5, "storage": {"protection": {"replicas": 2}}}
+        return planned(data | {"datasets": {"d": {"bytes": "100 TB", "files": 1e6, "load_within": "1 day"}}}).computed
+
+    year, short = grown(1.68, "1 year"), grown(1.68 ** (1 / parts), f"{365.25 / parts} days")
+    assert {"R-META-03", "R-CAP-03", "R-GROW-01", "R-END-01", "R-LOAD-01"} <= year.keys()
+    assert short == {name: pytest.approx(value, rel=1e-9) for name, value in year.items()}
+    assert year["R-META-03"] == pytest.approx(1e6 * 1.68**5)
+
+
+@pytest.mark.parametrize(("factor", "every", "refused"), [(2, "29.9 days", True), (2, "30.1 days", False), (1, "1 s", False),
+    ({"typical": 1.1, "low": 1, "high": 3}, "30 days", True), (1000, "1 s", True)])  # fmt: skip
+def test_growth_that_doubles_within_a_month_is_refused(factor, every, refused):
+    data = site(a=SLOW) | {"datasets": {"d": {"bytes": "1 TB", "growth": {"capacity": factor, "every": every}}}}
+    if not refused:
+        assert planned(data)
+        return
+    with pytest.raises(IngestError, match=r"^datasets\.d\.growth\.capacity: found .*, expected growth that doubles in 30 days"):
+        planned(data)
