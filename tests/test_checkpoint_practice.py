@@ -8,8 +8,10 @@ import yaml
 import ingest
 from ingest.catalog.records import Failures
 from ingest.catalog.store import Catalog
+from ingest.engine.messages import rule_of
 from ingest.errors import IngestError, UsageError
 from ingest.sizing.checkpoint_schedule import interval_course
+from ingest.units import parse
 
 #: Twelve jobs from one node to the largest published, dense and of experts.
 JOBS = (
@@ -391,3 +393,8 @@ def test_the_chart_of_intervals_passes_through_the_answer(options):
     assert len(points) > 5
     if options["mode"] == "sync":
         assert min(point[1] for point in points) == pytest.approx(chosen[1], rel=1e-9)
+
+
+def test_a_refused_value_is_shown_as_it_was_written():
+    with pytest.raises(UsageError, match="--mtti: found -5 min, expected a number above 0"):
+        ingest.checkpoint("llama3-8b", gpus=64, mtti="-5 min")

@@ -340,3 +340,14 @@ def test_growth_that_doubles_within_a_month_is_refused(factor, every, refused):
         return
     with pytest.raises(IngestError, match=r"^datasets\.d\.growth\.capacity: found .*, expected growth that doubles in 30 days"):
         planned(data)
+
+
+@pytest.mark.parametrize(("changes", "words"), [
+    ({"efficiency": 0.4, "model": "resnet50"}, "jobs.a: samples_per_second, efficiency: sets the rate already"),
+    ({"checkpoint": {"parameters": 1e30}}, "jobs.a.checkpoint: parameters: found 1e+30, expected at most 1e+17"),
+    ({"set": {"cache_hit_fraction": 2}}, "jobs.a: cache_hit_fraction: found 2, expected a number from 0 up to 1"),
+])  # fmt: skip
+def test_a_site_is_refused_in_its_own_keys(changes, words):
+    with pytest.raises(IngestError) as refused:
+        planned(site(a={**SLOW, **changes}))
+    assert str(refused.value).startswith(words)
