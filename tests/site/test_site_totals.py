@@ -351,3 +351,14 @@ def test_a_site_is_refused_in_its_own_keys(changes, words):
     with pytest.raises(IngestError) as refused:
         planned(site(a={**SLOW, **changes}))
     assert str(refused.value).startswith(words)
+
+
+@pytest.mark.parametrize("key", ["reserve.snapshots", "reserve.rebuild", "reserve.replica", "storage.headroom"])
+def test_a_share_of_more_than_all_lacks_its_sign(key):
+    section, word = key.split(".")
+    data = site(a=SLOW) | {"datasets": {"d": {"bytes": "1 TB"}}}
+    assert planned(data | {section: {word: 1}})
+    for value, hint in ((1.001, ""), ("100.1%", ""), (10, "; did you mean '10 %'?")):
+        with pytest.raises(IngestError) as refused:
+            planned(data | {section: {word: value}})
+        assert str(refused.value) == f"{key}: found {value}, expected a number from 0 up to 1{hint}"
