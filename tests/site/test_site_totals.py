@@ -362,3 +362,20 @@ def test_a_share_of_more_than_all_lacks_its_sign(key):
         with pytest.raises(IngestError) as refused:
             planned(data | {section: {word: value}})
         assert str(refused.value) == f"{key}: found {value}, expected a number from 0 up to 1{hint}"
+
+
+@pytest.mark.parametrize(("start", "told"), [(2029, False), (2030, True)])
+def test_a_data_set_that_no_year_of_the_plan_has_is_named(start, told):
+    data = site(a=SLOW) | {"start": start, "datasets": {"d": {"bytes": "1 TB", "until": 2029}}}
+    said = [line for line in planned(data).warnings if rule_of(line) == "W39"]
+    never = "datasets.d: on storage in none of the planned years, 2030 to 2035: no line counts it; set from or until or start"
+    assert said == ([never] if told else [])
+
+
+@pytest.mark.parametrize(("size", "told"), [(0, False), (20, True), (999_999, True), (1_000_000, False), ("20 TB", False)])
+def test_a_capacity_without_a_unit_is_named(size, told):
+    data = site(a=SLOW) | {"datasets": {"d": {"bytes": "1 TB"}}, "reserve": {"homes": size}}
+    said = [line for line in planned(data).warnings if rule_of(line) == "W42"]
+    assert bool(said) is told
+    of_data = planned(data | {"datasets": {"d": {"bytes": 20}}}).warnings
+    assert "datasets.d.bytes: found 20 B, expected at least 1 MB: a number without a unit is in bytes" in of_data
