@@ -152,8 +152,8 @@ def plan(
     """Plan a site: the storage requirements of all its jobs and data sets.
 
     Args:
-        site: a YAML file as `ingest plan --new` writes it, or its content as keys and values. In a file a time needs its unit;
-            from Python, as from `set`, bare numbers are in base units.
+        site: a YAML file as `ingest plan --new` writes it, or its content as keys and values. Times in a file, and in the
+            text of `set`, need their units; numbers from Python are in base units.
         years: years to plan for after the start, 0 to 30. [default: of the file, else 5]
         set: values by path, such as `{"clusters.main.count": 256}`; a list or range gives several scenarios.
         samples: draws behind low and high, up to 1,000,000; 0 for none. [default: 10,000, fewer for hundreds of jobs]

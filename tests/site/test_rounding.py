@@ -162,7 +162,7 @@ def test_numbers_from_python_and_the_command_line_are_in_seconds(tmp_path):
     path = written(tmp_path)
     for plan in (
         ingest.plan({**SITE, "test": {"duration": 600}}, samples=0),
-        ingest.plan(path, samples=0, set=["test.duration=600"]),
+        ingest.plan(path, samples=0, set=["test.duration=10 min"]),
         ingest.plan(path, samples=0, set={"test.duration": 600}),
     ):
         assert plan.requirement("R-READ-03").conditions.duration == 600
