@@ -379,3 +379,9 @@ def test_a_capacity_without_a_unit_is_named(size, told):
     assert bool(said) is told
     of_data = planned(data | {"datasets": {"d": {"bytes": 20}}}).warnings
     assert "datasets.d.bytes: found 20 B, expected at least 1 MB: a number without a unit is in bytes" in of_data
+
+
+def test_warnings_name_the_jobs_that_they_are_about():
+    lossy = {"mode": "async", "parameters": 1e12, "mtti": "1 h", "restart_time": "10 min"}
+    plan = planned(site(a={**SLOW, "checkpoint": lossy}, b={**SLOW, "checkpoint": lossy}, c=SLOW))
+    assert [line.partition(": ")[0] for line in plan.warnings if rule_of(line) == "W24"] == ["a, b"]
