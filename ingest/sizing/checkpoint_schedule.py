@@ -163,7 +163,7 @@ def _warnings(known: Quantities, mode: str) -> Iterator[Message]:
 def _cure(known: Quantities, mode: str) -> str:
     """The schedule that would keep the overhead allowed."""
     try:
-        kept = replanned(known, mode, waste_allowed=known.value("waste_allowed"))
+        kept = replanned(known, mode, "checkpoint_write_bandwidth", waste_allowed=known.value("waste_allowed"))
     except UsageError:
         return "no write bandwidth meets it"
     rate = display(kept.value("checkpoint_write_bandwidth"), "B/s", binary=False)

@@ -141,7 +141,7 @@ ROWS = (
          text="one NFS/TCP mount per node ({one}) is too slow, {other}"),
     Rule("W09", 7, "storage_nic_share", ">", 1.0, of_job=True,
          what="share that its reads take of a node's storage NICs",
-         text="the reads need {value:.2f} times the bandwidth of the storage NICs of {node}"),
+         text="the reads need {shown} times the bandwidth of the storage NICs of {node}"),
     Rule("W14", 12, "dataset_samples", "<", "gpus",
          text="the data set has {value:,.0f} samples for {limit:,.0f} GPUs: GPUs without a sample read nothing, so the "
               "job never reads at the bandwidth shown", supply=("nodes", "set.dataset_samples")),
@@ -152,7 +152,7 @@ ROWS = (
     Rule("W16", 14, "epoch_seconds", "<", SHORT_EPOCH,
          text="an epoch takes {shown}: GPUs pause between epochs, so the bandwidth shown is a peak of less than a minute"),
     Rule("W17", 15, "guidance_share", ">", 1.0,
-         text="reads are {value:.1f} times the highest level of {guidance} ({level} per GPU): check the rate before using it"),
+         text="reads are {shown} times the highest level of {guidance} ({level} per GPU): check the rate before using it"),
     Rule("W60", 10, **_said("the rate is emulated: no GPU computes ({protocol}). {advice}", evidence="emulated")),
     Rule("W61", 10, **_said("protocols disagree {spread:.1f}× (samples/s per GPU: {rates}). Size storage for the fastest "
                             "protocol that your code will run, and name it in the tender", evidence="several protocols")),

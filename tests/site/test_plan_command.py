@@ -393,3 +393,8 @@ def test_a_time_with_its_unit_is_taken(setting, run):
 
 def test_numbers_from_python_are_in_base_units():
     assert ingest.plan(HPC, set={"storage.latency": 0.002}, samples=0).known.value("client_latency") == 0.002
+
+
+def test_a_line_that_is_none_is_not_taken_for_one_of_another_kind(run):
+    assert "did you mean" not in run("plan", HPC, "--explain", "R-NOPE-01").err
+    assert "did you mean 'R-READ-01'?" in run("plan", HPC, "--explain", "R-RAED-01").err

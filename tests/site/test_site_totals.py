@@ -342,17 +342,6 @@ def test_growth_that_doubles_within_a_month_is_refused(factor, every, refused):
         planned(data)
 
 
-@pytest.mark.parametrize(("changes", "words"), [
-    ({"efficiency": 0.4, "model": "resnet50"}, "jobs.a: samples_per_second, efficiency: sets the rate already"),
-    ({"checkpoint": {"parameters": 1e30}}, "jobs.a.checkpoint: parameters: found 1e+30, expected at most 1e+17"),
-    ({"set": {"cache_hit_fraction": 2}}, "jobs.a: cache_hit_fraction: found 2, expected a number from 0 up to 1"),
-])  # fmt: skip
-def test_a_site_is_refused_in_its_own_keys(changes, words):
-    with pytest.raises(IngestError) as refused:
-        planned(site(a={**SLOW, **changes}))
-    assert str(refused.value).startswith(words)
-
-
 @pytest.mark.parametrize("key", ["reserve.snapshots", "reserve.rebuild", "reserve.replica", "storage.headroom"])
 def test_a_share_of_more_than_all_lacks_its_sign(key):
     section, word = key.split(".")
@@ -385,3 +374,14 @@ def test_warnings_name_the_jobs_that_they_are_about():
     lossy = {"mode": "async", "parameters": 1e12, "mtti": "1 h", "restart_time": "10 min"}
     plan = planned(site(a={**SLOW, "checkpoint": lossy}, b={**SLOW, "checkpoint": lossy}, c=SLOW))
     assert [line.partition(": ")[0] for line in plan.warnings if rule_of(line) == "W24"] == ["a, b"]
+
+
+@pytest.mark.parametrize(("changes", "words"), [
+    ({"efficiency": 0.4, "model": "resnet50"}, "jobs.a: samples_per_second, efficiency: sets the rate already"),
+    ({"checkpoint": {"parameters": 1e30}}, "jobs.a.checkpoint: parameters: found 1e+30, expected at most 1e+17"),
+    ({"set": {"cache_hit_fraction": 2}}, "jobs.a: cache_hit_fraction: found 2, expected a number from 0 up to 1"),
+])  # fmt: skip
+def test_a_site_is_refused_in_its_own_keys(changes, words):
+    with pytest.raises(IngestError) as refused:
+        planned(site(a={**SLOW, **changes}))
+    assert str(refused.value).startswith(words)
