@@ -166,7 +166,7 @@ def plan(
     >>> site = {"clusters": {"main": {"node": "dgx-h100", "count": 128}},
     ...         "jobs": {"cosmology": {"model": "cosmoflow", "cluster": "main", "nodes": 128}}}
     >>> plan(site).requirement("R-READ-03").display
-    '828 GB/s (771 GiB/s)'
+    '828 GB/s (771.2 GiB/s)'
 
     Raises:
         UsageError: a path or a value that cannot be set, or a number out of range.

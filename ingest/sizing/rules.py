@@ -152,7 +152,7 @@ ROWS = (
     Rule("W16", 14, "epoch_seconds", "<", SHORT_EPOCH,
          text="an epoch takes {shown}: GPUs pause between epochs, so the bandwidth shown is a peak of less than a minute"),
     Rule("W17", 15, "guidance_share", ">", 1.0,
-         text="reads are {shown} times the highest level of {guidance} ({level} per GPU): check the rate before using it"),
+         text="reads are {value:,.1f} times the highest level of {guidance} ({level} per GPU): check the rate before using it"),
     Rule("W60", 10, **_said("the rate is emulated: no GPU computes ({protocol}). {advice}", evidence="emulated")),
     Rule("W61", 10, **_said("protocols disagree {spread:.1f}× (samples/s per GPU: {rates}). Size storage for the fastest "
                             "protocol that your code will run, and name it in the tender", evidence="several protocols")),
