@@ -438,7 +438,8 @@ def _absent_data(site: Site, years: int) -> Iterator[tuple[Finding, Message]]:
 def _without_unit(site: Site) -> Iterator[tuple[Finding, Message]]:
     """Capacities that are so small that their unit must be missing."""
     sizes: dict[Keys, Any] = {("reserve", key): site.section("reserve").get(key) for key in RESERVED}
-    sizes |= {("datasets", name, "bytes"): one.get("bytes") for name, one in site.section("datasets").items()}
+    for section, key in (("datasets", "bytes"), ("clusters", "nvme")):
+        sizes |= {(section, name, key): one.get(key) for name, one in site.section(section).items()}
     for keys, item in sizes.items():
         stated = Quantity(item.value, "B") if item and item.value else None
         for one in applying([finding("W42", {"stated_capacity": stated})]):

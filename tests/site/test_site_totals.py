@@ -366,8 +366,11 @@ def test_a_capacity_without_a_unit_is_named(size, told):
     data = site(a=SLOW) | {"datasets": {"d": {"bytes": "1 TB"}}, "reserve": {"homes": size}}
     said = [line for line in planned(data).warnings if rule_of(line) == "W42"]
     assert bool(said) is told
-    of_data = planned(data | {"datasets": {"d": {"bytes": 20}}}).warnings
-    assert "datasets.d.bytes: found 20 B, expected at least 1 MB: a number without a unit is in bytes" in of_data
+    data |= {"datasets": {"d": {"bytes": 20}}, "reserve": {}}
+    data["clusters"]["main"]["nvme"] = 30
+    told_of = [line for line in planned(data).warnings if rule_of(line) == "W42"]
+    assert told_of == [f"{key} B, expected at least 1 MB: a number without a unit is in bytes" for key in (
+        "datasets.d.bytes: found 20", "clusters.main.nvme: found 30")]  # fmt: skip
 
 
 def test_warnings_name_the_jobs_that_they_are_about():
