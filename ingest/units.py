@@ -319,18 +319,20 @@ def percent(share: float) -> str:
 
 
 def stated(number: float, unit: str, digits: int = 3) -> str:
-    """Return a required value in full; the binary number behind it claims no more digits than were asked for.
+    """Return a required value in full; the binary number behind it, rounded up to a digit more, meets the requirement too.
 
-    With fewer than three digits the binary number is left out: it could be several percent off.
+    With fewer than three digits the binary number is left out: it claims more than was asked for.
 
     >>> stated(302e9, "B/s"), stated(300e9, "B/s", digits=2), stated(1_840_000, "file"), stated(61.7512e12, "B/s")
-    ('302 GB/s (281 GiB/s)', '300 GB/s', '1,840,000 files', '61.7512 TB/s (56.2 TiB/s)')
+    ('302 GB/s (281.3 GiB/s)', '300 GB/s', '1,840,000 files', '61.7512 TB/s (56.17 TiB/s)')
     """
     shown = _read(number, unit, digits=FULL)
     if digits < 3 or unit.split("/")[0] != "B" or abs(number) < BINARY_FROM:
         return shown
     factor, name = _reading(number, unit, binary=True)
-    return f"{shown} ({_significant(float(f'{number / factor:.{digits - 1}e}'), digits)} {name})"
+    exactly = number / factor * (1 - NOISE)
+    step = 10.0 ** (math.floor(math.log10(exactly)) - digits)
+    return f"{shown} ({_significant(math.ceil(exactly / step) * step, digits + 1)} {name})"
 
 
 def as_printed(number: float, unit: str) -> float:
@@ -345,8 +347,9 @@ def as_printed(number: float, unit: str) -> float:
     return _whole(float(_significant(number / factor).replace(",", "")) * factor)
 
 
-#: Digits behind which a number holds the noise of binary fractions.
+#: Digits behind which a number holds the noise of binary fractions, and how much of a number that is.
 FULL = 12
+NOISE = 1e-12
 #: From which number of bytes on the binary number follows in brackets.
 BINARY_FROM = 1000
 

@@ -8,8 +8,10 @@ import yaml
 import ingest
 from ingest.catalog.records import Failures
 from ingest.catalog.store import Catalog
+from ingest.engine.messages import rule_of
 from ingest.errors import IngestError, UsageError
 from ingest.sizing.checkpoint_schedule import interval_course
+from ingest.units import parse
 
 #: Twelve jobs from one node to the largest published, dense and of experts.
 JOBS = (
@@ -391,3 +393,22 @@ def test_the_chart_of_intervals_passes_through_the_answer(options):
     assert len(points) > 5
     if options["mode"] == "sync":
         assert min(point[1] for point in points) == pytest.approx(chosen[1], rel=1e-9)
+
+
+def test_the_cure_of_an_overhead_does_not_keep_the_bandwidth_that_causes_it():
+    slow = {"gpus": 64, "mode": "async", "set": {"checkpoint_write_bandwidth": 2e7}}
+    told = next(line for line in ingest.checkpoint("llama3-8b", **slow).warnings if rule_of(line) == "W24")
+    rate = parse(told.partition("target of 5 %; ")[2].partition(" and an interval")[0], "B/s", "")
+    assert rate > 2e7
+    cured = ingest.checkpoint("llama3-8b", gpus=64, mode="async", interval="60 min", write_bandwidth=rate)
+    assert cured.results["checkpoint_overhead"].value <= 0.05 * 1.005
+
+
+def test_a_refused_value_is_shown_as_it_was_written():
+    with pytest.raises(UsageError, match="--mtti: found -5 min, expected a number above 0"):
+        ingest.checkpoint("llama3-8b", gpus=64, mtti="-5 min")
+
+
+def test_one_gpu_is_no_plural():
+    assert " on 1 GPU: " in ingest.checkpoint("llama3-8b", gpus=1).title
+    assert "1 GPU does not hold the model states" in ingest.memory("llama3-8b", gpu="h100", gpus=1).unmet

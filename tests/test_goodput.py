@@ -261,3 +261,13 @@ def test_a_published_figure_passes_inside_the_range_of_its_inputs(published, wit
 def test_more_interrupts_than_seconds_can_follow_are_refused(hours, refused):
     with pytest.raises(UsageError, match="expected at most 2,000,000 interrupts") if refused else nullcontext():
         drawn(Interrupts((1.0,), (hours * 3600,)), 0.0, 54 * 86_400.0, 200, 0)
+
+
+@pytest.mark.parametrize(("interval", "code"), [("1 ms", 3), ("15 min", 0)])
+def test_a_job_without_progress_is_refused_as_by_checkpoint(interval, code, run):
+    options = ("llama3-8b", "--gpus", "64", "--interval", interval, "-q")
+    done, sized = run("goodput", *options), run("checkpoint", *options)
+    assert (done.code, sized.code) == (code, code)
+    if code:
+        assert done.err == sized.err
+        assert done.err.startswith("ingest: no progress: checkpoints and restarts would take 153,336 % of the time")

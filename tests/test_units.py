@@ -252,19 +252,29 @@ def test_display_is_decimal_first_with_four_digits(number, unit, shown):
 @pytest.mark.parametrize(
     ("number", "unit", "digits", "shown"),
     [
-        (1_030_000, "B", 3, "1.03 MB (1,010 KiB)"),
-        (999e6, "B/s", 3, "999 MB/s (953 MiB/s)"),
-        (1e9, "B/s/node", 3, "1 GB/s (954 MiB/s)"),
+        (1_030_000, "B", 3, "1.03 MB (1,006 KiB)"),
+        (999e6, "B/s", 3, "999 MB/s (952.8 MiB/s)"),
+        (1e9, "B/s/node", 3, "1 GB/s (953.7 MiB/s)"),
         (300e9, "B/s", 2, "300 GB/s"),
-        (61.7512e12, "B/s", 3, "61.7512 TB/s (56.2 TiB/s)"),
+        (14e9, "B/s", 3, "14 GB/s (13.04 GiB/s)"),
+        (2**34, "B", 3, "17.179869184 GB (16 GiB)"),
+        (61.7512e12, "B/s", 3, "61.7512 TB/s (56.17 TiB/s)"),
         (999, "B", 3, "999 B"),
         (0, "B/s", 3, "0 B/s"),
         (40_700_000, "file", 3, "40,700,000 files"),
         (7_930, "file/s", 2, "7,930 files/s"),
     ],
 )
-def test_a_required_value_is_stated_in_full_and_its_binary_number_in_as_many_digits(number, unit, digits, shown):
+def test_a_required_value_is_stated_in_full_and_its_binary_number_in_a_digit_more(number, unit, digits, shown):
     assert stated(number, unit, digits) == shown
+
+
+@given(st.integers(100, 999), st.integers(1, 18))
+def test_the_binary_number_of_a_required_value_meets_it_and_asks_for_hardly_more(leading, power):
+    value = leading * 10**power
+    decimal, binary = stated(value, "B/s").rstrip(")").split(" (")
+    assert parse(decimal, "B/s", "") == value
+    assert value <= parse(binary, "B/s", "") <= value * 1.001
 
 
 @given(st.floats(1e-30, 1e30))

@@ -57,6 +57,19 @@ class Option(NamedTuple):
         return self.path + (f": {self.value}" if self.value else "")
 
 
+class Setting(Option):
+    """A quantity that `--set`, or a key of a site file, gives: the subject of a line, where an `Option` is advice.
+
+    >>> Setting("parameters").on_command_line, Setting("parameters").in_site_file
+    ('--set parameters', 'parameters')
+    """
+
+    @property
+    def on_command_line(self) -> str:
+        """As an option of a command, without a value."""
+        return f"--set {self.path}"
+
+
 class Message(str):
     """A line of text and the options that it names.
 

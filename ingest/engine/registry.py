@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
 from ingest.engine.expression import Expression, Num, record
-from ingest.engine.messages import Message
+from ingest.engine.messages import Message, Option
 from ingest.engine.value import Input
 from ingest.errors import CyclicQuantity, MissingQuantity, UsageError, nearest
 
@@ -218,13 +218,14 @@ def _required(name: str) -> Formula | InputQuantity:
     return found
 
 
-def check_value(name: str, value: Num, what: str = "") -> Num:
+def check_value(name: str, value: Num, what: str | Option = "", written: object = None) -> Num:
     """Return the value if the quantity may have it.
 
     Args:
         name: the quantity.
         value: a number in base units, or an array of them.
         what: how the user named it, for the message; the quantity's name by default.
+        written: the text that the value was read from, for the message.
 
     Raises:
         UsageError: out of range or not whole, with the range.
@@ -240,8 +241,12 @@ def check_value(name: str, value: Num, what: str = "") -> Num:
     start = "above" if declared.above else "from"
     end = f" up to {declared.high:g}" if declared.high < float("inf") else ""
     shown = f"{smallest:g}" if not low_ok or not many else f"{largest:g}"
+    shown = " ".join(written.split()) if isinstance(written, str) else shown
     unit = f" ({declared.unit})" if declared.unit != "1" else ""
-    raise UsageError(f"{what or name}: found {shown}, expected {kind} {start} {declared.low:g}{end}{unit}")
+    # 10 for a share is 10 % more often than 1,000 %.
+    is_percent = low_ok and declared.unit == "1" and declared.high == 1 and 2 <= largest <= 100 and "%" not in shown
+    hint = f"; did you mean '{largest:g} %'?" if is_percent else ""
+    raise UsageError(Message(what or name, f": found {shown}, expected {kind} {start} {declared.low:g}{end}{unit}{hint}"))
 
 
 class Step(NamedTuple):

@@ -6,9 +6,9 @@ from ingest.engine.registry import formula, input_quantity
 MODEL = "ingest-site-model"
 
 # What is kept besides training data
-input_quantity("snapshot_share", "1", "Snapshots, as a share of the data held.", above=False, high=10, default=0)
-input_quantity("rebuild_spare_share", "1", "Spare for rebuilds, as a share of the data held.", above=False, high=10, default=0)
-input_quantity("replica_share", "1", "Replicas of other sites, as a share of the data held.", above=False, high=10, default=0)
+input_quantity("snapshot_share", "1", "Snapshots, as a share of the data held.", above=False, high=1, default=0)
+input_quantity("rebuild_spare_share", "1", "Spare for rebuilds, as a share of the data held.", above=False, high=1, default=0)
+input_quantity("replica_share", "1", "Replicas of other sites, as a share of the data held.", above=False, high=1, default=0)
 input_quantity("home_bytes", "B", "Home and project directories.", above=False, default=0)
 input_quantity("container_bytes", "B", "Container images and software environments.", above=False, default=0)
 input_quantity("log_bytes", "B", "Logs, profiles and results of evaluations.", above=False, default=0)

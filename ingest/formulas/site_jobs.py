@@ -4,8 +4,6 @@ from ingest.engine.expression import Num, log, maximum, minimum
 from ingest.engine.registry import formula, input_quantity
 
 MODEL = "ingest-site-model"
-#: No growth on record lasted longer; beyond it a factor outgrows every number.
-MOST_PERIODS = 25
 #: The last complete checkpoint, and the one being written.
 CHECKPOINTS_ON_NODES = 2
 
@@ -61,6 +59,7 @@ input_quantity("capacity_growth_factor", "1", "Bytes after one period, over thos
 input_quantity("bandwidth_growth_factor", "1", "Bandwidth after one period, over that before.",
     low=1, above=False, high=1000, default=1)  # fmt: skip
 input_quantity("growth_period_seconds", "s", "The period of growth.", default=63_115_200, label="growth period")
+input_quantity("growth_factor", "1", "Bytes or bandwidth after one period, over those before.", low=1, above=False, high=1000)
 
 # One cluster
 input_quantity("cluster_nodes", "node", "Nodes of a cluster.", whole=True, label="nodes of the cluster")
@@ -73,7 +72,7 @@ def bandwidth_growth(bandwidth_growth_factor: Num, elapsed_seconds: Num, growth_
     >>> bandwidth_growth(4, 3 * 31_557_600, 2 * 31_557_600)
     8.0
     """
-    return bandwidth_growth_factor ** minimum(elapsed_seconds / growth_period_seconds, MOST_PERIODS)
+    return bandwidth_growth_factor ** (elapsed_seconds / growth_period_seconds)
 
 
 @formula(unit="1", source="zhao2022", where="growth over two years, compounded: g^(N/2)")
@@ -83,7 +82,17 @@ def capacity_growth(capacity_growth_factor: Num, elapsed_seconds: Num, growth_pe
     >>> capacity_growth(2, 5 * 31_557_600, 2 * 31_557_600)
     5.6568...
     """
-    return capacity_growth_factor ** minimum(elapsed_seconds / growth_period_seconds, MOST_PERIODS)
+    return capacity_growth_factor ** (elapsed_seconds / growth_period_seconds)
+
+
+@formula(unit="s", source="definition", where="period × ln 2 ÷ ln g", label="doubling time")
+def doubling_seconds(growth_factor: Num, growth_period_seconds: Num) -> Num:
+    """Time in which bytes or a bandwidth double at a growth; without growth practically never.
+
+    >>> doubling_seconds(4, 2 * 31_557_600), doubling_seconds(1, 31_557_600) > 1e15
+    (31557600.0, True)
+    """
+    return growth_period_seconds * (log(2) / maximum(log(growth_factor), 1e-9))
 
 
 @formula(unit="sample/file", source="definition")

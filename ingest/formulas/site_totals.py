@@ -9,7 +9,7 @@ from ingest.engine.registry import formula, input_quantity
 MODEL = "ingest-site-model"
 
 # The storage to be bought
-input_quantity("performance_headroom", "1", "Share by which rates exceed the need.", above=False, high=10, default=0)
+input_quantity("performance_headroom", "1", "Share by which rates exceed the need.", above=False, high=1, default=0)
 input_quantity("replicas", "1", "Whole copies that protect each byte.", whole=True)
 input_quantity("storage_units", "1", "Servers or enclosures that share the data.", whole=True, default=1)
 

@@ -123,7 +123,7 @@ def value_text(name: str, value: float, unit: str, binary: bool = True) -> str:
     """A value with its unit; a share in percent, or as a multiple where it is large."""
     if is_share(name, unit):
         if value >= 10:
-            return f"{value:,.3g} times"
+            return f"{display(value, unit, digits=3)} times"
         return f"{percent(value)} %" if value >= 1e-4 or value <= 0 else "below 0.01 %"
     if name in MONEY and (currency := configuration().currency):
         return f"{display(value, unit, binary)} {currency}"

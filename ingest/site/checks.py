@@ -14,6 +14,7 @@ from ingest.engine.derivation_graph import QuantityRow
 from ingest.engine.messages import Message, in_site_words
 from ingest.engine.registry import Step, solve, steps_below, unit_of
 from ingest.engine.solver import Quantities
+from ingest.engine.value import Quantity
 from ingest.errors import listed
 from ingest.requirement import Requirement
 from ingest.site.datasets import SIZES as DATA_SIZES
@@ -50,6 +51,8 @@ LAID_OUT = {"tensor_parallel": "C04", "pipeline_parallel": "C05"}
 #: The size of a checkpoint, as a policy states it.
 STATED_SIZE = {"parameters": "C06", "checkpoint_bytes": "C07"}
 assert {*STATED_SIZE} == {*SIZED.values()}
+#: Keys of `reserve` that are capacities.
+RESERVED = ("homes", "containers", "logs")
 
 
 def check(site: Site) -> None:
@@ -356,7 +359,7 @@ def warnings_of(
         (one, one.message())
         for one in applying([*_left_out(jobs, data), _too_large(found), _guided(found), _asynchronous(site)])
     ]
-    lines += _absent_data(site, years)
+    lines += [*_absent_data(site, years), *_without_unit(site)]
     return [in_site_words(line) for one, line in sorted(lines, key=lambda pair: pair[0].rule.rank)]
 
 
@@ -412,11 +415,12 @@ def _left_out(jobs: Sequence[QuantityRow], data: Mapping[str, QuantityRow]) -> I
 
 
 def _absent_data(site: Site, years: int) -> Iterator[tuple[Finding, Message]]:
-    """Jobs on data sets that are not on storage in some year of the plan."""
+    """Data sets that are never on storage, and jobs on data sets that are not there in some year of the plan."""
     start: datetime.date | None = site.data.get("start")
+    span = range(start.year, start.year + years + 1) if start else ()
+    datasets = site.section("datasets")
     for name, job in site.section("jobs").items():
-        read = [site.section("datasets").get(one, {}) for one in mixed_names(site, job.get("data", ""))]
-        span = range(start.year, start.year + years + 1) if start else ()
+        read = [datasets.get(one, {}) for one in mixed_names(site, job.get("data", ""))]
         missing = [year for year in span if not all(there(described, year) for described in read)]
         facts = {"data": job.get("data"), "years": listed(map(str, missing))}
         if len(missing) > years:
@@ -424,3 +428,19 @@ def _absent_data(site: Site, years: int) -> Iterator[tuple[Finding, Message]]:
             site.refuse(("jobs", name, "data"), refused.format(**facts))
         for one in applying([finding("W31", words={"data": "absent"}, **facts)] if missing else []):
             yield one, Message(f"{site.place(('jobs', name, 'data'))}: ", one.message())
+    for name, described in datasets.items():
+        if span and not any(there(described, year) for year in span):
+            planned = f"{span[0]} to {span[-1]}" if years else f"{span[0]}"
+            for one in applying([finding("W39", words={"data": "absent in all years"}, years=planned)]):
+                yield one, Message(f"{site.place(('datasets', name))}: ", one.message())
+
+
+def _without_unit(site: Site) -> Iterator[tuple[Finding, Message]]:
+    """Capacities that are so small that their unit must be missing."""
+    sizes: dict[Keys, Any] = {("reserve", key): site.section("reserve").get(key) for key in RESERVED}
+    for section, key in (("datasets", "bytes"), ("clusters", "nvme")):
+        sizes |= {(section, name, key): one.get(key) for name, one in site.section(section).items()}
+    for keys, item in sizes.items():
+        stated = Quantity(item.value, "B") if item and item.value else None
+        for one in applying([finding("W42", {"stated_capacity": stated})]):
+            yield one, Message(f"{site.place(keys)}: ", one.message())

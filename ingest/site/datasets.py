@@ -12,7 +12,7 @@ from ingest.catalog.store import Catalog
 from ingest.corpus.measurement_file import read_measurement
 from ingest.engine.derivation_graph import QuantityRow, columns_of, replaced
 from ingest.engine.messages import in_site_words, message_of
-from ingest.engine.registry import Step
+from ingest.engine.registry import Step, solve
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import IngestError, listed
@@ -25,7 +25,7 @@ from ingest.sizing.dataset import dataset
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.job import encoding_of
 from ingest.sizing.rules import applying, finding
-from ingest.units import parse
+from ingest.units import display, parse
 
 PUBLISHED_FOR = "recsys"
 _WHERE = "growth of a recommender fleet over two years"
@@ -79,12 +79,24 @@ def _of(site: Site, keys: Keys, described: Mapping[str, Any], shared: Any, recom
     if own is None:
         return {}
     if own != "published":
+        _refuse_absurd(site, (*keys, "growth") if "growth" in described else ("growth",), own)
         return {_KEYS[key]: item for key, item in own.items()}
     if recommender:
         return dict(_PUBLISHED)
     if "growth" in described:
         site.refuse((*keys, "growth"), "published factors apply to recommenders only, expected factors of your own")
     return {}
+
+
+def _refuse_absurd(site: Site, keys: Keys, own: Mapping[str, Input]) -> None:
+    """Refuse growth whose steepest case outgrows any storage, and with a long plan every number."""
+    every = own.get("every", _PUBLISHED["growth_period_seconds"])
+    period = every.low or every.value
+    for key in own.keys() & {"capacity", "bandwidth"}:
+        factor = own[key].high or own[key].value
+        known = {"doubling_seconds": solve("doubling_seconds", {"growth_factor": factor, "growth_period_seconds": period})}
+        for one in applying([finding("E12", known, factor=factor, period=display(period, "s"))]):
+            site.refuse((*keys, key), one.message())
 
 
 #: keys of a data set and the quantity that each is

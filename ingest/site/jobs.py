@@ -12,7 +12,7 @@ from ingest.catalog.records import READ_PATTERNS, Encoding, Format, Model, Node
 from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import QuantityRow
 from ingest.engine.frozen import revised
-from ingest.engine.messages import in_site_words, message_of, of_owner, rule_of
+from ingest.engine.messages import in_site_words, message_of, rule_of
 from ingest.engine.registry import Step, unit_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed
@@ -296,7 +296,7 @@ class SiteJob:
             answered |= OF_THE_MODELS_DATA
         if "checkpoint" in self.described:
             answered.add("W07")
-        return tuple(of_owner(question.model or "job", line) for line in answer.warnings if rule_of(line) not in answered)
+        return tuple(line for line in answer.warnings if rule_of(line) not in answered)
 
     def _policy(self, gpus: Step) -> Policy:
         policy, keys = self.described["checkpoint"], (*self.keys, "checkpoint")
@@ -321,8 +321,7 @@ class SiteJob:
         found = saved_checkpoints(asked, self.catalog, {"gpus": gpus}, stated, self.name)
         if found.unmet:
             raise RequirementNotMet(found.unmet)
-        told = (*found.warnings, *unused_options(found, asked))
-        return found.known, tuple(of_owner(model or "job", line) for line in told)
+        return found.known, (*found.warnings, *unused_options(found, asked))
 
     def _divisors(self, policy: Mapping[str, Any], given: Mapping[str, Input]) -> tuple[int, ...]:
         """The GPUs that share one copy of the model, as stated, and those that share its experts."""

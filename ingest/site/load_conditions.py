@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ingest.engine.derivation_graph import QuantityRow
+from ingest.engine.expression import round_up
 from ingest.engine.registry import Step, solve, steps_below, unit_of
 from ingest.engine.solver import Quantities
 from ingest.errors import listed
@@ -419,11 +420,16 @@ def mean_request(mix: Sequence[MixPart]) -> float:
 
 
 def mix_of(parts: Sequence[LoadPart]) -> tuple[MixPart, ...]:
-    """The mix of a load by bytes: equal patterns merged, the smallest counted with the largest, shares that add up to 1.
+    """The mix of a load by bytes: equal patterns merged, small parts counted with larger ones, shares that add up to 1.
+
+    Shares of writes are rounded up, so that a test asks for no fewer than were computed; the largest read takes what is left.
 
     >>> large, small = LoadPart("a", 3e9, 1_048_576, "sequential"), LoadPart("b", 1e9, 4096, "random")
     >>> [(part.share, part.io_size) for part in mix_of([large, small, LoadPart("c", 1, 512, "random")])]
     [(0.75, 1048576), (0.25, 4096)]
+    >>> saved = LoadPart("d", 100_100_000, 1_048_576, "sequential", operation="write")
+    >>> [(part.share, part.operation) for part in mix_of([large, saved])]
+    [(0.967, 'read'), (0.033, 'write')]
     """
     sums: dict[tuple[str, int, str], float] = {}
     for one in parts:
@@ -431,11 +437,21 @@ def mix_of(parts: Sequence[LoadPart]) -> tuple[MixPart, ...]:
         sums[kind] = sums.get(kind, 0) + one.bandwidth
     if not any(sums.values()):
         return ()
-    shares = {kind: round(share, SHARE_DIGITS) for kind, share in zip(sums, _shares([*sums.values()]), strict=True)}
-    first, *others = sorted(shares, key=shares.__getitem__, reverse=True)
-    kept = [kind for kind in others if shares[kind] >= SMALLEST_SHARE]
-    rest = round(1 - sum(shares[kind] for kind in kept), SHARE_DIGITS)
-    return tuple(MixPart(share, *kind) for share, kind in [(rest, first), *((shares[kind], kind) for kind in kept)])
+    exact = dict(zip(sums, _shares([*sums.values()]), strict=True))
+    falling = sorted(exact, key=exact.__getitem__, reverse=True)
+    merged: dict[tuple[str, int, str], float] = {}
+    for kind in falling:
+        alike = next(other for other in falling if other[0] == kind[0])  # writes are counted with writes
+        home = kind if exact[kind] >= SMALLEST_SHARE else alike
+        merged[home] = merged.get(home, 0) + exact[kind]
+    shares = {kind: _rounded_share(share, kind[0]) for kind, share in merged.items() if share >= SMALLEST_SHARE}
+    first = next((kind for kind in shares if kind[0] == "read"), falling[0])
+    shares[first] = round(1 - sum(share for kind, share in shares.items() if kind != first), SHARE_DIGITS)
+    return tuple(MixPart(shares[kind], *kind) for kind in sorted(shares, key=shares.__getitem__, reverse=True))
+
+
+def _rounded_share(share: float, operation: str) -> float:
+    return float(round_up(share * (1 - 1e-9), SHARE_DIGITS)) if operation == "write" else round(share, SHARE_DIGITS)
 
 
 def _reads_in_words(conditions: Conditions) -> str:

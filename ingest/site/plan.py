@@ -138,7 +138,7 @@ class Plan(InteractiveResult):
             if name in (one.id, one.metric, one.metric.removeprefix("site_")):
                 return one
         known = [one.id for one in self.requirements] + [one.metric.removeprefix("site_") for one in self.requirements]
-        missing = f": {self.missing[name]}" if name in self.missing else nearest(name, known)
+        missing = f": {self.missing[name]}" if name in self.missing else nearest(name, known, figures=2)
         raise UsageError(f"unknown requirement '{name}', expected one of {', '.join(known)}{missing}")
 
     def rounded(self, value: float) -> float:

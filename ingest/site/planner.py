@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +11,13 @@ from ingest.catalog.store import Catalog, opened
 from ingest.configuration import decimal_units
 from ingest.engine.array_tree import ArrayTree
 from ingest.engine.derivation_graph import QuantityRow, all_below, columns_of
-from ingest.engine.messages import Message, message_of
+from ingest.engine.messages import Message, message_of, of_owner
 from ingest.engine.monte_carlo import samples_for, spread
 from ingest.engine.registry import Step, label_of, solve
 from ingest.engine.result import why_assumed
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed
-from ingest.errors import IngestError, MissingQuantity
+from ingest.errors import IngestError, MissingQuantity, listed
 from ingest.files import garbage_collection_paused
 from ingest.site.checks import (
     check,
@@ -152,8 +152,8 @@ def plan(
     """Plan a site: the storage requirements of all its jobs and data sets.
 
     Args:
-        site: a YAML file as `ingest plan --new` writes it, or its content as keys and values. In a file a time needs its unit;
-            from Python, as from `set`, bare numbers are in base units.
+        site: a YAML file as `ingest plan --new` writes it, or its content as keys and values. Times in a file, and in the
+            text of `set`, need their units; numbers from Python are in base units.
         years: years to plan for after the start, 0 to 30. [default: of the file, else 5]
         set: values by path, such as `{"clusters.main.count": 256}`; a list or range gives several scenarios.
         samples: draws behind low and high, up to 1,000,000; 0 for none. [default: 10,000, fewer for hundreds of jobs]
@@ -166,7 +166,7 @@ def plan(
     >>> site = {"clusters": {"main": {"node": "dgx-h100", "count": 128}},
     ...         "jobs": {"cosmology": {"model": "cosmoflow", "cluster": "main", "nodes": 128}}}
     >>> plan(site).requirement("R-READ-03").display
-    '828 GB/s (771 GiB/s)'
+    '828 GB/s (771.2 GiB/s)'
 
     Raises:
         UsageError: a path or a value that cannot be set, or a number out of range.
@@ -270,8 +270,7 @@ def plan_once(
     findings = [one for one in held if one is not None]
     of_lines = [one for line in lines for one in line.findings]
     of_lines += [one for one in of_clients([line.requirement for line in lines], clusters) if one is not None]
-    told = dict.fromkeys(line for one in planned for line in one.warnings)
-    warnings = (*told, *growth.warnings, *warnings_of(site, [*findings, *of_lines], jobs, data, horizon))
+    warnings = (*_told(planned), *growth.warnings, *warnings_of(site, [*findings, *of_lines], jobs, data, horizon))
     return Plan(
         site=site,
         catalog=catalog,
@@ -290,6 +289,15 @@ def plan_once(
         document=with_purchase(cover, [one.requirement for one in lines], site.section("clusters")),
         service=service_terms(site, storage, catalog),
     )
+
+
+def _told(planned: Sequence[JobPlan]) -> Iterator[Message]:
+    """The warnings of jobs, each once, with the names of the jobs that it is about."""
+    jobs: dict[str, list[str]] = {}
+    for one in planned:
+        for line in dict.fromkeys(one.warnings):
+            jobs.setdefault(line, []).append(one.row.name)
+    return (of_owner(listed(names), line) for line, names in jobs.items())
 
 
 def _choose_totals(site: Site, known: Quantities, tiers: Mapping[str, Step]) -> None:

@@ -13,8 +13,8 @@ from ingest.engine.registry import unit_of
 from ingest.errors import UsageError, brief, nearest
 from ingest.requirement import Requirement
 from ingest.site.requirement_wording import LINES
-from ingest.site.schema import node_at
-from ingest.site.site_file import Site
+from ingest.site.schema import below, node_at
+from ingest.site.site_file import Site, refuse_bare_times
 from ingest.sizing.job import parse_axis
 from ingest.units import parse
 
@@ -75,9 +75,15 @@ def _values(path: str, value: Any) -> list[Any]:
             raise UsageError(f"--set {path}: found an empty list, expected at least one value")
         return list(value)
     node = node_at(path.split("."), f"--set {path}")
-    if isinstance(value, str) and value.startswith("{"):
-        return [_range(path, value)]
-    if not isinstance(value, str) or not ("," in value or ".." in value):
+    if not isinstance(value, str):
+        return [value]
+    if value.startswith("{"):
+        found = _range(path, value)
+        _refuse_bare_times(path, found, node)
+        return [found]
+    for part in re.split(r",|\.\.", value):
+        _refuse_bare_times(path, part, node)
+    if not ("," in value or ".." in value):
         return [value]
     if "x-quantity" in node:
         return parse_axis(value, unit_of(node["x-quantity"]), f"--set {path}")
@@ -85,6 +91,18 @@ def _values(path: str, value: Any) -> list[Any]:
         return parse_axis(value, "1", f"--set {path}")
     # A policy such as last=3,every=10 is one value; a list of words is several.
     return [value] if "=" in value else value.split(",")
+
+
+def _refuse_bare_times(path: str, written: Any, node: Mapping[str, Any]) -> None:
+    """Refuse text that gives a time without its unit, as a site file does."""
+    if "x-quantity" in node:
+        try:
+            refuse_bare_times(written, node["x-quantity"])
+        except UsageError as error:
+            raise UsageError(f"--set {path}: {error}") from None
+    elif isinstance(written, Mapping):
+        for key, inner in written.items():
+            _refuse_bare_times(f"{path}.{key}", inner, below(node, str(key)) or {})
 
 
 _FORM = re.compile(r"\s*([A-Za-z][\w-]*)\s*(<=|>=|<|>)\s*(.+?)\s*")

@@ -45,7 +45,7 @@ def number(value: object, name: str, word: str = "typical") -> float:
         UsageError: no number, of another unit, or out of range.
     """
     what = name if word == "typical" else word
-    return float(check_value(name, parse(value, unit_of(name), what), what))
+    return float(check_value(name, parse(value, unit_of(name), what), what, value))
 
 
 def is_bare_time(value: object, name: str) -> bool:

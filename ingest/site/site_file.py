@@ -162,7 +162,7 @@ def _in_base_units(site: Site, raw: Any, node: Mapping[str, Any], keys: Keys) ->
 def refuse_bare_times(raw: object, name: str) -> None:
     """Refuse the number of a time without its unit: 30 may be meant as minutes, and base units are seconds.
 
-    Python and `--set` keep numbers in base units, for whoever computes them.
+    Numbers from Python stay in base units, for whoever computes them; `scenarios` holds the text of `--set` against this.
 
     Raises:
         UsageError: a time that is a number other than 0.

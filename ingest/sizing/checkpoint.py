@@ -31,6 +31,7 @@ from ingest.sizing.job import Written, by_user, counts_of, gpus_in_node, machine
 from ingest.sizing.job_size import gpus_of
 from ingest.sizing.optimizer_states import ModelSize, kept_by, optimizer_of, released_width, size_of
 from ingest.sizing.rules import applying, finding, unused
+from ingest.units import display
 
 #: The GPU whose memory is the default.
 USUAL_GPU = "h100-sxm"
@@ -282,7 +283,7 @@ def checkpoint(
     if groups is not None:
         inputs["zero_stage"] = {"value": groups.zero_stage, "from": "user" if zero_stage is not None else "default"}
         inputs["expert_parallel"] = {"value": groups.expert, "from": "user" if expert_parallel is not None else "default"}
-    on_gpus = f" on {groups.ranks:,} GPUs" if groups is not None else ""
+    on_gpus = f" on {display(groups.ranks, 'GPU')}" if groups is not None else ""
     return Answer(
         "checkpoint",
         f"Checkpoints of {sized.name}{on_gpus}: {', '.join(found.words.values())}, {found.layout}, {mode}",

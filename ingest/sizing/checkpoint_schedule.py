@@ -44,7 +44,8 @@ def plan_interval(known: Quantities, mode: str) -> tuple[str, list[Message]]:
         return "", []
     slow = refusal(finding("E04", known.step, {"mode": mode})) if _by_rate(known) else ""
     lost = refusal(finding("E02", known.step)) if _stated(known, "waste_allowed") else ""
-    return _stopped(known) or slow or lost, list(_warnings(known, mode))
+    stopped = _stopped(known)
+    return stopped or slow or lost, [] if stopped else list(_warnings(known, mode))
 
 
 def _stopped(known: Quantities) -> str:
@@ -162,7 +163,7 @@ def _warnings(known: Quantities, mode: str) -> Iterator[Message]:
 def _cure(known: Quantities, mode: str) -> str:
     """The schedule that would keep the overhead allowed."""
     try:
-        kept = replanned(known, mode, waste_allowed=known.value("waste_allowed"))
+        kept = replanned(known, mode, "checkpoint_write_bandwidth", waste_allowed=known.value("waste_allowed"))
     except UsageError:
         return "no write bandwidth meets it"
     rate = display(kept.value("checkpoint_write_bandwidth"), "B/s", binary=False)

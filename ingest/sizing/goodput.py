@@ -212,7 +212,7 @@ def goodput(
         Deferred(lambda: {"bandwidths": _bandwidths(sized.known, known, simulation, mode)}),
         tuple(warnings),
         sized.catalog,
-        "" if sized.known.value("total_overhead") >= 1 else sized.unmet,
+        sized.unmet,
     )
 
 

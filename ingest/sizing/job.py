@@ -11,7 +11,7 @@ from ingest.catalog.records import SIZES, Gpu, Model, Node, Storage, Value
 from ingest.catalog.store import Catalog
 from ingest.corpus.measurement_file import bytes_per_token_of, sample_sizes_in
 from ingest.engine.frozen import EMPTY, Frozen
-from ingest.engine.messages import Message, Option, option_error
+from ingest.engine.messages import Message, Option, Setting, option_error
 from ingest.engine.ranges import range_of
 from ingest.engine.registry import check_value, solve, unit_of
 from ingest.engine.value import Input
@@ -89,9 +89,9 @@ class Job(Frozen):
         for option, name in self.QUANTITIES.items():
             value = getattr(self, option)
             if value is not None:
-                check_value(name, value, f"--{option.replace('_', '-')}")
+                check_value(name, value, Option(option))
         for name, value in self.settings.items():
-            check_value(name, value, f"--set {name}")
+            check_value(name, value, Setting(name))
         for option, choices in (("basis", ("auto", *BASES)), ("scaling", SCALINGS)):
             one_of(f"--{option}", getattr(self, option), choices)
         if self.precision is not None:
@@ -100,8 +100,9 @@ class Job(Frozen):
             option for option in RATE_OPTIONS if getattr(self, option) is not None or self.QUANTITIES[option] in self.settings
         ]
         if len(own) > 1 or (own and self.basis != "auto" and (own[0] == "samples_per_second" or self.basis != "efficiency")):
-            named = ", ".join("--" + option.replace("_", "-") for option in own)
-            raise UsageError(f"{named}: sets the rate already, expected no other rate and no --basis")
+            first, *others = map(Option, own)
+            named = [first, *(part for other in others for part in (", ", other))]
+            raise UsageError(Message(*named, ": sets the rate already, expected no other rate and no ", Option("basis")))
         if self.model is None and self.samples_per_second is None and self.flops_per_sample is None and not self.settings:
             raise UsageError("--model is missing; expected an id (`ingest catalog list models`), or --samples-per-second")
         return self
@@ -133,11 +134,13 @@ def number_of(option: str, written: Written | None) -> float | None:
     """The value of an option of `bw` in base units; None where it is not given.
 
     Raises:
-        UsageError: a value that is not a number, or in another unit.
+        UsageError: a value that is not a number, in another unit, or out of range.
     """
     if written is None:
         return None
-    return parse(written, unit_of(Job.QUANTITIES[option]), f"--{option.replace('_', '-')}")
+    name, shown = Job.QUANTITIES[option], f"--{option.replace('_', '-')}"
+    value: float = check_value(name, parse(written, unit_of(name), shown), shown, written)
+    return value
 
 
 def quantities_of(names: Mapping[str, str], written: Mapping[str, Written | None]) -> dict[str, float]:
@@ -162,7 +165,7 @@ def quantities_of(names: Mapping[str, str], written: Mapping[str, Written | None
             raise UsageError(f"{shown}: found {text}, expected {kind} ({unit})")
         if option == "gpus" and value > MOST_GPUS:
             raise UsageError(f"{shown}: found {text}, expected a whole number up to {MOST_GPUS:,.0f} (GPU)")
-        found[name] = float(check_value(name, value, shown))
+        found[name] = float(check_value(name, value, shown, text))
     return found
 
 
@@ -173,11 +176,11 @@ def settings_of(given: Settings) -> dict[str, float]:
         UsageError: no such quantity, a value in another unit, or out of range.
     """
     written = [given] if isinstance(given, str) else given or {}
-    if isinstance(written, Mapping):
-        found = {name: parse(value, unit_of(name), f"--set {name}") for name, value in written.items()}
-    else:
-        found = dict(map(parse_setting, written))
-    return {name: check_value(name, value, f"--set {name}") for name, value in found.items()}
+    pairs = written if isinstance(written, Mapping) else dict(map(split_setting, written))
+    return {
+        name: check_value(name, parse(value, unit_of(name), f"--set {name}"), f"--set {name}", value)
+        for name, value in pairs.items()
+    }
 
 
 def counts_of(option: str, written: Written | None, names: Mapping[str, str], *, usual: str, expected: str) -> dict[str, float]:
@@ -204,20 +207,19 @@ def counts_of(option: str, written: Written | None, names: Mapping[str, str], *,
     return found
 
 
-def parse_setting(text: str) -> tuple[str, float]:
-    """Return name and value of `NAME=VALUE`, in the unit of the quantity.
+def split_setting(text: str) -> tuple[str, str]:
+    """Return the name and the text of the value in `NAME=VALUE`.
 
-    >>> parse_setting("sample_bytes=16 MiB")
-    ('sample_bytes', 16777216)
+    >>> split_setting("sample_bytes=16 MiB")
+    ('sample_bytes', '16 MiB')
 
     Raises:
-        UsageError: no such quantity, or a value in another unit.
+        UsageError: no `=`.
     """
     name, equals, written = text.partition("=")
     if not equals:
         raise option_error("set", f": found '{text}', expected NAME=VALUE")
-    name = name.strip()
-    return name, parse(written, unit_of(name), f"--set {name}")
+    return name.strip(), written
 
 
 #: Storage clients with which the reads of a node are compared, by the name of the result.

@@ -379,11 +379,12 @@ def _unmet(known: Quantities, results: Mapping[str, Quantity], unknown: Mapping[
     if "gpus" not in known.given or ("gpus_to_hold" not in unknown and _holds(known)):
         return ""
     gpus, name = known.value("gpus"), "total_bytes_per_gpu" if "total_bytes_per_gpu" in results else "model_state_bytes_per_gpu"
+    held = f"{display(gpus, 'GPU')} {'does' if gpus == 1 else 'do'} not hold"
     if "gpus_to_hold" in unknown:
-        return f"{gpus:,.0f} GPUs do not hold the model: {unknown['gpus_to_hold']}"
+        return f"{held} the model: {unknown['gpus_to_hold']}"
     each, least = display(known.value(name), "B", binary=False), results["gpus_to_hold"].value
     what = "model states" if name == "model_state_bytes_per_gpu" else "model and its activations"
-    return f"{gpus:,.0f} GPUs do not hold the {what} ({each} on each): at least {least:,.0f} GPUs are needed"
+    return f"{held} the {what} ({each} on each): at least {least:,.0f} GPUs are needed"
 
 
 def _offloaded(known: Quantities, places: Places, unknown: Mapping[str, str]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ingest.catalog.records import Optimizer, Recipe
 from ingest.catalog.store import Catalog
-from ingest.engine.messages import option_error
+from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import UsageError, expected_one_of, one_of
@@ -98,18 +98,20 @@ class ParallelSizes(NamedTuple):
         sizes = cls(**{kind: int(options[f"{kind}_parallel"]) for kind in cls._fields if f"{kind}_parallel" in options})
         gpus, shards = options.get("gpus", 0), sizes.tensor * sizes.pipeline
         if gpus % shards:
-            raise UsageError(f"--gpus: found {gpus:g}, expected a multiple of tensor × pipeline = {shards}")
+            raise option_error("gpus", f": found {gpus:g}, expected a multiple of tensor × pipeline = {shards}")
         if gpus // shards % sizes.context:
-            raise UsageError(
-                f"--context-parallel: found {sizes.context}, expected a divisor of the {gpus // shards:g} replicas"
-            )
+            found = f": found {sizes.context}, expected a divisor of the {gpus // shards:g} replicas"
+            raise option_error("checkpoint.context_parallel", found)
         within = sizes.tensor_of_experts
         if sizes.tensor % within:
-            raise UsageError(f"--expert-tensor-parallel: found {within}, expected a divisor of {sizes.tensor} tensor ranks")
+            found = f": found {within}, expected a divisor of {sizes.tensor} tensor ranks"
+            raise option_error("checkpoint.expert_tensor_parallel", found)
         if (ranks := gpus // sizes.pipeline // within) % sizes.expert:
             what = f"the {ranks:g} {'replicas' if within == sizes.tensor else 'ranks of a stage'}"
-            help_ = "" if gpus // sizes.pipeline % sizes.expert else ", or --expert-tensor-parallel 1"
-            raise UsageError(f"--expert-parallel: found {sizes.expert}, expected a divisor of {what}{help_}")
+            found = f": found {sizes.expert}, expected a divisor of {what}"
+            other = Option("checkpoint.expert_tensor_parallel", "1")
+            parts = () if gpus // sizes.pipeline % sizes.expert else (", or ", other)
+            raise UsageError(Message(Option("checkpoint.expert_parallel"), found, *parts))
         return sizes
 
     def quantities(self, size: ModelSize) -> dict[str, Input]:

@@ -11,7 +11,7 @@ from ingest.architecture.weight_table import Weight
 from ingest.catalog.records import Model, Optimizer
 from ingest.catalog.store import Catalog
 from ingest.catalog.yaml_reader import read_yaml
-from ingest.engine.messages import Message, Option, option_error
+from ingest.engine.messages import Message, Option, Setting, option_error
 from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, expected_one_of
 from ingest.sizing.evidence_ladder import from_fields
@@ -65,7 +65,7 @@ def size_of(source: str | None, catalog: Catalog, settings: Mapping[str, float])
     """
     for name, most in MOST.items():
         if settings.get(name, 0) > most:
-            raise UsageError(f"--set {name}: found {settings[name]:g}, expected at most {most:g}")
+            raise UsageError(Message(Setting(name), f": found {settings[name]:g}, expected at most {most:g}"))
     if source is None:
         if "parameters" not in settings and "trainable_parameters" not in settings:
             raise UsageError("the model is missing: expected a catalog id, a config.json, or --set parameters=N")

@@ -55,6 +55,10 @@ MOST_FILL = 604_800.0
 LONGEST_WARM_UP = 0.1
 #: Times that people read as equal.
 NEARLY = 1.01
+#: Growth that doubles faster than once a month outgrows all storage within two years: its period or its factor is a slip.
+SHORTEST_DOUBLING = 30 * 86_400.0
+#: Less than this of homes, logs or data is the number of a capacity without its unit.
+SMALLEST_CAPACITY = 1e6
 #: A rounding error of shares such as 1/3 is no overlap.
 ROUNDING = 1e-9
 #: Rank of a line that comes from no rule: most tell what the evidence is.
@@ -110,6 +114,8 @@ ROWS = (
     Rule("E10", 6, **_said("found {level}, expected one of {known} for the guidance on {gpus}", level="unknown")),
     Rule("E11", 6, "achieved_flops_per_gpu", ">", "peak_flops_per_gpu", factor=ROUNDED, subject="achieved",
          text=": found {shown}, expected at most the dense peak of {gpu} in {precision}, {at_most}", supply=("precision",)),
+    Rule("E12", 6, "doubling_seconds", "<", SHORTEST_DOUBLING,
+         text="found {factor:g} every {period}, which doubles in {shown}, expected growth that doubles in {at_most} or longer"),
     # Warnings: the answer would mislead.
     Rule("W01", 10, **_said("the peak rate is an upper bound, of which measured training runs reach between 1/80 and 1/2: "
                             "do not size storage for it", basis="peak")),
@@ -135,7 +141,7 @@ ROWS = (
          text="one NFS/TCP mount per node ({one}) is too slow, {other}"),
     Rule("W09", 7, "storage_nic_share", ">", 1.0, of_job=True,
          what="share that its reads take of a node's storage NICs",
-         text="the reads need {value:.2f} times the bandwidth of the storage NICs of {node}"),
+         text="the reads need {shown} times the bandwidth of the storage NICs of {node}"),
     Rule("W14", 12, "dataset_samples", "<", "gpus",
          text="the data set has {value:,.0f} samples for {limit:,.0f} GPUs: GPUs without a sample read nothing, so the "
               "job never reads at the bandwidth shown", supply=("nodes", "set.dataset_samples")),
@@ -146,7 +152,7 @@ ROWS = (
     Rule("W16", 14, "epoch_seconds", "<", SHORT_EPOCH,
          text="an epoch takes {shown}: GPUs pause between epochs, so the bandwidth shown is a peak of less than a minute"),
     Rule("W17", 15, "guidance_share", ">", 1.0,
-         text="reads are {value:.1f} times the highest level of {guidance} ({level} per GPU): check the rate before using it"),
+         text="reads are {value:,.1f} times the highest level of {guidance} ({level} per GPU): check the rate before using it"),
     Rule("W60", 10, **_said("the rate is emulated: no GPU computes ({protocol}). {advice}", evidence="emulated")),
     Rule("W61", 10, **_said("protocols disagree {spread:.1f}× (samples/s per GPU: {rates}). Size storage for the fastest "
                             "protocol that your code will run, and name it in the tender", evidence="several protocols")),
@@ -194,6 +200,10 @@ ROWS = (
          what="data on the NVMe of a node, against its capacity",
          text="R-STAGE-02: the NVMe of a node cannot hold what {jobs} keep there; choose another placement or node type"),
     Rule("W31", 31, **_said("{data} is not on storage in {years}; the job is planned for every year", data="absent")),
+    Rule("W39", 9, **_said("on storage in none of the planned years, {years}: no line counts it", data="absent in all years"),
+         supply=("from", "until", "start")),
+    Rule("W42", 9, "stated_capacity", "<", SMALLEST_CAPACITY,
+         text="found {shown}, expected at least {at_most}: a number without a unit is in bytes"),
     Rule("W32", 8, "node_reads_per_second", ">", MOST_READS, of_job=True, what="read requests per second of a node",
          text="each node would have to issue {value:,.0f} reads of {size} per second, more than a node can",
          supply=("format of its data", "io_size")),

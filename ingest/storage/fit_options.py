@@ -1,4 +1,4 @@
-"""The options of `fit` as one `Need`: a model on its GPUs, a plan, plain numbers, or several of them together."""
+"""The options of `fit` as one `Need`: a model on its GPUs or a plan, with plain numbers for what they leave open."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ingest.site.plan_file import SITE_SUFFIXES, lines_of, plan_data, plan_of_si
 from ingest.sizing.bandwidth import estimate
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import Job, by_user, gpus_in_node, machine_of
-from ingest.storage.need import Listed, Need, from_estimate, from_requirements
+from ingest.storage.need import Listed, Need, from_estimate, from_requirements, refuse_twice
 
 READS, NODES = "cluster_read_bandwidth", "cluster_nodes"
 
@@ -111,6 +111,7 @@ def need_of(
         if not isinstance(plan, Plan) and Path(plan).suffix.lower() in SITE_SUFFIXES:
             plan = plan_of_site(plan, catalog)
         need = _of_site(plan, question, catalog, priority)
+        refuse_twice(plain.keys() & need.given.keys(), "plan")
     elif _names_job(question):
         need = from_estimate(estimate(question, catalog))
         need = replace(need, given={**_of_node(question, catalog), **need.given})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -87,10 +87,19 @@ class Need:
         Raises:
             UsageError: a quantity that the model yields already.
         """
-        twice = [option for option, name in PLAIN.items() if name in plain and name in self.computed]
-        if twice:
-            raise UsageError(f"{twice[0]}: the model sets this already; expected one of the two")
+        refuse_twice(plain.keys() & self.computed.keys(), "model")
         return replace(self, given={**self.given, **plain})
+
+
+def refuse_twice(names: Collection[str], source: str) -> None:
+    """Refuse an option for a need that the model or the plan sets already.
+
+    Raises:
+        UsageError: the first such option.
+    """
+    for option, name in PLAIN.items():
+        if name in names:
+            raise UsageError(f"{option}: the {source} sets this already; expected one of the two")
 
 
 def from_numbers(**written: str | float | None) -> dict[str, Input]:

@@ -223,7 +223,7 @@ def test_what_a_shuffle_asks_of_host_and_storage():
         ({"cache": "lur", "cache_memory": "1GB"}, "did you mean 'lru'"),
         ({"loader": "torch"}, "did you mean 'pytorch'"),
         ({"workers": 0}, "--workers: found 0"),
-        ({"latency": "-1ms"}, "--latency: found -0.001, expected a number from 0"),
+        ({"latency": "-1ms"}, "--latency: found -1ms, expected a number from 0"),
         ({"latency_cv": 10.1}, "--latency-cv: found 10.1, expected a number from 0 up to 10"),
         ({"seed": -1}, "--seed: found -1, expected a whole number from 0"),
         ({"seed": 0.5}, "--seed: found 0.5"),

@@ -10,7 +10,11 @@ from ingest.engine.monte_carlo import effects
 from ingest.engine.registry import Formula, Step
 from ingest.engine.value import Input
 from ingest.requirement import Conditions, MixPart
+from ingest.rfp.compliance import OfferLine, judge
+from ingest.rfp.requirement_lines import RequirementLine
+from ingest.rfp.response_units import response_unit
 from ingest.site.load_conditions import _depth_in_words, mean_request
+from ingest.units import parse, stated
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
 GB, TB, HOUR = 1e9, 1e12, 3600
@@ -279,3 +283,17 @@ def test_an_effect_that_is_the_noise_of_large_numbers_is_none(swing, shown):
     made = Formula("checkpoint_interval", lambda one: 1 + swing * (one - 1) / 2, ("drain_time",), "s", "definition", "")
     tree = ArrayTree({"R-1": Step(made.name, made.function(2.0), made, (cause,))})
     assert bool(effects(tree)["R-1"]) is shown
+
+
+@pytest.mark.parametrize("name", ["enterprise-64-nodes", "hpc-128-nodes", "llm-16384-gpus"])
+def test_either_number_that_a_line_states_complies_with_it(plans, name):
+    for one in plans[name].requirements:
+        line = RequirementLine(one.id, "mandatory", one.value, one.unit, None)
+        assert one.display in one.statement
+        for written in one.display.rstrip(")").split(" ("):
+            offered = OfferLine(one.id, "yes", parse(written, one.unit, one.id), None, {}, response_unit(one.value, one.unit))
+            assert judge(line, offered, False).verdict == "met", written
+    mixed = plans[name].requirement("R-MIX-01")
+    asked = mixed.value * sum(part.share for part in mixed.conditions.mix if part.operation == "write")
+    assert asked >= plans[name].known.value("workload_write_bandwidth")
+    assert f"of which {stated(asked, 'B/s')} are" in mixed.statement

@@ -372,3 +372,29 @@ def test_a_workbook_is_the_one_of_report(run, tmp_path):
     first, second = (openpyxl.load_workbook(path) for path in paths)
     assert first.sheetnames == second.sheetnames
     assert [*first["Requirements"].values] == [*second["Requirements"].values]
+
+
+@pytest.mark.parametrize(
+    "setting",
+    ["storage.latency=0.5", "datasets.cam5.growth.every=1", "storage.latency=0.1,0.5", "storage.latency=1..4*2",
+     "storage.latency={low: 1 ms, typical: 2}", "datasets.cam5.growth={capacity: 2, every: 1}"],
+)  # fmt: skip
+def test_a_time_on_the_command_line_has_its_unit(setting, run):
+    done = run("plan", HPC, "--set", setting)
+    assert done.code == 2
+    assert "expected a time with its unit, such as '30 min'" in done.err
+    assert done.err.startswith(f"ingest: --set {setting.partition('=')[0]}")
+
+
+@pytest.mark.parametrize("setting", ["storage.latency=0.5 ms", "storage.latency=1 ms,2 ms"])
+def test_a_time_with_its_unit_is_taken(setting, run):
+    assert run("plan", HPC, "--set", setting, "-q").code == 0
+
+
+def test_numbers_from_python_are_in_base_units():
+    assert ingest.plan(HPC, set={"storage.latency": 0.002}, samples=0).known.value("client_latency") == 0.002
+
+
+def test_a_line_that_is_none_is_not_taken_for_one_of_another_kind(run):
+    assert "did you mean" not in run("plan", HPC, "--explain", "R-NOPE-01").err
+    assert "did you mean 'R-READ-01'?" in run("plan", HPC, "--explain", "R-RAED-01").err

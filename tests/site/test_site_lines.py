@@ -4,9 +4,12 @@ import copy
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import ingest
 from ingest.errors import IngestError
+from ingest.site.load_conditions import SMALLEST_SHARE, LoadPart, mix_of
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -223,7 +226,7 @@ def test_growth_has_the_conditions_of_the_reads_that_grow():
     # a: 10 nodes × 8 GPUs × 4 readers × 131,072 B ÷ 64 GB/s = 0.655 ms, at which 76 GB/s keep 380 reads outstanding
     assert (line.conditions.queue_depth, line.conditions.implied_latency) == (380, pytest.approx(320 * 131_072 / 64e9))
     assert line.statement == (
-        "The system should be expandable to 76 GB/s (70.8 GiB/s) of uncached random 128 KiB reads from 20 clients "
+        "The system should be expandable to 76 GB/s (70.79 GiB/s) of uncached random 128 KiB reads from 20 clients "
         "with at most 380 outstanding reads in all (19 per client), mean latency at most 0.655 ms, 99 % within 3.28 ms, "
         "for 30 min at 85 % fill (aggregate of all jobs that can run concurrently, in the last year of the plan)."
     )
@@ -306,3 +309,16 @@ def test_jobs_with_equal_checkpoints_own_their_entries():
         for step in plan.used
         if step.owner == "first" and step.name == "nodes"
     )
+
+
+@given(st.floats(1, 1e4), st.floats(1, 1e4), st.floats(0, 1e3))
+def test_a_mix_asks_for_no_fewer_writes_than_were_computed(reads, writes, small):
+    parts = [LoadPart("a", reads, 2**20, "sequential"), LoadPart("b", small, 4096, "random")]
+    parts += [LoadPart("", writes, 2**20, "sequential", operation="write")]
+    parts += [LoadPart("", small, 2**26, "sequential", operation="write")]
+    mix = mix_of(parts)
+    assert sum(part.share for part in mix) == pytest.approx(1)
+    asked = sum(part.share for part in mix if part.operation == "write")
+    share = (writes + small) / (reads + writes + 2 * small)
+    assert asked >= share * (1 - 1e-9) or share < SMALLEST_SHARE
+    assert asked <= share + 0.003 or share > 1 - SMALLEST_SHARE

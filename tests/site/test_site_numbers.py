@@ -100,7 +100,7 @@ def refusal(site: dict[str, Any]) -> str:
     ("key", "value", "says"),
     [
         ("copies", 0, "copies: found 0, expected a whole number above 0"),
-        ("retention", "-1 day", "retention: found -86400, expected a number from 0"),
+        ("retention", "-1 day", "retention: found -1 day, expected a number from 0"),
         ("refresh", "5 GB", "'5 GB' is in B, expected s"),
         ("bytes", "5 days", "'5 days' is in s, expected B"),
         ("bytes", "0", "bytes: found 0, expected a number above 0"),

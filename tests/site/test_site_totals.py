@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ingest
+from ingest.engine.messages import rule_of
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
 
@@ -315,3 +316,75 @@ def test_a_line_beyond_the_known_client_is_named(rate, warned):
     plan = planned(site(a=job) | {"storage": {"client": "nfs-nconnect"}})
     told = [line for line in plan.warnings if "nfs-nconnect is known to read 10 GB/s" in line]
     assert bool(told) is warned
+
+
+@pytest.mark.parametrize("parts", [2, 12, 365.25 / 7])
+def test_growth_over_any_period_is_that_of_its_annual_equivalent(parts):
+    def grown(factor, every):
+        growth = {"capacity": factor, "bandwidth": factor, "every": every}
+        data = site(a={**SLOW, "data": "d"}) | {"growth": growth, "years": 5, "storage": {"protection": {"replicas": 2}}}
+        return planned(data | {"datasets": {"d": {"bytes": "100 TB", "files": 1e6, "load_within": "1 day"}}}).computed
+
+    year, short = grown(1.68, "1 year"), grown(1.68 ** (1 / parts), f"{365.25 / parts} days")
+    assert {"R-META-03", "R-CAP-03", "R-GROW-01", "R-END-01", "R-LOAD-01"} <= year.keys()
+    assert short == {name: pytest.approx(value, rel=1e-9) for name, value in year.items()}
+    assert year["R-META-03"] == pytest.approx(1e6 * 1.68**5)
+
+
+@pytest.mark.parametrize(("factor", "every", "refused"), [(2, "29.9 days", True), (2, "30.1 days", False), (1, "1 s", False),
+    ({"typical": 1.1, "low": 1, "high": 3}, "30 days", True), (1000, "1 s", True)])  # fmt: skip
+def test_growth_that_doubles_within_a_month_is_refused(factor, every, refused):
+    data = site(a=SLOW) | {"datasets": {"d": {"bytes": "1 TB", "growth": {"capacity": factor, "every": every}}}}
+    if not refused:
+        assert planned(data)
+        return
+    with pytest.raises(IngestError, match=r"^datasets\.d\.growth\.capacity: found .*, expected growth that doubles in 30 days"):
+        planned(data)
+
+
+@pytest.mark.parametrize("key", ["reserve.snapshots", "reserve.rebuild", "reserve.replica", "storage.headroom"])
+def test_a_share_of_more_than_all_lacks_its_sign(key):
+    section, word = key.split(".")
+    data = site(a=SLOW) | {"datasets": {"d": {"bytes": "1 TB"}}}
+    assert planned(data | {section: {word: 1}})
+    for value, hint in ((1.001, ""), ("100.1%", ""), (10, "; did you mean '10 %'?")):
+        with pytest.raises(IngestError) as refused:
+            planned(data | {section: {word: value}})
+        assert str(refused.value) == f"{key}: found {value}, expected a number from 0 up to 1{hint}"
+
+
+@pytest.mark.parametrize(("start", "told"), [(2029, False), (2030, True)])
+def test_a_data_set_that_no_year_of_the_plan_has_is_named(start, told):
+    data = site(a=SLOW) | {"start": start, "datasets": {"d": {"bytes": "1 TB", "until": 2029}}}
+    said = [line for line in planned(data).warnings if rule_of(line) == "W39"]
+    never = "datasets.d: on storage in none of the planned years, 2030 to 2035: no line counts it; set from or until or start"
+    assert said == ([never] if told else [])
+
+
+@pytest.mark.parametrize(("size", "told"), [(0, False), (20, True), (999_999, True), (1_000_000, False), ("20 TB", False)])
+def test_a_capacity_without_a_unit_is_named(size, told):
+    data = site(a=SLOW) | {"datasets": {"d": {"bytes": "1 TB"}}, "reserve": {"homes": size}}
+    said = [line for line in planned(data).warnings if rule_of(line) == "W42"]
+    assert bool(said) is told
+    data |= {"datasets": {"d": {"bytes": 20}}, "reserve": {}}
+    data["clusters"]["main"]["nvme"] = 30
+    told_of = [line for line in planned(data).warnings if rule_of(line) == "W42"]
+    assert told_of == [f"{key} B, expected at least 1 MB: a number without a unit is in bytes" for key in (
+        "datasets.d.bytes: found 20", "clusters.main.nvme: found 30")]  # fmt: skip
+
+
+def test_warnings_name_the_jobs_that_they_are_about():
+    lossy = {"mode": "async", "parameters": 1e12, "mtti": "1 h", "restart_time": "10 min"}
+    plan = planned(site(a={**SLOW, "checkpoint": lossy}, b={**SLOW, "checkpoint": lossy}, c=SLOW))
+    assert [line.partition(": ")[0] for line in plan.warnings if rule_of(line) == "W24"] == ["a, b"]
+
+
+@pytest.mark.parametrize(("changes", "words"), [
+    ({"efficiency": 0.4, "model": "resnet50"}, "jobs.a: samples_per_second, efficiency: sets the rate already"),
+    ({"checkpoint": {"parameters": 1e30}}, "jobs.a.checkpoint: parameters: found 1e+30, expected at most 1e+17"),
+    ({"set": {"cache_hit_fraction": 2}}, "jobs.a: cache_hit_fraction: found 2, expected a number from 0 up to 1"),
+])  # fmt: skip
+def test_a_site_is_refused_in_its_own_keys(changes, words):
+    with pytest.raises(IngestError) as refused:
+        planned(site(a={**SLOW, **changes}))
+    assert str(refused.value).startswith(words)

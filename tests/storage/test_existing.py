@@ -264,7 +264,9 @@ def test_a_result_that_was_changed_is_refused_in_one_line(run, tmp_path, change,
 
 
 def test_storage_added_for_bandwidth_beside_storage_that_holds_the_data_is_not_known_to_fit(site):
-    found = ingest.fit(site("  existing: [{system: ddn-ai400x2, units: 100}]\n"), storage="lustre", read_bandwidth="12 TB/s")
+    found = ingest.fit(
+        site("  existing: [{system: ddn-ai400x2, units: 100}]\n"), storage="lustre", set={"read_bandwidth_needed": "12 TB/s"}
+    )
     (lustre,) = found.systems
     assert next(one.missing for one in found.stock if one.name == "required_usable_bytes") == 0
     assert (lustre.fits, layer(lustre, "capacity").holds) == (None, None)

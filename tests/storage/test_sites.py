@@ -282,5 +282,18 @@ def test_where_opens_are_the_only_unknown_the_question_names_them(path):
 
 @pytest.mark.parametrize(("asked", "node"), [("5 GB/s", 5e9), ("11.1 GB/s", 11.1e9), ("11.3 GB/s", 11.2e9)])
 def test_no_node_needs_more_than_the_reads_asked(asked, node):
-    found = ingest.fit(HPC, read_bandwidth=asked, storage="ddn-ai400x2")
+    found = ingest.fit(HPC, set={"read_bandwidth_needed": asked}, storage="ddn-ai400x2")
     assert found.needed["node_read_bandwidth_needed"].value == pytest.approx(node)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--read-bandwidth", "1GB/s"), ("--write-bandwidth", "1GB/s"), ("--capacity", "1PB"), ("--opens", "9")],
+)
+def test_a_plan_and_an_option_do_not_set_one_need(option, value, run):
+    done = run("fit", HPC, option, value, "--storage", "ddn-ai400x2")
+    assert (done.code, done.err) == (2, f"ingest: {option}: the plan sets this already; expected one of the two\n")
+
+
+def test_an_option_sets_what_a_plan_leaves_open(run):
+    assert run("fit", HPC, "--creates", "1000", "--storage", "ddn-ai400x2").code == 0
