@@ -140,6 +140,8 @@ def test_a_ledger_of_something_else_is_refused(tmp_path, name, reason):
         (b'{"ledger":"ingest-ledger/1"}\n', "has the format 'ingest-ledger/1', expected ingest-ledger/3: another version"),
         (b'{"ledger":"ingest-ledger/4"}\n', "has the format 'ingest-ledger/4', expected ingest-ledger/3: another version"),
         (b"[1]\n", "line 1 is damaged"),
+        (b'{"model_type":"llama","hidden_size":4096}', "line 1 is damaged"),
+        (b'{"ledger":"ingest-ledger/3","manifest":"sha256:b', "line 1 is damaged"),
     ],
 )
 def test_what_is_no_ledger_is_refused_and_kept(tmp_path, content, refusal):
@@ -200,3 +202,13 @@ def test_a_changed_file_makes_another_corpus(small, tmp_path):
     os.utime(changed, ns=(1, 1))
     with pytest.raises(IngestError, match="another corpus, or its files have changed"):
         measure(corpus, tokenizer=small, resume=tmp_path / "ledger")
+
+
+def test_a_header_cut_off_by_a_kill_is_written_anew(tmp_path):
+    path = tmp_path / "ledger"
+    Ledger(path, IDENTITY).close()
+    whole = path.read_bytes()
+    for kept in (0, 1, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:kept])
+        Ledger(path, IDENTITY).close()
+        assert path.read_bytes() == whole
