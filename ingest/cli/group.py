@@ -34,7 +34,6 @@ class Commands(click.Group):
 @click.version_option(__version__, prog_name="ingest")
 def command() -> None:
     """Run a subcommand."""
-    forget_choices()
 
 
 def run() -> int:
@@ -51,4 +50,6 @@ def run() -> int:
         code = refuse("interrupted", 130)
     except click.ClickException as error:
         code = refuse(error.format_message(), error.exit_code)
+    finally:
+        forget_choices()
     return code if isinstance(code, int) else 0

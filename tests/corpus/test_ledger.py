@@ -212,3 +212,19 @@ def test_a_header_cut_off_by_a_kill_is_written_anew(tmp_path):
         path.write_bytes(whole[:kept])
         Ledger(path, IDENTITY).close()
         assert path.read_bytes() == whole
+
+
+def test_a_ledger_in_the_corpus_is_no_file_of_it(tmp_path, small, run):
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    (corpus / "a.txt").write_text("a text")
+    (corpus / "b.txt").write_text("and another")
+    words = ["measure", "corpus", "--tokenizer", small, "--format", "json", "--resume"]
+    first, again = (run(*words, "corpus/ledger").data for _ in range(2))
+    assert first["results"] == again["results"]
+    assert first["results"]["files"]["value"] == 2
+    eaten = run(*words, "corpus/b.txt")
+    assert (eaten.code, (corpus / "b.txt").read_text()) == (1, "and another")
+    assert "line 1 is damaged, expected the header of a ledger" in eaten.refusal
+    replaced = run(*words, "corpus/ledger", "-o", "corpus/ledger")
+    assert (replaced.code, replaced.refusal) == (2, "-o: 'corpus/ledger' is also read; expected another file")

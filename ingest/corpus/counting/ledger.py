@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from ingest.corpus.types import CorpusFile, LeftOut, SkippedFile, Tally
 from ingest.errors import IngestError, UsageError, brief
+from ingest.files import identity_of, refuse_output
 
 #: of a shard: small enough to keep all cores busy to the end, large enough to keep a ledger short
 SHARD_BYTES = 16 * 2**20
@@ -167,6 +168,7 @@ class Ledger:
         except OSError as error:
             raise UsageError(f"--resume: '{self.path}' cannot be opened: {error.strerror}") from None
         try:
+            refuse_output(identity_of(os.fstat(self.file.fileno())))
             _lock(self.file, self.path)
             self._take_up(dict(identity))
         except BaseException:
