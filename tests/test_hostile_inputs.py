@@ -28,9 +28,11 @@ def test_pipes_and_devices_are_no_files(pipe):
 def test_no_command_waits_for_a_pipe(pipe):
     book = pipe.with_name("pipe.xlsx")
     os.mkfifo(book)
+    os.mkfifo(trace := pipe.with_name("pipe.jsonl"))
     for call in (
         lambda: ingest.dataset(tokens="1T", bytes_per_token=pipe),
         lambda: ingest.model(pipe),
+        lambda: ingest.offload("llama3-8b", gpu="h100", inference=True, users=8, hit=str(trace)),
         lambda: ingest.bw(model="resnet50", gpu="h100", sample_bytes=str(pipe)),
         lambda: ingest.measure(pipe.parent, tokenizer=str(pipe)),
         lambda: ingest.response(book),
@@ -97,7 +99,6 @@ def shelf(tmp_path_factory):
     (folder / "corpus").mkdir()
     (folder / "corpus" / "a.txt").write_text("a text")
     (folder / "measured.json").write_text(json.dumps(ingest.measure(folder / "corpus").to_dict()))
-    (folder / "trace.json").write_text('{"hash_ids": [1], "input_length": 16}\n')
     return folder
 
 
@@ -115,7 +116,6 @@ READ_AND_WRITTEN = {
     "measure": ("corpus/a.txt", ["measure", "corpus"]),
     "dataset": ("measured.json", ["dataset", "--tokens", "1T", "--bytes-per-token", "measured.json"]),
     "bw": ("measured.json", ["bw", "llama3-8b", "h100", "--bytes-per-token", "measured.json"]),
-    "offload": ("trace.json", ["offload", "llama3-8b", "--gpu", "h100", "--inference", "--users", "8", "--hit", "trace.json"]),
 }
 
 

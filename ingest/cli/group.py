@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ingest.cli.main import COMMANDS, command_of, overview, refuse
+from ingest.cli.main import COMMANDS, INTERRUPTED, command_of, overview, refuse
 from ingest.cli.output import forget_choices
 from ingest.cli.telling import tell
 from ingest.configuration import forget_configuration
@@ -47,7 +47,7 @@ def run() -> int:
     except click.UsageError as error:
         code = refuse(error.format_message(), 2)
     except click.Abort:
-        code = refuse("interrupted", 130)
+        code = refuse("interrupted", INTERRUPTED)
     except click.ClickException as error:
         code = refuse(error.format_message(), error.exit_code)
     finally:
