@@ -7,7 +7,7 @@ import errno
 import gc
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -29,6 +29,54 @@ MOST_DIGITS = 300
 MOST_BYTES = 2**30
 
 
+#: Device and inode, which are the same under each name of a file.
+Identity = tuple[int, int]
+#: Files that the command which runs will replace: the name of each; and those of them that it has read.
+_outputs: dict[Identity, str] = {}
+_read: set[Identity] = set()
+
+
+def identity_of(status: os.stat_result) -> Identity:
+    """Device and inode of a file."""
+    return status.st_dev, status.st_ino
+
+
+def note_outputs(paths: Iterable[str | Path]) -> None:
+    """Note the files that the command which runs will replace, so that it refuses those that it reads too."""
+    for path in paths:
+        with contextlib.suppress(OSError, ValueError):
+            status = os.stat(path)
+            if stat.S_ISREG(status.st_mode):
+                _outputs[identity_of(status)] = str(path)
+
+
+def forget_outputs() -> None:
+    """Forget them after the command: a session may read a file, and later replace it."""
+    _outputs.clear()
+    _read.clear()
+
+
+def will_replace(path: str | Path) -> bool:
+    """Whether the command that runs has this name for a file that was there before it ran."""
+    return str(path) in _outputs.values()
+
+
+def note_read(status: os.stat_result) -> None:
+    """Note that a file is read: `write_all` does not replace it."""
+    if (identity := identity_of(status)) in _outputs:
+        _read.add(identity)
+
+
+def refuse_output(identity: Identity) -> None:
+    """Refuse at once to read a file that the command would replace: for an input whose reading takes long.
+
+    Raises:
+        UsageError: the command that runs would replace it.
+    """
+    if identity in _outputs:
+        raise UsageError(f"-o: '{_outputs[identity]}' is also read; expected another file")
+
+
 def open_regular(path: str | Path) -> BinaryIO:
     """Open a file for reading; never a device or a pipe, which may have no end or no writer.
 
@@ -36,9 +84,11 @@ def open_regular(path: str | Path) -> BinaryIO:
         OSError: no such file, no permission, or not a regular file.
     """
     file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0)))  # noqa: SIM115
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+    status = os.fstat(file.fileno())
+    if not stat.S_ISREG(status.st_mode):
         file.close()
         raise OSError(errno.EINVAL, "not a regular file", str(path))
+    note_read(status)
     return file
 
 
@@ -132,12 +182,15 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
 def write_all(contents: Mapping[Path, str | bytes]) -> None:
     """Write several files: all of them lie whole under temporary names before the first one gets its own.
 
-    A link stays, and what it leads to is written; a file that is there keeps its permissions. What is no file, such
-    as /dev/stdout, is written to as it is; a pipe waits for its reader.
+    A link stays, and what it leads to is written; a file that is there keeps its permissions. A terminal, /dev/null or a
+    pipe that a program reads, such as /dev/stdout, is written to as it is.
 
     Raises:
+        UsageError: the command that runs has read a file that it would replace.
         IngestError: a folder does not exist or cannot be written; no file is left behind then.
     """
+    for identity in _read:
+        refuse_output(identity)
     for target in contents:
         check_target(target)
     waiting: dict[Path, Path] = {}
@@ -148,10 +201,15 @@ def write_all(contents: Mapping[Path, str | bytes]) -> None:
                 final = _followed(target)
                 waiting[target] = final.with_name(f".{final.name}.{os.getpid()}.part")
                 _write_new(waiting[target], _as_bytes(contents[target]), final)
-            for target, temporary in waiting.items():
-                os.replace(temporary, _followed(target))
-            for target in contents.keys() - waiting.keys():
-                target.write_bytes(_as_bytes(contents[target]))
+            with contextlib.ExitStack() as opened:
+                streams = {}
+                for target in contents.keys() - waiting.keys():
+                    streams[target] = opened.enter_context(_open_stream(target))
+                for target, temporary in waiting.items():
+                    os.replace(temporary, _followed(target))
+                for target, stream in streams.items():
+                    stream.write(_as_bytes(contents[target]))
+                    stream.flush()
         except OSError as error:
             raise _unwritable(target, error.strerror) from None
         finally:
@@ -164,7 +222,7 @@ def check_target(target: Path) -> None:
     """Refuse a file that cannot be written, before any work is done for it.
 
     Raises:
-        IngestError: its folder does not exist or cannot be written, or a folder has its name.
+        IngestError: its folder does not exist or cannot be written, or a folder, a disk or a socket has its name.
     """
     final = _followed(target)
     if final.is_symlink():
@@ -172,6 +230,9 @@ def check_target(target: Path) -> None:
     if target.is_dir():
         raise _unwritable(target, os.strerror(errno.EISDIR))
     if not _is_file(target):
+        mode = target.stat().st_mode
+        if not (stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)):
+            raise _unwritable(target, "not a regular file")
         return
     if not final.parent.is_dir():
         raise _unwritable(target, os.strerror(errno.ENOTDIR if final.parent.exists() else errno.ENOENT))
@@ -187,6 +248,20 @@ def _followed(target: Path) -> Path:
 def _is_file(target: Path) -> bool:
     """Whether there is a file, or none yet, rather than a terminal, a pipe or a device."""
     return target.is_file() or not target.exists()
+
+
+def _open_stream(target: Path) -> BinaryIO:
+    """A terminal, a device or a pipe, open for writing; a pipe without a reader would wait for ever.
+
+    Raises:
+        OSError: nothing reads the pipe.
+    """
+    try:
+        descriptor = os.open(target, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0))
+    except OSError as error:
+        raise OSError(error.errno, "no program reads this pipe") if error.errno == errno.ENXIO else error from None
+    os.set_blocking(descriptor, True)
+    return open(descriptor, "wb")
 
 
 def _as_bytes(content: str | bytes) -> bytes:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import select
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -13,8 +16,9 @@ from pathlib import Path
 import pytest
 from conftest import default_signals
 
+from ingest import files
 from ingest.errors import IngestError, UsageError
-from ingest.files import check_target, write_all, write_folder, write_whole
+from ingest.files import check_target, read_json_object, write_all, write_folder, write_whole
 
 
 def mode(path: Path) -> int:
@@ -75,13 +79,43 @@ def test_a_link_into_a_folder_that_is_not_there_is_refused_before_the_work(tmp_p
 def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    heard: list[bytes] = []
-    listener = threading.Thread(target=lambda: heard.append(pipe.read_bytes()))
-    listener.start()
-    write_all({pipe: "through", tmp_path / "file": "x"})
-    listener.join(20)
-    assert heard == [b"through"]
+    heard = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    long, found = b"through" * 100_000, b""  # more than a pipe holds
+    writer = threading.Thread(target=lambda: write_all({pipe: long, tmp_path / "file": "x"}))
+    writer.start()
+    while select.select([heard], [], [], 20)[0] and (part := os.read(heard, len(long))):
+        found += part
+    writer.join(20)
+    os.close(heard)
+    assert found == long
     assert pipe.is_fifo()
+
+
+def test_a_pipe_that_nothing_reads_and_a_socket_are_refused(tmp_path):
+    (tmp_path / "a").write_text("old")
+    os.mkfifo(tmp_path / "pipe")
+    with socket.socket(socket.AF_UNIX) as made, contextlib.chdir(tmp_path):  # the path of a socket is short
+        made.bind("socket")
+    for name, why in (("pipe", "no program reads this pipe"), ("socket", "not a regular file")):
+        with pytest.raises(IngestError, match=f"^--output: '.*/{name}' cannot be written: {why}$"):
+            write_all({tmp_path / "a": "new", tmp_path / name: "x"})
+    assert (tmp_path / "a").read_text() == "old"
+    assert sorted(os.listdir(tmp_path)) == ["a", "pipe", "socket"]
+
+
+def test_a_file_may_be_read_and_replaced_outside_a_command(tmp_path):
+    path = tmp_path / "measure.json"
+    path.write_text("{}")
+    files.note_outputs([path])
+    try:
+        read_json_object(path, "an object")
+        with pytest.raises(UsageError, match=r"^-o: '.*measure.json' is also read; expected another file$"):
+            write_whole(path, "new")
+    finally:
+        files.forget_outputs()
+    read_json_object(path, "an object")
+    write_whole(path, "new")
+    assert path.read_text() == "new"
 
 
 def test_none_is_replaced_where_one_cannot_be_written(tmp_path):

@@ -4,6 +4,7 @@ import json
 import os
 
 import pytest
+from rfp.offers import ONE_JOB
 
 import ingest
 from ingest.errors import IngestError, UsageError
@@ -27,9 +28,11 @@ def test_pipes_and_devices_are_no_files(pipe):
 def test_no_command_waits_for_a_pipe(pipe):
     book = pipe.with_name("pipe.xlsx")
     os.mkfifo(book)
+    os.mkfifo(trace := pipe.with_name("pipe.jsonl"))
     for call in (
         lambda: ingest.dataset(tokens="1T", bytes_per_token=pipe),
         lambda: ingest.model(pipe),
+        lambda: ingest.offload("llama3-8b", gpu="h100", inference=True, users=8, hit=str(trace)),
         lambda: ingest.bw(model="resnet50", gpu="h100", sample_bytes=str(pipe)),
         lambda: ingest.measure(pipe.parent, tokenizer=str(pipe)),
         lambda: ingest.response(book),
@@ -81,3 +84,60 @@ def test_a_size_that_is_a_list_is_no_percentile(tmp_path):
 def test_a_wrong_type_is_a_usage_error(wrong):
     with pytest.raises(UsageError):
         ingest.bw(model="cosmoflow", gpu="h100", **wrong)
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory):
+    """A plan, an offer, the tests and the corpus of a small site."""
+    folder = tmp_path_factory.mktemp("shelf")
+    (folder / "site.yaml").write_text(json.dumps(ONE_JOB))
+    (folder / "plan.json").write_text(json.dumps(ingest.plan(folder / "site.yaml").to_dict()))
+    ingest.report(folder / "site.yaml", output=[folder / "offer.xlsx", folder / "template.docx"], for_vendor=True)
+    ingest.accept(folder / "plan.json", folder / "tests")
+    (folder / "results").mkdir()
+    (folder / "results" / "T-READ-02-ior.run1.txt").write_text("no result")
+    (folder / "corpus").mkdir()
+    (folder / "corpus" / "a.txt").write_text("a text")
+    (folder / "measured.json").write_text(json.dumps(ingest.measure(folder / "corpus").to_dict()))
+    return folder
+
+
+READ_AND_WRITTEN = {
+    "plan": ("site.yaml", ["plan", "site.yaml", "--format", "json"]),
+    "diff": ("plan.json", ["diff", "plan.json", "plan.json"]),
+    "fit": ("plan.json", ["fit", "plan.json"]),
+    "response": ("offer.xlsx", ["response", "offer.xlsx"]),
+    "report --template": ("template.docx", ["report", "site.yaml", "--template", "template.docx"]),
+    "report --derivations": (
+        "template.docx",
+        ["report", "site.yaml", "--template", "template.docx", "-o", "new.docx", "--derivations"],
+    ),
+    "verdict": ("tests/tests.json", ["verdict", "tests", "results"]),
+    "measure": ("corpus/a.txt", ["measure", "corpus"]),
+    "dataset": ("measured.json", ["dataset", "--tokens", "1T", "--bytes-per-token", "measured.json"]),
+    "bw": ("measured.json", ["bw", "llama3-8b", "h100", "--bytes-per-token", "measured.json"]),
+}
+
+
+@pytest.mark.parametrize("command", READ_AND_WRITTEN)
+def test_a_file_that_is_read_is_not_replaced(command, shelf, run):
+    name, words = READ_AND_WRITTEN[command]
+    before = (shelf / name).read_bytes()
+    done = run(*words, *([] if words[-1] == "--derivations" else ["-o"]), name, cwd=shelf)
+    assert (done.code, done.refusal) == (2, f"-o: '{name}' is also read; expected another file")
+    assert (shelf / name).read_bytes() == before
+    assert not (shelf / "new.docx").exists()
+
+
+def test_another_name_of_a_file_is_that_file(shelf, run):
+    names = ("symbolic.json", "hard.json", "./tests/../measured.json")
+    (shelf / names[0]).symlink_to("measured.json")
+    (shelf / names[1]).hardlink_to(shelf / "measured.json")
+    for name in names:
+        done = run("dataset", "--tokens", "1T", "--bytes-per-token", "measured.json", "-o", name, cwd=shelf)
+        assert (done.code, done.refusal) == (2, f"-o: '{name}' is also read; expected another file")
+
+
+def test_no_command_waits_for_a_reader_of_its_file(pipe, run):
+    done = run("bw", "cosmoflow", "h100", "--quiet", "-o", pipe)
+    assert (done.code, done.refusal) == (1, f"--output: '{pipe}' cannot be written: no program reads this pipe")

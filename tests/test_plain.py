@@ -26,6 +26,13 @@ OPTIONS = sorted(name for one in command.params for name in one.opts if name.sta
 VALUES = ["h100", "json", "128", "nodes=2", "a b", "é", "--gpu", "-1", "-", ""]
 
 
+@pytest.fixture(autouse=True)
+def usual_choices():
+    """Commands forget theirs when they end; these lines are only read."""
+    yield
+    forget_choices()
+
+
 def by_click(words):
     """The options as click reads them, and how much is printed; None where it refuses or prints help."""
     forget_choices()

@@ -5,6 +5,7 @@ import sys
 from contextlib import suppress
 
 import pytest
+from conftest import EXAMPLES
 
 import ingest
 from ingest.catalog.store import Catalog
@@ -107,3 +108,28 @@ def test_the_advice_of_protocols_that_disagree_is_in_the_derivation():
     job = "--model resnet50 --gpu h100"
     assert "fastest protocol that your code will run, and name it in the tender\n" in shell(f"{INGEST} bw {job}").stderr
     assert "  advice: Tuned by the submitter" in shell(f"{INGEST} explain samples_per_second_per_gpu {job}").stdout
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits addresses")
+def test_memory_that_runs_out_is_one_line():
+    site = EXAMPLES / "hpc-128-nodes.yaml"
+    done = shell(f"ulimit -v 300000; OPENBLAS_NUM_THREADS=1 {INGEST} plan {site} --samples 1000000")
+    assert (done.returncode, done.stderr) == (
+        1,
+        "ingest: not enough memory or threads, expected a larger machine or higher limits (`ulimit -v`, `ulimit -u`)\n",
+    )
+
+
+@pytest.mark.parametrize("words", [["bw", "--help"], ["plan", "--help"], ["bw", "cosmoflow", "h100"]])
+def test_an_interrupt_while_a_command_is_imported_is_quiet(words):
+    code = f"""
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started the tests with it ignored
+sys.addaudithook(lambda event, words: event == "import" and words[0] == "ingest.units" and os.kill(os.getpid(), signal.SIGINT))
+sys.argv = ["ingest", *{words!r}]
+from ingest.cli.main import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr in ("", "ingest: interrupted\n", "\ningest: interrupted\n")

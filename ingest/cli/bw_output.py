@@ -34,8 +34,10 @@ def show_bandwidth(form: str | None, output: str | None, **options: Any) -> None
 def plain(words: Sequence[str]) -> bool:
     """Answer a line of options spelled in full; False for one that click has to read."""
     forget_configuration()
-    forget_choices()
-    options = plain_options(words, bw)
-    if options is not None:
-        show_bandwidth(**options)
+    try:
+        options = plain_options(words, bw)
+        if options is not None:
+            show_bandwidth(**options)
+    finally:
+        forget_choices()
     return options is not None

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ingest.cli.answers import show_answer
-from ingest.cli.options import detail_options, explain_option, options_of
+from ingest.cli.options import detail_options, explain_option, note_output, options_of
 from ingest.errors import UsageError
 from ingest.reports.page import FORMATS
 from ingest.sizing.dataset import dataset
@@ -24,7 +24,9 @@ from ingest.sizing.dataset import dataset
     "or of the output: table, json, csv, markdown. Repeatable.",
 )
 @explain_option
-@click.option("-o", "--output", metavar="FILE", help="Write to a file; its suffix selects the format of the output.")
+@click.option(
+    "-o", "--output", metavar="FILE", callback=note_output, help="Write to a file; its suffix selects the format of the output."
+)
 @detail_options
 def command(words: tuple[str, ...], output: str | None, explain: str | None, **options: Any) -> None:
     """Storage footprint of a data set, from raw input to the copies for training, with files and inodes.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ingest.cli.main import COMMANDS, command_of, overview, refuse
+from ingest.cli.main import COMMANDS, INTERRUPTED, command_of, overview, refuse
 from ingest.cli.output import forget_choices
 from ingest.cli.telling import tell
 from ingest.configuration import forget_configuration
@@ -34,7 +34,6 @@ class Commands(click.Group):
 @click.version_option(__version__, prog_name="ingest")
 def command() -> None:
     """Run a subcommand."""
-    forget_choices()
 
 
 def run() -> int:
@@ -48,7 +47,9 @@ def run() -> int:
     except click.UsageError as error:
         code = refuse(error.format_message(), 2)
     except click.Abort:
-        code = refuse("interrupted", 130)
+        code = refuse("interrupted", INTERRUPTED)
     except click.ClickException as error:
         code = refuse(error.format_message(), error.exit_code)
+    finally:
+        forget_choices()
     return code if isinstance(code, int) else 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gc
 import os
+import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -67,6 +68,10 @@ ABOUT = (
 )
 #: new objects from which on garbage is looked for
 FEWEST_OBJECTS = 50_000
+#: in what the loader of libraries and Python say where no memory or thread is left
+EXHAUSTED = ("failed to map segment", "can't start new thread")
+#: exit code after Ctrl-C
+INTERRUPTED = 130
 #: what asks for the list of commands, which is printed without the parser of options
 HELP = (["--help"], ["-h"])
 
@@ -82,7 +87,19 @@ def later(module: str, name: str) -> Callable[..., Any]:
 
 def command_of(name: str) -> Any:
     """A subcommand, from the module of the same name."""
-    return import_module(f"ingest.cli.{name.replace('-', '_')}").command
+    return loaded(f"ingest.cli.{name.replace('-', '_')}").command
+
+
+def loaded(module: str) -> Any:
+    """A module of a command. Ctrl-C ends the process meanwhile: an import that it cuts short shows in many exceptions."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.default_int_handler:
+        return import_module(module)
+    signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
+    try:
+        return import_module(module)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def overview() -> str:
@@ -130,6 +147,12 @@ def main() -> None:
         if package not in EXTRA_OF:
             raise
         code = refuse(f"this needs the package {package}: pip install 'ingest-sizing[{EXTRA_OF[package]}]'", 1)
+    except (MemoryError, ImportError, RuntimeError) as error:
+        if not isinstance(error, MemoryError) and not any(words in str(error) for words in EXHAUSTED):
+            raise
+        code = refuse("not enough memory or threads, expected a larger machine or higher limits (`ulimit -v`, `ulimit -u`)", 1)
+    except KeyboardInterrupt:
+        code = refuse("interrupted", INTERRUPTED)
     except SystemExit:
         # click exits only when the reader of a pipe closes it, which is not a failure.
         code = 0
@@ -147,13 +170,9 @@ def main() -> None:
 
 def _run(words: list[str]) -> int:
     """Run a command line; returns the exit code."""
-    if words[:1] == ["bw"]:
-        try:
-            if import_module("ingest.cli.bw_output").plain(words[1:]):
-                return 0
-        except KeyboardInterrupt:
-            return refuse("interrupted", 130)
-    return int(import_module("ingest.cli.group").run())
+    if words[:1] == ["bw"] and loaded("ingest.cli.bw_output").plain(words[1:]):
+        return 0
+    return int(loaded("ingest.cli.group").run())
 
 
 #: what a standard output shows that is full, broken or closed

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ingest.cli.output import QUIET, VERBOSE, choose, note_existing
+from ingest.cli.output import QUIET, VERBOSE, choose
 from ingest.cli.output import chosen_option as chosen_option
 from ingest.cli.output import hand_over as hand_over
 from ingest.cli.output import painter as painter
@@ -16,6 +16,7 @@ from ingest.cli.output import tell_answer as tell_answer
 from ingest.cli.output import tell_written as tell_written
 from ingest.cli.output import warn as warn
 from ingest.errors import expected_one_of
+from ingest.files import note_outputs
 from ingest.reports.labels import helps_of
 from ingest.reports.page import FORMATS
 
@@ -71,8 +72,8 @@ detail_options = stacked(
 
 
 def note_output(_: click.Context, __: click.Parameter, value: Any) -> Any:
-    """Note the files of `-o` that are there before the command runs."""
-    note_existing((value,) if isinstance(value, str) else value or ())
+    """Note the files that are there before the command replaces them."""
+    note_outputs((value,) if isinstance(value, str) else value or ())
     return value
 
 
@@ -211,5 +212,5 @@ def _option(name: str, default: Any, text: str | None) -> Callable[[Command], Co
     if default == ():
         return click.option(shown, multiple=True, metavar=metavar, help=text)
     known = None if default is None else str(default)
-    word = _one_word if name == "gpu" else None
-    return click.option(shown, default=known, show_default=known is not None, metavar=metavar, help=text, callback=word)
+    callback = {"gpu": _one_word, "derivations": note_output}.get(name)
+    return click.option(shown, default=known, show_default=known is not None, metavar=metavar, help=text, callback=callback)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, TextIO
@@ -14,7 +14,7 @@ from ingest.cli.telling import MOST_LETTERS, tell
 from ingest.engine.messages import rule_of
 from ingest.errors import UsageError
 from ingest.errors import shortened as shortened_line
-from ingest.files import write_whole
+from ingest.files import forget_outputs, will_replace, write_whole
 from ingest.reports.labels import counted
 from ingest.reports.page import Page, Paint, as_text, format_of, render, shortened, suffixes, terminal_width, unpainted, wrapped
 from ingest.sizing.rules import ranked
@@ -23,8 +23,6 @@ from ingest.units import display
 #: How much the command that runs prints: everything, or the answer alone.
 VERBOSE, QUIET = "verbose", "quiet"
 _chosen: set[str] = set()
-#: Files of `-o` that were there before the command ran.
-_existing: set[str] = set()
 
 
 def choose(name: str) -> None:
@@ -33,19 +31,14 @@ def choose(name: str) -> None:
 
 
 def forget_choices() -> None:
-    """Print as usual again, before the next command of a process."""
+    """Print as usual again and forget the files of `-o`, at the end of a command: a session may go on."""
     _chosen.clear()
-    _existing.clear()
+    forget_outputs()
 
 
 def chosen_option(name: str) -> bool:
     """Whether `VERBOSE` or `QUIET` is set for the command that runs."""
     return name in _chosen
-
-
-def note_existing(paths: Iterable[str | Path]) -> None:
-    """Note which of these files are there before the command runs: what replaces a file says so."""
-    _existing.update(str(path) for path in paths if Path(path).is_file())
 
 
 def echo(text: str) -> None:
@@ -126,7 +119,7 @@ def tell_written(*paths: str | Path) -> None:
     for path in paths:
         if not chosen_option(QUIET):
             facts = ", ".join(_facts_of(Path(path)))
-            done = "replaced" if str(path) in _existing else "wrote"
+            done = "replaced" if will_replace(path) else "wrote"
             tell(f"{done} {path}" + (f" ({facts})" if facts else ""))
 
 

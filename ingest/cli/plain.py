@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from itertools import takewhile
 from typing import Any
 
-from ingest.cli.output import QUIET, VERBOSE, choose, note_existing
+from ingest.cli.output import QUIET, VERBOSE, choose
+from ingest.files import note_outputs
 from ingest.reports.page import FORMATS
 
 #: Options of any command that prints a result: how much it prints, its format, its file.
@@ -56,7 +57,7 @@ def plain_options(words: Sequence[str], function: Callable[..., Any]) -> dict[st
         return None
     for one in detail:
         choose(one)
-    note_existing([given["output"]] if given["output"] else [])
+    note_outputs([given["output"]] if given["output"] else [])
     return given
 
 

@@ -85,13 +85,13 @@ def measure(
     width, level = _share(tolerance, "--tolerance"), _share(confidence, "--confidence")
     start = None if seed is None else parse_whole(seed, "--seed", 0)
     workers = None if threads is None else parse_whole(threads, "--threads", 1)
-    corpus = OpenCorpus(paths, include, exclude, input_format or "", tokenizer, text_field or "", workers, catalog)
+    corpus = OpenCorpus(paths, include, exclude, input_format or "", tokenizer, text_field or "", workers, catalog, resume)
     if corpus.listing.has_standard_input:
         limit = _limit(exact, "standard input")
     try:
         if exact is False:
             raise TooLong
-        answer = corpus.counted(limit, resume, scheduler, shown)
+        answer = corpus.counted(limit, scheduler, shown)
     except TooLong:
         answer = corpus.sampled(width, level, start, shown)
     answer = _flagged(answer, strict)

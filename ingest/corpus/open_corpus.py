@@ -39,6 +39,7 @@ class OpenCorpus:
         proof: the texts on which the engine was checked.
         engine: the engine that counts tokens.
         counter: counts documents with that engine.
+        ledger: from which an interrupted run resumes; no file of the corpus.
         notes: warnings for the user.
 
     Raises:
@@ -55,10 +56,11 @@ class OpenCorpus:
         text_field: str,
         threads: int | None,
         catalog: Catalog,
+        ledger: str | Path | None = None,
     ) -> None:
-        self.named, self.threads, self.catalog = short_title(paths), threads or cores(), catalog
+        self.named, self.threads, self.catalog, self.ledger = short_title(paths), threads or cores(), catalog, ledger
         self.text_field = text_field
-        self.listing = list_inputs([str(path) for path in paths], include, exclude, input_format)
+        self.listing = list_inputs([str(path) for path in paths], include, exclude, input_format, ledger)
         self.vocabulary = vocabulary_of(tokenizer, lambda: beginnings(self.listing, self.text_field, TRAINING_FILES))
         if not len(self.listing):
             raise IngestError(nothing_counted(self.named, self.listing.skipped))
@@ -70,9 +72,7 @@ class OpenCorpus:
         rule = split_rule_for(self.vocabulary, self.engine, self.proof)
         self.counter = DocumentCounter(self.text_field, self.engine, rule)
 
-    def counted(
-        self, limit: float | None, resume: str | Path | None, scheduler: str | None, progress: Progress
-    ) -> CorpusMeasurement:
+    def counted(self, limit: float | None, scheduler: str | None, progress: Progress) -> CorpusMeasurement:
         """Count everything.
 
         Raises:
@@ -87,7 +87,7 @@ class OpenCorpus:
             "options": f"text_field={self.text_field!r}",
             "version": __version__,
         }
-        ledger = None if resume is None else Ledger(resume, identity)
+        ledger = None if self.ledger is None else Ledger(self.ledger, identity)
         counting = ExactCount(listing, shards, progress, limit)
         runner = (
             ClusterRunner(task, shards, scheduler)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any, TypeGuard
 
 from ingest.errors import IngestError, brief
+from ingest.files import open_regular
 from ingest.observation.observation import Reading
 from ingest.observation.read_totals import ReadTotals, size_bins, totals_reading
 
@@ -277,7 +278,7 @@ def _trace(path: Path) -> _Trace:
     """
     found = _Trace(path)
     try:
-        with open(path, "rb") as raw:
+        with open_regular(path) as raw:
             packed = raw.read(2) == b"\x1f\x8b"
             raw.seek(0, 2)
             size = raw.tell()

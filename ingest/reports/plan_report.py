@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.configuration import decimal_units
+from ingest.corpus.native_calls import NativeFailure
 from ingest.engine.interactive import InteractiveResult
 from ingest.errors import UsageError, nearest
 from ingest.files import check_target, garbage_collection_paused, write_all
-from ingest.reports.charts.chart import lacking
+from ingest.reports.charts.chart import FAILED, lacking
 from ingest.reports.document.buyer_report import buyer_report
 from ingest.reports.document.derivations import derivation_document
 from ingest.reports.document.html import as_html
@@ -45,7 +46,7 @@ DOCUMENTS = (".docx", ".md", ".html", ".pdf")
 FILLED = (".docx", ".pdf")
 
 
-#: Note on a document that is written without the extra `charts`.
+#: Note on a document whose charts cannot be rendered.
 NO_CHARTS = "the document has no charts, {why}"
 
 
@@ -124,9 +125,11 @@ def report(
         if not isinstance(planned, Plan):
             raise UsageError("--set: found several scenarios, expected one for a report")
         writer = ReportWriter(planned, for_vendor, derivations is not None, template, systems)
-        made = {path: writer.content(path.suffix.lower()) for path in paths.report}
-        if paths.derivations is not None:
-            made[paths.derivations] = writer.derivation_content(paths.derivations.suffix.lower())
+        try:
+            made = writer.contents(paths)
+        except NativeFailure as failure:
+            writer = writer.without_charts(FAILED.format(why=str(failure).rstrip(":")))
+            made = writer.contents(paths)
     write_all(made)
     return Report(
         planned,
@@ -198,25 +201,40 @@ class ReportWriter:
         apart: whether the derivations are a file of their own.
         template: of the buyer's, for the Word document.
         storage: systems whose ceilings a chart shows.
+        no_charts: why there are no charts; empty where they can be rendered.
     """
 
     def __init__(
-        self, planned: Plan, for_vendor: bool, apart: bool, template: str | Path | None, storage: Sequence[str]
+        self,
+        planned: Plan,
+        for_vendor: bool,
+        apart: bool,
+        template: str | Path | None,
+        storage: Sequence[str],
+        no_charts: str = "",
     ) -> None:
         self.plan, self.for_vendor, self.apart = planned, for_vendor, apart
         self.template, self.storage = template, storage
+        self.no_charts = no_charts or lacking()
 
-    def content(self, suffix: str) -> bytes:
-        """The content of a file with that suffix."""
-        return FORMATS[suffix](self)
+    def without_charts(self, why: str) -> ReportWriter:
+        """One that leaves the charts out."""
+        return ReportWriter(self.plan, self.for_vendor, self.apart, self.template, self.storage, why)
 
-    def derivation_content(self, suffix: str) -> bytes:
-        """The derivations as a file with that suffix."""
-        return rendered(derivation_document(self.plan), suffix)
+    def contents(self, paths: Targets) -> dict[Path, bytes]:
+        """The content of each file.
+
+        Raises:
+            NativeFailure: a chart cannot be rendered.
+        """
+        made = {path: FORMATS[path.suffix.lower()](self) for path in paths.report}
+        if paths.derivations is not None:
+            made[paths.derivations] = rendered(derivation_document(self.plan), paths.derivations.suffix.lower())
+        return made
 
     def notes(self, suffixes: Iterable[str]) -> tuple[str, ...]:
         """What the template omits or repeats, and that charts are missing."""
-        charts = () if set(DOCUMENTS).isdisjoint(suffixes) or not lacking() else (NO_CHARTS.format(why=lacking()),)
+        charts = () if set(DOCUMENTS).isdisjoint(suffixes) or not self.no_charts else (NO_CHARTS.format(why=self.no_charts),)
         omitted = () if self.template is None else template_warnings(self.document, self.template)
         return (*omitted, *charts)
 
@@ -238,8 +256,8 @@ class ReportWriter:
     def document(self) -> Document:
         """The document of the plan, charts included."""
         if self.for_vendor:
-            return tender_document(self.plan, () if lacking() else vendor_charts(self.plan))
-        charts = () if lacking() else charts_of(self.plan, self.storage)
+            return tender_document(self.plan, () if self.no_charts else vendor_charts(self.plan))
+        charts = () if self.no_charts else charts_of(self.plan, self.storage)
         return buyer_report(self.plan, charts, derivations=not self.apart)
 
 

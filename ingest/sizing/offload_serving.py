@@ -17,7 +17,8 @@ from ingest.engine.registry import solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed
-from ingest.errors import IngestError, cannot_be_read
+from ingest.errors import IngestError
+from ingest.files import read_text
 from ingest.sizing.job import Written, by_user, quantities_of
 from ingest.sizing.offload_tiers import machine, recurrent_state, with_unused
 from ingest.sizing.optimizer_states import ModelSize
@@ -196,10 +197,7 @@ def _trace(path: Path) -> Trace:
     Raises:
         IngestError: a file that cannot be read, that lists no blocks or too many, or whose lengths contradict each other.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise IngestError(cannot_be_read(path, getattr(error, "strerror", "no text"), "a trace in JSON lines")) from None
+    lines = read_text(path, "a trace in JSON lines").splitlines()
     blocks: list[Any] = []
     sizes: list[tuple[int, int]] = []
     for number, line in enumerate(lines, start=1):

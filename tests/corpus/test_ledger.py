@@ -140,6 +140,8 @@ def test_a_ledger_of_something_else_is_refused(tmp_path, name, reason):
         (b'{"ledger":"ingest-ledger/1"}\n', "has the format 'ingest-ledger/1', expected ingest-ledger/3: another version"),
         (b'{"ledger":"ingest-ledger/4"}\n', "has the format 'ingest-ledger/4', expected ingest-ledger/3: another version"),
         (b"[1]\n", "line 1 is damaged"),
+        (b'{"model_type":"llama","hidden_size":4096}', "line 1 is damaged"),
+        (b'{"ledger":"ingest-ledger/3","manifest":"sha256:b', "line 1 is damaged"),
     ],
 )
 def test_what_is_no_ledger_is_refused_and_kept(tmp_path, content, refusal):
@@ -200,3 +202,29 @@ def test_a_changed_file_makes_another_corpus(small, tmp_path):
     os.utime(changed, ns=(1, 1))
     with pytest.raises(IngestError, match="another corpus, or its files have changed"):
         measure(corpus, tokenizer=small, resume=tmp_path / "ledger")
+
+
+def test_a_header_cut_off_by_a_kill_is_written_anew(tmp_path):
+    path = tmp_path / "ledger"
+    Ledger(path, IDENTITY).close()
+    whole = path.read_bytes()
+    for kept in (0, 1, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:kept])
+        Ledger(path, IDENTITY).close()
+        assert path.read_bytes() == whole
+
+
+def test_a_ledger_in_the_corpus_is_no_file_of_it(tmp_path, small, run):
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    (corpus / "a.txt").write_text("a text")
+    (corpus / "b.txt").write_text("and another")
+    words = ["measure", "corpus", "--tokenizer", small, "--format", "json", "--resume"]
+    first, again = (run(*words, "corpus/ledger").data for _ in range(2))
+    assert first["results"] == again["results"]
+    assert first["results"]["files"]["value"] == 2
+    eaten = run(*words, "corpus/b.txt")
+    assert (eaten.code, (corpus / "b.txt").read_text()) == (1, "and another")
+    assert "line 1 is damaged, expected the header of a ledger" in eaten.refusal
+    replaced = run(*words, "corpus/ledger", "-o", "corpus/ledger")
+    assert (replaced.code, replaced.refusal) == (2, "-o: 'corpus/ledger' is also read; expected another file")

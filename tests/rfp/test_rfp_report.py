@@ -404,6 +404,17 @@ def test_under_a_limit_of_addresses_a_document_has_no_charts_and_a_note_says_so(
     assert (tmp_path / "rfp.docx").stat().st_size > 10_000
 
 
+def test_a_renderer_that_may_open_no_more_files_is_left_out_and_a_note_says_so(tmp_path):
+    limited = f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (16, 16)); {RUN}"
+    words = ["report", EXAMPLES / "hpc-128-nodes.yaml", "-o", tmp_path / "rfp.docx", "-o", tmp_path / "rfp.html"]
+    done = subprocess.run([sys.executable, "-c", limited, *map(str, words)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "has no charts, whose renderer failed: " in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "<svg" not in (tmp_path / "rfp.html").read_text(encoding="utf-8")
+    assert (tmp_path / "rfp.docx").stat().st_size > 10_000
+
+
 RUN = "from ingest.cli.main import main; main()"
 
 

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from ingest.corpus.types import CorpusFile, LeftOut, SkippedFile, Tally
 from ingest.errors import IngestError, UsageError, brief
+from ingest.files import identity_of, refuse_output
 
 #: of a shard: small enough to keep all cores busy to the end, large enough to keep a ledger short
 SHARD_BYTES = 16 * 2**20
@@ -167,6 +168,7 @@ class Ledger:
         except OSError as error:
             raise UsageError(f"--resume: '{self.path}' cannot be opened: {error.strerror}") from None
         try:
+            refuse_output(identity_of(os.fstat(self.file.fileno())))
             _lock(self.file, self.path)
             self._take_up(dict(identity))
         except BaseException:
@@ -175,16 +177,20 @@ class Ledger:
 
     def _take_up(self, identity: dict[str, Any]) -> None:
         """Read the entries, remove a half-written last line, and write the header of a new ledger."""
+        header = {"ledger": FORM, **identity}
         self.file.seek(0)
         intact = 0
         for number, line in enumerate(self.file, start=1):
             if not line.endswith(b"\n"):
+                # A kill cuts off the header that this run would write, or a shard; any other file is the user's.
+                if number == 1 and not _entry_line(header).startswith(line):
+                    raise self._damaged(number)
                 break
             self._read_line(number, line, identity)
             intact += len(line)
         self.file.truncate(intact)
         if intact == 0:
-            self._append({"ledger": FORM, **identity})
+            self._append(header)
 
     def _read_line(self, number: int, line: bytes, identity: dict[str, Any]) -> None:
         try:
@@ -199,10 +205,11 @@ class Ledger:
                 counted = _counted(entry)
                 self.done[counted.number] = counted
         except (ValueError, KeyError, TypeError, AttributeError):
-            expected = "the header of a ledger" if number == 1 else "a shard"
-            raise IngestError(
-                f"--resume: '{self.path}' line {number} is damaged, expected {expected}; set a new file"
-            ) from None
+            raise self._damaged(number) from None
+
+    def _damaged(self, number: int) -> IngestError:
+        expected = "the header of a ledger" if number == 1 else "a shard"
+        return IngestError(f"--resume: '{self.path}' line {number} is damaged, expected {expected}; set a new file")
 
     def _check_form(self, entry: dict[str, Any]) -> None:
         form = entry.get("ledger")
@@ -226,7 +233,7 @@ class Ledger:
 
     def _append(self, entry: Mapping[str, Any]) -> None:
         try:
-            self.file.write(_line({**entry, "crc32": _crc(entry)}) + b"\n")
+            self.file.write(_entry_line(entry))
             self.file.flush()
             os.fsync(self.file.fileno())
         except OSError as error:
@@ -239,6 +246,11 @@ class Ledger:
 
 def _line(entry: Mapping[str, Any]) -> bytes:
     return json.dumps(entry, separators=(",", ":")).encode("ascii")
+
+
+def _entry_line(entry: Mapping[str, Any]) -> bytes:
+    """An entry as it lies in the file."""
+    return _line({**entry, "crc32": _crc(entry)}) + b"\n"
 
 
 def _crc(entry: Mapping[str, Any]) -> str:

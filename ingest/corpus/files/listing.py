@@ -5,6 +5,7 @@ Links are followed, loops detected.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import functools
 import hashlib
@@ -13,6 +14,7 @@ import stat
 import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple, overload
 
 from ingest.corpus.files import saved_datasets
@@ -23,7 +25,7 @@ from ingest.corpus.files.saved_datasets import Complain, without_bookkeeping
 from ingest.corpus.files.source import STANDARD_INPUT, is_remote, system_reason
 from ingest.corpus.types import CorpusFile, SkippedFile
 from ingest.errors import UsageError, nearest, one_of
-from ingest.files import read_bytes
+from ingest.files import Identity, identity_of, read_bytes, refuse_output
 
 LOOP = "a link back to a folder that it lies in"
 BROKEN_LINK = "a link to nothing"
@@ -35,7 +37,6 @@ _SPECIAL = {
 }
 #: answers whether a folder's path, as bytes, is to be entered
 Enter = Callable[[bytes], bool]
-_Identity = tuple[int, int]
 
 
 class FileEntry(NamedTuple):
@@ -44,7 +45,7 @@ class FileEntry(NamedTuple):
     path: bytes
     size: int
     modified_ns: int
-    identity: _Identity
+    identity: Identity
     linked: bool
 
 
@@ -54,13 +55,13 @@ class _Level(NamedTuple):
     prefix: bytes
     names: list[bytes]
     links: frozenset[bytes]
-    identity: _Identity
+    identity: Identity
     linked: bool
 
 
 def walk(root: bytes, complain: Complain, enter: Enter = lambda _: True) -> Iterator[FileEntry]:
     """Yield the files of a folder in the byte order of their paths; report what cannot be read."""
-    entered_by_link: set[_Identity] = set()
+    entered_by_link: set[Identity] = set()
     levels = [level] if (level := _open_level(root, False, complain)) else []
     while levels:
         folder = levels[-1]
@@ -234,7 +235,9 @@ class FileListing(Sequence[CorpusFile]):
         has_standard_input: whether standard input is among the files; only this process can read it, and only once.
     """
 
-    def __init__(self, base: bytes, form: str, include: Sequence[str], exclude: Sequence[str]) -> None:
+    def __init__(
+        self, base: bytes, form: str, include: Sequence[str], exclude: Sequence[str], ledger: Identity | None = None
+    ) -> None:
         self.skipped: list[SkippedFile] = []
         self.repeated = 0
         self.has_standard_input = False
@@ -242,6 +245,7 @@ class FileListing(Sequence[CorpusFile]):
         self._base = base
         self._root = os.path.join(os.fsdecode(base), "")
         self._form = form
+        self._ledger = ledger
         self._included, self._excluded = gitignore_filter(include), gitignore_filter(exclude)
         # concatenated: each path below the base; or a URL and the object's version, separated by NUL
         self._names = bytearray()
@@ -294,6 +298,8 @@ class FileListing(Sequence[CorpusFile]):
 
     def add_standard_input(self) -> None:
         """Add standard input as a file of unknown size."""
+        with contextlib.suppress(OSError):  # closed
+            refuse_output(identity_of(os.fstat(0)))
         self._add(STANDARD_INPUT.encode() + b"\0", 0, 0)
         self.has_standard_input = True
 
@@ -301,7 +307,7 @@ class FileListing(Sequence[CorpusFile]):
         """Add a local file, or the files below a folder.
 
         Raises:
-            UsageError: nothing matches the root's glob.
+            UsageError: nothing matches the root's glob, or the command would replace a file that it counts.
         """
         wanted, may_hold = (glob_filter(root.glob), folder_filter(root.glob)) if root.glob else (None, None)
 
@@ -313,7 +319,8 @@ class FileListing(Sequence[CorpusFile]):
             if wanted is None or wanted(_below(seen.path, root.path)):
                 matched = True
                 name = _below(seen.path, self._base)
-                if self._passes(name):
+                if self._passes(name) and seen.identity != self._ledger:
+                    refuse_output(seen.identity)
                     if seen.linked:
                         self._linked[len(self)] = seen.identity
                     self._add(os.fsencode(name), seen.size, seen.modified_ns, seen.identity)
@@ -399,7 +406,11 @@ class FileListing(Sequence[CorpusFile]):
 
 
 def list_inputs(
-    paths: Sequence[str], include: Sequence[str] = (), exclude: Sequence[str] = (), input_format: str = ""
+    paths: Sequence[str],
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    input_format: str = "",
+    ledger: str | Path | None = None,
 ) -> FileListing:
     """List files, folder trees, globs, URLs of these, `@list` files and `-` for standard input.
 
@@ -410,15 +421,17 @@ def list_inputs(
         include: globs, at any depth, of files to include; all files if empty.
         exclude: globs of files and folders to exclude.
         input_format: format of every file, where file names do not tell it.
+        ledger: of this run; no file of the corpus, wherever it lies.
 
     Raises:
-        UsageError: a path does not exist, or a glob matches nothing.
+        UsageError: a path does not exist, a glob matches nothing, or the command would replace a file that it counts.
     """
     if input_format:
         one_of("--input-format", input_format, FORMAT_NAMES)
     named = list(named_paths(paths))
     roots, missing = local_roots(named)
-    listing = FileListing(common_folder(roots), input_format, include, exclude)
+    own = identity_of(os.stat(ledger)) if ledger is not None and os.path.exists(ledger) else None
+    listing = FileListing(common_folder(roots), input_format, include, exclude, own)
     listing.skipped += missing
     if any(path == STANDARD_INPUT for path, _ in named):
         listing.add_standard_input()

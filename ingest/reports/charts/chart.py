@@ -10,6 +10,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
+from ingest.corpus.native_calls import guarded, no_panic_message
 from ingest.units import scale_of
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
@@ -57,6 +58,7 @@ class Chart(NamedTuple):
 
 
 NOT_INSTALLED = "which need the package vl-convert-python: pip install 'ingest-sizing[charts]'"
+FAILED = "whose renderer failed: {why}"
 NO_ADDRESSES = "whose renderer reserves more addresses than `ulimit -v` allows"
 
 
@@ -78,13 +80,19 @@ def _has_limited_addresses() -> bool:
 
 @lru_cache(maxsize=64)
 def _rendered(spec: str, scale: float | None) -> str | bytes:
-    """A chart as SVG, or as PNG of a scale; kept, since each format of a report shows the same charts."""
+    """A chart as SVG, or as PNG of a scale; kept, since each format of a report shows the same charts.
+
+    Raises:
+        NativeFailure: the renderer failed, for example because it may open no more files.
+    """
     import vl_convert
 
     # The renderer rounds the numbers of a text, not those of a dictionary.
     parts = json.loads(spec)
-    made: str | bytes = vl_convert.vegalite_to_svg(parts) if scale is None else vl_convert.vegalite_to_png(parts, scale=scale)
-    return made
+    with no_panic_message():
+        return guarded(
+            lambda: vl_convert.vegalite_to_svg(parts) if scale is None else vl_convert.vegalite_to_png(parts, scale=scale)
+        )
 
 
 def made(name: str, title: str, subtitle: str, alt: str, body: Mapping[str, Any]) -> Chart:

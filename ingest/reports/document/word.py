@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ingest.errors import IngestError, brief
+from ingest.files import open_regular
 from ingest.reports.document.model import Document, DocumentSection, Paragraph
 from ingest.reports.document.template_fields import WHOLE, listed
 from ingest.reports.document.word_blocks import PAGE, WordWriter
@@ -135,7 +136,7 @@ def _check_size(template: Path) -> None:
         what = "is not a file" if template.exists() else "does not exist"
         raise IngestError(f"--template: '{template}' {what}, expected a .docx")
     try:
-        with zipfile.ZipFile(template) as package:
+        with open_regular(template) as file, zipfile.ZipFile(file) as package:
             size = sum(part.file_size for part in package.infolist())
     except (OSError, zipfile.BadZipFile):
         raise IngestError(f"--template: '{template}' is not readable as .docx") from None
