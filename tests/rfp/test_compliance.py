@@ -19,7 +19,7 @@ from ingest.rfp.compliance import (
     offer_lines,
 )
 from ingest.rfp.offer_verdict import Response
-from ingest.rfp.requirement_lines import RequirementLine, requirement_lines
+from ingest.rfp.requirement_lines import LARGEST, SMALLEST, RequirementLine, is_value, requirement_lines
 from ingest.rfp.response_form import CLIENTS, HEADS, OFFERED_UNIT, REQUIREMENTS_SHEET, RESPONSE_SHEET
 from ingest.rfp.unit_slips import PLAUSIBLE_FROM, PLAUSIBLE_TO
 from ingest.rfp.workbook_reader import Sheet, SheetLine
@@ -276,3 +276,12 @@ def test_requirements_are_read_once_each_and_refused_without_a_value():
     for bad in ({"Value": None}, {"Value": "#REF!"}, {"Value": -1}, {"Value": True}, {"Priority": "optional"}):
         with pytest.raises(IngestError, match=r"sheet 'Requirements': R-READ-01: found .*, expected one of mandatory, target"):
             requirement_lines(form({**row, **bad}, name=REQUIREMENTS_SHEET))
+
+
+@pytest.mark.parametrize("scale", [1, -1])
+def test_numbers_that_no_requirement_has_are_no_values(scale):
+    """Their ratio to another one would be no number, which no JSON holds."""
+    limit = {1: LARGEST, -1: SMALLEST}[scale]
+    assert is_value(limit)
+    assert is_value(0)
+    assert not is_value(limit * (1 + scale * 1e-9))
