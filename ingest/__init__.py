@@ -68,14 +68,23 @@ _PLACES = {
     "validate": "ingest.loader.validation",
     "verdict": "ingest.acceptance.verdict",
 }
+#: The functions that hand their other options on, and to which function.
+_HANDED_ON = {"explain": "bw", "fit": "bw", "goodput": "checkpoint", "sweep": "bw"}
 __all__ = ["__version__", "catalog", *_PLACES]
+
+
+def _function(name: str) -> Any:
+    return getattr(import_module(_PLACES[name]), name)
 
 
 def __getattr__(name: str) -> Any:
     if name == "catalog":
         return import_module("ingest.catalog")
     if name in _PLACES:
-        return getattr(import_module(_PLACES[name]), name)
+        from ingest.arguments import checked
+
+        options = _function(_HANDED_ON[name]) if name in _HANDED_ON else None
+        return globals().setdefault(name, checked(name, _function(name), options))
     from difflib import get_close_matches
 
     near = get_close_matches(name, __all__, n=1)

@@ -7,11 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+#: Longest line of a refusal or a warning, so that it is seen whole on a screen.
+MOST_LETTERS = 300
+#: How the command line begins a refusal.
+PREFIX = "ingest: "
+
 
 class IngestError(Exception):
-    """Something cannot be done: a bad file, a missing fact (exit code 1)."""
+    """Something cannot be done: a bad file, a missing fact (exit code 1). As text it is one line that a screen shows whole."""
 
     exit_code = 1
+
+    def __str__(self) -> str:
+        return shortened(" ".join(super().__str__().split()), MOST_LETTERS - len(PREFIX))
 
 
 class UsageError(IngestError):
@@ -141,6 +149,16 @@ def one_of(option: str, found: object, choices: Iterable[str]) -> None:
     words = list(choices)
     if found not in words:
         raise UsageError(f"{option}: found '{found}', {expected_one_of(found, words)}")
+
+
+def refused_by_system(error: OSError) -> str:
+    """Say that the operating system refused something, and for which file.
+
+    >>> refused_by_system(OSError(36, "File name too long", "x.json"))
+    'x.json: the system refused: File name too long'
+    """
+    where = f"{error.filename}: " if error.filename is not None else ""
+    return f"{where}the system refused: {error.strerror}"
 
 
 def cannot_be_read(place: object, reason: str | None, expected: str) -> str:

@@ -9,8 +9,7 @@ from conftest import EXAMPLES
 
 import ingest
 from ingest.catalog.store import Catalog
-from ingest.cli.telling import MOST_LETTERS
-from ingest.errors import IngestError, shortened
+from ingest.errors import MOST_LETTERS, IngestError, shortened
 
 INGEST = f"{sys.executable} -m ingest"
 JOB = "bw --model cosmoflow --gpu h100"

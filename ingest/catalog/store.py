@@ -124,6 +124,8 @@ class Catalog:
             UsageError: an unknown entry; names the nearest one.
             CatalogError: the entry's file is broken.
         """
+        if not isinstance(name, str) or len(name) > MAX_NAME:
+            raise UsageError(f"{record.kind}: found {brief(name)}, expected an id or a YAML file")
         key = (record.kind, name)
         if key not in self._entries:
             self._entries[key] = self._load(record, self._find(record.kind, name))
@@ -141,8 +143,6 @@ class Catalog:
             raise CatalogError(f"{by}: {error}") from None
 
     def _find(self, kind: str, name: str) -> Path:
-        if not isinstance(name, str) or len(name) > MAX_NAME:
-            raise UsageError(f"{kind}: found {brief(name)}, expected an id or a YAML file")
         if name.endswith((".yaml", ".yml")) or "/" in name or os.sep in name:
             path = Path(name)
             if not path.is_file():

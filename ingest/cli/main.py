@@ -12,8 +12,8 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
-from ingest.cli.telling import MOST_LETTERS, tell
-from ingest.errors import IngestError, shortened
+from ingest.cli.telling import tell
+from ingest.errors import MOST_LETTERS, PREFIX, IngestError, refused_by_system, shortened
 
 #: group -> subcommand, in the order of use -> one line; the module of the same name is imported when the command runs
 GROUPS = {
@@ -162,9 +162,8 @@ def main() -> None:
             _point_to_nowhere(sys.stdout.fileno())
         full = not isinstance(error, BrokenPipeError)
         undelivered = error.filename is None and error.errno in UNDELIVERED
-        what = "the result cannot be written" if undelivered else "the system refused"
-        where = f"{error.filename}: " if error.filename is not None else ""
-        code = refuse(f"{where}{what}: {error.strerror}", 1) if full else 0
+        said = f"the result cannot be written: {error.strerror}" if undelivered else refused_by_system(error)
+        code = refuse(said, 1) if full else 0
     sys.exit(code)
 
 
@@ -181,7 +180,7 @@ UNDELIVERED = (errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EBADF)
 
 def refuse(message: str, code: int) -> int:
     """Print a refusal as one line; returns its exit code."""
-    tell(shortened(f"ingest: {' '.join(message.split())}", MOST_LETTERS))
+    tell(shortened(f"{PREFIX}{' '.join(message.split())}", MOST_LETTERS))
     return code
 
 

@@ -10,9 +10,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TextIO
 
-from ingest.cli.telling import MOST_LETTERS, tell
+from ingest.cli.telling import tell
 from ingest.engine.messages import rule_of
-from ingest.errors import UsageError
+from ingest.errors import MOST_LETTERS, UsageError
 from ingest.errors import shortened as shortened_line
 from ingest.files import forget_outputs, will_replace, write_whole
 from ingest.reports.labels import counted

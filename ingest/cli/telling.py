@@ -6,9 +6,6 @@ import os
 import sys
 from contextlib import suppress
 
-#: Longest line of a refusal or a warning, so that it is seen whole on a screen.
-MOST_LETTERS = 300
-
 
 def tell(line: str) -> None:
     """Print a line on standard error; what it cannot take changes neither the result nor the exit code."""

@@ -38,8 +38,10 @@ class Frozen:
 
     def __init__(self, *values: Any, **fields: Any) -> None:
         given = dict(zip(self._names, values, strict=False))
-        if len(values) > len(self._names) or given.keys() & fields.keys() or not fields.keys() <= set(self._names):
-            raise TypeError(f"{type(self).__name__}: found {[*given, *fields]}, expected {', '.join(self._names)}, each once")
+        strange = [name for name in fields if name not in self._names or name in given]
+        if strange or len(values) > len(self._names):
+            found = f"argument '{strange[0]}'" if strange else f"number of arguments, {len(values)}"
+            raise TypeError(f"{type(self).__name__}: unexpected {found}")
         made = {**self._defaults, **given, **fields}
         for name in self._names:
             if name not in made:

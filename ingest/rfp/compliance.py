@@ -19,7 +19,7 @@ from ingest.text import visible
 from ingest.units import parse, physical
 
 #: Cells that one refusal names, characters of one text, and characters of a remark that are shown.
-MOST_NAMED, MOST_TEXT, MOST_REMARK = 20, 4_000, 200
+MOST_NAMED, MOST_TEXT, MOST_REMARK = 3, 4_000, 200
 #: Verdicts.
 MET, MISSED, PARTLY = "met", "missed", "partly"
 UNANSWERED, UNPROVEN, UNASKED, SLIP = "no answer", "yes without a value", "for information", "unit slip"
@@ -97,7 +97,7 @@ def offer_lines(sheet: Sheet) -> list[OfferLine]:
     """The vendor's answers on the response form.
 
     Raises:
-        IngestError: cells that cannot be read; up to twenty of them, in one line.
+        IngestError: cells that cannot be read; up to three of them, which one line holds.
     """
     bad = [f"{area} is one merged cell, expected a cell for each answer" for area in sheet.merged]
     lines = []

@@ -21,6 +21,8 @@ MOST_BYTES = 64 * 2**20
 MANDATORY, TARGET = PRIORITIES[:2]
 #: The status of a term that the buyer has not decided, which vendors do not receive.
 UNDECIDED = "open"
+#: The numbers of requirements and offers, in any unit.
+SMALLEST, LARGEST = 1e-100, 1e100
 #: Digits of a number whose last ones are the noise of a change of unit.
 DIGITS = 15
 
@@ -57,8 +59,9 @@ class RequirementLine:
 
 
 def is_value(stored: Any) -> TypeGuard[float]:
-    """Whether a cell holds a finite number from zero."""
-    return isinstance(stored, (int, float)) and not isinstance(stored, bool) and 0 <= stored < float("inf")
+    """Whether a cell holds a number that a requirement or an offer can have: zero, or one whose ratio to another is finite."""
+    number = isinstance(stored, (int, float)) and not isinstance(stored, bool)
+    return number and (stored == 0 or SMALLEST <= stored <= LARGEST)
 
 
 def in_base_units(number: float, unit: ResponseUnit) -> float:

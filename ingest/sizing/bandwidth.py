@@ -380,7 +380,7 @@ def _unused_options(basis: RateBasis, used: Collection[str]) -> Iterator[Option]
 #: Each scenario prints a page with sources; `sweep` takes more.
 MOST_SCENARIOS = 1000
 
-Many = str | float | Sequence[str] | Sequence[float]
+Many = Written | Sequence[Written]
 
 
 class Scenarios(InteractiveResults, Frozen):

@@ -19,7 +19,7 @@ from ingest.engine.frozen import revised
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import OUT_OF_RANGE, check_value, solve, unit_of
 from ingest.engine.result import envelope, frame_of
-from ingest.errors import IngestError, MissingQuantity, UsageError
+from ingest.errors import IngestError, MissingQuantity, UsageError, brief
 from ingest.files import write_whole
 from ingest.sizing import evidence_ladder
 from ingest.sizing.bandwidth import RESULTS, Estimate, estimate
@@ -172,9 +172,13 @@ def _axes(written: Sequence[str]) -> dict[str, str]:
 def _axis(name: str, values: Any) -> Array:
     unit = unit_of(name)
     numbers = parse_axis(values, unit, name) if isinstance(values, str) else values
-    array = numpy.atleast_1d(numpy.asarray(numbers, dtype=numpy.float64))
+    refusal = UsageError(f"{name}: found {brief(values)}, expected a list of finite numbers ({unit})")
+    try:
+        array = numpy.atleast_1d(numpy.asarray(numbers, dtype=numpy.float64))
+    except (TypeError, ValueError):
+        raise refusal from None
     if array.ndim != 1 or array.size == 0 or not numpy.isfinite(array).all():
-        raise UsageError(f"{name}: expected a list of finite numbers ({unit})")
+        raise refusal
     return numpy.asarray(check_value(name, array))
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 #: the beginning of the name of a named pipe, into which nothing ever writes
 PIPE = "pipe."
+#: options that name what a command writes
+OUTPUT = ("-o", "--output")
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,11 @@ class Case:
             else:
                 path.write_bytes(content)
 
+    def changed_in(self, folder: Path) -> tuple[str, ...]:
+        """The files in a folder that no longer are as `write` laid them there."""
+        plain = {name: folder / name for name in self.files if not Path(name).name.startswith(PIPE)}
+        return tuple(name for name, path in plain.items() if not path.is_file() or path.read_bytes() != self.files[name])
+
     @property
     def size(self) -> int:
         """What shrinking makes smaller."""
@@ -53,6 +60,7 @@ class Outcome:
         out, err: the standard streams.
         raised: the traceback of an exception that left `main`.
         written: files that the command left in its working directory, if their names end in `.json`.
+        changed: files of the case that have another content afterwards, or are gone.
         seconds, memory: wall time, and the largest resident set of the process tree in bytes.
         stopped: it was killed because it exceeded the limit of time or of memory.
     """
@@ -62,6 +70,7 @@ class Outcome:
     err: str = ""
     raised: str = ""
     written: dict[str, bytes] = field(default_factory=dict)
+    changed: tuple[str, ...] = ()
     seconds: float = 0.0
     memory: int = 0
     stopped: bool = False
@@ -72,7 +81,7 @@ class Finding:
     """A breach of the contract.
 
     Attributes:
-        what: traceback, crash, hang, memory, message, code, json or silent (an impossible number).
+        what: traceback, crash, hang, memory, message, payload, input, code, json or silent (an impossible number).
         where: what tells this finding from others of the same sort; equal wheres are one finding.
         detail: for the reader.
     """

@@ -9,8 +9,8 @@ import random
 
 from fuzz.mutations import encoded, mutated_bytes, mutated_text, mutated_tree
 from fuzz.seeds import Seeds
+from fuzz.site_inputs import form
 
-FORMS = ("table", "json", "json", "csv", "markdown")
 #: options of `observe` that a log may need, or that contradict it
 OPTIONS = """
     --gpus 8; --gpus 1e9; --gpus 0; --samples-per-step 64; --samples-per-step 1e-300; --tokens-per-sample 4096; --path /data;
@@ -20,13 +20,12 @@ OPTIONS = """
 
 def observed(chance: random.Random, seeds: Seeds) -> tuple[list[str], dict[str, bytes]]:
     """Logs and observations under `observe` and `calibrate`."""
-    form = ["--format", chance.choice(FORMS)]
     if chance.random() < 0.4:
         files = {"job.json": _mutated(chance, "job.json", seeds.observation.encode())}
         if chance.random() < 0.5:
             job = ["job.json", "--model", chance.choice(["cosmoflow", "llama3-8b"]), "--gpu", "h100"]
-            return ["calibrate", *job, *chance.choice([form, ["-o", "mine"]])], files
-        return ["observe", "job.json", *chance.choice([[], ["--bundle"]]), *form], files
+            return ["calibrate", *job, *chance.choice([form(chance), ["-o", "mine"]])], files
+        return ["observe", "job.json", *chance.choice([[], ["--bundle"]]), *form(chance)], files
     name = chance.choice(sorted(seeds.logs))
     files = {name: _mutated(chance, name, seeds.logs[name])}
     words = ["observe", name]
@@ -35,7 +34,7 @@ def observed(chance: random.Random, seeds: Seeds) -> tuple[list[str], dict[str, 
         words, files = [*words, other], {other: seeds.logs[other], **files}
     for option in chance.choices(OPTIONS.split(";"), k=chance.choice([0, 1, 1, 2])):
         words += option.split()
-    return [*words, *form], files
+    return [*words, *form(chance)], files
 
 
 def _mutated(chance: random.Random, name: str, content: bytes) -> bytes:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from fuzz.cases import Case, Finding, Outcome
+from fuzz.cases import OUTPUT, Case, Finding, Outcome
 
 from ingest.engine.registry import FORMULAS, INPUTS
 
@@ -19,6 +19,12 @@ MOST_BYTES = 1_500_000_000
 MOST_LETTERS = 300
 EXIT_CODES = (0, 1, 2, 3)
 WARNING = "ingest: warning: "
+#: How a line on standard error begins; of a result that goes to a file it also says the answer.
+TOLD = ("ingest: ", "wrote ", "replaced ", "added ")
+#: Commands that print what is known and exit with 1: a needed result is missing, files were left out, entries have problems.
+PARTIAL = ("bw", "measure", "catalog")
+#: A file that a command continues.
+CONTINUED = "--resume"
 
 
 def patience() -> float:
@@ -45,8 +51,29 @@ def _breaches(case: Case, outcome: Outcome) -> Iterator[Finding]:
         yield Finding("traceback", _place(raised), raised[-1500:])
     if outcome.code >= 0 and outcome.code not in EXIT_CODES:
         yield Finding("code", f"{outcome.code} from {command}", outcome.err[-300:])
-    yield from _messages(command, outcome)
+    yield from _messages(case, outcome)
+    yield from _payload(case, outcome)
     yield from _json(case, outcome)
+    for name in outcome.changed:
+        if _is_read(name, case.words):
+            yield Finding("input", f"changed by {command}", f"{name}: {outcome.err[-300:]}")
+
+
+def _is_read(name: str, words: tuple[str, ...]) -> bool:
+    """Whether a command reads a file, or a folder above it, and none of its options names it to be written."""
+    written = [after for word, after in pairwise(words) if word in (*OUTPUT, CONTINUED)]
+    written += [word.partition("=")[2] for word in words if word.startswith("--output=")]
+    return words.count(name) > written.count(name) or not any(name == one or name.startswith(f"{one}/") for one in written)
+
+
+def _payload(case: Case, outcome: Outcome) -> Iterator[Finding]:
+    """A refusal leaves standard output empty, unless it says what a partial result lacks."""
+    command = case.words[0] if case.words else ""
+    if outcome.code not in (1, 2) or not outcome.out.strip() or outcome.out.startswith("Usage:"):
+        return
+    lacks = {"--format", "-q", "--quiet"} & {*case.words} or "Not known" in outcome.out
+    if outcome.code == 2 or command not in PARTIAL or (command == "bw" and not lacks):
+        yield Finding("payload", f"with code {outcome.code} from {command}", outcome.out[:300])
 
 
 def _place(raised: str) -> str:
@@ -56,16 +83,22 @@ def _place(raised: str) -> str:
     return f"{last.partition(':')[0]} in {'.'.join(frames[-1]).replace('/', '.') if frames else 'a library'}"
 
 
-def _messages(command: str, outcome: Outcome) -> Iterator[Finding]:
-    lines = outcome.err.splitlines()
+def _messages(case: Case, outcome: Outcome) -> Iterator[Finding]:
+    command, lines = case.words[0] if case.words else "", outcome.err.splitlines()
     for line in lines:
         if len(line) > MOST_LETTERS:
             yield Finding("message", f"too long: {_form(line)}", f"{len(line)} letters from {command}: {line[:600]}")
-    if outcome.code not in (1, 2) or outcome.raised:
+    if outcome.raised or outcome.code not in EXIT_CODES or any(line.startswith("Usage:") for line in lines):
+        return
+    stray = [line for line in lines if line.strip() and not line.startswith(TOLD)]
+    if any(word in OUTPUT or word.startswith("--output=") for word in case.words):
+        stray = stray[1:]
+    if stray:
+        yield Finding("message", f"of others: {_form(stray[0])}", f"{command}: {stray[0][:600]}")
+    if outcome.code not in (1, 2):
         return
     errors = [line for line in lines if not line.startswith(WARNING)]
-    told_on_output = command == "catalog" or any(line.startswith("Usage:") for line in lines)
-    if not told_on_output and not (errors and errors[-1].startswith("ingest: ")):
+    if command != "catalog" and not (errors and errors[-1].startswith("ingest: ")):
         yield Finding("message", f"none with code {outcome.code} from {command}", outcome.err[-300:])
 
 
@@ -78,7 +111,8 @@ def _form(line: str) -> str:
 
 def _json(case: Case, outcome: Outcome) -> Iterator[Finding]:
     command = case.words[0] if case.words else ""
-    if outcome.code not in (0, 3):
+    partial = outcome.code == 1 and command in PARTIAL and outcome.out.strip() and command != "catalog"
+    if outcome.code not in (0, 3) and not partial:
         return
     texts = {name: content.decode("utf-8", "replace") for name, content in outcome.written.items()}
     # A site whose job has no room or makes no progress has no plan to print: the error names the job's line.
@@ -110,6 +144,7 @@ def impossible_numbers(command: str, found: Any, refused: bool) -> Iterator[Find
         if not isinstance(one, dict):
             continue
         waiting += one.items()
+        key = one["name"] if isinstance(one.get("name"), str) else key
         value = one.get("computed", one.get("value"))
         if not isinstance(value, (int, float)) or isinstance(value, bool):
             continue
@@ -118,7 +153,7 @@ def impossible_numbers(command: str, found: Any, refused: bool) -> Iterator[Find
         if not low - slack <= value <= high + slack:
             yield Finding("silent", f"{command}: {key} outside its range", str(one)[:300])
         declared = FORMULAS.get(key) or INPUTS.get(key)
-        if declared is not None and not refused and not declared.low - slack <= value <= declared.high + slack:
+        if declared is not None and not refused and not declared.low - slack <= low <= high <= declared.high + slack:
             yield Finding("silent", f"{command}: {key} outside what it may be", str(one)[:300])
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import json
 import math
 import random
 import re
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+
+import yaml
 
 
 def _split(words: str, at: str | None = None) -> list[str]:
@@ -278,3 +282,22 @@ def _change_bytes(chance: random.Random, held: bytearray, other: bytes) -> None:
         del held[place:]
     else:
         held[place : place + length] = chance.randbytes(length)
+
+
+def dumped(chance: random.Random, tree: Any) -> str:
+    """A tree as YAML."""
+    style = chance.choice([None, False])
+    try:
+        return yaml.safe_dump(tree, sort_keys=False, allow_unicode=True, default_flow_style=style, width=10**6)
+    except RecursionError:  # deeper than its writer goes; the reader has to refuse it all the same
+        return "name: " + "[" * 2000 + "]" * 2000
+
+
+def mutated_json(chance: random.Random, text: str, keys: Sequence[str] = ()) -> bytes:
+    """JSON with another value or key, or with another text."""
+    with contextlib.suppress(ValueError, RecursionError):
+        if chance.random() < 0.75:
+            return encoded(chance, json.dumps(mutated_tree(chance, json.loads(text), keys)))
+    if chance.random() < 0.1:
+        return mutated_bytes(chance, text.encode())
+    return encoded(chance, mutated_text(chance, text))

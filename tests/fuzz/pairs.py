@@ -78,4 +78,41 @@ PAIRS = {
         --nodes 2; --nodes 1e6; --basis measured; --basis peak; --protocol mlperf-storage; --encoding decoded; --precision fp4;
         --tolerance 0; --tolerance 1e9; --model llama3-8b; --gpu b200; -o mine; observation.json; a.txt
     """,
+    "model llama3-8b": """
+        --sequence-length 1; --sequence-length 1048576; --precision fp4; --precision fp32; --strict; --set parameters=1; --set
+        parameters=1e15; --set sequence_length=7; --set layers=0.5; --catalogs mine; --catalogs a.txt; mixtral-8x7b; -q; -v
+    """,
+    "sweep nodes=1..4 --model cosmoflow --gpu h100": """
+        nodes=1,2; nodes=8; gpus=1..4; gpus_per_node=1..8*2; sample_bytes=1MB; sample_bytes=1,2; --nodes 1..3; --nodes 2; --set
+        nodes=2; --set gpus=7; --set sample_bytes=1; --model resnet50,unet3d; --gpu a100,b200; --basis peak; --scaling strong;
+        --scaling weak; --samples-per-second 300; --utilization 0.5; --cache-hit 1; --node dgx-a100; -o out.parquet; -o out.xlsx
+    """,
+    "explain ingest_bandwidth_per_job --model cosmoflow --gpu h100": """
+        --nodes 1,2; --nodes 8; --gpus 7; --gpus-per-node 3; --gpu b200,a100; --model resnet50; --basis peak; --basis measured;
+        --protocol mlperf-storage; --samples-per-second 300; --achieved 35TFLOP/s; --set ingest_bandwidth_per_job=1; --set
+        ingest_bandwidth_per_gpu=1; --set nodes=2; --set sample_bytes=7; --cache-hit 1; --scaling strong; --encoding decoded
+    """,
+    "diff plan.json plan.json": "plan.json; a.txt; site.yaml; -o plan.json; -o out.xlsx; -o out.md; -q; -v; --format csv",
+    "report site.yaml": """
+        -o out.xlsx; -o out.docx; -o out.html; -o out.md; -o out.json; -o site.yaml; -o a/b.docx; --for-vendor; --derivations
+        out.xlsx; --derivations d.xlsx; --template a.txt; --template sent.xlsx; --storage all; --storage nfs-tcp; --years 0;
+        --years 30; --seed 1; --seed 2; --set jobs.universe.nodes=1..3; --set clusters.main.count=0; site.yaml; plan.json; -q
+    """,
+    "response filled.xlsx": """
+        filled.xlsx; sent.xlsx; --sent sent.xlsx; --sent filled.xlsx; --sent plan.json; --sent site.yaml; --optimized;
+        --confirmed R-READ-01; --confirmed R-NONE-01; --weights a.txt; --weights measured.json; -o out.docx; -o out.html; -o
+        out.xlsx; -o filled.xlsx; -q; -v
+    """,
+    "accept plan.json -o tests": """
+        --tool fio; --tool ior; --tool dlio; --tool none; --scale 1node; --scale full; --scale 0.5; --repeats 1; --repeats 99;
+        --allowed-deviation 0; --allowed-deviation 0.5; --most-data 1; --most-data 1PB; --client-memory 1; --client-memory 1EB;
+        --server-cache 1PB; --hosts a.txt; --from-observation observation.json; --times 0.1; --times 2; --force; -o .; -o
+        results; site.yaml; plan.json
+    """,
+    "verdict tests results": """
+        --partial; --degraded results; --degraded tests; --rebuild results; --rebuild nowhere; results; tests; -o out.xlsx; -o
+        tests/tests.json; -q; -v
+    """,
+    "catalog show h100": "cosmoflow; h100; nfs-tcp; nowhere; --catalogs mine; --catalogs a.txt; --catalogs .; -o out.md; -v",
+    "catalog compare nfs-tcp": "nfs-tcp; ddn-ai400x2; h100; --catalogs mine; --catalogs nowhere; -o out.csv; -o out.xlsx; -v",
 }

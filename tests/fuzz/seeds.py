@@ -113,7 +113,8 @@ class Seeds:
     """Good inputs, by what they are.
 
     Attributes:
-        sites: site files; plans, measures, observation, tests: JSON; configs: structures of models.
+        sites: site files; plans, measures, observation: JSON; configs: structures of models.
+        tests: path -> content of what `accept` writes, without the sums.
         logs: file name -> content of what jobs left: training logs, a Darshan log, a DFTracer trace.
         results: result files of benchmark tools.
         entries: kind of catalog -> name -> content; sources: the sources of the catalogs.
@@ -128,7 +129,7 @@ class Seeds:
     measures: list[str] = field(default_factory=list)
     observation: str = ""
     logs: dict[str, bytes] = field(default_factory=dict)
-    tests: list[str] = field(default_factory=list)
+    tests: dict[str, bytes] = field(default_factory=dict)
     results: dict[str, bytes] = field(default_factory=dict)
     configs: list[str] = field(default_factory=list)
     config_keys: list[str] = field(default_factory=list)
@@ -203,8 +204,11 @@ def _acceptance(seeds: Seeds) -> None:
         seeds.logs["job.pfw.gz"] = traces.read(next(name for name in sorted(traces.namelist()) if name.endswith(".pfw.gz")))
     tools = [word for tool in ("fio", "ior", "mdtest", "elbencho", "dlio") for word in ("--tool", tool)]
     told("accept", "plan.json", "-o", "tests", "--scale", "1node", *tools)
-    told("accept", "plan1.json", "-o", "more")
-    seeds.tests = [Path(name, "tests.json").read_text(encoding="utf-8") for name in ("tests", "more")]
+    seeds.tests = {
+        str(path): path.read_bytes()
+        for path in sorted(Path("tests").rglob("*"))
+        if path.is_file() and path.name != "SHA256SUMS"
+    }
     seeds.results = {
         "T-READ-01-fio.run1.json": json.dumps(FIO).encode(),
         "T-READ-01-ior.run1.txt": outputs.ior_text("T-READ-01-ior", 1, 2, 2**25, 1099.0, seconds=2).encode(),

@@ -19,10 +19,10 @@ BW = Case("options", ("bw", "--format", "json"))
 GOOD = Outcome(0, out='{"schema": "ingest/1", "low": 1}')
 
 
-def result(name, value, low, high, **more):
+def result(key, value, low, high, **more):
     """The JSON of one result."""
     found = {"value": value, "low": low, "high": high, **more}
-    return Outcome(0, out=json.dumps({"schema": "ingest/1", "results": {name: found}}))
+    return Outcome(0, out=json.dumps({"schema": "ingest/1", "results": {key: found}}))
 
 
 def fuzz(*words):
@@ -69,6 +69,11 @@ def test_what_was_found_stays_mended():
         (Outcome(0, out=GOOD.out, seconds=MOST_SECONDS + 0.1), "hang"),
         (Outcome(0, out=GOOD.out, memory=MOST_BYTES), None),
         (Outcome(0, out=GOOD.out, memory=MOST_BYTES + 1), "memory"),
+        (Outcome(1, out="Needs 5 GB/s", err="ingest: x"), "json"),
+        (Outcome(1, out=GOOD.out, err="ingest: x"), None),
+        (Outcome(2, out=GOOD.out, err="ingest: x"), "payload"),
+        (Outcome(3, out=GOOD.out, err="a.py:1: UserWarning: x\ningest: x"), "message"),
+        (Outcome(0, out=GOOD.out, err="wrote x.json (1 kB)\nreplaced y\ningest: warning: x"), None),
         (Outcome(4, err="ingest: x"), "code"),
         (Outcome(139, err="ingest: x"), "code"),
         (Outcome(0, out=GOOD.out.replace("1}", "NaN}")), "json"),
@@ -82,6 +87,8 @@ def test_what_was_found_stays_mended():
         (result("gpus", 8, 7, 7.9), "silent"),
         (result("accelerator_utilization", 1, 1, 1), None),
         (result("accelerator_utilization", 1.1, 1, 2), "silent"),
+        (result("accelerator_utilization", 0.9, 0.8, 1.1), "silent"),
+        (result("results", 1.1, 1.1, 1.1, name="accelerator_utilization"), "silent"),
         (result("gpus", 8, 8, 9, computed=7.9), "silent"),
     ],
 )
@@ -89,6 +96,40 @@ def test_the_judge_sees_each_breach(outcome, what, monkeypatch):
     monkeypatch.setattr("os.getloadavg", lambda: (0.0, 0.0, 0.0))
     finding = judge(BW, outcome)
     assert (finding and finding.what) == what
+
+
+@pytest.mark.parametrize(
+    ("words", "outcome", "what"),
+    [
+        ("bw", Outcome(1, out="Needs 5 GB/s", err="ingest: x"), "payload"),
+        ("bw", Outcome(1, out="Needs 5 GB/s\nNot known\n  x", err="ingest: x"), None),
+        ("bw -q", Outcome(1, out="Needs 5 GB/s", err="ingest: x"), None),
+        ("train", Outcome(1, out="Needs 5 GB/s", err="ingest: x"), "payload"),
+        ("catalog check mine", Outcome(1, out="mine: x", err="ingest: x"), None),
+        ("train -o x.csv", Outcome(0, err="Needs 5 days\nwrote x.csv"), None),
+        ("train -o x.csv", Outcome(0, err="Needs 5 days\nsays: something else\nwrote x.csv"), "message"),
+        ("plan site.yaml -o site.yaml", Outcome(0, changed=("site.yaml",)), "input"),
+        ("plan site.yaml", Outcome(0, changed=("site.yaml",)), "input"),
+        ("bw -o site.yaml", Outcome(0, changed=("site.yaml",)), None),
+        ("measure c --resume t.ledger", Outcome(0, changed=("t.ledger",)), None),
+        ("measure c --resume t.ledger", Outcome(0, changed=("c/a.txt",)), "input"),
+        ("accept plan.json -o tests", Outcome(0, changed=("tests/tests.json",)), None),
+        ("accept tests/tests.json -o tests", Outcome(0, changed=("tests/tests.json",)), "input"),
+    ],
+)
+def test_the_judge_knows_the_output_of_a_command_line(words, outcome, what, monkeypatch):
+    monkeypatch.setattr("os.getloadavg", lambda: (0.0, 0.0, 0.0))
+    finding = judge(Case("options", tuple(words.split())), outcome)
+    assert (finding and finding.what) == what
+
+
+def test_a_case_tells_which_of_its_files_are_changed(tmp_path):
+    case = Case("options", (), {"a": b"1", "b/c": b"2", "d": b"3", "pipe.json": b""})
+    case.write(tmp_path)
+    assert case.changed_in(tmp_path) == ()
+    (tmp_path / "b/c").write_bytes(b"4")
+    (tmp_path / "d").unlink()
+    assert case.changed_in(tmp_path) == ("b/c", "d")
 
 
 def test_a_traceback_is_named_by_its_place_and_not_by_its_line():

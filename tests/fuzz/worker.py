@@ -60,7 +60,7 @@ def run(case: Case, scratch: str) -> Outcome:
         small = {
             name: path.read_bytes() for name, path in written.items() if path.is_file() and path.stat().st_size < MOST_TEXT
         }
-        return Outcome(**{**outcome.__dict__, "written": small})
+        return Outcome(**{**outcome.__dict__, "written": small, "changed": case.changed_in(folder)})
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -138,7 +138,7 @@ def _check_size(template: Path) -> None:
     try:
         with open_regular(template) as file, zipfile.ZipFile(file) as package:
             size = sum(part.file_size for part in package.infolist())
-    except (OSError, zipfile.BadZipFile):
+    except Exception:  # a broken package shows in many ways
         raise IngestError(f"--template: '{template}' is not readable as .docx") from None
     if size > MOST_BYTES:
         raise IngestError(f"--template: '{template}' unpacks to {size:,} B, expected at most {MOST_BYTES:,} B")

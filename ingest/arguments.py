@@ -1,0 +1,124 @@
+"""The arguments of public functions, checked by the types that their signatures declare."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from itertools import chain, repeat
+from numbers import Integral, Real
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from ingest.errors import IngestError, UsageError, brief, refused_by_system
+
+#: A declared type as the refusal names it.
+NAMES = {str: "text", Path: "a path", int: "a number", float: "a number", bool: "True or False", Mapping: "a mapping"}
+NAMES |= dict.fromkeys((Sequence, Collection, list, tuple), "a list")
+#: What is iterated over but no list: texts and mappings, and sets, whose order changes from run to run.
+SINGLE = (str, bytes, Mapping)
+UNORDERED = (*SINGLE, Set)
+
+
+class _Misfit(Exception):
+    """A value of another type than the declared one."""
+
+    def __init__(self, found: object, kind: Any) -> None:
+        super().__init__(found, kind)
+        self.found, self.kind = found, kind
+
+
+def checked(name: str, function: Callable[..., Any], options: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    """A public function that checks the types of its arguments before it runs.
+
+    Numbers may be of any library: those of numpy become Python's own. Paths are text or `os.PathLike`, never descriptors.
+
+    Args:
+        name: its name in the package.
+        function: the function.
+        options: the function to which it hands its other options on.
+    """
+    parameters = inspect.signature(function).parameters.values()
+    kinds = (get_type_hints(options) if options is not None else {}) | get_type_hints(function)
+    for parameter in parameters:
+        if parameter.kind is parameter.VAR_KEYWORD:
+            del kinds[parameter.name]
+
+    @functools.wraps(function)
+    def call(*given: Any, **named: Any) -> Any:
+        fitting = [_argument(place, value, kinds) for place, value in zip(_positional(parameters), given, strict=False)]
+        try:
+            return function(*fitting, **{place: _argument(place, value, kinds) for place, value in named.items()})
+        except OSError as error:
+            raise IngestError(refused_by_system(error)) from None
+
+    call.__module__, call.__qualname__ = __name__.partition(".")[0], name
+    return call
+
+
+def _positional(parameters: Collection[inspect.Parameter]) -> Iterator[str]:
+    """The names of positional arguments; an empty one where there are more than the function takes."""
+    named = (one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD)
+    return chain(named, repeat(next((one.name for one in parameters if one.kind is one.VAR_POSITIONAL), "")))
+
+
+def _argument(name: str, value: Any, kinds: Mapping[str, Any]) -> Any:
+    try:
+        return _fitted(value, kinds.get(name, Any))
+    except _Misfit as misfit:
+        taken = [get_origin(one) or one for one in _choices(misfit.kind) if one is not NoneType]
+        *others, last = dict.fromkeys(NAMES.get(one, one.__name__) for one in taken)
+        expected = f"{', '.join(others)} or {last}" if others else last
+        raise UsageError(f"{name}: found {brief(misfit.found)}, expected {expected}") from None
+
+
+def _choices(kind: Any) -> tuple[Any, ...]:
+    """The types of a union; any other type alone."""
+    return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+
+
+def _fitted(value: Any, kind: Any) -> Any:
+    """A value as a declared type has it; a path where only text is declared becomes text.
+
+    Raises:
+        _Misfit: it is of another type, or something in it is.
+    """
+    choices = _choices(kind)
+    if isinstance(value, os.PathLike) and Path not in choices:
+        value = os.fspath(value)
+    nearest = _Misfit(value, kind)
+    for one in choices:
+        try:
+            return _as(value, one)
+        except _Misfit as misfit:
+            nearest = misfit if misfit.found is not value else nearest
+    raise nearest
+
+
+def _as(value: Any, kind: Any) -> Any:
+    """A value as one type has it.
+
+    Raises:
+        _Misfit: it is of another type, or something in it is.
+    """
+    of, inner = get_origin(kind) or kind, get_args(kind)
+    if of is Any:
+        return value
+    if of in (int, float):
+        if isinstance(value, Real) and not isinstance(value, bool):
+            return int(value) if isinstance(value, Integral) else float(value)
+    elif of is Path:
+        if isinstance(value, os.PathLike):
+            return Path(value)
+    elif of is Mapping:
+        if isinstance(value, Mapping):
+            return {_fitted(key, inner[0]): _fitted(item, inner[1]) for key, item in value.items()}
+    elif of in (Sequence, Collection, list, tuple):
+        if isinstance(value, Collection) and not isinstance(value, UNORDERED if of is not Collection else SINGLE):
+            items = [_fitted(item, inner[0]) for item in value]
+            return tuple(items) if isinstance(value, tuple) else items
+    elif isinstance(value, of):
+        return value
+    raise _Misfit(value, kind)

@@ -1,0 +1,168 @@
+"""Wrong types for every argument of every public function: an answer or one line, and the standard streams stay open."""
+
+import inspect
+import json
+import os
+import pickle
+from fractions import Fraction
+from pathlib import Path
+
+import numpy
+import pytest
+from rfp.offers import ONE_JOB, everything_met, filled
+
+import ingest
+from ingest.errors import MOST_LETTERS, IngestError, UsageError
+from ingest.reports.workbook.vendor_workbook import vendor_workbook
+
+SHIPPED = Path(__file__).parents[1] / "catalogs"
+LOG = Path(__file__).parent / "observation/logs/megatron.log"
+WRONG = (None, -1.5, {}, [], object(), len, b"x", "x" * 1000, numpy.int64(5), [5], {5: "x"}, True)
+#: function -> good arguments of a quick call
+GOOD = {
+    "accept": {"plan": "plan.json", "folder": "tests"},
+    "bw": {"model": "cosmoflow", "gpu": "h100"},
+    "calibrate": {"observation": "observation.json", "model": "cosmoflow", "gpu": "h100"},
+    "checkpoint": {"model": "llama3-8b", "gpus": 64},
+    "dataset": {"samples": 1000, "sample_bytes": 5000},
+    "diff": {"before": "plan.json", "after": "plan.json"},
+    "explain": {"name": "gpus", "model": "cosmoflow", "gpu": "h100"},
+    "feed": {"model": "cosmoflow", "gpu": "h100", "steps": 20},
+    "fit": {"read_bandwidth": 1e9, "storage": "nfs-tcp"},
+    "goodput": {"model": "llama3-8b", "gpus": 64, "runs": 2},
+    "measure": {"paths": "a.txt", "samples": True},
+    "measure_storage": {"path": "nowhere"},
+    "memory": {"model": "llama3-8b"},
+    "model": {"source": "llama3-8b"},
+    "observe": {"sources": "observation.json"},
+    "offload": {"model": "llama3-8b", "gpus": 8},
+    "page": {"output": "nowhere/page.html"},
+    "plan": {"site": "site.yaml", "samples": 0},
+    "report": {"site": "plan.json", "output": "out.json"},
+    "response": {"filled": "filled.xlsx"},
+    "sweep": {"axes": {"nodes": [1, 2]}, "model": "cosmoflow", "gpu": "h100"},
+    "train": {"model": "llama3-8b", "gpu": "h100", "gpus": 64, "tokens": 1e12},
+    "validate": {"name": "zero"},
+    "verdict": {"folder": "tests", "results": "results"},
+}
+#: what runs programs or reaches for other processes and machines
+NEVER = {"command", "pid", "scheduler", "window"}
+#: an option of `bw` that `sweep` does not take, and the name of all sets at once
+LEFT_OUT = {("sweep", "gpus"), ("validate", "name")}
+#: function, and a parameter of its own or of the function to which it hands its other options on
+PLACES = [
+    (name, place)
+    for name in GOOD
+    for place in dict.fromkeys(
+        parameter
+        for one in (name, ingest._HANDED_ON.get(name, name))
+        for parameter, declared in inspect.signature(getattr(ingest, one)).parameters.items()
+        if parameter not in NEVER and (name, parameter) not in LEFT_OUT and declared.kind is not declared.VAR_KEYWORD
+    )
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The files that the good arguments name."""
+    made = tmp_path_factory.mktemp("arguments")
+    plan = ingest.plan(ONE_JOB, samples=0)
+    (made / "site.yaml").write_text(json.dumps(ONE_JOB), encoding="utf-8")
+    (made / "plan.json").write_text(json.dumps(plan.to_dict()), encoding="utf-8")
+    (made / "a.txt").write_text("a line\n" * 5, encoding="utf-8")
+    (made / "observation.json").write_text(json.dumps(ingest.observe(LOG, gpus=16).to_dict()), encoding="utf-8")
+    filled(vendor_workbook(plan), everything_met(plan), made / "filled.xlsx")
+    return made
+
+
+def called(name, given):
+    """A call, with what belongs to `*paths` as one argument before the others."""
+    function = getattr(ingest, name)
+    many = [one for one, declared in inspect.signature(function).parameters.items() if declared.kind is declared.VAR_POSITIONAL]
+    first = [given.pop(one) for one in ("observation", *many) if one in given]
+    return function(*first, **given)
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_wrong_types_are_refused_in_one_line(name, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    breaches, refusals = [], 0
+    for place in [place for one, place in PLACES if one == name]:
+        for wrong in WRONG:
+            try:
+                called(name, {**GOOD[name], place: wrong})
+            except IngestError as refusal:
+                refusals += 1
+                if len(str(refusal)) > MOST_LETTERS or "\n" in str(refusal):
+                    breaches.append(f"{name}({place}={wrong!r:.60}): {len(str(refusal))} letters")
+            except Exception as error:
+                breaches.append(f"{name}({place}={wrong!r:.60}): {error!r:.200}")
+    assert breaches == []
+    assert refusals >= len(WRONG) // 2
+    os.fstat(1)
+
+
+@pytest.mark.parametrize("wrong", [{}, object(), "x" * 1000, [object()], b"x", len, [[1, 2], [3]], [], numpy.array([[1]])])
+def test_wrong_values_of_an_axis_are_refused(wrong):
+    with pytest.raises(UsageError, match="gpus_per_node"):
+        ingest.sweep({"nodes": [1, 2], "gpus_per_node": wrong}, "cosmoflow", "h100")
+
+
+@pytest.mark.parametrize(
+    ("given", "plain"),
+    [
+        ({"nodes": numpy.int64(3)}, {"nodes": 3}),
+        ({"nodes": numpy.array([1, 8])}, {"nodes": [1, 8]}),
+        ({"sample_bytes": numpy.int64(5000)}, {"sample_bytes": 5000}),
+        ({"utilization": numpy.float32(0.5)}, {"utilization": 0.5}),
+        ({"set": {"nodes": numpy.uint8(2)}}, {"set": {"nodes": 2}}),
+        ({"sample_bytes": Fraction(5000)}, {"sample_bytes": 5000}),
+    ],
+)
+def test_numbers_of_any_library_count(given, plain):
+    first, second = (ingest.bw("cosmoflow", "h100", **options).to_dict() for options in (given, plain))
+    assert json.dumps(first) == json.dumps(second)
+
+
+def test_paths_are_taken_where_text_is_declared():
+    ids = [ingest.bw(named, "h100").inputs["model"]["value"] for named in (SHIPPED / "models/cosmoflow.yaml", "cosmoflow")]
+    assert ids[0] == ids[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "refusal"),
+    [
+        (
+            "feed",
+            {"model": "cosmoflow", "gpu": "h100", "from_observation": 1},
+            "from_observation: found 1, expected text or a path",
+        ),
+        ("memory", {"model": "llama3-8b", "dropout": 1}, "dropout: found 1, expected True or False"),
+        ("bw", {"model": "cosmoflow", "gpu": "h100", "nodes": [1, {}]}, "nodes: found {}, expected text or a number"),
+        ("explain", {"name": "gpus", "nodes": {}}, "nodes: found {}, expected text, a number or a list"),
+        ("response", {"filled": None}, "filled: found None, expected text, a path or a list"),
+        ("response", {"filled": "x", "confirmed": {"a": 1}}, "confirmed: found {'a': 1}, expected a list"),
+        ("report", {"site": "x", "output": {"a"}}, "output: found {'a'}, expected text, a path or a list"),
+    ],
+)
+def test_a_refusal_names_the_argument(name, given, refusal):
+    with pytest.raises(UsageError) as error:
+        getattr(ingest, name)(**given)
+    assert str(error.value) == refusal
+
+
+def test_a_name_that_is_too_long_for_the_system_is_one_line():
+    with pytest.raises(IngestError) as error:
+        ingest.model("x" * 1000)
+    assert str(error.value) == f"{'x' * 23}…{'x' * 10}: the system refused: File name too long"
+
+
+def test_a_long_refusal_is_cut_to_what_the_command_line_prints():
+    fitting = MOST_LETTERS - len("ingest: ")
+    assert str(IngestError("a " * (fitting // 2 - 1) + "aa")) == "a " * (fitting // 2 - 1) + "aa"
+    assert len(str(IngestError("a " * (fitting // 2) + "a"))) <= fitting
+    assert str(UsageError("two\n lines")) == "two lines"
+
+
+def test_public_functions_can_be_sent_to_other_processes():
+    assert pickle.loads(pickle.dumps(ingest.bw)) is ingest.bw  # noqa: S301  our own bytes
