@@ -202,6 +202,21 @@ def parse_whole(written: object, what: str, least: int, most: int | None = None)
     return int(number)
 
 
+def parse_share(written: object, what: str) -> float:
+    """Return a share from what a person wrote.
+
+    >>> parse_share("0.5%", "--tolerance")
+    0.005
+
+    Raises:
+        UsageError: no number, or not a part of the whole.
+    """
+    share = parse(written, "1", what)
+    if not 0 < share < 1:
+        raise UsageError(f"{what}: found {written}, expected a share above 0 and below 1, such as 0.5% or 0.95")
+    return float(share)
+
+
 def _as_count(digits: str, suffix: str, unit: str) -> str:
     """What a count that is written as bytes probably means: 100G for 100GB tokens; empty for anything else."""
     if unit not in BILLIONS or suffix[-1:] != "B" or suffix[:-1] not in DECIMAL:
