@@ -31,6 +31,20 @@ def test_an_impossible_option_is_refused():
         ingest.bw(model="cosmoflow", gpu="h100", sample_bytes=0.5)
 
 
+TWICE = [
+    (ingest.bw, {"model": "cosmoflow", "gpu": "h100", "set": ["nodes=2", "nodes = 5"]}, "--set: nodes"),
+    (ingest.checkpoint, {"model": "llama3-8b", "gpus": 64, "keep": "last=3,last=5"}, "--keep: last"),
+    (ingest.checkpoint, {"model": "llama3-8b", "gpus": 64, "keep": "3,last=5"}, "--keep: last"),
+    (ingest.dataset, {**TEXT, "copies": "dataset=3,dataset=1"}, "--copies: dataset"),
+]
+
+
+@pytest.mark.parametrize(("command", "options", "what"), TWICE)
+def test_nothing_is_given_twice(command, options, what):
+    with pytest.raises(UsageError, match=rf"^{what} is given more than once, expected it once$"):
+        command(**options)
+
+
 def test_storage_takes_no_share_above_one():
     with pytest.raises(UsageError, match="usable_share: found 5, expected a number above 0 up to 1"):
         ingest.fit(storage="all", read_bandwidth="1 TB/s", capacity="1 PB", set=["usable_share=5"])

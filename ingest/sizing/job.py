@@ -11,7 +11,7 @@ from ingest.catalog.records import SIZES, Gpu, Model, Node, Storage, Value
 from ingest.catalog.store import Catalog
 from ingest.corpus.measurement_file import bytes_per_token_of, sample_sizes_in
 from ingest.engine.frozen import EMPTY, Frozen
-from ingest.engine.messages import Message, Option, option_error
+from ingest.engine.messages import Message, Option, each_once, option_error
 from ingest.engine.ranges import range_of
 from ingest.engine.registry import check_value, solve, unit_of
 from ingest.engine.value import Input
@@ -170,13 +170,13 @@ def settings_of(given: Settings) -> dict[str, float]:
     """Return quantities by name from `{"name": value}` or `["name=value"]`.
 
     Raises:
-        UsageError: no such quantity, a value in another unit, or out of range.
+        UsageError: no such quantity, one given twice, a value in another unit, or out of range.
     """
     written = [given] if isinstance(given, str) else given or {}
     if isinstance(written, Mapping):
         found = {name: parse(value, unit_of(name), f"--set {name}") for name, value in written.items()}
     else:
-        found = dict(map(parse_setting, written))
+        found = each_once("set", map(parse_setting, written))
     return {name: check_value(name, value, f"--set {name}") for name, value in found.items()}
 
 
@@ -191,17 +191,19 @@ def counts_of(option: str, written: Written | None, names: Mapping[str, str], *,
         expected: the forms of the value, for the message.
 
     Raises:
-        UsageError: an unknown word, or not a number.
+        UsageError: an unknown word, a word given twice, or not a number.
     """
-    found = {}
-    for part in str(written).split(",") if written is not None else ():
+
+    def count(part: str) -> tuple[str, float]:
         word, equals, number = part.partition("=")
         word = word.strip() if equals else usual
         if word not in names:
             raise option_error(option, f": found '{part}', expected {expected}{nearest(word, names)}")
         value = parse(number if equals else part, "1", f"--{option}")
-        found[names[word]] = float(check_value(names[word], value, f"--{option}"))
-    return found
+        return word, float(check_value(names[word], value, f"--{option}"))
+
+    counts = each_once(option, map(count, str(written).split(",") if written is not None else ()))
+    return {names[word]: value for word, value in counts.items()}
 
 
 def parse_setting(text: str) -> tuple[str, float]:
