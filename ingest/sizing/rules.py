@@ -145,6 +145,9 @@ ROWS = (
          supply=("cache_hit",)),
     Rule("W16", 14, "epoch_seconds", "<", SHORT_EPOCH,
          text="an epoch takes {shown}: GPUs pause between epochs, so the bandwidth shown is a peak of less than a minute"),
+    Rule("W19", 11, "cache_hit_fraction", ">=", 1.0,
+         text="no read reaches storage once the caches are full, but the first epoch (cold cache) reads all of the data: size "
+              "storage for that epoch", supply=(Option("cache_hit", "0"),)),
     Rule("W17", 15, "guidance_share", ">", 1.0,
          text="reads are {value:.1f} times the highest level of {guidance} ({level} per GPU): check the rate before using it"),
     Rule("W60", 10, **_said("the rate is emulated: no GPU computes ({protocol}). {advice}", evidence="emulated")),
