@@ -67,7 +67,7 @@ def wall_clock_seconds(gpu_hours: Num, gpus: Num, seconds_per_hour: Num) -> Num:
     return gpu_hours / gpus * seconds_per_hour
 
 
-@formula(unit="1", source="definition", label="utilization of the whole run")
+@formula(unit="1", source="definition", label="utilization of the whole run", high=1)
 def whole_run_utilization(training_flops: Num, gpu_hours: Num, peak_flops_per_gpu: Num, seconds_per_hour: Num) -> Num:
     """Share of the dense peak that a whole run reached, its losses included.
 

@@ -26,7 +26,7 @@ from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, family_of, from_f
 from ingest.sizing.job import CLIENTS, MOST_GPUS, Job, Written, job_of, names_of, parse_axis, quantities_of
 from ingest.sizing.job_size import gpus_per_node_of, nodes_of
 from ingest.sizing.published_rates import published
-from ingest.sizing.rules import ONE_EPOCH, WARM_UP_SECONDS, Finding, Valued, applying, finding, unused
+from ingest.sizing.rules import ONE_EPOCH, WARM_UP_SECONDS, Finding, Valued, applying, contradictions, finding, unused
 from ingest.sizing.transfer import transferred
 from ingest.units import display, parse
 
@@ -164,7 +164,10 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
         basis=best.basis,
         levels=levels,
     )
-    return revised(answer, warnings=(*best.warnings, *warnings_for(basis, results, answer.used, catalog)))
+    return revised(
+        answer,
+        warnings=(*best.warnings, *warnings_for(basis, results, answer.used, catalog), *contradictions(known, job.settings)),
+    )
 
 
 def _title(basis: RateBasis, known: Quantities, results: Mapping[str, Quantity]) -> str:

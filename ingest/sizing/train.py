@@ -33,7 +33,7 @@ from ingest.sizing.job import (
     settings_of,
 )
 from ingest.sizing.job_size import gpus_of
-from ingest.sizing.rules import unused
+from ingest.sizing.rules import contradictions, unused
 
 #: The precision of most published training runs: benchmarks of a few GPUs in fp8 say little about a run of months.
 USUAL_PRECISION = "bf16"
@@ -420,3 +420,4 @@ def _warnings(
     shown = {QUANTITIES.get(name, name): Option(name) for name in written if QUANTITIES.get(name, name) in options}
     shown |= {name: Option(f"set.{name}") for name in settings}
     yield from (unused(option) for name, option in shown.items() if name not in answer.used)
+    yield from contradictions(answer.known, settings)
