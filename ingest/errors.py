@@ -96,7 +96,7 @@ def nearest(found: str, known: Iterable[str], figures: int = 0) -> str:
 
     >>> nearest("cosmflow", ["cosmoflow", "deepcam"])
     "; did you mean 'cosmoflow'?"
-    >>> nearest("zebra", ["cosmoflow"]), nearest("nope", ["none"]), nearest("dgx-vr200", ["dgx-h200"], figures=2)
+    >>> nearest("zebra", ["cosmoflow"]), nearest("nope", ["none", "opens"]), nearest("dgx-vr200", ["dgx-h200"], figures=2)
     ('', '', '')
     """
     import difflib
@@ -112,7 +112,11 @@ def nearest(found: str, known: Iterable[str], figures: int = 0) -> str:
 
 def _is_slip(found: str, word: str) -> bool:
     """Whether one word may be a misspelling of the other: a short word with another letter inside is another word."""
-    return len(word) > 4 or len(found) != len(word) or found[:3] == word[:3] or sorted(found) == sorted(word)
+    if len(found) > 4 and len(word) > 4:
+        return True
+    letters = iter(word)
+    left_out = len(found) < len(word) and all(letter in letters for letter in found)
+    return left_out or len(found) > len(word) or found[:3] == word[:3] or sorted(found) == sorted(word)
 
 
 def _is_other(found: str, word: str, figures: int) -> bool:

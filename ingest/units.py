@@ -61,6 +61,8 @@ _NUMBER = re.compile(
 )
 #: One comma: a thousand to some readers, a fraction to others.
 _EITHER = re.compile(r"[+-]?[0-9]{1,3},[0-9]{3}")
+#: A second number behind a blank or a unit: the thousands of the first, or another quantity.
+_FURTHER = re.compile(r"[\sA-Za-z][0-9]")
 #: A longer text, or a number with more digits, is a slip of the pen or an attack.
 MAX_TEXT = 80
 MAX_DIGITS = 40
@@ -121,12 +123,23 @@ def unit_factor(text: str) -> tuple[float, str]:
     for position, symbol in enumerate(text.replace(" ", "").split("/")):
         found = _factor(symbol)
         if found is None:
-            known = [p + b for b in SCALED for p in [*DECIMAL, *BINARY]] + [*PLAIN, *COUNTED]
-            hint = nearest(symbol, known) if len(symbol) > 2 else ""  # any two letters are near to many units
-            raise UsageError(f"unknown unit {brief(symbol)}{hint}")
+            raise UsageError(f"unknown unit {brief(symbol)}{_meant(symbol)}")
         factor = factor * found[0] if position == 0 else factor / found[0]
         parts.append(found[1])
     return factor, "/".join(parts)
+
+
+def _meant(symbol: str) -> str:
+    """The units that a word may stand for: those in capitals or small letters, else the nearest; empty for none.
+
+    >>> _meant("gb"), _meant("MiBB"), _meant("xx")
+    ("; did you mean 'GB' or 'Gb'?", "; did you mean 'MiB'?", '')
+    """
+    known = [p + b for b in SCALED for p in [*DECIMAL, *BINARY]] + [*PLAIN, *COUNTED]
+    same = [f"'{word}'" for word in known if word.lower() == symbol.lower()]
+    if same and len(symbol) > 1:
+        return f"; did you mean {' or '.join(same)}?"
+    return nearest(symbol, known) if len(symbol) > 2 else ""  # any two letters are near to many units
 
 
 def parse(written: object, unit: str, what: str) -> float:
@@ -173,6 +186,9 @@ def parse(written: object, unit: str, what: str) -> float:
         try:
             factor, base = unit_factor(suffix)
         except UsageError as error:
+            if _FURTHER.search(suffix):
+                whole = f"one number without blanks and one unit, {_example(unit)}"
+                raise UsageError(f"{what}: found {brief(written)}, expected {whole}") from None
             expected = "" if "; did" in str(error) else f", {_example(unit)}"
             raise UsageError(f"{what}: {brief(written)} has an {error}{expected}") from None
     if _BITS.search(suffix) and physical(unit) == "B":
@@ -200,6 +216,21 @@ def parse_whole(written: object, what: str, least: int, most: int | None = None)
         upto = "" if most is None else f" to {most:,}"
         raise UsageError(f"{what}: found {written}, expected a whole number from {least}{upto}")
     return int(number)
+
+
+def parse_share(written: object, what: str) -> float:
+    """Return a share from what a person wrote.
+
+    >>> parse_share("0.5%", "--tolerance")
+    0.005
+
+    Raises:
+        UsageError: no number, or not a part of the whole.
+    """
+    share = parse(written, "1", what)
+    if not 0 < share < 1:
+        raise UsageError(f"{what}: found {written}, expected a share above 0 and below 1, such as 0.5% or 0.95")
+    return float(share)
 
 
 def _as_count(digits: str, suffix: str, unit: str) -> str:

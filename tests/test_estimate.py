@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import ingest
 from ingest.catalog.store import Catalog
 from ingest.errors import IngestError, UsageError
 from ingest.sizing.bandwidth import NEEDED, estimate
@@ -259,6 +260,17 @@ def test_a_plain_question_has_no_idle_warning(shipped):
 def test_a_question_that_cannot_be_asked_is_refused(shipped, options, message):
     with pytest.raises(UsageError, match=message):
         answered(shipped, **options)
+
+
+@pytest.mark.parametrize("found", [0, 1.5, 1e30])
+def test_gpus_are_named_as_they_were_given(found):
+    with pytest.raises(UsageError, match=r"^--gpus: found .*, expected a (whole )?number.* \(GPU\)$"):
+        ingest.bw("cosmoflow", "h100", gpus=found)
+
+
+def test_a_bandwidth_that_is_given_needs_the_samples_beside_it():
+    needed = "the bandwidth that is given does not state the samples/s of a GPU; set --samples-per-second"
+    assert ingest.bw("cosmoflow", "h100", set=["ingest_bandwidth_per_gpu=1"]).unmet == needed
 
 
 def test_a_protocol_without_a_rate_names_those_that_have_one(shipped):

@@ -26,6 +26,11 @@ def every_node(tree):
         yield from every_node(part)
 
 
+def test_one_scenario_is_explained():
+    with pytest.raises(UsageError, match=r"^explain: found 4 scenarios, expected one model, GPU and number of nodes"):
+        ingest.explain("gpus", "cosmoflow", "h100,a100", nodes="1,64")
+
+
 @pytest.mark.parametrize("options", [JOB, {**JOB, "utilization": 0.7, "cache_hit": 0.3}, {**JOB, "basis": "peak"}])
 @pytest.mark.parametrize("name", ["ingest_bandwidth_per_job", "epoch_seconds", "storage_nic_share"])
 def test_every_printed_line_of_numbers_gives_the_printed_result(name, options):

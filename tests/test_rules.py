@@ -53,7 +53,9 @@ def test_a_rule_turns_at_its_limit(rule):
 
 #: The limits as numbers, so that a limit that is changed unawares fails here.
 LIMITS = {
-    "E02": 1.005, "E04": 1.000001, "E08": 1, "E09": 0, "W06": 1.1, "W07": 0.01, "W08": 1, "W09": 1, "W18": 2, "W20": 0.5,
+    "E02": 1.005, "E04": 1.000001, "E08": 1, "E09": 0, "W06": 1.1, "W07": 0.01, "W08": 1, "W09": 1, "W18": 2, "W19": 1,
+    "W28": 10, "W29": 1.000001,
+    "W20": 0.5,
     "W24": 1.005,
     "W25": 0.1,
     "W32": 1e6, "W33": 0.6,
@@ -67,13 +69,19 @@ def test_limits_are_those_of_the_handbook(name):
 
 
 #: What no hardware does: these come before every other caution.
-IMPOSSIBLE = {"W02", "W09", "W20", "W30", "W32", "W46", "W47", "W49", "W52", "W81"}
+IMPOSSIBLE = {"W02", "W09", "W20", "W29", "W30", "W32", "W46", "W47", "W49", "W52", "W81"}
 
 
 def test_what_cannot_be_comes_first_and_then_guidance_that_hides_the_workload():
     order = [rule.id for rule in sorted(ROWS, key=lambda rule: rule.rank) if rule.kind == "warning"]
     assert {*order[: len(IMPOSSIBLE)]} == IMPOSSIBLE
     assert order[len(IMPOSSIBLE)] == "W18"
+
+
+@pytest.mark.parametrize(("share", "fired"), [(0.999, False), (1, True)])
+def test_a_cache_that_serves_all_reads_leaves_the_first_epoch(share, fired):
+    answer = ingest.bw(model="cosmoflow", gpu="h100", cache_hit=share)
+    assert any(rule_of(line) == "W19" and "first epoch (cold cache)" in line for line in answer.warnings) is fired
 
 
 def test_no_share_is_written_in_powers_of_ten():

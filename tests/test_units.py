@@ -167,6 +167,17 @@ def test_an_unknown_unit_names_the_nearest(written, nearest):
         parse(written, "B", "--x")
 
 
+def test_small_letters_of_a_rate_name_bytes_and_bits():
+    with pytest.raises(UsageError, match=r"'80gbps' has an unknown unit 'gb'; did you mean 'GB' or 'Gb'\?$"):
+        parse("80gbps", "B/s", "--x")
+
+
+@pytest.mark.parametrize(("written", "unit"), [("1 500 GB/s", "B/s"), ("30 min 5 s", "s"), ("1min30s", "s")])
+def test_two_numbers_are_refused_as_two(written, unit):
+    with pytest.raises(UsageError, match=f"^--x: found '{written}', expected one number without blanks and one unit"):
+        parse(written, unit, "--x")
+
+
 @pytest.mark.parametrize("written", ["30M", "30 M", "15 T", "30 k", "30m", "1 month", "5 Gi", "30 ss"])
 def test_a_time_needs_a_unit_of_time(written):
     with pytest.raises(UsageError, match=r"unknown unit .*, for example 30 min$"):

@@ -18,6 +18,7 @@ from ingest.acceptance.test_table import also_shown, id_of_test, notes_of, too_l
 from ingest.acceptance.tools import GENERATORS, mlpstorage
 from ingest.configuration import decimal_units
 from ingest.engine.expression import total
+from ingest.engine.messages import each_once
 from ingest.engine.registry import check_value
 from ingest.engine.value import Input
 from ingest.errors import IngestError, one_of
@@ -112,11 +113,11 @@ def accept(
         catalogs: folders with entries of your own, for a site file.
 
     Raises:
-        UsageError: an unknown tool or scale, or a folder that is not empty.
+        UsageError: an unknown tool or scale, a tool given twice, or a folder that is not empty.
         IngestError: an invalid plan, a missing hosts file, a folder that cannot be written.
     """
     one_of("--scale", scale, SCALES)
-    tools = [tool] if isinstance(tool, str) else list(tool or TOOLS[:1])
+    tools = [*each_once("tool", ((name, None) for name in ([tool] if isinstance(tool, str) else tool or TOOLS[:1])))]
     for name in tools:
         one_of("--tool", name, TOOLS)
     data = plan_data(plan, catalogs)

@@ -10,7 +10,7 @@ from ingest.corpus.measurement import CorpusMeasurement
 from ingest.corpus.progress import Progress
 from ingest.engine.frozen import revised
 from ingest.errors import UsageError
-from ingest.units import parse, parse_whole
+from ingest.units import parse_share, parse_whole
 
 #: A corpus that takes longer to count is sampled unless `--exact` is set.
 EXACT_SECONDS = 30.0
@@ -82,7 +82,7 @@ def measure(
         return _flagged(measured_files(paths, include, exclude, catalog, shown), strict)
     needs = {"--resume": resume is not None, "--scheduler": scheduler is not None, "standard input": "-" in map(str, paths)}
     limit = _limit(exact, next((name for name, is_there in needs.items() if is_there), ""))
-    width, level = _share(tolerance, "--tolerance"), _share(confidence, "--confidence")
+    width, level = parse_share(tolerance, "--tolerance"), parse_share(confidence, "--confidence")
     start = None if seed is None else parse_whole(seed, "--seed", 0)
     workers = None if threads is None else parse_whole(threads, "--threads", 1)
     corpus = OpenCorpus(paths, include, exclude, input_format or "", tokenizer, text_field or "", workers, catalog, resume)
@@ -109,13 +109,6 @@ def _limit(exact: bool | None, needs_exact: str) -> float | None:
     if exact is False and needs_exact:
         raise UsageError(f"--sample: found with {needs_exact}, which counts everything; expected one of them")
     return None if exact or needs_exact else EXACT_SECONDS
-
-
-def _share(written: str | float, option: str) -> float:
-    share = parse(written, "1", option)
-    if not 0 < share < 1:
-        raise UsageError(f"{option}: found {written}, expected a share above 0 and below 1, such as 0.5% or 0.95")
-    return float(share)
 
 
 def _flagged(answer: CorpusMeasurement, strict: bool) -> CorpusMeasurement:

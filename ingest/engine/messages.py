@@ -6,10 +6,12 @@ of the command line, so that it prints, compares and serializes as any other tex
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, Self, TypeVar
 
 from ingest.errors import UsageError
+
+Value = TypeVar("Value")
 
 
 class Option(NamedTuple):
@@ -150,3 +152,20 @@ def _worded(parts: tuple[str | Option, ...], ways: tuple[Option, ...], words: Ca
 def option_error(option: str, text: str) -> UsageError:
     """Return the refusal of an option; a plan names the key of the site file instead."""
     return UsageError(Message(Option(option), text))
+
+
+def each_once(option: str, pairs: Iterable[tuple[str, Value]]) -> dict[str, Value]:
+    """Return the values of an option by name.
+
+    >>> each_once("copies", [("raw", 1), ("clean", 2)])
+    {'raw': 1, 'clean': 2}
+
+    Raises:
+        UsageError: a name that is given twice.
+    """
+    found: dict[str, Value] = {}
+    for name, value in pairs:
+        if name in found:
+            raise option_error(option, f": {name} is given more than once, expected it once")
+        found[name] = value
+    return found

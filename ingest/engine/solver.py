@@ -11,7 +11,18 @@ from typing import Any
 from ingest.engine.expression import Num
 from ingest.engine.messages import message_of
 from ingest.engine.ranges import Tree
-from ingest.engine.registry import OUT_OF_RANGE, Formula, Step, default_of, derive, new_step, unchanged, unit_of, value_of
+from ingest.engine.registry import (
+    OUT_OF_RANGE,
+    Formula,
+    Step,
+    default_of,
+    derive,
+    new_step,
+    steps_below,
+    unchanged,
+    unit_of,
+    value_of,
+)
 from ingest.engine.routes import Route, names_of
 from ingest.engine.value import Input, Quantity
 from ingest.errors import CyclicQuantity, MissingQuantity, UsageError
@@ -37,6 +48,8 @@ class Quantities:
         self.owner, self.input_owner = owner, "" if shared_inputs else owner
         self._given = dict(inputs)
         self._steps: dict[str, Step] = {}
+        #: The formulas that were chosen for quantities that are given, and so not taken.
+        self._passed: dict[str, str] = {}
         self._frozen = False
         self._names = names_of(self._given)
         #: The inputs by name, to be read only.
@@ -99,6 +112,7 @@ class Quantities:
             ValueError: frozen.
         """
         if name in self._given:
+            self._passed[name] = formula
             return
         if self._frozen:
             raise ValueError(f"{name} is chosen after the quantities are frozen")
@@ -151,6 +165,18 @@ class Quantities:
             return self.step(name)
         except MissingQuantity:
             return None
+
+    def otherwise(self, name: str) -> Step | None:
+        """A quantity that is given, as its formula has it from the others; None where it has no formula, or not from these."""
+        others = Quantities({other: item for other, item in self._given.items() if other != name}, self.owner)
+        others.adopt(
+            {other: step for other, step in self._steps.items() if all(one.name != name for one in steps_below([step]))}
+        )
+        try:
+            found = others.find(self._passed.get(name, name))
+        except (CyclicQuantity, UsageError):
+            return None
+        return found if found is not None and found.formula is not None else None
 
     def find_all(self, names: tuple[str, ...]) -> dict[str, Step]:
         """The quantities that can be computed from what is known, as `find` has one after the other."""

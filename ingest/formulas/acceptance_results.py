@@ -21,7 +21,7 @@ input_quantity("judged_runs", "1", "Runs of a test that count.", whole=True)
 input_quantity("trimmed_runs", "1", "Runs that a trimmed mean leaves out at each end.", above=False)
 input_quantity("student_factor", "1", "Quantile of Student's distribution at the level of a bound.")
 input_quantity("measured_read_bandwidth", "B/s", "Read bandwidth that a test measured on a path.")
-input_quantity("files_handled", "file", "Files that a metadata test created, opened or looked up.")
+input_quantity("files_handled", "file", "Files that a metadata test created, opened or looked up.", whole=True)
 input_quantity("measured_seconds", "s", "Time that a measurement took.")
 input_quantity("transferred_bytes", "B", "Bytes that a run moved.")
 input_quantity("transferred_requests", "1", "Requests that the transfer took.")
@@ -203,7 +203,7 @@ def bytes_of_all_tasks(block_kibibytes: Num, bytes_per_kibibyte: Num, segments_o
     return block_kibibytes * bytes_per_kibibyte * segments_of_a_task * tasks
 
 
-@formula(unit="file", source="ior-docs", where="mdtest: -n, -i")
+@formula(unit="file", source="ior-docs", where="mdtest: -n, -i", whole=True)
 def files_of_all_tasks(files_of_a_task: Num, tasks: Num, passes: Num) -> Num:
     """Files that a metadata test creates, opens or looks up.
 

@@ -38,7 +38,9 @@ input_quantity("server_cache_share", "1", "Read cache of the servers over the ca
 input_quantity("server_cache_multiple", "1", "Data set of a read test over the read cache of the servers.", default=1.5)
 input_quantity("undropped_client_bytes", "B", "Page cache of the clients that tests neither bypass nor drop.",
     above=False, default=0)  # fmt: skip
-input_quantity("own_folder", "node", "Folders of a data set that a client wrote itself, and does not read.", default=1)
+input_quantity(
+    "own_folder", "node", "Folders of a data set that a client wrote itself, and does not read.", whole=True, default=1
+)
 input_quantity("dataset_clients", "node", "Clients that fill a data set.", whole=True)
 input_quantity("fewest_folders_read", "node", "Folders of the data set that the test with the fewest files reads.")
 input_quantity("write_share_of_rest", "1", "Share of the capacity beyond the fill level that the files of a write test take.",
@@ -291,7 +293,7 @@ def folders_of_client(dataset_clients: Num, clients_under_test: Num, own_folder:
     return maximum(minimum(-ceil(-(dataset_clients / clients_under_test)), (dataset_clients - own_folder) / own_folder), 1)
 
 
-@formula(unit="file", source="definition")
+@formula(unit="file", source="definition", whole=True)
 def files_of_thread(acceptance_files_per_client: Num, folders_of_client: Num, threads_per_client: Num) -> Num:
     """Files that one thread of a read test reads.
 
@@ -507,7 +509,7 @@ def metadata_passes(required_file_rate_per_client: Num, acceptance_seconds: Num,
     return ceil(required_file_rate_per_client * acceptance_seconds / metadata_files)
 
 
-@formula(unit="file", source="definition")
+@formula(unit="file", source="definition", whole=True)
 def metadata_files_per_thread(metadata_files: Num, threads_per_client: Num) -> Num:
     """Files of one thread in a metadata test.
 
@@ -537,7 +539,7 @@ def emulated_accelerator_bandwidth(mlperf_batch: Num, mlperf_record_bytes: Num, 
     return mlperf_batch * mlperf_record_bytes / mlperf_step_seconds
 
 
-@formula(unit="GPU", source="definition")
+@formula(unit="GPU", source="definition", whole=True)
 def accelerators_for_bandwidth(required_bandwidth: Num, emulated_accelerator_bandwidth: Num, accepted_utilization: Num) -> Num:
     """Emulated accelerators that together read at a required bandwidth, at the lowest utilization that the benchmark accepts.
 

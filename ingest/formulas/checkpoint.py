@@ -114,7 +114,7 @@ def checkpoint_bytes_per_rank(checkpoint_bytes: Num, gpus: Num) -> Num:
     return checkpoint_bytes / gpus
 
 
-@formula(unit="file", source="definition", label="files per checkpoint")
+@formula(unit="file", source="definition", label="files per checkpoint", whole=True)
 def checkpoint_files(file_counts: Num) -> Num:
     """Files of one checkpoint: the sum over the rows of its layout.
 
@@ -124,7 +124,7 @@ def checkpoint_files(file_counts: Num) -> Num:
     return total(file_counts)
 
 
-@formula(unit="file", source="definition")
+@formula(unit="file", source="definition", whole=True)
 def files_of_ranks(files_per_rank: Num, gpus: Num, files_beside: Num) -> Num:
     """Files of one checkpoint that all ranks write, with their indexes.
 
@@ -134,7 +134,7 @@ def files_of_ranks(files_per_rank: Num, gpus: Num, files_beside: Num) -> Num:
     return files_per_rank * gpus + files_beside
 
 
-@formula(unit="file", source="huggingface-hub", where="serialization, split_torch_state_dict_into_shards")
+@formula(unit="file", source="huggingface-hub", where="serialization, split_torch_state_dict_into_shards", whole=True)
 def safetensors_shards(checkpoint_weights_bytes: Num, shard_bytes_max: Num) -> Num:
     """Shards of a release: each is filled up to the largest size.
 
@@ -201,7 +201,7 @@ def restart_read_bandwidth(restart_read_bytes: Num, restart_seconds: Num) -> Num
     return restart_read_bytes / restart_seconds
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", whole=True)
 def checkpoints_written(training_seconds: Num, checkpoint_interval: Num) -> Num:
     """Checkpoints written in the whole training run.
 
@@ -211,7 +211,7 @@ def checkpoints_written(training_seconds: Num, checkpoint_interval: Num) -> Num:
     return ceil(training_seconds / checkpoint_interval)
 
 
-@formula(unit="1", source="definition", label="checkpoints kept for good")
+@formula(unit="1", source="definition", label="checkpoints kept for good", whole=True)
 def checkpoints_kept_forever(checkpoints_written: Num, keep_every: Num) -> Num:
     """Checkpoints kept for good: every m-th, rounded up.
 
@@ -221,7 +221,7 @@ def checkpoints_kept_forever(checkpoints_written: Num, keep_every: Num) -> Num:
     return ceil(checkpoints_written / keep_every)
 
 
-@formula(unit="1", source="definition", label="checkpoints kept")
+@formula(unit="1", source="definition", label="checkpoints kept", whole=True)
 def checkpoints_retained(keep_last: Num, checkpoints_kept_forever: Num, keep_final: Num) -> Num:
     """Checkpoints on storage at the end of the training run.
 

@@ -11,7 +11,7 @@ from ingest.engine.registry import formula
 MODEL = "ingest-checkpoint-model"
 
 
-@formula(unit="node", source="definition")
+@formula(unit="node", source="definition", whole=True)
 def nodes_in_job(gpus: Num, gpus_per_node: Num) -> Num:
     """Nodes that the job's GPUs fill.
 
@@ -71,7 +71,7 @@ def failures_per_gpu_second(observed_interrupts: Num, observed_seconds: Num, obs
     return observed_interrupts / observed_seconds / observed_gpus
 
 
-@formula(unit="GPU", source="definition")
+@formula(unit="GPU", source="definition", whole=True)
 def observed_gpus(observed_nodes: Num, gpus_per_node: Num) -> Num:
     """GPUs of the observed cluster.
 

@@ -179,7 +179,7 @@ def units_creates_ceiling(unit_creates_per_second: Num, units: Num) -> Num:
     return unit_creates_per_second * units
 
 
-@formula(unit="file", source="definition")
+@formula(unit="file", source="definition", whole=True)
 def units_files_ceiling(unit_files_max: Num, units: Num) -> Num:
     """Files that the units can hold.
 
@@ -349,7 +349,7 @@ def request_bytes_of_open(bytes_per_file_open: Num, request_bytes_max: Num) -> N
     return minimum(bytes_per_file_open, request_bytes_max)
 
 
-@formula(unit="node", source="definition")
+@formula(unit="node", source="definition", whole=True)
 def clients_for_read(read_bandwidth_needed: Num, client_bandwidth_per_node: Num, small_read_factor: Num) -> Num:
     """Client nodes, one client each, that reach the required read bandwidth.
 
@@ -359,7 +359,7 @@ def clients_for_read(read_bandwidth_needed: Num, client_bandwidth_per_node: Num,
     return ceil(read_bandwidth_needed / (client_bandwidth_per_node * small_read_factor))
 
 
-@formula(unit="node", source="definition")
+@formula(unit="node", source="definition", whole=True)
 def clients_for_write(write_bandwidth_needed: Num, client_write_bandwidth_per_node: Num) -> Num:
     """Client nodes, one client each, that reach the required write bandwidth.
 
@@ -369,7 +369,7 @@ def clients_for_write(write_bandwidth_needed: Num, client_write_bandwidth_per_no
     return ceil(write_bandwidth_needed / client_write_bandwidth_per_node)
 
 
-@formula(unit="node", source="definition")
+@formula(unit="node", source="definition", whole=True)
 def clients_required(clients_for_read: Num, clients_for_write: Num) -> Num:
     """Client nodes for reads and writes: the larger of both counts.
 
@@ -379,7 +379,7 @@ def clients_required(clients_for_read: Num, clients_for_write: Num) -> Num:
     return maximum(clients_for_read, clients_for_write)
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", whole=True)
 def local_drives_required(read_bandwidth_needed: Num, nodes: Num, nvme_drive_read_bandwidth: Num) -> Num:
     """Local drives in all nodes, equally many in each, that reach the required read bandwidth.
 
@@ -389,7 +389,7 @@ def local_drives_required(read_bandwidth_needed: Num, nodes: Num, nvme_drive_rea
     return ceil(read_bandwidth_needed / (nvme_drive_read_bandwidth * nodes)) * nodes
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", whole=True)
 def local_drives(nvme_drives_per_node: Num, nodes: Num) -> Num:
     """Local drives in all nodes.
 

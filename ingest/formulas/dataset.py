@@ -12,8 +12,8 @@ input_quantity("records_per_document", "sample/document", "A document is one rec
 # The stages before it
 input_quantity("pipeline_input_bytes", "B", "Published input of a pipeline, as it was stored.")
 input_quantity("pipeline_output_bytes", "B", "Published output of a pipeline, as it was stored.")
-input_quantity("pipeline_input_documents", "document", "Published documents that went in.")
-input_quantity("pipeline_output_documents", "document", "Published documents that came out.")
+input_quantity("pipeline_input_documents", "document", "Published documents that went in.", whole=True)
+input_quantity("pipeline_output_documents", "document", "Published documents that came out.", whole=True)
 input_quantity("pipeline_input_tokens", "token", "Published tokens that went in.")
 input_quantity("pipeline_output_tokens", "token", "Published tokens that came out.")
 input_quantity("extracted_share", "1", "Bytes of extracted text over bytes of the raw input, each as stored.")
@@ -40,7 +40,9 @@ input_quantity("metadata_share", "1", "File-system metadata over the data held."
 input_quantity("files_per_directory", "1", "Files that one directory holds.", whole=True, default=10_000)
 input_quantity("mdt_bytes_per_inode", "B/file", "Space of a metadata target for one inode.",
     default=2560, source="lustre-manual")  # fmt: skip
-input_quantity("mdt_inodes", "file", "Inodes that one metadata target can hold.", default=4_000_000_000, source="lustre-manual")
+input_quantity(
+    "mdt_inodes", "file", "Inodes that one metadata target can hold.", default=4_000_000_000, source="lustre-manual", whole=True
+)
 input_quantity("epochs", "1", "Epochs: passes over the data set.", default=1)
 input_quantity("opens_per_file", "1", "Opens of each file in one epoch.", default=1)
 
@@ -280,7 +282,7 @@ def usable_bytes(
     ) * (1 + metadata_share)
 
 
-@formula(unit="file", source="definition")
+@formula(unit="file", source="definition", whole=True)
 def file_creates(dataset_files: Num, dataset_copies: Num) -> Num:
     """File creates while all copies are written.
 
@@ -290,7 +292,7 @@ def file_creates(dataset_files: Num, dataset_copies: Num) -> Num:
     return dataset_files * dataset_copies
 
 
-@formula(unit="file", source="definition")
+@formula(unit="file", source="definition", whole=True)
 def inodes(file_creates: Num, files_per_directory: Num) -> Num:
     """Files of all copies, and the directories that hold them.
 
@@ -330,7 +332,7 @@ def mdt_bytes(inodes: Num, mdt_bytes_per_inode: Num) -> Num:
     return inodes * mdt_bytes_per_inode
 
 
-@formula(unit="1", source="lustre-manual", where="limits of ldiskfs")
+@formula(unit="1", source="lustre-manual", where="limits of ldiskfs", whole=True)
 def mdts(inodes: Num, mdt_inodes: Num) -> Num:
     """Metadata targets that can hold these inodes.
 

@@ -34,7 +34,7 @@ def decode_rate_in_loader(thread_decode_rate: Num, decode_scaling: Num) -> Num:
     return thread_decode_rate * decode_scaling
 
 
-@formula(unit="1", source="imread-benchmark", where="the DataLoader's peak and one thread")
+@formula(unit="1", source="imread-benchmark", where="the DataLoader's peak and one thread", high=1)
 def decode_share_of_worker(loader_decode_rate: Num, decode_workers: Num, thread_decode_rate: Num) -> Num:
     """Share of the rate of one thread alone that each worker of a full loader keeps.
 

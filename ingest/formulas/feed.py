@@ -280,7 +280,7 @@ def amplification_of_stages(context_parallel: Num, reading_stages: Num) -> Num:
     return context_parallel * reading_stages
 
 
-@formula(unit="1", source="definition", label="processes that read")
+@formula(unit="1", source="definition", label="processes that read", whole=True)
 def readers_of_workers(gpus: Num, loader_workers: Num) -> Num:
     """Processes that read where each GPU has workers of its own.
 

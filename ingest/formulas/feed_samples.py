@@ -11,7 +11,7 @@ input_quantity(
 # Shuffling
 input_quantity("shuffle_samples", "sample", "Samples of a shuffle buffer, or of a shuffled block.", whole=True)
 input_quantity("canonical_nodes", "1", "Canonical nodes over which MosaicML Streaming distributes its shards.", whole=True)
-input_quantity("single_file", "file", "One file.", default=1)
+input_quantity("single_file", "file", "One file.", whole=True, default=1)
 input_quantity("interleaved_shards", "1", "Shards that one reader interleaves.", whole=True, default=1)
 
 # Samples of several parts

@@ -21,15 +21,15 @@ input_quantity("member_header_bytes", "B", "Header of each member.", above=False
 input_quantity("member_quantum", "B", "Members are padded to a multiple of this.", default=1)
 input_quantity("member_padding_bytes", "B", "Mean padding of one member.", above=False)
 input_quantity("group_bytes", "B", "Bytes that the format adds to each batch of records.", above=False, default=0)
-input_quantity("records_per_group", "sample", "Records in such a batch.", default=1)
+input_quantity("records_per_group", "sample", "Records in such a batch.", default=1, whole=True)
 input_quantity("shard_fixed_bytes", "B/file", "Headers and footers of each shard.", above=False, default=0)
 input_quantity("index_bytes_per_shard", "B/file", "Index of each shard, in addition to its records.", above=False, default=0)
 input_quantity("shard_quantum", "B/file", "Shards are padded to a multiple of this.", default=1)
 input_quantity("smallest_quantum", "B", "Alignment of records; 1 B means no padding.", default=1)
 input_quantity("smallest_file_quantum", "B/file", "Padding of files to single bytes is none.", default=1)
 input_quantity("shard_bytes", "B/file", "Size at which a shard is closed.")
-input_quantity("one_shard", "file", "There is at least one shard.", default=1)
-input_quantity("shards", "file", "Shards of one copy of the data set.")
+input_quantity("one_shard", "file", "There is at least one shard.", whole=True, default=1)
+input_quantity("shards", "file", "Shards of one copy of the data set.", whole=True)
 input_quantity("records_per_shard", "sample/file", "Records in one shard.")
 input_quantity("files_per_shard", "1", "Files that make up one shard.", whole=True, default=1)
 
@@ -140,7 +140,7 @@ def content_bytes(encoded_bytes: Num, records: Num, record_overhead_bytes: Num, 
     return (encoded_bytes + records * record_overhead_bytes) * compressed_share
 
 
-@formula(unit="file", source="definition")
+@formula(unit="file", source="definition", whole=True)
 def shards_by_size(content_bytes: Num, shard_bytes: Num, one_shard: Num) -> Num:
     """Shards that are closed at a size.
 
@@ -150,7 +150,7 @@ def shards_by_size(content_bytes: Num, shard_bytes: Num, one_shard: Num) -> Num:
     return maximum(ceil(content_bytes / shard_bytes), one_shard)
 
 
-@formula(unit="file", source="definition")
+@formula(unit="file", source="definition", whole=True)
 def shards_by_count(records: Num, records_per_shard: Num, one_shard: Num) -> Num:
     """Shards that are closed after a number of records.
 
@@ -202,7 +202,7 @@ def index_bytes(records: Num, index_bytes_per_record: Num, shards: Num, index_by
     return records * index_bytes_per_record + shards * index_bytes_per_shard
 
 
-@formula(unit="file", source="definition")
+@formula(unit="file", source="definition", whole=True)
 def dataset_files(shards: Num, files_per_shard: Num) -> Num:
     """Files of one copy of the data set.
 

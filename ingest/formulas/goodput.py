@@ -18,7 +18,7 @@ input_quantity("drain_slowdown_fraction", "1", "Share of the duration lost becau
     above=False, high=1)  # fmt: skip
 input_quantity("simulated_runs", "1", "Simulated runs, each with interrupts of its own.", whole=True)
 input_quantity("simulation_seed", "1", "Seed of the random interrupts.", above=False, whole=True)
-input_quantity("spare_nodes", "node", "Spare nodes that replace failed ones.", above=False, whole=True)
+input_quantity("spare_nodes", "node", "Spare nodes that replace failed ones.", above=False, whole=True, high=1e8)
 input_quantity("repair_seconds", "s", "Time until a failed node is available again.", label="repair time")
 input_quantity("near_recovery_share", "1", "Share of the interrupts that leave the checkpoint in host memory or NVMe readable.",
     above=False, high=1, label="interrupts survived by the near tier")  # fmt: skip

@@ -34,14 +34,14 @@ input_quantity("cache_hit_fraction", "1", "Share of reads served by a cache on t
 
 # What a vendor's reference architecture asks of storage
 input_quantity("guidance_read_bandwidth", "B/s", "Read bandwidth of one scalable unit at the highest level.")
-input_quantity("guidance_gpus", "GPU", "GPUs of that scalable unit.")
+input_quantity("guidance_gpus", "GPU", "GPUs of that scalable unit.", whole=True)
 
 # What one client reaches
 input_quantity("client_bandwidth_per_node", "B/s/node", "Bandwidth of one storage client into a node.")
 
 # Another GPU, from which a rate is transferred
 input_quantity("published_samples_per_second_per_gpu", "sample/s/GPU", "Rate measured at another size of the job.")
-input_quantity("published_gpus", "GPU", "GPUs of the runs that are published.")
+input_quantity("published_gpus", "GPU", "GPUs of the runs that are published.", whole=True)
 input_quantity("scaling_exponent", "1", "Exponent of the total rate over the number of GPUs.",
     above=False, high=1)  # fmt: skip
 input_quantity("seen_ratios_product", "1", "Product of the speed ratios that other models showed on both GPUs.")
@@ -93,7 +93,7 @@ input_quantity("master_bytes_per_parameter", "B/parameter", "Width of the master
 input_quantity("momentum_bytes_per_parameter", "B/parameter", "Width of the first moment.", above=False)
 input_quantity("variance_bytes_per_parameter", "B/parameter", "Width of the second moment.", above=False)
 input_quantity("second_moment_share", "1", "Second-moment values per parameter; few where factored.",
-    above=False, default=1)  # fmt: skip
+    above=False, default=1, high=1)  # fmt: skip
 input_quantity("tensor_replicated_parameters", "parameter", "Norms and other vectors that tensor ranks replicate.",
     above=False, default=0)  # fmt: skip
 input_quantity("tensor_replicas_saved", "1", "Copies, beyond the first, of the tensors that tensor parallelism replicates.",

@@ -23,7 +23,7 @@ input_quantity("part_readers", "1", "Concurrent reads of one job of a requiremen
 input_quantity("line_nodes", "node", "Nodes of each job of a requirement line.", above=False)
 input_quantity("part_bandwidth", "B/s", "Bandwidth of one part of a load.", above=False)
 input_quantity("parts_bandwidth", "B/s", "Bandwidths of all parts of a load.", above=False)
-input_quantity("part_share", "1", "Share of one part in the bytes of a load.", above=False)
+input_quantity("part_share", "1", "Share of one part in the bytes of a load.", above=False, high=1)
 input_quantity("requests_per_byte", "1/B", "Requests per byte of each part of a load, times its share.", above=False)
 input_quantity("endless_seconds", "s", "Duration of a load without an end.", default=1e12)
 input_quantity("phase_seconds", "s", "Time for which the load of a requirement line lasts.", above=False)

@@ -150,7 +150,12 @@ def memory_left_for_partitions(
     )
 
 
-@formula(unit="GPU", source="ingest-checkpoint-model", where="the smallest N with replicated + partitioned/N within the memory")
+@formula(
+    unit="GPU",
+    source="ingest-checkpoint-model",
+    where="the smallest N with replicated + partitioned/N within the memory",
+    whole=True,
+)
 def gpus_to_hold(
     parameters: Num,
     partitioned_bytes_per_parameter: Num,
@@ -182,7 +187,7 @@ def gpus_to_hold(
     )
 
 
-@formula(unit="node", source="definition")
+@formula(unit="node", source="definition", whole=True)
 def nodes_to_hold(gpus_to_hold: Num, gpus_per_node: Num) -> Num:
     """Nodes that these GPUs fill.
 

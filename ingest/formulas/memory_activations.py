@@ -59,7 +59,7 @@ def tokens_in_flight(sequence_length: Num, micro_batch: Num, context_parallel: N
     return sequence_length * micro_batch / context_parallel
 
 
-@formula(unit="GPU", source=KORTHIKANTI, where="sec. 4.2.2")
+@formula(unit="GPU", source=KORTHIKANTI, where="sec. 4.2.2", whole=True)
 def sequence_ranks(sequence_split: Num, tensor_parallel: Num, single_gpu: Num) -> Num:
     """GPUs that share the tokens outside of matrices: all tensor ranks with sequence parallelism, one without.
 

@@ -39,7 +39,7 @@ def benchmark_file_bytes(benchmark_samples_per_file: Num, benchmark_record_bytes
     return benchmark_samples_per_file * benchmark_record_bytes
 
 
-@formula(unit="file", source="mlperf-storage-v2", where="mlpstorage/rules.py, calculate_training_data_size")
+@formula(unit="file", source="mlperf-storage-v2", where="mlpstorage/rules.py, calculate_training_data_size", whole=True)
 def files_for_memory_down(benchmark_memory_multiple: Num, benchmark_memory: Num, benchmark_file_bytes: Num) -> Num:
     """Files whose bytes are the required multiple of the memory, rounded down as in version 2.0.
 
@@ -49,7 +49,7 @@ def files_for_memory_down(benchmark_memory_multiple: Num, benchmark_memory: Num,
     return -ceil(-(benchmark_memory_multiple * benchmark_memory / benchmark_file_bytes))
 
 
-@formula(unit="file", source="mlperf-storage-v3", where="mlpstorage_py/rules/utils.py")
+@formula(unit="file", source="mlperf-storage-v3", where="mlpstorage_py/rules/utils.py", whole=True)
 def files_for_memory_up(benchmark_memory_multiple: Num, benchmark_memory: Num, benchmark_file_bytes: Num) -> Num:
     """Files whose bytes are the required multiple of the memory, rounded up as in version 3.
 
@@ -69,7 +69,7 @@ def benchmark_samples(benchmark_steps: Num, benchmark_accelerators: Num, benchma
     return benchmark_steps * benchmark_accelerators * benchmark_batch
 
 
-@formula(unit="file", source="mlperf-storage-v2", where="mlpstorage/rules.py, calculate_training_data_size")
+@formula(unit="file", source="mlperf-storage-v2", where="mlpstorage/rules.py, calculate_training_data_size", whole=True)
 def files_for_steps_down(benchmark_samples: Num, benchmark_samples_per_file: Num) -> Num:
     """Files for the least number of steps, rounded down as in version 2.0: up to one file short.
 
@@ -79,7 +79,7 @@ def files_for_steps_down(benchmark_samples: Num, benchmark_samples_per_file: Num
     return -ceil(-(benchmark_samples / benchmark_samples_per_file))
 
 
-@formula(unit="file", source="mlperf-storage-v3", where="mlpstorage_py/rules/utils.py")
+@formula(unit="file", source="mlperf-storage-v3", where="mlpstorage_py/rules/utils.py", whole=True)
 def files_for_steps_up(benchmark_samples: Num, benchmark_samples_per_file: Num) -> Num:
     """Files for the least number of steps, rounded up as in version 3.
 
@@ -89,7 +89,7 @@ def files_for_steps_up(benchmark_samples: Num, benchmark_samples_per_file: Num) 
     return ceil(benchmark_samples / benchmark_samples_per_file)
 
 
-@formula(unit="file", source="mlperf-storage-v2", where="mlpstorage/rules.py, calculate_training_data_size")
+@formula(unit="file", source="mlperf-storage-v2", where="mlpstorage/rules.py, calculate_training_data_size", whole=True)
 def benchmark_files_down(files_for_memory_down: Num, files_for_steps_down: Num) -> Num:
     """Files of the data set as version 2.0 prints them.
 
@@ -99,7 +99,7 @@ def benchmark_files_down(files_for_memory_down: Num, files_for_steps_down: Num) 
     return maximum(files_for_memory_down, files_for_steps_down)
 
 
-@formula(unit="file", source="mlperf-storage-v3", where="mlpstorage_py/rules/utils.py")
+@formula(unit="file", source="mlperf-storage-v3", where="mlpstorage_py/rules/utils.py", whole=True)
 def benchmark_files_up(files_for_memory_up: Num, files_for_steps_up: Num) -> Num:
     """Files of the data set by version 3: never short of its own rules.
 

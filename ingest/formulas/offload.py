@@ -80,7 +80,7 @@ def block_parameters(block_parameter_factor: Num, layers: Num, hidden_size: Num)
     return block_parameter_factor * layers * hidden_size * hidden_size
 
 
-@formula(unit="GPU", source="definition")
+@formula(unit="GPU", source="definition", whole=True)
 def gpus_of_one_node(gpus_per_node: Num, single_node: Num) -> Num:
     """GPUs of a job on one node.
 

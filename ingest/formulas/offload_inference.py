@@ -173,7 +173,7 @@ def streamed_bytes_per_gpu(
 
 
 @formula(unit="1", source="arithmetic", where="uniform routing to k of E experts: E·(1 − k/E)^tokens are idle",
-    label="share of the weights that a decode step reads")  # fmt: skip
+    label="share of the weights that a decode step reads", high=1)  # fmt: skip
 def decode_weights_share(
     routed_weights_share: Num, expert_share_of_token: Num, decode_tokens: Num, single_token: Num, expert_read_excess: Num
 ) -> Num:

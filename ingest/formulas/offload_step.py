@@ -118,7 +118,7 @@ def step_seconds(step_seconds_overlapped: Num) -> Num:
     return step_seconds_overlapped
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", high=1)
 def offload_efficiency(step_compute_seconds: Num, step_seconds: Num) -> Num:
     """Compute time over step time.
 
@@ -172,7 +172,7 @@ input_quantity("arithmetic_intensity", "FLOP/B", "Compute per byte that moves.")
 input_quantity("transfer_bandwidth_per_gpu", "B/s/GPU", "Bandwidth of transfers for each GPU.")
 
 
-@formula(unit="1", source=INFINITY, where="sec. 4: ait·bw/(ait·bw + peak)")
+@formula(unit="1", source=INFINITY, where="sec. 4: ait·bw/(ait·bw + peak)", high=1)
 def transfer_efficiency(arithmetic_intensity: Num, transfer_bandwidth_per_gpu: Num, achieved_flops_per_gpu: Num) -> Num:
     """Compute time over the sum of compute and transfers, for one class of bytes and without overlap.
 
@@ -357,7 +357,7 @@ def states_room_per_node(
     return (gpu_room_bytes + cpu_room_bytes + nvme_room_bytes - held_activations_bytes) / nodes_in_job
 
 
-@formula(unit="node", source="definition", label="nodes that hold all")
+@formula(unit="node", source="definition", label="nodes that hold all", whole=True)
 def offload_nodes_to_hold(offload_states_bytes: Num, states_room_per_node: Num) -> Num:
     """Nodes whose GPU memory, host memory and NVMe hold the model states.
 

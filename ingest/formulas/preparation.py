@@ -130,7 +130,7 @@ def dataset_scratch_written_per_day(dataset_scratch_bytes_held: Num, seconds_per
     return dataset_scratch_bytes_held * seconds_per_day / refresh_seconds
 
 
-@formula(unit="1", source="definition", label="cores of a preparation")
+@formula(unit="1", source="definition", label="cores of a preparation", whole=True)
 def preparation_cores(origin_bytes: Num, preparation_passes: Num, preparation_rate: Num, preparation_seconds: Num) -> Num:
     """Cores that prepare a data set in the time allowed, at the start of the plan.
 

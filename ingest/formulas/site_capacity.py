@@ -65,7 +65,7 @@ def further_copies(replicas: Num) -> Num:
     return replicas - 1
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", whole=True)
 def working_units(storage_units: Num, failed_servers: Num) -> Num:
     """Servers or enclosures that work while some are down: at least one.
 

@@ -74,7 +74,7 @@ def bytes_of_origin(origin_bytes: Num, kept_share: Num) -> Num:
     return origin_bytes * kept_share
 
 
-@formula(unit="file", source="definition")
+@formula(unit="file", source="definition", whole=True)
 def files_of_samples(data_samples: Num, samples_in_file: Num) -> Num:
     """Files of a data set, by samples; the last one may be shorter.
 
@@ -84,7 +84,7 @@ def files_of_samples(data_samples: Num, samples_in_file: Num) -> Num:
     return ceil(data_samples / samples_in_file)
 
 
-@formula(unit="file", source="definition")
+@formula(unit="file", source="definition", whole=True)
 def files_of_bytes(data_bytes: Num, file_bytes: Num) -> Num:
     """Files of a data set, by bytes; the last one may be shorter.
 

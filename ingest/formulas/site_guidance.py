@@ -4,7 +4,7 @@ from ingest.engine.expression import Num, largest, minimum, total
 from ingest.engine.registry import formula, input_quantity
 
 input_quantity("guidance_write_bandwidth", "B/s", "Write bandwidth of one scalable unit at a level of the guidance.")
-input_quantity("guidance_units", "1", "Scalable units up to which the guidance is published.", default=1)
+input_quantity("guidance_units", "1", "Scalable units up to which the guidance is published.", default=1, whole=True)
 input_quantity("guidance_request_bytes", "B", "Size of one read where the guidance decides.", label="read size of the guidance")
 input_quantity("guidance_client_read_bandwidth", "B/s/node", "Read bandwidth of a single node at a level of the guidance.")
 input_quantity("guidance_client_write_bandwidth", "B/s/node", "Write bandwidth of a single node at a level of the guidance.")
@@ -20,7 +20,7 @@ def guidance_write_bandwidth_per_gpu(guidance_write_bandwidth: Num, guidance_gpu
     return guidance_write_bandwidth / guidance_gpus
 
 
-@formula(unit="GPU", source="definition", label="published scale of the guidance")
+@formula(unit="GPU", source="definition", label="published scale of the guidance", whole=True)
 def guidance_scale(guidance_gpus: Num, guidance_units: Num) -> Num:
     """GPUs up to which the guidance is published; beyond them it asks for no more.
 
@@ -30,7 +30,7 @@ def guidance_scale(guidance_gpus: Num, guidance_units: Num) -> Num:
     return guidance_gpus * guidance_units
 
 
-@formula(unit="GPU", source="definition", label="GPUs of the cluster")
+@formula(unit="GPU", source="definition", label="GPUs of the cluster", whole=True)
 def cluster_gpus(cluster_nodes: Num, gpus_per_node: Num) -> Num:
     """GPUs of a cluster.
 

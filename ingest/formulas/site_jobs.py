@@ -22,8 +22,10 @@ input_quantity(
 )
 input_quantity("packed_read_bytes", "B", "Read-ahead: smallest read from a file of many samples.",
     default=131_072, label="read-ahead size")  # fmt: skip
-input_quantity("staging_nodes", "node", "Nodes of all concurrent runs of a job that stages its data.", above=False)
-input_quantity("writing_nodes", "node", "Nodes of all concurrent runs of a job that writes checkpoints.", above=False)
+input_quantity("staging_nodes", "node", "Nodes of all concurrent runs of a job that stages its data.", above=False, whole=True)
+input_quantity(
+    "writing_nodes", "node", "Nodes of all concurrent runs of a job that writes checkpoints.", above=False, whole=True
+)
 input_quantity("one_sample", "sample", "A single sample.", low=1, high=1, above=False, default=1)
 input_quantity("one_file", "file", "A single file.", low=1, high=1, above=False, default=1)
 input_quantity("page_bytes", "B", "Smallest read of a memory-mapped file.", default=4096, label="page size")
@@ -251,7 +253,7 @@ def job_sustained_read_bandwidth(
     return ingest_bandwidth_per_job * warm_share * concurrent_runs * share_of_time * bandwidth_growth
 
 
-@formula(unit="node", source="definition", label="nodes of concurrent runs")
+@formula(unit="node", source="definition", label="nodes of concurrent runs", whole=True)
 def nodes_at_once(nodes: Num, concurrent_runs: Num) -> Num:
     """Nodes of all concurrent runs of a job.
 
@@ -456,7 +458,7 @@ def job_checkpoint_bytes_held(checkpoint_retained_bytes: Num, concurrent_runs: N
     return checkpoint_retained_bytes * concurrent_runs
 
 
-@formula(unit="file", source="definition", label="files of checkpoints kept")
+@formula(unit="file", source="definition", label="files of checkpoints kept", whole=True)
 def job_checkpoint_files_held(checkpoint_files: Num, checkpoints_retained: Num, concurrent_runs: Num) -> Num:
     """Files of the retained checkpoints of a job.
 

@@ -506,7 +506,7 @@ def year_writes_with_tiers(
     )
 
 
-@formula(unit="node", source="definition")
+@formula(unit="node", source="definition", whole=True)
 def serving_clients(serving_nodes_of_serving: Num) -> Num:
     """Nodes of all serving workloads.
 
@@ -516,7 +516,7 @@ def serving_clients(serving_nodes_of_serving: Num) -> Num:
     return total(serving_nodes_of_serving)
 
 
-@formula(unit="node", source="definition")
+@formula(unit="node", source="definition", whole=True)
 def clients_with_serving(nodes_at_once_of_jobs: Num, serving_nodes_of_serving: Num, cluster_nodes: Num) -> Num:
     """Nodes of a cluster that train or serve concurrently.
 

@@ -129,7 +129,7 @@ def cluster_read_bandwidth(job_read_bandwidth_of_jobs: Num, node_read_bandwidth_
     return minimum(total(job_read_bandwidth_of_jobs), largest(node_read_bandwidth_of_jobs) * cluster_nodes)
 
 
-@formula(unit="node", source="definition", label="nodes that read concurrently")
+@formula(unit="node", source="definition", label="nodes that read concurrently", whole=True)
 def cluster_clients(nodes_at_once_of_jobs: Num, cluster_nodes: Num) -> Num:
     """Nodes of a cluster that read concurrently.
 
@@ -139,7 +139,7 @@ def cluster_clients(nodes_at_once_of_jobs: Num, cluster_nodes: Num) -> Num:
     return minimum(total(nodes_at_once_of_jobs), cluster_nodes)
 
 
-@formula(unit="node", source="definition")
+@formula(unit="node", source="definition", whole=True)
 def site_clients(cluster_clients_of_clusters: Num) -> Num:
     """Nodes of the site that read concurrently.
 
@@ -149,7 +149,7 @@ def site_clients(cluster_clients_of_clusters: Num) -> Num:
     return total(cluster_clients_of_clusters)
 
 
-@formula(unit="node", source="definition")
+@formula(unit="node", source="definition", whole=True)
 def staging_clients(staging_nodes_of_jobs: Num, site_clients: Num) -> Num:
     """Nodes of the site that stage their data concurrently.
 
@@ -159,7 +159,7 @@ def staging_clients(staging_nodes_of_jobs: Num, site_clients: Num) -> Num:
     return minimum(total(staging_nodes_of_jobs), site_clients)
 
 
-@formula(unit="node", source="definition")
+@formula(unit="node", source="definition", whole=True)
 def writing_clients(writing_nodes_of_jobs: Num, site_clients: Num) -> Num:
     """Nodes of the site that write and restore checkpoints concurrently.
 
@@ -450,7 +450,7 @@ def site_grown_read_bandwidth(grown_read_bandwidth: Num, site_nic_bandwidth: Num
     return minimum(grown_read_bandwidth, site_nic_bandwidth)
 
 
-@formula(unit="node", source="definition", label="nodes for the growth")
+@formula(unit="node", source="definition", label="nodes for the growth", whole=True)
 def nodes_for_growth(grown_read_bandwidth: Num, site_nic_bandwidth: Num, cluster_nodes_of_clusters: Num) -> Num:
     """Nodes of the present types whose storage NICs take the reads of the last year.
 

@@ -43,7 +43,7 @@ def degraded_read_bandwidth_needed(read_bandwidth_needed: Num, degraded_share: N
     return read_bandwidth_needed * degraded_share
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", whole=True)
 def units_for_degraded(
     degraded_read_bandwidth_needed: Num, unit_read_bandwidth: Num, rebuild_share: Num, failed_units: Num
 ) -> Num:

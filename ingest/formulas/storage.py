@@ -39,7 +39,7 @@ input_quantity("unit_usable_bytes", "B", "Capacity of one unit after protection.
 input_quantity("unit_raw_bytes", "B", "Raw capacity of the drives of one unit.")
 input_quantity("unit_opens_per_second", "file/s", "Files that one unit opens each second.")
 input_quantity("unit_creates_per_second", "file/s", "Files that one unit creates each second.")
-input_quantity("unit_files_max", "file", "Files that one unit can hold.")
+input_quantity("unit_files_max", "file", "Files that one unit can hold.", whole=True)
 input_quantity("unit_io_per_second", "1/s", "IOPS of one unit.", label="IOPS of one unit")
 input_quantity("spare_units", "1", "Share of a unit that may be down while the need is met: one failure domain or several.",
     above=False, default=0)  # fmt: skip
@@ -110,7 +110,7 @@ def required_raw_bytes(required_usable_bytes: Num, usable_share: Num) -> Num:
     return required_usable_bytes / usable_share
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", whole=True)
 def drives_for_capacity(required_raw_bytes: Num, drive_bytes: Num) -> Num:
     """Drives that hold the raw capacity.
 
@@ -120,7 +120,7 @@ def drives_for_capacity(required_raw_bytes: Num, drive_bytes: Num) -> Num:
     return ceil(required_raw_bytes / drive_bytes)
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", whole=True)
 def drives_for_read(read_bandwidth_needed: Num, drive_read_bandwidth: Num, drive_efficiency: Num) -> Num:
     """Drives that reach the required read bandwidth.
 
@@ -130,7 +130,7 @@ def drives_for_read(read_bandwidth_needed: Num, drive_read_bandwidth: Num, drive
     return ceil(read_bandwidth_needed / (drive_read_bandwidth * drive_efficiency))
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", whole=True)
 def drives_for_write(
     write_bandwidth_needed: Num, write_amplification: Num, drive_write_bandwidth: Num, drive_efficiency: Num
 ) -> Num:
@@ -142,7 +142,7 @@ def drives_for_write(
     return ceil(write_bandwidth_needed * write_amplification / (drive_write_bandwidth * drive_efficiency))
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", whole=True)
 def drives_required(drives_for_capacity: Num, drives_for_read: Num, drives_for_write: Num, spare_drives: Num) -> Num:
     """Drives for capacity, reads and writes: the largest count, and spares.
 
@@ -152,7 +152,7 @@ def drives_required(drives_for_capacity: Num, drives_for_read: Num, drives_for_w
     return maximum(maximum(drives_for_capacity, drives_for_read), drives_for_write) + spare_drives
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", whole=True)
 def units_for_read(read_bandwidth_needed: Num, unit_read_bandwidth: Num, spare_units: Num) -> Num:
     """Units that reach the required read bandwidth, with the spare down.
 
@@ -162,7 +162,7 @@ def units_for_read(read_bandwidth_needed: Num, unit_read_bandwidth: Num, spare_u
     return ceil(read_bandwidth_needed / unit_read_bandwidth + spare_units)
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", whole=True)
 def units_for_write(write_bandwidth_needed: Num, unit_write_bandwidth: Num, spare_units: Num) -> Num:
     """Units that reach the required write bandwidth; the published rate of a unit already excludes redundancy.
 
@@ -172,7 +172,7 @@ def units_for_write(write_bandwidth_needed: Num, unit_write_bandwidth: Num, spar
     return ceil(write_bandwidth_needed / unit_write_bandwidth + spare_units)
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", whole=True)
 def units_for_capacity(required_usable_bytes: Num, unit_usable_bytes: Num, fill_limit: Num, spare_units: Num) -> Num:
     """Units that hold the data within the fill limit.
 
@@ -182,7 +182,7 @@ def units_for_capacity(required_usable_bytes: Num, unit_usable_bytes: Num, fill_
     return ceil(required_usable_bytes / (unit_usable_bytes * fill_limit) + spare_units)
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", whole=True)
 def units_for_opens(opens_per_second_needed: Num, unit_opens_per_second: Num, spare_units: Num) -> Num:
     """Units that reach the required rate of file opens.
 
@@ -192,7 +192,7 @@ def units_for_opens(opens_per_second_needed: Num, unit_opens_per_second: Num, sp
     return ceil(opens_per_second_needed / unit_opens_per_second + spare_units)
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", whole=True)
 def units_for_creates(creates_per_second_needed: Num, unit_creates_per_second: Num, spare_units: Num) -> Num:
     """Units that reach the required rate of file creates.
 
@@ -202,7 +202,7 @@ def units_for_creates(creates_per_second_needed: Num, unit_creates_per_second: N
     return ceil(creates_per_second_needed / unit_creates_per_second + spare_units)
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", whole=True)
 def units_for_requests(io_per_second_needed: Num, unit_io_per_second: Num, spare_units: Num) -> Num:
     """Units that reach the required IOPS.
 
@@ -212,7 +212,7 @@ def units_for_requests(io_per_second_needed: Num, unit_io_per_second: Num, spare
     return ceil(io_per_second_needed / unit_io_per_second + spare_units)
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", whole=True)
 def units_for_metadata(units_for_opens: Num, units_for_creates: Num) -> Num:
     """Units for metadata operations: the larger of the counts for opens and creates.
 
@@ -222,7 +222,7 @@ def units_for_metadata(units_for_opens: Num, units_for_creates: Num) -> Num:
     return maximum(units_for_opens, units_for_creates)
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", whole=True)
 def units_required(
     units_for_read: Num,
     units_for_write: Num,
@@ -267,7 +267,7 @@ def degraded_requests_needed(io_per_second_needed: Num, degraded_share: Num) -> 
     return io_per_second_needed * degraded_share
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", whole=True)
 def units_for_degraded_requests(
     degraded_requests_needed: Num, unit_io_per_second: Num, rebuild_share: Num, failed_units: Num
 ) -> Num:
@@ -289,7 +289,7 @@ def failed_units(failure_domains: Num) -> Num:
     return 1 / failure_domains
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", whole=True)
 def units_proven(units_shown: Num, units_plausible: Num) -> Num:
     """Units up to which a system is taken to grow: those of a published installation, or fewer that need no proof.
 
@@ -408,13 +408,13 @@ input_quantity("file_clients", "1", "Clients that read one file concurrently.", 
 input_quantity("file_client_bandwidth", "B/s", "Read bandwidth of one client.")
 
 # Metadata servers
-input_quantity("files_per_metadata_server", "file", "Files that one metadata server can hold.")
+input_quantity("files_per_metadata_server", "file", "Files that one metadata server can hold.", whole=True)
 input_quantity("creates_per_metadata_server", "file/s", "Files that one metadata server creates each second.")
 input_quantity("opens_per_metadata_server", "file/s", "Files that one metadata server opens each second.")
 input_quantity("metadata_servers_max", "1", "Metadata servers that one file system can have.", whole=True)
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", whole=True)
 def metadata_servers_for_files(files_needed: Num, files_per_metadata_server: Num) -> Num:
     """Metadata servers that hold the names of the files.
 
@@ -424,7 +424,7 @@ def metadata_servers_for_files(files_needed: Num, files_per_metadata_server: Num
     return ceil(files_needed / files_per_metadata_server)
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", whole=True)
 def metadata_servers_for_creates(creates_per_second_needed: Num, creates_per_metadata_server: Num) -> Num:
     """Metadata servers that reach the required rate of file creates.
 
@@ -434,7 +434,7 @@ def metadata_servers_for_creates(creates_per_second_needed: Num, creates_per_met
     return ceil(creates_per_second_needed / creates_per_metadata_server)
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", whole=True)
 def metadata_servers_for_opens(opens_per_second_needed: Num, opens_per_metadata_server: Num) -> Num:
     """Metadata servers that reach the required rate of file opens.
 
@@ -444,7 +444,7 @@ def metadata_servers_for_opens(opens_per_second_needed: Num, opens_per_metadata_
     return ceil(opens_per_second_needed / opens_per_metadata_server)
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", whole=True)
 def metadata_servers_required(
     metadata_servers_for_files: Num, metadata_servers_for_creates: Num, metadata_servers_for_opens: Num
 ) -> Num:

@@ -81,7 +81,7 @@ def tier_read_ceiling(tier_read_bandwidth: Num, tier_read_bandwidth_max: Num) ->
     return minimum(tier_read_bandwidth, tier_read_bandwidth_max)
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", whole=True)
 def tier_clients(tier_read_bandwidth: Num, tier_client_bandwidth: Num) -> Num:
     """Clients that it takes to draw the read throughput of a capacity provisioned.
 
@@ -104,7 +104,7 @@ def cost_per_month(tier_capacity: Num, price_per_byte: Num) -> Num:
     return tier_capacity * price_per_byte
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", whole=True)
 def file_systems_required(shortfall_factor: Num) -> Num:
     """File systems or volumes that share a need which one of them meets only in part; 1e-12 of one is rounding.
 

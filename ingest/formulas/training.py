@@ -10,6 +10,8 @@ LLAMA = "llama1"
 
 input_quantity("hours_per_year", "1", "Hours of a year of 365 days.", low=8760, high=8760, above=False, default=8760)
 input_quantity("power_per_gpu", "W/GPU", "Power of one GPU at full load.", high=20_000, label="power per GPU")
+input_quantity("rated_power_per_gpu", "W/GPU", "Power of one GPU at full load without a cap, as its maker states it.",
+    high=20_000, label="rated power per GPU")  # fmt: skip
 input_quantity("power_load", "1", "Mean power of the machines over their power at full load.", high=1, default=1)
 input_quantity("host_power_per_gpu", "W/GPU", "Power of the host, its NICs and fans, for each GPU.",
     above=False, high=20_000, label="host power per GPU")  # fmt: skip
@@ -65,7 +67,7 @@ def wall_clock_seconds(gpu_hours: Num, gpus: Num, seconds_per_hour: Num) -> Num:
     return gpu_hours / gpus * seconds_per_hour
 
 
-@formula(unit="1", source="definition", label="utilization of the whole run")
+@formula(unit="1", source="definition", label="utilization of the whole run", high=1)
 def whole_run_utilization(training_flops: Num, gpu_hours: Num, peak_flops_per_gpu: Num, seconds_per_hour: Num) -> Num:
     """Share of the dense peak that a whole run reached, its losses included.
 
@@ -86,13 +88,13 @@ def power_drawn_per_gpu(power_per_gpu: Num, power_load: Num, host_power_per_gpu:
 
 
 @formula(unit="W/GPU", source="definition")
-def host_power_of_node(node_power: Num, gpus_per_node: Num, power_per_gpu: Num) -> Num:
-    """Power of a node beyond that of its GPUs, for each of them.
+def host_power_of_node(node_power: Num, gpus_per_node: Num, rated_power_per_gpu: Num) -> Num:
+    """Power of a node beyond that of its GPUs, for each of them; a cap on the GPUs leaves it as it is.
 
     >>> host_power_of_node(10_200, 8, 700)
     575.0
     """
-    return node_power / gpus_per_node - power_per_gpu
+    return node_power / gpus_per_node - rated_power_per_gpu
 
 
 @formula(unit="J", source="definition", label="energy of the storage")

@@ -30,7 +30,7 @@ from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
 from ingest.sizing.evidence_ladder import RATE
 from ingest.sizing.job import Written, by_user, job_of, quantities_of
 from ingest.sizing.rates_at_size import is_emulation, samples_of
-from ingest.sizing.rules import applying, finding, unused
+from ingest.sizing.rules import applying, contradictions, finding, unused
 from ingest.units import display, parse
 
 #: Steps that are simulated, and the seed of their draws.
@@ -353,7 +353,9 @@ def feed(
     # The remedies rest on what the utilization rests on: nobody has to search them for a warning.
     used = inputs_below((own.get(name) or known.step(name) for name in ready), known.given)
     idle = [unused(Option("decoder"))] if decoder is not None and not any(name in used for name in DECODED) else []
-    return revised(answer, warnings=(*answer.warnings, *_unused(used, options, job.settings), *idle))
+    return revised(
+        answer, warnings=(*answer.warnings, *_unused(used, options, job.settings), *idle, *contradictions(known, job.settings))
+    )
 
 
 def _unmet(found: Utilization, accepted: float) -> str:

@@ -24,7 +24,7 @@ from ingest.observation.scaling import Scaling, scaling_of
 from ingest.sizing.bandwidth import Estimate, bw
 from ingest.sizing.catalog_commands import check
 from ingest.sizing.published_rates import LOWER_BOUND
-from ingest.units import parse
+from ingest.units import parse_share
 
 PROTOCOL = "own"
 COLUMNS = ("gpu", "precision", "samples_per_second_per_gpu", "achieved_flops_per_gpu", "gpus", "nodes", "protocol", "round",
@@ -174,7 +174,7 @@ def _together(places: Sequence[str | Path], options: Mapping[str, Any]) -> Calib
 
 def _one(observation: str | Path, gpus: int | None, *, output: str | Path | None, tolerance: float | str | None,
          catalogs: Sequence[str | Path], **options: Any) -> Calibration:  # fmt: skip
-    allowed = None if tolerance is None else parse(tolerance, "1", "--tolerance")
+    allowed = None if tolerance is None else parse_share(tolerance, "--tolerance")
     seen = read_observation(observation)
     answer = bw(gpus=gpus, catalogs=catalogs, **options)
     if not isinstance(answer, Estimate) or answer.model is None or answer.gpu is None:

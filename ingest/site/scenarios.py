@@ -9,6 +9,7 @@ from itertools import product
 from math import prod
 from typing import Any, NamedTuple
 
+from ingest.engine.messages import each_once
 from ingest.engine.registry import unit_of
 from ingest.errors import UsageError, brief, nearest
 from ingest.requirement import Requirement
@@ -42,16 +43,13 @@ def scenarios_of(given: Mapping[str, Any] | Sequence[str] | None) -> list[dict[s
 
 
 def _split(settings: Sequence[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for text in settings:
+    def setting(text: str) -> tuple[str, str]:
         path, equals, value = text.partition("=")
-        path = path.strip()
-        if not equals or not path:
+        if not equals or not path.strip():
             raise UsageError(f"--set: found '{text}', expected PATH=VALUE, such as clusters.main.count=256")
-        if path in found:
-            raise UsageError(f"--set: {path} is given more than once, expected it once")
-        found[path] = value.strip()
-    return found
+        return path.strip(), value.strip()
+
+    return each_once("set", map(setting, settings))
 
 
 def _range(path: str, text: str) -> Mapping[str, Any]:

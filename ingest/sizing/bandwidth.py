@@ -23,10 +23,10 @@ from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity, UsageError
 from ingest.sizing.evidence_choice import OUTCOMES, RateBasis, rate_basis_of
 from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, family_of, from_fields
-from ingest.sizing.job import CLIENTS, MOST_GPUS, Job, Written, job_of, names_of, parse_axis
+from ingest.sizing.job import CLIENTS, MOST_GPUS, Job, Written, job_of, names_of, parse_axis, quantities_of
 from ingest.sizing.job_size import gpus_per_node_of, nodes_of
 from ingest.sizing.published_rates import published
-from ingest.sizing.rules import ONE_EPOCH, WARM_UP_SECONDS, Finding, Valued, applying, finding, unused
+from ingest.sizing.rules import ONE_EPOCH, WARM_UP_SECONDS, Finding, Valued, applying, contradictions, finding, unused
 from ingest.sizing.transfer import transferred
 from ingest.units import display, parse
 
@@ -142,6 +142,9 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
         why = f"the bytes of one sample of {model.id} are not known: {model.missing['sample_bytes']}"
         reason = Message(why, supply=("sample_bytes",))
         unknown = {name: reason if "sample_bytes" in line else line for name, line in unknown.items()}
+    if best.basis == "given" and NEEDED[0] in unknown:
+        reason = Message("the bandwidth that is given does not state the samples/s of a GPU", supply=("samples_per_second",))
+        unknown = {name: reason if line == unknown[NEEDED[0]] else line for name, line in unknown.items()}
     answer = Estimate(
         command="bw",
         title=_title(basis, known, results),
@@ -161,7 +164,10 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
         basis=best.basis,
         levels=levels,
     )
-    return revised(answer, warnings=(*best.warnings, *warnings_for(basis, results, answer.used, catalog)))
+    return revised(
+        answer,
+        warnings=(*best.warnings, *warnings_for(basis, results, answer.used, catalog), *contradictions(known, job.settings)),
+    )
 
 
 def _title(basis: RateBasis, known: Quantities, results: Mapping[str, Quantity]) -> str:
@@ -300,6 +306,7 @@ def _of_dataset(basis: RateBasis, results: Results) -> Iterator[Finding | None]:
     known = basis.known
     yield finding("W14", {**known, **results})
     yield finding("W16", results)
+    yield finding("W19", known)
     memory = basis.node.host_memory_bytes if basis.node is not None else None
     family = basis.model.family if basis.model is not None else ""
     if (
@@ -528,8 +535,7 @@ def sized(job: Job, gpus: float | None, catalog: Catalog) -> Job:
     """
     if gpus is None:
         return job
-    if gpus <= 0 or gpus % 1:
-        raise option_error("gpus", f": found {gpus:g}, expected a whole number above 0")
+    quantities_of({}, {"gpus": gpus})
     each = job.gpus_per_node or gpus_per_node_of(job.gpu, job.node, job.settings, catalog)
     found = nodes_of(gpus, job.nodes, each)
     return revised(job, nodes=found["nodes"], gpus_per_node=found.get("gpus_per_node", job.gpus_per_node))

@@ -30,7 +30,7 @@ from ingest.sizing.checkpoint_schedule import MODES, USUAL_MODE, interval_table,
 from ingest.sizing.job import Written, by_user, counts_of, gpus_in_node, machine_of, quantities_of, settings_of
 from ingest.sizing.job_size import gpus_of
 from ingest.sizing.optimizer_states import ModelSize, kept_by, optimizer_of, released_width, size_of
-from ingest.sizing.rules import applying, finding, unused
+from ingest.sizing.rules import applying, contradictions, finding, unused
 from ingest.units import display
 
 #: The GPU whose memory is the default.
@@ -292,7 +292,7 @@ def checkpoint(
         results,
         unknown,
         Deferred(lambda: {**_tables(known, files, mode), **failure_table(found.options.get("gpus"), found.failures, catalog)}),
-        (*found.warnings, *_unused(found, results, asked)),
+        (*found.warnings, *_unused(found, results, asked), *_contradictions(known, settings)),
         catalog,
         found.unmet,
         tuple((row.source, row.where, row.assumed) for row in files),
@@ -511,6 +511,11 @@ def _readers(known: Quantities) -> list[dict[str, Any]]:
             rate = float(solve("restart_read_bandwidth", asked))
             rows.append({"readers": readers, "restart_read_bytes": item.value, "restart_read_bandwidth": rate, "note": who})
     return rows
+
+
+def _contradictions(known: Quantities, settings: Mapping[str, float]) -> list[Message]:
+    """Warnings about values that contradict each other."""
+    return [*(one.message() for one in applying([finding("W29", known.find)])), *contradictions(known, settings)]
 
 
 def _unused(saved: SavedCheckpoints, results: Iterable[str], asked: CheckpointQuestion) -> list[Message]:

@@ -18,6 +18,7 @@ from ingest.engine.value import Input
 from ingest.errors import CatalogError, IngestError, MissingQuantity, UsageError, expected_one_of, one_of
 from ingest.sizing.evidence_ladder import from_catalog, from_fields
 from ingest.sizing.job import Written, by_user, counts_of, quantities_of, settings_of
+from ingest.sizing.rules import applying, contradictions, finding
 
 #: records of a format
 RECORDS = ("document", "sequence", "sample")
@@ -421,9 +422,12 @@ def dataset(
         "shard_size": shard_size,
         "epochs": epochs,
     }
+    if tokens is not None and raw_bytes is not None:
+        raise option_error("raw_bytes", ": found with --tokens, expected one of them: both set the size of the data set")
     own = quantities_of(QUANTITIES, numbers)
     own |= counts_of("copies", copies, COPIES, usual="dataset", expected=f"N, or by stage {', '.join(STAGES)}")
-    own |= {name: float(item) for name, item in settings_of(set).items()}
+    settings = settings_of(set)
+    own |= {name: float(item) for name, item in settings.items()}
     known = catalog.get(Corpus, corpus) if corpus is not None else None
     content = kind_of_data({**numbers, "bytes_per_token": bytes_per_token, "pipeline": pipeline}, known)
     contents = contents_of(catalog.get(Format, format) if format is not None else None, holds, content)
@@ -438,6 +442,8 @@ def dataset(
     given |= measured
     given |= by_user(own)
     check_size(given, contents, known)
+    for refused in applying([finding("E12", given)]):
+        raise UsageError(refused.message())
     complete(given, contents, form)
     made = footprint(given, form, contents, sizes)
     results, missing = made.known.results((*OPTIONAL, *RESULTS), ranged=True)
@@ -457,6 +463,6 @@ def dataset(
         results,
         unknown,
         {"footprint": made.rows},
-        (),
+        tuple(contradictions(made.known, settings)),
         catalog,
     )

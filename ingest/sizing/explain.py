@@ -10,6 +10,7 @@ from ingest.engine.expression import prose
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import Step, unit_of
 from ingest.engine.result import Answer, frame_of
+from ingest.errors import UsageError
 from ingest.sizing.bandwidth import Many, Scenarios, bw
 from ingest.sizing.derivation_text import ExplanationWriter
 
@@ -87,6 +88,13 @@ def explain(name: str, model: Many | None = None, gpu: Many | None = None, **opt
 
     >>> print(explain("gpus", "cosmoflow", "h100", nodes=2).lines()[1])
       = nodes × gpus_per_node
+
+    Raises:
+        UsageError: no such quantity, or several models, GPUs or numbers of nodes.
+        IngestError: an input is missing; names what to supply.
     """
     answer = bw(model, gpu, **options)
-    return Explanation.of(answer.scenarios[0] if isinstance(answer, Scenarios) else answer, name)
+    if isinstance(answer, Scenarios):
+        count = len(answer.scenarios)
+        raise UsageError(f"explain: found {count:,} scenarios, expected one model, GPU and number of nodes")
+    return Explanation.of(answer, name)

@@ -11,7 +11,7 @@ from ingest.catalog.records import SIZES, Gpu, Model, Node, Storage, Value
 from ingest.catalog.store import Catalog
 from ingest.corpus.measurement_file import bytes_per_token_of, sample_sizes_in
 from ingest.engine.frozen import EMPTY, Frozen
-from ingest.engine.messages import Message, Option, Setting, option_error
+from ingest.engine.messages import Message, Option, Setting, each_once, option_error
 from ingest.engine.ranges import range_of
 from ingest.engine.registry import check_value, solve, unit_of
 from ingest.engine.value import Input
@@ -173,10 +173,10 @@ def settings_of(given: Settings) -> dict[str, float]:
     """Return quantities by name from `{"name": value}` or `["name=value"]`.
 
     Raises:
-        UsageError: no such quantity, a value in another unit, or out of range.
+        UsageError: no such quantity, one given twice, a value in another unit, or out of range.
     """
     written = [given] if isinstance(given, str) else given or {}
-    pairs = written if isinstance(written, Mapping) else dict(map(split_setting, written))
+    pairs = written if isinstance(written, Mapping) else each_once("set", map(split_setting, written))
     return {
         name: check_value(name, parse(value, unit_of(name), f"--set {name}"), f"--set {name}", value)
         for name, value in pairs.items()
@@ -194,17 +194,19 @@ def counts_of(option: str, written: Written | None, names: Mapping[str, str], *,
         expected: the forms of the value, for the message.
 
     Raises:
-        UsageError: an unknown word, or not a number.
+        UsageError: an unknown word, a word given twice, or not a number.
     """
-    found = {}
-    for part in str(written).split(",") if written is not None else ():
+
+    def count(part: str) -> tuple[str, float]:
         word, equals, number = part.partition("=")
         word = word.strip() if equals else usual
         if word not in names:
             raise option_error(option, f": found '{part}', expected {expected}{nearest(word, names)}")
         value = parse(number if equals else part, "1", f"--{option}")
-        found[names[word]] = float(check_value(names[word], value, f"--{option}"))
-    return found
+        return word, float(check_value(names[word], value, f"--{option}"))
+
+    counts = each_once(option, map(count, str(written).split(",") if written is not None else ()))
+    return {names[word]: value for word, value in counts.items()}
 
 
 def split_setting(text: str) -> tuple[str, str]:

@@ -37,7 +37,7 @@ from ingest.sizing.memory_inputs import (
 from ingest.sizing.memory_search import Layout
 from ingest.sizing.memory_search import search as find_layouts
 from ingest.sizing.optimizer_states import ModelSize, optimizer_of, size_of, zero_stage_of
-from ingest.sizing.rules import applying, finding, unused
+from ingest.sizing.rules import applying, contradictions, finding, unused
 from ingest.units import display
 
 USUAL_GPU = "h100-sxm"
@@ -233,7 +233,8 @@ def memory(
     )
     flags = {"recompute": recompute, "dropout": dropout, "fp8_inputs": fp8_inputs}
     idle = [name for name, given in flags.items() if given and not step]
-    return revised(answer, warnings=(*answer.warnings, *_unused(answer, {**options, **settings}, settings, idle)))
+    unused_options = _unused(answer, {**options, **settings}, settings, idle)
+    return revised(answer, warnings=(*answer.warnings, *unused_options, *contradictions(known, settings)))
 
 
 def _unused(

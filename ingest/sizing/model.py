@@ -17,7 +17,7 @@ from ingest.engine.value import Input
 from ingest.sizing.job import Written, by_user, settings_of
 from ingest.sizing.model_source import model_structure
 from ingest.sizing.optimizer_states import width_of
-from ingest.sizing.rules import applying, finding
+from ingest.sizing.rules import applying, contradictions, finding
 from ingest.units import parse
 
 USUAL_SEQUENCE, USUAL_PRECISION = 4096, "bf16"
@@ -104,7 +104,8 @@ def model(
     tables = {"weights": _weights(made), "attention": _attention(made), "stored": _stored(made)}
     tables = {name: rows for name, rows in tables.items() if rows}
     return ModelAnswer(
-        "model", title, chosen, known, results, unknown, tables, _warnings(made, tokens.value), catalog,
+        "model", title, chosen, known, results, unknown, tables,
+        (*_warnings(made, tokens.value), *contradictions(known, settings)), catalog,
         basis=made.basis, unverified_keys=made.unverified_keys,
     )  # fmt: skip
 

@@ -17,7 +17,7 @@ from ingest.errors import IngestError, UsageError
 from ingest.sizing import evidence_ladder
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import Written, gpus_in_node, quantities_of
-from ingest.sizing.rules import ROUNDING, unused
+from ingest.sizing.rules import ROUNDING, contradictions, unused
 from ingest.units import display
 
 #: tier -> its column in a table of places
@@ -180,9 +180,9 @@ def _filled(size: float, room: dict[str, float]) -> Part:
 
 
 def with_unused(answer: Answer, settings: Iterable[str]) -> Answer:
-    """The answer with a warning for each quantity that the user set and no result rests on."""
+    """The answer with a warning for each quantity that the user set and no result rests on, or that contradicts the others."""
     lines = [unused(Option(f"set.{name}")) for name in settings if name not in answer.used]
-    return revised(answer, warnings=(*answer.warnings, *lines))
+    return revised(answer, warnings=(*answer.warnings, *lines, *contradictions(answer.known, settings)))
 
 
 def unmet(known: Quantities) -> str:

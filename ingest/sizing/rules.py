@@ -7,13 +7,14 @@ workbook, which turns red where changed inputs would change the outcome. Add a r
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from ingest.engine.messages import Message, Option, rule_of
 from ingest.engine.registry import Step, is_quantity, unit_of
+from ingest.engine.solver import Quantities
 from ingest.sizing.rule import SIGNS, Rule
 from ingest.units import display, percent
 
@@ -63,6 +64,8 @@ SMALLEST_CAPACITY = 1e6
 ROUNDING = 1e-9
 #: Rank of a line that comes from no rule: most tell what the evidence is.
 OWN_RANK = 10
+#: A result that is set this many times above or below what its formula gives contradicts the other inputs.
+MOST_DEPARTURE = 10
 #: A warning gets a check where its quantity lies within this many times of the limit: only there a small change turns it.
 NEAR = 10
 
@@ -112,6 +115,8 @@ ROWS = (
     Rule("E07", 6, "failed_servers", ">=", "storage_units", what="failed units, against all units",
          text="found {value:g}, expected fewer than `units`"),
     Rule("E10", 6, **_said("found {level}, expected one of {known} for the guidance on {gpus}", level="unknown")),
+    Rule("E12", 6, "documents", ">", "tokens", subject="documents",
+         text=": found {shown}, expected at most one for each of the {limit:,.0f} tokens"),
     Rule("E11", 6, "achieved_flops_per_gpu", ">", "peak_flops_per_gpu", factor=ROUNDED, subject="achieved",
          text=": found {shown}, expected at most the dense peak of {gpu} in {precision}, {at_most}", supply=("precision",)),
     Rule("E12", 6, "doubling_seconds", "<", SHORTEST_DOUBLING,
@@ -151,6 +156,9 @@ ROWS = (
          supply=("cache_hit",)),
     Rule("W16", 14, "epoch_seconds", "<", SHORT_EPOCH,
          text="an epoch takes {shown}: GPUs pause between epochs, so the bandwidth shown is a peak of less than a minute"),
+    Rule("W19", 11, "cache_hit_fraction", ">=", 1.0,
+         text="no read reaches storage once the caches are full, but the first epoch (cold cache) reads all of the data: size "
+              "storage for that epoch", supply=(Option("cache_hit", "0"),)),
     Rule("W17", 15, "guidance_share", ">", 1.0,
          text="reads are {value:,.1f} times the highest level of {guidance} ({level} per GPU): check the rate before using it"),
     Rule("W60", 10, **_said("the rate is emulated: no GPU computes ({protocol}). {advice}", evidence="emulated")),
@@ -175,11 +183,16 @@ ROWS = (
     Rule("W11", 60, **_said(" changes nothing here: the rate is yours", protocol="rate given"), subject="protocol"),
     Rule("W12", 60, **_said(" changes no bytes here: the bytes of a sample are given", encoding="bytes given"),
          subject="encoding"),
+    Rule("W28", 10, "departure", ">", MOST_DEPARTURE,
+         text=": found {found}, but the other inputs give {computed}: results that rest on one contradict those of the other"),
     Rule("W13", 61, **_said(_UNUSED, option="unused")),
     # Checkpoints.
     Rule("W20", 8, "checkpoint_dump_seconds", ">=", "job_mean_time_to_interrupt", factor=0.5, words={"mode": ("sync",)},
          what="duration of a dump, against half the mean time to interrupt", of_job=True,
          text="a dump takes half the mean time to interrupt or longer: the job makes almost no progress"),
+    Rule("W29", 8, "checkpoint_retained_bytes", ">", "checkpoint_tier_bytes", factor=ROUNDED,
+         text="the checkpoints that are kept take {shown}, more than the {at_most} of their tier",
+         supply=("checkpoint.keep", "checkpoint.tier_capacity")),
     Rule("W22", 22, **_said("DeepSpeed at ZeRO-3 does not save 16-bit weights, but restores them from the master copy; "
                             "stage3_gather_16bit_weights_on_model_save and MLPerf Storage write another 2 B per parameter",
                             layout="deepspeed", zero_stage="3")),
@@ -409,12 +422,12 @@ class Finding(NamedTuple):
 
 
 #: Names to quantities; what is None or missing is unknown.
-Quantities = Callable[[str], "Valued | float | None"]
+Lookup = Callable[[str], "Valued | float | None"]
 
 
 def finding(
     rule: str,
-    quantities: Mapping[str, Valued | float | None] | Quantities = MappingProxyType({}),
+    quantities: Mapping[str, Valued | float | None] | Lookup = MappingProxyType({}),
     words: Mapping[str, str] = MappingProxyType({}),
     owner: str = "",
     **facts: Any,
@@ -496,6 +509,23 @@ def unused(option: Option) -> Message:
     """
     (found,) = applying([finding("W13", words={"option": "unused"})])
     return found.message(option)
+
+
+def contradictions(known: Quantities, settings: Iterable[str]) -> Iterator[Message]:
+    """The warnings about results that the user sets far from what the other inputs give.
+
+    Args:
+        known: the quantities of an answer.
+        settings: the names that were set.
+    """
+    for name in settings:
+        given, other = known.given.get(name), known.otherwise(name)
+        if given is None or other is None or not (given.value and other.value):
+            continue
+        found, computed = (display(item.value, unit_of(name), binary=False) for item in (given, other))
+        departure = max(given.value / other.value, other.value / given.value)
+        for one in applying([finding("W28", {"departure": departure}, found=found, computed=computed)]):
+            yield one.message(Option(f"set.{name}"))
 
 
 @cache

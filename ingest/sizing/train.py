@@ -33,7 +33,7 @@ from ingest.sizing.job import (
     settings_of,
 )
 from ingest.sizing.job_size import gpus_of
-from ingest.sizing.rules import unused
+from ingest.sizing.rules import contradictions, unused
 
 #: The precision of most published training runs: benchmarks of a few GPUs in fp8 say little about a run of months.
 USUAL_PRECISION = "bf16"
@@ -161,8 +161,9 @@ def train(
         protocol: measurement protocol of the rate.
         sequence_length: tokens of one sequence, for the FLOPs of attention.
         stall: share of the running time in which the GPUs wait for data; 0 by default.
-        power: power of one GPU; that of its data sheet by default.
-        host_power: power of the host for each GPU; that of the node beyond its GPUs by default, where it is known.
+        power: power of one GPU, such as a cap on it; that of its data sheet by default.
+        host_power: power of the host for each GPU; by default what the node takes beyond its GPUs without a cap, where it is
+            known.
         storage_power: power of the storage that serves the run.
         pue: energy of the site over the energy of its machines; 1.1 by default.
         price_gpu_hour: price of a GPU-hour; no cost without it.
@@ -318,7 +319,8 @@ def _power(machine: Machine) -> dict[str, Input]:
     """The power of the GPU and of the host around it, as their makers state them."""
     found: dict[str, Input] = {}
     if machine.gpu is not None and machine.gpu.power is not None:
-        found["power_per_gpu"] = from_catalog(machine.gpu.power).by_default(f"of {machine.gpu.name}", "power")
+        found["rated_power_per_gpu"] = from_catalog(machine.gpu.power)
+        found["power_per_gpu"] = found["rated_power_per_gpu"].by_default(f"of {machine.gpu.name}", "power")
     if machine.node is not None:
         found |= from_fields({"node_power": machine.node.power})
         found |= gpus_in_node(None, machine.node)
@@ -329,6 +331,9 @@ def _complete(known: Quantities, fixed: Mapping[str, float], rate: RateBasis | N
     """Choose the formulas: samples of the tokens, the power of the host, and the parts of the cost that are given."""
     if rate is not None and "training_tokens" in fixed:
         known.choose("training_samples", "samples_of_tokens")
+    if "power_per_gpu" in known.given:
+        # Of a GPU without a data sheet only the power that is given is known.
+        known.choose("rated_power_per_gpu", "power_per_gpu")
     if {"node_power", "gpus_per_node", "power_per_gpu"} <= known.given.keys() and known.value("host_power_of_node") > 0:
         known.choose("host_power_per_gpu", "host_power_of_node")
     else:
@@ -415,3 +420,4 @@ def _warnings(
     shown = {QUANTITIES.get(name, name): Option(name) for name in written if QUANTITIES.get(name, name) in options}
     shown |= {name: Option(f"set.{name}") for name in settings}
     yield from (unused(option) for name, option in shown.items() if name not in answer.used)
+    yield from contradictions(answer.known, settings)

@@ -47,6 +47,11 @@ def test_every_requirement_is_tested_or_says_why_not(tmp_path):
     assert [test.tool for test in made.tests if test.requirement == "R-MIX-01"] == ["fio"]
 
 
+def test_a_tool_is_named_once(tmp_path):
+    with pytest.raises(UsageError, match=r"^--tool: fio is given more than once"):
+        ingest.accept(plan(tmp_path), tmp_path / "tests", tool=["fio", "ior", "fio"])
+
+
 def test_sums_and_hashes_are_those_of_the_files(tmp_path):
     ingest.accept(plan(tmp_path), tmp_path / "tests")
     done = subprocess.run(

@@ -155,6 +155,8 @@ def impossible_numbers(command: str, found: Any, refused: bool) -> Iterator[Find
         declared = FORMULAS.get(key) or INPUTS.get(key)
         if declared is not None and not refused and not declared.low - slack <= low <= high <= declared.high + slack:
             yield Finding("silent", f"{command}: {key} outside what it may be", str(one)[:300])
+        if declared is not None and declared.whole and not refused and abs(value - round(value)) > slack:
+            yield Finding("silent", f"{command}: {key} in parts", str(one)[:300])
 
 
 def expects_json(case: Case) -> bool:

@@ -7,7 +7,7 @@ import pytest
 from conftest import EXAMPLES
 
 import ingest
-from ingest.errors import IngestError
+from ingest.errors import IngestError, UsageError
 from ingest.observation.calibration import AGREES_WITHIN
 
 LOGS = Path(__file__).with_name("logs")
@@ -92,6 +92,12 @@ def test_the_tolerance_decides(tmp_path, run):
         run("observe", "--real", f"{total}", "--synthetic", f"{total}", "--gpus", 8, "-o", tmp_path / "o.json")
         ran = run("calibrate", tmp_path / "o.json", "--model", "cosmoflow", "--gpu", "h100", "--tolerance", "5%")
         assert ran.code == code, ran.err
+
+
+@pytest.mark.parametrize("tolerance", ["50", "-1", "0", "100%"])
+def test_a_tolerance_is_a_share(tolerance, observed):
+    with pytest.raises(UsageError, match=r"^--tolerance: found .*, expected a share above 0 and below 1, such as 0.5%"):
+        ingest.calibrate(observed, model="unet3d", gpu="h100", tolerance=tolerance)
 
 
 @pytest.mark.slow
