@@ -137,9 +137,6 @@ BEYOND_ONE = {
     "streaming_efficiency": "the published bandwidth of a drive may be exceeded",
     "scaling_efficiency": "a larger job may be faster per GPU, its data in the caches",
     "intermediate_share": "intermediate files may exceed their origin",
-    "snapshot_share": "snapshots may exceed the data held",
-    "rebuild_spare_share": "a spare may exceed the data held",
-    "replica_share": "several replicas exceed the data held",
     "kept_share": "data may grow by a step of preparation",
 }
 #: Things that come whole, by unit, and those of the unit 1 by name; whatever does not is under `IN_PARTS`.

@@ -442,7 +442,7 @@ def dataset(
     given |= measured
     given |= by_user(own)
     check_size(given, contents, known)
-    for refused in applying([finding("E12", given)]):
+    for refused in applying([finding("E13", given)]):
         raise UsageError(refused.message())
     complete(given, contents, form)
     made = footprint(given, form, contents, sizes)

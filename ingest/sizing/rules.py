@@ -115,7 +115,7 @@ ROWS = (
     Rule("E07", 6, "failed_servers", ">=", "storage_units", what="failed units, against all units",
          text="found {value:g}, expected fewer than `units`"),
     Rule("E10", 6, **_said("found {level}, expected one of {known} for the guidance on {gpus}", level="unknown")),
-    Rule("E12", 6, "documents", ">", "tokens", subject="documents",
+    Rule("E13", 6, "documents", ">", "tokens", subject="documents",
          text=": found {shown}, expected at most one for each of the {limit:,.0f} tokens"),
     Rule("E11", 6, "achieved_flops_per_gpu", ">", "peak_flops_per_gpu", factor=ROUNDED, subject="achieved",
          text=": found {shown}, expected at most the dense peak of {gpu} in {precision}, {at_most}", supply=("precision",)),
