@@ -54,6 +54,10 @@ def each(factor, *names):
 
 BYTES = ("ingest_bandwidth_per_gpu", "ingest_bandwidth_per_node", "ingest_bandwidth_per_job", "storage_nic_share",
          "nfs_tcp_client_share", "nfs_nconnect_client_share")  # fmt: skip
+RUN = {"model": "llama3-8b", "gpu": "h100", "gpus": 64, "efficiency": 0.4}
+TIMES = {"mtti": 3600, "interval": 600, "restart_time": 60, "reschedule_time": 300, "drain_time": 60, "duration": 432_000}
+SERVED = {"model": "llama3-8b", "gpu": "h100", "inference": True, "users": 100, "prompt": 512, "generate": 64}
+WIDTHS = ("bytes_per_parameter", "bytes_per_cached_element")
 #: a question, a change of one input, and by which factor each result changes; those that are not named stay as they are
 PROPORTIONS = [
     ("nodes", lambda n: values(ingest.bw(**{**RATE, "nodes": 4 * n})), {
@@ -70,10 +74,25 @@ PROPORTIONS = [
         2, "checkpoints_retained", "checkpoint_retained_bytes")),
     ("partitions", lambda n: values(ingest.memory("llama3-8b", gpus=64 * n, zero_stage=3)), each(
         0.5, "model_state_bytes_per_gpu")),
+    ("run", lambda n: values(ingest.train(**RUN, tokens=n * 1e12, price_gpu_hour=2, carbon="385 g/kWh")), each(
+        2, "training_seconds", "gpu_hours", "training_energy", "training_carbon", "gpu_cost", "training_cost")),
+    ("prices", lambda n: values(ingest.train(**RUN, tokens=1e12, price_gpu_hour=n, carbon=f"{n * 100} g/kWh")), each(
+        2, "training_carbon", "gpu_cost", "training_cost")),
+    ("times", lambda n: values(ingest.goodput("llama3-8b", gpus=64, runs=20, **{name: n * time for name, time in TIMES.items()},
+                                              set={"checkpoint_staging_seconds": n * 5})), {
+        **each(2, "job_mean_time_to_interrupt", "checkpoint_interval", "checkpoint_dump_seconds", "checkpoint_staging_seconds",
+               "restart_seconds", "reschedule_seconds"), "checkpoint_write_bandwidth": 0.5}),
+    ("readers", lambda n: values(ingest.feed("cosmoflow", "h100", nodes=4 * n, read_bandwidth=n * 10e9, samples_per_second=100,
+                                             steps=200)), each(
+        2, "readers", "amplified_read_bandwidth", "epochs_read_bandwidth")),
+    ("compute", lambda n: values(ingest.offload("llama3-8b", gpu="h100", gpus=8, efficiency=n / 4)), {
+        **each(0.5, "step_compute_seconds", "step_seconds", "step_seconds_serial"), "offload_flops_per_gpu": 2}),
+    ("widths", lambda n: values(ingest.model("llama3-8b", set=dict.fromkeys(WIDTHS, n))), each(
+        2, "weights_bytes", "kv_cache_bytes_per_token")),
 ]  # fmt: skip
-#: whole numbers, and results that follow from them
+#: whole numbers, and results that follow from them or from draws
 ROUNDED = {"documents", "index_bytes", "dataset_files", "inodes", "file_creates", "file_opens_per_epoch", "file_opens",
-           "mdt_bytes", "mdts", "gpus_to_hold", "nodes_to_hold"}  # fmt: skip
+           "mdt_bytes", "mdts", "gpus_to_hold", "nodes_to_hold", "sufficient_latency", "sufficient_latency_p99"}  # fmt: skip
 
 
 @pytest.mark.parametrize(("ask", "factors"), [case[1:] for case in PROPORTIONS], ids=[case[0] for case in PROPORTIONS])
@@ -122,6 +141,47 @@ def test_a_larger_need_never_takes_fewer_units():
 @pytest.mark.parametrize("written", ["2830 kB", "2830000", 2_830_000, "2.83e6 B", "0.00283 GB", "2830000 bytes"])
 def test_a_size_is_one_size_in_every_unit(written):
     assert values(ingest.bw(**{**RATE, "sample_bytes": written})) == values(ingest.bw(**RATE))
+
+
+#: A question, an option of it with units, and one amount in three ways.
+AMOUNTS = [
+    (ingest.checkpoint, {"model": "llama3-8b", "gpus": 64}, "interval", ("1 h", "60 min", 3600)),
+    (ingest.checkpoint, {"model": "llama3-8b", "gpus": 64}, "write_bandwidth", ("1 TB/s", "8000 Gb/s", 1e12)),
+    (ingest.dataset, {"samples": 1e6}, "sample_bytes", ("1 GB", "1000 MB", 1e9)),
+    (ingest.memory, {"model": "llama3-8b"}, "residual", ("1 GB", "1000 MB", 1e9)),
+    (ingest.train, {**RUN, "tokens": "1T"}, "power", ("0.5 kW", "500 W", 500)),
+    (ingest.goodput, {"model": "llama3-8b", "gpus": 64, "runs": 5}, "duration", ("5 day", "120 h", 432_000)),
+    (ingest.feed, {"model": "cosmoflow", "gpu": "h100", "steps": 50}, "read_bandwidth", ("1 GB/s", "1000 MB/s", 1e9)),
+    (
+        ingest.offload,
+        SERVED,
+        "turn_time",
+        ("1 min", "60 s", 60),
+    ),
+]
+
+
+@pytest.mark.parametrize(("command", "options", "option", "amounts"), AMOUNTS)
+def test_an_amount_is_one_amount_in_every_unit(command, options, option, amounts):
+    first, *others = (values(command(**options, **{option: amount})) for amount in amounts)
+    assert all(other == first for other in others)
+
+
+#: A command, an option of it, rising values, and a result that rises (1) or falls (-1) with them.
+RISING = [
+    ("train llama3-8b --tokens 1T --gpu h100 --gpus 64", "--power", (1, 400, 700, 5000), "training_energy", 1),
+    ("train llama3-8b --tokens 1T --gpu h100 --gpus 64", "--efficiency", (0.2, 0.4, 0.6), "training_seconds", -1),
+    ("goodput llama3-8b --gpus 64 --runs 20", "--mtti", ("1 h", "4 h", "1 day"), "goodput", 1),
+    ("offload llama3-8b --gpu h100 --gpus 8", "--batch", (8, 16, 64), "step_seconds", 1),
+    ("feed cosmoflow h100 --steps 200 --decode-time 20ms", "--workers", (1, 2, 4), "accelerator_utilization", 1),
+]
+
+
+@pytest.mark.parametrize(("command", "option", "given", "name", "sign"), RISING)
+def test_a_result_rises_or_falls_with_an_option(command, option, given, name, sign, run):
+    answers = [run(*command.split(), option, amount, "--format", "json") for amount in given]
+    found = [sign * answer.data["results"][name]["value"] for answer in answers]
+    assert found == sorted(set(found))
 
 
 def test_what_is_displayed_reads_back():
@@ -173,6 +233,14 @@ RANGES = {
         for node in ("dgx-2", "dgx-h100")
         for inference in (False, True)
     ],
+    "train": lambda catalog: [
+        partial(ingest.train, model, "h100", gpus=1024, tokens="1T") for model in catalog.ids("architectures")[::8]
+    ],
+    "goodput": lambda catalog: [partial(ingest.goodput, model, gpus=64, runs=5) for model in catalog.ids("architectures")[::8]],
+    "feed": lambda catalog: [
+        partial(ingest.feed, model, "h100", steps=50, read_bandwidth="20 GB/s") for model in catalog.ids("models")[::24]
+    ],
+    "model": lambda catalog: [partial(ingest.model, model) for model in catalog.ids("architectures")[::4]],
     "dataset": lambda catalog: [partial(ingest.dataset, corpus=corpus) for corpus in catalog.ids("corpora")],
     "fit": lambda _: [partial(ingest.fit, storage="all", read_bandwidth=rate, capacity="1PB") for rate in ("1GB/s", "1TB/s")],
     "sweep": lambda _: [partial(ingest.sweep, axes=["nodes=1..64*2"], model="resnet50", gpu="h100")],
