@@ -163,7 +163,9 @@ def main() -> None:
         full = not isinstance(error, BrokenPipeError)
         undelivered = error.filename is None and error.errno in UNDELIVERED
         what = "the result cannot be written" if undelivered else "the system refused"
-        where = f"{error.filename}: " if error.filename is not None else ""
+        where = "" if error.filename is None else f"{error.filename}: "
+        if not where and isinstance(error, FileNotFoundError):
+            where = "the working directory: "  # the one path that Python looks for without a name
         code = refuse(f"{where}{what}: {error.strerror}", 1) if full else 0
     sys.exit(code)
 
