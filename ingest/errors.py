@@ -161,7 +161,9 @@ def refused_by_system(error: OSError) -> str:
     >>> refused_by_system(OSError(36, "File name too long", "x.json"))
     'x.json: the system refused: File name too long'
     """
-    where = f"{error.filename}: " if error.filename is not None else ""
+    where = "" if error.filename is None else f"{error.filename}: "
+    if not where and isinstance(error, FileNotFoundError):
+        where = "the working directory: "  # the one path that Python looks for without a name
     return f"{where}the system refused: {error.strerror}"
 
 

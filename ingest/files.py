@@ -340,7 +340,8 @@ def write_folder(target: str | Path, files: Mapping[str, str], force: bool) -> N
     if not _of_accept(present):
         present = [name for name in present if name not in ours]
     if present and not force:
-        raise UsageError(f"-o: '{target}' holds {len(present)} entries, expected an empty or new folder; --force replaces them")
+        expected = "expected an empty or new folder; --force replaces tests that `ingest accept` wrote"
+        raise UsageError(f"-o: '{target}' holds {len(present)} entries, {expected}")
     if present and not _of_accept(present):
         lacking = "SHA256SUMS" if {*present} & MANIFESTS else "tests.json"
         raise UsageError(f"-o: '{target}' was not written by `ingest accept` (no {lacking}), expected another folder")

@@ -132,3 +132,10 @@ main()
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (130, "")
     assert done.stderr in ("", "ingest: interrupted\n", "\ningest: interrupted\n")
+
+
+def test_a_working_directory_that_is_gone_is_named(tmp_path):
+    (tmp_path / "gone").mkdir()
+    done = shell(f"cd {tmp_path}/gone && rmdir ../gone && {INGEST} {JOB} -o answer.json")
+    assert done.returncode == 1
+    assert done.stderr == "ingest: the working directory: the system refused: No such file or directory\n"

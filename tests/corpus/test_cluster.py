@@ -66,5 +66,12 @@ def test_workers_that_are_killed_lose_nothing(cluster, corpus, small, tmp_path, 
 
 def test_nobody_at_the_address_is_one_line(corpus, small, monkeypatch):
     monkeypatch.setattr("ingest.corpus.counting.runners.CONNECT_SECONDS", 1)
-    with pytest.raises(IngestError, match=r"--scheduler: no scheduler answers at 'tcp://127\.0\.0\.1:9'"):
+    with pytest.raises(IngestError, match=r"^--scheduler: no scheduler answers at 'tcp://127\.0\.0\.1:9' within 1 s$"):
         measure(corpus, tokenizer=small, scheduler="tcp://127.0.0.1:9")
+
+
+def test_what_is_no_address_is_one_line(run, tmp_path):
+    (tmp_path / "a.txt").write_text("a text")
+    done = run("measure", "a.txt", "--scheduler", "nope")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "ingest: --scheduler: found 'nope', expected an address such as tcp://node1:8786\n"

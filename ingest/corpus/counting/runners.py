@@ -7,7 +7,7 @@ import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from contextlib import closing
 from functools import lru_cache, partial
 from itertools import islice
@@ -16,16 +16,17 @@ from typing import Any, ClassVar, NamedTuple
 from ingest.corpus.counting.exact import Batch, BatchCounter, DocumentCounter, ShardTally, TokenCounter, count, count_batches
 from ingest.corpus.counting.ledger import Ledger, Shard, ShardCount, Shards, Totals
 from ingest.corpus.files.listing import FileListing
+from ingest.corpus.native_calls import one_line
 from ingest.corpus.progress import Progress
 from ingest.corpus.tokenizers.engine_choice import select_engine
 from ingest.corpus.tokenizers.splitter import split_rule_for
 from ingest.corpus.types import Vocabulary
 from ingest.corpus.worker_process import limit_growth, one_line_failure, worker_pool
-from ingest.errors import IngestError
+from ingest.errors import IngestError, UsageError
 from ingest.units import display
 from ingest.version import __version__
 
-CONNECT_SECONDS = 10
+CONNECT_SECONDS = 5
 #: shards in flight per thread of the cluster, so that none waits for the next
 SHARDS_AHEAD = 3
 #: stored bytes that pay for one more worker process
@@ -104,19 +105,23 @@ class ClusterRunner(Runner):
     """Counts on the workers of the Dask cluster whose scheduler is at `address`; each loads its engine once.
 
     Raises:
+        UsageError: it is not an address.
         IngestError: `distributed` is not installed, or no scheduler answers at the address.
     """
 
     def __init__(self, task: CountingTask, shards: Shards, address: str) -> None:
         try:
             import distributed
-
-            connect: Any = distributed.Client
-            self.client = connect(address, timeout=CONNECT_SECONDS, set_as_default=False)
         except ImportError:
             raise IngestError("--scheduler: needs the package distributed; pip install 'ingest-sizing[cluster]'") from None
-        except (OSError, ValueError, TimeoutError) as error:
-            raise IngestError(f"--scheduler: no scheduler answers at '{address}': {_short(error)}") from None
+        connect: Any = distributed.Client
+        try:
+            _greet(address)
+            self.client = connect(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        except OSError:  # among them TimeoutError
+            raise IngestError(f"--scheduler: no scheduler answers at '{address}' within {CONNECT_SECONDS} s") from None
+        except ValueError:
+            raise UsageError(f"--scheduler: found '{address}', expected an address such as tcp://node1:8786") from None
         self.task, self.shards = task, shards
 
     def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[ShardCount]:
@@ -125,7 +130,7 @@ class ClusterRunner(Runner):
         except IngestError:
             raise
         except Exception as error:  # a worker or the network may fail in any way; each is one line
-            raise IngestError(f"--scheduler: {_short(error)}") from None
+            raise IngestError(f"--scheduler: {one_line(error)}") from None
         finally:
             self.client.close()
 
@@ -150,8 +155,26 @@ def _task(task: CountingTask) -> CountingTask:
     return task
 
 
-def _short(error: BaseException) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+def _greet(address: str) -> None:
+    """Open a connection and close it: a client that finds no scheduler goes on trying while it is closed, and says so.
+
+    Raises:
+        OSError: no scheduler answers.
+        ValueError: it is not an address.
+    """
+    import asyncio
+
+    from distributed import comm, security
+
+    network: Any = comm
+    ours: Any = security
+
+    async def greet() -> None:
+        opened = network.connect(address, timeout=CONNECT_SECONDS, **ours.Security().get_connection_args("client"))
+        await (await asyncio.wait_for(opened, CONNECT_SECONDS)).close()
+
+    with ThreadPoolExecutor(1) as thread:  # a notebook has an event loop in this one
+        thread.submit(asyncio.run, greet()).result()
 
 
 def count_one(task: CountingTask, shard: Shard) -> ShardCount:
