@@ -12,7 +12,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from ingest.errors import IngestError, UsageError, brief, refused_by_system
+from ingest.errors import IngestError, UsageError, brief, in_one_line, refused_by_system
 
 #: A declared type as the refusal names it.
 NAMES = {str: "text", Path: "a path", int: "a number", float: "a number", bool: "True or False", Mapping: "a mapping"}
@@ -31,7 +31,7 @@ class _Misfit(Exception):
 
 
 def checked(name: str, function: Callable[..., Any], options: Callable[..., Any] | None = None) -> Callable[..., Any]:
-    """A public function that checks the types of its arguments before it runs.
+    """A public function that checks the types of its arguments before it runs, and refuses in one line that is seen whole.
 
     Numbers may be of any library: those of numpy become Python's own. Paths are text or `os.PathLike`, never descriptors.
 
@@ -51,8 +51,11 @@ def checked(name: str, function: Callable[..., Any], options: Callable[..., Any]
         fitting = [_argument(place, value, kinds) for place, value in zip(_positional(parameters), given, strict=False)]
         try:
             return function(*fitting, **{place: _argument(place, value, kinds) for place, value in named.items()})
+        except IngestError as error:
+            error.args = (in_one_line(str(error)),)
+            raise
         except OSError as error:
-            raise IngestError(refused_by_system(error)) from None
+            raise IngestError(in_one_line(refused_by_system(error))) from None
 
     call.__module__, call.__qualname__ = __name__.partition(".")[0], name
     return call

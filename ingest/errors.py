@@ -9,17 +9,12 @@ from collections.abc import Iterable
 
 #: Longest line of a refusal or a warning, so that it is seen whole on a screen.
 MOST_LETTERS = 300
-#: How the command line begins a refusal.
-PREFIX = "ingest: "
 
 
 class IngestError(Exception):
-    """Something cannot be done: a bad file, a missing fact (exit code 1). As text it is one line that a screen shows whole."""
+    """Something cannot be done: a bad file, a missing fact (exit code 1)."""
 
     exit_code = 1
-
-    def __str__(self) -> str:
-        return shortened(" ".join(super().__str__().split()), MOST_LETTERS - len(PREFIX))
 
 
 class UsageError(IngestError):
@@ -74,6 +69,11 @@ def shortened(line: str, most: int) -> str:
     words = [word if len(word) <= 60 else f"{word[:23]}…{word[-11:]}" for word in line.split(" ")]
     line = " ".join(words)
     return line if len(line) <= most else f"{line[: most * 2 // 3 - 1]}…{line[-(most // 3) :]}"
+
+
+def in_one_line(message: str) -> str:
+    """A refusal as the user reads it: one line of at most `MOST_LETTERS`."""
+    return shortened(" ".join(message.split()), MOST_LETTERS)
 
 
 def listed(names: Iterable[str], most: int = 5) -> str:

@@ -12,6 +12,7 @@ import pytest
 from rfp.offers import ONE_JOB, everything_met, filled
 
 import ingest
+from ingest.arguments import checked
 from ingest.errors import MOST_LETTERS, IngestError, UsageError
 from ingest.reports.workbook.vendor_workbook import vendor_workbook
 
@@ -157,11 +158,16 @@ def test_a_name_that_is_too_long_for_the_system_is_one_line():
     assert str(error.value) == f"{'x' * 23}…{'x' * 10}: the system refused: File name too long"
 
 
-def test_a_long_refusal_is_cut_to_what_the_command_line_prints():
-    fitting = MOST_LETTERS - len("ingest: ")
-    assert str(IngestError("a " * (fitting // 2 - 1) + "aa")) == "a " * (fitting // 2 - 1) + "aa"
-    assert len(str(IngestError("a " * (fitting // 2) + "a"))) <= fitting
-    assert str(UsageError("two\n lines")) == "two lines"
+@pytest.mark.parametrize(("letters", "cut"), [(MOST_LETTERS, False), (MOST_LETTERS + 1, True)])
+def test_a_long_refusal_is_cut(letters, cut):
+    def refuse():
+        raise UsageError("two\nlines ".ljust(letters, "x"))
+
+    with pytest.raises(UsageError) as error:
+        checked("refuse", refuse)()
+    assert ("…" in str(error.value)) == cut
+    assert len(str(error.value)) <= MOST_LETTERS
+    assert "two lines" in str(error.value)
 
 
 def test_public_functions_can_be_sent_to_other_processes():

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from ingest.cli.telling import tell
-from ingest.errors import MOST_LETTERS, PREFIX, IngestError, refused_by_system, shortened
+from ingest.errors import IngestError, in_one_line, refused_by_system
 
 #: group -> subcommand, in the order of use -> one line; the module of the same name is imported when the command runs
 GROUPS = {
@@ -180,7 +180,7 @@ UNDELIVERED = (errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EBADF)
 
 def refuse(message: str, code: int) -> int:
     """Print a refusal as one line; returns its exit code."""
-    tell(shortened(f"{PREFIX}{' '.join(message.split())}", MOST_LETTERS))
+    tell(in_one_line(f"ingest: {message}"))
     return code
 
 

@@ -216,8 +216,7 @@ def test_a_cell_that_cannot_be_read_is_named_with_its_place(head, value, message
 
 def test_one_refusal_names_three_bad_cells():
     rows = [{"Id": f"R-{n}", "Unit": "B/s", "As-is value": "much", "Comply": "sure"} for n in range(12)]
-    named = r"F2:H4 is one merged cell, .*R-0, 'Comply'.*R-0, 'As-is value'.*; and 22 more cells$"
-    with pytest.raises(IngestError, match=named):
+    with pytest.raises(IngestError, match=r"F2:H4 is one merged cell, .*'Comply'.*'As-is value'.*; and 22 more cells$"):
         offer_lines(form(*rows, merged=("F2:H4",)))
     with pytest.raises(IngestError) as refusal:
         offer_lines(form(rows[0], {**rows[1], "As-is value": 1}))
