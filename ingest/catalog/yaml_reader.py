@@ -137,7 +137,7 @@ def _compose(text: str, path: Path, kind: Kind = ENTRY) -> Any:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark else text.count("\n", 0, getattr(error, "position", 0)) + 1
         problem = getattr(error, "problem", None) or "nested too deeply, or a control character"
-        raise CatalogError(f"{path}:{line}: not readable as YAML: {problem}") from None
+        raise CatalogError(f"{path}:{line}: not readable as YAML: {problem}, expected {kind.name}") from None
     if node is None:
         raise CatalogError(f"{path}: empty, expected {kind.name} (`{kind.template}` writes a template)")
     return node
