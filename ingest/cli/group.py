@@ -34,6 +34,7 @@ class Commands(click.Group):
 @click.version_option(__version__, prog_name="ingest")
 def command() -> None:
     """Run a subcommand."""
+    click.get_current_context().call_on_close(forget_choices)
 
 
 def run() -> int:
@@ -50,6 +51,4 @@ def run() -> int:
         code = refuse("interrupted", INTERRUPTED)
     except click.ClickException as error:
         code = refuse(error.format_message(), error.exit_code)
-    finally:
-        forget_choices()
     return code if isinstance(code, int) else 0
