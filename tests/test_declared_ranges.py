@@ -73,6 +73,10 @@ def test_two_results_that_are_set_are_held_against_each_other():
     assert departures(ingest.bw, job, rate, "ingest_bandwidth_per_gpu=20MB/s") == []
 
 
+def test_an_interval_is_a_choice_and_contradicts_nothing():
+    assert departures(ingest.checkpoint, SAVED, "checkpoint_interval=1day") == []
+
+
 def test_checkpoints_that_their_tier_cannot_hold_are_named():
     kept = ingest.checkpoint(**SAVED).results["checkpoint_retained_bytes"].value
     for capacity, fired in ((kept * 0.99, True), (kept * 1.01, False)):

@@ -514,8 +514,9 @@ def _readers(known: Quantities) -> list[dict[str, Any]]:
 
 
 def _contradictions(known: Quantities, settings: Mapping[str, float]) -> list[Message]:
-    """Warnings about values that contradict each other."""
-    return [*(one.message() for one in applying([finding("W29", known.find)])), *contradictions(known, settings)]
+    """Warnings about values that contradict each other; a quantity with an option of its own is the user's choice."""
+    results = [name for name in settings if name not in QUANTITIES.values()]
+    return [*(one.message() for one in applying([finding("W29", known.find)])), *contradictions(known, results)]
 
 
 def _unused(saved: SavedCheckpoints, results: Iterable[str], asked: CheckpointQuestion) -> list[Message]:
