@@ -12,7 +12,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
-from ingest.engine.messages import Message, Option, rule_of
+from ingest.engine.messages import Message, Option, Setting, rule_of
 from ingest.engine.registry import Step, is_quantity, unit_of
 from ingest.engine.solver import Quantities
 from ingest.sizing.rule import SIGNS, Rule
@@ -525,7 +525,7 @@ def contradictions(known: Quantities, settings: Iterable[str]) -> Iterator[Messa
         found, computed = (display(item.value, unit_of(name), binary=False) for item in (given, other))
         departure = max(given.value / other.value, other.value / given.value)
         for one in applying([finding("W28", {"departure": departure}, found=found, computed=computed)]):
-            yield one.message(Option(f"set.{name}"))
+            yield one.message(Setting(name))
 
 
 @cache
