@@ -11,6 +11,7 @@ from ingest.architecture.weight_table import UNTRAINED, Attention, Weight
 from ingest.engine.expression import Num
 from ingest.engine.registry import solve
 from ingest.errors import IngestError, listed
+from ingest.text import visible
 
 if TYPE_CHECKING:
     from ingest.architecture.stored_weights import StoredRow
@@ -79,7 +80,7 @@ class Architecture:
         unread = [key for key in self.unverified_keys if key not in doubtful]
         if not unread:
             return self.notes
-        keys = listed(unread, MOST_KEYS)
+        keys = listed(map(visible, unread), MOST_KEYS)
         why = f"unverified: the family '{self.model_type}' has not looked at {keys}, which may change the structure"
         return (why, *self.notes)
 

@@ -74,7 +74,7 @@ def observe(
     if not sources and pid is None and not command and real is None:
         raise UsageError("nothing to observe, expected a log, --pid N, --command CMD…, or --real and --synthetic")
     count = None if gpus is None else parse_whole(gpus, "--gpus", 1)
-    step = _number(samples_per_step, "sample", "--samples-per-step")
+    step = None if samples_per_step is None else parse_whole(samples_per_step, "--samples-per-step", 1)
     tokens = _number(tokens_per_sample, "token/sample", "--tokens-per-sample")
     loader = {"loader_workers": (workers, "--workers"), "loader_prefetch": (prefetch, "--prefetch")}
     given = {

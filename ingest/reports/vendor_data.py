@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ingest.engine.result import SCHEMA
 from ingest.reports.pages.plan import requirement_wording
 from ingest.version import FORMAT
 
@@ -17,7 +18,14 @@ INTERNAL = ("computed", "low", "high", "derivation", "assumptions", "remark")
 def vendor_data(plan: Plan) -> dict[str, Any]:
     """The requirements as a JSON object, each as its statement says it."""
     lines = [{name: part for name, part in one.to_dict().items() if name not in INTERNAL} for one in plan.vendor_lines]
-    return {"format": FORMAT, "command": "report", "for": "vendor", "site": plan.site.name, "requirements": lines}
+    return {
+        "schema": SCHEMA,
+        "format": FORMAT,
+        "command": "report",
+        "for": "vendor",
+        "site": plan.site.name,
+        "requirements": lines,
+    }
 
 
 def vendor_wording(plan: Plan) -> tuple[tuple[object, ...], ...]:

@@ -155,7 +155,9 @@ def impossible_numbers(command: str, found: Any, refused: bool) -> Iterator[Find
         declared = FORMULAS.get(key) or INPUTS.get(key)
         if declared is not None and not refused and not declared.low - slack <= low <= high <= declared.high + slack:
             yield Finding("silent", f"{command}: {key} outside what it may be", str(one)[:300])
-        if declared is not None and declared.whole and not refused and abs(value - round(value)) > slack:
+        # An observation has means: 100 samples a step are 12.5 on each of 8 GPUs.
+        whole = declared is not None and declared.whole and command not in ("observe", "calibrate")
+        if whole and not refused and abs(value - round(value)) > slack:
             yield Finding("silent", f"{command}: {key} in parts", str(one)[:300])
 
 

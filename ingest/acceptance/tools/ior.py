@@ -12,7 +12,7 @@ from ingest.acceptance.pack import launch, repeated, script
 from ingest.acceptance.test_spec import Load, Observed, Run
 from ingest.acceptance.tools.parsing import errors_in, group, named_test, number, parsed, rows, table
 from ingest.engine.registry import solve
-from ingest.errors import IngestError
+from ingest.errors import IngestError, listed
 
 #: The first with minTimeDuration, which repeats a file for the whole duration.
 VERSION = "4.0.0"
@@ -92,6 +92,8 @@ def _from_text(text: str, path: str) -> list[Run]:
     if header is None or not lines:
         raise IngestError(f"{path}: found IOR's output without a result, expected all of it")
     columns = header[0].split()
+    if absent := [column for column in COLUMNS.values() if column not in columns]:
+        raise IngestError(f"{path}: found IOR's table without the column {listed(absent)}")
     cells = [dict(zip(columns, line.split(), strict=False)) for line in lines if len(line.split()) == len(columns)]
     results = [{key: cell[column] for key, column in COLUMNS.items()} for cell in cells]
     if not results:
