@@ -200,7 +200,7 @@ def write_all(contents: Mapping[Path, str | bytes]) -> None:
             for target in filter(_is_file, contents):
                 final = _followed(target)
                 waiting[target] = final.with_name(f".{final.name}.{os.getpid()}.part")
-                _write_new(waiting[target], _as_bytes(contents[target]), final)
+                _write_new(waiting[target], as_bytes(contents[target]), final)
             with contextlib.ExitStack() as opened:
                 streams = {}
                 for target in contents.keys() - waiting.keys():
@@ -208,7 +208,7 @@ def write_all(contents: Mapping[Path, str | bytes]) -> None:
                 for target, temporary in waiting.items():
                     os.replace(temporary, _followed(target))
                 for target, stream in streams.items():
-                    stream.write(_as_bytes(contents[target]))
+                    stream.write(as_bytes(contents[target]))
                     stream.flush()
         except OSError as error:
             raise _unwritable(target, error.strerror) from None
@@ -264,8 +264,13 @@ def _open_stream(target: Path) -> BinaryIO:
     return open(descriptor, "wb")
 
 
-def _as_bytes(content: str | bytes) -> bytes:
-    return content.encode("utf-8") if isinstance(content, str) else content
+def as_bytes(content: str | bytes) -> bytes:
+    """Content as a file holds it; `?` for half a surrogate pair, which no encoding has.
+
+    >>> as_bytes("a\\ud800")
+    b'a?'
+    """
+    return content.encode("utf-8", "replace") if isinstance(content, str) else content
 
 
 def _write_new(temporary: Path, content: bytes, like: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
@@ -91,7 +92,8 @@ def gitignore_filter(globs: Sequence[str]) -> PathFilter | None:
     for glob in globs:
         inner = glob.rstrip("/")
         try:
-            patterns += GitIgnoreSpec.from_lines([inner if inner.startswith("/") else f"**/{inner}"]).patterns
+            with warnings.catch_warnings(action="ignore", category=FutureWarning):  # a `[` inside brackets is meant
+                patterns += GitIgnoreSpec.from_lines([inner if inner.startswith("/") else f"**/{inner}"]).patterns
         except (ValueError, re.error) as error:
             raise UsageError(f"'{glob}' is not a glob: {str(error).splitlines()[0]}") from None
         if not inner:

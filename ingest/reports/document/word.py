@@ -68,10 +68,21 @@ def opened(template: str | Path | None) -> Any:
     try:
         word = docx.Document(str(template))
         list(word.styles), list(word.element.body)  # damaged parts are found where they are listed
+        _check_parts(list(word.part.package.iter_parts()))
     except Exception:  # the library reports a broken package in many ways
         raise IngestError(f"--template: '{template}' is not readable as .docx") from None
     _check_inert(word, template)
     return word
+
+
+def _check_parts(parts: Sequence[Any]) -> None:
+    """Refuse parts of no type, and two of one name: the library makes a part that no relation names anew.
+
+    Raises:
+        ValueError: there are such parts.
+    """
+    if not all(part.content_type for part in parts) or len({part.partname for part in parts}) < len(parts):
+        raise ValueError
 
 
 def _check_inert(word: Any, template: str | Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ingest.errors import UsageError
-from ingest.files import write_whole
+from ingest.files import as_bytes, write_whole
 from ingest.reports.web.forms import forms
 from ingest.reports.web.modules import Program
 from ingest.sizing.page_data import page_data
@@ -176,7 +176,7 @@ def _asset(name: str) -> str:
 
 
 def _hash(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+    return f"sha256-{base64.b64encode(hashlib.sha256(as_bytes(text)).digest()).decode()}"
 
 
 @dataclass(frozen=True)
@@ -213,4 +213,4 @@ def page(*, output: str | Path = "calc.html", catalogs: Catalogs = ()) -> Writte
         raise UsageError(f"--output: '{output}' ends in '{path.suffix}', expected .html")
     content = assembled(catalogs)
     write_whole(str(output), content)
-    return WrittenPage(path, len(content.encode()))
+    return WrittenPage(path, len(as_bytes(content)))
