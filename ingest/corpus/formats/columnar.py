@@ -157,10 +157,11 @@ def texts_of(strings: Any) -> Iterator[bytes]:
     if not len(strings):
         return
     _, offsets, values = strings.buffers()
-    form, size = ("q", 8) if pyarrow.types.is_large_string(strings.type) else ("i", 4)
+    wide = pyarrow.types.is_large_string(strings.type)
+    size = 8 if wide else 4
     # In a damaged file, bytes that are no whole number may follow the offsets.
     numbers = memoryview(offsets).cast("B")[strings.offset * size : (strings.offset + len(strings) + 1) * size]
-    places = numbers.cast(form).tolist()
+    places = (numbers.cast("q") if wide else numbers.cast("i")).tolist()
     held = memoryview(values) if values is not None else b""
     start = places[0]
     for stop in places[1:]:
