@@ -16,7 +16,7 @@ import zstandard
 from memory import MOST_HELD
 
 from ingest.corpus.files.listing import list_inputs
-from ingest.corpus.formats.columnar import texts_of
+from ingest.corpus.formats.columnar import check_places, texts_of
 from ingest.corpus.formats.documents import Meter, Unreadable, read
 from ingest.corpus.formats.plain_text import CHUNK_BYTES
 from ingest.corpus.formats.rows import LIMIT_BYTES
@@ -229,6 +229,17 @@ def test_damaged_arrow_files_are_skipped_and_crash_nothing(tmp_path, column, for
     random = Random(1)
     flips = [(random.randrange(len(whole)), random.randrange(8)) for _ in range(80)]
     assert "broken or truncated Arrow" in read_flipped(tmp_path, "arrow", whole, flips)
+
+
+@pytest.mark.parametrize("kind", [pyarrow.string_view(), pyarrow.binary_view()])
+def test_damage_to_the_view_of_a_null_row_is_refused(kind):
+    whole = pyarrow.array(["a", None, "c"]).cast(kind)
+    valid, views = whole.buffers()
+    damaged = bytearray(views.to_pybytes())
+    damaged[16 + 3] ^= 1 << 7  # the length of the second row
+    check_places(whole)
+    with pytest.raises(pyarrow.ArrowInvalid):
+        check_places(pyarrow.Array.from_buffers(kind, 3, [valid, pyarrow.py_buffer(damaged)]))
 
 
 def test_damaged_parquet_metadata_are_refused_and_crash_nothing(tmp_path):

@@ -80,7 +80,10 @@ def check_places(array: Any) -> None:
             types.is_string_view: pyarrow.binary_view,
         }
         as_bytes = next((made() for test, made in binary.items() if test(array.type)), array.type)
-        array.view(as_bytes).validate(full=True)
+        found = array.view(as_bytes)
+        if types.is_binary_view(as_bytes):  # a cast follows the views of null rows too
+            found = pyarrow.Array.from_buffers(as_bytes, len(array), [None, *array.buffers()[1:]], offset=array.offset)
+        found.validate(full=True)
 
 
 def row_texts(array: Any, first_row: int, left_out: SkippedRows) -> Iterator[bytes]:
