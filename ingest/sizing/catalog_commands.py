@@ -568,7 +568,7 @@ def new(kind: str, name: str, output: str | Path | None = None) -> Path:
     record = kind_of(kind)
     if not ID.fullmatch(name):
         raise UsageError(f"'{name}' is not an id, expected lower-case letters, digits, hyphens, such as my-{record.kind[:-1]}")
-    target = Path(output or f"{name}.yaml")
+    target = Path(f"{name}.yaml" if output is None else output)
     text = template(record, name)
     if target.suffix not in (".yaml", ".yml"):
         raise UsageError(f"-o: found '{target}', expected a file that ends in .yaml")
