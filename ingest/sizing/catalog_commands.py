@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -428,7 +429,7 @@ def check(folder: str | Path | None = None, *, catalogs: Folders = ()) -> Catalo
     files = 0
     for place in folders:
         rates_only = [path for path in place.glob("models/*.csv") if not path.with_suffix(".yaml").is_file()]
-        for path in sorted([*place.rglob("*.yaml"), *rates_only]):
+        for path in sorted([*_entry_files(place), *rates_only]):
             files += 1 + (path.suffix == ".yaml" and path.with_suffix(".csv").is_file())
             try:
                 _check_file(catalog, place, path)
@@ -438,6 +439,12 @@ def check(folder: str | Path | None = None, *, catalogs: Folders = ()) -> Catalo
             except IngestError as error:
                 problems[str(error)] = None
     return CatalogCheck(files, tuple(problems), grades)
+
+
+def _entry_files(folder: Path) -> Iterator[Path]:
+    """The YAML files below a folder; folders inside it that cannot be listed, or vanish meanwhile, are left out."""
+    for place, _, names in os.walk(folder):
+        yield from (Path(place, name) for name in names if name.endswith(".yaml"))
 
 
 def _check_file(catalog: Catalog, folder: Path, path: Path) -> None:
