@@ -91,6 +91,8 @@ def _fitted(value: Any, kind: Any) -> Any:
     choices = _choices(kind)
     if isinstance(value, os.PathLike) and Path not in choices:
         value = os.fspath(value)
+    if Path in choices and isinstance(value, (str, os.PathLike)) and not _can_be_path(os.fspath(value)):
+        raise _Misfit(value, Path)
     nearest = _Misfit(value, kind)
     for one in choices:
         try:
@@ -98,6 +100,14 @@ def _fitted(value: Any, kind: Any) -> Any:
         except _Misfit as misfit:
             nearest = misfit if misfit.found is not value else nearest
     raise nearest
+
+
+def _can_be_path(name: str | bytes) -> bool:
+    """Whether the system can have a file of this name: not the empty one, of which `Path` makes the working directory."""
+    try:
+        return b"\0" not in os.fsencode(name) and bool(name)
+    except UnicodeEncodeError:  # half of a pair of UTF-16
+        return False
 
 
 def _as(value: Any, kind: Any) -> Any:

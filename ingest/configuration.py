@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ingest.errors import IngestError, UsageError, brief, expected_one_of
+from ingest.files import open_regular
 
 #: How sizes and rates in bytes are displayed: the number in powers of 1000 first, or the one in powers of 1024.
 DECIMAL, BINARY = "decimal", "binary"
@@ -108,7 +109,8 @@ def read_configuration(path: Path) -> Configuration:
 def _settings(path: Path) -> dict[str, tuple[Any, str]]:
     """The keys of the file: value and place of each."""
     try:
-        text = path.read_text(encoding="utf-8")
+        with open_regular(path) as file:
+            text = file.read().decode("utf-8")
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, UnicodeDecodeError) as error:

@@ -336,8 +336,6 @@ def write_folder(target: str | Path, files: Mapping[str, str], force: bool) -> N
     import shutil
     import tempfile
 
-    if not str(target):
-        raise UsageError("-o: found '', expected a folder")  # Path would make the current one of it
     target = Path(os.path.abspath(target))
     cut_off = _cut_off(target)
     ours = {Path(name).parts[0] for folder in cut_off for name in (folder.name, *_listed(folder))}

@@ -18,7 +18,23 @@ from ingest.reports.workbook.vendor_workbook import vendor_workbook
 
 SHIPPED = Path(__file__).parents[1] / "catalogs"
 LOG = Path(__file__).parent / "observation/logs/megatron.log"
-WRONG = (None, -1.5, {}, [], object(), len, b"x", "x" * 1000, numpy.int64(5), [5], {5: "x"}, True)
+WRONG = (
+    None,
+    -1.5,
+    {},
+    [],
+    object(),
+    len,
+    b"x",
+    "x" * 1000,
+    numpy.int64(5),
+    [5],
+    {5: "x"},
+    True,
+    "a\0b",
+    "a\ud800b",
+    Path("a\0b"),
+)
 #: function -> good arguments of a quick call
 GOOD = {
     "accept": {"plan": "plan.json", "folder": "tests"},
@@ -101,6 +117,14 @@ def test_wrong_types_are_refused_in_one_line(name, folder, monkeypatch):
     assert breaches == []
     assert refusals >= len(WRONG) // 2
     os.fstat(1)
+
+
+@pytest.mark.parametrize("wrong", ["", "a\0b", "a\ud800b", Path("a\0b")])
+@pytest.mark.parametrize("name", ["accept", "measure", "plan"])
+def test_a_name_that_no_file_can_have_is_refused(name, wrong):
+    place = {"accept": "folder", "measure": "paths", "plan": "site"}[name]
+    with pytest.raises(UsageError, match=f"^{place}: found .*, expected a path$"):
+        called(name, {**GOOD[name], place: wrong})
 
 
 @pytest.mark.parametrize("wrong", [{}, object(), "x" * 1000, [object()], b"x", len, [[1, 2], [3]], [], numpy.array([[1]])])

@@ -1,5 +1,7 @@
 """`ingest catalog`: list, show, check, path, new."""
 
+import os
+
 import pytest
 
 from ingest import bw, catalog
@@ -139,7 +141,7 @@ def test_new_never_overwrites(run, tmp_path):
     assert (tmp_path / "mine.yaml").read_text(encoding="utf-8") == "precious"
 
 
-@pytest.mark.parametrize("name", ["My-GPU", "my_gpu", "../mine", "-mine", "mine-", ""])
+@pytest.mark.parametrize("name", ["My-GPU", "my_gpu", "../mine", "-mine", "mine-"])
 def test_new_refuses_a_name_that_is_no_id(run, tmp_path, name):
     ran = run("catalog", "new", "gpu", "--", name)
     assert ran.code == 2
@@ -149,3 +151,18 @@ def test_new_refuses_a_name_that_is_no_id(run, tmp_path, name):
 
 def test_new_refuses_a_kind_without_template(run):
     assert "expected one of models, gpus, nodes" in run("catalog", "new", "storage", "mine").refusal
+
+
+def test_check_leaves_out_a_folder_that_vanishes_while_it_is_listed(tmp_path, monkeypatch):
+    for name in ("gone", "gpus"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "gpus/No.yaml").write_text("name: x", encoding="utf-8")
+    listed = os.scandir
+
+    def vanishing(folder):
+        if os.fspath(folder).endswith("gone"):
+            os.rmdir(folder)
+        return listed(folder)
+
+    monkeypatch.setattr(os, "scandir", vanishing)
+    assert catalog.check(tmp_path).files == 1

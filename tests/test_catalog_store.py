@@ -10,7 +10,7 @@ from conftest import clean_environment
 from ingest.catalog import store
 from ingest.catalog.records import KINDS, Gpu, Model, Node
 from ingest.catalog.store import Catalog
-from ingest.errors import UsageError
+from ingest.errors import CatalogError, UsageError
 from ingest.sizing.bandwidth import estimate
 from ingest.sizing.job import Job
 
@@ -162,3 +162,20 @@ print(before == Catalog().content_hash())
 """
     done = subprocess.run([sys.executable, "-c", code], env=clean_environment(), capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "True"
+
+
+def test_a_file_that_is_no_regular_one_is_named_and_not_waited_for(tmp_path):
+    (tmp_path / "gpus").mkdir()
+    os.mkfifo(tmp_path / "gpus/pipe.yaml")
+    (tmp_path / "gpus/zero.yaml").symlink_to("/dev/zero")
+    (tmp_path / "gpus/gone.yaml").symlink_to(tmp_path / "nowhere")
+    catalog = Catalog(tmp_path)
+    for name, why in (("pipe", "not a regular file"), ("zero", "not a regular file"), ("gone", "No such file or directory")):
+        with pytest.raises(CatalogError, match=f"gpus/{name}.yaml: cannot be read: {why}, expected a catalog entry"):
+            catalog.get(Gpu, name)
+    with pytest.raises(UsageError, match=r"^gpus: '.*/pipe.yaml' is not a regular file, expected an id or a YAML file$"):
+        catalog.get(Gpu, str(tmp_path / "gpus/pipe.yaml"))
+    assert catalog.content_hash() == Catalog().content_hash()
+    os.mkfifo(tmp_path / "sources.yaml")
+    with pytest.raises(CatalogError, match=r"sources.yaml: cannot be read: not a regular file"):
+        Catalog(tmp_path).source("torchtitan")

@@ -517,3 +517,24 @@ def test_several_scenarios_are_no_workbook_and_sweep_is_named_where_it_writes_th
     several = ("--model", "cosmoflow", "--gpu", "h100,a100", "-o", path)
     assert "ingest sweep" not in run("bw", *several).err
     assert run("sweep", *several).code == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        (["plan", ""], "plan"),
+        (["response", ""], "response"),
+        (["catalog", "new", "gpus", "abc", "-o", ""], "-o"),
+        (["bw", "cosmoflow", "h100", "--catalogs", ""], "--catalogs"),
+        (["measure", "a.txt", "--resume="], "--resume"),
+    ],
+)
+def test_an_empty_word_is_refused_and_is_not_the_working_directory(run, tmp_path, monkeypatch, words, place):
+    monkeypatch.chdir(tmp_path)
+    ran = run(*words)
+    assert (ran.code, ran.refusal) == (2, f"{place}: found '', expected a value")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_words_of_an_observed_command_may_be_empty(run):
+    assert "the job read" in run("observe", "--command", sys.executable, "-c", "", "").refusal

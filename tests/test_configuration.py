@@ -1,6 +1,7 @@
 """The configuration file of the user: option over environment over file, display only, and one line for a broken file."""
 
 import json
+import os
 import pickle
 import subprocess
 import sys
@@ -133,6 +134,17 @@ def test_a_broken_file_is_refused_with_its_line(configured, run, content, refusa
     assert done.refusal.startswith(f"{path}:")
     assert done.refusal.endswith(refusal)
     assert len(done.refusal) <= 300
+
+
+def test_a_pipe_and_a_device_are_no_configuration_and_are_not_waited_for(configured, run):
+    path = configured("")
+    path.unlink()
+    for put in (os.mkfifo, lambda place: place.symlink_to("/dev/zero")):
+        put(path)
+        done = run(*JOB, **in_home(path))
+        refusal = f"{path}: cannot be read: not a regular file, expected keys and values: catalogs, units, currency"
+        assert (done.code, done.refusal) == (1, refusal)
+        path.unlink()
 
 
 def test_what_a_file_may_hold(configured, run):

@@ -167,8 +167,6 @@ def test_handlers_are_as_before_and_those_that_were_set_stay(tmp_path):
     assert signal.getsignal(signal.SIGHUP) == hangup
 
 
-def test_an_empty_name_is_no_folder_and_a_folder_is_named_with_its_path():
-    with pytest.raises(UsageError, match=r"^-o: found '', expected a folder$"):
-        write_folder("", {}, force=False)
+def test_a_folder_is_named_with_its_path():
     with pytest.raises(UsageError, match=r"^-o: '/' holds"):
         write_folder("/", {}, force=False)

@@ -6,6 +6,7 @@ import os
 import re
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -146,13 +147,14 @@ class Catalog:
         if name.endswith((".yaml", ".yml")) or "/" in name or os.sep in name:
             path = Path(name)
             if not path.is_file():
-                raise UsageError(f"{kind}: no such file: '{name}', expected an id or a YAML file")
+                found = f"'{name}' is not a regular file" if path.exists() else f"no such file: '{name}'"
+                raise UsageError(f"{kind}: {found}, expected an id or a YAML file")
             return path
         wanted = name.lower()
         for candidate in (wanted, self.aliases.get(kind, {}).get(wanted, "")):
             for folder in self.folders:
                 path = folder / kind / f"{candidate}.yaml"
-                if candidate and path.is_file():
+                if candidate and os.path.lexists(path):  # reading refuses a pipe, and a link to nothing
                     return path
         described = self.ids("architectures") if kind == "models" else []
         known = [*self.ids(kind), *self.aliases.get(kind, {}), *described]
@@ -179,7 +181,7 @@ class Catalog:
             overlaid = [folder / model.kind / own.name for folder in self.folders]
             # A file given by its path is a model of its own, whatever its name.
             paths = overlaid if own in overlaid else [own]
-            self._rates[key] = tuple(rate for path in paths if path.is_file() for _, rate in self.numbered_rates(path))
+            self._rates[key] = tuple(rate for path in paths if path.exists() for _, rate in self.numbered_rates(path))
         return self._rates[key]
 
     def numbered_rates(self, path: Path) -> tuple[tuple[int, Rate], ...]:
@@ -206,7 +208,7 @@ class Catalog:
     @cached_property
     def sources(self) -> ChainMap[str, Source]:
         """All sources by id; those of a nearer folder override the others."""
-        *paths, _ = [path for folder in self.folders if (path := folder / "sources.yaml").is_file()]
+        *paths, _ = [path for folder in self.folders if (path := folder / "sources.yaml").exists()]
         return ChainMap(*(read_sources(path, read_yaml(path)) for path in paths), self._shipped_sources)
 
     @cached_property
@@ -228,7 +230,7 @@ class Catalog:
         merged: dict[str, dict[str, str]] = {}
         for folder in reversed(self.folders):
             path = folder / "aliases.yaml"
-            if not path.is_file():
+            if not path.exists():
                 continue
             data = read_yaml(path)
             if not isinstance(data, dict):
@@ -265,5 +267,5 @@ class Catalog:
 def _files(folder: Path) -> Iterator[str]:
     """The names of all catalog files, sorted; plain strings, because each JSON answer hashes all of them."""
     for place in ("", "architectures/", *(f"{kind}/" for kind in KINDS)):
-        if os.path.isdir(f"{folder}/{place}"):
-            yield from (place + name for name in sorted(os.listdir(f"{folder}/{place}")) if name.endswith((".yaml", ".csv")))
+        with suppress(FileNotFoundError, NotADirectoryError), os.scandir(f"{folder}/{place}") as entries:
+            yield from sorted(place + one.name for one in entries if one.name.endswith((".yaml", ".csv")) and one.is_file())

@@ -24,8 +24,12 @@ def can_fork() -> bool:
     """Whether workers can be forked: on Linux, while no other thread runs, whose locks a worker would inherit."""
     if sys.platform != "linux" or threading.active_count() > 1:
         return False
-    from multiprocessing import current_process
+    from multiprocessing import current_process, get_context
 
+    try:
+        get_context("fork").Lock()
+    except OSError:  # it needs a file in shared memory, which `ulimit -f 0` or a container may refuse
+        return False
     return not current_process().daemon
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -428,7 +429,7 @@ def check(folder: str | Path | None = None, *, catalogs: Folders = ()) -> Catalo
     files = 0
     for place in folders:
         rates_only = [path for path in place.glob("models/*.csv") if not path.with_suffix(".yaml").is_file()]
-        for path in sorted([*place.rglob("*.yaml"), *rates_only]):
+        for path in sorted([*_entry_files(place), *rates_only]):
             files += 1 + (path.suffix == ".yaml" and path.with_suffix(".csv").is_file())
             try:
                 _check_file(catalog, place, path)
@@ -438,6 +439,12 @@ def check(folder: str | Path | None = None, *, catalogs: Folders = ()) -> Catalo
             except IngestError as error:
                 problems[str(error)] = None
     return CatalogCheck(files, tuple(problems), grades)
+
+
+def _entry_files(folder: Path) -> Iterator[Path]:
+    """The YAML files below a folder; folders inside it that cannot be listed, or vanish meanwhile, are left out."""
+    for place, _, names in os.walk(folder):
+        yield from (Path(place, name) for name in names if name.endswith(".yaml"))
 
 
 def _check_file(catalog: Catalog, folder: Path, path: Path) -> None:
@@ -568,7 +575,7 @@ def new(kind: str, name: str, output: str | Path | None = None) -> Path:
     record = kind_of(kind)
     if not ID.fullmatch(name):
         raise UsageError(f"'{name}' is not an id, expected lower-case letters, digits, hyphens, such as my-{record.kind[:-1]}")
-    target = Path(output or f"{name}.yaml")
+    target = Path(f"{name}.yaml" if output is None else output)
     text = template(record, name)
     if target.suffix not in (".yaml", ".yml"):
         raise UsageError(f"-o: found '{target}', expected a file that ends in .yaml")

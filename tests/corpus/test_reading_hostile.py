@@ -8,6 +8,7 @@ import sys
 import tarfile
 from random import Random
 
+import numpy
 import pyarrow
 import pyarrow.parquet
 import pytest
@@ -15,6 +16,7 @@ import zstandard
 from memory import MOST_HELD
 
 from ingest.corpus.files.listing import list_inputs
+from ingest.corpus.formats.columnar import check_places, texts_of
 from ingest.corpus.formats.documents import Meter, Unreadable, read
 from ingest.corpus.formats.plain_text import CHUNK_BYTES
 from ingest.corpus.formats.rows import LIMIT_BYTES
@@ -225,23 +227,55 @@ def test_damaged_arrow_files_are_skipped_and_crash_nothing(tmp_path, column, for
         writer.write_table(table, max_chunksize=64)
     whole = sink.getvalue().to_pybytes()
     random = Random(1)
-    for number in range(80):
+    flips = [(random.randrange(len(whole)), random.randrange(8)) for _ in range(80)]
+    assert "broken or truncated Arrow" in read_flipped(tmp_path, "arrow", whole, flips)
+
+
+@pytest.mark.parametrize("kind", [pyarrow.string_view(), pyarrow.binary_view()])
+def test_damage_to_the_view_of_a_null_row_is_refused(kind):
+    whole = pyarrow.array(["a", None, "c"]).cast(kind)
+    valid, views = whole.buffers()
+    damaged = bytearray(views.to_pybytes())
+    damaged[16 + 3] ^= 1 << 7  # the length of the second row
+    check_places(whole)
+    with pytest.raises(pyarrow.ArrowInvalid):
+        check_places(pyarrow.Array.from_buffers(kind, 3, [valid, pyarrow.py_buffer(damaged)]))
+
+
+def test_damaged_parquet_metadata_are_refused_and_crash_nothing(tmp_path):
+    sink = pyarrow.BufferOutputStream()
+    pyarrow.parquet.write_table(pyarrow.table({"text": ["one", None, "two"]}), sink)
+    whole = sink.getvalue().to_pybytes()
+    place = whole.index(b"\x15\x0c\x25\x02\x18\x04text")  # the column is a byte array, optional, and has this name
+    said = read_flipped(tmp_path, "parquet", whole, [(place + byte, bit) for byte in range(4) for bit in range(8)])
+    assert "broken or truncated Parquet: Definition level histogram size mismatch" in said
+
+
+def read_flipped(folder, form, whole, flips):
+    """Read copies of a file with one flipped bit each, and a whole text, in another process; return what it printed."""
+    for number, (place, bit) in enumerate(flips):
         damaged = bytearray(whole)
-        damaged[random.randrange(len(whole))] ^= 1 << random.randrange(8)
-        (tmp_path / f"{number}.arrow").write_bytes(damaged)
-    (tmp_path / "whole.txt").write_text("read to its end")
-    script = READ_ALL.format(folder=str(tmp_path))
+        damaged[place] ^= 1 << bit
+        (folder / f"{number}.{form}").write_bytes(damaged)
+    (folder / "whole.txt").write_text("read to its end")
+    script = READ_ALL.format(folder=str(folder))
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
-    assert "broken or truncated Arrow" in done.stdout
     assert "whole.txt" in done.stdout
+    return done.stdout
+
+
+def test_bytes_after_the_offsets_of_a_damaged_array_are_left_out():
+    offsets, texts = numpy.array([0, 3, 6], "int32").tobytes() + b"\0", b"onetwo"
+    assert list(texts_of(pyarrow.StringArray.from_buffers(2, *map(pyarrow.py_buffer, (offsets, texts))))) == [b"one", b"two"]
 
 
 READ_ALL = """
 from ingest.corpus.files.listing import list_inputs
-from ingest.corpus.formats.documents import Unreadable, read
+from ingest.corpus.formats.documents import Unreadable, parts_of, read
 for found in list_inputs([{folder!r}]):
     try:
+        parts_of(found)
         print(found.path, sum(len(piece.text) for piece in read(found, "", lambda note: None)))
     except Unreadable as error:
         assert len(str(error)) < 500 and "\\n" not in str(error)

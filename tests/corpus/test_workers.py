@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -50,7 +51,8 @@ class Refusing(Words):
 @pytest.fixture(autouse=True)
 def _as_without_threads(monkeypatch):
     """Other tests leave threads in this process, which are harmless to the workers here."""
-    monkeypatch.setattr(worker_process, "can_fork", lambda: True)
+    for module in (worker_process, runners):
+        monkeypatch.setattr(module, "can_fork", lambda: True)
     monkeypatch.setattr(runners, "cores", lambda: 8)
     monkeypatch.setattr(runners, "BYTES_PER_PROCESS", 1)
 
@@ -170,6 +172,20 @@ def test_a_process_with_threads_is_not_forked():
     assert not can_fork()
     done.set()
     thread.join()
+
+
+def test_under_a_limit_of_file_sizes_this_process_counts_and_a_ledger_is_named(tmp_path):
+    for name in "ab":
+        (tmp_path / name).write_text("one two three\n" * 100_000)
+    words = [sys.executable, str(ROOT / "cli.py"), "measure", *"ab", "--exact", "--threads", "2", "-q"]
+    limited = {"capture_output": True, "text": True, "cwd": tmp_path, "preexec_fn": write_nothing}
+    assert subprocess.run(words, check=False, **limited).stdout.startswith("Found")
+    done = subprocess.run([*words, "--resume", "a.ledger"], check=False, **limited)
+    assert (done.returncode, done.stderr) == (1, "ingest: --resume: 'a.ledger' cannot be written: File too large\n")
+
+
+def write_nothing():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
 
 def test_workers_are_forked_where_they_are_of_use(corpus, monkeypatch):

@@ -24,7 +24,7 @@ import ingest
 from ingest.acceptance.test_table import shown_by
 from ingest.errors import IngestError, UsageError
 from ingest.files import write_all, write_whole
-from ingest.reports.charts.chart import NOT_INSTALLED
+from ingest.reports.charts.chart import LEAST_DATA, NO_DATA, NOT_INSTALLED
 from ingest.reports.plan_report import NO_CHARTS, report
 from ingest.text import visible
 
@@ -402,6 +402,17 @@ def test_under_a_limit_of_addresses_a_document_has_no_charts_and_a_note_says_so(
     assert done.returncode == 0, done.stderr
     assert "has no charts, whose renderer reserves more addresses" in " ".join(done.stderr.split())
     assert (tmp_path / "rfp.docx").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("enough", [False, True])
+def test_charts_are_drawn_from_a_limit_of_data_on(tmp_path, enough):
+    limit = LEAST_DATA if enough else LEAST_DATA - 1
+    limited = f"import resource; resource.setrlimit(resource.RLIMIT_DATA, ({limit}, -1)); {RUN}"
+    words = ["report", EXAMPLES / "hpc-128-nodes.yaml", "-o", tmp_path / "rfp.html"]
+    done = subprocess.run([sys.executable, "-c", limited, *map(str, words)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (NO_DATA in " ".join(done.stderr.split())) is not enough
+    assert ("<svg" in (tmp_path / "rfp.html").read_text(encoding="utf-8")) is enough
 
 
 def test_a_renderer_that_may_open_no_more_files_is_left_out_and_a_note_says_so(tmp_path):

@@ -6,6 +6,7 @@ import json
 import os
 import zlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -172,7 +173,7 @@ class Ledger:
             _lock(self.file, self.path)
             self._take_up(dict(identity))
         except BaseException:
-            self.file.close()
+            self.close()
             raise
 
     def _take_up(self, identity: dict[str, Any]) -> None:
@@ -241,7 +242,8 @@ class Ledger:
 
     def close(self) -> None:
         """Close the file, which unlocks it."""
-        self.file.close()
+        with suppress(OSError):  # again for an entry that could not be written
+            self.file.close()
 
 
 def _line(entry: Mapping[str, Any]) -> bytes:

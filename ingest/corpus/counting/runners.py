@@ -21,7 +21,7 @@ from ingest.corpus.progress import Progress
 from ingest.corpus.tokenizers.engine_choice import select_engine
 from ingest.corpus.tokenizers.splitter import split_rule_for
 from ingest.corpus.types import Vocabulary
-from ingest.corpus.worker_process import limit_growth, one_line_failure, worker_pool
+from ingest.corpus.worker_process import can_fork, limit_growth, one_line_failure, worker_pool
 from ingest.errors import IngestError, UsageError
 from ingest.units import display
 from ingest.version import __version__
@@ -232,7 +232,7 @@ def local_runner(
     if not with_standard_input:
         processes = min(processes, shards.total_bytes // BYTES_PER_PROCESS)
     local = LocalRunner(counter, shards, root)
-    if processes < 2:
+    if processes < 2 or not can_fork():
         return local
     state = SharedState(local)
     pool = worker_pool(processes, _prepare, state, max(GROWTH // processes, LEAST_GROWTH))

@@ -60,22 +60,28 @@ class Chart(NamedTuple):
 NOT_INSTALLED = "which need the package vl-convert-python: pip install 'ingest-sizing[charts]'"
 FAILED = "whose renderer failed: {why}"
 NO_ADDRESSES = "whose renderer reserves more addresses than `ulimit -v` allows"
+NO_DATA = "whose renderer may need more memory than `ulimit -d` allows"
+#: Twice the limit of data, in B, under which the renderer still draws all charts of an example site; below it aborts.
+LEAST_DATA = 1_800_000_000
 
 
 def lacking() -> str:
     """Why charts cannot be rendered; empty where they can."""
     if find_spec("vl_convert") is None:
         return NOT_INSTALLED
-    return NO_ADDRESSES if _has_limited_addresses() else ""
+    return _low_limit()
 
 
-def _has_limited_addresses() -> bool:
-    """Whether the address space is limited: the renderer reserves tens of gigabytes of it, and aborts the process."""
+def _low_limit() -> str:
+    """The limit under which the renderer, which reserves tens of gigabytes of addresses, would abort the process, if any."""
     try:
         import resource
-    except ModuleNotFoundError:  # Windows has no such limit
-        return False
-    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+    except ModuleNotFoundError:  # Windows has no such limits
+        return ""
+    if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+        return NO_ADDRESSES
+    data, _ = resource.getrlimit(resource.RLIMIT_DATA)
+    return NO_DATA if data != resource.RLIM_INFINITY and data < LEAST_DATA else ""
 
 
 @lru_cache(maxsize=64)
