@@ -139,7 +139,15 @@ def _value(name: str, quantity: Quantity) -> str:
 
 def answer_line(answer: Answer) -> str:
     """The answer for one job, data set or model."""
-    return results_line(answer.command, answer.results, len(answer.warnings), answer.unmet, _precision(answer))
+    return results_line(
+        answer.command, answer.results, len(answer.warnings), answer.unmet, (*_precision(answer), *_skipped(answer))
+    )
+
+
+def _skipped(answer: Answer) -> tuple[str, ...]:
+    """The files that could not be counted, so that the counts are not taken for those of every file."""
+    skipped = answer.results.get("files_skipped")
+    return (f"{counted(int(skipped.value), 'file')} skipped",) if skipped is not None and skipped.value else ()
 
 
 #: Evidence of a rate that depends on the precision of the arithmetic.

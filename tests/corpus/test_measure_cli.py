@@ -322,3 +322,11 @@ def test_documents_are_counted_as_documents(measured):
     units = {name: item["unit"] for name, item in results.items() if "document" in name}
     assert units.pop("documents_skipped") == units.pop("documents") == "document"
     assert units == {"tokens_per_document": "token/document", "bytes_per_document": "B/document"}
+
+
+@pytest.mark.parametrize("how", ["--exact", "--sample", "--samples"])
+def test_the_quiet_answer_counts_the_files_that_are_skipped(run, tmp_path, how):
+    (tmp_path / "a.txt").write_text("hello\n")
+    assert "skipped" not in run("measure", tmp_path, "-q", how).out
+    (tmp_path / "b.parquet").write_bytes(b"PAR1")
+    assert run("measure", tmp_path, "-q", how).out.endswith(" · 1 file skipped\n")

@@ -316,6 +316,34 @@ def test_a_part_that_is_no_xml_is_refused(tmp_path):
         as_docx(DOCUMENT, broken)
 
 
+MAIN = b"vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+CHUNK = f"<Relationship Id='rId99' Type='{docx.opc.constants.RELATIONSHIP_TYPE.A_F_CHUNK}' Target='a.html'/></Relationships>"
+
+
+@pytest.mark.parametrize(
+    ("part", "old", "new", "refusal"),
+    [
+        ("[Content_Types].xml", MAIN, b"vnd.ms-word.document.macroEnabled.main+xml", "holds macros, expected a .docx without"),
+        (
+            "[Content_Types].xml",
+            MAIN,
+            MAIN.replace(b"document.main", b"template.main"),
+            "is not readable as .docx: content type",
+        ),
+        ("word/_rels/document.xml.rels", b"</Relationships>", CHUNK.encode(), "is not readable as .docx: .*word/a.html"),
+    ],
+)
+def test_a_template_that_the_library_refuses_is_refused_with_the_reason(tmp_path, part, old, new, refusal):
+    plain, other = tmp_path / "plain.docx", tmp_path / "other.docx"
+    with_lines("Text").save(plain)
+    with zipfile.ZipFile(plain) as before, zipfile.ZipFile(other, "w") as after:
+        for name in before.namelist():
+            text = before.read(name)
+            after.writestr(name, text.replace(old, new) if name == part else text)
+    with pytest.raises(IngestError, match=f"^--template: '{other}' {refusal}"):
+        as_docx(DOCUMENT, other)
+
+
 def test_a_broken_template_is_refused(tmp_path):
     broken = tmp_path / "broken.docx"
     broken.write_bytes(b"PK\x03\x04 not really")

@@ -71,10 +71,22 @@ def opened(template: str | Path | None) -> Any:
         list(word.styles), list(word.element.body)  # damaged parts are found where they are listed or saved
         with warnings.catch_warnings(action="error", category=UserWarning):
             word.save(io.BytesIO())
-    except Exception:  # the library reports a broken package in many ways
-        raise IngestError(f"--template: '{template}' is not readable as .docx") from None
+    except Exception as error:  # the library reports a broken package in many ways
+        raise _unreadable(template, error) from None
     _check_inert(word, template)
     return word
+
+
+MACROS = "--template: '{template}' holds macros, expected a .docx without them"
+
+
+def _unreadable(template: str | Path, error: Exception) -> IngestError:
+    """The refusal of a package that the library cannot open: with the reason, where the library has words for it."""
+    words = str(error.args[0]) if isinstance(error, (KeyError, ValueError)) and error.args else ""
+    reason = words.rpartition(" is not a Word file, ")[2]
+    if "macroEnabled" in reason:
+        return IngestError(MACROS.format(template=template))
+    return IngestError(f"--template: '{template}' is not readable as .docx" + (f": {reason}" if " " in reason else ""))
 
 
 def _check_inert(word: Any, template: str | Path) -> None:
@@ -87,7 +99,7 @@ def _check_inert(word: Any, template: str | Path) -> None:
 
     for part in word.part.package.iter_parts():
         if "macro" in part.content_type.lower() or "vbaProject" in part.content_type:
-            raise IngestError(f"--template: '{template}' holds macros, expected a .docx without them")
+            raise IngestError(MACROS.format(template=template))
         for link in [link for link in part.rels.values() if link.is_external]:
             kind = link.reltype.rpartition("/")[2]
             if kind == "attachedTemplate":
