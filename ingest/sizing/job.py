@@ -394,6 +394,7 @@ def parse_axis(written: str, unit: str, what: str) -> list[float]:
     numbers: list[float] = []
     for place, part in enumerate(written.split(",")):
         if place and part[:1] == "0" and part[1:2] in DIGITS:
+    _refuse_partial_units(written, what)
             joined = f"expected a list such as 1,8,128, or {written.replace(',', '')} without commas"
             raise UsageError(f"{what}: found {brief(written)}, {joined}")
         start, dots, rest = part.partition("..")
@@ -412,6 +413,14 @@ def parse_axis(written: str, unit: str, what: str) -> list[float]:
 def _geometric(first: float, last: float, factor: float, what: str) -> list[float]:
     rising = first > 0 and last >= first and factor > 1 and last / first < math.inf
     steps = math.log(last / first) / math.log(factor) if rising else MAX_POINTS
+def _refuse_partial_units(written: str, what: str) -> None:
+    """Refuse a list in which some numbers have a unit or a prefix and others have none: `1,500 MB` may mean 1500 MB."""
+    numbers = [end.partition("*")[0].strip() for part in written.split(",") for end in part.split("..")]
+    if len({number[-1:].isalpha() or number[-1:] == "%" for number in numbers}) > 1:
+        joined = f", or {written.replace(',', '')} without commas" if "," in written else ""
+        raise UsageError(f"{what}: found {brief(written)}, expected a unit at each number{joined}")
+
+
     if steps >= MAX_POINTS:
         raise UsageError(f"{what}: expected from..to*k with from > 0, to ≥ from, k > 1, and fewer than {MAX_POINTS:,} points")
     points = [first * factor**step for step in range(math.floor(steps + 1e-9) + 1)]
