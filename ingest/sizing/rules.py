@@ -48,6 +48,8 @@ GUIDED_BEYOND = 2.0
 HAND_OVERS = 20.0
 #: Restarts that take more of the time than this deserve a look at spares, detection and the restore.
 MUCH_RESTARTING = 0.1
+#: A job that loses more of its time than this needs a remedy before storage of the size that its checkpoints ask for.
+HARDLY_PROGRESSES = 0.5
 #: How far a rate may exceed its limit by rounding, and a checkpoint overhead its limit by the approximations.
 ROUNDED, APPROXIMATE = 1.000001, 1.005
 #: Tests fill a system before they start: a week of filling delays acceptance.
@@ -202,6 +204,9 @@ ROWS = (
               "{cure}", supply=("checkpoint.waste",)),
     Rule("W25", 25, "restart_overhead", ">", MUCH_RESTARTING, of_job=True, what="share of time that restarts take",
          text="restarts (detection, new nodes and the restore) take {percent} % of the mean time to interrupt",
+    Rule("W44", 8, "total_overhead", ">", HARDLY_PROGRESSES,
+         text="checkpoints and restarts take {percent} % of the time: the job hardly progresses, and its write bandwidth "
+              "follows from that", supply=("checkpoint.restart_time", "checkpoint.reschedule_time", "checkpoint.mtti")),
          supply=("checkpoint.restart_time", "checkpoint.reschedule_time")),
     Rule("W26", 26, **_said("the model states do not fit the memory of {gpus:,} × {gpu} at ZeRO stage {stage}: parallel sizes "
                             "are the largest that divide the job", sizes="too small"),
