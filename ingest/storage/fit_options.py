@@ -112,7 +112,7 @@ def need_of(
             plan = plan_of_site(plan, catalog)
         need = _of_site(plan, question, catalog, priority)
         refuse_twice(plain.keys() & need.given.keys(), "plan")
-    elif _names_job(question):
+    elif names_job(question):
         need = from_estimate(estimate(question, catalog))
         need = replace(need, given={**_of_node(question, catalog), **need.given})
     else:
@@ -156,7 +156,8 @@ def _in_place(plan: str | Path | Plan) -> tuple[dict[str, Input], tuple[Listed, 
     return fabric, tuple(Listed(plan.site.place(("storage", "existing", str(number))), item, folder) for number, item in listed)
 
 
-def _names_job(question: Job) -> bool:
+def names_job(question: Job) -> bool:
+    """Whether the options describe a job whose reads are estimated."""
     return any(
         one is not None for one in (question.model, question.samples_per_second, question.flops_per_sample, question.achieved)
     )
