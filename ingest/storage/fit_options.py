@@ -12,8 +12,8 @@ from ingest.catalog.store import Catalog
 from ingest.engine.messages import Option
 from ingest.engine.registry import check_value
 from ingest.engine.value import Input
-from ingest.errors import UsageError
-from ingest.requirement import Requirement
+from ingest.errors import UsageError, one_of
+from ingest.requirement import PRIORITIES, Requirement
 from ingest.site.plan import Plan
 from ingest.site.plan_file import SITE_SUFFIXES, lines_of, plan_data, plan_of_site
 from ingest.sizing.bandwidth import estimate
@@ -103,6 +103,7 @@ def need_of(
         UsageError: a value out of range, or two sources of one need.
         IngestError: a plan that cannot be read, or a missing fact.
     """
+    one_of("--priority", priority, PRIORITIES)
     if isinstance(plan, str) and not Path(plan).suffix and not Path(plan).exists():
         raise UsageError(f"{plan}: not a file, expected SITE.yaml or plan.json; a model is --model {plan}")
     if plan is not None and question.model is not None:
