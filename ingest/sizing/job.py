@@ -344,13 +344,13 @@ def _scaling(job: Job, catalog: Catalog, known: Mapping[str, Input]) -> Input:
 def encoding_of(model: Model, asked: str | None) -> dict[str, Value | None]:
     """Return bytes per sample and samples per file of an encoding of the data set."""
     name, _, size = (asked or "").partition("/")
-    if name in SIZES:
-        name, size = "", name
+    if asked in SIZES:
+        name, size = "", asked
     name, size = name or next(iter(model.encodings), ""), size or "stored"
     if name not in model.encodings:
         if asked is None:
             return {}
-        raise option_error("encoding", f": found '{name}', {expected_one_of(name, [*model.encodings, *SIZES])}")
+        raise option_error("encoding", f": found {brief(asked)}, {expected_one_of(asked, [*model.encodings, *SIZES])}")
     if size not in SIZES:
         raise option_error("encoding", f": found '{size}', {expected_one_of(size, SIZES)}")
     encoding = model.encodings[name]
