@@ -202,8 +202,11 @@ def counts_of(option: str, written: Written | None, names: Mapping[str, str], *,
         word = word.strip() if equals else usual
         if word not in names:
             raise option_error(option, f": found '{part}', expected {expected}{nearest(word, names)}")
-        value = parse(number if equals else part, "1", f"--{option}")
-        return word, float(check_value(names[word], value, f"--{option}"))
+        shown = f"--{option}"
+        try:
+            return word, float(check_value(names[word], parse(number if equals else part, "1", shown), shown))
+        except UsageError as error:
+            raise option_error(option, str(error).removeprefix(shown)) from None
 
     counts = each_once(option, map(count, str(written).split(",") if written is not None else ()))
     return {names[word]: value for word, value in counts.items()}
@@ -391,10 +394,10 @@ def parse_axis(written: str, unit: str, what: str) -> list[float]:
     Raises:
         UsageError: a number in another unit, an empty or endless range, or thousands grouped by commas.
     """
+    _refuse_partial_units(written, what)
     numbers: list[float] = []
     for place, part in enumerate(written.split(",")):
         if place and part[:1] == "0" and part[1:2] in DIGITS:
-    _refuse_partial_units(written, what)
             joined = f"expected a list such as 1,8,128, or {written.replace(',', '')} without commas"
             raise UsageError(f"{what}: found {brief(written)}, {joined}")
         start, dots, rest = part.partition("..")
@@ -410,9 +413,6 @@ def parse_axis(written: str, unit: str, what: str) -> list[float]:
     return numbers
 
 
-def _geometric(first: float, last: float, factor: float, what: str) -> list[float]:
-    rising = first > 0 and last >= first and factor > 1 and last / first < math.inf
-    steps = math.log(last / first) / math.log(factor) if rising else MAX_POINTS
 def _refuse_partial_units(written: str, what: str) -> None:
     """Refuse a list in which some numbers have a unit or a prefix and others have none: `1,500 MB` may mean 1500 MB."""
     numbers = [end.partition("*")[0].strip() for part in written.split(",") for end in part.split("..")]
@@ -421,6 +421,9 @@ def _refuse_partial_units(written: str, what: str) -> None:
         raise UsageError(f"{what}: found {brief(written)}, expected a unit at each number{joined}")
 
 
+def _geometric(first: float, last: float, factor: float, what: str) -> list[float]:
+    rising = first > 0 and last >= first and factor > 1 and last / first < math.inf
+    steps = math.log(last / first) / math.log(factor) if rising else MAX_POINTS
     if steps >= MAX_POINTS:
         raise UsageError(f"{what}: expected from..to*k with from > 0, to ≥ from, k > 1, and fewer than {MAX_POINTS:,} points")
     points = [first * factor**step for step in range(math.floor(steps + 1e-9) + 1)]
