@@ -166,4 +166,4 @@ def test_a_sweep_without_a_read_bandwidth_fails_as_bw_does(run):
     one, many = run("bw", "--nodes", "1", *asked), run("sweep", "nodes=1,2", *asked)
     assert one.code == many.code == 1
     assert one.err.splitlines()[-1] == many.err.splitlines()[-1]
-    assert ingest.sweep(["nodes=1,2"], samples_per_second=300, sample_bytes="1 MB").incomplete is None
+    assert ingest.sweep(["nodes=1,2"], samples_per_second=300, sample_bytes="1 MB", gpus_per_node=8).incomplete is None
