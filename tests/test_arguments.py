@@ -13,6 +13,7 @@ from rfp.offers import ONE_JOB, everything_met, filled
 
 import ingest
 from ingest.arguments import checked
+from ingest.engine.messages import rule_of
 from ingest.errors import MOST_LETTERS, IngestError, UsageError
 from ingest.reports.workbook.vendor_workbook import vendor_workbook
 
@@ -196,3 +197,37 @@ def test_a_long_refusal_is_cut(letters, cut):
 
 def test_public_functions_can_be_sent_to_other_processes():
     assert pickle.loads(pickle.dumps(ingest.bw)) is ingest.bw  # noqa: S301  our own bytes
+
+
+@pytest.mark.parametrize("encoding", ["stored/foo", "stored/1 kB", "decoded/x"])
+def test_text_behind_the_size_of_an_encoding_is_refused(encoding):
+    with pytest.raises(UsageError, match=f"--encoding: found '{encoding}', .*did you mean '{encoding.partition('/')[0]}'"):
+        ingest.bw(model="cosmoflow", gpu="h100", encoding=encoding)
+
+
+@pytest.mark.parametrize("written", ["last=20,every=x", "last=-20"])
+def test_a_retention_that_is_no_number_names_its_option(written):
+    with pytest.raises(UsageError, match=r"\A--keep: found (-20|'x'), expected"):
+        ingest.checkpoint("llama3-8b", keep=written)
+
+
+def test_an_unknown_priority_is_refused_with_and_without_a_plan():
+    for plan in (None, "nobody.yaml"):
+        with pytest.raises(UsageError, match="--priority: found 'nonsense', expected one of mandatory"):
+            ingest.fit(plan, read_bandwidth="5 GB/s", priority="nonsense")
+
+
+TEXT = {"tokens": "15T", "bytes_per_token": 4}
+
+
+def test_a_setting_that_nothing_rests_on_is_named():
+    for ask in (
+        lambda set: ingest.dataset(**TEXT, set=set),
+        lambda set: ingest.fit(read_bandwidth="5 GB/s", storage="ddn-ai400x2", set=set),
+    ):
+        assert [rule_of(line) for line in ask({"client_share": 5}).warnings] == ["W13"]
+    assert not ingest.fit(read_bandwidth="5 GB/s", set={"io_bytes": 4096}).warnings
+
+
+def test_an_overhead_of_another_sign_contradicts_the_rest():
+    assert [rule_of(line) for line in ingest.dataset(**TEXT, set={"dataset_overhead_share": -0.98}).warnings] == ["W28"]

@@ -63,6 +63,15 @@ def test_thousands_are_no_list_of_values(written, meant):
     assert parse_axis("1,0.5", "node", "--x") == [1, 0.5]
 
 
+@pytest.mark.parametrize("written", ["1,500 MB", "1MB,500", "1..8MB*2", "1,500M", "10%,0.5"])
+def test_numbers_of_a_list_have_a_unit_each_or_none(written):
+    unit = "1" if "%" in written else "B/sample"
+    with pytest.raises(UsageError, match="expected a unit at each number" + (", or 1500 ?M" if "1,500" in written else "")):
+        parse_axis(written, unit, "--x")
+    assert parse_axis("1 MB,500 MB", "B/sample", "--x") == [10**6, 5 * 10**8]
+    assert parse_axis("1MB,2MB..4MB*2", "B/sample", "--x") == [10**6, 2 * 10**6, 4 * 10**6]
+
+
 def test_an_endless_range_is_refused_before_it_is_made():
     with pytest.raises(UsageError, match="fewer than"):
         parse_axis("1..1e18", "node", "--x")

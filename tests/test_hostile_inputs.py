@@ -1,5 +1,6 @@
 """Devices, pipes, numbers and ranges that no command may hang on, grow with, or show a traceback for."""
 
+import contextlib
 import json
 import os
 
@@ -7,8 +8,17 @@ import pytest
 from rfp.offers import ONE_JOB
 
 import ingest
+from ingest.acceptance.tools import ior, mdtest
+from ingest.acceptance.tools.parsing import named_test
+from ingest.architecture import registry, stored_weights
 from ingest.errors import IngestError, UsageError
 from ingest.files import open_regular, read_bytes, read_json_object
+from ingest.observation.training_logs import read_training_log
+from ingest.reports.document.model import Table
+from ingest.reports.document.template_fields import FIELD
+from ingest.rfp import workbook_reader
+from ingest.site import scenarios
+from ingest.site.schema import keeps, limits_of
 
 
 @pytest.fixture
@@ -141,3 +151,34 @@ def test_another_name_of_a_file_is_that_file(shelf, run):
 def test_no_command_waits_for_a_reader_of_its_file(pipe, run):
     done = run("bw", "cosmoflow", "h100", "--quiet", "-o", pipe)
     assert (done.code, done.refusal) == (1, f"--output: '{pipe}' cannot be written: no program reads this pipe")
+
+
+LAUNCHED = "mdtest-4.0.0 was launched with 8 total task(s) on 1 node(s)\n"
+TITAN = "step: 1 loss: 1 tps: 5\n"
+
+
+@pytest.mark.parametrize(
+    ("read", "text"),
+    [
+        (lambda text: ior.read(text, "x"), "IOR-4.0.0: MPI Coordinated Test of I/O\n" + "  \n" * 200_000),
+        (lambda text: mdtest.read(text, "x"), LAUNCHED + "\n" * 200_000),
+        (lambda text: mdtest.read(text, "x"), LAUNCHED + "File creation" + " " * 100_000 + "x"),
+        (lambda text: mdtest.read(text, "x"), LAUNCHED + "File creation " + "1" * 100_000),
+        (lambda text: mdtest.read(text, "x"), "mdtest-" * 100_000),
+        (lambda text: named_test(text, "ior"), "T-" * 100_000),
+        (lambda text: read_training_log(text, "x"), "step: 1 " * 100_000),
+        (lambda text: read_training_log(text, "x"), TITAN + "Finished saving the checkpoint " * 100_000),
+        (lambda text: read_training_log(text, "x"), TITAN + "Finished saving the checkpoint in " + "1" * 100_000),
+        (lambda text: keeps(text, limits_of("checkpoint_interval")), "5" + " " * 100_000 + "x"),
+        (scenarios._FORM.fullmatch, "a >= 5 x" + " " * 100_000 + "y\n"),
+        (lambda text: Table("", ("A",), ((text,),)).numeric, "1" * 100_000 + "." + "!"),
+        (FIELD.search, "{{" * 200_000),
+        (workbook_reader._MERGED.findall, b"<mergeCell " * 50_000),
+        (lambda text: registry._ANY_END.sub("", text), "ForA" * 50_000 + "."),
+        (stored_weights._HEAD.search, "lm_head." * 50_000),
+    ],
+)
+def test_a_long_run_is_read_in_linear_time(read, text):
+    # Where a pattern takes quadratic time, this takes minutes.
+    with contextlib.suppress(IngestError):
+        read(text)

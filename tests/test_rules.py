@@ -58,6 +58,7 @@ LIMITS = {
     "W20": 0.5,
     "W24": 1.005,
     "W25": 0.1,
+    "W44": 0.5,
     "W32": 1e6, "W33": 0.6,
 }  # fmt: skip
 
@@ -72,10 +73,15 @@ def test_limits_are_those_of_the_handbook(name):
 IMPOSSIBLE = {"W02", "W09", "W20", "W29", "W30", "W32", "W46", "W47", "W49", "W52", "W81"}
 
 
-def test_what_cannot_be_comes_first_and_then_guidance_that_hides_the_workload():
+def test_what_cannot_be_comes_first_beside_a_job_that_hardly_progresses_then_guidance_that_hides_the_workload():
     order = [rule.id for rule in sorted(ROWS, key=lambda rule: rule.rank) if rule.kind == "warning"]
-    assert {*order[: len(IMPOSSIBLE)]} == IMPOSSIBLE
-    assert order[len(IMPOSSIBLE)] == "W18"
+    assert {*order[: order.index("W18")]} == IMPOSSIBLE | {"W44"}
+
+
+@pytest.mark.parametrize(("restart", "fired"), [("9 min", True), ("1 min", False)])
+def test_a_job_that_loses_most_of_its_time_says_so_first(restart, fired):
+    found = ingest.checkpoint("llama3-8b", gpus=64, mtti="20 min", restart_time=restart, reschedule_time="1 min")
+    assert (rule_of(found.warnings[0]) == "W44") is fired, found.warnings
 
 
 @pytest.mark.parametrize(("share", "fired"), [(0.999, False), (1, True)])

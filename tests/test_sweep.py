@@ -159,3 +159,11 @@ def test_a_result_that_one_model_lacks_is_an_empty_cell(run, tmp_path):
     rows = list(csv.DictReader(run(*words, "--format", "csv").out.splitlines()))
     assert [float(row[name]) if row[name] else None for row in rows] == columns[name]
     assert run(*words, "-o", str(tmp_path / "a.xlsx")).code == 0
+
+
+def test_a_sweep_without_a_read_bandwidth_fails_as_bw_does(run):
+    asked = ["--samples-per-second", "300"]
+    one, many = run("bw", "--nodes", "1", *asked), run("sweep", "nodes=1,2", *asked)
+    assert one.code == many.code == 1
+    assert one.err.splitlines()[-1] == many.err.splitlines()[-1]
+    assert ingest.sweep(["nodes=1,2"], samples_per_second=300, sample_bytes="1 MB", gpus_per_node=8).incomplete is None

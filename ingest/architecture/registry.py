@@ -88,7 +88,9 @@ _DRAFTS = {
 }
 
 #: Endings of class names after the stem, in `auto_map`.
-_ANY_END = re.compile(r"(PreTrainedModel|LMHeadModel|WithLMHeadModel|EncoderModel|MTModel|Model|Config|For[A-Z][A-Za-z0-9]*)$")
+_ANY_END = re.compile(
+    r"(PreTrainedModel|LMHeadModel|WithLMHeadModel|EncoderModel|MTModel|Model|Config|For[A-Z][A-Za-z0-9]{0,80})$"
+)
 
 
 def _bare(name: str) -> str:

@@ -139,7 +139,7 @@ _POSITION = re.compile(
     r"|relative_attention_bias)(\.weight)?$"
 )
 _HEAD = re.compile(
-    r"(^|\.)(lm_head|embed_out|output_layer|predictions\.decoder|score|classifier)(\.\w+)*\.(weight|bias)$|^output\.weight$|^head\.weight$"
+    r"(^|\.)(lm_head|embed_out|output_layer|predictions\.decoder|score|classifier)\.|^output\.weight$|^head\.weight$"
 )
 _NORM = re.compile(r"norm|(^|\.)ln_|(^|\.)ln\w*\.")
 _SSM = re.compile(r"mamba|ssm|(^|\.)(mixer|linear_attn|A_log|dt_bias|conv1d|delta_net)(\.|$)|\.D$")
@@ -245,7 +245,7 @@ def _kind(
         return "position"
     if len(tensor.shape) == 2 and _EMBEDDING.search(name):
         return "embedding"
-    if _HEAD.search(name):
+    if name.endswith((".weight", ".bias")) and _HEAD.search(name):
         return "head"
     if len(tensor.shape) < 2 and _NORM.search(name):
         return "norm"

@@ -8,6 +8,7 @@ import click
 
 from ingest.cli.main import later
 from ingest.cli.options import hand_over, options_of, output_options, tell_answer, tell_written, warn
+from ingest.errors import IngestError
 from ingest.files import write_whole
 from ingest.reports.page import format_of, render
 from ingest.reports.pages.sizing import sweep_page
@@ -32,6 +33,8 @@ def command(axes: tuple[str, ...], form: str | None, output: str | None, **optio
     ingest sweep nodes=1..1024*2 sample_bytes=1MB,2.83MB,16MiB --model cosmoflow --gpu h100
     """
     answer = sweep(axes=axes, **options)
+    if answer.incomplete:
+        raise IngestError(answer.incomplete)
     if output is None and form != "csv":
         hand_over(lambda: sweep_page(answer), answer.to_dict, form, None, warnings=answer.warnings)
         return

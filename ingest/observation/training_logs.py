@@ -28,7 +28,7 @@ MEAN_WITHIN = 0.001
 #: A utilization above is a mistake, not rounding.
 MOST_PERCENT = 100.5
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-_NUMBER = r"([0-9][0-9,]*\.?[0-9]*(?:[eE][-+]?[0-9]+)?)"
+_NUMBER = r"([0-9][0-9,]*(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?)"
 
 
 def read_training_log(text: str, path: str) -> TrainingLog | None:
@@ -182,25 +182,32 @@ def _seconds_of(line: str, path: str, place: int) -> float | None:
     return _figure(timing[1], path, place) if timing else None
 
 
-_TITAN = re.compile(rf"\bstep:\s*(\d+)\b.*?\b(?:tps|wps):\s*(?:{_NUMBER}|(-\S+|nan|inf))")
+#: Each is looked for behind the one before it: one pattern with `.*?` takes quadratic time on a long line.
+_TITAN = (re.compile(r"\bstep:\s*(\d+)\b"), re.compile(rf"\b(?:tps|wps):\s*({_NUMBER}|-\S+|nan|inf)"))
+_SAVED = (re.compile(r"[Ff]inished saving the checkpoint"), re.compile(rf"in {_NUMBER} seconds"))
+
+
+def _in_turn(patterns: tuple[re.Pattern[str], re.Pattern[str]], line: str) -> tuple[re.Match[str], re.Match[str]] | None:
+    """The first match of one pattern and the next of the other; None where a line lacks one."""
+    first = patterns[0].search(line)
+    second = patterns[1].search(line, first.end()) if first else None
+    return (first, second) if first and second else None
 
 
 def torchtitan(text: str, path: str) -> TrainingLog | None:
     """A log of torchtitan: tokens per second of each GPU, and checkpoints."""
     lines = [_COLOUR.sub("", line) for line in text.splitlines()]
     steps = [
-        LogStep(
-            place, int(_figure(found[1], path, place)), per_gpu=_figure(found[2] or found[3], path, place), clock=_clock(line)
-        )
+        LogStep(place, int(_figure(found[0][1], path, place)), per_gpu=_figure(found[1][1], path, place), clock=_clock(line))
         for place, line in enumerate(lines, 1)
-        if (found := _TITAN.search(line))
+        if (found := _in_turn(_TITAN, line))
     ]
     if not steps:
         return None
     saved = [
-        Checkpoint(place, _figure(found[1], path, place))
+        Checkpoint(place, _figure(found[1][1], path, place))
         for place, line in enumerate(lines, 1)
-        if (found := re.search(rf"[Ff]inished saving the checkpoint.*?in {_NUMBER} seconds", line))
+        if (found := _in_turn(_SAVED, line))
     ]
     return TrainingLog(
         "torchtitan", tuple(steps), tuple(saved), unit="token", remark="tokens per second of each GPU, as printed"

@@ -169,7 +169,7 @@ def _number(field: form.FormField, unit: ResponseUnit | None, stored: Any) -> fl
     if good and field.kind == form.COUNT:
         good = stored >= 1 and stored == int(stored)
     if not good or (unit is not None and not is_value(stored * unit.factor)):
-        raise _Unfit(f"found {_shown(stored)!r:.60}, expected {_expected(field, unit)}")
+        raise _Unfit(f"found {brief(_shown(stored))}, expected {_expected(field, unit)}")
     return int(stored) if field.kind == form.COUNT else float(stored)
 
 

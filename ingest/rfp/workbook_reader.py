@@ -29,7 +29,7 @@ MOST_ROWS, MOST_COLUMNS = 1_000, 100
 #: Relative difference up to which two numbers are the same after a spreadsheet program has stored them.
 SAME = 1e-9
 Rows = list[tuple[Any, ...]]
-_MERGED = re.compile(rb'<(?:\w+:)?mergeCell\b[^>]*?\bref="([A-Z0-9:$]+)"')
+_MERGED = re.compile(rb'<(?:\w+:)?mergeCell\b[^<>]*?\bref="([A-Z0-9:$]+)"')
 
 
 class SheetLine(NamedTuple):

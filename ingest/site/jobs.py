@@ -300,7 +300,7 @@ class SiteJob:
 
     def _policy(self, gpus: Step) -> Policy:
         policy, keys = self.described["checkpoint"], (*self.keys, "checkpoint")
-        inputs = stated_in(policy, keys)
+        inputs = self._blaming(keys, lambda: stated_in(policy, keys))
         known, warnings = self._blaming(keys, lambda: self._saves(policy, gpus, inputs))
         stated = {name: known.step(name) for name in inputs}
         steps = {**_saved(known), "gpus": gpus}
@@ -551,6 +551,9 @@ def stated_in(policy: Mapping[str, Any], keys: Keys) -> dict[str, Input]:
     Args:
         policy: as it was read.
         keys: its place in the file.
+
+    Raises:
+        UsageError: a retention or a quantity of `set` that is no number.
     """
     named = {**QUANTITIES, **SIZED}
     found = {named[key]: item for key, item in policy.items() if isinstance(item, Input)}

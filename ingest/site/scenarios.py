@@ -103,7 +103,7 @@ def _refuse_bare_times(path: str, written: Any, node: Mapping[str, Any]) -> None
             _refuse_bare_times(f"{path}.{key}", inner, below(node, str(key)) or {})
 
 
-_FORM = re.compile(r"\s*([A-Za-z][\w-]*)\s*(<=|>=|<|>)\s*(.+?)\s*")
+_FORM = re.compile(r"([A-Za-z][\w-]*)\s*(<=|>=|<|>)\s*(\S.*)")
 _HOLDS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
 
 
@@ -145,9 +145,9 @@ def expectations(site: Site, requirements: Sequence[Requirement]) -> tuple[Expec
 
 
 def _held(text: str, by_id: Mapping[str, Requirement]) -> Expectation:
-    match = _FORM.fullmatch(text)
+    match = _FORM.fullmatch(text.strip())
     if match is None:
-        raise UsageError(f"found '{text}', expected NAME <= VALUE, such as read_bandwidth <= 2 TB/s")
+        raise UsageError(f"found {brief(text)}, expected NAME <= VALUE, such as read_bandwidth <= 2 TB/s")
     name, sign, written = match.groups()
     lines = {name: line for line in LINES for name in (line.id, line.metric, line.metric.removeprefix("site_"))}
     if name not in lines:

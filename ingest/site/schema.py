@@ -17,7 +17,7 @@ from ingest.units import BILLIONS, parse, physical
 
 WORDS = ("typical", "low", "high")
 #: A number in text, without a sign: no quantity of a site is below zero.
-_DIGITS = r"^\s*\+?(?=\.?\d)[\d_,]*(\.\d*)?([eE][+-]?\d+)?\s*"
+_DIGITS = r"^\s*\+?(?=\.?\d)[\d_,]*(\.\d*)?([eE][+-]?\d+)?\s*(?=\S|$)"
 _PREFIX = "[kKMGTPEZ]?"
 #: A number without a unit; a prefix is none.
 BARE = _DIGITS + _PREFIX + r"\s*"

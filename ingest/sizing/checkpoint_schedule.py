@@ -154,7 +154,7 @@ def _shown(known: Quantities, *names: str) -> str:
 
 def _warnings(known: Quantities, mode: str) -> Iterator[Message]:
     sized = "" if _by_rate(known) or _by_waste(known, mode) else "as practised"
-    for found in applying([finding("W20", known.step, {"mode": mode}), finding("W25", known.step)]):
+    for found in applying([finding("W20", known.step, {"mode": mode}), finding("W25", known.step), finding("W44", known.step)]):
         yield found.message()
     for found in applying([finding("W24", known.step, {"sized": sized})]):
         yield found.message(cure=_cure(known, mode))

@@ -18,7 +18,7 @@ from ingest.engine.value import Input
 from ingest.errors import CatalogError, IngestError, MissingQuantity, UsageError, expected_one_of, one_of
 from ingest.sizing.evidence_ladder import from_catalog, from_fields
 from ingest.sizing.job import Written, by_user, counts_of, quantities_of, settings_of
-from ingest.sizing.rules import applying, contradictions, finding
+from ingest.sizing.rules import applying, finding, with_unused
 
 #: records of a format
 RECORDS = ("document", "sequence", "sample")
@@ -455,7 +455,7 @@ def dataset(
     unknown = {name: NOT_KNOWN.get(name, why) for name, why in missing.items() if name not in left_out}
     words = {"corpus": corpus, "pipeline": made_by, "format": form.id, "holds": contents, "sizes": sizes}
     stated = {"corpus": corpus, "pipeline": pipeline, "format": format, "holds": holds, "sizes": sizes != "varied" or None}
-    return Answer(
+    answer = Answer(
         "dataset",
         f"Footprint of {known.name if known is not None else 'a data set'}: {form.name}",
         {name: {"value": word, "from": "default" if stated[name] is None else "user"} for name, word in words.items() if word},
@@ -463,6 +463,7 @@ def dataset(
         results,
         unknown,
         {"footprint": made.rows},
-        tuple(contradictions(made.known, settings)),
+        (),
         catalog,
     )
+    return with_unused(answer, settings)

@@ -202,8 +202,11 @@ def counts_of(option: str, written: Written | None, names: Mapping[str, str], *,
         word = word.strip() if equals else usual
         if word not in names:
             raise option_error(option, f": found '{part}', expected {expected}{nearest(word, names)}")
-        value = parse(number if equals else part, "1", f"--{option}")
-        return word, float(check_value(names[word], value, f"--{option}"))
+        shown = f"--{option}"
+        try:
+            return word, float(check_value(names[word], parse(number if equals else part, "1", shown), shown))
+        except UsageError as error:
+            raise option_error(option, str(error).removeprefix(shown)) from None
 
     counts = each_once(option, map(count, str(written).split(",") if written is not None else ()))
     return {names[word]: value for word, value in counts.items()}
@@ -344,13 +347,13 @@ def _scaling(job: Job, catalog: Catalog, known: Mapping[str, Input]) -> Input:
 def encoding_of(model: Model, asked: str | None) -> dict[str, Value | None]:
     """Return bytes per sample and samples per file of an encoding of the data set."""
     name, _, size = (asked or "").partition("/")
-    if name in SIZES:
-        name, size = "", name
+    if asked in SIZES:
+        name, size = "", asked
     name, size = name or next(iter(model.encodings), ""), size or "stored"
     if name not in model.encodings:
         if asked is None:
             return {}
-        raise option_error("encoding", f": found '{name}', {expected_one_of(name, [*model.encodings, *SIZES])}")
+        raise option_error("encoding", f": found {brief(asked)}, {expected_one_of(asked, [*model.encodings, *SIZES])}")
     if size not in SIZES:
         raise option_error("encoding", f": found '{size}', {expected_one_of(size, SIZES)}")
     encoding = model.encodings[name]
@@ -391,6 +394,7 @@ def parse_axis(written: str, unit: str, what: str) -> list[float]:
     Raises:
         UsageError: a number in another unit, an empty or endless range, or thousands grouped by commas.
     """
+    _refuse_partial_units(written, what)
     numbers: list[float] = []
     for place, part in enumerate(written.split(",")):
         if place and part[:1] == "0" and part[1:2] in DIGITS:
@@ -407,6 +411,14 @@ def parse_axis(written: str, unit: str, what: str) -> list[float]:
         else:
             numbers += _linear(first, last, parse(plus[2], unit, what) if plus[1] else 1, what)
     return numbers
+
+
+def _refuse_partial_units(written: str, what: str) -> None:
+    """Refuse a list in which some numbers have a unit or a prefix and others have none: `1,500 MB` may mean 1500 MB."""
+    numbers = [end.partition("*")[0].strip() for part in written.split(",") for end in part.split("..")]
+    if len({number[-1:].isalpha() or number[-1:] == "%" for number in numbers}) > 1:
+        joined = f", or {written.replace(',', '')} without commas" if "," in written else ""
+        raise UsageError(f"{what}: found {brief(written)}, expected a unit at each number{joined}")
 
 
 def _geometric(first: float, last: float, factor: float, what: str) -> list[float]:

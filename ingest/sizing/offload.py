@@ -36,10 +36,9 @@ from ingest.sizing.offload_tiers import (
     machine,
     placed,
     unmet,
-    with_unused,
 )
 from ingest.sizing.optimizer_states import ModelSize, kept_by, optimizer_of, size_of
-from ingest.sizing.rules import Finding, applying, finding
+from ingest.sizing.rules import Finding, applying, finding, with_unused
 from ingest.units import display, parse
 
 #: The classes in the order in which they are placed: those that move most often for each byte that they hold come first.

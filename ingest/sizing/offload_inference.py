@@ -30,10 +30,9 @@ from ingest.sizing.offload_tiers import (
     placed,
     recurrent_state,
     unmet,
-    with_unused,
 )
 from ingest.sizing.optimizer_states import ModelSize
-from ingest.sizing.rules import applying, finding
+from ingest.sizing.rules import applying, finding, with_unused
 from ingest.units import display, percent
 
 #: What is placed, the key-value cache first: off the GPU it is read in every step as the weights are, and grows besides.

@@ -20,9 +20,9 @@ from ingest.engine.value import Input, assumed
 from ingest.errors import IngestError
 from ingest.files import read_text
 from ingest.sizing.job import Written, by_user, quantities_of
-from ingest.sizing.offload_tiers import machine, recurrent_state, with_unused
+from ingest.sizing.offload_tiers import machine, recurrent_state
 from ingest.sizing.optimizer_states import ModelSize
-from ingest.sizing.rules import applying, finding
+from ingest.sizing.rules import applying, finding, with_unused
 
 QUANTITIES = {
     "users": "serving_users",

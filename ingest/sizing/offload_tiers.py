@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from ingest.architecture.structure import Architecture
 from ingest.catalog.records import Family, Gpu, Node, Storage
 from ingest.catalog.store import Catalog
-from ingest.engine.frozen import revised
-from ingest.engine.messages import Message, Option
-from ingest.engine.result import Answer
+from ingest.engine.messages import Message
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed
 from ingest.errors import IngestError, UsageError
 from ingest.sizing import evidence_ladder
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import Written, gpus_in_node, quantities_of
-from ingest.sizing.rules import ROUNDING, contradictions, unused
+from ingest.sizing.rules import ROUNDING
 from ingest.units import display
 
 #: tier -> its column in a table of places
@@ -177,12 +175,6 @@ def _filled(size: float, room: dict[str, float]) -> Part:
     if left:
         shares["storage"] = 1 - sum(shares.values())
     return Part(shares, False)
-
-
-def with_unused(answer: Answer, settings: Iterable[str]) -> Answer:
-    """The answer with a warning for each quantity that the user set and no result rests on, or that contradicts the others."""
-    lines = [unused(Option(f"set.{name}")) for name in settings if name not in answer.used]
-    return revised(answer, warnings=(*answer.warnings, *lines, *contradictions(answer.known, settings)))
 
 
 def unmet(known: Quantities) -> str:

@@ -12,8 +12,10 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
+from ingest.engine.frozen import revised
 from ingest.engine.messages import Message, Option, Setting, rule_of
 from ingest.engine.registry import Step, is_quantity, unit_of
+from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.sizing.rule import SIGNS, Rule
 from ingest.units import display, percent
@@ -46,6 +48,8 @@ MOST_READ = 0.99
 GUIDED_BEYOND = 2.0
 #: A step of less than so many hand-overs loses more than 5 % of its time to them.
 HAND_OVERS = 20.0
+#: A job that loses more of its time than this needs a remedy before storage of the size that its checkpoints ask for.
+HARDLY_PROGRESSES = 0.5
 #: Restarts that take more of the time than this deserve a look at spares, detection and the restore.
 MUCH_RESTARTING = 0.1
 #: How far a rate may exceed its limit by rounding, and a checkpoint overhead its limit by the approximations.
@@ -200,6 +204,9 @@ ROWS = (
     Rule("W24", 24, "checkpoint_overhead", ">", "waste_allowed", factor=APPROXIMATE, words={"sized": ("as practised",)},
          text="checkpoints, lost work and restores take {percent} % of the time, above the target of {most_percent} %; "
               "{cure}", supply=("checkpoint.waste",)),
+    Rule("W44", 8, "total_overhead", ">", HARDLY_PROGRESSES,
+         text="checkpoints and restarts take {percent} % of the time: the job hardly progresses, and its write bandwidth "
+              "follows from that", supply=("checkpoint.restart_time", "checkpoint.reschedule_time", "checkpoint.mtti")),
     Rule("W25", 25, "restart_overhead", ">", MUCH_RESTARTING, of_job=True, what="share of time that restarts take",
          text="restarts (detection, new nodes and the restore) take {percent} % of the mean time to interrupt",
          supply=("checkpoint.restart_time", "checkpoint.reschedule_time")),
@@ -511,6 +518,12 @@ def unused(option: Option) -> Message:
     return found.message(option)
 
 
+def with_unused(answer: Answer, settings: Iterable[str]) -> Answer:
+    """The answer with a warning for each quantity that the user set and no result rests on, or that contradicts the others."""
+    lines = [unused(Option(f"set.{name}")) for name in settings if name not in answer.used]
+    return revised(answer, warnings=(*answer.warnings, *lines, *contradictions(answer.known, settings)))
+
+
 def contradictions(known: Quantities, settings: Iterable[str]) -> Iterator[Message]:
     """The warnings about results that the user sets far from what the other inputs give.
 
@@ -523,7 +536,8 @@ def contradictions(known: Quantities, settings: Iterable[str]) -> Iterator[Messa
         if given is None or other is None or not (given.value and other.value):
             continue
         found, computed = (display(item.value, unit_of(name), binary=False) for item in (given, other))
-        departure = max(given.value / other.value, other.value / given.value)
+        ratio = given.value / other.value
+        departure = max(ratio, 1 / ratio) if ratio > 0 else math.inf
         for one in applying([finding("W28", {"departure": departure}, found=found, computed=computed)]):
             yield one.message(Setting(name))
 

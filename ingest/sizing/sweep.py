@@ -19,7 +19,7 @@ from ingest.engine.frozen import revised
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import OUT_OF_RANGE, check_value, solve, unit_of
 from ingest.engine.result import envelope, frame_of
-from ingest.errors import IngestError, MissingQuantity, UsageError, brief
+from ingest.errors import MissingQuantity, UsageError, brief
 from ingest.files import write_whole
 from ingest.sizing import evidence_ladder
 from ingest.sizing.bandwidth import RESULTS, Estimate, estimate
@@ -80,6 +80,11 @@ class Sweep(InteractiveResult):
         """The warnings of all grids, each once."""
         lines = (line for grid in self.grids for line in grid.estimate.warnings if "changes nothing here" not in line)
         return tuple(dict.fromkeys(lines))
+
+    @property
+    def incomplete(self) -> str | None:
+        """The first reason why a model has no read bandwidth; None where all have one."""
+        return next((grid.estimate.incomplete for grid in self.grids if grid.estimate.incomplete), None)
 
     @property
     def results(self) -> dict[str, Any]:
@@ -195,9 +200,7 @@ def _grid(job: Job, axes: Mapping[str, Array], catalog: Catalog) -> ScenarioGrid
     for name in RESULTS:
         try:
             results[name] = numpy.asarray(solve(name, known))
-        except MissingQuantity as error:
-            if name == RESULTS[0]:
-                raise IngestError(str(error)) from None
+        except MissingQuantity:
             continue
         if not numpy.isfinite(results[name]).all():
             raise UsageError(OUT_OF_RANGE.format(name))

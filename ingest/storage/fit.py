@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ingest.catalog.records import STORAGE_CLASSES, Storage, Tier
 from ingest.catalog.store import Catalog
-from ingest.engine.messages import Message
+from ingest.engine.messages import Message, Option
 from ingest.engine.registry import check_value, solve, unit_of
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
@@ -19,10 +19,11 @@ from ingest.errors import CatalogError, UsageError, brief, expected_one_of
 from ingest.sizing.bandwidth import sized
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.job import job_of, quantities_of
+from ingest.sizing.rules import unused
 from ingest.storage import data_path, layers
 from ingest.storage.data_path import LayerVerdict, layers_of, shown_only
 from ingest.storage.existing import answer_alone, measured_entry, stock_of, without
-from ingest.storage.fit_options import need_of
+from ingest.storage.fit_options import names_job, need_of
 from ingest.storage.fit_result import RESULTS, Fit, Fits
 from ingest.storage.need import REQUIRABLE, Need, from_numbers
 from ingest.storage.services import Prices, check_prices, in_order, in_tier, of_tier, provision, read_prices
@@ -465,7 +466,8 @@ def fit(
         io_size=io_size,
     )
     count = quantities_of({}, {"gpus": question.pop("gpus", None)}).get("gpus")
-    need = need_of(plan, plain, sized(job_of(**question), count, catalog), catalog, priority)
+    asked = sized(job_of(**question), count, catalog)
+    need = need_of(plan, plain, asked, catalog, priority)
     listed = ids_in(storage)
     if not listed:
         raise UsageError(f"--storage: found {brief(str(storage))}, expected ids with commas between, or all")
@@ -474,4 +476,9 @@ def fit(
     if listed_prices is not None:
         check_prices(listed_prices, {entry.id: entry.tiers for entry in catalog.all(Storage) if entry.tiers})
     terms = Terms(client, protection, counted, degraded, not no_spare, sites, listed_prices)
-    return fit_need(need, listed, catalog, terms)
+    found = fit_need(need, listed, catalog, terms)
+    # An estimate has its own warnings about the settings that it does not use.
+    settings = () if names_job(asked) or not found.systems else asked.settings
+    used = {name for one in found.systems for name in one.answer.used}
+    notes = [unused(Option(f"set.{name}")) for name in settings if name not in used]
+    return replace(found, need=replace(found.need, notes=(*found.need.notes, *notes)))

@@ -12,8 +12,8 @@ from ingest.catalog.store import Catalog
 from ingest.engine.messages import Option
 from ingest.engine.registry import check_value
 from ingest.engine.value import Input
-from ingest.errors import UsageError
-from ingest.requirement import Requirement
+from ingest.errors import UsageError, one_of
+from ingest.requirement import PRIORITIES, Requirement
 from ingest.site.plan import Plan
 from ingest.site.plan_file import SITE_SUFFIXES, lines_of, plan_data, plan_of_site
 from ingest.sizing.bandwidth import estimate
@@ -103,6 +103,7 @@ def need_of(
         UsageError: a value out of range, or two sources of one need.
         IngestError: a plan that cannot be read, or a missing fact.
     """
+    one_of("--priority", priority, PRIORITIES)
     if isinstance(plan, str) and not Path(plan).suffix and not Path(plan).exists():
         raise UsageError(f"{plan}: not a file, expected SITE.yaml or plan.json; a model is --model {plan}")
     if plan is not None and question.model is not None:
@@ -112,7 +113,7 @@ def need_of(
             plan = plan_of_site(plan, catalog)
         need = _of_site(plan, question, catalog, priority)
         refuse_twice(plain.keys() & need.given.keys(), "plan")
-    elif _names_job(question):
+    elif names_job(question):
         need = from_estimate(estimate(question, catalog))
         need = replace(need, given={**_of_node(question, catalog), **need.given})
     else:
@@ -156,7 +157,8 @@ def _in_place(plan: str | Path | Plan) -> tuple[dict[str, Input], tuple[Listed, 
     return fabric, tuple(Listed(plan.site.place(("storage", "existing", str(number))), item, folder) for number, item in listed)
 
 
-def _names_job(question: Job) -> bool:
+def names_job(question: Job) -> bool:
+    """Whether the options describe a job whose reads are estimated."""
     return any(
         one is not None for one in (question.model, question.samples_per_second, question.flops_per_sample, question.achieved)
     )

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ingest.engine.messages import Message
 from ingest.engine.registry import check_value, solve, unit_of
 from ingest.engine.value import Input
-from ingest.errors import IngestError, UsageError, one_of
+from ingest.errors import IngestError, UsageError
 from ingest.requirement import PRIORITIES, Conditions, Requirement
 from ingest.sizing.bandwidth import Estimate
 from ingest.sizing.decoding import decoding_of, encoding_chosen
@@ -201,9 +201,8 @@ def from_requirements(lines: Iterable[Requirement], title: str = "requirement li
         priority: the lowest that counts: `mandatory`, `target` or `information`.
 
     Raises:
-        UsageError: an unknown priority, or no line that counts requires bandwidth, capacity, opens or creates.
+        UsageError: no line that counts requires bandwidth, capacity, opens or creates.
     """
-    one_of("--priority", priority, PRIORITIES)
     counting: list[Requirement] = []
     too_low: list[Requirement] = []
     for line in lines:

@@ -158,11 +158,15 @@ def _nested(depth: int) -> Any:
 # --- text ------------------------------------------------------------------------------------------------------------
 
 
+#: Share of the texts that get a long run, which takes longer to read than most texts.
+LONG_RUNS = 0.01
+
+
 def mutated_text(chance: random.Random, text: str, times: int = 0) -> str:
     """A text with one to four changes to its lines, words, numbers or letters."""
     for _ in range(times or chance.choice([1, 1, 1, 2, 2, 3, 4])):
         text = chance.choice(_TEXT_CHANGES)(chance, text)
-    return text
+    return long_run(chance, text) if chance.random() < LONG_RUNS else text
 
 
 #: Letters of a text whose lines may be repeated dozens of times.
@@ -208,6 +212,17 @@ def _insert(chance: random.Random, text: str) -> str:
     place = chance.randint(0, len(text))
     new = chance.choice(["[" * 3000, "{" * 3000, '{"a":' * 3000, "(" * 300, *TEXTS, *NUMBERS])
     return text[:place] + new + text[place:]
+
+
+#: Letters of a run on which a pattern that takes quadratic time is a hang.
+LONG_RUN = (20_000, 100_000)
+
+
+def long_run(chance: random.Random, text: str) -> str:
+    """A text with a long run of one letter, or of a piece of its own, at one place."""
+    place, length = chance.randint(0, len(text)), chance.randint(*LONG_RUN)
+    piece = chance.choice([" ", "\n", "1", text[place : place + chance.randint(1, 12)] or "a"])
+    return text[:place] + piece * (length // len(piece)) + text[place:]
 
 
 def _cut(chance: random.Random, text: str) -> str:
@@ -299,5 +314,5 @@ def mutated_json(chance: random.Random, text: str, keys: Sequence[str] = ()) -> 
         if chance.random() < 0.75:
             return encoded(chance, json.dumps(mutated_tree(chance, json.loads(text), keys)))
     if chance.random() < 0.1:
-        return mutated_bytes(chance, text.encode())
+        return mutated_bytes(chance, text.encode("utf-8", "surrogatepass"))
     return encoded(chance, mutated_text(chance, text))

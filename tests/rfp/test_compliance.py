@@ -187,6 +187,7 @@ def test_only_a_mandatory_line_that_is_not_met_fails_an_offer(priority, word, un
 BAD_CELLS = [
     ("As-is value", "984", "found '984', expected a number from 0 in B/s"),
     ("As-is value", "12 GiB", "found '12 GiB', expected a number from 0 in B/s"),
+    ("As-is value", "5 x" + " " * 80 + "y", f"found '5 x{' ' * 53}…', expected a number from 0 in B/s"),
     ("As-is value", "plenty", "found 'plenty', expected a number from 0 in B/s"),
     ("As-is value", -1, "found -1, expected a number from 0"),
     ("As-is value", float("inf"), "found inf, expected a number from 0"),

@@ -20,6 +20,7 @@ FILES = {
     "unknown-key": (1, "unknown key 'clutsers'", "did you mean 'clusters'?"),
     "unknown-key-of-a-job": (8, "jobs.vision.epoch", "unknown key 'epoch'", "did you mean 'epochs'?"),
     "unknown-key-of-a-policy": (9, "jobs.vision.checkpoint.intervall", "did you mean 'interval'?"),
+    "retention-that-is-no-number": (8, "jobs.vision.checkpoint: keep: found 'x', expected a finite number"),
     "missing-cluster": (4, "jobs.vision: 'cluster' is missing", "A name under `clusters`"),
     "no-jobs": (1, "'jobs' is missing"),
     "unknown-cluster": (5, "jobs.vision.cluster", "unknown name 'mian' under clusters", "did you mean 'main'?"),

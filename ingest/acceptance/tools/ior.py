@@ -68,7 +68,7 @@ COLUMNS = {
     "wrRdTime": "wr/rd(s)",
 }
 #: IOR prints errors among its results, also into its JSON, and still prints a rate.
-_ERROR = re.compile(r"^\s*(ERROR|ior ERROR|Abort\()", re.MULTILINE)
+_ERROR = re.compile(r"^[ \t]*(ERROR|ior ERROR|Abort\()", re.MULTILINE)
 _CHATTER = re.compile(r"^(WARNING|ERROR|ior ERROR|ior WARNING|Abort).*$", re.MULTILINE)
 
 
@@ -86,7 +86,9 @@ def read(text: str, path: str) -> list[Run] | None:
 
 
 def _from_text(text: str, path: str) -> list[Run]:
-    options = {name.strip(): value.strip() for name, value in re.findall(r"^([A-Za-z ]{2,22}?)\s*: (.*)$", text, re.MULTILINE)}
+    options = {
+        name.strip(): value.strip() for name, value in re.findall(r"^([A-Za-z ]{2,22}?)[ \t]*: (.*)$", text, re.MULTILINE)
+    }
     header = re.search(r"^access\s+bw\(MiB/s\).*$", text, re.MULTILINE)
     lines = re.findall(r"^(?:read|write)\s+[\d.].*$", text[header.start() :], re.MULTILINE) if header else []
     if header is None or not lines:
@@ -120,7 +122,7 @@ def _runs(
 ) -> list[Run]:
     # The script names the test in front of the output: several tests read the same files.
     test = named_test(command, "ior") or named_test("\n".join(re.findall(r"^# T-\S+-ior$", text, re.MULTILINE)), "ior")
-    began, errors = group(r"^(?:Began\s*: |\s*\"Began\": )(.*)$", text), errors_in(text, _ERROR)
+    began, errors = group(r"^(?:Began[ \t]*: |[ \t]*\"Began\": )(.*)$", text), errors_in(text, _ERROR)
     loads = [_observed(result, options, command, test, errors, f"{path}: IOR") for result in results]
     return [Run("ior", path, test, (load,), version, began=began) for load in loads]
 

@@ -38,10 +38,11 @@ def job_files(task: Task) -> dict[str, str]:
     return {f"mdtest/{ident}.sh": script(ident, load.clients, task.rehearsal, lines, folder=ident)}
 
 
-_LAUNCHED = re.compile(r"mdtest-(\S+) was launched with (\d+) total task\(s\) on (\d+) node\(s\)")
-#: the last four columns: max, min, mean and deviation of whole iterations
-_RATE = re.compile(r"^\s*File (creation|stat|read)\s*:?\s+.*?([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s*$", re.MULTILINE)
-_ERROR = re.compile(r"^\s*(ERROR|Abort\(|MPI_Abort)|\bERROR:", re.MULTILINE)
+_LAUNCHED = re.compile(r"(?<!\S)mdtest-(\S+) was launched with (\d+) total task\(s\) on (\d+) node\(s\)")
+_RATE = re.compile(r"^[ \t]*File (creation|stat|read)[ \t]*:?[ \t](.*)$", re.MULTILINE)
+#: the last columns of a rate: max, min, mean and deviation of whole iterations
+COLUMNS = 4
+_ERROR = re.compile(r"^[ \t]*(ERROR|Abort\(|MPI_Abort)|\bERROR:", re.MULTILINE)
 OPERATIONS = {"creation": "create", "stat": "stat", "read": "open"}
 #: option -> operation under test; every run creates files
 PHASE_OPTIONS = (("-E", "open"), ("-T", "stat"), ("-C", "create"))
@@ -56,7 +57,8 @@ def read(text: str, path: str) -> list[Run] | None:
     launched = _LAUNCHED.search(text)
     if launched is None:
         return None
-    rates = {OPERATIONS[phase]: mean for phase, _, _, mean, _ in _RATE.findall(text)}
+    rows = [(OPERATIONS[phase], cells.split()) for phase, cells in _RATE.findall(text)]
+    rates = {operation: cells[-2] for operation, cells in rows if len(cells) >= COLUMNS}
     if "SUMMARY rate" not in text or not rates:
         raise IngestError(f"{path}: found mdtest's output without a summary of rates, expected all of it")
     command = group(r"^Command line used: (.*)$", text).replace("'", "")

@@ -17,7 +17,7 @@ def named_test(text: str, suffix: str) -> str:
     >>> named_test("ior -o /x/T-READ-01-ior", "ior")
     'T-READ-01-ior'
     """
-    ids = re.findall(rf"T-[A-Za-z0-9_-]+-(?:{suffix})\b", text)
+    ids = re.findall(rf"(?<![\w-])T-[A-Za-z0-9_-]+-(?:{suffix})\b", text)
     return ids[-1] if ids else ""
 
 

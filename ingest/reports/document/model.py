@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ingest.reports.charts.chart import Chart
 
 #: A number with its unit, its binary form, or the other end of its range.
-_NUMBER = re.compile(r"-?\d[\d,.]*( ?[%\w/]+)?( \([^)]*\))?( to -?\d[\d,.]*( ?[%\w/]+)?)?")
+_NUMBER = re.compile(r"-?\d[\d,.]*( ?(?!\d)[%\w/]+)?( \([^)]*\))?( to -?\d[\d,.]*( ?(?!\d)[%\w/]+)?)?")
 
 
 def _all_numbers(texts: list[str]) -> bool:

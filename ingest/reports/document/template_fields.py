@@ -21,8 +21,8 @@ OTHER = {
 WHOLE = "all"
 #: Single values; the value of each requirement is a field too, under its id.
 VALUES = ("title", "site", *texts("document")["cover"], "purchase", "version", "catalogs", "input")
-#: Any text between double braces; an unknown name is refused.
-FIELD = re.compile(r"\{\{(.*?)\}\}")
+#: Any text between the nearest double braces; an unknown name is refused.
+FIELD = re.compile(r"\{\{((?:(?!\{\{).)*?)\}\}")
 _REQUIREMENT = re.compile(r"R-[A-Z]+-\d+")
 
 
