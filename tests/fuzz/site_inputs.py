@@ -152,7 +152,9 @@ def catalog(chance: random.Random, seeds: Seeds) -> tuple[list[str], dict[str, b
             text = dumped(chance, mutated_tree(chance, yaml.safe_load(text)))
     else:
         text = mutated_text(chance, text)
-    files[place] = encoded(chance, text) if chance.random() < 0.97 else mutated_bytes(chance, text.encode("utf-8", "surrogatepass"))
+    files[place] = (
+        encoded(chance, text) if chance.random() < 0.97 else mutated_bytes(chance, text.encode("utf-8", "surrogatepass"))
+    )
     sort = chance.random()
     if sort < 0.05:
         words = ["catalog", "check", "mine"]
