@@ -165,12 +165,20 @@ def _places(row: Weight, rows: Iterable[Weight], layers: int) -> Iterator[str]:
         yield f"layers.{layer}.{name}"
 
 
+#: Repeats in an expression, as in `.*mlp.*`: with more of them, or a repeated group, a match may take hours.
+MOST_REPEATS = 3
+_REPEAT = re.compile(r"[*+]|\{\d*,\d*\}")
+_REPEATED_GROUP = re.compile(r"\)(?:[*+]|\{)")
+
+
 def _patterns(listed: object) -> Iterator[Callable[[str], bool]]:
     """How each entry of a list of exceptions names modules: by an expression, by wildcards, or by a part of the name."""
     for entry in listed if isinstance(listed, list) else ():
         if not isinstance(entry, str) or len(entry) > 300:
             continue
         if entry.startswith("re:"):
+            if _REPEATED_GROUP.search(entry) or len(_REPEAT.findall(entry)) > MOST_REPEATS:
+                continue
             try:
                 expression = re.compile(entry[3:])
             except re.error:

@@ -94,6 +94,7 @@ ROWS = [Weight("attention.q", (64, 32), "attention", 4), Weight("mlp.up", (64, 3
     [
         ("self_attn", 4, 0), ("re:.*self_attn.*", 4, 0), ("model.layers.1.self_attn.q_proj", 1, 0), ("model.layers.2*", 1, 1),
         ("model.layers.*.mlp", 0, 4), ("lm_head", 0, 0), ("gate", 0, 0), ("re:(", 0, 0), ("layers.11", 0, 0),
+        ("re:.*self.*attn.*", 4, 0), ("re:.*s.*elf.*attn.*", 0, 0), ("re:(.*)*x", 0, 0),
     ],
 )  # fmt: skip
 def test_modules_that_are_excepted_stay_wide(entry, attention, network):
