@@ -64,8 +64,6 @@ def shortened(line: str, most: int) -> str:
     >>> shortened("found " + "x" * 100 + ", expected a number", 60)
     'found xxxxxxxxxxxxxxxxxxxxxxx…xxxxxxxxxx, expected a number'
     """
-    # Half a surrogate pair, as of a file name that is no UTF-8, is printed as six letters.
-    line = line.encode("utf-8", "backslashreplace").decode()
     if len(line) <= most:
         return line
     words = [word if len(word) <= 60 else f"{word[:23]}…{word[-11:]}" for word in line.split(" ")]
