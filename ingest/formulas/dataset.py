@@ -81,10 +81,10 @@ def samples_bytes(dataset_samples: Num, sample_bytes: Num) -> Num:
 def documents_by_length(tokens: Num, tokens_per_document: Num) -> Num:
     """Documents of a corpus, from their mean length.
 
-    >>> documents_by_length(15_000_000_000_000, 600)
-    25000000000.0
+    >>> documents_by_length(15_000_000_000_000, 600), documents_by_length(131_072, 600)
+    (25000000000, 219)
     """
-    return tokens / tokens_per_document
+    return ceil(tokens / tokens_per_document)
 
 
 @formula(unit="sample", source="definition")
