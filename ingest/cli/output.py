@@ -12,8 +12,7 @@ from typing import Any, TextIO
 
 from ingest.cli.telling import tell
 from ingest.engine.messages import rule_of
-from ingest.errors import MOST_LETTERS, UsageError
-from ingest.errors import shortened as shortened_line
+from ingest.errors import UsageError, in_one_line
 from ingest.files import forget_outputs, will_replace, write_whole
 from ingest.reports.labels import counted
 from ingest.reports.page import Page, Paint, as_text, format_of, render, shortened, suffixes, terminal_width, unpainted, wrapped
@@ -157,6 +156,6 @@ def warn(lines: Sequence[str]) -> None:
     width, paint = terminal_width(sys.stderr), painter(sys.stderr)
     for line in ranked(lines)[:most]:
         said = " ".join(filter(None, ("ingest: warning:" if width is None else "warning:", rule_of(line), line)))
-        tell("\n".join(paint("caution", part) for part in wrapped(shortened_line(said, MOST_LETTERS), "", width)))
+        tell("\n".join(paint("caution", part) for part in wrapped(in_one_line(said), "", width)))
     if most is not None and len(lines) > most:
         tell(f"{'ingest: warning: ' if width is None else ''}{len(lines) - most} more: -v")
