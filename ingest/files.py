@@ -222,7 +222,7 @@ def check_target(target: Path) -> None:
     """Refuse a file that cannot be written, before any work is done for it.
 
     Raises:
-        IngestError: its folder does not exist or cannot be written, or a folder, a disk or a socket has its name.
+        IngestError: its folder does not exist or cannot be written, or a folder, a block device or a socket has its name.
     """
     final = _followed(target)
     if final.is_symlink():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +66,8 @@ def command(
     ingest response a.xlsx b.xlsx c.xlsx --sent plan.json --weights weights.yaml -o offers.docx
     """
     given = None if weights is None else _weights(Path(weights))
-    compared = response(offers, sent=sent, optimized=optimized, confirmed=confirmed, weights=given)
+    with redirect_stdout(StringIO()):  # on which openpyxl reports a style that is not there
+        compared = response(offers, sent=sent, optimized=optimized, confirmed=confirmed, weights=given)
     one = compared.offers[0] if len(offers) == 1 else None
     answer = one or compared
 

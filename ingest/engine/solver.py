@@ -141,6 +141,7 @@ class Quantities:
         """
         found = Quantities(self._given, self.owner, shared_inputs=self.owner != self.input_owner)
         found._steps.update(self._steps)
+        found._passed.update(self._passed)
         found._names = self._names
         found.give(inputs)
         return found

@@ -1,4 +1,4 @@
-"""Numbers that people write: the value of a requirement line, rounded towards the stricter side."""
+"""Numbers that people write: the value of a requirement line, rounded towards the stricter side; a result set by its user."""
 
 from ingest.engine.expression import Num, floor, log10, maximum, minimum, round_up
 from ingest.engine.registry import formula, input_quantity
@@ -9,6 +9,8 @@ input_quantity(
 input_quantity("significant_digits", "1", "Significant digits of the values that requirements state.", low=2, high=3,
     above=False, whole=True, default=3, label="significant digits of requirements")  # fmt: skip
 input_quantity("requirement_limit", "1", "Most that a requirement line may demand, in the unit of the line.", above=False)
+input_quantity("stated_result", "1", "Result that a user sets, in its own unit.")
+input_quantity("computed_result", "1", "The result that the other inputs give, in its own unit.")
 
 
 @formula(unit="1", source="definition", label="rounded value of a requirement")
@@ -32,3 +34,13 @@ def limited_requirement(rounded_requirement: Num, requirement_limit: Num) -> Num
     (6450000000000.0, 6440000000000.0)
     """
     return minimum(rounded_requirement, requirement_limit)
+
+
+@formula(unit="1", source="definition", label="departure of a result that is set")
+def departure(stated_result: Num, computed_result: Num) -> Num:
+    """How many times a result that a user sets lies above or below the one that the other inputs give.
+
+    >>> departure(5, 60), departure(60, 5)
+    (12.0, 12.0)
+    """
+    return maximum(stated_result / computed_result, computed_result / stated_result)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import itertools
 import math
 import os
@@ -148,8 +147,7 @@ def _loaded(path: Path) -> Iterator[Any]:
     with warnings.catch_warnings():
         # What openpyxl drops from a sheet, such as a print area, is no value; its warning would repeat the vendor's text.
         warnings.filterwarnings("ignore", category=UserWarning, module="openpyxl")
-        with contextlib.redirect_stdout(io.StringIO()):  # on which openpyxl reports a style that is not there
-            book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
         try:
             yield book
         finally:

@@ -15,7 +15,7 @@ from ingest.requirement import Conditions, MixPart
 from ingest.site.requirement_value import RequirementValue
 from ingest.site.requirement_wording import CLIENTS, RequirementTemplate
 from ingest.site.site_file import Site
-from ingest.sizing.rules import Finding, finding
+from ingest.sizing.rules import ROUNDING, Finding, finding
 from ingest.units import display, request_size
 
 UNCACHED = (
@@ -451,7 +451,7 @@ def mix_of(parts: Sequence[LoadPart]) -> tuple[MixPart, ...]:
 
 
 def _rounded_share(share: float, operation: str) -> float:
-    return float(round_up(share * (1 - 1e-9), SHARE_DIGITS)) if operation == "write" else round(share, SHARE_DIGITS)
+    return float(round_up(share * (1 - ROUNDING), SHARE_DIGITS)) if operation == "write" else round(share, SHARE_DIGITS)
 
 
 def _reads_in_words(conditions: Conditions) -> str:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 from ingest.engine.frozen import revised
 from ingest.engine.messages import Message, Option, Setting, rule_of
-from ingest.engine.registry import Step, is_quantity, unit_of
+from ingest.engine.registry import Step, is_quantity, solve, unit_of
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.sizing.rule import SIGNS, Rule
@@ -119,12 +119,12 @@ ROWS = (
     Rule("E07", 6, "failed_servers", ">=", "storage_units", what="failed units, against all units",
          text="found {value:g}, expected fewer than `units`"),
     Rule("E10", 6, **_said("found {level}, expected one of {known} for the guidance on {gpus}", level="unknown")),
-    Rule("E13", 6, "documents", ">", "tokens", subject="documents",
-         text=": found {shown}, expected at most one for each of the {limit:,.0f} tokens"),
     Rule("E11", 6, "achieved_flops_per_gpu", ">", "peak_flops_per_gpu", factor=ROUNDED, subject="achieved",
          text=": found {shown}, expected at most the dense peak of {gpu} in {precision}, {at_most}", supply=("precision",)),
     Rule("E12", 6, "doubling_seconds", "<", SHORTEST_DOUBLING,
          text="found {factor:g} every {period}, which doubles in {shown}, expected growth that doubles in {at_most} or longer"),
+    Rule("E13", 6, "documents", ">", "tokens", subject="documents",
+         text=": found {shown}, expected at most one for each of the {limit:,.0f} tokens"),
     # Warnings: the answer would mislead.
     Rule("W01", 10, **_said("the peak rate is an upper bound, of which measured training runs reach between 1/80 and 1/2: "
                             "do not size storage for it", basis="peak")),
@@ -536,8 +536,8 @@ def contradictions(known: Quantities, settings: Iterable[str]) -> Iterator[Messa
         if given is None or other is None or not (given.value and other.value):
             continue
         found, computed = (display(item.value, unit_of(name), binary=False) for item in (given, other))
-        ratio = given.value / other.value
-        departure = max(ratio, 1 / ratio) if ratio > 0 else math.inf
+        results = {"stated_result": given.value, "computed_result": other.value}
+        departure = float(solve("departure", results)) if (given.value > 0) == (other.value > 0) else math.inf
         for one in applying([finding("W28", {"departure": departure}, found=found, computed=computed)]):
             yield one.message(Setting(name))
 
