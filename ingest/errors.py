@@ -61,12 +61,16 @@ def brief(found: object) -> str:
 def shortened(line: str, most: int) -> str:
     """A line of at most so many characters: long words are shortened first, then its middle.
 
+    The first word tells the place, such as a file and its line: it stays whole up to 120 characters.
+
     >>> shortened("found " + "x" * 100 + ", expected a number", 60)
     'found xxxxxxxxxxxxxxxxxxxxxxx…xxxxxxxxxx, expected a number'
     """
     if len(line) <= most:
         return line
     words = [word if len(word) <= 60 else f"{word[:23]}…{word[-11:]}" for word in line.split(" ")]
+    place = line.split(" ")[0]
+    words[0] = place if len(place) <= 120 else f"{place[:23]}…{place[-96:]}"
     line = " ".join(words)
     return line if len(line) <= most else f"{line[: most * 2 // 3 - 1]}…{line[-(most // 3) :]}"
 

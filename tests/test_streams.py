@@ -76,6 +76,15 @@ def test_what_is_expected_stays_in_a_shortened_line():
     assert shortened("short", 300) == "short"
 
 
+@pytest.mark.parametrize(("letters", "whole"), [(120, True), (121, False)])
+def test_the_place_stays_whole_in_a_shortened_line(letters, whole):
+    place = "/" + "a" * (letters - 13) + "/site.yaml:9"
+    assert len(place) == letters
+    line = shortened(place + " unknown key, expected one of " + "word, " * 80, 300)
+    assert line.startswith(place) == whole
+    assert "site.yaml:9 unknown key" in line
+
+
 @pytest.mark.parametrize("words", ["bw --samples-per-second 300 --gpus-per-node 4", "memory llama3-8b --zero-stage 0"])
 def test_a_missing_result_leaves_standard_output_empty(words):
     done = shell(f"{INGEST} {words}")
