@@ -63,7 +63,7 @@ def readme(made: Acceptance) -> Iterator[str]:
         yield f"| {test.id} | {lines} | {test.priority} | {tool} | {must} | {test.repeats} |"
     for test in made.tests:
         yield from ("", f"### {test.id}", "", markdown(test.statement), "")
-        yield from (f"- {line}" for line in _conditions(test, requirements[test.requirement]))
+        yield from (f"- {line}" for line in _conditions(test, requirements[test.requirement], setting.rehearsal))
         yield from ("", "```", f"sh {_script(test)}", "```")
     yield from readme_terms(made)
     if made.untested:
@@ -117,13 +117,13 @@ def _must(load: Load, test: AcceptanceTest) -> str:
     return (f"{load.operation} " if len(test.loads) > 1 else "") + display(load.threshold, load.unit)
 
 
-def _conditions(test: AcceptanceTest, requirement: Requirement) -> Iterator[str]:
+def _conditions(test: AcceptanceTest, requirement: Requirement, rehearsal: bool) -> Iterator[str]:
     for load in test.loads:
         size = f" of {display(load.io_bytes, 'B')}" if load.io_bytes else ""
         depth = f" × {load.depth} outstanding requests" if load.depth > 1 else ""
         yield f"{load.pattern} {load.operation}{size}, {load.clients:,} × {load.threads} threads{depth}, {load.files}".strip()
         if load.seconds:
-            yield f"measured over {display(load.seconds, 's')}, after the ramp"
+            yield f"measured over {display(load.seconds, 's')}" + ("" if rehearsal else ", after the ramp")
         if load.handled:
             yield f"ends after {load.handled:,} files, which take the duration of the line at the required rate"
         if load.dataset_bytes:

@@ -89,6 +89,13 @@ def test_every_job_file_runs_and_passes_a_low_threshold(ran):
         assert one.margin > 0
 
 
+def test_every_thread_of_a_test_runs_for_its_duration(ran):
+    for path in sorted((ran / "results").glob("*.run1.json")):
+        jobs = json.loads(path.read_text())["jobs"]
+        if "META" not in path.name:
+            assert [job["jobname"] for job in jobs if job["job_runtime"] < 900] == [], path.name
+
+
 def test_the_same_results_fail_a_high_threshold(runs, tmp_path):
     ingest.accept(plan(tmp_path, times(1e9)), tmp_path / "high", tool="fio", scale="1node")
     answer = ingest.verdict(tmp_path / "high", runs)
@@ -211,6 +218,10 @@ def test_another_block_size_does_not_count(copied):
     [
         (
             lambda found: [job["read"].update(runtime=500) for job in found["jobs"]],
+            "duration: found 0.5 s, expected at least 1",
+        ),
+        (
+            lambda found: found["jobs"][1]["read"].update(runtime=500),
             "duration: found 0.5 s, expected at least 1",
         ),
         (lambda found: found["global options"].update(direct="0"), "buffered I/O"),

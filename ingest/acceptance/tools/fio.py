@@ -63,10 +63,12 @@ def job_files(task: Task) -> dict[str, str]:
 def _job(task: Task) -> str:
     if task.load.operation in METADATA:
         return _section("global", _shared()) + _section(task.load.name, _metadata(task, timed=True))
+    # fio ends a thread whose pass over its files ends with the ramp: rare, but for the short passes of a rehearsal.
+    ramp = {} if task.rehearsal else {"ramp_time": f"{task.ramp(task.load) * 1000:.0f}ms"}
     common = {
         **_shared(),
         "time_based": 1,
-        "ramp_time": f"{task.ramp(task.load) * 1000:.0f}ms",
+        **ramp,
         "runtime": f"{task.load.seconds:.0f}",
         "norandommap": 1,
         "randrepeat": 0,
@@ -93,13 +95,13 @@ def _placed(load: Load, task: Task) -> dict[str, object]:
     """Names and sizes of the files; without `size` the threads of shared files end with EINVAL."""
     own, data = task.given_of(load), task.setting.data
     if load.operation == "write":
-        return _files(load.name, load, "$jobnum.$filenum", 1, file_bytes(own, load.threads, task.bytes_per_client(load)))
+        return _files(_own(load.name), load, 1, file_bytes(own, load.threads, task.bytes_per_client(load)))
     if load.files == "shared" or data is None:
         return _filled(load, task)
     count = int(folders_of(load, data)["files_of_thread"])
     each = file_bytes(own, data.files, task.bytes_per_client(load))
     more = {"openfiles": FILES_PER_THREAD} if count > FILES_PER_THREAD else {}
-    return _files(f"{task.data_name}-{load.threads}", load, "$jobnum.$filenum", count, each) | more
+    return _files(_own(f"{task.data_name}-{load.threads}"), load, count, each) | more
 
 
 def _filled(load: Load, task: Task) -> dict[str, object]:
@@ -108,15 +110,22 @@ def _filled(load: Load, task: Task) -> dict[str, object]:
     if load.files == "shared":
         whole = task.bytes_per_client(load) * task.data_clients
         name = load.name if task.rehearsal else task.data_name
-        return _files(name, load, "$filenum", SHARED_FILES, file_bytes(own, SHARED_FILES, whole))
+        # By name: of a format without the number of the thread, fio gives all files to the first thread and ends the others.
+        names = {"filename": ":".join(f"{name}.{number}" for number in range(SHARED_FILES))}
+        return _files(names, load, SHARED_FILES, file_bytes(own, SHARED_FILES, whole))
     name, count = (load.name, FILES_PER_THREAD * load.threads) if data is None else (task.data_name, data.files)
     each = file_bytes(own, count, task.bytes_per_client(load))
-    return _files(name, load, "$jobnum.$filenum", FILES_PER_THREAD, each)
+    return _files(_own(name), load, FILES_PER_THREAD, each)
 
 
-def _files(name: str, load: Load, numbers: str, count: int, each: int) -> dict[str, object]:
+def _own(name: str) -> dict[str, object]:
+    """Files of which each thread has its own."""
+    return {"filename_format": f"{name}.$jobnum.$filenum"}
+
+
+def _files(names: Mapping[str, object], load: Load, count: int, each: int) -> dict[str, object]:
     return {
-        "filename_format": f"{name}.{numbers}",
+        **names,
         "nrfiles": count,
         "filesize": each,
         "size": each * count,
@@ -128,7 +137,7 @@ def _metadata(task: Task, *, timed: bool) -> dict[str, object]:
     load = task.load
     count = task.files_per_thread(one_pass=load.operation != "open")
     options: dict[str, object] = {"ioengine": JOB_ENGINES[load.operation], "numjobs": load.threads}
-    options |= {"filename_format": f"{load.name}.$jobnum.$filenum", "nrfiles": count, "filesize": SMALL_FILE}
+    options |= {**_own(load.name), "nrfiles": count, "filesize": SMALL_FILE}
     if load.operation != "open":
         return options
     options |= {"rw": "read", "bs": SMALL_FILE, "openfiles": 1, "size": SMALL_FILE * count}
@@ -230,8 +239,10 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
 
     direction = "write" if sum(values("write", "total_ios")) else "read"
     requests, moved = sum(values(direction, "total_ios")), sum(values(direction, "io_bytes"))
-    seconds = max(values(direction, "runtime")) / 1000
     metadata = engine or ("open" if str(options.get("openfiles")) == "1" else "")
+    # A thread that ended early would pass for a slow one; the threads of a pass over files end as they finish.
+    ends = values(direction, "runtime")
+    seconds = (max(ends) if metadata else min(ends)) / 1000
     depth = int(number(options.get("iodepth", 1), f"{where}: iodepth"))
     means = {"transferred_bytes": moved, "transferred_requests": requests}
     files = {"files_handled": requests, "measured_seconds": seconds or 1e-3}
@@ -297,7 +308,7 @@ def _dataset(jobs: Sequence[Mapping[str, Any]], options: Mapping[str, Any], wher
     if size is None:
         return None
     each = int(size[1]) * _SIZES[size[2]]
-    shared = "$jobnum" not in str(options.get("filename_format", "$jobnum"))
+    shared = "filename" in options or "$jobnum" not in str(options.get("filename_format", "$jobnum"))
     return each if shared else each * _threads(jobs, options, where)
 
 
