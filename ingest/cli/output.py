@@ -110,7 +110,7 @@ def _print(page: Callable[[], Page], data: Callable[[], Mapping[str, Any]], form
 def tell_answer(page: Page) -> None:
     """Say the answer of a result that goes to a file, unless `-q` is given."""
     if page.answer and not chosen_option(QUIET):
-        tell(page.answer)
+        tell(in_one_line(page.answer))
 
 
 def tell_written(*paths: str | Path) -> None:
@@ -119,7 +119,7 @@ def tell_written(*paths: str | Path) -> None:
         if not chosen_option(QUIET):
             facts = ", ".join(_facts_of(Path(path)))
             done = "replaced" if will_replace(path) else "wrote"
-            tell(f"{done} {path}" + (f" ({facts})" if facts else ""))
+            tell(in_one_line(f"{done} {path}" + (f" ({facts})" if facts else "")))
 
 
 def _facts_of(path: Path) -> Iterator[str]:
