@@ -1,5 +1,6 @@
 """Hostile and broken files: one line that names place, expectation and nearest match, and nothing executed."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -119,13 +120,14 @@ def assert_names(message, path, line, words):
 @pytest.mark.parametrize("name", MODELS)
 def test_a_broken_model_is_one_line_on_the_command_line(run, name, tmp_path):
     line, *words = MODELS[name]
-    path = BROKEN / "models" / f"{name}.yaml"
+    path = Path("models", f"{name}.yaml")
+    shutil.copytree(BROKEN / "models", tmp_path / "models")
     ran = run("bw", "--model", path, "--gpu", "h100", "--basis", "efficiency", "--flops-per-sample", "1e9")
     assert ran.code in (1, 2)
     assert ran.out == ""
     assert_names(ran.refusal, path, line, words)
     # Whatever a file asks to be run would run here.
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.iterdir()) == [tmp_path / "models"]
 
 
 @pytest.mark.parametrize("name", GPUS)
@@ -141,8 +143,8 @@ def test_a_broken_gpu_is_one_line_on_the_command_line(run, name):
 @pytest.mark.parametrize("name", RATES)
 def test_broken_rates_name_their_csv(run, name):
     line, *words = RATES[name]
-    path = BROKEN / "rates" / f"{name}.csv"
-    ran = run("bw", "--model", path.with_suffix(".yaml"), "--gpu", "h100")
+    path = Path("rates", f"{name}.csv")
+    ran = run("bw", "--model", path.with_suffix(".yaml"), "--gpu", "h100", cwd=BROKEN)
     assert ran.code in (1, 2)
     assert ran.out == ""
     assert_names(ran.refusal, path, line, words)

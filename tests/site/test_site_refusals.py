@@ -70,8 +70,9 @@ FILES = {
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_broken_file_is_refused_in_one_line(name):
-    path = BROKEN / f"{name}.yaml"
+def test_a_broken_file_is_refused_in_one_line(name, monkeypatch):
+    monkeypatch.chdir(BROKEN)
+    path = f"{name}.yaml"
     line, *words = FILES[name]
     with pytest.raises(IngestError) as refusal:
         ingest.plan(path, samples=0)
