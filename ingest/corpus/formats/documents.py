@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
+from itertools import chain
 
 from ingest.corpus.files.decompress import Stream, decompressed, decompressed_to_disk
 from ingest.corpus.files.file_kind import first_line, kind_by_magic
@@ -183,7 +185,7 @@ def separated_texts(form: str, stream: Stream, text_field: str, left_out: Skippe
         Unreadable: the column is missing, quoting is invalid, or the file is not UTF-8.
     """
     csv.field_size_limit(LIMIT_BYTES)
-    rows = csv.reader(_lines(stream, left_out.path), delimiter=DELIMITERS[form], strict=True)
+    rows = csv.reader(chain.from_iterable(_lines(stream, left_out.path)), delimiter=DELIMITERS[form], strict=True)
     try:
         header = next(rows, None)
         if header is None:
@@ -198,7 +200,8 @@ def separated_texts(form: str, stream: Stream, text_field: str, left_out: Skippe
         raise Unreadable(left_out.path, f"line {rows.line_num} is not valid {form.upper()}: {error}") from None
 
 
-def _lines(stream: Stream, path: str) -> Iterator[str]:
+def _lines(stream: Stream, path: str) -> Iterator[io.StringIO]:
+    """Blocks of whole lines, each an iterator over its lines."""
     mark = "\ufeff"
     for block in whole_lines(stream):
         if block is None:
@@ -209,7 +212,7 @@ def _lines(stream: Stream, path: str) -> Iterator[str]:
             raise Unreadable(path, "not UTF-8") from None
         mark = ""
         # only line feeds end a line: str.splitlines also splits at characters that occur within texts
-        yield from (line + "\n" for line in text.removesuffix("\n").split("\n"))
+        yield io.StringIO(text, newline="\n")
 
 
 def _column(header: list[str], text_field: str, path: str) -> int:
