@@ -26,6 +26,8 @@ LISTED_SHARE = 0.9
 SECONDS, RAMP_SECONDS = 60, 5
 #: Largest requests in a file where requests of several sizes are mixed: one in so many meets its end.
 ROOM = 64
+#: Files of a reader at random, all of them open.
+OPEN = 16
 #: samples of one step of an emulated accelerator: DLIO asks for a number, and the rate does not depend on it
 BATCH = 8
 MOST_TIMES = 1e6
@@ -157,6 +159,10 @@ def _fio(seen: Observation, sizes: Mapping[int, int], readers: int, rate: float,
     per_open = seen.figures.get("read_bytes_per_open")
     size = max(largest, per_open.value if per_open else largest)
     files = max(1, int(_number(seen, "files", threads)) // threads)
+    sequential = seen.facts.get("pattern") == "sequential"
+    if not sequential and files > OPEN:
+        # fio reads at random from the files that it holds open, and from no other.
+        files, size = OPEN, size * files / OPEN
     if len(sizes) > 1 and size < ROOM * largest:
         # fio shortens requests at the end of a file: fewer, larger files of as many bytes keep their sizes.
         files, size = max(1, round(files * size / (ROOM * largest))), ROOM * largest
@@ -169,12 +175,12 @@ def _fio(seen: Observation, sizes: Mapping[int, int], readers: int, rate: float,
         "ioengine=psync",
         "direct=1",
         "directory=${TARGET}",
-        f"rw={'read' if seen.facts.get('pattern') == 'sequential' else 'randread'}",
+        f"rw={'read' if sequential else 'randread'}",
         f"bssplit={split}",
         "norandommap=1",
         f"nrfiles={files}",
         f"filesize={whole}",
-        "openfiles=1",
+        *(["openfiles=1"] if sequential else []),
         f"rate={round(rate)}",
         "time_based=1",
         f"runtime={SECONDS}",

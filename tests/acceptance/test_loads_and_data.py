@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -170,6 +171,47 @@ def test_a_test_on_fewer_clients_reads_as_much_as_one_on_all(tmp_path):
     assert sizes["R-READ-02"] == pytest.approx(60 * each)
     assert sizes["R-READ-04"] == pytest.approx(63 * each)
     assert "`sh fio/servers.sh read 20`" in (tmp_path / "tests/README.md").read_text()
+
+
+@pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+@pytest.mark.parametrize("pattern", ["random", "sequential"])
+def test_one_client_reads_all_files_that_it_is_given(tmp_path, pattern):
+    """fio's own log of its requests: a limit of open files had left all but four files of a thread unread at random."""
+    lines = [requirement(clients=9, threads=2), requirement(clients=1, threads=2, pattern=pattern, ident="R-READ-02")]
+    made = made_of(tmp_path, lines, server_cache="1 GB")
+    test = made.results["T-READ-02-fio"]
+    options = job(test)
+    assert int(options["nrfiles"]) == 32
+    text = test.files["fio/T-READ-02-fio.fio"]
+    for name, short in {"filesize": "65536", "size": f"{32 * 65536}", "runtime": "1", "bs": "4096", "ramp_time": "0"}.items():
+        text = text.replace(f"\n{name}={options[name]}\n", f"\n{name}={short}\n")
+    (tmp_path / "short.fio").write_text(text.replace("numjobs=2", "numjobs=1\nwrite_iolog=reads"))
+    subprocess.run(["fio", "--output=out.txt", "short.fio"], cwd=tmp_path, check=True, timeout=60)
+    fields = [row.split() for row in (tmp_path / "reads").read_text().splitlines()]
+    assert len({name for _, name, what, *_ in (one for one in fields if len(one) > 2) if what == "read"}) == 32
+
+
+# 4 clients with 8 files each: one of them reads those of the three others, 24 files, in at most two loads.
+@pytest.mark.parametrize(("most", "code"), [(2 * 24 + 256, 0), (2 * 24 + 255, 1)])
+def test_servers_need_a_limit_of_open_files_that_holds_all_of_a_client(tmp_path, most, code):
+    made = made_of(tmp_path, [requirement(clients=4, threads=2), requirement(clients=1, threads=2, ident="R-READ-02")])
+    assert made.setting.data.files == 8
+    (tmp_path / "fio").write_text("#!/bin/sh\nulimit -S -n > limit\n")
+    (tmp_path / "fio").chmod(0o755)
+    (tmp_path / "tests/hosts.txt").write_text("n1\nn2\nn3\nn4")
+    for number in range(1, 5):
+        folder = tmp_path / f"storage/fio/{number}"
+        folder.mkdir(parents=True)
+        for place in range(8):
+            (folder / f"data.{place // 4}.{place % 4}").touch()
+    own = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "TARGET": str(tmp_path / "storage"), "CLIENT": "n1"}
+    limited = f"ulimit -S -n 200 && ulimit -H -n {most} && exec sh fio/servers.sh read 1"
+    done = subprocess.run(["sh", "-c", limited], cwd=tmp_path / "tests", env=own, check=False, capture_output=True, text=True)
+    assert done.returncode == code, done.stderr
+    if code:
+        assert done.stderr == ("servers.sh: found a limit of 303 open files, expected at least 304; raise it (ulimit -H -n)\n")
+    else:
+        assert (tmp_path / "storage/fio/read-1-1/limit").read_text() == "304\n"
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,19 @@ def test_fio_reads_as_the_job_did(observed, tmp_path):
     assert distance <= 0.05
 
 
+@pytest.mark.parametrize(("pattern", "files", "each"), [("random", 16, 3), ("sequential", 48, 1)])
+def test_a_reader_at_random_holds_all_its_files_open(observed, tmp_path, pattern, files, each):
+    """With a limit, fio would read a few files alone: fewer files have as many bytes."""
+    data = json.loads(observed.read_text())
+    data["facts"]["pattern"] = pattern
+    data["facts"]["files"] = 48 * 64
+    (tmp_path / "many.json").write_text(json.dumps(data))
+    observed_job(tmp_path / "many.json", tmp_path / "tests")
+    text = (tmp_path / "tests" / "observed.fio").read_text()
+    assert f"nrfiles={files}\nfilesize={each * 64 * 131072}\n" in text
+    assert ("openfiles=1\n" in text) == (pattern == "sequential")
+
+
 def seen(common, reads, sizes=()):
     figures = {"reads": Figure(reads, "1", "x")}
     return Observation("", {}, figures, {}, (), tuple(sizes), {"common_read_sizes": common})

@@ -100,8 +100,9 @@ def _placed(load: Load, task: Task) -> dict[str, object]:
         return _filled(load, task)
     count = int(folders_of(load, data)["files_of_thread"])
     each = file_bytes(own, data.files, task.bytes_per_client(load))
-    more = {"openfiles": FILES_PER_THREAD} if count > FILES_PER_THREAD else {}
-    return _files(_own(f"{task.data_name}-{load.threads}"), load, count, each) | more
+    # At random, fio reads from the files that it holds open and from no other: a limit would leave data unread.
+    few = {"openfiles": FILES_PER_THREAD} if load.pattern == "sequential" and count > FILES_PER_THREAD else {}
+    return _files(_own(f"{task.data_name}-{load.threads}"), load, count, each) | few
 
 
 def _filled(load: Load, task: Task) -> dict[str, object]:
