@@ -140,7 +140,8 @@ def _unknown_packing(data: Mapping[str, Any], known: bool) -> dict[str, str]:
     """Why the bytes of the weights are not known, where they are quantized in a way that is not described."""
     found = stated_quantization(data)
     method = found.get("quant_algo") or found.get("quant_method") or "by a method without a name"
-    why = f"the release is quantized ({str(method)[:40]}) in a way that is not described; use --precision"
+    how = "in a way that is not described, or with exceptions that cannot be read"
+    why = f"the release is quantized ({str(method)[:40]}) {how}; use --precision"
     return {"weights_bytes": why} if found and not known else {}
 
 

@@ -97,6 +97,8 @@ def _of_groups(quantization: Mapping[str, Any]) -> float | None:
 def stored_row_bytes(rows: Sequence[Weight], config: Mapping[str, Any], layers: int) -> list[float] | None:
     """Bytes of each row as a quantized release stores it; None where the config names no method, or none that is described.
 
+    Modules that are excepted in a way that cannot be read are such a method.
+
     >>> up = Weight("mlp.up", (64, 32), "mlp", 2)
     >>> stored_row_bytes([up], {"quantization_config": {"quant_method": "fp8"}}, 2)
     [4096.0]
@@ -105,8 +107,11 @@ def stored_row_bytes(rows: Sequence[Weight], config: Mapping[str, Any], layers: 
     bits = bits_per_weight(quantization)
     if bits is None:
         return None
-    lists = (quantization.get(key) for key in ("modules_to_not_convert", "ignore", "exclude_modules", "ignored_layers"))
-    excepted = [matches for found in lists for matches in _patterns(found)]
+    lists = (quantization.get(key) or [] for key in ("modules_to_not_convert", "ignore", "exclude_modules", "ignored_layers"))
+    patterns = [_pattern(entry) for found in lists for entry in (found if isinstance(found, list) else [found])]
+    excepted = [matches for matches in patterns if matches]
+    if len(excepted) < len(patterns):
+        return None
     wide = 8.0 * next((TYPES[name] for name in (_type(config),) if name in TYPES), 2)
     if "quant_method" in quantization or "quant_algo" in quantization:
         found = [row.parameters * _bits_of(row, rows, bits, wide, excepted, layers) / 8 for row in rows]
@@ -171,21 +176,18 @@ _REPEAT = re.compile(r"[*+]|\{\d*,\d*\}")
 _REPEATED_GROUP = re.compile(r"\)(?:[*+]|\{)")
 
 
-def _patterns(listed: object) -> Iterator[Callable[[str], bool]]:
-    """How each entry of a list of exceptions names modules: by an expression, by wildcards, or by a part of the name."""
-    for entry in listed if isinstance(listed, list) else ():
-        if not isinstance(entry, str) or len(entry) > 300:
-            continue
-        if entry.startswith("re:"):
-            if _REPEATED_GROUP.search(entry) or len(_REPEAT.findall(entry)) > MOST_REPEATS:
-                continue
-            try:
-                expression = re.compile(entry[3:])
-            except re.error:
-                continue
-            yield _matching(expression)
-        else:
-            yield _named(re.sub(r"^((language_)?model\.)+", "", entry))
+def _pattern(entry: object) -> Callable[[str], bool] | None:
+    """How an entry of a list of exceptions names modules: by an expression, by wildcards, or by a part of the name."""
+    if not isinstance(entry, str) or len(entry) > 300:
+        return None
+    if not entry.startswith("re:"):
+        return _named(re.sub(r"^((language_)?model\.)+", "", entry))
+    if _REPEATED_GROUP.search(entry) or len(_REPEAT.findall(entry)) > MOST_REPEATS:
+        return None
+    try:
+        return _matching(re.compile(entry[3:]))
+    except re.error:
+        return None
 
 
 def _matching(expression: re.Pattern[str]) -> Callable[[str], bool]:
