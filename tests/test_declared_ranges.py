@@ -186,3 +186,20 @@ def test_a_count_is_whole():
     counts = {name: one for name, one in declared().items() if one.unit in COUNTED or (one.unit == "1" and COUNT.search(name))}
     parts = {name for name, one in counts.items() if not one.whole and one.high > 1 and "_of_" not in name}
     assert parts == set(IN_PARTS)
+
+
+def test_a_plan_compares_the_results_that_its_jobs_and_checkpoints_set():
+    """As the commands do: a save of 16 GPUs that is 1/200 of the model, a read ten thousand times below its rate."""
+
+    def warned(**job):
+        described = {"cluster": "main", "nodes": 2, "model": "resnet50", **job}
+        site = {"clusters": {"main": {"node": "dgx-h100", "count": 2}}, "jobs": {"a": described}}
+        return [str(line) for line in ingest.plan(site, samples=0).warnings if rule_of(line) == "W28"]
+
+    saves = {"interval": "30 min", "model": "llama-3.1-8b"}
+    assert warned(checkpoint=saves) == []
+    (line,) = warned(checkpoint=saves | {"set": {"checkpoint_bytes": "500 MB"}})
+    assert line.startswith("a: checkpoint_bytes: found 500 MB, but the other inputs give 112.4 GB")
+    (line,) = warned(set={"run_read_bandwidth": "100 kB/s"})
+    assert line.startswith("a: run_read_bandwidth: found 100 kB/s, but the other inputs give 8.203 GB/s")
+    assert warned(set={"run_read_bandwidth": "5 GB/s"}) == []

@@ -26,7 +26,7 @@ from ingest.sizing.checkpoint_schedule import USUAL_MODE
 from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.job import Job
-from ingest.sizing.rules import LARGE_REQUEST, ONE_EPOCH, PAGE_CACHE, WARM_UP_SECONDS
+from ingest.sizing.rules import LARGE_REQUEST, ONE_EPOCH, PAGE_CACHE, WARM_UP_SECONDS, contradictions
 from ingest.units import parse
 
 #: keys of a job that are words of a question
@@ -238,9 +238,13 @@ class SiteJob:
         words |= self._request(known, reads.basis.model if reads else None)
         words |= {"mode": policy.mode} if policy else {}
         row = QuantityRow(self.name, words, known, policy and policy.known)
-        warnings = (*(reads.warnings if reads else ()), *(policy.warnings if policy else ()))
+        told = (
+            *(reads.warnings if reads else ()),
+            *(policy.warnings if policy else ()),
+            *contradictions(known, _settings(job)),
+        )
         sized = reads is not None and reads.basis.levels[0].is_sized and reads.basis.job.scaling == "published"
-        return JobPlan(row, reads and reads.basis.job, policy, warnings, sized)
+        return JobPlan(row, reads and reads.basis.job, policy, told, sized)
 
     def _blaming(self, keys: Keys, question: Callable[[], Answered]) -> Answered:
         """The answer to a question; a refusal is that of a key."""
@@ -321,7 +325,8 @@ class SiteJob:
         found = saved_checkpoints(asked, self.catalog, {"gpus": gpus}, stated, self.name)
         if found.unmet:
             raise RequirementNotMet(found.unmet)
-        return found.known, (*found.warnings, *unused_options(found, asked))
+        lines = (*found.warnings, *unused_options(found, asked), *contradictions(found.known, _settings(policy)))
+        return found.known, lines
 
     def _divisors(self, policy: Mapping[str, Any], given: Mapping[str, Input]) -> tuple[int, ...]:
         """The GPUs that share one copy of the model, as stated, and those that share its experts."""
