@@ -67,7 +67,7 @@ def check_bounds(line: Requirement, where: str) -> None:
 
 #: tool -> kinds of requirement that it times
 KINDS_OF_TOOL = {
-    "fio": (*DATA, "mixed", *METADATA),
+    "fio": (*DATA, "mixed", "create", "open"),
     "ior": DATA,
     "mdtest": METADATA,
     "elbencho": DATA,
@@ -191,6 +191,10 @@ def _writers(tool: str, line: Requirement, lines: Sequence[Requirement], setting
     DLIO reads like a training job, not like a restore or a copy. MLPerf Storage needs at least half a terabyte for each
     accelerator, so it cannot be rehearsed, and tests the line with the highest rate only.
     """
+    shared = [one for one in loads_of(line, line.id, setting) if one.files == "shared" and one.operation in DATA]
+    if tool == "fio" and any((one.operation, one.pattern) != ("read", "random") for one in shared):
+        # All its threads would read the same bytes at a time, and write files of their own.
+        return ()
     if tool != "dlio":
         return (tool,)
     if "sequential" in line.conditions.pattern or too_large(line, setting):

@@ -8,5 +8,5 @@ cd "$folder"
 number=0
 while [ "$(df -P . | tail -n 1 | awk '{print int($5)}')" -lt @percent@ ]; do
   number=$((number + 1))
-  fio --name=ballast --filename="$number" --rw=write --bs=1m --size="${SIZE:-64g}" --direct=1 --output=/dev/null
+  fio --name=ballast --filename="$number" --rw=write --bs=1m --refill_buffers --randrepeat=0 --size="${SIZE:-64g}" --direct=1 --output=/dev/null
 done

@@ -16,6 +16,7 @@ link() {
   if [ "$part" -eq "$all" ] && [ "$all" -gt 1 ]; then part=$((all - 1)); fi
   while [ "$turn" -lt "$part" ]; do
     for file in "../$(((own + turn * $1) % all + 1))"/data.*; do
+      if [ ! -e "$file" ]; then echo "servers.sh: found no $file, expected data: run fill-data.sh first" >&2; exit 1; fi
       for threads in @threads@; do
         ln -s "$file" "data-$threads.$((number % threads)).$((number / threads))"
       done

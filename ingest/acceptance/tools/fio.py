@@ -8,9 +8,10 @@ clients and threads reads all of one data set.
 
 from __future__ import annotations
 
+import math
 import re
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +26,16 @@ from ingest.errors import IngestError
 from ingest.text import comment
 
 VERSION = "3.27"
-#: filecreate and filestat look up names; an open is a read of a one-page file, opened for it alone.
-JOB_ENGINES = {"create": "filecreate", "stat": "filestat", "open": "psync"}
+#: Seconds that clients may take to start and end; more where the ramp is longer.
+START_SECONDS = 10
+#: An open is a read of a one-page file, opened for it alone. fio's own lookups would tell of the cache of the client: it looks
+#: up all files before its clock starts.
+JOB_ENGINES = {"create": "filecreate", "open": "psync"}
 
 
 def loads(task: Task) -> tuple[Load, ...]:
-    """The loads as fio runs them: opens repeat until the time limit, creates and stats end with their files."""
-    if task.load.operation not in ("create", "stat"):
+    """The loads as fio runs them: opens repeat until the time limit, creates end with their files."""
+    if task.load.operation != "create":
         return task.loads
     return task.ended_by_files(task.files_per_thread(one_pass=True))
 
@@ -55,9 +59,29 @@ def job_files(task: Task) -> dict[str, str]:
     logs = f'"$RESULTS/{ident}.run$run{LOGS}"'
     kept = [f"mkdir -p {logs}", f"mv {ident}*_bw.*.log* {logs}"] if task.setting.logs_seconds and load.operation in DATA else []
     drops = bool(fill) and not task.rehearsal
-    lines = [*first, *repeated(task, ".json", [run, *kept], drops=drops)]
+    lines = [*first, *repeated(task, ".json", [*_together(task, run), *kept], drops=drops)]
     files[f"fio/{ident}.sh"] = script(ident, load.clients, task.rehearsal, lines, drops=drops)
     return files
+
+
+def _together(task: Task, run: str) -> list[str]:
+    """The lines of a run, which does not count where clients ran one after another: fio starts them without waiting for all."""
+    load = task.load
+    if task.rehearsal or load.clients == 1 or any(one.operation not in ("read", "open") for one in task.loads):
+        # The end of writes and of a count of files is open.
+        return [run]
+    ramp = task.ramp(load) if load.operation in DATA else 0
+    most = math.ceil((load.seconds or 0) + ramp + max(ramp, START_SECONDS))
+    result, told = f"$RESULTS/{task.ident}.run$run", f"{task.ident}: the clients took more than {most} s"
+    return [
+        "began=$(date +%s)",
+        run,
+        f"if [ $(($(date +%s) - began)) -gt {most} ]; then",
+        f'  mv "{result}.json" "{result}.err"',
+        f'  echo "{told}, so they did not run at the same time: this run does not count" >&2',
+        "  exit 1",
+        "fi",
+    ]
 
 
 def _job(task: Task) -> str:
@@ -71,16 +95,21 @@ def _job(task: Task) -> str:
         **ramp,
         "runtime": f"{task.load.seconds:.0f}",
         "norandommap": 1,
-        "randrepeat": 0,
+        # Latencies from submission on, percentiles too.
+        "lat_percentiles": 1,
     }
     return _section("global", common) + "".join(_section(load.name, _data(load, task)) for load in task.loads)
 
 
 def _shared() -> dict[str, object]:
     # fallocate would reserve files without writing them; threads of one process keep the memory of many jobs small.
-    # New random contents for each write, so that no system reduces them.
-    random = {"refill_buffers": 1, "buffer_compress_percentage": 0, "dedupe_percentage": 0}
+    # New random contents for each write, so that no system reduces them: with fio's own seeds, all clients write the same.
+    random = {"refill_buffers": 1, "buffer_compress_percentage": 0, "dedupe_percentage": 0, "randrepeat": 0}
     return {"direct": 1, "thread": 1, "fallocate": "none", "unique_filename": 0, **random}
+
+
+#: Reads fail where the data are missing or short; fio would write them first, and read what it has just written.
+NO_LAYOUT: dict[str, object] = {"allow_file_create": 0}
 
 
 def _data(load: Load, task: Task) -> dict[str, object]:
@@ -88,7 +117,7 @@ def _data(load: Load, task: Task) -> dict[str, object]:
     engine = {"ioengine": "libaio", "iodepth": load.depth} if load.depth > 1 else {"ioengine": "psync"}
     options = {"rw": rw, "bs": load.io_bytes, **engine, "numjobs": load.threads, **_placed(load, task)}
     logs = {"write_bw_log": load.name, "log_avg_msec": 1000} if task.setting.logs_seconds else {}
-    return options | ({"end_fsync": 1, "unlink": 1} if load.operation == "write" else {}) | logs
+    return options | ({"end_fsync": 1, "unlink": 1} if load.operation == "write" else NO_LAYOUT) | logs
 
 
 def _placed(load: Load, task: Task) -> dict[str, object]:
@@ -140,9 +169,10 @@ def _metadata(task: Task, *, timed: bool) -> dict[str, object]:
     options: dict[str, object] = {"ioengine": JOB_ENGINES[load.operation], "numjobs": load.threads}
     options |= {**_own(load.name), "nrfiles": count, "filesize": SMALL_FILE}
     if load.operation != "open":
-        return options
+        # A file that an earlier run left would be opened and counted as created.
+        return options | {"unlink": 1}
     options |= {"rw": "read", "bs": SMALL_FILE, "openfiles": 1, "size": SMALL_FILE * count}
-    return options | ({"time_based": 1, "runtime": f"{load.seconds:.0f}"} if timed else {})
+    return options | ({"time_based": 1, "runtime": f"{load.seconds:.0f}", **NO_LAYOUT} if timed else {})
 
 
 def path_job(name: str, total: int, seconds: float, io_bytes: int, threads: int, direct: bool) -> str:
@@ -160,18 +190,16 @@ def path_job(name: str, total: int, seconds: float, io_bytes: int, threads: int,
     each = file_bytes(given, threads, total)
     how: dict[str, object] = {**_shared(), "direct": int(direct), "ioengine": "psync", "numjobs": threads}
     how |= {"filename_format": "file.$jobnum", "nrfiles": 1, "filesize": each, "size": each, "bs": io_bytes}
-    how |= {"rw": "randread", "norandommap": 1, "randrepeat": 0, "invalidate": 1} if name == "read" else {"rw": "write"}
+    how |= {"rw": "randread", "norandommap": 1, "invalidate": 1} if name == "read" else {"rw": "write"}
     how |= {"time_based": 1, "runtime": f"{seconds:g}"} if name != "fill" else {}
     return _section("global", how | ({"end_fsync": 1} if name != "read" else {})) + _section(name, {})
 
 
 def _fill(task: Task) -> str:
-    """The job that writes the files of a test of reads, opens or stats; empty for other tests."""
+    """The job that writes the files of a test of reads or opens; empty for other tests."""
     load, data = task.load, task.setting.data
-    if load.operation == "stat":
-        how: dict[str, object] = {**_metadata(task, timed=False), "ioengine": "filecreate"}
-    elif load.operation == "open":
-        how = {**_metadata(task, timed=False), "rw": "write"}
+    if load.operation == "open":
+        how: dict[str, object] = {**_metadata(task, timed=False), "rw": "write"}
     elif task.reads:
         # In a rehearsal each load has its own files; otherwise all loads read those of one data set.
         common = {"ioengine": "psync", "rw": "write", "bs": task.fill_bytes, "file_service_type": "sequential"}
@@ -201,7 +229,7 @@ def _fill_line(name: str, task: Task) -> str:
 LOGS = ".bw"
 #: The total that a driver appends to its clients; counting it would double every rate.
 SUM = "All clients"
-RESULT_ENGINES = {"filecreate": "create", "filestat": "stat"}
+RESULT_ENGINES = {"filecreate": "create"}
 _SIZES = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 
 
@@ -226,7 +254,7 @@ def read(text: str, path: str) -> list[Run] | None:
         groups.setdefault(str(job.get("jobname")), []).append(job)
     loads = tuple(_load(name, group, shared, f"{path}: {name}", path) for name, group in groups.items())
     test = next(filter(None, (named_test(load.name, "fio") for load in loads)), "")
-    version, began = str(found["fio version"]).removeprefix("fio-"), str(found.get("timestamp_ms", ""))
+    version, began = str(found["fio version"]).removeprefix("fio-"), str(found.get("timestamp_ms", found.get("timestamp", "")))
     return [Run("fio", path, test, loads, version, began=began)]
 
 
@@ -320,15 +348,22 @@ def _errors(jobs: Sequence[Mapping[str, Any]], where: str) -> str:
     return ", ".join(found)
 
 
+def _latencies(parts: Sequence[Mapping[str, Any]], where: str) -> Iterator[Mapping[str, Any]]:
+    """Of each thread from submission on; older results have percentiles of the time after it alone."""
+    for part in parts:
+        whole, after = (table(part.get(key, {}), f"{where}: {key}") for key in ("lat_ns", "clat_ns"))
+        yield {**after, **whole}
+
+
 def _latency(parts: Sequence[Mapping[str, Any]], where: str) -> float | None:
-    means = [table(part.get("clat_ns", {}), f"{where}: clat_ns").get("mean") for part in parts]
-    known = [number(mean, f"{where}: clat_ns.mean") for mean in means if mean is not None]
+    means = [found.get("mean") for found in _latencies(parts, where)]
+    known = [number(mean, f"{where}: lat_ns.mean") for mean in means if mean is not None]
     return sum(known) / len(known) / 1e9 if known else None
 
 
 def _latency_99(parts: Sequence[Mapping[str, Any]], where: str) -> float | None:
     """Of the thread in which it is highest: 99 % of all requests are at least as fast."""
-    spreads = [table(table(part.get("clat_ns", {}), where).get("percentile") or {}, f"{where}: percentile") for part in parts]
+    spreads = [table(found.get("percentile") or {}, f"{where}: percentile") for found in _latencies(parts, where)]
     known = [number(found["99.000000"], f"{where}: percentile") for found in spreads if "99.000000" in found]
     return max(known) / 1e9 if known else None
 
