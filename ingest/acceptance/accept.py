@@ -245,7 +245,7 @@ def _files(made: Acceptance, hosts: str | None) -> dict[str, str]:
     if hosts is not None:
         files["hosts.txt"] = hosts
     if not made.setting.rehearsal:
-        files |= helpers(made.fill, made.setting.data)
+        files |= helpers(made.fill, made.setting.data, made.tests)
     files["README.md"] = "\n".join(readme(made)) + "\n"
     files["tests.json"] = json.dumps(made.to_dict(), indent=1, ensure_ascii=False) + "\n"
     sums = "".join(f"{sha256(content.encode())}  {name}\n" for name, content in sorted(files.items()))

@@ -168,11 +168,15 @@ def _servers(test: AcceptanceTest) -> str:
     return "shared" if reads.files == "shared" else f"read {reads.clients}"
 
 
-def helpers(fill: float, data: TestData | None) -> dict[str, str]:
+def helpers(fill: float, data: TestData | None, tests: Iterable[AcceptanceTest]) -> dict[str, str]:
     """Helper scripts: path -> content; without a fill level no ballast."""
+    # Random reads hold all files of a client open, each load its own.
+    random = (sum(load.pattern == "random" and load.files != "shared" for load in test.loads) for test in tests)
     ballast = {"ballast.sh": _filled(_template("ballast.sh"), percent=round(fill * 100))} if fill else {}
     threads = " ".join(map(str, data.threads)) if data else ""
-    servers = _filled(_template("servers.sh"), clients=data.clients if data else 0, threads=threads)
+    servers = _filled(
+        _template("servers.sh"), clients=data.clients if data else 0, threads=threads, open=max(random, default=0)
+    )
     return {"fio/servers.sh": servers, **ballast}
 
 

@@ -186,7 +186,7 @@ def _pattern(entry: object) -> Callable[[str], bool] | None:
         return None
     try:
         return _matching(re.compile(entry[3:]))
-    except re.error:
+    except (re.error, OverflowError, RecursionError):
         return None
 
 

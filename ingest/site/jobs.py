@@ -21,7 +21,14 @@ from ingest.site.mixtures import link_mixture, mixed_bytes_of
 from ingest.site.site_file import Keys, Site
 from ingest.site.tiers import place_states
 from ingest.sizing.bandwidth import estimate
-from ingest.sizing.checkpoint import QUANTITIES, CheckpointQuestion, kept_by_policy, saved_checkpoints, unused_options
+from ingest.sizing.checkpoint import (
+    QUANTITIES,
+    CheckpointQuestion,
+    contradicted,
+    kept_by_policy,
+    saved_checkpoints,
+    unused_options,
+)
 from ingest.sizing.checkpoint_schedule import USUAL_MODE
 from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
 from ingest.sizing.evidence_ladder import from_catalog
@@ -223,7 +230,9 @@ class SiteJob:
             link_mixture(known, self.data)
         policy = self._policy(known.step("gpus")) if "checkpoint" in job else None
         if policy is not None:
-            known.adopt({name: step for name, step in policy.steps.items() if name in SAVED})
+            # What the policy sets is the job's own, as what follows from its keys.
+            saved = {name: step for name, step in policy.steps.items() if name in SAVED}
+            known.adopt({name: step if step.owner else step._replace(owner=self.name) for name, step in saved.items()})
             known.choose("writing_nodes", "nodes_at_once")
         if "offload" in job:
             place_states(
@@ -325,7 +334,7 @@ class SiteJob:
         found = saved_checkpoints(asked, self.catalog, {"gpus": gpus}, stated, self.name)
         if found.unmet:
             raise RequirementNotMet(found.unmet)
-        lines = (*found.warnings, *unused_options(found, asked), *contradictions(found.known, _settings(policy)))
+        lines = (*found.warnings, *unused_options(found, asked), *contradicted(found.known, _settings(policy)))
         return found.known, lines
 
     def _divisors(self, policy: Mapping[str, Any], given: Mapping[str, Input]) -> tuple[int, ...]:

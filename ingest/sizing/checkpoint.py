@@ -292,7 +292,7 @@ def checkpoint(
         results,
         unknown,
         Deferred(lambda: {**_tables(known, files, mode), **failure_table(found.options.get("gpus"), found.failures, catalog)}),
-        (*found.warnings, *_unused(found, results, asked), *_contradictions(known, settings)),
+        (*found.warnings, *_unused(found, results, asked), *_shares(known), *contradicted(known, settings)),
         catalog,
         found.unmet,
         tuple((row.source, row.where, row.assumed) for row in files),
@@ -513,10 +513,13 @@ def _readers(known: Quantities) -> list[dict[str, Any]]:
     return rows
 
 
-def _contradictions(known: Quantities, settings: Mapping[str, float]) -> list[Message]:
-    """Warnings about values that contradict each other; a quantity with an option of its own is the user's choice."""
-    results = [name for name in settings if name not in QUANTITIES.values()]
-    return [*(one.message() for one in applying([finding("W29", known.find)])), *contradictions(known, results)]
+def _shares(known: Quantities) -> list[Message]:
+    return [one.message() for one in applying([finding("W29", known.find)])]
+
+
+def contradicted(known: Quantities, settings: Iterable[str]) -> list[Message]:
+    """Warnings about results that are set far from the rest; a quantity with an option of its own is the user's choice."""
+    return [*contradictions(known, [name for name in settings if name not in QUANTITIES.values()])]
 
 
 def _unused(saved: SavedCheckpoints, results: Iterable[str], asked: CheckpointQuestion) -> list[Message]:

@@ -292,6 +292,11 @@ def test_a_folder_of_results_of_another_plan_is_an_error(ran, run, tmp_path):
     )
 
 
+def test_creates_have_the_latency_of_a_create(ran):
+    (load,) = fio.read((ran / "results/T-META-02-fio.run1.json").read_text(), "x")[0].loads
+    assert load.latency_seconds > 0
+
+
 def test_one_run_of_servers_counts_once(copied):
     """Drivers write seconds in place of milliseconds: the start tells a copy from another run."""
     path = copied / "results" / "T-READ-01-fio.run1.json"

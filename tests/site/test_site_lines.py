@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ingest
+from ingest.engine.messages import rule_of
 from ingest.errors import IngestError
+from ingest.site.jobs import SAVED as SAVED_QUANTITIES
 from ingest.site.load_conditions import SMALLEST_SHARE, LoadPart, mix_of
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -322,3 +324,25 @@ def test_a_mix_asks_for_no_fewer_writes_than_were_computed(reads, writes, small)
     share = (writes + small) / (reads + writes + 2 * small)
     assert asked >= share * (1 - 1e-9) or share < SMALLEST_SHARE
     assert asked <= share + 0.003 or share > 1 - SMALLEST_SHARE
+
+
+@pytest.mark.parametrize("name", SAVED_QUANTITIES)
+def test_a_checkpoint_may_set_each_of_its_results(name):
+    """What a policy sets is an entry of its job: the lines that rest on it name the job, and no plan ends in a traceback."""
+    for value in (0.5, 1e9):
+        policy = {"interval": "30 min", "model": "llama-3.1-8b", "set": {name: value}}
+        try:
+            found = ingest.plan(site(a={"model": "resnet50", "checkpoint": policy}), samples=0)
+        except IngestError:
+            continue
+        assert found.requirements
+
+
+def test_a_write_bandwidth_that_a_checkpoint_sets_is_the_line():
+    policy = {"interval": "30 min", "model": "llama-3.1-8b", "set": {"checkpoint_write_bandwidth": "5 GB/s"}}
+    found = ingest.plan(site(a={"model": "resnet50", "checkpoint": policy}), samples=0)
+    assert found.requirement("R-WRITE-01").value == 5e9
+    assert not any(rule_of(line) == "W28" for line in found.warnings)
+    chosen = policy | {"set": {"checkpoint_interval": "10 s"}}
+    found = ingest.plan(site(a={"model": "resnet50", "checkpoint": chosen}), samples=0)
+    assert not any(rule_of(line) == "W28" for line in found.warnings)

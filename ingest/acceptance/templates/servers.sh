@@ -24,8 +24,8 @@ link() {
     done
     turn=$((turn + 1))
   done
-  # Random reads hold all files of the client open, those of a mixed test up to twice.
-  needed=$((2 * number + 256))
+  # Random reads hold all files of the client open: so many loads of a test read at random.
+  needed=$((@open@ * number + 256))
   if [ "$(ulimit -n)" = unlimited ] || [ "$(ulimit -n)" -ge "$needed" ]; then return; fi
   if ! (ulimit -S -n "$needed") 2>/dev/null; then
     echo "servers.sh: found a limit of $(ulimit -H -n) open files, expected at least $needed; raise it (ulimit -H -n)" >&2

@@ -28,6 +28,8 @@ from ingest.text import comment
 VERSION = "3.27"
 #: Seconds that clients may take to start and end; more where the ramp is longer.
 START_SECONDS = 10
+#: Seconds that a slow file system takes to look up a file: fio looks up each, one after another, before its opens.
+LOOKUP_SECONDS = 0.002
 #: An open is a read of a one-page file, opened for it alone. fio's own lookups would tell of the cache of the client: it looks
 #: up all files before its clock starts.
 JOB_ENGINES = {"create": "filecreate", "open": "psync"}
@@ -71,7 +73,8 @@ def _together(task: Task, run: str) -> list[str]:
         # The end of writes and of a count of files is open.
         return [run]
     ramp = task.ramp(load) if load.operation in DATA else 0
-    most = math.ceil((load.seconds or 0) + ramp + max(ramp, START_SECONDS))
+    looked_up = task.files_per_thread(one_pass=False) * load.threads if load.operation == "open" else 0
+    most = math.ceil((load.seconds or 0) + ramp + max(ramp, START_SECONDS) + looked_up * LOOKUP_SECONDS)
     result, told = f"$RESULTS/{task.ident}.run$run", f"{task.ident}: the clients took more than {most} s"
     return [
         "began=$(date +%s)",
@@ -352,7 +355,8 @@ def _latencies(parts: Sequence[Mapping[str, Any]], where: str) -> Iterator[Mappi
     """Of each thread from submission on; older results have percentiles of the time after it alone."""
     for part in parts:
         whole, after = (table(part.get(key, {}), f"{where}: {key}") for key in ("lat_ns", "clat_ns"))
-        yield {**after, **whole}
+        # Of creates, fio times the request alone.
+        yield {**after, **whole} if whole.get("mean") else after
 
 
 def _latency(parts: Sequence[Mapping[str, Any]], where: str) -> float | None:
