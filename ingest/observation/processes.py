@@ -17,8 +17,8 @@ from ingest.errors import IngestError
 
 COUNTERS = ("rchar", "wchar", "syscr", "syscw", "read_bytes", "write_bytes")
 
-#: Processes that start and end all the time leave no moment without a change; the last try counts then.
-MOST_TRIES = 5
+#: Processes that start all the time leave no moment without a change: the last try counts then, or the first without an end.
+MOST_TRIES, MORE_TRIES = 5, 4
 #: A whole second between samples loses little; a short window is cut into a hundred, a job of unknown length into fifty so far.
 LONGEST_INTERVAL, SHORTEST_INTERVAL, INTERVALS = 1.0, 0.05, 100
 FIRST_INTERVAL, INTERVALS_SO_FAR = 0.2, 50
@@ -129,7 +129,7 @@ class ProcessTree:
     def _settled(self) -> dict[int, _Process]:
         """The processes at a moment at which none ended: a parent is not read before a child hands its counters over."""
         now: dict[int, _Process] = {}
-        for _ in range(MOST_TRIES):
+        for tries in range(MOST_TRIES * MORE_TRIES):
             self._find_children()
             now, began = {}, time.monotonic()
             for pid, (parent, file) in [*self._members.items()]:
@@ -141,8 +141,10 @@ class ProcessTree:
                     now[pid] = _Process(parent, Counters(*map(int, fields[1 : 2 * len(COUNTERS) : 2])))
             ended = time.monotonic()
             self._moment = (began + ended) / 2
-            at_once = ended - began <= LONGEST_SAMPLE
-            if at_once and now.keys() == self._members.keys() and self._newest == self._newest_of_all():
+            at_once = ended - began <= LONGEST_SAMPLE and self._newest == self._newest_of_all()
+            # A child that ended after its parent was read is in neither, and in its parent from then on: it would count twice.
+            none_ended = now.keys() == self._members.keys()
+            if none_ended and (at_once or tries >= MOST_TRIES - 1):
                 break
         return now
 
