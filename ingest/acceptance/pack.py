@@ -170,8 +170,9 @@ def _servers(test: AcceptanceTest) -> str:
 
 def helpers(fill: float, data: TestData | None, tests: Iterable[AcceptanceTest]) -> dict[str, str]:
     """Helper scripts: path -> content; without a fill level no ballast."""
-    # Random reads hold all files of a client open, each load its own.
-    random = (sum(load.pattern == "random" and load.files != "shared" for load in test.loads) for test in tests)
+    # The random reads of fio hold all files of a client open, those of each load in one test.
+    loads = ([load for load in test.loads if load.operation == "read"] for test in tests if test.tool == "fio")
+    random = (sum(load.pattern == "random" and load.files != "shared" for load in reads) for reads in loads)
     ballast = {"ballast.sh": _filled(_template("ballast.sh"), percent=round(fill * 100))} if fill else {}
     threads = " ".join(map(str, data.threads)) if data else ""
     servers = _filled(

@@ -24,6 +24,13 @@ input_quantity("direct_io_alignment", "B", "Alignment that direct I/O requires: 
 input_quantity("acceptance_seconds", "s", "Time over which a rate is measured.")
 input_quantity("longest_ramp_seconds", "s", "Ramp of a test of half an hour, before its measurement.", default=60)
 input_quantity("ramp_share", "1", "Share of its duration that the ramp of a short test takes at most.", high=1, default=0.2)
+input_quantity(
+    "client_start_seconds", "s", "Time by which clients of a test may start apart, where its ramp is shorter.", default=10
+)
+input_quantity(
+    "files_looked_up", "file", "Files of a client that a test looks up before its clock starts.", whole=True, default=0
+)
+input_quantity("lookup_seconds", "s/file", "Time in which a slow file system looks up a file.", default=0.002)
 input_quantity("test_runs", "1", "Runs of one test.", whole=True)
 
 # Rules of an acceptance test
@@ -229,6 +236,19 @@ def ramp_seconds(acceptance_seconds: Num, longest_ramp_seconds: Num, ramp_share:
     (60, 60, 12.0)
     """
     return minimum(longest_ramp_seconds, acceptance_seconds * ramp_share)
+
+
+@formula(unit="s", source="definition")
+def longest_run_seconds(
+    acceptance_seconds: Num, ramp_seconds: Num, client_start_seconds: Num, files_looked_up: Num, lookup_seconds: Num
+) -> Num:
+    """Time of a run beyond which its clients did not measure at the same time.
+
+    >>> longest_run_seconds(300, 60, 10, 0, 0.002), longest_run_seconds(300, 0, 10, 36_000, 0.002)
+    (420, 382)
+    """
+    starts = maximum(ramp_seconds, client_start_seconds)
+    return ceil(acceptance_seconds + ramp_seconds + starts + files_looked_up * lookup_seconds)
 
 
 @formula(unit="s", source="definition")

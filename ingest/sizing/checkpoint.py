@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -292,7 +292,7 @@ def checkpoint(
         results,
         unknown,
         Deferred(lambda: {**_tables(known, files, mode), **failure_table(found.options.get("gpus"), found.failures, catalog)}),
-        (*found.warnings, *_unused(found, results, asked), *_shares(known), *contradicted(known, settings)),
+        (*found.warnings, *_unused(found, results, asked), *_too_many(known), *contradicted(known, settings)),
         catalog,
         found.unmet,
         tuple((row.source, row.where, row.assumed) for row in files),
@@ -513,13 +513,14 @@ def _readers(known: Quantities) -> list[dict[str, Any]]:
     return rows
 
 
-def _shares(known: Quantities) -> list[Message]:
+def _too_many(known: Quantities) -> list[Message]:
+    """The warning about more checkpoints than their tier holds."""
     return [one.message() for one in applying([finding("W29", known.find)])]
 
 
-def contradicted(known: Quantities, settings: Iterable[str]) -> list[Message]:
+def contradicted(known: Quantities, settings: Iterable[str]) -> Iterator[Message]:
     """Warnings about results that are set far from the rest; a quantity with an option of its own is the user's choice."""
-    return [*contradictions(known, [name for name in settings if name not in QUANTITIES.values()])]
+    return contradictions(known, [name for name in settings if name not in QUANTITIES.values()])
 
 
 def _unused(saved: SavedCheckpoints, results: Iterable[str], asked: CheckpointQuestion) -> list[Message]:

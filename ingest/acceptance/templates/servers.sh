@@ -24,7 +24,7 @@ link() {
     done
     turn=$((turn + 1))
   done
-  # Random reads hold all files of the client open: so many loads of a test read at random.
+  # Each random read of a test holds all files of the client open.
   needed=$((@open@ * number + 256))
   if [ "$(ulimit -n)" = unlimited ] || [ "$(ulimit -n)" -ge "$needed" ]; then return; fi
   if ! (ulimit -S -n "$needed") 2>/dev/null; then

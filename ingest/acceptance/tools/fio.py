@@ -8,7 +8,6 @@ clients and threads reads all of one data set.
 
 from __future__ import annotations
 
-import math
 import re
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,10 +25,6 @@ from ingest.errors import IngestError
 from ingest.text import comment
 
 VERSION = "3.27"
-#: Seconds that clients may take to start and end; more where the ramp is longer.
-START_SECONDS = 10
-#: Seconds that a slow file system takes to look up a file: fio looks up each, one after another, before its opens.
-LOOKUP_SECONDS = 0.002
 #: An open is a read of a one-page file, opened for it alone. fio's own lookups would tell of the cache of the client: it looks
 #: up all files before its clock starts.
 JOB_ENGINES = {"create": "filecreate", "open": "psync"}
@@ -72,9 +67,11 @@ def _together(task: Task, run: str) -> list[str]:
     if task.rehearsal or load.clients == 1 or any(one.operation not in ("read", "open") for one in task.loads):
         # The end of writes and of a count of files is open.
         return [run]
-    ramp = task.ramp(load) if load.operation in DATA else 0
-    looked_up = task.files_per_thread(one_pass=False) * load.threads if load.operation == "open" else 0
-    most = math.ceil((load.seconds or 0) + ramp + max(ramp, START_SECONDS) + looked_up * LOOKUP_SECONDS)
+    given = {**task.given, "acceptance_seconds": load.seconds or 0}
+    if load.operation == "open":
+        # Opens have no ramp, and fio looks up their files before, one after another.
+        given |= {"ramp_seconds": 0, "files_looked_up": task.files_per_thread(one_pass=False) * load.threads}
+    most = int(solve("longest_run_seconds", given))
     result, told = f"$RESULTS/{task.ident}.run$run", f"{task.ident}: the clients took more than {most} s"
     return [
         "began=$(date +%s)",
