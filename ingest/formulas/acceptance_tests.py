@@ -28,8 +28,8 @@ input_quantity(
     "client_start_seconds", "s", "Time by which clients of a test may start apart, where its ramp is shorter.", default=10
 )
 input_quantity(
-    "files_looked_up", "file", "Files of a client that a test looks up before its clock starts.", whole=True, default=0
-)
+    "files_looked_up", "file", "Files of a client that a test looks up before its clock starts.",
+    above=False, whole=True, default=0)  # fmt: skip
 input_quantity("lookup_seconds", "s/file", "Time in which a slow file system looks up a file.", default=0.002)
 input_quantity("test_runs", "1", "Runs of one test.", whole=True)
 
