@@ -131,8 +131,8 @@ class ProcessTree:
         now: dict[int, _Process] = {}
         for tries in range(MOST_TRIES * MORE_TRIES):
             self._find_children()
-            now, began = {}, time.monotonic()
-            for pid, (parent, file) in [*self._members.items()]:
+            now, began, members = {}, time.monotonic(), [*self._members.items()]
+            for pid, (parent, file) in members:
                 try:
                     fields = os.pread(file, 512, 0).split()
                 except OSError:
@@ -143,8 +143,7 @@ class ProcessTree:
             self._moment = (began + ended) / 2
             at_once = ended - began <= LONGEST_SAMPLE and self._newest == self._newest_of_all()
             # A child that ended after its parent was read is in neither, and in its parent from then on: it would count twice.
-            none_ended = now.keys() == self._members.keys()
-            if none_ended and (at_once or tries >= MOST_TRIES - 1):
+            if len(now) == len(members) and (at_once or tries >= MOST_TRIES - 1):
                 break
         return now
 

@@ -10,6 +10,7 @@ import pytest
 
 import ingest
 from ingest.errors import IngestError, UsageError
+from ingest.observation import processes
 from ingest.observation.control_groups import group_bytes_read
 from ingest.observation.live import (
     CACHE_SHARE,
@@ -309,3 +310,36 @@ def test_a_process_that_appears_after_its_number(tmp_path):
     place(8, 7, 50)
     assert (tree.sample().total.rchar, tree.sample().processes) == (150, 2)
     tree.close()
+
+
+def test_a_child_that_ends_while_a_busy_machine_is_sampled_counts_once(data, monkeypatch):
+    """No try is at once, and the child ends in the last, after its parent was read: another try has it in its parent alone."""
+    program = (
+        "import os,sys\n"
+        "child = os.fork()\n"
+        "if child==0:\n open(sys.argv[1],'rb').read(); print('read', flush=True); sys.stdin.read(1); os._exit(0)\n"
+        "os.waitpid(child, 0); print('ended', flush=True); sys.stdin.read()"
+    )
+    job = subprocess.Popen([sys.executable, "-c", program, str(data / "a")], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert job.stdout.readline() == b"read\n"
+    tree = ProcessTree(job.pid, str(data))
+    before = tree.sample().total.rchar
+    assert before >= 8 * 2**20
+    pread, reads = os.pread, []
+
+    def interrupted(file, *words):
+        _, *below = (one for _, one in tree._members.values())
+        if file in below:
+            reads.append(file)
+            if len(reads) == processes.MOST_TRIES:
+                job.stdin.write(b"x")
+                job.stdin.flush()
+                assert job.stdout.readline() == b"ended\n"
+        return pread(file, *words)
+
+    monkeypatch.setattr(processes, "LONGEST_SAMPLE", -1)
+    monkeypatch.setattr(os, "pread", interrupted)
+    totals = [tree.sample().total.rchar for _ in range(3)]
+    job.communicate()
+    assert len(reads) == processes.MOST_TRIES
+    assert all(before <= total < 1.2 * before for total in totals), (before, totals)
