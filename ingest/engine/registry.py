@@ -6,8 +6,8 @@ needs. Quantities that no formula yields (the leaves) are declared with their un
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache, partial
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import cache, lru_cache, partial
 from importlib import import_module
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
@@ -92,10 +92,26 @@ class InputQuantity(NamedTuple):
     label: str = ""
 
 
+class Alternative(NamedTuple):
+    """A formula that a quantity follows instead of its own where a question states a case.
+
+    Attributes:
+        formula: the quantity that stands for it.
+        when: the case.
+        optional: it is passed over where it cannot be computed; without, its refusal is that of the quantity.
+    """
+
+    formula: str
+    when: str
+    optional: bool = False
+
+
 #: The package of the formulas, and the fields of `bw`, which starts often: a name of theirs costs no import of the others.
 FIELDS = "ingest.formulas"
 FIRST = ("inputs", "bandwidth")
 _declared: dict[str, Formula | InputQuantity] = {}
+#: quantity -> its alternatives, in the order in which they are tried
+_alternatives: dict[str, list[Alternative]] = {}
 _loaded: set[str] = set()
 Kind = TypeVar("Kind", Formula, InputQuantity)
 
@@ -144,7 +160,9 @@ FORMULAS = Declared(Formula)
 INPUTS = Declared(InputQuantity)
 
 
-def formula(unit: str, source: str, where: str = "", label: str = "", **limits: float) -> Callable[[Function], Function]:
+def formula(
+    unit: str, source: str, where: str = "", label: str = "", *, of: str = "", when: str = "", **limits: float
+) -> Callable[[Function], Function]:
     """Register a function as the formula for the quantity it is named after, and return it unchanged.
 
     Args:
@@ -152,6 +170,7 @@ def formula(unit: str, source: str, where: str = "", label: str = "", **limits: 
         source: id of the source; `definition` where the formula defines its quantity.
         where: place within the source.
         label: name of the quantity inside a sentence.
+        of, when: the quantity, declared in the same module, for which it stands where a question states this case.
         limits: `low`, `high`, `above` and `whole` of the values that it may be given, as of an `InputQuantity`.
     """
 
@@ -162,9 +181,38 @@ def formula(unit: str, source: str, where: str = "", label: str = "", **limits: 
         code = function.__code__
         needs = code.co_varnames[: code.co_argcount]
         _declared[name] = Formula(name, function, needs, unit, source, where, label, **limits)  # type: ignore[arg-type]
+        if of:
+            alternative(of, name, when=when)
         return function
 
     return register
+
+
+def alternative(quantity: str, *formulas: str, when: str, optional: bool = False) -> None:
+    """Declare, beside a quantity, what it follows from where a question states a case: `Quantities.state`.
+
+    A value that is given still wins. Of several alternatives the first counts.
+
+    Args:
+        quantity: the quantity.
+        formulas: the quantities that stand for it, in the order in which they are tried.
+        when: the case.
+        optional: those that cannot be computed are passed over, and after the last the quantity follows its own formula.
+    """
+    _alternatives.setdefault(quantity, []).extend(Alternative(one, when, optional) for one in formulas)
+
+
+def decided_by(case: str) -> list[str]:
+    """The quantities that have an alternative for a case, of the modules imported so far.
+
+    Raises:
+        ValueError: no quantity has one.
+    """
+    for _ in range(2):
+        if found := [name for name, ways in _alternatives.items() if any(one.when == case for one in ways)]:
+            return found
+        load_modules(FIELDS)
+    raise ValueError(f"no quantity has an alternative for the case '{case}'")
 
 
 def input_quantity(name: str, unit: str, meaning: str, **limits: object) -> None:
@@ -289,6 +337,7 @@ def derive(
     known: dict[str, Step] | None = None,
     owner: str = "",
     input_owner: str = "",
+    cases: Collection[str] = (),
 ) -> Step:
     """Compute a quantity and keep every step on the way.
 
@@ -300,6 +349,7 @@ def derive(
         known: steps already computed from the same `given`; new ones are added.
         owner: the owner of what is computed.
         input_owner: the owner of what is given.
+        cases: what the question states; an alternative for one of them wins over the formula of its quantity.
 
     >>> import ingest.formulas
     >>> derive("gpus", {"nodes": 128, "gpus_per_node": 8}).value
@@ -311,13 +361,18 @@ def derive(
         UsageError: it exceeds the range of floating-point numbers.
     """
     try:
-        return _derive(name, given, {} if known is None else known, (owner, input_owner), [])
+        return _derive(name, given, {} if known is None else known, (owner, input_owner), [], cases)
     except (OverflowError, ZeroDivisionError):
         raise UsageError(OUT_OF_RANGE.format(name)) from None
 
 
 def _derive(
-    name: str, given: Mapping[str, Num | Input], known: dict[str, Step], owners: tuple[str, str], path: list[str]
+    name: str,
+    given: Mapping[str, Num | Input],
+    known: dict[str, Step],
+    owners: tuple[str, str],
+    path: list[str],
+    cases: Collection[str],
 ) -> Step:
     if name in known:
         return known[name]
@@ -325,20 +380,54 @@ def _derive(
         item = given[name]
         value, source = (item.value, item) if isinstance(item, Input) else (item, None)
         step = new_step((name, value, None, (), source, owners[1]))
-    elif isinstance(found := _declared.get(name) or _required(name), Formula):
+    else:
+        found = _declared.get(name) or _required(name)
         if name in path:
             circle = " needs ".join([*path[path.index(name) :], name])
             raise CyclicQuantity(f"cyclic quantity: {circle}; give one of them with --set")
-        path.append(name)
-        inputs = tuple([known.get(need) or _derive(need, given, known, owners, path) for need in found.needs])
-        path.pop()
-        step = new_step((name, found.function(*map(value_of, inputs)), found, inputs, None, owners[0]))
-    elif found.default is not None:
-        step = Step(name, found.default, None, (), None, owners[1])
-    else:
-        raise MissingQuantity(name, _missing(name, path[0] if path else "", found.unit))
+        instead = _instead(name, given, known, owners, path, cases) if cases else None
+        if instead is not None:
+            step = linked(name, instead, owners[0])
+        elif isinstance(found, Formula):
+            path.append(name)
+            inputs = tuple([known.get(need) or _derive(need, given, known, owners, path, cases) for need in found.needs])
+            path.pop()
+            step = new_step((name, found.function(*map(value_of, inputs)), found, inputs, None, owners[0]))
+        elif found.default is not None:
+            step = Step(name, found.default, None, (), None, owners[1])
+        else:
+            raise MissingQuantity(name, _missing(name, path[0] if path else "", found.unit))
     known[name] = step
     return step
+
+
+def _instead(
+    name: str,
+    given: Mapping[str, Num | Input],
+    known: dict[str, Step],
+    owners: tuple[str, str],
+    path: list[str],
+    cases: Collection[str],
+) -> Step | None:
+    """What stands for a quantity in these cases; None where it follows its own formula."""
+    for one in _alternatives.get(name, ()):
+        if one.when in cases:
+            try:
+                return _derive(one.formula, given, known, owners, [*path, name], cases)
+            except MissingQuantity:
+                if not one.optional:
+                    raise
+    return None
+
+
+def linked(name: str, step: Step, owner: str = "") -> Step:
+    """Another quantity under a name of its own."""
+    return new_step((name, step.value, _link(name, step.name), (step,), None, owner))
+
+
+@cache
+def _link(name: str, other: str) -> Formula:
+    return Formula(name, unchanged, (other,), unit_of(name), "definition", "")
 
 
 @lru_cache(maxsize=1024)

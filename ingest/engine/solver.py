@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -13,13 +12,13 @@ from ingest.engine.messages import message_of
 from ingest.engine.ranges import Tree
 from ingest.engine.registry import (
     OUT_OF_RANGE,
-    Formula,
     Step,
+    decided_by,
     default_of,
     derive,
+    linked,
     new_step,
     steps_below,
-    unchanged,
     unit_of,
     value_of,
 )
@@ -34,8 +33,8 @@ NUMBERS = frozenset({float, int})
 class Quantities:
     """Inputs and what follows from them.
 
-    They are built, then frozen. While they are built, `give`, `give_default`, `adopt` and `choose` define the source of a
-    quantity; each refuses a quantity that has been computed already, since what was computed from it would not follow. Once
+    They are built, then frozen. While they are built, `give`, `give_default`, `adopt`, `link` and `state` define the source of
+    a quantity; each refuses a quantity that has been computed already, since what was computed from it would not follow. Once
     frozen, quantities are only read.
 
     Args:
@@ -50,6 +49,7 @@ class Quantities:
         self._steps: dict[str, Step] = {}
         #: The formulas that were chosen for quantities that are given, and so not taken.
         self._passed: dict[str, str] = {}
+        self._cases: tuple[str, ...] = ()
         self._frozen = False
         self._names = names_of(self._given)
         #: The inputs by name, to be read only.
@@ -104,6 +104,20 @@ class Quantities:
                 self._check_open(name)
                 self._know(name, step)
 
+    def state(self, *cases: str) -> None:
+        """State cases of the question: a quantity with an alternative for one of them follows it, unless it is given.
+
+        Raises:
+            ValueError: frozen, no quantity has an alternative for a case, or one of these has been computed already.
+        """
+        for case in cases:
+            for name in decided_by(case):
+                if name not in self._given:
+                    self._check_open(name)
+            if case not in self._cases:
+                self._cases = (*self._cases, case)
+                self._names = self._names.after(f"?{case}")
+
     def choose(self, name: str, formula: str) -> None:
         """Let a quantity be what one of several formulas yields; an input still wins.
 
@@ -142,6 +156,7 @@ class Quantities:
         found = Quantities(self._given, self.owner, shared_inputs=self.owner != self.input_owner)
         found._steps.update(self._steps)
         found._passed.update(self._passed)
+        found._cases = self._cases
         found._names = self._names
         found.give(inputs)
         return found
@@ -170,6 +185,7 @@ class Quantities:
     def otherwise(self, name: str) -> Step | None:
         """A quantity that is given, as its formula has it from the others; None where it has no formula, or not from these."""
         others = Quantities({other: item for other, item in self._given.items() if other != name}, self.owner)
+        others.state(*self._cases)
         others.adopt(
             {other: step for other, step in self._steps.items() if all(one.name != name for one in steps_below([step]))}
         )
@@ -268,7 +284,7 @@ class Quantities:
     def _found(self, name: str, before: int) -> Route:
         """The formulas of a quantity; what they yield becomes known."""
         try:
-            derive(name, self._given, self._steps, self.owner, self.input_owner)
+            derive(name, self._given, self._steps, self.owner, self.input_owner, self._cases)
             further = list(self._steps.values())[before:]
             route = Route(tuple((step.name, step.formula) for step in further), self._names.after(f"={name}"))
         except MissingQuantity as error:
@@ -319,13 +335,3 @@ def _is_finite(value: Num) -> bool:
 def _are_finite(values: Sequence[Num]) -> bool:
     """Whether all values are, as `_is_finite` has one; most are plain numbers."""
     return all(map(math.isfinite if NUMBERS.issuperset(map(type, values)) else _is_finite, values))
-
-
-def linked(name: str, step: Step, owner: str = "") -> Step:
-    """Another quantity under a name of its own."""
-    return new_step((name, step.value, _link(name, step.name), (step,), None, owner))
-
-
-@cache
-def _link(name: str, other: str) -> Formula:
-    return Formula(name, unchanged, (other,), unit_of(name), "definition", "")

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from ingest.catalog.records import Node
 from ingest.engine.messages import option_error
-from ingest.engine.registry import Step, derive, solve
-from ingest.engine.solver import Quantities, linked
+from ingest.engine.registry import Step, derive, linked, solve
+from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed
 from ingest.loader.stall import Loader, simulate
 from ingest.sizing.evidence_ladder import from_fields
