@@ -1,7 +1,7 @@
 """What a file format adds to a data set: ids of another width, headers, indexes, padding, shards."""
 
 from ingest.engine.expression import Num, ceil, maximum, where
-from ingest.engine.registry import formula, input_quantity
+from ingest.engine.registry import alternative, formula, input_quantity
 
 # Token ids
 input_quantity("id_bits", "1/token", "Bits of one token id of the vocabulary.", whole=True)
@@ -20,6 +20,8 @@ input_quantity("members_per_record", "1/sample", "Files or archive members that 
 input_quantity("member_header_bytes", "B", "Header of each member.", above=False, default=0)
 input_quantity("member_quantum", "B", "Members are padded to a multiple of this.", default=1)
 input_quantity("member_padding_bytes", "B", "Mean padding of one member.", above=False)
+alternative("member_padding_bytes", "padding_of_varied_sizes", when="varied_sizes")
+alternative("member_padding_bytes", "padding_of_equal_sizes", when="equal_sizes")
 input_quantity("group_bytes", "B", "Bytes that the format adds to each batch of records.", above=False, default=0)
 input_quantity("records_per_group", "sample", "Records in such a batch.", default=1, whole=True)
 input_quantity("shard_fixed_bytes", "B/file", "Headers and footers of each shard.", above=False, default=0)
@@ -140,7 +142,7 @@ def content_bytes(encoded_bytes: Num, records: Num, record_overhead_bytes: Num, 
     return (encoded_bytes + records * record_overhead_bytes) * compressed_share
 
 
-@formula(unit="file", source="definition", whole=True)
+@formula(unit="file", source="definition", whole=True, of="shards", when="closed_by_size")
 def shards_by_size(content_bytes: Num, shard_bytes: Num, one_shard: Num) -> Num:
     """Shards that are closed at a size.
 
@@ -150,7 +152,7 @@ def shards_by_size(content_bytes: Num, shard_bytes: Num, one_shard: Num) -> Num:
     return maximum(ceil(content_bytes / shard_bytes), one_shard)
 
 
-@formula(unit="file", source="definition", whole=True)
+@formula(unit="file", source="definition", whole=True, of="shards", when="closed_by_count")
 def shards_by_count(records: Num, records_per_shard: Num, one_shard: Num) -> Num:
     """Shards that are closed after a number of records.
 

@@ -44,7 +44,7 @@ USUAL_COPIES = {
 }
 USUAL_BEFORE_DEDUP = Input(2, 1.5, 4, grade="assumed").by_default("deduplication drops half of its input")
 USUAL_SHARD = Input(1_000_000_000).by_default("shards of 1 GB", "shard_size")
-SIZES = {"varied": "padding_of_varied_sizes", "equal": "padding_of_equal_sizes"}
+SIZES = {"varied": "varied_sizes", "equal": "equal_sizes"}
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,7 @@ def footprint(given: Mapping[str, Input], form: Format, holds: str, sizes: str =
     given = known.given
     known.give_default("shard_bytes", USUAL_SHARD)
     _content(known, form, holds)
-    known.choose("member_padding_bytes", SIZES[sizes])
-    known.choose("shards", "shards_by_count" if "records_per_shard" in given else "shards_by_size")
+    known.state(SIZES[sizes], "closed_by_count" if "records_per_shard" in given else "closed_by_size")
     if "extracted_share" not in given:
         # Without a published share of bytes, the share of tokens gives the text before filtering.
         known.choose_first("extracted_bytes", "extracted_bytes_of_tokens")

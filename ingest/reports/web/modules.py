@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from ingest.reports.web.javascript import Printer
 from ingest.reports.web.syntax import BUILTINS, ERRORS, METHODS, is_property, name_of, stored
@@ -91,6 +92,20 @@ def _renamed(name: str, local: str) -> str:
     return name if name == local else f"{name}: {local}"
 
 
+class Way(NamedTuple):
+    """An alternative of a quantity, and the statement that declares it."""
+
+    quantity: str
+    when: str
+    formulas: tuple[str, ...]
+    module: str
+    node: ast.stmt
+
+
+def _is_alternative(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Name) and call.func.id == "alternative"
+
+
 @dataclass
 class Program:
     """The part of the package that some roots reach.
@@ -136,7 +151,13 @@ class Program:
                 else:
                     self.reached.setdefault(module, set())
                     waiting += [*self._used(module, node)]
+            for way in self.alternatives:
+                if way not in self._stated and way.quantity in self._taken and way.when in self.words:
+                    self._stated.append(way)
+                    self.needs |= {*way.formulas}
+                    waiting += self._used(way.module, way.node) if isinstance(way.node, ast.Expr) else ()
 
+    _stated: list[Way] = field(default_factory=list)
     _taken: set[str] = field(default_factory=set)
 
     def _is_named(self, quantity: str) -> bool:
@@ -157,8 +178,35 @@ class Program:
                     found[name] = (source.name, node)
             for node in source.effects:
                 call = node.value if isinstance(node, ast.Expr) else None
-                if isinstance(call, ast.Call) and call.args and isinstance(call.args[0], ast.Constant):
+                if (
+                    isinstance(call, ast.Call)
+                    and not _is_alternative(call)
+                    and call.args
+                    and isinstance(call.args[0], ast.Constant)
+                ):
                     found[str(call.args[0].value)] = (source.name, node)
+        return found
+
+    @cached_property
+    def alternatives(self) -> list[Way]:
+        """What quantities follow in a case, as they declare it."""
+        found = []
+        for module, node in {(module, node) for module, node in self.quantities.values() if isinstance(node, ast.FunctionDef)}:
+            calls = [one for one in node.decorator_list if isinstance(one, ast.Call)]
+            words = {one.arg: one.value.value for call in calls for one in call.keywords if isinstance(one.value, ast.Constant)}
+            if "of" in words:
+                found.append(Way(str(words["of"]), str(words["when"]), (node.name,), module, node))
+        for source in [one for name, one in self.sources.items() if name.startswith("ingest.formulas.")]:
+            for node in source.effects:
+                call = node.value if isinstance(node, ast.Expr) else None
+                if isinstance(call, ast.Call) and _is_alternative(call):
+                    quantity, *formulas = [str(one.value) for one in call.args if isinstance(one, ast.Constant)]
+                    case = next(
+                        str(one.value.value)
+                        for one in call.keywords
+                        if one.arg == "when" and isinstance(one.value, ast.Constant)
+                    )
+                    found.append(Way(quantity, case, tuple(formulas), source.name, node))
         return found
 
     def _reach(self, module: str, name: str) -> list[tuple[str, str]]:
@@ -294,6 +342,8 @@ class Program:
 
     def _has_effect(self, module: str, node: ast.stmt) -> bool:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and node.value.args:
+            if _is_alternative(node.value):
+                return any(one.node is node for one in self._stated)
             first = node.value.args[0]
             if isinstance(first, ast.Constant) and (module, node) == self.quantities.get(str(first.value)):
                 return str(first.value) in self._taken
