@@ -82,9 +82,14 @@ def __getattr__(name: str) -> Any:
         return import_module("ingest.catalog")
     if name in _PLACES:
         from ingest.arguments import checked
+        from ingest.engine.question import arguments_of
 
-        options = _function(_HANDED_ON[name]) if name in _HANDED_ON else None
-        return globals().setdefault(name, checked(name, _function(name), options))
+        function = _function(name)
+        own = arguments_of(function)
+        handed_on = arguments_of(_function(_HANDED_ON[name])) if name in _HANDED_ON else {}
+        kinds = {argument: one.kind for argument, one in {**handed_on, **own}.items()}
+        table = {argument: (one.default, one.declared.text) for argument, one in own.items() if one.declared and not one.place}
+        return globals().setdefault(name, checked(name, function, kinds, table))
     from difflib import get_close_matches
 
     near = get_close_matches(name, __all__, n=1)

@@ -10,7 +10,7 @@ from itertools import chain, repeat
 from numbers import Integral, Real
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Union, get_args, get_origin
 
 from ingest.errors import IngestError, UsageError, brief, in_one_line, refused_by_system
 
@@ -30,7 +30,9 @@ class _Misfit(Exception):
         self.found, self.kind = found, kind
 
 
-def checked(name: str, function: Callable[..., Any], options: Callable[..., Any] | None = None) -> Callable[..., Any]:
+def checked(
+    name: str, function: Callable[..., Any], kinds: Mapping[str, Any], options: Mapping[str, tuple[Any, str]]
+) -> Callable[..., Any]:
     """A public function that checks the types of its arguments before it runs, and refuses in one line that is seen whole.
 
     Numbers may be of any library: those of numpy become Python's own. Paths are text or `os.PathLike`, never descriptors.
@@ -38,13 +40,11 @@ def checked(name: str, function: Callable[..., Any], options: Callable[..., Any]
     Args:
         name: its name in the package.
         function: the function.
-        options: the function to which it hands its other options on.
+        kinds: the types of its arguments.
+        options: those of its arguments that its table of options declares, each with its default and its help.
     """
-    parameters = inspect.signature(function).parameters.values()
-    kinds = (get_type_hints(options) if options is not None else {}) | get_type_hints(function)
-    for parameter in parameters:
-        if parameter.kind is parameter.VAR_KEYWORD:
-            del kinds[parameter.name]
+    signature = inspect.signature(function)
+    parameters = signature.parameters.values()
 
     @functools.wraps(function)
     def call(*given: Any, **named: Any) -> Any:
@@ -58,6 +58,13 @@ def checked(name: str, function: Callable[..., Any], options: Callable[..., Any]
             raise IngestError(in_one_line(refused_by_system(error))) from None
 
     call.__module__, call.__qualname__ = __name__.partition(".")[0], name
+    if options:
+        own = [one for one in parameters if one.kind is not one.VAR_KEYWORD]
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        own += [inspect.Parameter(one, keyword, default=usual, annotation=kinds[one]) for one, (usual, _) in options.items()]
+        call.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
+        listed = "\n".join(f"    {one}: {text}" for one, (_, text) in options.items())
+        call.__doc__ = f"{inspect.getdoc(function)}\n\nOptions:\n{listed}\n"
     return call
 
 

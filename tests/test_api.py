@@ -57,7 +57,7 @@ def test_set_takes_a_mapping_or_the_words_of_the_command_line(given):
 )
 def test_lists_give_scenarios_in_order(options, asked):
     answer = ingest.bw(**{"model": "cosmoflow", "gpu": "h100", **options})
-    found = [(one.model.id, one.gpu.id, one.job.nodes) for one in answer.scenarios]
+    found = [(one.model.id, one.gpu.id, one.nodes) for one in answer.scenarios]
     assert found == asked
     assert [one["schema"] for one in answer.to_dict()["scenarios"]] == ["ingest/1"] * len(asked)
 

@@ -12,7 +12,7 @@ from ingest.catalog.records import KINDS, Gpu, Model, Node
 from ingest.catalog.store import Catalog
 from ingest.errors import CatalogError, UsageError
 from ingest.sizing.bandwidth import estimate
-from ingest.sizing.job import Job
+from ingest.sizing.job import job_of
 
 OWN_GPU = (
     "name: {name}\nvendor: NVIDIA\n"
@@ -52,7 +52,7 @@ def test_listing_ids_reads_no_entry(files_read):
 
 
 def test_the_main_job_reads_no_other_model(files_read):
-    estimate(Job(model="cosmoflow", gpu="h100", nodes=128), Catalog())
+    estimate(job_of(model="cosmoflow", gpu="h100", nodes=128), Catalog())
     assert [name for name in files_read if name.startswith("models/")] == ["models/cosmoflow.yaml"]
 
 

@@ -9,13 +9,13 @@ from ingest.catalog.store import Catalog
 from ingest.errors import IngestError, UsageError
 from ingest.sizing.bandwidth import NEEDED, estimate
 from ingest.sizing.evidence_ladder import BASES
-from ingest.sizing.job import Job
+from ingest.sizing.job import job_of
 
 MODELS, GPUS = Catalog().ids("models"), Catalog().ids("gpus")
 
 
 def answered(shipped, **options):
-    return estimate(Job(**{"model": "cosmoflow", "gpu": "h100", **options}), shipped)
+    return estimate(job_of(**{"model": "cosmoflow", "gpu": "h100", **options}), shipped)
 
 
 def value(answer, name):
@@ -46,7 +46,7 @@ PAIRS = [(model, GPUS[number % 5 :: 5]) for number, model in enumerate(MODELS)]
 def test_every_pair_of_model_and_gpu_answers_soundly_or_refuses(shipped, model, gpus):
     for gpu in gpus:
         try:
-            answer = estimate(Job(model=model, gpu=gpu), shipped)
+            answer = estimate(job_of(model=model, gpu=gpu), shipped)
         except IngestError as error:
             assert "\n" not in str(error)  # noqa: PT017  both outcomes are right; each is checked
             assert "set --" in str(error)  # noqa: PT017
@@ -57,7 +57,7 @@ def test_every_pair_of_model_and_gpu_answers_soundly_or_refuses(shipped, model, 
 @given(st.sampled_from(MODELS), st.sampled_from(GPUS), st.sampled_from(BASES), st.integers(1, 5000))
 def test_every_basis_answers_as_asked_or_says_why_not(shipped, model, gpu, basis, nodes):
     try:
-        answer = estimate(Job(model=model, gpu=gpu, basis=basis, nodes=nodes), shipped)
+        answer = estimate(job_of(model=model, gpu=gpu, basis=basis, nodes=nodes), shipped)
     except IngestError as error:
         assert str(error).startswith(f"no {basis} estimate: ")  # noqa: PT017
     else:
@@ -141,7 +141,7 @@ def test_resnet_says_its_range_and_why(shipped):
 
 
 def test_a_setting_wins_over_everything(shipped):
-    answer = answered(shipped, nodes=128, settings={"samples_per_second_per_gpu": 310.0})
+    answer = answered(shipped, nodes=128, set={"samples_per_second_per_gpu": 310.0})
     assert value(answer, "samples_per_second_per_gpu") == 310
     assert answer.results["samples_per_second_per_gpu"].low is None
     assert value(answer, "ingest_bandwidth_per_gpu") == 310 * 2_828_486
@@ -161,7 +161,7 @@ def test_a_rate_of_the_users_own_needs_no_catalog_rate(shipped, option, number, 
 
 
 def test_a_question_without_any_catalog_entry(shipped):
-    question = Job(samples_per_second=100, sample_bytes=1e6, gpus_per_node=8, nodes=2)
+    question = job_of(samples_per_second=100, sample_bytes=1e6, gpus_per_node=8, nodes=2)
     assert value(estimate(question, shipped), "ingest_bandwidth_per_job") == 1.6e9
 
 
@@ -185,7 +185,7 @@ def test_linear_is_the_default_and_strong_scaling_loses(shipped):
 
 
 def test_a_node_brings_its_gpu_and_its_nic(shipped):
-    answer = estimate(Job(model="cosmoflow", node="dgx-h100"), shipped)
+    answer = estimate(job_of(model="cosmoflow", node="dgx-h100"), shipped)
     assert (answer.gpu.id, answer.given["gpus_per_node"].value) == ("h100-sxm", 8)
     assert answer.inputs["gpus_per_node"]["from"] == "catalog"
 
@@ -209,7 +209,7 @@ def test_a_recalled_value_is_listed_as_assumed(write_entry):
         "peak_flops:\n  bf16: {value: 100, unit: TFLOP/s, source: recalled, grade: assumed}\n"
         "gpus_per_node: {value: 8, unit: GPU/node, source: recalled, grade: assumed}\n",
     )
-    answer = estimate(Job(model="cosmoflow", gpu="vague", basis="peak"), Catalog([folder]))
+    answer = estimate(job_of(model="cosmoflow", gpu="vague", basis="peak"), Catalog([folder]))
     assert {"peak_flops_per_gpu", "gpus_per_node"} <= {item["name"] for item in answer.assumptions}
 
 

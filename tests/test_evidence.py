@@ -6,7 +6,7 @@ import ingest
 from ingest.catalog.store import Catalog
 from ingest.errors import IngestError, UsageError, nearest
 from ingest.sizing.bandwidth import estimate
-from ingest.sizing.job import Job
+from ingest.sizing.job import job_of
 
 ROW = "gpu,precision,samples_per_second_per_gpu,achieved_flops_per_gpu,gpus,nodes,protocol,round,source,where,grade,note\n"
 
@@ -119,10 +119,10 @@ def test_an_impossible_rate_of_ones_own_is_refused_each_time(write_entry, rate, 
     catalog = Catalog([folder])
     for source in ("toy", str(folder / "models" / "toy.yaml")) * 2:
         if is_possible:
-            assert estimate(Job(model=source, gpu="h100"), catalog).basis == "measured"
+            assert estimate(job_of(model=source, gpu="h100"), catalog).basis == "measured"
         else:
             with pytest.raises(IngestError, match=r"toy\.csv:2: found"):
-                estimate(Job(model=source, gpu="h100"), catalog)
+                estimate(job_of(model=source, gpu="h100"), catalog)
 
 
 @pytest.mark.parametrize(

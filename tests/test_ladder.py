@@ -11,7 +11,7 @@ from ingest.errors import IngestError, UsageError
 from ingest.sizing import evidence_ladder
 from ingest.sizing.bandwidth import estimate
 from ingest.sizing.evidence_ladder import RATE
-from ingest.sizing.job import Job
+from ingest.sizing.job import job_of
 from ingest.sizing.transfer import TABLE
 
 HEADER = "gpu,precision,samples_per_second_per_gpu,achieved_flops_per_gpu,gpus,nodes,protocol,round,source,where,grade,note\n"
@@ -55,7 +55,7 @@ def toy(write_entry, tmp_path):
 
 
 def rung(catalog, gpu, basis, **options):
-    answer = estimate(Job(model="toy", gpu=f"toy-{gpu}", basis=basis, **options), catalog)
+    answer = estimate(job_of(model="toy", gpu=f"toy-{gpu}", basis=basis, **options), catalog)
     assert answer.levels[0][0].basis == basis
     return answer.levels[0][0]
 
@@ -167,14 +167,14 @@ def test_a_lone_emulated_rate_is_named_as_what_it_is(toy):
 def test_training_runs_wholly_above_an_emulation_answer_in_its_place(toy, asleep, basis):
     # 100 on the small GPU is 400 on the large one, and the large one is in no protocol: 400 ÷ 2.5 = 160 at the least.
     catalog = toy(("small", 100, 1, 1, "lambda-v1"), ("large", asleep, 1, 1, "mlperf-storage"))
-    assert estimate(Job(model="toy", gpu="toy-large"), catalog).basis == basis
+    assert estimate(job_of(model="toy", gpu="toy-large"), catalog).basis == basis
 
 
 def test_recalled_rates_are_a_utilization_never_a_measurement(toy, tmp_path):
     catalog = toy()
     row = "toy-small,bf16,40,,8,1,paper,,recalled,from memory,assumed,\n"
     (tmp_path / "mine" / "models" / "toy.csv").write_text(HEADER + row, encoding="utf-8")
-    answer = estimate(Job(model="toy", gpu="toy-small"), catalog)
+    answer = estimate(job_of(model="toy", gpu="toy-small"), catalog)
     assert (answer.basis, answer.results["samples_per_second_per_gpu"].value) == ("efficiency", pytest.approx(40))
     assert any("not been checked" in line for line in answer.warnings)
 
@@ -182,7 +182,7 @@ def test_recalled_rates_are_a_utilization_never_a_measurement(toy, tmp_path):
 def test_auto_never_answers_with_the_peak(toy):
     catalog = toy(model=MODEL.replace("family: vision", "family: graph-science"))
     with pytest.raises(IngestError, match="set --efficiency or --samples-per-second"):
-        estimate(Job(model="toy", gpu="toy-small"), catalog)
+        estimate(job_of(model="toy", gpu="toy-small"), catalog)
 
 
 def with_seen(catalog, **rates):
@@ -276,7 +276,7 @@ def test_the_own_rate_of_a_gpu_is_left_out_of_its_transfer(toy):
 
 def test_emulated_rates_are_not_transferred(toy):
     catalog = toy(("small", 100, 1, 1, "mlperf-storage"), ("large", 500, 1, 1, "paper"))
-    answer = estimate(Job(model="toy", gpu="toy-huge"), catalog)
+    answer = estimate(job_of(model="toy", gpu="toy-huge"), catalog)
     assert "toy-small" not in answer.levels[0][0].note
 
 
@@ -300,33 +300,33 @@ def test_efficiency_of_the_class_says_that_it_is_not_the_models(toy):
 
 
 def test_peak_is_peak_over_flops_and_an_upper_bound(toy):
-    answer = estimate(Job(model="toy", gpu="toy-small", basis="peak"), toy())
+    answer = estimate(job_of(model="toy", gpu="toy-small", basis="peak"), toy())
     assert answer.results["samples_per_second_per_gpu"].value == 1000
     assert any("upper bound" in line for line in answer.warnings)
 
 
 def test_auto_takes_the_highest_rung_and_shows_the_others(toy):
     catalog = toy(("small", 80, 1, 1, "paper"), ("large", 300, 1, 1, "paper"))
-    answer = estimate(Job(model="toy", gpu="toy-small"), catalog)
+    answer = estimate(job_of(model="toy", gpu="toy-small"), catalog)
     assert answer.basis == "measured"
     assert [found.basis for found, _ in answer.levels] == ["measured", "transferred", "efficiency", "peak"]
 
 
 def test_without_a_rate_of_its_own_auto_steps_down(toy):
     catalog = toy(("large", 300, 1, 1, "paper"))
-    assert estimate(Job(model="toy", gpu="toy-small"), catalog).basis == "transferred"
-    assert estimate(Job(model="toy", gpu="toy-small"), toy()).basis == "efficiency"
+    assert estimate(job_of(model="toy", gpu="toy-small"), catalog).basis == "transferred"
+    assert estimate(job_of(model="toy", gpu="toy-small"), toy()).basis == "efficiency"
 
 
 def test_a_rate_in_another_precision_does_not_count_as_measured(toy):
     catalog = toy(("small", 80, 1, 1, "paper"), precision="tf32")
-    assert estimate(Job(model="toy", gpu="toy-small", precision="bf16"), catalog).basis == "efficiency"
-    assert estimate(Job(model="toy", gpu="toy-small"), catalog).precision == "tf32"
+    assert estimate(job_of(model="toy", gpu="toy-small", precision="bf16"), catalog).basis == "efficiency"
+    assert estimate(job_of(model="toy", gpu="toy-small"), catalog).precision == "tf32"
 
 
 def test_a_sibling_precision_counts(toy):
     catalog = toy(("small", 80, 1, 1, "paper"), precision="fp16")
-    assert estimate(Job(model="toy", gpu="toy-small", precision="bf16"), catalog).basis == "measured"
+    assert estimate(job_of(model="toy", gpu="toy-small", precision="bf16"), catalog).basis == "measured"
 
 
 @pytest.mark.parametrize(("gpus", "left"), [(1, 1), (16, 1), (1024, 0.38)])
@@ -353,7 +353,7 @@ def test_an_unknown_precision_is_refused():
 
 
 def test_every_transfer_lies_between_its_sources(shipped):
-    answer = estimate(Job(model="resnet50", gpu="b200", basis="transferred"), shipped)
+    answer = estimate(job_of(model="resnet50", gpu="b200", basis="transferred"), shipped)
     rate = answer.given[RATE]
     carried = [part.value for part in rate.parts]
     assert min(carried) <= rate.value <= max(carried)

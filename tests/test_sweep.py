@@ -103,7 +103,7 @@ def test_no_evidence_is_refused():
 def test_csv_holds_every_scenario_in_base_units(run):
     ran = run("sweep", "nodes=1..1000", "--model", "cosmoflow", "--gpu", "h100", "--format", "csv")
     header, *rows = ran.out.splitlines()
-    assert header.startswith("model,gpu,basis,nodes,samples_per_second_per_gpu,ingest_bandwidth_per_gpu")
+    assert header.startswith("model,gpu,basis,nodes,ingest_bandwidth_per_gpu,ingest_bandwidth_per_node")
     assert len(rows) == 1000
 
 

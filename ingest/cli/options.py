@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -15,6 +14,7 @@ from ingest.cli.output import painter as painter
 from ingest.cli.output import tell_answer as tell_answer
 from ingest.cli.output import tell_written as tell_written
 from ingest.cli.output import warn as warn
+from ingest.engine.question import Argument, arguments_of
 from ingest.errors import expected_one_of
 from ingest.files import note_outputs
 from ingest.reports.labels import helps_of
@@ -191,17 +191,30 @@ def options_of(function: Callable[..., Any], *without: str) -> Callable[[Command
     """
     shared = {"set": set_option, "catalogs": catalog_option}
     helps = helps_of(function)
-    options = [
-        shared.get(name) or _option(name, parameter.default, helps.get(name))
-        for name, parameter in inspect.signature(function).parameters.items()
-        if name not in without and _is_optional(parameter)
-    ]
+    options = []
+    for name, one in arguments_of(function).items():
+        if name in without or one.required:
+            continue
+        if one.declared is not None:
+            options.append(_declared(name, one))
+        else:
+            options.append(shared.get(name) or _option(name, one.default, helps.get(name)))
     return stacked(options)
 
 
-def _is_optional(parameter: inspect.Parameter) -> bool:
-    positional = parameter.kind is parameter.POSITIONAL_OR_KEYWORD and parameter.default is not parameter.empty
-    return positional or parameter.kind is parameter.KEYWORD_ONLY
+def _declared(name: str, one: Argument) -> Callable[[Command], Command]:
+    """The option of an argument that a table declares."""
+    shown, declared = f"--{name.replace('_', '-')}", one.declared
+    assert declared is not None
+    if one.default is False:
+        return click.option(shown, is_flag=True, help=declared.text)
+    if declared.many:
+        return click.option(shown, multiple=True, metavar=declared.metavar, help=declared.text)
+    known = None if one.default is None else str(one.default)
+    callback = {"gpu": _one_word, "derivations": note_output}.get(name)
+    return click.option(
+        shown, default=known, show_default=known is not None, metavar=declared.metavar, help=declared.text, callback=callback
+    )
 
 
 def _option(name: str, default: Any, text: str | None) -> Callable[[Command], Command]:

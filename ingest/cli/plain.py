@@ -10,13 +10,12 @@ from itertools import takewhile
 from typing import Any
 
 from ingest.cli.output import QUIET, VERBOSE, choose
+from ingest.engine.question import arguments_of
 from ingest.files import note_outputs
 from ingest.reports.page import FORMATS
 
 #: Options of any command that prints a result: how much it prints, its format, its file.
 DETAIL = {"-v": VERBOSE, "--verbose": VERBOSE, "-q": QUIET, "--quiet": QUIET}
-#: Options that may be given several times, whatever their default.
-REPEATABLE = ("set", "catalogs")
 #: Options that the words in front stand for.
 WORDS = ("model", "gpu")
 
@@ -28,8 +27,9 @@ def plain_options(words: Sequence[str], function: Callable[..., Any]) -> dict[st
         words: the line behind the name of the command; the first words may be the model and the GPU.
         function: the public function; its parameters with a default are the options.
     """
-    given = defaults_of(function)
-    given |= {name: () for name in REPEATABLE if name in given}
+    arguments = arguments_of(function)
+    repeatable = [name for name, one in arguments.items() if one.declared is not None and one.declared.many]
+    given = {name: one.default for name, one in arguments.items()} | dict.fromkeys(repeatable, ())
     given |= {"form": None, "output": None}
     names = {f"--{name.replace('_', '-')}": name for name in given} | {"--format": "form", "-o": "output"}
     del names["--form"]
@@ -46,7 +46,7 @@ def plain_options(words: Sequence[str], function: Callable[..., Any]) -> dict[st
         name = names.get(word)
         if name is None or given[name] is False or not left or left[0][:1] in ("", "-"):
             return None
-        if name in REPEATABLE:
+        if name in repeatable:
             given[name] = (*given[name], left.pop(0))
         elif name in seen:
             return None
@@ -59,12 +59,3 @@ def plain_options(words: Sequence[str], function: Callable[..., Any]) -> dict[st
         choose(one)
     note_outputs([given["output"]] if given["output"] else [])
     return given
-
-
-def defaults_of(function: Callable[..., Any]) -> dict[str, Any]:
-    """The parameters that have a default, each with it, in their order."""
-    code = function.__code__
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    defaults = function.__defaults__ or ()
-    known = {**dict(zip(names[code.co_argcount - len(defaults) :], defaults, strict=False)), **(function.__kwdefaults__ or {})}
-    return {name: known[name] for name in names if name in known}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ingest.engine.frozen import EMPTY, Frozen
 from ingest.engine.interactive import InteractiveResult
+from ingest.engine.question import Question
 from ingest.engine.registry import Step, steps_below, unit_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity, Source
@@ -233,6 +234,7 @@ class Answer(InteractiveResult, Frozen):
         unmet: the requirement that is not met, or the result that is required and missing; empty otherwise.
         catalog: where entries and sources come from.
         cited: sources of the tables, as (id, where, what is assumed or empty).
+        question: the results that the command can have, in order.
     """
 
     command: str
@@ -246,6 +248,7 @@ class Answer(InteractiveResult, Frozen):
     catalog: Sources
     unmet: str = ""
     cited: tuple[tuple[str, str, str], ...] = ()
+    question: Question | None = None
 
     if TYPE_CHECKING:
 

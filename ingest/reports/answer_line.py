@@ -14,6 +14,7 @@ from ingest.reports.labels import counted, is_share, plain
 from ingest.units import display
 
 if TYPE_CHECKING:
+    from ingest.engine.question import Question
     from ingest.engine.result import Answer
     from ingest.engine.value import Quantity
     from ingest.observation.calibration import Calibration
@@ -35,12 +36,6 @@ MOST, LEAST, LINE = 3, 2, 80
 
 #: command -> wordings; the first one counts whose first quantity is known, and of its parts the first that are
 WORDINGS: Mapping[str, Sequence[tuple[str, Mapping[str, str]]]] = {
-    "bw": [
-        ("Needs", {
-            "ingest_bandwidth_per_job": "{} read", "ingest_bandwidth_per_node": "{} per node",
-            "file_opens_per_second_per_job": "{}", "ingest_bandwidth_per_gpu": "{} per GPU",
-        }),
-    ],
     "checkpoint": [
         ("Needs", {
             "checkpoint_write_bandwidth": "{} write", "restart_read_bandwidth": "{} restore",
@@ -114,10 +109,10 @@ def joined(verb: str, parts: Iterable[str], cautions: int = 0, unmet: str = "") 
 
 
 def results_line(
-    command: str, results: Mapping[str, Quantity], cautions: int = 0, unmet: str = "", also: Sequence[str] = ()
+    question: Question | str, results: Mapping[str, Quantity], cautions: int = 0, unmet: str = "", also: Sequence[str] = ()
 ) -> str:
     """The answer of a command from its results, and what `also` holds; empty where nothing that it names is known."""
-    for verb, parts in WORDINGS.get(command, ()):
+    for verb, parts in WORDINGS.get(question, ()) if isinstance(question, str) else question.headlines:
         if next(iter(parts)) in results:
             said = [name for name in parts if name in results and (results[name].value or name not in UNSAID_AS_ZERO)]
             known = [(parts[name], _value(name, results[name])) for name in said]
@@ -140,7 +135,11 @@ def _value(name: str, quantity: Quantity) -> str:
 def answer_line(answer: Answer) -> str:
     """The answer for one job, data set or model."""
     return results_line(
-        answer.command, answer.results, len(answer.warnings), answer.unmet, (*_precision(answer), *_skipped(answer))
+        answer.question or answer.command,
+        answer.results,
+        len(answer.warnings),
+        answer.unmet,
+        (*_precision(answer), *_skipped(answer)),
     )
 
 

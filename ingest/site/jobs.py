@@ -32,6 +32,7 @@ from ingest.sizing.checkpoint import (
 from ingest.sizing.checkpoint_schedule import USUAL_MODE
 from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
 from ingest.sizing.evidence_ladder import from_catalog
+from ingest.sizing.job import QUANTITIES as JOB_QUANTITIES
 from ingest.sizing.job import Job
 from ingest.sizing.rules import LARGE_REQUEST, ONE_EPOCH, PAGE_CACHE, WARM_UP_SECONDS, contradictions
 from ingest.units import parse
@@ -283,14 +284,14 @@ class SiteJob:
             numbers.setdefault("sample_bytes", given["data_sample_bytes"])
         words: dict[str, Any] = {key: job[key] for key in WORDS if key in job}
         plain = {name: item.value for name, item in numbers.items()}
-        question = Job(node=self.cluster["node"], settings=settings, **words, **plain)
+        question = Job(node=self.cluster["node"], settings=settings, numbers=plain, **words)
         kind = (self.cluster["node"], *sorted(words.items()))
         told = ("warnings", "data" in job, "checkpoint" in job, "dataset_samples" in settings, *kind)
         warnings = self._once(told, lambda: self._warnings(question))
         asked = (*kind, *sorted(plain.items()), *sorted(settings.items()))
         basis = self._once(("reads", *asked), lambda: rate_basis_of(question, self.catalog))
         # Equal questions are estimated once, yet each job keeps the inputs of its own keys.
-        said = {Job.QUANTITIES[name]: item for name, item in numbers.items()}
+        said = {JOB_QUANTITIES[name]: item for name, item in numbers.items()}
         return Reads(basis, {**basis.known, **said, **taken}, warnings)
 
     def _warnings(self, question: Job) -> tuple[str, ...]:

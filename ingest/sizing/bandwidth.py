@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from ingest.catalog.records import Gpu, Model, Node, Storage
 from ingest.catalog.store import Catalog, opened
@@ -15,6 +14,7 @@ from ingest.corpus.measurement_file import PARTIAL
 from ingest.engine.frozen import Frozen, revised
 from ingest.engine.interactive import InteractiveResults
 from ingest.engine.messages import Message, Option, message_of, option_error
+from ingest.engine.question import Question, Shown, filled
 from ingest.engine.ranges import Tree
 from ingest.engine.registry import Step, derive, solve, unit_of
 from ingest.engine.result import Answer, cited_by, scenarios, values
@@ -23,7 +23,20 @@ from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity, UsageError
 from ingest.sizing.evidence_choice import OUTCOMES, RateBasis, rate_basis_of
 from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, family_of, from_fields
-from ingest.sizing.job import CLIENTS, MOST_GPUS, Job, Written, job_of, names_of, parse_axis, quantities_of
+from ingest.sizing.job import (
+    CLIENTS,
+    GPU,
+    MODEL,
+    MOST_GPUS,
+    QUANTITIES,
+    BandwidthOptions,
+    Job,
+    Many,
+    job_of,
+    names_of,
+    parse_axis,
+    quantities_of,
+)
 from ingest.sizing.job_size import gpus_per_node_of, nodes_of
 from ingest.sizing.published_rates import published
 from ingest.sizing.rules import ONE_EPOCH, WARM_UP_SECONDS, Finding, Valued, applying, contradictions, finding, unused
@@ -34,29 +47,40 @@ if TYPE_CHECKING:
     import pandas
 
 
-#: The results of `bw`, in the order in which people ask for them.
-RESULTS = (
-    "samples_per_second_per_gpu",
-    "tokens_per_second_per_gpu",
-    "ingest_bandwidth_per_gpu",
-    "ingest_bandwidth_per_node",
-    "ingest_bandwidth_per_job",
-    "unstalled_bandwidth_per_gpu",
-    "file_opens_per_second_per_job",
-    "bytes_per_file_open",
-    "epoch_seconds",
-    "gpus",
-    "storage_nic_share",
-    "client_share",
-    "guidance_share",
-    "implied_flops_utilization",
+#: What `bw` answers.
+QUESTION = Question(
+    "bw",
+    (
+        Shown("ingest_bandwidth_per_gpu"),
+        Shown("ingest_bandwidth_per_node"),
+        Shown("ingest_bandwidth_per_job"),
+        # Of a language model people know the rate in tokens.
+        Shown("samples_per_second_per_gpu", unless="tokens_per_second_per_gpu"),
+        Shown("tokens_per_second_per_gpu", where="tokens_per_sample"),
+        Shown("unstalled_bandwidth_per_gpu", main=False),
+        Shown("file_opens_per_second_per_job"),
+        Shown("bytes_per_file_open", main=False),
+        Shown("epoch_seconds"),
+        Shown("gpus", main=False),
+        Shown("storage_nic_share"),
+        Shown("nfs_tcp_client_share", main=False),
+        Shown("nfs_nconnect_client_share", main=False),
+        Shown("client_share", main=False, where="client_bandwidth_per_node"),
+        Shown("guidance_share", where="guidance_read_bandwidth"),
+        Shown("implied_flops_utilization", main=False),
+    ),
+    (
+        (
+            "Needs",
+            {
+                "ingest_bandwidth_per_job": "{} read",
+                "ingest_bandwidth_per_node": "{} per node",
+                "file_opens_per_second_per_job": "{}",
+                "ingest_bandwidth_per_gpu": "{} per GPU",
+            },
+        ),
+    ),
 )
-#: Results that exist only where this input is known; nobody misses them elsewhere.
-OPTIONAL = {
-    "tokens_per_second_per_gpu": "tokens_per_sample",
-    "client_share": "client_bandwidth_per_node",
-    "guidance_share": "guidance_read_bandwidth",
-}
 #: Without these the answer is not complete.
 NEEDED = ("samples_per_second_per_gpu", "ingest_bandwidth_per_gpu", "ingest_bandwidth_per_node", "ingest_bandwidth_per_job")
 
@@ -119,7 +143,7 @@ class Estimate(Answer, Frozen, kw_only=True):
 def estimate(job: Job, catalog: Catalog) -> Estimate:
     """Compute the read bandwidth of one job.
 
-    >>> answer = estimate(Job(model="cosmoflow", gpu="h100", nodes=128), Catalog())
+    >>> answer = estimate(job_of(model="cosmoflow", gpu="h100", nodes=128), Catalog())
     >>> answer.basis, answer.results["ingest_bandwidth_per_job"].display
     ('emulated', '827.5 GB/s (770.7 GiB/s)')
 
@@ -146,7 +170,8 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
         reason = Message("the bandwidth that is given does not state the samples/s of a GPU", supply=("samples_per_second",))
         unknown = {name: reason if line == unknown[NEEDED[0]] else line for name, line in unknown.items()}
     answer = Estimate(
-        command="bw",
+        command=QUESTION.command,
+        question=QUESTION,
         title=_title(basis, known, results),
         chosen=_chosen(basis),
         known=known,
@@ -195,22 +220,20 @@ def _results(known: Quantities, catalog: Catalog) -> tuple[dict[str, Quantity], 
     """Every result that can be computed, with its range; and for the others what is missing."""
     found: dict[str, Step] = {}
     unknown: dict[str, str] = {}
-    for name in RESULTS:
+    stalled = any(known.given[name].value != 1 for name in ("accelerator_utilization", "scaling_efficiency"))
+    for name, *_, where in QUESTION.results:
         try:
-            found[name] = known.step(name)
-        except MissingQuantity as error:
-            unknown[name] = _option_hint(error)
-    if "ingest_bandwidth_per_node" in found:
-        for name in CLIENTS:
-            if client := _client(name, catalog):
+            if name not in CLIENTS:
+                found[name] = known.step(name)
+            elif "ingest_bandwidth_per_node" in found and (client := _client(name, catalog)):
                 below = {"ingest_bandwidth_per_node": found["ingest_bandwidth_per_node"]}
                 found[name] = derive("client_share", client, below)
-    if all(known.given[name].value == 1 for name in ("accelerator_utilization", "scaling_efficiency")):
+        except MissingQuantity as error:
+            if not where or where in known.given:
+                unknown[name] = _option_hint(error)
+    if not stalled:
         found.pop("unstalled_bandwidth_per_gpu", None)
         unknown.pop("unstalled_bandwidth_per_gpu", None)
-    for name, needed in OPTIONAL.items():
-        if needed not in known.given:
-            unknown.pop(name, None)
     tree = Tree(found)
     results = {name: Quantity(step.value, unit_of(step.name), *(tree.range_of(name) or ())) for name, step in found.items()}
     share = results.get("implied_flops_utilization")
@@ -227,7 +250,7 @@ def _client(name: str, catalog: Catalog) -> dict[str, Input]:
 
 def _option_hint(error: MissingQuantity) -> str:
     """The message of a missing quantity, with the option that sets it."""
-    option = {name: option for option, name in Job.QUANTITIES.items()}.get(error.name)
+    option = {name: option for option, name in QUANTITIES.items()}.get(error.name)
     return Message(f"{error.name} is not known", supply=(option, f"set.{error.name}")) if option else message_of(error)
 
 
@@ -289,15 +312,15 @@ def _of_results(basis: RateBasis, results: Results) -> Iterator[Finding | None]:
 def _of_options(basis: RateBasis) -> Iterator[Finding | None]:
     """Options that mean something else than they seem to, or that have no effect."""
     job = basis.job
-    if (job.encoding or "").endswith("decoded") and job.sample_bytes is None:
+    if (job.encoding or "").endswith("decoded") and "sample_bytes" not in job.numbers:
         yield finding("W03", words={"sample": "decoded"})
     if job.bytes_per_token is not None and PARTIAL in job.bytes_per_token.note:
         yield finding("W04", words={"text": "part"}, part=PARTIAL)
     if job.protocol and basis.levels[0].given.keys() != {RATE}:
         yield finding("W10", words={"protocol": "not measured"})
-    if job.protocol and job.samples_per_second is not None:
+    if job.protocol and "samples_per_second" in job.numbers:
         yield finding("W11", words={"protocol": "rate given"})
-    if job.encoding and job.sample_bytes is not None:
+    if job.encoding and "sample_bytes" in job.numbers:
         yield finding("W12", words={"encoding": "bytes given"})
 
 
@@ -320,7 +343,7 @@ def _of_dataset(basis: RateBasis, results: Results) -> Iterator[Finding | None]:
     stored = float(solve("stored_dataset_bytes", given))
     share = float(solve("dataset_memory_share", {**given, "host_memory_per_node": memory.value}))
     cold = results.get("ingest_bandwidth_per_job")
-    if basis.job.cache_hit is None and cold is not None:
+    if "cache_hit" not in basis.job.numbers and cold is not None:
         load = {"stored_dataset_bytes": stored, "nodes": known["nodes"].value, "warm_up_seconds": WARM_UP_SECONDS}
         filling = float(solve("cache_filling_bandwidth", {**load, "ingest_bandwidth_per_job": cold.value}))
         sizes = {
@@ -376,7 +399,7 @@ def _of_clients(results: Results, catalog: Catalog) -> Iterator[Finding | None]:
 
 def _unused_options(basis: RateBasis, used: Collection[str]) -> Iterator[Option]:
     job = basis.job
-    options = {name: option for option, name in job.QUANTITIES.items() if getattr(job, option) is not None}
+    options = {name: one for one, name in QUANTITIES.items() if one in job.numbers}
     of_text = {"tokens_per_sample"} if job.bytes_per_token is not None else set()
     of_text |= {"sequence_length"} if basis.model is not None else set()
     for name in [*job.settings, *options]:
@@ -386,8 +409,6 @@ def _unused_options(basis: RateBasis, used: Collection[str]) -> Iterator[Option]
 
 #: Each scenario prints a page with sources; `sweep` takes more.
 MOST_SCENARIOS = 1000
-
-Many = Written | Sequence[Written]
 
 
 class Scenarios(InteractiveResults, Frozen):
@@ -429,56 +450,9 @@ class Scenarios(InteractiveResults, Frozen):
 
 
 def bw(
-    model: Many | None = None,
-    gpu: Many | None = None,
-    *,
-    nodes: Many | None = None,
-    gpus: Many | None = None,
-    gpus_per_node: Written | None = None,
-    node: str | None = None,
-    basis: str = "auto",
-    protocol: str | None = None,
-    encoding: str | None = None,
-    precision: str | None = None,
-    efficiency: Written | None = None,
-    achieved: Written | None = None,
-    utilization: Written | None = None,
-    samples_per_second: Written | None = None,
-    sample_bytes: Written | None = None,
-    flops_per_sample: Written | None = None,
-    sequence_length: Written | None = None,
-    bytes_per_token: Written | Path | None = None,
-    cache_hit: Written | None = None,
-    scaling: str = "published",
-    set: Mapping[str, Written] | str | Sequence[str] | None = None,
-    catalogs: Catalog | str | Path | Sequence[str | Path] = (),
+    model: Annotated[Many | None, MODEL] = None, gpu: Annotated[Many | None, GPU] = None, **options: Unpack[BandwidthOptions]
 ) -> Estimate | Scenarios:
     """Read bandwidth that storage must deliver so that GPUs never wait.
-
-    Args:
-        model: id, alias or YAML file of a model; a list, or text with commas, for several scenarios.
-        gpu: id, alias or YAML file of a GPU; a list, or text with commas, for several scenarios.
-        nodes: number of nodes, one by default: 128, or 1,8,128, or 1..1024*2.
-        gpus: number of GPUs instead: full nodes, or part of one.
-        gpus_per_node: GPUs in a node; that of the GPU's usual node by default.
-        node: id or YAML file of a node type; sets the GPU too.
-        basis: evidence level of the rate: `auto`, `measured`, `emulated`, `transferred`, `efficiency` or `peak`.
-        protocol: measurement protocol: `mlperf-training`, `mlperf-storage`, …
-        encoding: encoding of the data set, or `stored`, `decoded`, `touched`, or `ID/SIZE`.
-        precision: `bf16`, `fp16`, `tf32`, `fp32`, `fp8` or `fp4`; that of the best evidence on the GPU by default.
-        efficiency: model FLOPs utilization, a share of the dense peak.
-        achieved: achieved FLOP/s per GPU, such as '35 TFLOP/s'.
-        utilization: accelerator utilization to accept, such as 0.9.
-        samples_per_second: samples/s per GPU from your own measurement.
-        sample_bytes: bytes of one sample, such as '2.83 MB', or the JSON file of `ingest measure --samples`.
-        flops_per_sample: FLOPs of one sample, forward and backward, such as '247 GFLOP'.
-        sequence_length: tokens of one sequence of a language model, such as 131072; the FLOPs of attention grow with it.
-        bytes_per_token: if the job reads text instead of token ids: a number, or the JSON file of `ingest measure`.
-        cache_hit: share of reads served by a cache on the node.
-        scaling: how the rate per GPU changes with the size of the job: `published` (as the runs at that size show),
-            `linear`, `weak` or `strong`.
-        set: values of quantities, by name.
-        catalogs: folders with entries of your own, or an open catalog.
 
     Returns:
         An `Estimate`; `Scenarios` for several models, GPUs or numbers of nodes.
@@ -492,7 +466,8 @@ def bw(
         UsageError: an option is out of range, unknown or contradicts another one.
         IngestError: there is no evidence at the level requested; names what to supply.
     """
-    catalog = opened(catalogs)
+    asked: dict[str, Any] = {**filled(BandwidthOptions, options, "bw")}
+    catalog, nodes, gpus = opened(asked.pop("catalogs")), asked.pop("nodes"), asked.pop("gpus")
     axes = [names_of(model), names_of(gpu), _numbers("nodes", nodes), _numbers("gpus", gpus)]
     if len(axes[2]) > 1 and gpus is not None:
         raise UsageError("--gpus: found with several --nodes, expected one of the two")
@@ -501,27 +476,9 @@ def bw(
         raise UsageError("bw: found an empty list, expected at least one model, GPU and node count")
     if count > MOST_SCENARIOS:
         raise UsageError(f"--nodes: {count:,} scenarios, expected at most {MOST_SCENARIOS:,}; `ingest sweep` takes millions")
-    job = job_of(
-        gpus_per_node=gpus_per_node,
-        node=node,
-        basis=basis,
-        protocol=protocol,
-        encoding=encoding,
-        precision=precision,
-        efficiency=efficiency,
-        achieved=achieved,
-        utilization=utilization,
-        samples_per_second=samples_per_second,
-        sample_bytes=sample_bytes,
-        flops_per_sample=flops_per_sample,
-        sequence_length=sequence_length,
-        bytes_per_token=bytes_per_token,
-        cache_hit=cache_hit,
-        scaling=scaling,
-        set=set,
-    )
+    job = job_of(**asked)
     answers = tuple(
-        estimate(sized(revised(job, model=one, gpu=other, nodes=size), count, catalog), catalog)
+        estimate(sized(revised(on_nodes(job, size), model=one, gpu=other), count, catalog), catalog)
         for one, other, size, count in product(*axes)
     )
     return answers[0] if len(answers) == 1 else Scenarios(answers)
@@ -536,9 +493,13 @@ def sized(job: Job, gpus: float | None, catalog: Catalog) -> Job:
     if gpus is None:
         return job
     quantities_of({}, {"gpus": gpus})
-    each = job.gpus_per_node or gpus_per_node_of(job.gpu, job.node, job.settings, catalog)
-    found = nodes_of(gpus, job.nodes, each)
-    return revised(job, nodes=found["nodes"], gpus_per_node=found.get("gpus_per_node", job.gpus_per_node))
+    each = job.numbers.get("gpus_per_node") or gpus_per_node_of(job.gpu, job.node, job.settings, catalog)
+    return revised(job, numbers={**job.numbers, **nodes_of(gpus, job.numbers.get("nodes"), each)})
+
+
+def on_nodes(job: Job, nodes: float | None) -> Job:
+    """The job on so many nodes; as it is where they are not given."""
+    return job if nodes is None else revised(job, numbers={**job.numbers, "nodes": nodes})
 
 
 def _numbers(option: str, given: Many | None) -> list[float | None]:

@@ -63,8 +63,9 @@ def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
         IngestError: there is no evidence at the level requested; names what to supply.
     """
     job = job.checked()
-    own = _model(job.model, job.sequence_length, catalog) if job.model is not None else None
-    model = own and at_length(own, job.sequence_length, catalog)
+    length = job.numbers.get("sequence_length")
+    own = _model(job.model, length, catalog) if job.model is not None else None
+    model = own and at_length(own, length, catalog)
     if own is not None:
         check_own_rates(catalog, own)
     gpu, node = machine_of(job.gpu, job.node, catalog)
@@ -241,12 +242,13 @@ def _with_other_gpus(found: list[EvidenceLevel], few: Callable[[], EvidenceLevel
 def _own(job: Job, flops: Input | None) -> EvidenceLevel | None:
     """The rate as the user gives it: samples/s, achieved FLOP/s, or a utilization."""
     fixed = GIVEN_RATES & job.settings.keys()
-    if job.samples_per_second is not None or fixed:
-        given = {} if job.samples_per_second is None else {RATE: Input(job.samples_per_second, origin="user")}
+    rate = job.numbers.get("samples_per_second")
+    if rate is not None or fixed:
+        given = {} if rate is None else {RATE: Input(rate, origin="user")}
         return EvidenceLevel("given", given, "samples/s as given by the user")
     base = {"flops_per_sample": flops} if flops else {}
     for option, name in (("achieved", "achieved_flops_per_gpu"), ("efficiency", "model_flops_utilization")):
-        value = getattr(job, option)
+        value = job.numbers.get(option)
         if value is not None or name in job.settings:
             share = {} if value is None else {name: Input(value, origin="user")}
             return EvidenceLevel("efficiency", {**base, **share}, f"{name} as given by the user")

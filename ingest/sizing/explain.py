@@ -11,8 +11,9 @@ from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import Step, unit_of
 from ingest.engine.result import Answer, frame_of
 from ingest.errors import UsageError
-from ingest.sizing.bandwidth import Many, Scenarios, bw
+from ingest.sizing.bandwidth import Scenarios, bw
 from ingest.sizing.derivation_text import ExplanationWriter
+from ingest.sizing.job import Many
 
 if TYPE_CHECKING:
     import pandas

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, TypedDict
 
 from ingest.catalog.records import SIZES, Gpu, Model, Node, Storage, Value
 from ingest.catalog.store import Catalog
 from ingest.corpus.measurement_file import bytes_per_token_of, sample_sizes_in
 from ingest.engine.frozen import EMPTY, Frozen
 from ingest.engine.messages import Message, Option, Setting, each_once, option_error
+from ingest.engine.question import option, quantities_in
 from ingest.engine.ranges import range_of
 from ingest.engine.registry import check_value, solve, unit_of
 from ingest.engine.value import Input
@@ -21,8 +22,10 @@ from ingest.sizing.evidence_ladder import BASES, RATE, from_catalog, from_fields
 from ingest.units import parse
 
 Written = str | float
+Many = Written | Sequence[Written]
 #: Quantities by name, as `--set` takes them.
 Settings = Mapping[str, Written] | str | Sequence[str] | None
+Catalogs = Catalog | str | Path | Sequence[str | Path]
 
 #: Units without parts.
 WHOLE = ("sample", "token", "document", "file", "GPU")
@@ -36,49 +39,123 @@ SCALINGS = ("published", "linear", "weak", "strong")
 RATE_OPTIONS = ("samples_per_second", "achieved", "efficiency")
 
 
+class CommonOptions(TypedDict, total=False):
+    """Options of every command that computes."""
+
+    set: Annotated[Settings, option("Set any quantity; repeatable.", "NAME=VALUE", many=True)]
+    catalogs: Annotated[
+        Catalogs, option("Folder with entries of your own; repeatable, the last one overrides.", "DIR", many=True, default=())
+    ]
+
+
+MODEL = option("Id, alias or YAML file of a model; a list, or text with commas, for several scenarios.", "ID")
+GPU = option("Id, alias or YAML file of a GPU; a list, or text with commas, for several scenarios.", "ID")
+
+
+class RateOptions(TypedDict, total=False):
+    """The evidence for the rate of a job, and what one sample is."""
+
+    basis: Annotated[
+        str,
+        option(
+            "Evidence level of the rate: auto, measured, emulated, transferred, efficiency or peak.", "LEVEL", default="auto"
+        ),
+    ]
+    protocol: Annotated[str | None, option("Measurement protocol: mlperf-training, mlperf-storage, …", "ID")]
+    encoding: Annotated[str | None, option("Encoding of the data set, or stored, decoded, touched, or ID/SIZE.", "ID")]
+    precision: Annotated[
+        str | None, option("bf16, fp16, tf32, fp32, fp8 or fp4; that of the best evidence on the GPU by default.", "P")
+    ]
+    efficiency: Annotated[
+        Written | None, option("Model FLOPs utilization, a share of the dense peak.", "F", quantity="model_flops_utilization")
+    ]
+    achieved: Annotated[
+        Written | None,
+        option("Achieved FLOP/s per GPU, such as '35 TFLOP/s'.", "RATE", quantity="achieved_flops_per_gpu"),
+    ]
+    utilization: Annotated[
+        Written | None,
+        option("Accelerator utilization to accept, such as 0.9.", "F", quantity="accelerator_utilization"),
+    ]
+    samples_per_second: Annotated[Written | None, option("Samples/s per GPU from your own measurement.", quantity=RATE)]
+    sample_bytes: Annotated[
+        Written | None,
+        option(
+            "Bytes of one sample, such as '2.83 MB', or the JSON file of `ingest measure --samples`.",
+            "SIZE",
+            quantity="sample_bytes",
+        ),
+    ]
+    flops_per_sample: Annotated[
+        Written | None,
+        option("FLOPs of one sample, forward and backward, such as '247 GFLOP'.", "FLOP", quantity="flops_per_sample"),
+    ]
+    sequence_length: Annotated[
+        Written | None,
+        option(
+            "Tokens of one sequence of a language model, such as 131072; the FLOPs of attention grow with it.",
+            quantity="sequence_length",
+        ),
+    ]
+    bytes_per_token: Annotated[
+        Written | Path | None,
+        option("If the job reads text instead of token ids: a number, or the JSON file of `ingest measure`.", "N|FILE"),
+    ]
+    cache_hit: Annotated[
+        Written | None, option("Share of reads served by a cache on the node.", "F", quantity="cache_hit_fraction")
+    ]
+    scaling: Annotated[
+        str,
+        option(
+            "How the rate per GPU changes with the size of the job: published (as the runs at that size show), linear, "
+            "weak or strong.",
+            "HOW",
+            default="published",
+        ),
+    ]
+
+
+class MachineOptions(TypedDict, total=False):
+    """The machine of a job, of one size or of several."""
+
+    nodes: Annotated[Many | None, option("Number of nodes, one by default: 128, or 1,8,128, or 1..1024*2.", quantity="nodes")]
+    gpus: Annotated[Many | None, option("Number of GPUs instead: full nodes, or part of one.")]
+    gpus_per_node: Annotated[
+        Written | None,
+        option("GPUs in a node; that of the GPU's usual node by default.", quantity="gpus_per_node"),
+    ]
+    node: Annotated[str | None, option("Id or YAML file of a node type; sets the GPU too.", "ID")]
+
+
+class BandwidthOptions(MachineOptions, RateOptions, CommonOptions, total=False):
+    """The options of `bw`."""
+
+
+#: option -> the quantity that it sets
+QUANTITIES = quantities_in(BandwidthOptions)
+
+
 class Job(Frozen):
-    """The options of `bw` for one job in base units; None for an option that is not given.
+    """The options of `bw` for one job.
 
     Attributes:
+        numbers: the options that set a quantity, in base units, as far as they are given.
         sample_sizes: of samples that were measured.
         settings: values of quantities by name; they override everything else.
     """
 
     model: str | None = None
     gpu: str | None = None
-    nodes: float | None = None
-    gpus_per_node: float | None = None
     node: str | None = None
     basis: str = "auto"
     protocol: str | None = None
     encoding: str | None = None
     precision: str | None = None
-    efficiency: float | None = None
-    achieved: float | None = None
-    utilization: float | None = None
-    samples_per_second: float | None = None
-    sample_bytes: float | None = None
+    numbers: Mapping[str, float] = EMPTY
     sample_sizes: Mapping[str, Input] = EMPTY
-    flops_per_sample: float | None = None
-    sequence_length: float | None = None
     bytes_per_token: Input | None = None
-    cache_hit: float | None = None
     scaling: str = "published"
     settings: Mapping[str, float] = EMPTY
-
-    #: option -> the quantity that it sets
-    QUANTITIES: ClassVar[Mapping[str, str]] = {
-        "nodes": "nodes",
-        "gpus_per_node": "gpus_per_node",
-        "efficiency": "model_flops_utilization",
-        "achieved": "achieved_flops_per_gpu",
-        "utilization": "accelerator_utilization",
-        "samples_per_second": RATE,
-        "sample_bytes": "sample_bytes",
-        "flops_per_sample": "flops_per_sample",
-        "sequence_length": "sequence_length",
-        "cache_hit": "cache_hit_fraction",
-    }
 
     def checked(self) -> Job:
         """Return the job itself after checking its options.
@@ -86,24 +163,21 @@ class Job(Frozen):
         Raises:
             UsageError: a value out of range, a misspelt choice, or two options that exclude each other.
         """
-        for option, name in self.QUANTITIES.items():
-            value = getattr(self, option)
-            if value is not None:
-                check_value(name, value, Option(option))
+        for one, name in QUANTITIES.items():
+            if one in self.numbers:
+                check_value(name, self.numbers[one], Option(one))
         for name, value in self.settings.items():
             check_value(name, value, Setting(name))
-        for option, choices in (("basis", ("auto", *BASES)), ("scaling", SCALINGS)):
-            one_of(f"--{option}", getattr(self, option), choices)
+        for word, choices in (("basis", ("auto", *BASES)), ("scaling", SCALINGS)):
+            one_of(f"--{word}", getattr(self, word), choices)
         if self.precision is not None:
             evidence_ladder.family_of(self.precision)
-        own = [
-            option for option in RATE_OPTIONS if getattr(self, option) is not None or self.QUANTITIES[option] in self.settings
-        ]
+        own = [one for one in RATE_OPTIONS if one in self.numbers or QUANTITIES[one] in self.settings]
         if len(own) > 1 or (own and self.basis != "auto" and (own[0] == "samples_per_second" or self.basis != "efficiency")):
             first, *others = map(Option, own)
             named = [first, *(part for other in others for part in (", ", other))]
             raise UsageError(Message(*named, ": sets the rate already, expected no other rate and no ", Option("basis")))
-        if self.model is None and self.samples_per_second is None and self.flops_per_sample is None and not self.settings:
+        if self.model is None and not {"samples_per_second", "flops_per_sample"} & self.numbers.keys() and not self.settings:
             raise UsageError("--model is missing; expected an id (`ingest catalog list models`), or --samples-per-second")
         return self
 
@@ -122,23 +196,23 @@ def job_of(*, set: Settings = None, **options: Any) -> Job:
     if str(options.get("sample_bytes")).endswith(".json"):
         options["sample_sizes"] = sample_sizes_in(Path(options["sample_bytes"]))
         options["sample_bytes"] = options["sample_sizes"]["sample_bytes"].value
-    options |= {option: number_of(option, options.get(option)) for option in Job.QUANTITIES}
+    written = {one: options.pop(one, None) for one in QUANTITIES}
+    numbers = {one: number_of(one, value) for one, value in written.items() if value is not None}
     settings = settings_of(set)
-    # The FLOPs follow from it, however it is given.
-    options["sequence_length"] = settings.pop("sequence_length", options["sequence_length"])
-    given = {option: value for option, value in options.items() if value is not None}
-    return Job(**given, settings=settings)
+    if "sequence_length" in settings:
+        # The FLOPs follow from it, however it is given.
+        numbers["sequence_length"] = settings.pop("sequence_length")
+    given = {word: value for word, value in options.items() if value is not None}
+    return Job(**given, numbers=numbers, settings=settings)
 
 
-def number_of(option: str, written: Written | None) -> float | None:
-    """The value of an option of `bw` in base units; None where it is not given.
+def number_of(option: str, written: Written) -> float:
+    """The value of an option of `bw` in base units.
 
     Raises:
         UsageError: a value that is not a number, in another unit, or out of range.
     """
-    if written is None:
-        return None
-    name, shown = Job.QUANTITIES[option], f"--{option.replace('_', '-')}"
+    name, shown = QUANTITIES[option], f"--{option.replace('_', '-')}"
     value: float = check_value(name, parse(written, unit_of(name), shown), shown, written)
     return value
 
@@ -154,16 +228,16 @@ def quantities_of(names: Mapping[str, str], written: Mapping[str, Written | None
         UsageError: not a number, another unit, or out of range.
     """
     found = {}
-    for option, text in written.items():
+    for one, text in written.items():
         if text is None:
             continue
-        name, shown = names.get(option, option), f"--{option.replace('_', '-')}"
+        name, shown = names.get(one, one), f"--{one.replace('_', '-')}"
         unit = unit_of(name)
         value = parse(text, unit, shown)
         if unit in WHOLE and (value % 1 or value <= 0):
             kind = "a whole number" if value % 1 else "a number above 0"
             raise UsageError(f"{shown}: found {text}, expected {kind} ({unit})")
-        if option == "gpus" and value > MOST_GPUS:
+        if one == "gpus" and value > MOST_GPUS:
             raise UsageError(f"{shown}: found {text}, expected a whole number up to {MOST_GPUS:,.0f} (GPU)")
         found[name] = float(check_value(name, value, shown, text))
     return found
@@ -270,13 +344,13 @@ def known_quantities(
     Raises:
         UsageError: an encoding that the model does not have.
     """
-    options = {name: getattr(job, option) for option, name in Job.QUANTITIES.items() if option not in RATE_OPTIONS}
+    options = {name: job.numbers[one] for one, name in QUANTITIES.items() if one in job.numbers and one not in RATE_OPTIONS}
     known = {
         **DEFAULTS,
         **_of_machine(job, gpu, node, precision),
         **_of_guidance(gpu, catalog),
         **(_of_model(job, model) if model is not None else {}),
-        **by_user({name: value for name, value in options.items() if value is not None}),
+        **by_user(options),
         **job.sample_sizes,
         **_of_text(job, model),
     }
@@ -324,8 +398,8 @@ def _of_text(job: Job, model: Model | None) -> dict[str, Input]:
         raise option_error("set.tokens_per_sample", Message(what, supply=("sequence_length",)))
     if ratio is None:
         return {}
-    if job.sample_bytes is not None or job.encoding is not None:
-        other = "--encoding" if job.sample_bytes is None else "--sample-bytes"
+    if "sample_bytes" in job.numbers or job.encoding is not None:
+        other = "--sample-bytes" if "sample_bytes" in job.numbers else "--encoding"
         raise option_error("bytes_per_token", f": found with {other}, expected one of them: both set the bytes of a sample")
     length = given or (stored.value if stored else None if model is not None else 1)
     if length is None:

@@ -22,10 +22,10 @@ from ingest.engine.result import envelope, frame_of
 from ingest.errors import MissingQuantity, UsageError, brief
 from ingest.files import write_whole
 from ingest.sizing import evidence_ladder
-from ingest.sizing.bandwidth import RESULTS, Estimate, estimate
+from ingest.sizing.bandwidth import QUESTION, Estimate, estimate, on_nodes
 from ingest.sizing.evidence_choice import rate_basis_of
 from ingest.sizing.evidence_ladder import RATE
-from ingest.sizing.job import MAX_POINTS, Job, Settings, job_of, names_of, parse_axis, settings_of
+from ingest.sizing.job import CLIENTS, MAX_POINTS, Job, Settings, job_of, names_of, parse_axis, settings_of
 
 if TYPE_CHECKING:
     import pandas
@@ -197,7 +197,9 @@ def _grid(job: Job, axes: Mapping[str, Array], catalog: Catalog) -> ScenarioGrid
     if base.levels[0][0].is_sized and {"nodes", "gpus_per_node"} & axes.keys():
         known[RATE] = _rates(job, base.basis, solve("gpus", known), catalog)
     results = {}
-    for name in RESULTS:
+    for name in QUESTION.names:
+        if name in CLIENTS:
+            continue
         try:
             results[name] = numpy.asarray(solve(name, known))
         except MissingQuantity:
@@ -210,7 +212,7 @@ def _grid(job: Job, axes: Mapping[str, Array], catalog: Catalog) -> ScenarioGrid
 def _at(job: Job, first: Mapping[str, float]) -> Job:
     """The job at the first value of each axis, for evidence and warnings."""
     rest = {name: value for name, value in first.items() if name != "nodes"}
-    return revised(job, nodes=first.get("nodes", job.nodes), settings={**job.settings, **rest})
+    return revised(on_nodes(job, first.get("nodes")), settings={**job.settings, **rest})
 
 
 def _rates(job: Job, basis: str, gpus: Any, catalog: Catalog) -> Array:
@@ -218,8 +220,8 @@ def _rates(job: Job, basis: str, gpus: Any, catalog: Catalog) -> Array:
     sizes = numpy.unique(numpy.asarray(gpus))
     several = len(sizes) > MOST_SIZES
     asked = numpy.unique(numpy.geomspace(sizes[0], sizes[-1], MOST_SIZES).round()) if several else sizes
-    one = revised(job, gpus_per_node=1.0, basis=basis)
-    rates = numpy.asarray([rate_basis_of(revised(one, nodes=float(size)), catalog).known[RATE].value for size in asked])
+    one = revised(job, numbers={**job.numbers, "gpus_per_node": 1.0}, basis=basis)
+    rates = numpy.asarray([rate_basis_of(on_nodes(one, float(size)), catalog).known[RATE].value for size in asked])
     if not several:
         return numpy.asarray(rates[numpy.searchsorted(asked, gpus)])
     # Between two sizes the rate is a power of the size.

@@ -379,7 +379,7 @@ def _title(model: str | None, rate: RateBasis | None, machine: Machine, fixed: M
     count = f"{fixed['gpus']:,.0f} × " if "gpus" in fixed else ""
     if rate is None:
         return f"Training of {name} on {count}{gpu}: {fixed['gpu_hours']:,.0f} GPU-hours as given"
-    own = next((option for option in RATE_OPTIONS if getattr(rate.job, option) is not None), "")
+    own = next((option for option in RATE_OPTIONS if option in rate.job.numbers), "")
     level = "the rate you gave" if own else rate.levels[0].basis
     return f"Training of {name} on {count}{gpu}, {rate.precision}: {level}"
 

@@ -159,17 +159,15 @@ def _in_place(plan: str | Path | Plan) -> tuple[dict[str, Input], tuple[Listed, 
 
 def names_job(question: Job) -> bool:
     """Whether the options describe a job whose reads are estimated."""
-    return any(
-        one is not None for one in (question.model, question.samples_per_second, question.flops_per_sample, question.achieved)
-    )
+    return question.model is not None or bool({"samples_per_second", "flops_per_sample", "achieved"} & question.numbers.keys())
 
 
 def _machine(question: Job, catalog: Catalog) -> dict[str, Input]:
     """Nodes, GPUs and links where no model is given."""
     given: dict[str, Input] = {}
-    for name, count in (("nodes", question.nodes), ("gpus_per_node", question.gpus_per_node)):
-        if count is not None:
-            given[name] = Input(check_value(name, count, Option(name).on_command_line), origin="user")
+    for name in ("nodes", "gpus_per_node"):
+        if name in question.numbers:
+            given[name] = Input(check_value(name, question.numbers[name], Option(name).on_command_line), origin="user")
     gpu, node = machine_of(question.gpu, question.node, catalog)
     link = from_fields({"host_link_bandwidth_per_gpu": gpu.host_link_bandwidth if gpu is not None else None})
     return {**_of_node(question, catalog), **link, **gpus_in_node(None, node), **given}

@@ -35,14 +35,6 @@ if TYPE_CHECKING:
     from ingest.sizing.sweep import Sweep
 
 
-#: The results of `bw` on its page, in order.
-SHOWN = (
-    "ingest_bandwidth_per_gpu", "ingest_bandwidth_per_node", "ingest_bandwidth_per_job", "samples_per_second_per_gpu",
-    "tokens_per_second_per_gpu", "unstalled_bandwidth_per_gpu", "file_opens_per_second_per_job", "bytes_per_file_open",
-    "epoch_seconds",
-    "storage_nic_share", "nfs_tcp_client_share", "nfs_nconnect_client_share", "client_share", "guidance_share",
-    "implied_flops_utilization",
-)  # fmt: skip
 #: Prepositions of the constant columns in the title of a sweep.
 LINKING = {"model": "of", "gpu": "on"}
 #: Below the cases of a source that contradicts itself.
@@ -56,11 +48,8 @@ PREFIXED = ("B", "FLOP", "s", "W", "J")
 
 def estimate_page(answer: Estimate) -> Page:
     """The page of `ingest bw`."""
-    results = answer.results
-    left_out = "samples_per_second_per_gpu" if _rate_of(answer) != "samples_per_second_per_gpu" else ""
-    names = [name for name in SHOWN if name in results and name != left_out]
-    rows = tuple(_value_row(name, results[name]) for name in names)
-    table = Section("", ("", "typical", "low – high"), rows, main=main_rows("bw", names))
+    rows = tuple(_value_row(name, item) for name, item in answer.results.items())
+    table = Section("", ("", "typical", "low – high"), rows, main=main_rows(answer))
     sections = [table, _ladder(answer), unknown_section(answer.unknown), assumptions_section(answer.assumptions)]
     sections.append(Section("Sources", lines=tuple(_cited(answer)), detail="source"))
     return page_of(answer.title, sections, _table([answer]), answer_line(answer))
@@ -188,7 +177,6 @@ def validation_page(validation: Validation) -> Page:
 LINK_TRAFFIC = ("offload_read_bandwidth_per_node", "offload_write_bandwidth_per_node")
 #: command -> the results that a short page shows; of other commands all of them
 MAIN = {
-    "bw": (*SHOWN[:5], "file_opens_per_second_per_job", "epoch_seconds", "storage_nic_share", "guidance_share"),
     "checkpoint": (
         "checkpoint_bytes", "checkpoint_files", "job_mean_time_to_interrupt", "checkpoint_interval",
         "checkpoint_write_bandwidth", "checkpoint_dump_seconds", "checkpoint_overhead", "total_overhead",
@@ -265,7 +253,7 @@ def answer_page(answer: Answer) -> Page:
     rows = tuple(_value_row(name, item) for name, item in answer.results.items())
     ranged = any(row[2] for row in rows)
     columns = ("", "value", "range") if ranged else ("", "")
-    main = main_rows(answer.command, [*answer.results])
+    main = main_rows(answer)
     sections = [Section("", columns, tuple(row if ranged else row[:2] for row in rows), main=main)]
     sections += [_answer_table(name, rows) for name, rows in answer.tables.items()]
     sections += [unknown_section(answer.unknown), assumptions_section(answer.assumptions)]
@@ -273,11 +261,15 @@ def answer_page(answer: Answer) -> Page:
     return page_of(answer.title, sections, flat_rows(answer), answer_line(answer))
 
 
-def main_rows(command: str, names: Sequence[str]) -> tuple[int, ...] | None:
+def main_rows(answer: Answer) -> tuple[int, ...] | None:
     """The places of the results that a short page shows; None for all of them."""
-    wanted = {*MAIN.get(command, ())}
-    if "offload_states_bytes" in names:
-        wanted -= {*LINK_TRAFFIC}
+    names = answer.results.keys()
+    if answer.question is not None:
+        wanted = {one.name for one in answer.question.results if one.main and one.unless not in names}
+    else:
+        wanted = {*MAIN.get(answer.command, ())}
+        if "offload_states_bytes" in names:
+            wanted -= {*LINK_TRAFFIC}
     return tuple(place for place, name in enumerate(names) if name in wanted) or None
 
 

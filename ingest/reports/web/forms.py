@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from ingest.engine.question import helps_in
 from ingest.engine.registry import unit_of
 from ingest.reports.labels import capitalised, helps_of, plain
 from ingest.sizing.bandwidth import bw
@@ -13,7 +14,7 @@ from ingest.sizing.checkpoint_files import LAYOUTS
 from ingest.sizing.checkpoint_schedule import MODES, USUAL_MODE
 from ingest.sizing.dataset import dataset
 from ingest.sizing.evidence_ladder import BASES, FAMILIES
-from ingest.sizing.job import Job
+from ingest.sizing.job import QUANTITIES as QUANTITIES_OF_JOB
 from ingest.sizing.optimizer_states import WIDTHS
 from ingest.storage.fit import fit
 
@@ -174,7 +175,7 @@ _SITE = (
 )
 #: The inputs of each question, and the function whose options they are.
 FORMS: Mapping[str, tuple[Callable[..., Any], tuple[Field, ...], Mapping[str, str]]] = {
-    "bw": (bw, _BANDWIDTH, Job.QUANTITIES),
+    "bw": (bw, _BANDWIDTH, QUANTITIES_OF_JOB),
     "checkpoint": (checkpoint, _CHECKPOINT, QUANTITIES),
     "dataset": (dataset, _DATASET, {}),
     "fit": (fit, _FIT, {}),
@@ -189,6 +190,6 @@ def forms() -> dict[str, list[dict[str, Any]]]:
     ['model', 'gpu', 'nodes']
     """
     return {
-        tab: [field.described(helps_of(function), quantities) for field in fields]
+        tab: [field.described({**helps_of(function), **helps_in(function)}, quantities) for field in fields]
         for tab, (function, fields, quantities) in FORMS.items()
     }

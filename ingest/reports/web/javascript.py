@@ -12,7 +12,7 @@ import json
 from collections.abc import Sequence
 
 from ingest.reports.web.expressions import BINARY, ExpressionPrinter, Scope, sequence
-from ingest.reports.web.syntax import decorator, loaded, name_of, parameters_of, stored, yields
+from ingest.reports.web.syntax import annotated, decorator, loaded, name_of, parameters_of, stored, yields
 
 
 class Printer(ExpressionPrinter):
@@ -211,6 +211,8 @@ class Printer(ExpressionPrinter):
         if bases and words[0] not in ("NamedTuple", "Protocol"):
             base = self.expression(bases[0])
         name = name_of(node.name)
+        if "TypedDict" in words or (words and all(word.endswith("Options") for word in words)):
+            return self._table(name, node, [one for one in words if one != "TypedDict"])
         methods, fields, after, facts = [], [], [], {}
         for one in node.body:
             if isinstance(one, ast.FunctionDef):
@@ -235,6 +237,14 @@ class Printer(ExpressionPrinter):
         told = ",".join(f"{json.dumps(one)}: {text}" for one, text in facts.items() if text not in ("", "false"))
         head = f"class {name} extends {base}{{\n" + "\n".join(methods) + "\n}\n"
         return head + f"$.made({name},{json.dumps(node.name)},{json.dumps(form)},[{listed}],{{{told}}});\n" + "\n".join(after)
+
+    def _table(self, name: str, node: ast.ClassDef, groups: list[str]) -> str:
+        """A table of options: what its keys are annotated with, by key."""
+        entries = [f"...{one}.entries()" for one in map(name_of, groups)]
+        for one in node.body:
+            if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name) and (told := annotated(one)) is not None:
+                entries.append(f"[{json.dumps(one.target.id)},{self.expression(told)}]")
+        return f"const {name}=new $.Dict([{','.join(entries)}]);"
 
     def _usual(self, default: ast.expr | None) -> str:
         if default is None:

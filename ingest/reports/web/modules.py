@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ingest.reports.web.javascript import Printer
-from ingest.reports.web.syntax import BUILTINS, ERRORS, METHODS, is_property, name_of, stored
+from ingest.reports.web.syntax import BUILTINS, ERRORS, METHODS, annotated, is_property, name_of, stored
 
 PACKAGE = Path(__file__).parents[2]
 #: A text that may name quantities.
@@ -191,11 +191,13 @@ class Program:
     def alternatives(self) -> list[Way]:
         """What quantities follow in a case, as they declare it."""
         found = []
-        for module, node in {(module, node) for module, node in self.quantities.values() if isinstance(node, ast.FunctionDef)}:
-            calls = [one for one in node.decorator_list if isinstance(one, ast.Call)]
+        for module, declared in self.quantities.values():
+            if not isinstance(declared, ast.FunctionDef):
+                continue
+            calls = [one for one in declared.decorator_list if isinstance(one, ast.Call)]
             words = {one.arg: one.value.value for call in calls for one in call.keywords if isinstance(one.value, ast.Constant)}
             if "of" in words:
-                found.append(Way(str(words["of"]), str(words["when"]), (node.name,), module, node))
+                found.append(Way(str(words["of"]), str(words["when"]), (declared.name,), module, declared))
         for source in [one for name, one in self.sources.items() if name.startswith("ingest.formulas.")]:
             for node in source.effects:
                 call = node.value if isinstance(node, ast.Expr) else None
@@ -359,6 +361,9 @@ class Program:
 def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
     """The nodes that run; annotations do not."""
     yield node
+    told = annotated(node) if isinstance(node, ast.AnnAssign) else None
+    if told is not None:
+        yield from _evaluated(told)
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "type_comment"):
             continue

@@ -31,7 +31,7 @@ ROOTS: Mapping[str, tuple[str, ...]] = {
     "ingest.reports.pages.storage": ("fits_page",),
     "ingest.architecture.structure": ("Architecture",),
     "ingest.architecture.weight_table": ("Weight", "Attention"),
-    "ingest.reports.pages.sizing": ("SHOWN", "_value_row", "_rate_of", "_answer_table"),
+    "ingest.reports.pages.sizing": ("_value_row", "_rate_of", "_answer_table"),
     "ingest.reports.labels": ("plain", "capitalised"),
     "ingest.reports.page": ("value_text", "range_text"),
     "ingest.engine.expression": ("prose", "record"),
@@ -93,6 +93,9 @@ __init__(id, path, ...given) { super.__init__(...given); this.id = id; this.path
 #: Definitions that a page has in another form: what reads files, and what JavaScript has no word for.
 WRITTEN: Mapping[str, str] = {
     "ingest.engine.expression:Expression": _EXPRESSION,
+    "ingest.engine.question:options_in": (
+        "(table) => [...table.entries()].map(([name, declared]) => new Argument(name, null, declared, declared.default))"
+    ),
     "ingest.engine.frozen:Frozen": "class Frozen extends $.Plain {}",
     "ingest.engine.frozen:revised": '$.library("dataclasses").replace',
     "ingest.engine.messages:Message": "$.message((...given) => _worded(...given), (path) => new Option(path))",

@@ -53,6 +53,14 @@ def decorator(node: ast.expr) -> str:
     return target.id if isinstance(target, ast.Name) else getattr(target, "attr", "")
 
 
+def annotated(node: ast.AnnAssign) -> ast.expr | None:
+    """What a key of a table of options is annotated with."""
+    kind = node.annotation
+    if isinstance(kind, ast.Subscript) and isinstance(kind.value, ast.Name) and kind.value.id == "Annotated":
+        return kind.slice.elts[1] if isinstance(kind.slice, ast.Tuple) else None
+    return None
+
+
 def is_property(node: ast.FunctionDef) -> bool:
     """Whether a method is read as an attribute."""
     return any(decorator(one) in ("property", "cached_property") for one in node.decorator_list)

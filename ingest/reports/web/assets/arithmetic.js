@@ -67,9 +67,7 @@ window.Ingest = (() => {
       return found instanceof of("sizing.bandwidth", "Scenarios") ? $.beyond("these are several scenarios, the page shows one") : found;
     },
     rows(answer) {
-      const rate = of("reports.pages.sizing", "_rate_of")(answer), results = answer.results;
-      const shown = of("reports.pages.sizing", "SHOWN").filter((name) => results.has(name) && (name !== "samples_per_second_per_gpu" || rate === name));
-      return shown.map((name) => rowOf(name, results.at(name)));
+      return [...answer.results.entries()].map(([name, item]) => rowOf(name, item));
     },
     more(answer, options) {
       const rate = of("reports.pages.sizing", "_rate_of")(answer), unit = of("engine.registry", "unit_of")(rate).replace(/\/s\/GPU$/, "s/s");

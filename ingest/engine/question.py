@@ -1,0 +1,192 @@
+"""Questions: the options of a command and the results of its answer, each declared once.
+
+An option is a key of a `TypedDict` whose type is annotated with `option(…)`. The tables of several commands share groups by
+inheritance; `arguments_of` reads a function's table for the parser of the command line, its help, the Python signature, the
+completion and the page. Results are a list of `Shown` in the order of every output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, TypeVar, Unpack, get_args, get_origin, get_type_hints
+
+from ingest.engine.registry import default_of, unit_of
+from ingest.units import display
+
+Table = TypeVar("Table")
+#: The flag of a function that has a parameter such as `*paths`.
+TAKES_MORE_BY_PLACE = 0x04
+
+
+class Declared(NamedTuple):
+    """An option of a command.
+
+    Attributes:
+        help: one sentence; `{default}` stands for what holds where the option is not given.
+        metavar: what its value is called in help.
+        quantity: the quantity that it sets; its unit and range hold.
+        default: the value of the option itself where it is not given.
+        usual: where the default of its quantity is declared: inputs by name, or the default in words.
+        many: it may be given several times.
+    """
+
+    help: str
+    metavar: str = "N"
+    quantity: str = ""
+    default: Any = None
+    usual: Mapping[str, Any] | str = ""
+    many: bool = False
+
+    @property
+    def text(self) -> str:
+        """The help, with its default."""
+        return self.help.replace("{default}", self.default_text) if "{default}" in self.help else self.help
+
+    @property
+    def default_text(self) -> str:
+        """The default as people write it."""
+        if isinstance(self.usual, str):
+            return self.usual or str(self.default)
+        found = self.usual.get(self.quantity)
+        value = default_of(self.quantity) if found is None else getattr(found, "value", found)
+        return default_text(value, unit_of(self.quantity)) if value is not None else "none"
+
+
+def default_text(value: float, unit: str) -> str:
+    """A default as people write it.
+
+    >>> default_text(120, "s"), default_text(0.05, "1"), default_text(128256, "token"), default_text(3, "1")
+    ('2 min', '5%', '128,256', '3')
+    """
+    if unit == "1" and 0 < value < 1:
+        return f"{value * 100:g}%"
+    if unit.split("/")[0] in ("s", "B", "FLOP", "W", "J"):
+        return display(value, unit, binary=False)
+    return f"{value:,g}" if value != int(value) else f"{int(value):,}"
+
+
+def option(
+    help: str,
+    metavar: str = "N",
+    *,
+    quantity: str = "",
+    default: Any = None,
+    usual: Mapping[str, Any] | str = "",
+    many: bool = False,
+) -> Declared:
+    """Declare an option, as the annotation of its type: `Annotated[str | None, option("…")]`."""
+    return Declared(help, metavar, quantity, default, usual, many)
+
+
+class Argument(NamedTuple):
+    """A parameter of a public function.
+
+    Attributes:
+        name: as in Python; on the command line `--` with hyphens.
+        kind: its type.
+        declared: its help and default; None for one that is no option, such as the source of `model`.
+        default: the value where it is not given.
+        required: it has no default.
+        place: it may be given by its place.
+    """
+
+    name: str
+    kind: Any
+    declared: Declared | None
+    default: Any = None
+    required: bool = False
+    place: bool = False
+
+
+def arguments_of(function: Any) -> dict[str, Argument]:
+    """The parameters of a public function by name, those of its table of options included."""
+    hints = get_type_hints(function, include_extras=True)
+    code = function.__code__
+    positional = code.co_varnames[: code.co_argcount]
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    defaults = dict(zip(reversed(positional), reversed(function.__defaults__ or ()), strict=False)) | (
+        function.__kwdefaults__ or {}
+    )
+    found = {}
+    for name in names:
+        kind, declared = _parted(hints.get(name, Any))
+        found[name] = Argument(name, kind, declared, defaults.get(name), name not in defaults, name in positional)
+    if code.co_flags & TAKES_MORE_BY_PLACE:
+        name = code.co_varnames[len(names)]
+        found[name] = Argument(name, hints.get(name, Any), None, (), required=True, place=True)
+    for hint in hints.values():
+        if get_origin(hint) is Unpack:
+            found |= {one.name: one for one in options_in(get_args(hint)[0])}
+    return found
+
+
+def options_in(table: type) -> Iterator[Argument]:
+    """The options of a table, in the order of its groups."""
+    for name, hint in get_type_hints(table, include_extras=True).items():
+        kind, declared = _parted(hint)
+        yield Argument(name, kind, declared, declared.default if declared is not None else None)
+
+
+def _parted(hint: Any) -> tuple[Any, Declared | None]:
+    """A type, and the option that it is annotated with."""
+    declared = next((one for one in getattr(hint, "__metadata__", ()) if isinstance(one, Declared)), None)
+    return (hint.__origin__ if declared is not None else hint), declared
+
+
+def filled(table: type[Table], given: Table, function: str) -> Table:
+    """Options with the defaults of those that are not given.
+
+    Raises:
+        TypeError: an option that the table does not have, as Python says it of a parameter.
+    """
+    known = {one.name: one.default for one in options_in(table)}
+    for name in given:  # type: ignore[attr-defined]
+        if name not in known:
+            raise TypeError(f"{function}() got an unexpected keyword argument '{name}'")
+    return {**known, **given}  # type: ignore[return-value, dict-item]
+
+
+def helps_in(function: Any) -> dict[str, str]:
+    """The help of each option of a public function that a table declares."""
+    return {name: one.declared.text for name, one in arguments_of(function).items() if one.declared is not None}
+
+
+def quantities_in(table: type) -> dict[str, str]:
+    """The options of a table that set a quantity, each with it."""
+    return {one.name: one.declared.quantity for one in options_in(table) if one.declared is not None and one.declared.quantity}
+
+
+class Shown(NamedTuple):
+    """A result of a question.
+
+    Attributes:
+        name: the quantity.
+        main: a short page shows it; other results are printed with `--verbose`.
+        unless: a result next to which a short page leaves it out.
+        where: the input without which nobody misses it.
+    """
+
+    name: str
+    main: bool = True
+    unless: str = ""
+    where: str = ""
+
+
+class Question(NamedTuple):
+    """What a command answers.
+
+    Attributes:
+        command: the command.
+        results: its results, in the order of every output.
+        headlines: wordings of the answer in one line: a verb, and the parts by quantity; the first one counts whose first
+            quantity is known.
+    """
+
+    command: str
+    results: tuple[Shown, ...]
+    headlines: tuple[tuple[str, Mapping[str, str]], ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The results by name."""
+        return tuple(one.name for one in self.results)
