@@ -100,6 +100,7 @@ class Argument(NamedTuple):
 
 def arguments_of(function: Any) -> dict[str, Argument]:
     """The parameters of a public function by name, those of its table of options included."""
+    function = getattr(function, "__wrapped__", function)
     hints = get_type_hints(function, include_extras=True)
     code = function.__code__
     positional = code.co_varnames[: code.co_argcount]
