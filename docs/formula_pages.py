@@ -74,7 +74,7 @@ def _formula(made: Formula) -> str:
         made.meaning,
         f"```text\n{made.name}\n  = {prose(made.tree())}\n```",
         "\n".join(textwrap.fill(line, 118, subsequent_indent="  ", **UNBROKEN) for line in facts),
-        f"```pycon\n{worked}\n```",
+        *([f"```pycon\n{worked}\n```"] if worked else []),
     ]
     return "\n\n".join(lines)
 

@@ -20,19 +20,11 @@ def acceptance_fill_bytes(all_dataset_bytes: Num, filling_tools: Num, ballast_le
 
 @formula(unit="s", source="definition")
 def acceptance_fill_seconds(acceptance_fill_bytes: Num, required_write_bandwidth: Num) -> Num:
-    """Time to write all data before the tests, at the required write bandwidth.
-
-    >>> round(acceptance_fill_seconds(237e12, 52e9) / 3600, 2)
-    1.27
-    """
+    """Time to write all data before the tests, at the required write bandwidth."""
     return acceptance_fill_bytes / required_write_bandwidth
 
 
 @formula(unit="s", source="definition")
 def acceptance_effort_seconds(acceptance_fill_seconds: Num, all_run_seconds: Num) -> Num:
-    """Time of an acceptance: filling once, then all runs one after another.
-
-    >>> acceptance_effort_seconds(4560, 41_940) / 3600
-    12.916666666666666
-    """
+    """Time of an acceptance: filling once, then all runs one after another."""
     return acceptance_fill_seconds + all_run_seconds

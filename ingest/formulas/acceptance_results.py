@@ -95,151 +95,91 @@ def median_upper_bound(trimmed_mean_rate: Num, student_factor: Num, median_stand
 
 @formula(unit="1", source="definition")
 def lowest_second_share(lowest_second_rate: Num, required_rate: Num) -> Num:
-    """Lowest rate within one second of a test, over the required rate.
-
-    >>> lowest_second_share(2.0, 4.0)
-    0.5
-    """
+    """Lowest rate within one second of a test, over the required rate."""
     return lowest_second_rate / required_rate
 
 
 @formula(unit="1", source="definition", high=1)
 def slowest_client_share(slowest_client_rate: Num, mean_client_rate: Num) -> Num:
-    """Rate of the slowest client of a test, over the mean of all clients.
-
-    >>> slowest_client_share(3.0, 4.0)
-    0.75
-    """
+    """Rate of the slowest client of a test, over the mean of all clients."""
     return slowest_client_rate / mean_client_rate
 
 
 @formula(unit="1", source="definition")
 def degraded_rate_required(required_rate: Num, degraded_term_share: Num) -> Num:
-    """Rate that remains required while a part of the system is out of service, in the unit of the requirement line.
-
-    >>> degraded_rate_required(4.0, 0.75)
-    3.0
-    """
+    """Rate that remains required while a part of the system is out of service, in the unit of the requirement line."""
     return required_rate * degraded_term_share
 
 
 @formula(unit="B", source="definition")
 def mean_request_bytes(transferred_bytes: Num, transferred_requests: Num) -> Num:
-    """Mean size of the requests that a run issued.
-
-    >>> mean_request_bytes(331_087_872, 2526)
-    131072.0
-    """
+    """Mean size of the requests that a run issued."""
     return transferred_bytes / transferred_requests
 
 
 @formula(unit="GPU", source="definition")
 def gpus_fed(measured_read_bandwidth: Num, ingest_bandwidth_per_gpu: Num) -> Num:
-    """GPUs that a measured rate keeps busy; the whole part counts.
-
-    >>> round(gpus_fed(2.5e9, 808.1e6), 2)
-    3.09
-    """
+    """GPUs that a measured rate keeps busy; the whole part counts."""
     return measured_read_bandwidth / ingest_bandwidth_per_gpu
 
 
 @formula(unit="B/s", source="dlio", where="utils/statscounter.py: the rate is divided by 1024 twice and called MB")
 def bandwidth_from_mebibytes(reported_mebibytes_per_second: Num, bytes_per_mebibyte: Num) -> Num:
-    """A printed MiB/s in base units.
-
-    >>> bandwidth_from_mebibytes(17.6, 1_048_576)
-    18454937.6
-    """
+    """A printed MiB/s in base units."""
     return reported_mebibytes_per_second * bytes_per_mebibyte
 
 
 @formula(unit="B/s", source="fio-docs", where="bw: KiB/s; bw_bytes: B/s")
 def bandwidth_from_kibibytes(reported_kibibytes_per_second: Num, bytes_per_kibibyte: Num) -> Num:
-    """A printed KiB/s in base units.
-
-    >>> bandwidth_from_kibibytes(771_518, 1024)
-    790034432
-    """
+    """A printed KiB/s in base units."""
     return reported_kibibytes_per_second * bytes_per_kibibyte
 
 
 @formula(unit="file/s", source="definition")
 def measured_file_rate(files_handled: Num, measured_seconds: Num) -> Num:
-    """Files created, opened or looked up each second, until the last thread was done.
-
-    >>> measured_file_rate(800, 0.4)
-    2000.0
-    """
+    """Files created, opened or looked up each second, until the last thread was done."""
     return files_handled / measured_seconds
 
 
 @formula(unit="B/s", source="elbencho-docs", where="Statistics.cpp: MB/s only where base 10 was asked for")
 def bandwidth_from_megabytes(reported_megabytes_per_second: Num, bytes_per_megabyte: Num) -> Num:
-    """A printed MB/s of 10^6 bytes in base units.
-
-    >>> bandwidth_from_megabytes(1159, 1_000_000)
-    1159000000
-    """
+    """A printed MB/s of 10^6 bytes in base units."""
     return reported_megabytes_per_second * bytes_per_megabyte
 
 
 @formula(unit="B", source="ior-docs", where="ior-output.c: xfer(KiB)")
 def bytes_from_kibibytes(reported_kibibytes: Num, bytes_per_kibibyte: Num) -> Num:
-    """A printed KiB in base units.
-
-    >>> bytes_from_kibibytes(128.0, 1024)
-    131072.0
-    """
+    """A printed KiB in base units."""
     return reported_kibibytes * bytes_per_kibibyte
 
 
 @formula(unit="B", source="ior-docs", where="aggregate file size: block, segments and tasks")
 def bytes_of_all_tasks(block_kibibytes: Num, bytes_per_kibibyte: Num, segments_of_a_task: Num, tasks: Num) -> Num:
-    """Data set of a parallel test.
-
-    >>> bytes_of_all_tasks(8192, 1024, 1, 2)
-    16777216
-    """
+    """Data set of a parallel test."""
     return block_kibibytes * bytes_per_kibibyte * segments_of_a_task * tasks
 
 
 @formula(unit="file", source="ior-docs", where="mdtest: -n, -i", whole=True)
 def files_of_all_tasks(files_of_a_task: Num, tasks: Num, passes: Num) -> Num:
-    """Files that a metadata test creates, opens or looks up.
-
-    >>> files_of_all_tasks(3000, 256, 1)
-    768000
-    """
+    """Files that a metadata test creates, opens or looks up."""
     return files_of_a_task * tasks * passes
 
 
 @formula(unit="B/s", source="definition")
 def bandwidth_of_samples(measured_samples_per_second: Num, benchmark_record_bytes: Num) -> Num:
-    """Bytes behind the samples of a run.
-
-    >>> bandwidth_of_samples(140.8, 131_072)
-    18454937.6
-    """
+    """Bytes behind the samples of a run."""
     return measured_samples_per_second * benchmark_record_bytes
 
 
 @formula(unit="B/sample", source="dlio", where="utils/statscounter.py: MB/s are computed from samples/s")
 def record_bytes_reported(bandwidth_from_mebibytes: Num, measured_samples_per_second: Num) -> Num:
-    """Bytes of a sample that a printed rate was computed with.
-
-    >>> round(record_bytes_reported(18_454_937.6, 140.8))
-    131072
-    """
+    """Bytes of a sample that a printed rate was computed with."""
     return bandwidth_from_mebibytes / measured_samples_per_second
 
 
 @formula(unit="B", source="dlio", where="utils/statscounter.py: host_memory_GB is divided by 1024 three times")
 def bytes_from_gibibytes(reported_gibibytes: Num, bytes_per_gibibyte: Num) -> Num:
-    """A printed GiB in base units.
-
-    >>> bytes_from_gibibytes(64.0, 1_073_741_824)
-    68719476736.0
-    """
+    """A printed GiB in base units."""
     return reported_gibibytes * bytes_per_gibibyte
 
 
@@ -259,11 +199,7 @@ def headroom_fraction(amount_needed: Num, amount_available: Num) -> Num:
 
 @formula(unit="1", source="definition")
 def shortfall_factor(amount_needed: Num, amount_available: Num) -> Num:
-    """How many times a layer's ceiling would be needed.
-
-    >>> shortfall_factor(8, 4)
-    2.0
-    """
+    """How many times a layer's ceiling would be needed."""
     return amount_needed / amount_available
 
 
@@ -273,9 +209,5 @@ input_quantity("value_after", "1", "Value of a quantity in the second of two pla
 
 @formula(unit="1", source="definition")
 def change_ratio(value_before: Num, value_after: Num) -> Num:
-    """Value of a quantity in the second of two plans, over its value in the first.
-
-    >>> change_ratio(10, 15)
-    1.5
-    """
+    """Value of a quantity in the second of two plans, over its value in the first."""
     return value_after / value_before

@@ -88,91 +88,55 @@ def aligned_io_bytes(requested_io_bytes: Num, direct_io_alignment: Num) -> Num:
 
 @formula(unit="B/s/node", source="definition")
 def required_bandwidth_per_client(required_bandwidth: Num, clients_under_test: Num) -> Num:
-    """One client's share of a required rate: what a test on one machine must reach.
-
-    >>> required_bandwidth_per_client(512e9, 128)
-    4000000000.0
-    """
+    """One client's share of a required rate: what a test on one machine must reach."""
     return required_bandwidth / clients_under_test
 
 
 @formula(unit="file/s/node", source="definition")
 def required_file_rate_per_client(required_file_rate: Num, clients_under_test: Num) -> Num:
-    """One client's share of a required number of files each second.
-
-    >>> required_file_rate_per_client(200_000, 128)
-    1562.5
-    """
+    """One client's share of a required number of files each second."""
     return required_file_rate / clients_under_test
 
 
 @formula(unit="1/s", source="definition")
 def required_requests_per_second(required_bandwidth: Num, aligned_io_bytes: Num) -> Num:
-    """Requests each second that a rate implies at a request size.
-
-    >>> required_requests_per_second(512e9, 131_072)
-    3906250.0
-    """
+    """Requests each second that a rate implies at a request size."""
     return required_bandwidth / aligned_io_bytes
 
 
 @formula(unit="1", source="definition", label="queue depth of the test")
 def requests_in_flight(clients_under_test: Num, threads_per_client: Num, requests_in_flight_per_thread: Num) -> Num:
-    """Queue depth of the whole test: outstanding I/Os of all clients.
-
-    >>> requests_in_flight(128, 8, 1)
-    1024
-    """
+    """Queue depth of the whole test: outstanding I/Os of all clients."""
     return clients_under_test * threads_per_client * requests_in_flight_per_thread
 
 
 @formula(unit="s", source="little1961", where="L = λW")
 def mean_latency_allowed(requests_in_flight: Num, required_requests_per_second: Num) -> Num:
-    """Mean latency allowed: a longer one makes the rate unreachable at this queue depth.
-
-    >>> round(mean_latency_allowed(1024, 3_906_250) * 1e6)
-    262
-    """
+    """Mean latency allowed: a longer one makes the rate unreachable at this queue depth."""
     return requests_in_flight / required_requests_per_second
 
 
 @formula(unit="1/node", source="definition")
 def queue_depth_per_client(line_queue_depth: Num, clients_under_test: Num) -> Num:
-    """Outstanding I/Os of one client.
-
-    >>> queue_depth_per_client(8192, 64)
-    128.0
-    """
+    """Outstanding I/Os of one client."""
     return line_queue_depth / clients_under_test
 
 
 @formula(unit="1/B", source="definition")
 def tested_requests_per_byte(mix_share: Num, aligned_io_bytes: Num) -> Num:
-    """Requests of one part of a line, per byte of the whole line.
-
-    >>> tested_requests_per_byte(0.75, 131_072) * 1_048_576
-    6.0
-    """
+    """Requests of one part of a line, per byte of the whole line."""
     return mix_share / aligned_io_bytes
 
 
 @formula(unit="1", source="definition", high=1)
 def share_of_requests(tested_requests_per_byte: Num, all_requests_per_byte: Num) -> Num:
-    """Share of one part in the requests of a line, and so in its queue depth: all parts see the same latency.
-
-    >>> share_of_requests(6 / 2**20, 8 / 2**20)
-    0.75
-    """
+    """Share of one part in the requests of a line, and so in its queue depth: all parts see the same latency."""
     return tested_requests_per_byte / all_requests_per_byte
 
 
 @formula(unit="1/node", source="definition")
 def part_queue_depth(queue_depth_per_client: Num, share_of_requests: Num) -> Num:
-    """Outstanding I/Os of one part of a line on one client.
-
-    >>> part_queue_depth(128, 0.75)
-    96.0
-    """
+    """Outstanding I/Os of one part of a line on one client."""
     return queue_depth_per_client * share_of_requests
 
 
@@ -210,21 +174,13 @@ def depth_of_load(part_queue_depth: Num, threads_of_load: Num, queue_rounding: N
 
 @formula(unit="B/s", source="definition")
 def tested_bandwidth(required_bandwidth: Num, mix_share: Num) -> Num:
-    """Bandwidth of one part of a line.
-
-    >>> tested_bandwidth(100e9, 0.75)
-    75000000000.0
-    """
+    """Bandwidth of one part of a line."""
     return required_bandwidth * mix_share
 
 
 @formula(unit="s", source="definition", where="tools take whole seconds")
 def whole_seconds(acceptance_seconds: Num) -> Num:
-    """Duration of a test.
-
-    >>> whole_seconds(681.4), whole_seconds(300.0)
-    (682, 300)
-    """
+    """Duration of a test."""
     return ceil(acceptance_seconds)
 
 
@@ -263,11 +219,7 @@ def seconds_of_runs(test_runs: Num, acceptance_seconds: Num, ramp_seconds: Num) 
 
 @formula(unit="s", source="definition")
 def files_seconds(files_handled: Num, required_file_rate: Num) -> Num:
-    """Time of a test that ends after a number of files, at the required rate.
-
-    >>> files_seconds(12_800, 1280)
-    10.0
-    """
+    """Time of a test that ends after a number of files, at the required rate."""
     return files_handled / required_file_rate
 
 
@@ -295,11 +247,7 @@ def uncached_bytes(server_cache_bytes: Num, server_cache_multiple: Num, undroppe
 
 @formula(unit="B", source="mlperf-storage-v2", where="data set at least five times the clients' memory")
 def memory_rule_bytes(client_memory_bytes: Num, dataset_memory_multiple: Num, clients_under_test: Num) -> Num:
-    """Data set of a test that reads through the page cache: DLIO and MLPerf Storage.
-
-    >>> memory_rule_bytes(2 * 2**40, 5, 128) / 1e15
-    1.407374883553280
-    """
+    """Data set of a test that reads through the page cache: DLIO and MLPerf Storage."""
     return client_memory_bytes * dataset_memory_multiple * clients_under_test
 
 
@@ -327,31 +275,19 @@ def files_of_thread(acceptance_files_per_client: Num, folders_of_client: Num, th
 def folders_read(
     clients_under_test: Num, threads_per_client: Num, files_of_thread: Num, acceptance_files_per_client: Num
 ) -> Num:
-    """Folders of the data set, one of each client that filled it, that a test reads.
-
-    >>> folders_read(64, 8, 4, 32), folders_read(1, 8, 252, 32)
-    (64.0, 63.0)
-    """
+    """Folders of the data set, one of each client that filled it, that a test reads."""
     return clients_under_test * threads_per_client * files_of_thread / acceptance_files_per_client
 
 
 @formula(unit="B/node", source="definition")
 def uncached_bytes_per_client(uncached_bytes: Num, fewest_folders_read: Num) -> Num:
-    """Data that each client fills, so that the test that reads the fewest folders reads enough.
-
-    >>> uncached_bytes_per_client(3.78e12, 63) / 1e9
-    60.0
-    """
+    """Data that each client fills, so that the test that reads the fewest folders reads enough."""
     return uncached_bytes / fewest_folders_read
 
 
 @formula(unit="B", source="definition")
 def read_set_bytes(folders_read: Num, acceptance_dataset_bytes_per_client: Num) -> Num:
-    """Data set of a read test.
-
-    >>> read_set_bytes(63, 60e9) / 1e12
-    3.78
-    """
+    """Data set of a read test."""
     return folders_read * acceptance_dataset_bytes_per_client
 
 
@@ -367,41 +303,25 @@ def share_from_cache(server_cache_bytes: Num, read_set_bytes: Num) -> Num:
 
 @formula(unit="B", source="definition")
 def capacity_in_use(acceptance_usable_bytes: Num, fill_under_test: Num) -> Num:
-    """Capacity of the system under test that is in use during the tests.
-
-    >>> capacity_in_use(167e12, 0.8)
-    133600000000000.0
-    """
+    """Capacity of the system under test that is in use during the tests."""
     return acceptance_usable_bytes * fill_under_test
 
 
 @formula(unit="B", source="definition", label="capacity for the data of the tests")
 def dataset_room(capacity_in_use: Num, dataset_bytes_at_most: Num) -> Num:
-    """Capacity of the system under test that the data sets of one tool may occupy.
-
-    >>> dataset_room(133.6e12, 1e30), dataset_room(133.6e12, 50e12)
-    (133600000000000.0, 50000000000000.0)
-    """
+    """Capacity of the system under test that the data sets of one tool may occupy."""
     return minimum(capacity_in_use, dataset_bytes_at_most)
 
 
 @formula(unit="B/node", source="definition")
 def dataset_room_per_client(dataset_room: Num, dataset_count: Num, dataset_clients: Num) -> Num:
-    """One client's share of the capacity that the data sets of one tool may occupy, per data set.
-
-    >>> dataset_room_per_client(133.6e12, 1, 128)
-    1043750000000.0
-    """
+    """One client's share of the capacity that the data sets of one tool may occupy, per data set."""
     return dataset_room / dataset_count / dataset_clients
 
 
 @formula(unit="B/node", source="definition")
 def acceptance_dataset_bytes_per_client(uncached_bytes_per_client: Num, dataset_room_per_client: Num) -> Num:
-    """Data of one client in a read test, within the capacity that is available.
-
-    >>> acceptance_dataset_bytes_per_client(60e9, 1e12), acceptance_dataset_bytes_per_client(60e9, 50e9)
-    (60000000000.0, 50000000000.0)
-    """
+    """Data of one client in a read test, within the capacity that is available."""
     return minimum(uncached_bytes_per_client, dataset_room_per_client)
 
 
@@ -419,41 +339,25 @@ def capacity_left_per_client(
 
 @formula(unit="B", source="definition")
 def all_dataset_bytes(acceptance_dataset_bytes: Num, dataset_count: Num) -> Num:
-    """Bytes of all data sets of a tool.
-
-    >>> all_dataset_bytes(133.6e12, 1)
-    133600000000000.0
-    """
+    """Bytes of all data sets of a tool."""
     return acceptance_dataset_bytes * dataset_count
 
 
 @formula(unit="s", source="definition")
 def fill_seconds(all_dataset_bytes: Num, required_write_bandwidth: Num) -> Num:
-    """Time to fill the data sets at the required write bandwidth.
-
-    >>> round(fill_seconds(133.6e12, 21e9) / 3600, 2)
-    1.77
-    """
+    """Time to fill the data sets at the required write bandwidth."""
     return all_dataset_bytes / required_write_bandwidth
 
 
 @formula(unit="1", source="definition")
 def request_growth(aligned_io_bytes: Num, requested_io_bytes: Num) -> Num:
-    """I/O size of the test over that of the requirement; the test needs fewer requests by this factor for the same bandwidth.
-
-    >>> round(request_growth(4096, 912), 2)
-    4.49
-    """
+    """I/O size of the test over that of the requirement; the test needs fewer requests by this factor at equal bandwidth."""
     return aligned_io_bytes / requested_io_bytes
 
 
 @formula(unit="B", source="definition")
 def acceptance_dataset_bytes(acceptance_dataset_bytes_per_client: Num, dataset_clients: Num) -> Num:
-    """Bytes of a data set.
-
-    >>> acceptance_dataset_bytes(60e9, 64) / 1e12
-    3.84
-    """
+    """Bytes of a data set."""
     return acceptance_dataset_bytes_per_client * dataset_clients
 
 
@@ -511,11 +415,7 @@ def metadata_files(
 
 @formula(unit="file/node", source="definition")
 def most_metadata_files_per_client(most_metadata_files: Num, clients_under_test: Num) -> Num:
-    """One client's share of the files that the system must hold.
-
-    >>> most_metadata_files_per_client(2_560_000, 128)
-    20000.0
-    """
+    """One client's share of the files that the system must hold."""
     return most_metadata_files / clients_under_test
 
 
@@ -541,21 +441,13 @@ def metadata_files_per_thread(metadata_files: Num, threads_per_client: Num) -> N
 
 @formula(unit="1/s", source="definition")
 def rate_of_all_clients(rate_per_client: Num, clients_under_test: Num) -> Num:
-    """A rate of each client, times the clients.
-
-    >>> rate_of_all_clients(4e9, 128)
-    512000000000.0
-    """
+    """A rate of each client, times the clients."""
     return rate_per_client * clients_under_test
 
 
 @formula(unit="B/s/GPU", source="mlperf-storage-v2", where="configs/dlio/workload/unet3d_h100.yaml")
 def emulated_accelerator_bandwidth(mlperf_batch: Num, mlperf_record_bytes: Num, mlperf_step_seconds: Num) -> Num:
-    """Read bandwidth of one emulated H100 in the benchmark's UNet3D at full utilization.
-
-    >>> round(emulated_accelerator_bandwidth(7, 146_600_628, 0.323) / 1e6, 1)
-    3177.1
-    """
+    """Read bandwidth of one emulated H100 in the benchmark's UNet3D at full utilization."""
     return mlperf_batch * mlperf_record_bytes / mlperf_step_seconds
 
 
@@ -577,11 +469,7 @@ def emulated_step_seconds(
     benchmark_record_bytes: Num,
     required_bandwidth: Num,
 ) -> Num:
-    """Compute time per batch at which emulated accelerators need a bandwidth, at the lowest utilization that passes.
-
-    >>> emulated_step_seconds(0.9, 128, 8, 2**27, 512e9)
-    0.2415919104
-    """
+    """Compute time per batch at which emulated accelerators need a bandwidth, at the lowest utilization that passes."""
     return accepted_utilization * benchmark_accelerators * benchmark_batch * benchmark_record_bytes / required_bandwidth
 
 

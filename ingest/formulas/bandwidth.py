@@ -15,21 +15,13 @@ from ingest.engine.registry import formula
 def samples_per_second_per_gpu(
     unstalled_samples_per_second_per_gpu: Num, accelerator_utilization: Num, scaling_efficiency: Num
 ) -> Num:
-    """Samples per second that one GPU consumes, at the accepted utilization and the scaling efficiency of the job size.
-
-    >>> samples_per_second_per_gpu(285.7, 0.7, 1)
-    199.98999999999998
-    """
+    """Samples per second that one GPU consumes, at the accepted utilization and the scaling efficiency of the job size."""
     return unstalled_samples_per_second_per_gpu * accelerator_utilization * scaling_efficiency
 
 
 @formula(unit="token/s/GPU", source="definition", label="tokens per second per GPU")
 def tokens_per_second_per_gpu(samples_per_second_per_gpu: Num, tokens_per_sample: Num) -> Num:
-    """Tokens per second that one GPU consumes.
-
-    >>> tokens_per_second_per_gpu(1.345, 8192)
-    11018.24
-    """
+    """Tokens per second that one GPU consumes."""
     return samples_per_second_per_gpu * tokens_per_sample
 
 
@@ -45,61 +37,37 @@ def bytes_read_per_sample(sample_bytes: Num, cache_hit_fraction: Num) -> Num:
 
 @formula(unit="B/s/GPU", source="ibrahim2021", where="sec. III", label="read bandwidth per GPU")
 def ingest_bandwidth_per_gpu(samples_per_second_per_gpu: Num, bytes_read_per_sample: Num) -> Num:
-    """Bytes that storage must deliver each second to keep one GPU busy.
-
-    >>> ingest_bandwidth_per_gpu(285.7, 2_828_486)
-    808098450.2
-    """
+    """Bytes that storage must deliver each second to keep one GPU busy."""
     return samples_per_second_per_gpu * bytes_read_per_sample
 
 
 @formula(unit="B/s/GPU", source="ibrahim2021", where="sec. III", label="read bandwidth per GPU without stalls")
 def unstalled_bandwidth_per_gpu(unstalled_samples_per_second_per_gpu: Num, bytes_read_per_sample: Num) -> Num:
-    """Read bandwidth of one GPU that never waits: accelerator utilization 1, linear scaling.
-
-    >>> unstalled_bandwidth_per_gpu(285.7, 2_828_486)
-    808098450.2
-    """
+    """Read bandwidth of one GPU that never waits: accelerator utilization 1, linear scaling."""
     return unstalled_samples_per_second_per_gpu * bytes_read_per_sample
 
 
 @formula(unit="B/s/node", source="definition", label="read bandwidth per node")
 def ingest_bandwidth_per_node(ingest_bandwidth_per_gpu: Num, gpus_per_node: Num) -> Num:
-    """Read bandwidth into one node.
-
-    >>> ingest_bandwidth_per_node(808e6, 8)
-    6464000000.0
-    """
+    """Read bandwidth into one node."""
     return ingest_bandwidth_per_gpu * gpus_per_node
 
 
 @formula(unit="GPU", source="definition", low=1, above=False, whole=True)
 def gpus(nodes: Num, gpus_per_node: Num) -> Num:
-    """GPUs of the job.
-
-    >>> gpus(128, 8)
-    1024
-    """
+    """GPUs of the job."""
     return nodes * gpus_per_node
 
 
 @formula(unit="B/s", source="definition", label="read bandwidth per job")
 def ingest_bandwidth_per_job(ingest_bandwidth_per_gpu: Num, gpus: Num) -> Num:
-    """Read bandwidth of the whole job.
-
-    >>> ingest_bandwidth_per_job(808e6, 1024)
-    827392000000.0
-    """
+    """Read bandwidth of the whole job."""
     return ingest_bandwidth_per_gpu * gpus
 
 
 @formula(unit="sample/s", source="definition")
 def samples_per_second_per_job(samples_per_second_per_gpu: Num, gpus: Num) -> Num:
-    """Samples that the whole job consumes each second.
-
-    >>> samples_per_second_per_job(285.7, 1024)
-    292556.8
-    """
+    """Samples that the whole job consumes each second."""
     return samples_per_second_per_gpu * gpus
 
 
@@ -115,71 +83,43 @@ def file_opens_per_second_per_job(samples_per_second_per_job: Num, samples_per_f
 
 @formula(unit="B/file", source="definition", label="largest read per file open")
 def bytes_per_file_open(sample_bytes: Num, samples_per_file: Num) -> Num:
-    """Bytes per file open: upper bound of the size of one sequential read.
-
-    >>> bytes_per_file_open(114_660, 1251)
-    143439660
-    """
+    """Bytes per file open: upper bound of the size of one sequential read."""
     return sample_bytes * samples_per_file
 
 
 @formula(unit="s", source="definition", label="duration of an epoch")
 def epoch_seconds(dataset_samples: Num, samples_per_second_per_job: Num) -> Num:
-    """Duration of one epoch.
-
-    >>> round(epoch_seconds(524_288, 292_556.8), 3)
-    1.792
-    """
+    """Duration of one epoch."""
     return dataset_samples / samples_per_second_per_job
 
 
 @formula(unit="1", source="definition", label="share of the storage NICs")
 def storage_nic_share(ingest_bandwidth_per_node: Num, storage_nic_bandwidth_per_node: Num) -> Num:
-    """Reads of a node over the bandwidth of its storage NICs; above 1 the NIC is the bottleneck.
-
-    >>> storage_nic_share(6.464e9, 80e9)
-    0.0808
-    """
+    """Reads of a node over the bandwidth of its storage NICs; above 1 the NIC is the bottleneck."""
     return ingest_bandwidth_per_node / storage_nic_bandwidth_per_node
 
 
 @formula(unit="B/s/GPU", source="definition")
 def guidance_read_bandwidth_per_gpu(guidance_read_bandwidth: Num, guidance_gpus: Num) -> Num:
-    """Read bandwidth per GPU that a vendor's reference architecture asks of storage.
-
-    >>> guidance_read_bandwidth_per_gpu(125e9, 256)
-    488281250.0
-    """
+    """Read bandwidth per GPU that a vendor's reference architecture asks of storage."""
     return guidance_read_bandwidth / guidance_gpus
 
 
 @formula(unit="1", source="definition", label="share of the SuperPOD guidance")
 def guidance_share(ingest_bandwidth_per_gpu: Num, guidance_read_bandwidth_per_gpu: Num) -> Num:
-    """Read bandwidth per GPU over the highest level of the vendor's reference architecture for this GPU.
-
-    >>> guidance_share(808e6, 488.28125e6)
-    1.654784
-    """
+    """Read bandwidth per GPU over the highest level of the vendor's reference architecture for this GPU."""
     return ingest_bandwidth_per_gpu / guidance_read_bandwidth_per_gpu
 
 
 @formula(unit="B", source="definition")
 def stored_dataset_bytes(dataset_samples: Num, sample_bytes: Num) -> Num:
-    """Bytes of the whole data set on storage, as one epoch reads it.
-
-    >>> stored_dataset_bytes(168, 146_600_628)
-    24628905504
-    """
+    """Bytes of the whole data set on storage, as one epoch reads it."""
     return dataset_samples * sample_bytes
 
 
 @formula(unit="node", source="definition")
 def dataset_memory_share(stored_dataset_bytes: Num, host_memory_per_node: Num) -> Num:
-    """The data set over the memory of a node; well below 1, the page cache holds it after the first epoch.
-
-    >>> dataset_memory_share(24.6e9, 2.048e12)
-    0.01201171875
-    """
+    """The data set over the memory of a node; well below 1, the page cache holds it after the first epoch."""
     return stored_dataset_bytes / host_memory_per_node
 
 
@@ -197,91 +137,55 @@ def cache_filling_bandwidth(
 
 @formula(unit="1", source="definition", label="share of your storage client")
 def client_share(ingest_bandwidth_per_node: Num, client_bandwidth_per_node: Num) -> Num:
-    """Reads of a node over the bandwidth of one storage client; above 1, one client per node does not suffice.
-
-    >>> round(client_share(6.464e9, 3e9), 3)
-    2.155
-    """
+    """Reads of a node over the bandwidth of one storage client; above 1, one client per node does not suffice."""
     return ingest_bandwidth_per_node / client_bandwidth_per_node
 
 
 @formula(unit="B/s/GPU", source="definition")
 def system_bandwidth_per_gpu(system_read_bandwidth: Num, gpus: Num) -> Num:
-    """A system's read bandwidth, shared evenly among the GPUs.
-
-    >>> system_bandwidth_per_gpu(125e9, 256)
-    488281250.0
-    """
+    """A system's read bandwidth, shared evenly among the GPUs."""
     return system_read_bandwidth / gpus
 
 
 @formula(unit="B/sample", source="definition")
 def tensor_bytes_per_sample(elements_per_sample: Num, bytes_per_element: Num) -> Num:
-    """Decoded size of a sample: what the host hands to the GPU.
-
-    >>> tensor_bytes_per_sample(128**3 * 4, 2)
-    16777216
-    """
+    """Decoded size of a sample: what the host hands to the GPU."""
     return elements_per_sample * bytes_per_element
 
 
 @formula(unit="B/sample", source="definition")
 def mean_bytes_per_sample(dataset_bytes: Num, dataset_samples: Num) -> Num:
-    """Mean stored size of a sample, from the whole data set.
-
-    >>> round(mean_bytes_per_sample(391_434_110_129, 500 * 313_532))
-    2497
-    """
+    """Mean stored size of a sample, from the whole data set."""
     return dataset_bytes / dataset_samples
 
 
 @formula(unit="FLOP/s/GPU", source="palm2022", where="appendix B, model FLOPs utilization")
 def achieved_flops_per_gpu(peak_flops_per_gpu: Num, model_flops_utilization: Num) -> Num:
-    """Floating-point rate that the training reaches.
-
-    >>> achieved_flops_per_gpu(125e12, 0.28)
-    35000000000000.0
-    """
+    """Floating-point rate that the training reaches."""
     return peak_flops_per_gpu * model_flops_utilization
 
 
 @formula(unit="sample/s/GPU", source="ibrahim2021", where="sec. III", label="training rate per GPU")
 def unstalled_samples_per_second_per_gpu(achieved_flops_per_gpu: Num, flops_per_sample: Num) -> Num:
-    """Samples per second that one GPU consumes when it never waits for storage.
-
-    >>> round(unstalled_samples_per_second_per_gpu(35e12, 247e9), 1)
-    141.7
-    """
+    """Samples per second that one GPU consumes when it never waits for storage."""
     return achieved_flops_per_gpu / flops_per_sample
 
 
 @formula(unit="1", source="palm2022", where="appendix B, model FLOPs utilization", label="share of the dense peak")
 def implied_flops_utilization(unstalled_samples_per_second_per_gpu: Num, flops_per_sample: Num, peak_flops_per_gpu: Num) -> Num:
-    """Share of the dense peak that a rate of samples implies.
-
-    >>> round(implied_flops_utilization(285.7, 247e9, 989.4e12), 4)
-    0.0713
-    """
+    """Share of the dense peak that a rate of samples implies."""
     return unstalled_samples_per_second_per_gpu * flops_per_sample / peak_flops_per_gpu
 
 
 @formula(unit="1", source="definition")
 def peak_flops_ratio(peak_flops_per_gpu: Num, source_peak_flops_per_gpu: Num) -> Num:
-    """Dense peak of this GPU over that of the other, at one precision.
-
-    >>> peak_flops_ratio(624e12, 312e12)
-    2.0
-    """
+    """Dense peak of this GPU over that of the other, at one precision."""
     return peak_flops_per_gpu / source_peak_flops_per_gpu
 
 
 @formula(unit="1", source="definition")
 def memory_bandwidth_ratio(memory_bandwidth_per_gpu: Num, source_memory_bandwidth_per_gpu: Num) -> Num:
-    """Memory bandwidth of this GPU over that of the other.
-
-    >>> memory_bandwidth_ratio(4e12, 2e12)
-    2.0
-    """
+    """Memory bandwidth of this GPU over that of the other."""
     return memory_bandwidth_per_gpu / source_memory_bandwidth_per_gpu
 
 
@@ -307,11 +211,7 @@ def transfer_ratio(catalog_transfer_ratio: Num, seen_ratios_product: Num, seen_m
 
 @formula(unit="sample/s/GPU", source="ingest-transfer-study", where="a measured rate times a ratio")
 def transferred_samples_per_second_per_gpu(source_samples_per_second_per_gpu: Num, transfer_ratio: Num) -> Num:
-    """Training rate measured on another GPU, scaled to this one.
-
-    >>> transferred_samples_per_second_per_gpu(100, 2.0)
-    200.0
-    """
+    """Training rate measured on another GPU, scaled to this one."""
     return source_samples_per_second_per_gpu * transfer_ratio
 
 
@@ -331,29 +231,17 @@ def samples_per_second_per_gpu_at_size(
 def emulated_samples_per_second_per_job(
     gpus: Num, samples_per_step: Num, computation_seconds_per_step: Num, accelerator_utilization: Num
 ) -> Num:
-    """Samples per second of a benchmark whose accelerators sleep instead of computing.
-
-    >>> round(emulated_samples_per_second_per_job(64, 1, 0.0035, 0.7026), 1)
-    12847.5
-    """
+    """Samples per second of a benchmark whose accelerators sleep instead of computing."""
     return gpus * samples_per_step / computation_seconds_per_step * accelerator_utilization
 
 
 @formula(unit="FLOP/s/GPU", source="ibrahim2021", where="sec. III")
 def implied_flops_per_gpu(unstalled_samples_per_second_per_gpu: Num, flops_per_sample: Num) -> Num:
-    """Floating-point rate that a rate of samples implies.
-
-    >>> implied_flops_per_gpu(5.0, 4.188e12)
-    20940000000000.0
-    """
+    """Floating-point rate that a rate of samples implies."""
     return unstalled_samples_per_second_per_gpu * flops_per_sample
 
 
 @formula(unit="FLOP/s/GPU", source="definition")
 def sustained_flops_per_gpu(sustained_flops_per_job: Num, gpus: Num) -> Num:
-    """A job's floating-point rate, shared among its GPUs.
-
-    >>> sustained_flops_per_gpu(999.0e15, 27_360) / 1e12
-    36.5131578...
-    """
+    """A job's floating-point rate, shared among its GPUs."""
     return sustained_flops_per_job / gpus

@@ -6,11 +6,7 @@ from ingest.engine.registry import formula
 
 @formula(unit="parameter", source="definition")
 def trainable_parameters(parameters: Num, trainable_share: Num) -> Num:
-    """Parameters that training changes: all of them, or the adapters of a LoRA.
-
-    >>> trainable_parameters(8_030_261_248, 1)
-    8030261248
-    """
+    """Parameters that training changes: all of them, or the adapters of a LoRA."""
     return parameters * trainable_share
 
 
@@ -43,31 +39,19 @@ def optimizer_bytes_per_parameter(
 
 @formula(unit="B", source="definition")
 def checkpoint_weights_bytes(saved_parameters: Num, weight_bytes_per_parameter: Num) -> Num:
-    """Weights in one checkpoint.
-
-    >>> checkpoint_weights_bytes(68_976_648_192, 2)
-    137953296384
-    """
+    """Weights in one checkpoint."""
     return saved_parameters * weight_bytes_per_parameter
 
 
 @formula(unit="B", source="definition")
 def checkpoint_optimizer_bytes(trainable_parameters: Num, optimizer_bytes_per_parameter: Num) -> Num:
-    """Optimizer states in one checkpoint, the master copy of the weights included.
-
-    >>> checkpoint_optimizer_bytes(8_030_261_248, 12)
-    96363134976
-    """
+    """Optimizer states in one checkpoint, the master copy of the weights included."""
     return trainable_parameters * optimizer_bytes_per_parameter
 
 
 @formula(unit="B", source="definition")
 def checkpoint_extra_bytes(extra_bytes_per_rank: Num, gpus: Num) -> Num:
-    """Bytes that all ranks add: buffers, random-number and data-loader state, padding.
-
-    >>> checkpoint_extra_bytes(245_760, 8)
-    1966080
-    """
+    """Bytes that all ranks add: buffers, random-number and data-loader state, padding."""
     return extra_bytes_per_rank * gpus
 
 
@@ -106,21 +90,13 @@ def checkpoint_bytes_per_rank_max(
 
 @formula(unit="B/GPU", source="definition")
 def checkpoint_bytes_per_rank(checkpoint_bytes: Num, gpus: Num) -> Num:
-    """Mean bytes of a checkpoint per GPU, as each copies to its host where the states are sharded over all GPUs.
-
-    >>> checkpoint_bytes_per_rank(5.682e12, 16_384)
-    346801757.8125
-    """
+    """Mean bytes of a checkpoint per GPU, as each copies to its host where the states are sharded over all GPUs."""
     return checkpoint_bytes / gpus
 
 
 @formula(unit="file", source="definition", label="files per checkpoint", whole=True)
 def checkpoint_files(file_counts: Num) -> Num:
-    """Files of one checkpoint: the sum over the rows of its layout.
-
-    >>> checkpoint_files([1024, 1, 1])
-    1026
-    """
+    """Files of one checkpoint: the sum over the rows of its layout."""
     return total(file_counts)
 
 
@@ -146,21 +122,13 @@ def safetensors_shards(checkpoint_weights_bytes: Num, shard_bytes_max: Num) -> N
 
 @formula(unit="1", source="definition")
 def data_parallel(gpus: Num, tensor_parallel: Num, pipeline_parallel: Num) -> Num:
-    """Replicas of the model: GPUs over those that one replica takes.
-
-    >>> data_parallel(16_384, 8, 16)
-    128.0
-    """
+    """Replicas of the model: GPUs over those that one replica takes."""
     return gpus / (tensor_parallel * pipeline_parallel)
 
 
 @formula(unit="B", source="definition", label="bytes of a restore without replicas")
 def restart_bytes_unique(checkpoint_bytes: Num) -> Num:
-    """Bytes of a restore that reads each byte once and distributes it between the GPUs.
-
-    >>> restart_bytes_unique(5.682e12)
-    5682000000000.0
-    """
+    """Bytes of a restore that reads each byte once and distributes it between the GPUs."""
     return checkpoint_bytes * 1
 
 
@@ -183,21 +151,13 @@ def restart_bytes_replicated(
 
 @formula(unit="B", source="ingest-checkpoint-model", where="worst case: S·DP", label="bytes of a restore by every replica")
 def restart_bytes_all(checkpoint_bytes: Num, data_parallel: Num) -> Num:
-    """Bytes of a restore in which every replica reads the whole checkpoint.
-
-    >>> restart_bytes_all(5.682e12, 128)
-    727296000000000.0
-    """
+    """Bytes of a restore in which every replica reads the whole checkpoint."""
     return checkpoint_bytes * data_parallel
 
 
 @formula(unit="B/s", source="definition", label="restore read bandwidth")
 def restart_read_bandwidth(restart_read_bytes: Num, restart_seconds: Num) -> Num:
-    """Read bandwidth that restores a checkpoint within the time allowed.
-
-    >>> restart_read_bandwidth(5.682e12, 600)
-    9470000000.0
-    """
+    """Read bandwidth that restores a checkpoint within the time allowed."""
     return restart_read_bytes / restart_seconds
 
 
@@ -233,11 +193,7 @@ def checkpoints_retained(keep_last: Num, checkpoints_kept_forever: Num, keep_fin
 
 @formula(unit="B", source="definition")
 def checkpoint_retained_bytes(checkpoint_bytes: Num, checkpoints_retained: Num) -> Num:
-    """Bytes of the checkpoints that are kept.
-
-    >>> checkpoint_retained_bytes(5.682e12, 3)
-    17046000000000.0
-    """
+    """Bytes of the checkpoints that are kept."""
     return checkpoint_bytes * checkpoints_retained
 
 
@@ -259,49 +215,29 @@ def checkpoint_bytes_written_per_day(
 
 @formula(unit="1", source="definition", label="drive writes per day")
 def drive_writes_per_day(checkpoint_bytes_written_per_day: Num, checkpoint_tier_bytes: Num) -> Num:
-    """Drive writes per day (DWPD) of the checkpoint tier: bytes written per day over its capacity.
-
-    >>> round(drive_writes_per_day(545.472e12, 1e15), 3)
-    0.545
-    """
+    """Drive writes per day (DWPD) of the checkpoint tier: bytes written per day over its capacity."""
     return checkpoint_bytes_written_per_day / checkpoint_tier_bytes
 
 
 @formula(unit="B/node", source="definition")
 def checkpoint_bytes_per_node_max(checkpoint_bytes_per_rank_max: Num, gpus: Num, nodes_in_job: Num) -> Num:
-    """Bytes of one checkpoint in the memory or on the NVMe of a node, by the busiest rank.
-
-    >>> checkpoint_bytes_per_node_max(377.4e6, 16_384, 2_048)
-    3019200000.0
-    """
+    """Bytes of one checkpoint in the memory or on the NVMe of a node, by the busiest rank."""
     return checkpoint_bytes_per_rank_max * gpus / nodes_in_job
 
 
 @formula(unit="B/node", source="definition")
 def checkpoint_bytes_per_node(checkpoint_bytes: Num, nodes_in_job: Num) -> Num:
-    """Mean bytes of a checkpoint per node.
-
-    >>> checkpoint_bytes_per_node(5.682e12, 2_048)
-    2774414062.5
-    """
+    """Mean bytes of a checkpoint per node."""
     return checkpoint_bytes / nodes_in_job
 
 
 @formula(unit="B/s", source="definition")
 def staging_bandwidth(staging_bandwidth_per_gpu: Num, gpus: Num) -> Num:
-    """Aggregate rate at which all GPUs copy a checkpoint into host memory.
-
-    >>> staging_bandwidth(1.7e9, 1_024)
-    1740800000000.0
-    """
+    """Aggregate rate at which all GPUs copy a checkpoint into host memory."""
     return staging_bandwidth_per_gpu * gpus
 
 
 @formula(unit="B/s", source="definition")
 def node_tier_bandwidth(checkpoint_bytes: Num, checkpoint_interval: Num) -> Num:
-    """Aggregate rate at which all nodes drain every checkpoint to their own NVMe within an interval.
-
-    >>> node_tier_bandwidth(5.682e12, 900)
-    6313333333.33
-    """
+    """Aggregate rate at which all nodes drain every checkpoint to their own NVMe within an interval."""
     return checkpoint_bytes / checkpoint_interval

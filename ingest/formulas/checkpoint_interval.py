@@ -23,11 +23,7 @@ def nodes_in_job(gpus: Num, gpus_per_node: Num) -> Num:
 
 @formula(unit="1/s/node", source="definition", label="failure rate of a node")
 def failures_per_node_second(observed_interrupts: Num, observed_seconds: Num, observed_nodes: Num) -> Num:
-    """Failure rate of one node, from interrupts counted on a cluster.
-
-    >>> failures_per_node_second(419, 54 * 86_400, 2048) * 86_400 * 1000
-    3.788...
-    """
+    """Failure rate of one node, from interrupts counted on a cluster."""
     return observed_interrupts / observed_seconds / observed_nodes
 
 
@@ -43,41 +39,25 @@ def failures_per_thousand_node_days(failures_per_node_second: Num, seconds_per_d
 
 @formula(unit="s", source="definition", label="observed mean time to interrupt")
 def observed_mean_time_to_interrupt(observed_seconds: Num, observed_interrupts: Num) -> Num:
-    """Mean time to interrupt (MTTI) that the counted interrupts show.
-
-    >>> observed_mean_time_to_interrupt(54 * 86_400, 419) / 3600
-    3.0930...
-    """
+    """Mean time to interrupt (MTTI) that the counted interrupts show."""
     return observed_seconds / observed_interrupts
 
 
 @formula(unit="1", source="definition", high=1)
 def interrupts_share(interrupts_of_cause: Num, observed_interrupts: Num) -> Num:
-    """Share of the interrupts that one cause accounts for.
-
-    >>> round(interrupts_share(148, 419), 3)
-    0.353
-    """
+    """Share of the interrupts that one cause accounts for."""
     return interrupts_of_cause / observed_interrupts
 
 
 @formula(unit="1/s/GPU", source="definition")
 def failures_per_gpu_second(observed_interrupts: Num, observed_seconds: Num, observed_gpus: Num) -> Num:
-    """Failure rate of one GPU with its share of the node.
-
-    >>> round(1 / failures_per_gpu_second(419, 54 * 86_400, 16_384) / 3600)
-    50677
-    """
+    """Failure rate of one GPU with its share of the node."""
     return observed_interrupts / observed_seconds / observed_gpus
 
 
 @formula(unit="GPU", source="definition", whole=True)
 def observed_gpus(observed_nodes: Num, gpus_per_node: Num) -> Num:
-    """GPUs of the observed cluster.
-
-    >>> observed_gpus(2048, 8)
-    16384
-    """
+    """GPUs of the observed cluster."""
     return observed_nodes * gpus_per_node
 
 
@@ -108,11 +88,7 @@ def repair_seconds_allowed(job_mean_time_to_interrupt: Num, uptime_share: Num) -
 
 @formula(unit="s", source="definition", label="time to write a checkpoint")
 def checkpoint_dump_seconds(checkpoint_bytes: Num, checkpoint_write_bandwidth: Num) -> Num:
-    """Time to write one checkpoint: δ.
-
-    >>> round(checkpoint_dump_seconds(5.682e12, 500e9), 2)
-    11.36
-    """
+    """Time to write one checkpoint: δ."""
     return checkpoint_bytes / checkpoint_write_bandwidth
 
 
@@ -212,11 +188,7 @@ def drained_interval(practised_interval: Num, checkpoint_dump_seconds: Num, drai
 
 @formula(unit="1", source=MODEL, where="w − R/M", label="overhead left beside restores", high=1)
 def waste_left_after_restores(waste_allowed: Num, restart_waste: Num) -> Num:
-    """Allowed overhead that remains for checkpoints and repeated work.
-
-    >>> waste_left_after_restores(0.05, 0.01)
-    0.04
-    """
+    """Allowed overhead that remains for checkpoints and repeated work."""
     return waste_allowed - restart_waste
 
 
@@ -292,11 +264,7 @@ def least_overhead_without_writing(
 
 @formula(unit="1", source=MODEL, where="w − b/τ − k·τ/2M − R/M", label="overhead left for writing", high=1)
 def waste_left_for_dumps(waste_allowed: Num, overhead_without_writing: Num) -> Num:
-    """Allowed overhead that remains for writing at an interval; at zero or below no bandwidth suffices.
-
-    >>> round(waste_left_for_dumps(0.05, 0.0404), 4)
-    0.0096
-    """
+    """Allowed overhead that remains for writing at an interval; at zero or below no bandwidth suffices."""
     return waste_allowed - overhead_without_writing
 
 
@@ -338,31 +306,19 @@ def drain_window(drain_fraction: Num, persistent_every: Num, checkpoint_interval
 
 @formula(unit="s", source=MODEL, where="x·k·τ", label="share of the interval for the drain")
 def drain_share_of_interval(drain_fraction: Num, persistent_every: Num, checkpoint_interval: Num) -> Num:
-    """Share of the interval in which an asynchronous checkpoint drains.
-
-    >>> drain_share_of_interval(0.1, 1, 3600)
-    360.0
-    """
+    """Share of the interval in which an asynchronous checkpoint drains."""
     return drain_fraction * persistent_every * checkpoint_interval
 
 
 @formula(unit="s", source="definition", label="drain window for the allowed overhead")
 def drain_window_for_waste(dump_seconds_for_waste: Num, drain_window: Num) -> Num:
-    """Drain window that keeps the allowed overhead and ends in time.
-
-    >>> drain_window_for_waste(300, 120)
-    120
-    """
+    """Drain window that keeps the allowed overhead and ends in time."""
     return minimum(dump_seconds_for_waste, drain_window)
 
 
 @formula(unit="B/s", source="definition", label="write bandwidth of the dump or drain time allowed")
 def bandwidth_for_dump(checkpoint_bytes: Num, dump_seconds_allowed: Num) -> Num:
-    """Write bandwidth that writes a checkpoint within the time allowed.
-
-    >>> round(bandwidth_for_dump(2.4e15, 432) / 1e12, 2)
-    5.56
-    """
+    """Write bandwidth that writes a checkpoint within the time allowed."""
     return checkpoint_bytes / dump_seconds_allowed
 
 
@@ -380,21 +336,13 @@ def checkpoint_staging_seconds(
 
 @formula(unit="1", source="definition", label="training time lost to staging", high=1)
 def staging_overhead(checkpoint_staging_seconds: Num, checkpoint_interval: Num) -> Num:
-    """Share of time in which GPUs wait for the copy of an asynchronous checkpoint into host memory.
-
-    >>> staging_overhead(0.9, 900)
-    0.001
-    """
+    """Share of time in which GPUs wait for the copy of an asynchronous checkpoint into host memory."""
     return checkpoint_staging_seconds / checkpoint_interval
 
 
 @formula(unit="1", source=MODEL, where="s·δ/(k·τ)", label="training time lost while checkpoints are written", high=1)
 def writing_overhead(stopped_share: Num, checkpoint_dump_seconds: Num, persistent_every: Num, checkpoint_interval: Num) -> Num:
-    """Share of time lost while checkpoints are written: the slow-down of a drain, or all of a dump.
-
-    >>> writing_overhead(0.5, 90, 1, 900)
-    0.05
-    """
+    """Share of time lost while checkpoints are written: the slow-down of a drain, or all of a dump."""
     return stopped_share * checkpoint_dump_seconds / (persistent_every * checkpoint_interval)
 
 
@@ -412,11 +360,7 @@ def lost_work_overhead(
 
 @formula(unit="1", source="definition", label="goodput loss from restores", high=1)
 def restart_waste(restart_seconds: Num, job_mean_time_to_interrupt: Num) -> Num:
-    """Goodput loss from restores: share of time that the job spends reading checkpoints after interrupts.
-
-    >>> round(restart_waste(600, 3.093 * 3600), 4)
-    0.0539
-    """
+    """Goodput loss from restores: share of time that the job spends reading checkpoints after interrupts."""
     return restart_seconds / job_mean_time_to_interrupt
 
 

@@ -25,81 +25,49 @@ input_quantity("documents", "document", "Documents: lines, rows, members or file
 
 @formula(unit="B/token", source="definition", low=0.1, high=1e6, above=False)
 def bytes_per_token(corpus_bytes: Num, tokens: Num) -> Num:
-    """Text bytes that one token stands for: totals over totals, never a mean of ratios.
-
-    >>> bytes_per_token(550_577_017, 168_282_945)
-    3.2717...
-    """
+    """Text bytes that one token stands for: totals over totals, never a mean of ratios."""
     return corpus_bytes / tokens
 
 
 @formula(unit="B", source="definition")
 def tokenized_bytes(tokens: Num, token_id_bytes: Num) -> Num:
-    """Bytes of the corpus as token ids in an array, as training reads it.
-
-    >>> tokenized_bytes(168_282_945, 4)
-    673131780
-    """
+    """Bytes of the corpus as token ids in an array, as training reads it."""
     return tokens * token_id_bytes
 
 
 @formula(unit="1", source="definition")
 def stored_share(stored_bytes: Num, corpus_bytes: Num) -> Num:
-    """Stored bytes for each byte of text: below one where files are compressed.
-
-    >>> stored_share(25, 100)
-    0.25
-    """
+    """Stored bytes for each byte of text: below one where files are compressed."""
     return stored_bytes / corpus_bytes
 
 
 @formula(unit="1", source="definition")
 def tokenized_share(tokenized_bytes: Num, stored_bytes: Num) -> Num:
-    """Bytes of ids for each stored byte: what the tokenized copy adds.
-
-    >>> tokenized_share(673_131_780, 550_577_017)
-    1.2226...
-    """
+    """Bytes of ids for each stored byte: what the tokenized copy adds."""
     return tokenized_bytes / stored_bytes
 
 
 @formula(unit="token/document", source="definition")
 def tokens_per_document(tokens: Num, documents: Num) -> Num:
-    """Mean length of a document in tokens.
-
-    >>> tokens_per_document(168_282_945, 45_606)
-    3689.9...
-    """
+    """Mean length of a document in tokens."""
     return tokens / documents
 
 
 @formula(unit="B/document", source="definition")
 def bytes_per_document(corpus_bytes: Num, documents: Num) -> Num:
-    """Mean length of a document as text.
-
-    >>> bytes_per_document(550_577_017, 45_606)
-    12072.4...
-    """
+    """Mean length of a document as text."""
     return corpus_bytes / documents
 
 
 @formula(unit="B/file", source="definition")
 def stored_bytes_per_file(stored_bytes: Num, files: Num) -> Num:
-    """Mean size of a file on storage.
-
-    >>> stored_bytes_per_file(550_577_017, 45_606)
-    12072.4...
-    """
+    """Mean size of a file on storage."""
     return stored_bytes / files
 
 
 @formula(unit="B/sample", source="definition")
 def text_sample_bytes(bytes_per_token: Num, tokens_per_sample: Num) -> Num:
-    """Bytes of one training sample where text, not ids, is read.
-
-    >>> text_sample_bytes(3.25, 8192)
-    26624.0
-    """
+    """Bytes of one training sample where text, not ids, is read."""
     return bytes_per_token * tokens_per_sample
 
 
@@ -110,29 +78,17 @@ input_quantity("sample_files_bytes", "B", "Stored bytes of the files of samples,
 
 @formula(unit="B/sample", source="definition")
 def mean_sample_bytes(sample_files_bytes: Num, samples: Num) -> Num:
-    """Mean stored bytes of one sample with its share of the framing: bytes that one epoch reads, over the samples.
-
-    >>> mean_sample_bytes(146_600_628_224, 1_281_167)
-    114427.4...
-    """
+    """Mean stored bytes of one sample with its share of the framing: bytes that one epoch reads, over the samples."""
     return sample_files_bytes / samples
 
 
 @formula(unit="sample/file", source="definition")
 def mean_samples_per_file(samples: Num, sample_files: Num) -> Num:
-    """Mean samples that one file holds.
-
-    >>> mean_samples_per_file(1_281_167, 1_024)
-    1251.1...
-    """
+    """Mean samples that one file holds."""
     return samples / sample_files
 
 
 @formula(unit="B/file", source="definition")
 def mean_file_bytes(sample_files_bytes: Num, sample_files: Num) -> Num:
-    """Mean size of a file.
-
-    >>> mean_file_bytes(146_600_628_224, 1_024) / 1e6
-    143.16...
-    """
+    """Mean size of a file."""
     return sample_files_bytes / sample_files

@@ -51,211 +51,127 @@ input_quantity("write_bandwidth_available", "B/s", "Write bandwidth of the narro
 
 @formula(unit="1", source="definition")
 def decoded_expansion(decoded_sample_bytes: Num, sample_bytes: Num) -> Num:
-    """Decoded bytes for each stored byte: expansion of the data between host and GPU where the host decodes.
-
-    >>> round(decoded_expansion(16_777_216, 2_828_486), 2)
-    5.93
-    """
+    """Decoded bytes for each stored byte: expansion of the data between host and GPU where the host decodes."""
     return decoded_sample_bytes / sample_bytes
 
 
 @formula(unit="B/s", source="definition")
 def host_links_read_ceiling(host_link_bandwidth_per_gpu: Num, gpus: Num, decoded_expansion: Num) -> Num:
-    """Stored bytes per second whose decoded form the host links of all GPUs carry.
-
-    >>> host_links_read_ceiling(64e9, 8, 4)
-    128000000000.0
-    """
+    """Stored bytes per second whose decoded form the host links of all GPUs carry."""
     return host_link_bandwidth_per_gpu * gpus / decoded_expansion
 
 
 @formula(unit="B/s", source="definition")
 def nics_read_ceiling(storage_nic_bandwidth_per_node: Num, nodes: Num) -> Num:
-    """Bandwidth of the storage NICs of all nodes.
-
-    >>> nics_read_ceiling(80e9, 128)
-    10240000000000.0
-    """
+    """Bandwidth of the storage NICs of all nodes."""
     return storage_nic_bandwidth_per_node * nodes
 
 
 @formula(unit="B/s/node", source="definition")
 def client_bandwidth_of_gpus(client_bandwidth_per_gpu: Num, gpus_per_node: Num) -> Num:
-    """Read bandwidth of a node where each GPU has a path of its own.
-
-    >>> client_bandwidth_of_gpus(28.36e9, 8)
-    226880000000.0
-    """
+    """Read bandwidth of a node where each GPU has a path of its own."""
     return client_bandwidth_per_gpu * gpus_per_node
 
 
 @formula(unit="B/s/node", source="definition")
 def client_bandwidth_of_nics(nic_efficiency: Num, storage_nic_bandwidth_per_node: Num) -> Num:
-    """Read bandwidth of a node over a protocol that fills its storage NICs to a known share.
-
-    >>> client_bandwidth_of_nics(0.93, 80e9)
-    74400000000.0
-    """
+    """Read bandwidth of a node over a protocol that fills its storage NICs to a known share."""
     return nic_efficiency * storage_nic_bandwidth_per_node
 
 
 @formula(unit="B/s/node", source="definition")
 def client_write_bandwidth_of_nics(nic_efficiency: Num, storage_nic_bandwidth_per_node: Num) -> Num:
-    """Write bandwidth of a node over a protocol that fills its storage NICs to a known share.
-
-    >>> client_write_bandwidth_of_nics(0.9, 80e9)
-    72000000000.0
-    """
+    """Write bandwidth of a node over a protocol that fills its storage NICs to a known share."""
     return nic_efficiency * storage_nic_bandwidth_per_node
 
 
 @formula(unit="B/s", source="definition")
 def clients_read_ceiling(client_bandwidth_per_node: Num, nodes: Num, small_read_factor: Num) -> Num:
-    """Read bandwidth of the storage clients of all nodes, at the size of the requests.
-
-    >>> clients_read_ceiling(3e9, 4, 1)
-    12000000000.0
-    """
+    """Read bandwidth of the storage clients of all nodes, at the size of the requests."""
     return client_bandwidth_per_node * nodes * small_read_factor
 
 
 @formula(unit="B/s/node", source="definition")
 def client_read_ceiling(client_bandwidth_per_node: Num, small_read_factor: Num) -> Num:
-    """Read bandwidth of the storage client of one node, at the size of the requests.
-
-    >>> client_read_ceiling(10e9, 0.5)
-    5000000000.0
-    """
+    """Read bandwidth of the storage client of one node, at the size of the requests."""
     return client_bandwidth_per_node * small_read_factor
 
 
 @formula(unit="B/s", source="definition")
 def clients_write_ceiling(client_write_bandwidth_per_node: Num, nodes: Num) -> Num:
-    """Write bandwidth of the storage clients of all nodes.
-
-    >>> clients_write_ceiling(2e9, 4)
-    8000000000.0
-    """
+    """Write bandwidth of the storage clients of all nodes."""
     return client_write_bandwidth_per_node * nodes
 
 
 @formula(unit="B/s", source="definition")
 def units_read_ceiling(unit_read_bandwidth: Num, units: Num) -> Num:
-    """Aggregate read bandwidth of the units of a system.
-
-    >>> units_read_ceiling(90e9, 6)
-    540000000000.0
-    """
+    """Aggregate read bandwidth of the units of a system."""
     return unit_read_bandwidth * units
 
 
 @formula(unit="B/s", source="definition")
 def units_write_ceiling(unit_write_bandwidth: Num, units: Num) -> Num:
-    """Aggregate write bandwidth of the units of a system.
-
-    >>> units_write_ceiling(65e9, 5)
-    325000000000.0
-    """
+    """Aggregate write bandwidth of the units of a system."""
     return unit_write_bandwidth * units
 
 
 @formula(unit="file/s", source="definition")
 def units_opens_ceiling(unit_opens_per_second: Num, units: Num) -> Num:
-    """Files that the units open each second.
-
-    >>> units_opens_ceiling(100_000, 3)
-    300000
-    """
+    """Files that the units open each second."""
     return unit_opens_per_second * units
 
 
 @formula(unit="file/s", source="definition")
 def units_creates_ceiling(unit_creates_per_second: Num, units: Num) -> Num:
-    """Files that the units create each second.
-
-    >>> units_creates_ceiling(60_000, 4)
-    240000
-    """
+    """Files that the units create each second."""
     return unit_creates_per_second * units
 
 
 @formula(unit="file", source="definition", whole=True)
 def units_files_ceiling(unit_files_max: Num, units: Num) -> Num:
-    """Files that the units can hold.
-
-    >>> units_files_ceiling(1_000_000_000, 3)
-    3000000000
-    """
+    """Files that the units can hold."""
     return unit_files_max * units
 
 
 @formula(unit="1/s", source="definition")
 def units_requests_ceiling(unit_io_per_second: Num, units: Num) -> Num:
-    """IOPS of the units.
-
-    >>> units_requests_ceiling(3_000_000, 2)
-    6000000
-    """
+    """IOPS of the units."""
     return unit_io_per_second * units
 
 
 @formula(unit="B/s", source="definition")
 def requests_read_ceiling(units_requests_ceiling: Num, io_bytes: Num) -> Num:
-    """Read bandwidth of the units at their IOPS.
-
-    >>> requests_read_ceiling(6_000_000, 4096)
-    24576000000
-    """
+    """Read bandwidth of the units at their IOPS."""
     return units_requests_ceiling * io_bytes
 
 
 @formula(unit="B/s/node", source="definition")
 def nvme_bandwidth_of_drives(nvme_drive_read_bandwidth: Num, nvme_drives_per_node: Num) -> Num:
-    """Aggregate read bandwidth of the local drives of one node.
-
-    >>> nvme_bandwidth_of_drives(7e9, 8)
-    56000000000.0
-    """
+    """Aggregate read bandwidth of the local drives of one node."""
     return nvme_drive_read_bandwidth * nvme_drives_per_node
 
 
 @formula(unit="B/s", source="definition")
 def nvme_read_ceiling(nvme_read_bandwidth_per_node: Num, nodes: Num, small_read_factor: Num) -> Num:
-    """Read bandwidth of the local drives of all nodes, at the size of the requests.
-
-    >>> nvme_read_ceiling(56e9, 128, 1)
-    7168000000000.0
-    """
+    """Read bandwidth of the local drives of all nodes, at the size of the requests."""
     return nvme_read_bandwidth_per_node * nodes * small_read_factor
 
 
 @formula(unit="B/s", source="definition")
 def nvme_write_ceiling(nvme_drive_write_bandwidth: Num, nvme_drives_per_node: Num, nodes: Num) -> Num:
-    """Write bandwidth of the local drives of all nodes.
-
-    >>> nvme_write_ceiling(4e9, 8, 128)
-    4096000000000.0
-    """
+    """Write bandwidth of the local drives of all nodes."""
     return nvme_drive_write_bandwidth * nvme_drives_per_node * nodes
 
 
 @formula(unit="B", source="definition")
 def nvme_capacity(nvme_bytes_per_node: Num, nodes: Num, fill_limit: Num) -> Num:
-    """Capacity of the local drives of all nodes up to the fill limit, each byte once.
-
-    >>> nvme_capacity(30e12, 4, 0.85)
-    102000000000000.0
-    """
+    """Capacity of the local drives of all nodes up to the fill limit, each byte once."""
     return nvme_bytes_per_node * nodes * fill_limit
 
 
 @formula(unit="B", source="definition")
 def waiting_bytes(request_seconds: Num, client_bandwidth_per_node: Num, requests_in_flight_per_node: Num) -> Num:
-    """Bytes that one stream could have moved during the latency of a request.
-
-    >>> waiting_bytes(0.0005, 10e9, 32)
-    156250.0
-    """
+    """Bytes that one stream could have moved during the latency of a request."""
     return request_seconds * client_bandwidth_per_node / requests_in_flight_per_node
 
 
@@ -291,61 +207,37 @@ def small_read_factor(read_efficiency_at_io_size: Num, read_efficiency_at_refere
 
 @formula(unit="1/s", source="definition", label="IOPS needed")
 def io_per_second_needed(read_bandwidth_needed: Num, io_bytes: Num) -> Num:
-    """IOPS of all nodes.
-
-    >>> io_per_second_needed(512e9, 131_072)
-    3906250.0
-    """
+    """IOPS of all nodes."""
     return read_bandwidth_needed / io_bytes
 
 
 @formula(unit="1/s/node", source="definition", label="IOPS per node")
 def io_per_second_per_node(io_per_second_needed: Num, nodes: Num) -> Num:
-    """IOPS of one node.
-
-    >>> round(io_per_second_per_node(3_906_250, 128))
-    30518
-    """
+    """IOPS of one node."""
     return io_per_second_needed / nodes
 
 
 @formula(unit="s", source="little1961")
 def request_seconds_allowed(requests_in_flight_per_node: Num, io_per_second_per_node: Num) -> Num:
-    """Mean latency allowed at a queue depth: Little's law.
-
-    >>> round(request_seconds_allowed(8, 30_517.578125) * 1e6)
-    262
-    """
+    """Mean latency allowed at a queue depth: Little's law."""
     return requests_in_flight_per_node / io_per_second_per_node
 
 
 @formula(unit="1/node", source="little1961", label="queue depth needed per node")
 def requests_in_flight_needed(io_per_second_per_node: Num, request_seconds: Num) -> Num:
-    """Queue depth per node that hides the latency of requests: Little's law.
-
-    >>> requests_in_flight_needed(30_517.578125, 0.001)
-    30.517578125
-    """
+    """Queue depth per node that hides the latency of requests: Little's law."""
     return io_per_second_per_node * request_seconds
 
 
 @formula(unit="1/node", source="definition", label="queue depth of the readers per node")
 def requests_in_flight_of_readers(readers_per_gpu: Num, gpus_per_node: Num) -> Num:
-    """Queue depth of one node where each reader has one outstanding request.
-
-    >>> requests_in_flight_of_readers(4, 8)
-    32
-    """
+    """Queue depth of one node where each reader has one outstanding request."""
     return readers_per_gpu * gpus_per_node
 
 
 @formula(unit="B/file", source="definition")
 def request_bytes_of_open(bytes_per_file_open: Num, request_bytes_max: Num) -> Num:
-    """I/O size per file: the whole file, unless the client splits it into several requests.
-
-    >>> request_bytes_of_open(114_660, 1_048_576), request_bytes_of_open(2_828_486, 1_048_576)
-    (114660, 1048576)
-    """
+    """I/O size per file: the whole file, unless the client splits it into several requests."""
     return minimum(bytes_per_file_open, request_bytes_max)
 
 
@@ -371,11 +263,7 @@ def clients_for_write(write_bandwidth_needed: Num, client_write_bandwidth_per_no
 
 @formula(unit="node", source="definition", whole=True)
 def clients_required(clients_for_read: Num, clients_for_write: Num) -> Num:
-    """Client nodes for reads and writes: the larger of both counts.
-
-    >>> clients_required(7, 3)
-    7
-    """
+    """Client nodes for reads and writes: the larger of both counts."""
     return maximum(clients_for_read, clients_for_write)
 
 
@@ -391,91 +279,55 @@ def local_drives_required(read_bandwidth_needed: Num, nodes: Num, nvme_drive_rea
 
 @formula(unit="1", source="definition", whole=True)
 def local_drives(nvme_drives_per_node: Num, nodes: Num) -> Num:
-    """Local drives in all nodes.
-
-    >>> local_drives(8, 4)
-    32
-    """
+    """Local drives in all nodes."""
     return nvme_drives_per_node * nodes
 
 
 @formula(unit="GPU", source="definition")
 def gpus_fed_by_unit(unit_read_bandwidth: Num, ingest_bandwidth_per_gpu: Num) -> Num:
-    """GPUs that one unit feeds; the fraction is headroom.
-
-    >>> round(gpus_fed_by_unit(103.83e9, 2.8594e9), 2)
-    36.31
-    """
+    """GPUs that one unit feeds; the fraction is headroom."""
     return unit_read_bandwidth / ingest_bandwidth_per_gpu
 
 
 @formula(unit="B/s", source="definition")
 def fabric_bandwidth_needed(read_bandwidth_needed: Num, write_bandwidth_needed: Num) -> Num:
-    """Bandwidth that the network between nodes and storage needs in the busier direction.
-
-    >>> fabric_bandwidth_needed(500e9, 300e9)
-    500000000000.0
-    """
+    """Bandwidth that the network between nodes and storage needs in the busier direction."""
     return maximum(read_bandwidth_needed, write_bandwidth_needed)
 
 
 @formula(unit="B/s", source="definition")
 def fabric_uplinks_ceiling(nics_read_ceiling: Num, fabric_oversubscription: Num) -> Num:
-    """Bandwidth that the uplinks of the switches leave to the storage NICs of all nodes.
-
-    >>> fabric_uplinks_ceiling(1.2e12, 3)
-    400000000000.0
-    """
+    """Bandwidth that the uplinks of the switches leave to the storage NICs of all nodes."""
     return nics_read_ceiling / fabric_oversubscription
 
 
 @formula(unit="B/s", source="definition")
 def fabric_islands_ceiling(fabric_islands: Num, fabric_island_bandwidth: Num) -> Num:
-    """Bandwidth between all islands and the storage.
-
-    >>> fabric_islands_ceiling(4, 200e9)
-    800000000000.0
-    """
+    """Bandwidth between all islands and the storage."""
     return fabric_islands * fabric_island_bandwidth
 
 
 @formula(unit="B/s", source="definition")
 def fabric_gateways_ceiling(fabric_gateways: Num, fabric_gateway_bandwidth: Num) -> Num:
-    """Bandwidth of all routers or gateways.
-
-    >>> fabric_gateways_ceiling(8, 25e9)
-    200000000000.0
-    """
+    """Bandwidth of all routers or gateways."""
     return fabric_gateways * fabric_gateway_bandwidth
 
 
 @formula(unit="B/s", source="definition")
 def fabric_ports_ceiling(fabric_ports: Num, fabric_port_bandwidth: Num) -> Num:
-    """Bandwidth of all ports on the side of the storage.
-
-    >>> fabric_ports_ceiling(16, 50e9)
-    800000000000.0
-    """
+    """Bandwidth of all ports on the side of the storage."""
     return fabric_ports * fabric_port_bandwidth
 
 
 @formula(unit="1/s", source="little1961", label="IOPS of the threads")
 def requests_of_threads(requesting_threads: Num, request_seconds: Num) -> Num:
-    """IOPS of threads that wait for each request: Little's law.
-
-    >>> round(requests_of_threads(1, 28e-6)), round(requests_of_threads(256, 28e-6))
-    (35714, 9142857)
-    """
+    """IOPS of threads that wait for each request: Little's law."""
     return requesting_threads / request_seconds
 
 
 @formula(unit="1/s", source="definition", label="IOPS of the threads on one drive")
 def requests_of_drive(requests_of_threads: Num, unit_drive_io_per_second: Num) -> Num:
-    """IOPS of threads on one drive, at most those of the drive.
-
-    >>> requests_of_drive(21_333, 168)
-    168
-    """
+    """IOPS of threads on one drive, at most those of the drive."""
     return minimum(requests_of_threads, unit_drive_io_per_second)
 
 
@@ -485,21 +337,13 @@ input_quantity("part_seconds", "s", "One part of the latency of a request.")
 
 @formula(unit="s", source="definition")
 def latency_of_parts(parts_seconds: Num) -> Num:
-    """Latency of one request: its parts added up.
-
-    >>> round(latency_of_parts([9e-6, 6e-6, 13e-6]) * 1e6)
-    28
-    """
+    """Latency of one request: its parts added up."""
     return total(parts_seconds)
 
 
 @formula(unit="1", source="definition", high=1)
 def share_of_latency(part_seconds: Num, latency_of_parts: Num) -> Num:
-    """Share of the latency of a request that one part of it takes.
-
-    >>> share_of_latency(7e-6, 28e-6)
-    0.25
-    """
+    """Share of the latency of a request that one part of it takes."""
     return part_seconds / latency_of_parts
 
 
@@ -509,11 +353,7 @@ input_quantity("amounts_in_place", "1", "Rates or capacities that each system in
 
 @formula(unit="1", source="definition", above=False)
 def amount_in_place(amounts_in_place: Num) -> Num:
-    """Rate or capacity that all systems in place deliver of one need.
-
-    >>> amount_in_place([360e9, 12e9])
-    372000000000.0
-    """
+    """Rate or capacity that all systems in place deliver of one need."""
     return total(amounts_in_place)
 
 
@@ -529,9 +369,5 @@ def amount_missing(amount_needed: Num, amount_in_place: Num) -> Num:
 
 @formula(unit="1", source="definition")
 def amount_of_each_unit(amount_needed: Num, units: Num) -> Num:
-    """Share of a need that each of several equal units carries.
-
-    >>> amount_of_each_unit(52e9, 5)
-    10400000000.0
-    """
+    """Share of a need that each of several equal units carries."""
     return amount_needed / units

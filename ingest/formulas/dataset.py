@@ -49,31 +49,19 @@ input_quantity("opens_per_file", "1", "Opens of each file in one epoch.", defaul
 
 @formula(unit="B", source="definition")
 def clean_bytes(tokens: Num, bytes_per_token: Num) -> Num:
-    """Text after filtering and deduplication, without compression.
-
-    >>> clean_bytes(15_000_000_000_000, 4)
-    60000000000000
-    """
+    """Text after filtering and deduplication, without compression."""
     return tokens * bytes_per_token
 
 
 @formula(unit="token", source="definition")
 def tokens_of_text(clean_bytes: Num, bytes_per_token: Num) -> Num:
-    """Tokens of a text whose size is known.
-
-    >>> tokens_of_text(60_000_000_000_000, 4)
-    15000000000000.0
-    """
+    """Tokens of a text whose size is known."""
     return clean_bytes / bytes_per_token
 
 
 @formula(unit="B", source="definition")
 def samples_bytes(dataset_samples: Num, sample_bytes: Num) -> Num:
-    """All samples, each as it is encoded, without what a format adds.
-
-    >>> samples_bytes(1_281_167, 114_660)
-    146898608220
-    """
+    """All samples, each as it is encoded, without what a format adds."""
     return dataset_samples * sample_bytes
 
 
@@ -89,11 +77,7 @@ def documents_by_length(tokens: Num, tokens_per_document: Num) -> Num:
 
 @formula(unit="sample", source="definition")
 def document_records(documents: Num, records_per_document: Num) -> Num:
-    """Documents as records of a format.
-
-    >>> document_records(25_000_000_000, 1)
-    25000000000
-    """
+    """Documents as records of a format."""
     return documents * records_per_document
 
 
@@ -109,151 +93,91 @@ def packed_sequences(tokens: Num, sequence_length: Num, one_sequence: Num) -> Nu
 
 @formula(unit="1", source="definition")
 def bytes_kept(pipeline_output_bytes: Num, pipeline_input_bytes: Num) -> Num:
-    """Bytes that came out of a pipeline over bytes that went in, each as it was stored.
-
-    >>> round(bytes_kept(570e9, 45e12), 4)
-    0.0127
-    """
+    """Bytes that came out of a pipeline over bytes that went in, each as it was stored."""
     return pipeline_output_bytes / pipeline_input_bytes
 
 
 @formula(unit="1", source="definition", high=1)
 def documents_kept(pipeline_output_documents: Num, pipeline_input_documents: Num) -> Num:
-    """Documents that a pipeline keeps.
-
-    >>> documents_kept(20e9, 100e9)
-    0.2
-    """
+    """Documents that a pipeline keeps."""
     return pipeline_output_documents / pipeline_input_documents
 
 
 @formula(unit="1", source="definition", high=1)
 def tokens_kept(pipeline_output_tokens: Num, pipeline_input_tokens: Num) -> Num:
-    """Tokens that a pipeline keeps.
-
-    >>> round(tokens_kept(627e9, 1210e9), 3)
-    0.518
-    """
+    """Tokens that a pipeline keeps."""
     return pipeline_output_tokens / pipeline_input_tokens
 
 
 @formula(unit="B", source="definition")
 def raw_bytes(clean_bytes: Num, pipeline_output_share: Num, bytes_kept: Num) -> Num:
-    """Raw input that a pipeline needs for that much clean text.
-
-    >>> raw_bytes(60_000_000_000_000, 1, 0.0125)
-    4800000000000000.0
-    """
+    """Raw input that a pipeline needs for that much clean text."""
     return clean_bytes * pipeline_output_share / bytes_kept
 
 
 @formula(unit="B", source="definition")
 def clean_bytes_of_raw(raw_bytes: Num, bytes_kept: Num, pipeline_output_share: Num) -> Num:
-    """Clean text that a pipeline makes of that much raw input.
-
-    >>> clean_bytes_of_raw(4_800_000_000_000_000, 0.0125, 1)
-    60000000000000.0
-    """
+    """Clean text that a pipeline makes of that much raw input."""
     return raw_bytes * bytes_kept / pipeline_output_share
 
 
 @formula(unit="B", source="definition")
 def extracted_bytes(raw_bytes: Num, extracted_share: Num) -> Num:
-    """Text extracted from the raw input, before anything is filtered.
-
-    >>> extracted_bytes(55_880_000_000_000, 0.1636)
-    9141968000000.0
-    """
+    """Text extracted from the raw input, before anything is filtered."""
     return raw_bytes * extracted_share
 
 
 @formula(unit="B", source="definition")
 def extracted_bytes_of_tokens(tokens: Num, tokens_kept: Num, bytes_per_token: Num) -> Num:
-    """Text before filtering, where the pipeline's share of tokens is known.
-
-    >>> extracted_bytes_of_tokens(3_800_000_000_000, 0.016, 4)
-    950000000000000.0
-    """
+    """Text before filtering, where the pipeline's share of tokens is known."""
     return tokens / tokens_kept * bytes_per_token
 
 
 @formula(unit="token", source="definition")
 def raw_tokens(tokens: Num, tokens_kept: Num) -> Num:
-    """Tokens before filtering and deduplication.
-
-    >>> raw_tokens(627_000_000_000, 0.5)
-    1254000000000.0
-    """
+    """Tokens before filtering and deduplication."""
     return tokens / tokens_kept
 
 
 @formula(unit="document", source="definition")
 def raw_documents(documents: Num, documents_kept: Num) -> Num:
-    """Documents before filtering and deduplication.
-
-    >>> raw_documents(968_000_000, 0.1)
-    9680000000.0
-    """
+    """Documents before filtering and deduplication."""
     return documents / documents_kept
 
 
 @formula(unit="B", source="definition")
 def dedup_scratch_bytes(documents: Num, documents_before_dedup: Num, dedup_hashes: Num, dedup_hash_bytes: Num) -> Num:
-    """Signatures that fuzzy deduplication keeps while it runs.
-
-    >>> dedup_scratch_bytes(1_000_000_000, 2, 112, 8)
-    1792000000000
-    """
+    """Signatures that fuzzy deduplication keeps while it runs."""
     return documents * documents_before_dedup * dedup_hashes * dedup_hash_bytes
 
 
 @formula(unit="B", source="definition")
 def raw_kept_bytes(raw_bytes: Num, raw_copies: Num) -> Num:
-    """Raw input that stays on storage.
-
-    >>> raw_kept_bytes(1_000_000, 1)
-    1000000
-    """
+    """Raw input that stays on storage."""
     return raw_bytes * raw_copies
 
 
 @formula(unit="B", source="definition")
 def extracted_kept_bytes(extracted_bytes: Num, extracted_copies: Num) -> Num:
-    """Extracted text that stays on storage.
-
-    >>> extracted_kept_bytes(1_000_000, 1)
-    1000000
-    """
+    """Extracted text that stays on storage."""
     return extracted_bytes * extracted_copies
 
 
 @formula(unit="B", source="definition")
 def clean_kept_bytes(clean_bytes: Num, clean_stored_share: Num, clean_copies: Num) -> Num:
-    """Clean text that stays on storage.
-
-    >>> clean_kept_bytes(60_000_000_000_000, 1, 1)
-    60000000000000
-    """
+    """Clean text that stays on storage."""
     return clean_bytes * clean_stored_share * clean_copies
 
 
 @formula(unit="B", source="definition")
 def tokenized_kept_bytes(tokenized_bytes: Num, tokenized_copies: Num) -> Num:
-    """Plain token ids that stay on storage next to the training data set.
-
-    >>> tokenized_kept_bytes(60_000_000_000_000, 0)
-    0
-    """
+    """Plain token ids that stay on storage next to the training data set."""
     return tokenized_bytes * tokenized_copies
 
 
 @formula(unit="B", source="definition")
 def dataset_kept_bytes(dataset_bytes: Num, dataset_copies: Num) -> Num:
-    """All copies of the training data set.
-
-    >>> dataset_kept_bytes(60_500_000_000_000, 2)
-    121000000000000
-    """
+    """All copies of the training data set."""
     return dataset_bytes * dataset_copies
 
 
@@ -284,11 +208,7 @@ def usable_bytes(
 
 @formula(unit="file", source="definition", whole=True)
 def file_creates(dataset_files: Num, dataset_copies: Num) -> Num:
-    """File creates while all copies are written.
-
-    >>> file_creates(60_000, 2)
-    120000
-    """
+    """File creates while all copies are written."""
     return dataset_files * dataset_copies
 
 
@@ -304,31 +224,19 @@ def inodes(file_creates: Num, files_per_directory: Num) -> Num:
 
 @formula(unit="file", source="definition")
 def file_opens_per_epoch(dataset_files: Num, opens_per_file: Num) -> Num:
-    """File opens of one epoch.
-
-    >>> file_opens_per_epoch(60_000, 1)
-    60000
-    """
+    """File opens of one epoch."""
     return dataset_files * opens_per_file
 
 
 @formula(unit="file", source="definition")
 def file_opens(file_opens_per_epoch: Num, epochs: Num) -> Num:
-    """File opens of all epochs.
-
-    >>> file_opens(1_281_167, 90)
-    115305030
-    """
+    """File opens of all epochs."""
     return file_opens_per_epoch * epochs
 
 
 @formula(unit="B", source="lustre-manual", where="sec. 5.2, MDT space per inode")
 def mdt_bytes(inodes: Num, mdt_bytes_per_inode: Num) -> Num:
-    """Space of metadata targets that these inodes need on Lustre with ldiskfs.
-
-    >>> mdt_bytes(1_281_296, 2560)
-    3280117760
-    """
+    """Space of metadata targets that these inodes need on Lustre with ldiskfs."""
     return inodes * mdt_bytes_per_inode
 
 

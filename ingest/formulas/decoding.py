@@ -16,61 +16,37 @@ input_quantity("single_sample", "sample", "One sample.", low=1, high=1, above=Fa
 
 @formula(unit="1/node", source="definition")
 def decode_cores_per_node(samples_per_second_per_gpu: Num, gpus_per_node: Num, decode_samples_per_second_per_core: Num) -> Num:
-    """CPU cores that decode the samples of the GPUs of one node.
-
-    >>> round(decode_cores_per_node(1340, 8, 400), 1)
-    26.8
-    """
+    """CPU cores that decode the samples of the GPUs of one node."""
     return samples_per_second_per_gpu * gpus_per_node / decode_samples_per_second_per_core
 
 
 @formula(unit="sample/s", source="imread-benchmark", where="one thread and the DataLoader's peak")
 def decode_rate_in_loader(thread_decode_rate: Num, decode_scaling: Num) -> Num:
-    """Samples that each worker of a full loader decodes: less than one thread alone, which has caches and clocks for itself.
-
-    >>> round(decode_rate_in_loader(864, 0.427))
-    369
-    """
+    """Samples that each worker of a full loader decodes: less than one thread alone, which has caches and clocks for itself."""
     return thread_decode_rate * decode_scaling
 
 
 @formula(unit="1", source="imread-benchmark", where="the DataLoader's peak and one thread", high=1)
 def decode_share_of_worker(loader_decode_rate: Num, decode_workers: Num, thread_decode_rate: Num) -> Num:
-    """Share of the rate of one thread alone that each worker of a full loader keeps.
-
-    >>> round(decode_share_of_worker(2920, 8, 864), 3)
-    0.422
-    """
+    """Share of the rate of one thread alone that each worker of a full loader keeps."""
     return loader_decode_rate / decode_workers / thread_decode_rate
 
 
 @formula(unit="sample/s", source="definition")
 def loader_decode_rate(decode_rate_in_loader: Num, decode_workers: Num) -> Num:
-    """Samples that the workers of a loader decode each second.
-
-    >>> round(loader_decode_rate(864 * 0.427, 8))
-    2951
-    """
+    """Samples that the workers of a loader decode each second."""
     return decode_rate_in_loader * decode_workers
 
 
 @formula(unit="sample/s", source="definition")
 def decode_rate_of_images(decode_rate_in_loader: Num, images_per_sample: Num, single_sample: Num) -> Num:
-    """Samples of several images that each worker of a full loader decodes.
-
-    >>> decode_rate_of_images(320, 16, 1)
-    20.0
-    """
+    """Samples of several images that each worker of a full loader decodes."""
     return decode_rate_in_loader / (images_per_sample * single_sample)
 
 
 @formula(unit="1", source="definition", label="load of the GPU's decoder", above=False)
 def gpu_decode_load(unstalled_samples_per_second_per_gpu: Num, gpu_decode_rate: Num) -> Num:
-    """Samples that a GPU trains on without waiting, over those that it decodes.
-
-    >>> gpu_decode_load(2850, 5000)
-    0.57
-    """
+    """Samples that a GPU trains on without waiting, over those that it decodes."""
     return unstalled_samples_per_second_per_gpu / gpu_decode_rate
 
 
@@ -78,9 +54,5 @@ def gpu_decode_load(unstalled_samples_per_second_per_gpu: Num, gpu_decode_rate: 
 def gpu_decode_load_of_images(
     unstalled_samples_per_second_per_gpu: Num, images_per_sample: Num, single_sample: Num, gpu_decode_rate: Num
 ) -> Num:
-    """Images that a GPU trains on without waiting, over those that it decodes.
-
-    >>> gpu_decode_load_of_images(100, 16, 1, 5000)
-    0.32
-    """
+    """Images that a GPU trains on without waiting, over those that it decodes."""
     return unstalled_samples_per_second_per_gpu * images_per_sample * single_sample / gpu_decode_rate

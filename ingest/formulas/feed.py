@@ -61,11 +61,7 @@ input_quantity("job_epochs", "1", "Epochs of the job.", low=1, above=False, labe
 
 @formula(unit="1", source="megatron-lm", where="GPUs of one replica: tensor × pipeline × context")
 def gpus_of_replica(tensor_parallel: Num, pipeline_parallel: Num, context_parallel: Num, single_gpu: Num) -> Num:
-    """GPUs that one reading rank feeds, where tensor, pipeline and context ranks work on one batch.
-
-    >>> gpus_of_replica(8, 16, 1, 1)
-    128.0
-    """
+    """GPUs that one reading rank feeds, where tensor, pipeline and context ranks work on one batch."""
     return tensor_parallel * pipeline_parallel * context_parallel / single_gpu
 
 
@@ -81,21 +77,13 @@ def read_seconds_in_order(file_open_seconds: Num, samples_per_file: Num, sample_
 
 @formula(unit="s/sample", source="definition", above=False)
 def scaled_read_seconds(observed_read_seconds: Num, latency_factor: Num) -> Num:
-    """Mean time to read one sample from storage that is slower or faster than the observed one by a factor.
-
-    >>> scaled_read_seconds(0.008, 2)
-    0.016
-    """
+    """Mean time to read one sample from storage that is slower or faster than the observed one by a factor."""
     return observed_read_seconds * latency_factor
 
 
 @formula(unit="sample/s/GPU", source="definition", label="samples per second with its loader")
 def fed_samples_per_second_per_gpu(unstalled_samples_per_second_per_gpu: Num, accelerator_utilization: Num) -> Num:
-    """Samples per second of one GPU that waits for its loader.
-
-    >>> fed_samples_per_second_per_gpu(200, 0.75)
-    150.0
-    """
+    """Samples per second of one GPU that waits for its loader."""
     return unstalled_samples_per_second_per_gpu * accelerator_utilization
 
 
@@ -111,31 +99,19 @@ def usual_samples_per_step(usual_step_flops: Num, flops_per_sample: Num, gpus_pe
 
 @formula(unit="s", source="definition", label="computation of one step")
 def step_computation_seconds(samples_per_step: Num, unstalled_samples_per_second_per_gpu: Num, gpus_per_loader: Num) -> Num:
-    """Time in which the GPUs that one loader feeds compute on one batch.
-
-    >>> round(step_computation_seconds(400, 2850, 1), 4)
-    0.1404
-    """
+    """Time in which the GPUs that one loader feeds compute on one batch."""
     return samples_per_step / (unstalled_samples_per_second_per_gpu * gpus_per_loader)
 
 
 @formula(unit="s/sample", source="definition", above=False, label="decoding time of a sample")
 def sample_decode_seconds(decode_samples_per_second_per_core: Num) -> Num:
-    """Time of one core to decode and augment one sample.
-
-    >>> sample_decode_seconds(400)
-    0.0025
-    """
+    """Time of one core to decode and augment one sample."""
     return 1 / decode_samples_per_second_per_core
 
 
 @formula(unit="sample/s", source="definition")
 def decoded_per_core(sample_decode_seconds: Num) -> Num:
-    """Samples that one core decodes each second.
-
-    >>> decoded_per_core(0.0025)
-    400.0
-    """
+    """Samples that one core decodes each second."""
     return 1 / sample_decode_seconds
 
 
@@ -163,11 +139,7 @@ def workers_load(
 
 @formula(unit="1", source="definition", label="load of the storage", above=False)
 def storage_load(amplified_read_bandwidth: Num, feed_read_bandwidth: Num) -> Num:
-    """Reads of GPUs that never wait over the bandwidth that storage gives to the job.
-
-    >>> storage_load(8e9, 10e9)
-    0.8
-    """
+    """Reads of GPUs that never wait over the bandwidth that storage gives to the job."""
     return amplified_read_bandwidth / feed_read_bandwidth
 
 
@@ -175,11 +147,7 @@ def storage_load(amplified_read_bandwidth: Num, feed_read_bandwidth: Num) -> Num
 def cores_load(
     unstalled_samples_per_second_per_gpu: Num, gpus_per_node: Num, sample_decode_seconds: Num, cores_per_node: Num
 ) -> Num:
-    """Cores that decode for GPUs that never wait over the cores of the node.
-
-    >>> round(cores_load(2850, 8, 0.0014, 96), 4)
-    0.3325
-    """
+    """Cores that decode for GPUs that never wait over the cores of the node."""
     return unstalled_samples_per_second_per_gpu * gpus_per_node * sample_decode_seconds / cores_per_node
 
 
@@ -232,21 +200,13 @@ def shared_load(storage_load: Num, cores_load: Num, host_link_load: Num, gpu_dec
 
 @formula(unit="s", source="definition", label="time of a batch at the bandwidth", above=False)
 def shared_seconds_per_step(step_computation_seconds: Num, shared_load: Num) -> Num:
-    """Time between two batches of a GPU that storage, cores, host link and its decoder deliver at their full rate.
-
-    >>> shared_seconds_per_step(0.1, 0.75)
-    0.075...
-    """
+    """Time between two batches of a GPU that storage, cores, host link and its decoder deliver at their full rate."""
     return step_computation_seconds * shared_load
 
 
 @formula(unit="1", source="megatron-lm", where="GPUs ÷ (tensor × pipeline × context)")
 def data_parallel_replicas(gpus: Num, tensor_parallel: Num, pipeline_parallel: Num, context_parallel: Num) -> Num:
-    """Replicas of the model, which read different samples; experts divide the ranks, not the data.
-
-    >>> data_parallel_replicas(16_384, 8, 16, 1)
-    128.0
-    """
+    """Replicas of the model, which read different samples; experts divide the ranks, not the data."""
     return gpus / (tensor_parallel * pipeline_parallel * context_parallel)
 
 
@@ -262,41 +222,25 @@ def reading_stages(pipeline_parallel: Num) -> Num:
 
 @formula(unit="1", source="megatron-lm", where="issue 441: rank 0 of each tensor group builds the data sets")
 def readers_of_stages(data_parallel_replicas: Num, context_parallel: Num, reading_stages: Num) -> Num:
-    """Ranks that read where tensor rank 0 of the first and of the last pipeline stage reads.
-
-    >>> readers_of_stages(128, 1, 2)
-    256
-    """
+    """Ranks that read where tensor rank 0 of the first and of the last pipeline stage reads."""
     return data_parallel_replicas * context_parallel * reading_stages
 
 
 @formula(unit="1", source="megatron-lm", where="issue 441; DeepSpeed issue 4255: first and last stage")
 def amplification_of_stages(context_parallel: Num, reading_stages: Num) -> Num:
-    """Times that a sample is read where each context rank and both end stages read it.
-
-    >>> amplification_of_stages(1, 2), amplification_of_stages(16, 2)
-    (2, 32)
-    """
+    """Times that a sample is read where each context rank and both end stages read it."""
     return context_parallel * reading_stages
 
 
 @formula(unit="1", source="definition", label="processes that read", whole=True)
 def readers_of_workers(gpus: Num, loader_workers: Num) -> Num:
-    """Processes that read where each GPU has workers of its own.
-
-    >>> readers_of_workers(64, 8)
-    512
-    """
+    """Processes that read where each GPU has workers of its own."""
     return gpus * loader_workers
 
 
 @formula(unit="1", source="pytorch", where="torch.utils.data.IterableDataset: each worker has a copy of the data set")
 def amplification_of_copies(readers_of_workers: Num) -> Num:
-    """Times that a sample is read where every worker of every rank iterates over the whole data set.
-
-    >>> amplification_of_copies(512)
-    512
-    """
+    """Times that a sample is read where every worker of every rank iterates over the whole data set."""
     return readers_of_workers
 
 
@@ -312,31 +256,19 @@ def amplification_of_shards(dataset_shards: Num, gpus: Num, single_gpu: Num) -> 
 
 @formula(unit="B/s", source="definition", label="read bandwidth of the job with repeated reads")
 def amplified_read_bandwidth(ingest_bandwidth_per_job: Num, read_amplification: Num) -> Num:
-    """Read bandwidth of the job, each sample as often as it is read.
-
-    >>> amplified_read_bandwidth(10.79e6, 2)
-    21580000.0
-    """
+    """Read bandwidth of the job, each sample as often as it is read."""
     return ingest_bandwidth_per_job * read_amplification
 
 
 @formula(unit="B/s", source="definition", label="read bandwidth of one reader")
 def read_bandwidth_per_reader(amplified_read_bandwidth: Num, readers: Num) -> Num:
-    """Read bandwidth of one process that reads the data set.
-
-    >>> read_bandwidth_per_reader(21.58e6, 256)
-    84296.875
-    """
+    """Read bandwidth of one process that reads the data set."""
     return amplified_read_bandwidth / readers
 
 
 @formula(unit="sample/s", source="definition", label="samples read per second by one reader")
 def samples_per_second_per_reader(samples_per_second_per_job: Num, read_amplification: Num, readers: Num) -> Num:
-    """Samples that one process reads each second: its requests, where a sample is read with one.
-
-    >>> samples_per_second_per_reader(658.7, 2, 256)
-    5.14609375
-    """
+    """Samples that one process reads each second: its requests, where a sample is read with one."""
     return samples_per_second_per_job * read_amplification / readers
 
 
@@ -352,21 +284,13 @@ def readers_of_stage_node(gpus_per_node: Num, tensor_parallel: Num, single_node:
 
 @formula(unit="1/node", source="definition")
 def readers_of_every_node(gpus_per_node: Num, loader_workers: Num) -> Num:
-    """Readers on a node whose GPUs all have workers.
-
-    >>> readers_of_every_node(8, 4)
-    32
-    """
+    """Readers on a node whose GPUs all have workers."""
     return gpus_per_node * loader_workers
 
 
 @formula(unit="B/s/node", source="definition", label="read bandwidth of the node that reads most")
 def read_bandwidth_of_busiest_node(read_bandwidth_per_reader: Num, readers_of_busiest_node: Num) -> Num:
-    """Read bandwidth of the node with the most readers.
-
-    >>> read_bandwidth_of_busiest_node(84_296.875, 1)
-    84296.875
-    """
+    """Read bandwidth of the node with the most readers."""
     return read_bandwidth_per_reader * readers_of_busiest_node
 
 
@@ -384,12 +308,7 @@ def partitioned_cache_bandwidth_per_node(
 
 @formula(unit="1", source="ingest-cache-model", where="hits of LRU under fresh permutations: h = c + (1 − c)·ln(1 − c)", high=1)
 def lru_hit_share(lru_miss_share: Num) -> Num:
-    """Share of reads of a later epoch that an LRU cache serves, where each epoch has a permutation of its own.
-
-    >>> from ingest.formulas.site_jobs import lru_miss_share
-    >>> [round(lru_hit_share(lru_miss_share(share)), 3) for share in (0.25, 0.35, 0.5, 0.65, 0.8, 0.95)]
-    [0.034, 0.07, 0.153, 0.283, 0.478, 0.8]
-    """
+    """Share of reads of a later epoch that an LRU cache serves, where each epoch has a permutation of its own."""
     return 1 - lru_miss_share
 
 
@@ -405,9 +324,5 @@ def epochs_storage_share(job_epochs: Num, later_hit_share: Num) -> Num:
 
 @formula(unit="B/s", source="definition", label="mean read bandwidth over all epochs")
 def epochs_read_bandwidth(amplified_read_bandwidth: Num, epochs_storage_share: Num) -> Num:
-    """Mean read bandwidth of a job over all its epochs with a cache; the first epoch, with nothing cached, is the peak.
-
-    >>> epochs_read_bandwidth(10e9, 0.25)
-    2500000000.0
-    """
+    """Mean read bandwidth of a job over all its epochs with a cache; the first epoch, with nothing cached, is the peak."""
     return amplified_read_bandwidth * epochs_storage_share

@@ -24,41 +24,25 @@ input_quantity("audio_bytes_per_second", "B/s", "Stored bytes of a second of aud
 
 @formula(unit="1", source="definition", above=False)
 def stored_link_load(unstalled_bandwidth_per_gpu: Num, host_link_bandwidth_per_gpu: Num) -> Num:
-    """Stored data over the bandwidth of the link into the GPU, where the GPU decodes.
-
-    >>> stored_link_load(0.32e9, 32e9)
-    0.01
-    """
+    """Stored data over the bandwidth of the link into the GPU, where the GPU decodes."""
     return unstalled_bandwidth_per_gpu / host_link_bandwidth_per_gpu
 
 
 @formula(unit="B/s/GPU", source="definition", label="decoded data per GPU")
 def decoded_bandwidth_per_gpu(unstalled_samples_per_second_per_gpu: Num, decoded_sample_bytes: Num) -> Num:
-    """Decoded data that the host hands to one GPU that never waits.
-
-    >>> decoded_bandwidth_per_gpu(2850, 150_528) / 1e6
-    429.0048
-    """
+    """Decoded data that the host hands to one GPU that never waits."""
     return unstalled_samples_per_second_per_gpu * decoded_sample_bytes
 
 
 @formula(unit="B/s/node", source="definition", label="decoded data per node")
 def decoded_bandwidth_per_node(decoded_bandwidth_per_gpu: Num, gpus_per_node: Num) -> Num:
-    """Decoded data that the host hands to the GPUs of one node.
-
-    >>> decoded_bandwidth_per_node(2.0625e9, 8)
-    16500000000.0
-    """
+    """Decoded data that the host hands to the GPUs of one node."""
     return decoded_bandwidth_per_gpu * gpus_per_node
 
 
 @formula(unit="1", source="definition", label="load of the host link", above=False)
 def host_link_load(decoded_bandwidth_per_gpu: Num, host_link_bandwidth_per_gpu: Num) -> Num:
-    """Decoded data over the bandwidth of the link into the GPU.
-
-    >>> host_link_load(2.0625e9, 25e9)
-    0.0825
-    """
+    """Decoded data over the bandwidth of the link into the GPU."""
     return decoded_bandwidth_per_gpu / host_link_bandwidth_per_gpu
 
 
@@ -73,11 +57,7 @@ def prefetched_bytes_per_node(
     gpus_per_loader: Num,
     single_gpu: Num,
 ) -> Num:
-    """Host memory of the batches that the loaders of a node hold while its GPUs compute.
-
-    >>> prefetched_bytes_per_node(150_528, 256, 2, 4, 8, 1, 1)
-    2466250752.0
-    """
+    """Host memory of the batches that the loaders of a node hold while its GPUs compute."""
     return (
         prefetched_sample_bytes
         * samples_per_step
@@ -91,21 +71,13 @@ def prefetched_bytes_per_node(
 
 @formula(unit="B/node", source="definition", label="memory of the shuffle buffers")
 def shuffle_bytes_per_node(shuffle_samples: Num, sample_bytes: Num, loader_workers: Num, gpus_per_node: Num) -> Num:
-    """Host memory of the shuffle buffers of a node: each worker has one of its own.
-
-    >>> shuffle_bytes_per_node(1000, 114_660, 8, 8)
-    7338240000
-    """
+    """Host memory of the shuffle buffers of a node: each worker has one of its own."""
     return shuffle_samples * sample_bytes * loader_workers * gpus_per_node
 
 
 @formula(unit="B", source="definition", label="bytes of one block")
 def shuffle_block_bytes(shuffle_samples: Num, sample_bytes: Num) -> Num:
-    """Bytes that are read in one run before they are shuffled.
-
-    >>> shuffle_block_bytes(262_144, 32_768)
-    8589934592
-    """
+    """Bytes that are read in one run before they are shuffled."""
     return shuffle_samples * sample_bytes
 
 
@@ -133,11 +105,7 @@ def mosaic_block_samples(canonical_nodes: Num) -> Num:
 
 @formula(unit="token/sample", source="mm1-2024", where="images × tokens of an image")
 def image_tokens_per_sample(images_per_sample: Num, image_tokens: Num) -> Num:
-    """Tokens of a sequence that its images take.
-
-    >>> image_tokens_per_sample(16, 144)
-    2304
-    """
+    """Tokens of a sequence that its images take."""
     return images_per_sample * image_tokens
 
 
@@ -153,11 +121,7 @@ def text_bytes_of_sample(tokens_per_sample: Num, image_tokens_per_sample: Num, b
 
 @formula(unit="B/sample", source="definition")
 def image_bytes_of_sample(images_per_sample: Num, image_bytes: Num) -> Num:
-    """Stored images of a sample.
-
-    >>> image_bytes_of_sample(16, 100_000)
-    1600000
-    """
+    """Stored images of a sample."""
     return images_per_sample * image_bytes
 
 
@@ -175,9 +139,5 @@ def sample_bytes_of_parts(
 
 @formula(unit="1", source="definition")
 def images_over_text(image_bytes_of_sample: Num, text_bytes_of_sample: Num) -> Num:
-    """Stored images of a sample over its text.
-
-    >>> round(images_over_text(1.6e6, 7168))
-    223
-    """
+    """Stored images of a sample over its text."""
     return image_bytes_of_sample / text_bytes_of_sample

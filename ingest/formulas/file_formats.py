@@ -38,11 +38,7 @@ input_quantity("files_per_shard", "1", "Files that make up one shard.", whole=Tr
 
 @formula(unit="B/token", source="apache-parquet", where="encodings, RLE_DICTIONARY: indices take as many bits as the largest")
 def packed_id_bytes(id_bits: Num, bits_per_byte: Num) -> Num:
-    """Bytes of one token id where a dictionary packs ids into as few bits as they need.
-
-    >>> packed_id_bytes(17, 8)
-    2.125
-    """
+    """Bytes of one token id where a dictionary packs ids into as few bits as they need."""
     return id_bits / bits_per_byte
 
 
@@ -58,31 +54,19 @@ def own_limit_id_bytes(vocabulary: Num, format_narrow_vocabulary: Num, narrow_id
 
 @formula(unit="1", source="definition")
 def id_width_factor(stored_id_bytes: Num, token_id_bytes: Num) -> Num:
-    """Width of an id in the format over the width that the vocabulary needs.
-
-    >>> id_width_factor(4, 2)
-    2.0
-    """
+    """Width of an id in the format over the width that the vocabulary needs."""
     return stored_id_bytes / token_id_bytes
 
 
 @formula(unit="B", source="definition")
 def encoded_bytes(payload_bytes: Num, encoding_factor: Num) -> Num:
-    """The payload as the format writes it: escaped, widened or packed.
-
-    >>> encoded_bytes(60_000, 1.02)
-    61200.0
-    """
+    """The payload as the format writes it: escaped, widened or packed."""
     return payload_bytes * encoding_factor
 
 
 @formula(unit="B", source="definition")
 def member_bytes(encoded_bytes: Num, records: Num, members_per_record: Num) -> Num:
-    """Mean size of one member.
-
-    >>> member_bytes(1_000_000, 100, 2)
-    5000.0
-    """
+    """Mean size of one member."""
     return encoded_bytes / records / members_per_record
 
 
@@ -206,9 +190,5 @@ def index_bytes(records: Num, index_bytes_per_record: Num, shards: Num, index_by
 
 @formula(unit="file", source="definition", whole=True)
 def dataset_files(shards: Num, files_per_shard: Num) -> Num:
-    """Files of one copy of the data set.
-
-    >>> dataset_files(60_000, 2)
-    120000
-    """
+    """Files of one copy of the data set."""
     return shards * files_per_shard

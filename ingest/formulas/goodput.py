@@ -35,21 +35,13 @@ input_quantity("bandwidth_step", "B/s", "Step of bandwidth for which a gain is s
 
 @formula(unit="B/s", source="definition", label="bandwidth left by reads of other jobs")
 def bandwidth_beside_reads(bought_bandwidth: Num, other_jobs_read_bandwidth: Num) -> Num:
-    """Bandwidth that reads of other jobs leave to checkpoints; 0 or below leaves none.
-
-    >>> bandwidth_beside_reads(500e9, 120e9)
-    380000000000.0
-    """
+    """Bandwidth that reads of other jobs leave to checkpoints; 0 or below leaves none."""
     return bought_bandwidth - other_jobs_read_bandwidth
 
 
 @formula(unit="s", source="definition", label="restore time at the restore bandwidth")
 def restore_seconds(restart_read_bytes: Num, restore_bandwidth: Num) -> Num:
-    """Time to read a checkpoint at the restore bandwidth; all readers of a restart share it.
-
-    >>> restore_seconds(5.682e12, 100e9)
-    56.82
-    """
+    """Time to read a checkpoint at the restore bandwidth; all readers of a restart share it."""
     return restart_read_bytes / restore_bandwidth
 
 
@@ -96,11 +88,7 @@ def checkpoint_lag_seconds(
 
 @formula(unit="1", source="definition")
 def interrupts_per_period(persistent_period_seconds: Num, job_mean_time_to_interrupt: Num) -> Num:
-    """Mean number of interrupts from one persistent checkpoint to the next.
-
-    >>> interrupts_per_period(900, 9000)
-    0.1
-    """
+    """Mean number of interrupts from one persistent checkpoint to the next."""
     return persistent_period_seconds / job_mean_time_to_interrupt
 
 
@@ -180,9 +168,5 @@ def goodput_gain_share(goodput_before: Num, goodput_after: Num, doubled_bandwidt
 
 @formula(unit="GPU", source="definition", label="GPUs gained per GB/s", low=-math.inf)
 def gpus_gained(goodput_gain_share: Num, gpus: Num) -> Num:
-    """GPUs whose work one more GB/s of write bandwidth adds to the job.
-
-    >>> round(gpus_gained(0.0004, 16_384), 2)
-    6.55
-    """
+    """GPUs whose work one more GB/s of write bandwidth adds to the job."""
     return goodput_gain_share * gpus

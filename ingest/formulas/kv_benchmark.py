@@ -23,11 +23,7 @@ input_quantity("benchmark_user_pauses", "s", "Mean time between two requests of 
 
 @formula(unit="1/s", source="mlperf-kv-cache", where="kv_cache/benchmark.py, user_worker: one request per pause")
 def benchmark_user_rates(benchmark_user_pauses: Num) -> Num:
-    """Requests per second of each user.
-
-    >>> benchmark_user_rates(0.5)
-    2.0
-    """
+    """Requests per second of each user."""
     return 1 / benchmark_user_pauses
 
 
@@ -82,21 +78,13 @@ def benchmark_read_tokens(benchmark_short_tokens: Num, benchmark_user_reads: Num
 
 @formula(unit="B", source="definition")
 def benchmark_bytes_written(benchmark_requests: Num, benchmark_written_tokens: Num, kv_cache_bytes_per_token: Num) -> Num:
-    """Bytes that the requests of a run write.
-
-    >>> benchmark_bytes_written(1_000, 5_000, 131_072)
-    655360000000
-    """
+    """Bytes that the requests of a run write."""
     return benchmark_requests * benchmark_written_tokens * kv_cache_bytes_per_token
 
 
 @formula(unit="B", source="definition")
 def benchmark_bytes_read(benchmark_requests: Num, benchmark_read_tokens: Num, kv_cache_bytes_per_token: Num) -> Num:
-    """Bytes that the requests of a run read.
-
-    >>> benchmark_bytes_read(1_000, 20_000, 131_072)
-    2621440000000
-    """
+    """Bytes that the requests of a run read."""
     return benchmark_requests * benchmark_read_tokens * kv_cache_bytes_per_token
 
 
@@ -114,11 +102,7 @@ def benchmark_reads_per_request(benchmark_generated_tokens: Num, decode_batch_to
 def benchmark_read_bytes(
     benchmark_requests: Num, benchmark_context_tokens: Num, kv_cache_bytes_per_token: Num, benchmark_reads_per_request: Num
 ) -> Num:
-    """Bytes that the requests of the key-value benchmark read.
-
-    >>> round(benchmark_read_bytes(549, 134.5, 131_072, 9.88) / 2**30, 1)
-    89.1
-    """
+    """Bytes that the requests of the key-value benchmark read."""
     return benchmark_requests * benchmark_context_tokens * kv_cache_bytes_per_token * benchmark_reads_per_request
 
 

@@ -31,41 +31,25 @@ input_quantity("phase_seconds", "s", "Time for which the load of a requirement l
 
 @formula(unit="B/s", source="definition")
 def load_bandwidth(parts_bandwidth: Num) -> Num:
-    """Bandwidth of all parts of a load.
-
-    >>> load_bandwidth([1e9, 3e9])
-    4000000000.0
-    """
+    """Bandwidth of all parts of a load."""
     return total(parts_bandwidth)
 
 
 @formula(unit="1", source="definition", high=1)
 def share_of_load(part_bandwidth: Num, load_bandwidth: Num) -> Num:
-    """Share of one part in the bytes of a load.
-
-    >>> share_of_load(1e9, 4e9)
-    0.25
-    """
+    """Share of one part in the bytes of a load."""
     return part_bandwidth / load_bandwidth
 
 
 @formula(unit="B/s", source="definition")
 def bandwidth_of_the_rest(line_bandwidth: Num, part_bandwidth: Num) -> Num:
-    """The bandwidth of a line less that of one part of its load.
-
-    >>> bandwidth_of_the_rest(30e9, 27e9)
-    3000000000.0
-    """
+    """The bandwidth of a line less that of one part of its load."""
     return line_bandwidth - part_bandwidth
 
 
 @formula(unit="1/B", source="definition")
 def requests_of_part(part_share: Num, read_request_bytes: Num) -> Num:
-    """Requests that one part of a load adds for each byte of the load.
-
-    >>> requests_of_part(0.5, 1000)
-    0.0005
-    """
+    """Requests that one part of a load adds for each byte of the load."""
     return part_share / read_request_bytes
 
 
@@ -104,11 +88,7 @@ def readers_of_part(
 
 @formula(unit="node", source="definition")
 def load_nodes(line_nodes: Num) -> Num:
-    """Nodes of all jobs of a line, those that alternate on the same nodes counted each.
-
-    >>> load_nodes([40, 40])
-    80
-    """
+    """Nodes of all jobs of a line, those that alternate on the same nodes counted each."""
     return total(line_nodes)
 
 
@@ -124,11 +104,7 @@ def nodes_taking_part(nodes: Num, load_nodes: Num, line_clients: Num) -> Num:
 
 @formula(unit="s", source="little1961", where="latency is requests in flight over their rate")
 def latency_of_part(part_readers: Num, read_request_bytes: Num, part_share: Num, line_bandwidth: Num) -> Num:
-    """Mean latency at which the concurrent reads of one job yield its part of a bandwidth.
-
-    >>> latency_of_part(128, 1_000_000, 0.5, 64e9)
-    0.004
-    """
+    """Mean latency at which the concurrent reads of one job yield its part of a bandwidth."""
     return part_readers * read_request_bytes / (part_share * line_bandwidth)
 
 
@@ -154,31 +130,19 @@ def loaders_of_client(line_readers: Num, line_clients: Num) -> Num:
 
 @formula(unit="1", source="definition", label="outstanding reads of all clients")
 def queue_depth(readers_per_node: Num, line_clients: Num) -> Num:
-    """Outstanding reads of all clients of a line.
-
-    >>> queue_depth(16, 64)
-    1024
-    """
+    """Outstanding reads of all clients of a line."""
     return readers_per_node * line_clients
 
 
 @formula(unit="s", source="little1961", where="latency is requests in flight over their rate", label="implied mean latency")
 def implied_latency(line_queue_depth: Num, line_request_bytes: Num, line_bandwidth: Num) -> Num:
-    """Mean latency at which so many outstanding requests yield a bandwidth.
-
-    >>> implied_latency(1024, 1_048_576, 268_435_456_000)
-    0.004
-    """
+    """Mean latency at which so many outstanding requests yield a bandwidth."""
     return line_queue_depth * line_request_bytes / line_bandwidth
 
 
 @formula(unit="s", source="definition", label="99 % latency")
 def latency_99(latency_tail: Num, mean_latency: Num) -> Num:
-    """Latency that 99 % of the requests are to keep.
-
-    >>> latency_99(5, 0.004)
-    0.02
-    """
+    """Latency that 99 % of the requests are to keep."""
     return latency_tail * mean_latency
 
 
@@ -187,11 +151,7 @@ input_quantity("mean_latency", "s", "Mean latency of the requests of a line.")
 
 @formula(unit="s", source="definition", label="least plausible latency")
 def least_latency(client_latency: Num, medium_and_network_seconds: Num) -> Num:
-    """Latency below which no client is known to read: of medium and network, or of a client that does better.
-
-    >>> least_latency(0.0005, 0.0003), least_latency(0.0001, 0.0003)
-    (0.0003, 0.0001)
-    """
+    """Latency below which no client is known to read: of medium and network, or of a client that does better."""
     return minimum(client_latency, medium_and_network_seconds)
 
 
@@ -210,11 +170,7 @@ def read_phase_seconds(
 
 @formula(unit="s", source="definition", label="time in which cold caches fill")
 def cold_phase_seconds(warm_up_bytes: Num, run_cold_read_bandwidth: Num) -> Num:
-    """Time for which a run reads at its cold bandwidth: until its caches are full.
-
-    >>> cold_phase_seconds(600e9, 15e9)
-    40.0
-    """
+    """Time for which a run reads at its cold bandwidth: until its caches are full."""
     return warm_up_bytes / run_cold_read_bandwidth
 
 
@@ -282,11 +238,7 @@ def loader_queue_depth(run_cold_read_bandwidth: Num, loader_latency: Num, read_r
 
 @formula(unit="s", source="definition", label="mean latency at rate and utilization")
 def kept_latency(latency_of_part: Num, loader_latency: Num) -> Num:
-    """Mean latency of the reads of a job that yields its rate and keeps its utilization.
-
-    >>> kept_latency(0.004, 0.003), kept_latency(0.004, 0.005)
-    (0.003, 0.004)
-    """
+    """Mean latency of the reads of a job that yields its rate and keeps its utilization."""
     return minimum(latency_of_part, loader_latency)
 
 

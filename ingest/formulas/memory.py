@@ -25,11 +25,7 @@ def model_state_bytes_per_parameter(
 
 @formula(unit="B", source=ZERO, where="sec. 3.1")
 def model_state_bytes(parameters: Num, model_state_bytes_per_parameter: Num) -> Num:
-    """Weights, gradients and optimizer states of the whole model, once.
-
-    >>> model_state_bytes(17_000_000_000, 16)
-    272000000000
-    """
+    """Weights, gradients and optimizer states of the whole model, once."""
     return parameters * model_state_bytes_per_parameter
 
 
@@ -77,21 +73,13 @@ def partitioned_bytes_per_parameter(
 
 @formula(unit="parameter/GPU", source="definition")
 def parameters_per_gpu(parameters: Num, tensor_parallel: Num, pipeline_parallel: Num, largest_stage_factor: Num) -> Num:
-    """Parameters of the largest model shard: the model over tensor and pipeline ranks, and the largest stage over the mean one.
-
-    >>> parameters_per_gpu(405_853_388_800, 8, 16, 1)
-    3170729600.0
-    """
+    """Parameters of the largest model shard: the model over its ranks, and the largest stage over the mean one."""
     return parameters / (tensor_parallel * pipeline_parallel) * largest_stage_factor
 
 
 @formula(unit="1", source="fsdp2023", where="sec. 3.2.2: sharding factor")
 def partition_ranks(data_parallel: Num, shard_group: Num) -> Num:
-    """Replicas that share the partitioned states: all of them, or those of one group in hybrid sharding.
-
-    >>> partition_ranks(128, 8)
-    8
-    """
+    """Replicas that share the partitioned states: all of them, or those of one group in hybrid sharding."""
     return minimum(data_parallel, shard_group)
 
 
@@ -221,21 +209,13 @@ def offloaded_bytes(
 
 @formula(unit="B/node", source="definition")
 def offloaded_bytes_per_node(offloaded_bytes: Num, offload_nodes: Num) -> Num:
-    """Offloaded states in one node.
-
-    >>> offloaded_bytes_per_node(208e9, 2)
-    104000000000.0
-    """
+    """Offloaded states in one node."""
     return offloaded_bytes / offload_nodes
 
 
 @formula(unit="B", source="zero-infinity2021", where="eq. 1 and 2: 12·nl·hd² parameters, 20 B each")
 def zero_infinity_state_bytes(block_parameter_factor: Num, layers: Num, hidden_size: Num, zero_infinity_bytes: Num) -> Num:
-    """Model states of a transformer by the ZeRO-Infinity rule, embeddings left out.
-
-    >>> round(zero_infinity_state_bytes(12, 128, 25_600, 20) / 2**40, 2)
-    18.31
-    """
+    """Model states of a transformer by the ZeRO-Infinity rule, embeddings left out."""
     return block_parameter_factor * layers * hidden_size * hidden_size * zero_infinity_bytes
 
 
@@ -248,21 +228,13 @@ def activation_checkpoint_bytes(
     layers: Num,
     blocks_per_checkpoint: Num,
 ) -> Num:
-    """Activations kept between checkpointed blocks, for the whole batch.
-
-    >>> round(activation_checkpoint_bytes(2, 32, 1024, 25_600, 128, 1) / 2**40, 2)
-    0.2
-    """
+    """Activations kept between checkpointed blocks, for the whole batch."""
     return activation_bytes * batch_sequences * sequence_elements * hidden_size * layers / blocks_per_checkpoint
 
 
 @formula(unit="B", source="zero-infinity2021", where="eq. 4: 4·hd·4hd")
 def model_state_working_memory(working_bytes: Num, hidden_size: Num, feed_forward_ratio: Num) -> Num:
-    """Weights and gradients of the largest operator, which a GPU must hold together.
-
-    >>> model_state_working_memory(4, 25_600, 4) / 2**30
-    9.765625
-    """
+    """Weights and gradients of the largest operator, which a GPU must hold together."""
     return working_bytes * hidden_size * feed_forward_ratio * hidden_size
 
 

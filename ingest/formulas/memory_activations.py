@@ -51,11 +51,7 @@ input_quantity("framework_bytes_per_gpu", "B/GPU", "Memory of the driver, its ke
 
 @formula(unit="token", source="definition")
 def tokens_in_flight(sequence_length: Num, micro_batch: Num, context_parallel: Num) -> Num:
-    """Tokens of one micro-batch on one context-parallel rank.
-
-    >>> tokens_in_flight(131_072, 1, 16)
-    8192.0
-    """
+    """Tokens of one micro-batch on one context-parallel rank."""
     return sequence_length * micro_batch / context_parallel
 
 
@@ -106,11 +102,7 @@ def layer_activation_bytes(
 def score_bytes(
     tokens_in_flight: Num, sequence_length: Num, score_elements: Num, kept_score_width: Num, tensor_parallel: Num
 ) -> Num:
-    """Attention scores of one micro-batch over all layers, where they are kept.
-
-    >>> score_bytes(2048, 2048, 96, 5, 8) / (2048 * 12_288 / 8)
-    80.0
-    """
+    """Attention scores of one micro-batch over all layers, where they are kept."""
     return tokens_in_flight * sequence_length * score_elements * kept_score_width / tensor_parallel
 
 
@@ -126,21 +118,13 @@ def selective_saving(score_bytes: Num, layer_activation_bytes: Num) -> Num:
 
 @formula(unit="B/GPU", source=KORTHIKANTI, where="sec. 5 and table 2")
 def kept_activation_bytes(layer_activation_bytes: Num, score_bytes: Num) -> Num:
-    """Activations of one micro-batch over all layers.
-
-    >>> kept_activation_bytes(34, 80)
-    114
-    """
+    """Activations of one micro-batch over all layers."""
     return layer_activation_bytes + score_bytes
 
 
 @formula(unit="B/GPU", source=KORTHIKANTI, where="table 2: full recomputation keeps 2·s·b·h of each layer")
 def layer_input_bytes(tokens_in_flight: Num, activation_width: Num, layer_input_elements: Num, sequence_ranks: Num) -> Num:
-    """Inputs of all layers of one micro-batch: all that full recomputation keeps.
-
-    >>> layer_input_bytes(8192, 2, 80 * 8192, 1) / 1e9
-    10.73741824
-    """
+    """Inputs of all layers of one micro-batch: all that full recomputation keeps."""
     return tokens_in_flight * activation_width * layer_input_elements / sequence_ranks
 
 
@@ -180,11 +164,7 @@ def recomputed_layer_bytes(layer_activation_bytes: Num, score_bytes: Num, transf
 def recomputed_part_bytes(
     tokens_in_flight: Num, activation_width: Num, recomputed_elements: Num, tensor_parallel: Num, transformer_layers: Num
 ) -> Num:
-    """Activations of the parts of the one layer that are computed again at a time.
-
-    >>> recomputed_part_bytes(4096, 2, 61 * 57_344, 1, 61) / 1e6
-    469.762048
-    """
+    """Activations of the parts of the one layer that are computed again at a time."""
     return tokens_in_flight * activation_width * recomputed_elements / tensor_parallel / transformer_layers
 
 
@@ -229,11 +209,7 @@ def last_stage_share(transformer_layers: Num, pipeline_parallel: Num, virtual_st
 
 @formula(unit="B/GPU", source=KORTHIKANTI, where="sec. 4.3: 4·s·b·v of logits in full precision", above=False)
 def last_stage_logit_bytes(tokens_in_flight: Num, scored_words: Num, logit_width: Num, tensor_parallel: Num) -> Num:
-    """Scores of the vocabulary that the last stage keeps for one micro-batch until the loss is known.
-
-    >>> last_stage_logit_bytes(8192, 128_256, 4, 1) / 1e9
-    4.202692608
-    """
+    """Scores of the vocabulary that the last stage keeps for one micro-batch until the loss is known."""
     return tokens_in_flight * scored_words * logit_width / tensor_parallel
 
 
@@ -374,19 +350,11 @@ def step_bytes_per_gpu(
 
 @formula(unit="B/GPU", source="definition", label="total bytes per GPU")
 def total_bytes_per_gpu(model_state_bytes_per_gpu: Num, residual_bytes_per_gpu: Num) -> Num:
-    """Bytes on one GPU: its model states, and all that a step takes besides.
-
-    >>> total_bytes_per_gpu(18e9, 22e9) / 1e9
-    40.0
-    """
+    """Bytes on one GPU: its model states, and all that a step takes besides."""
     return model_state_bytes_per_gpu + residual_bytes_per_gpu
 
 
 @formula(unit="1", source="definition", label="filled share of the memory")
 def memory_filled_share(total_bytes_per_gpu: Num, memory_bytes_per_gpu: Num) -> Num:
-    """Share of the memory of a GPU that a training step fills; above 1 it does not fit.
-
-    >>> memory_filled_share(60e9, 80e9)
-    0.75
-    """
+    """Share of the memory of a GPU that a training step fills; above 1 it does not fit."""
     return total_bytes_per_gpu / memory_bytes_per_gpu

@@ -21,21 +21,13 @@ input_quantity("benchmark_steps", "1", "Steps that an epoch must have.", default
 
 @formula(unit="B", source="mlperf-storage-v2", where="mlpstorage/rules.py, calculate_training_data_size")
 def benchmark_memory(benchmark_host_memory: Num, benchmark_hosts: Num) -> Num:
-    """Memory of all clients.
-
-    >>> benchmark_memory(64 * 2**30, 2) // 2**30
-    128
-    """
+    """Memory of all clients."""
     return benchmark_host_memory * benchmark_hosts
 
 
 @formula(unit="B/file", source="mlperf-storage-v2", where="mlpstorage/rules.py, calculate_training_data_size")
 def benchmark_file_bytes(benchmark_samples_per_file: Num, benchmark_record_bytes: Num) -> Num:
-    """Bytes of one file.
-
-    >>> benchmark_file_bytes(1251, 114_660.07)
-    143439747.57
-    """
+    """Bytes of one file."""
     return benchmark_samples_per_file * benchmark_record_bytes
 
 
@@ -61,11 +53,7 @@ def files_for_memory_up(benchmark_memory_multiple: Num, benchmark_memory: Num, b
 
 @formula(unit="sample", source="mlperf-storage-v2", where="mlpstorage/rules.py, calculate_training_data_size")
 def benchmark_samples(benchmark_steps: Num, benchmark_accelerators: Num, benchmark_batch: Num) -> Num:
-    """Samples of the least number of steps that the benchmark requires.
-
-    >>> benchmark_samples(500, 4, 7)
-    14000
-    """
+    """Samples of the least number of steps that the benchmark requires."""
     return benchmark_steps * benchmark_accelerators * benchmark_batch
 
 
@@ -91,29 +79,17 @@ def files_for_steps_up(benchmark_samples: Num, benchmark_samples_per_file: Num) 
 
 @formula(unit="file", source="mlperf-storage-v2", where="mlpstorage/rules.py, calculate_training_data_size", whole=True)
 def benchmark_files_down(files_for_memory_down: Num, files_for_steps_down: Num) -> Num:
-    """Files of the data set as version 2.0 prints them.
-
-    >>> benchmark_files_down(121_477, 8_000)
-    121477
-    """
+    """Files of the data set as version 2.0 prints them."""
     return maximum(files_for_memory_down, files_for_steps_down)
 
 
 @formula(unit="file", source="mlperf-storage-v3", where="mlpstorage_py/rules/utils.py", whole=True)
 def benchmark_files_up(files_for_memory_up: Num, files_for_steps_up: Num) -> Num:
-    """Files of the data set by version 3: never short of its own rules.
-
-    >>> benchmark_files_up(121_478, 8_000)
-    121478
-    """
+    """Files of the data set by version 3: never short of its own rules."""
     return maximum(files_for_memory_up, files_for_steps_up)
 
 
 @formula(unit="B", source="mlperf-storage-v2", where="mlpstorage/benchmarks/dlio.py")
 def benchmark_data_bytes(benchmark_files: Num, benchmark_file_bytes: Num) -> Num:
-    """Bytes of the data set; the benchmark prints GiB and calls them GB.
-
-    >>> round(benchmark_data_bytes(14_000, 146_600_628) / 2**30, 1)
-    1911.5
-    """
+    """Bytes of the data set; the benchmark prints GiB and calls them GB."""
     return benchmark_files * benchmark_file_bytes

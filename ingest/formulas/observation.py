@@ -26,91 +26,55 @@ input_quantity("synthetic_samples_per_second", "sample/s", "Rate of the whole jo
 
 @formula(unit="B/s", source="definition")
 def read_bandwidth(bytes_read: Num, window_seconds: Num) -> Num:
-    """Bytes that the job read each second of the window.
-
-    >>> read_bandwidth(113_139_440, 8.11) / 1e6
-    13.950...
-    """
+    """Bytes that the job read each second of the window."""
     return bytes_read / window_seconds
 
 
 @formula(unit="B", source="definition", label="mean read request")
 def read_bytes_mean(bytes_requested: Num, reads: Num) -> Num:
-    """Mean size of a read request: totals over totals.
-
-    >>> read_bytes_mean(226_278_880, 960)
-    235707.16...
-    """
+    """Mean size of a read request: totals over totals."""
     return bytes_requested / reads
 
 
 @formula(unit="s", source="definition", label="mean time of a read")
 def read_seconds_mean(read_seconds: Num, reads: Num) -> Num:
-    """Mean time that one read request took.
-
-    >>> read_seconds_mean(12, 960)
-    0.0125
-    """
+    """Mean time that one read request took."""
     return read_seconds / reads
 
 
 @formula(unit="B/file", source="definition")
 def read_bytes_per_open(bytes_read: Num, opens: Num) -> Num:
-    """Bytes read for each open of a file.
-
-    >>> read_bytes_per_open(226_278_880, 80)
-    2828486.0
-    """
+    """Bytes read for each open of a file."""
     return bytes_read / opens
 
 
 @formula(unit="sample/file", source="definition")
 def observed_samples_per_file(read_bytes_per_open: Num, observed_bytes_per_sample: Num) -> Num:
-    """Samples that the job read for each open of a file; below one where it opens a file several times.
-
-    >>> observed_samples_per_file(2_828_486, 2_828_486), observed_samples_per_file(1_000, 4_000)
-    (1.0, 0.25)
-    """
+    """Samples that the job read for each open of a file; below one where it opens a file several times."""
     return read_bytes_per_open / observed_bytes_per_sample
 
 
 @formula(unit="B", source="definition")
 def explained_window_bytes(window_bytes: Num, coverage: Num) -> Num:
-    """Bytes of the data path within a window whose bytes are known for all files together.
-
-    >>> explained_window_bytes(1000, 0.96)
-    960.0
-    """
+    """Bytes of the data path within a window whose bytes are known for all files together."""
     return window_bytes * coverage
 
 
 @formula(unit="sample/s", source="definition", label="observed samples per second")
 def observed_samples_per_second(observed_samples: Num, window_seconds: Num) -> Num:
-    """Samples per second of the whole observed job.
-
-    >>> observed_samples_per_second(102_400, 100)
-    1024.0
-    """
+    """Samples per second of the whole observed job."""
     return observed_samples / window_seconds
 
 
 @formula(unit="sample/s/GPU", source="definition", label="observed samples per second per GPU")
 def observed_samples_per_second_per_gpu(real_samples_per_second: Num, observed_gpus: Num) -> Num:
-    """Samples per second of one GPU of the observed job, stalls included.
-
-    >>> observed_samples_per_second_per_gpu(1024, 8)
-    128.0
-    """
+    """Samples per second of one GPU of the observed job, stalls included."""
     return real_samples_per_second / observed_gpus
 
 
 @formula(unit="sample/GPU", source="definition")
 def observed_batch(job_samples_per_step: Num, observed_gpus: Num) -> Num:
-    """Samples that one GPU of an observed job takes in a step.
-
-    >>> observed_batch(1024, 16)
-    64.0
-    """
+    """Samples that one GPU of an observed job takes in a step."""
     return job_samples_per_step / observed_gpus
 
 
@@ -126,31 +90,19 @@ def stall_fraction(real_samples_per_second: Num, synthetic_samples_per_second: N
 
 @formula(unit="1", source="definition", label="share of a step that waits for data", high=1, above=False)
 def stall_of_wait(input_wait_seconds: Num, mean_step_seconds: Num) -> Num:
-    """Share of the mean step in which the training loop waits for its next batch.
-
-    >>> round(stall_of_wait(0.08, 0.24), 4)
-    0.3333
-    """
+    """Share of the mean step in which the training loop waits for its next batch."""
     return input_wait_seconds / mean_step_seconds
 
 
 @formula(unit="1", source="definition", label="share of time without computing", high=1, above=False)
 def stall_of_utilization(accelerator_utilization: Num) -> Num:
-    """Share of the time in which accelerators wait, where a benchmark reports the share in which they compute.
-
-    >>> stall_of_utilization(0.75)
-    0.25
-    """
+    """Share of the time in which accelerators wait, where a benchmark reports the share in which they compute."""
     return 1 - accelerator_utilization
 
 
 @formula(unit="1", source="definition", label="share of time computing", above=False, high=1)
 def utilization_of_stall(stall_fraction: Num) -> Num:
-    """Share of the time in which the GPUs of an observed job compute.
-
-    >>> utilization_of_stall(0.25)
-    0.75
-    """
+    """Share of the time in which the GPUs of an observed job compute."""
     return 1 - stall_fraction
 
 
@@ -186,21 +138,13 @@ def demanded_read_bandwidth(read_bandwidth: Num, stall_fraction: Num) -> Num:
 
 @formula(unit="B/sample", source="definition", label="observed bytes per sample")
 def observed_bytes_per_sample(read_bandwidth: Num, real_samples_per_second: Num) -> Num:
-    """Bytes that an observed job reads from storage for one sample.
-
-    >>> observed_bytes_per_sample(13.95e6, 53.2)
-    262218.04...
-    """
+    """Bytes that an observed job reads from storage for one sample."""
     return read_bandwidth / real_samples_per_second
 
 
 @formula(unit="1", source="definition", high=1, above=False)
 def coverage(explained_bytes: Num, bytes_read: Num) -> Num:
-    """Share of the bytes seen that belong to the data path.
-
-    >>> coverage(960, 1000)
-    0.96
-    """
+    """Share of the bytes seen that belong to the data path."""
     return explained_bytes / bytes_read
 
 
@@ -216,29 +160,17 @@ def observed_cache_fraction(bytes_requested: Num, bytes_read: Num) -> Num:
 
 @formula(unit="B/s", source="definition")
 def scaled_read_bandwidth(read_bandwidth: Num, job_copies: Num) -> Num:
-    """Read bandwidth of several copies of an observed job.
-
-    >>> scaled_read_bandwidth(13.95e6, 4)
-    55800000.0
-    """
+    """Read bandwidth of several copies of an observed job."""
     return read_bandwidth * job_copies
 
 
 @formula(unit="B/s", source="definition")
 def paced_read_bandwidth(scaled_read_bandwidth: Num, reading_threads: Num) -> Num:
-    """Read bandwidth at which each thread of a test is paced.
-
-    >>> paced_read_bandwidth(55_800_000, 8)
-    6975000.0
-    """
+    """Read bandwidth at which each thread of a test is paced."""
     return scaled_read_bandwidth / reading_threads
 
 
 @formula(unit="s", source="definition")
 def observed_step_seconds(samples_per_step: Num, demanded_samples_per_second_per_gpu: Num) -> Num:
-    """Time that an emulated accelerator sleeps for one batch, so that it takes samples as the observed one would.
-
-    >>> observed_step_seconds(8, 100)
-    0.08
-    """
+    """Time that an emulated accelerator sleeps for one batch, so that it takes samples as the observed one would."""
     return samples_per_step / demanded_samples_per_second_per_gpu

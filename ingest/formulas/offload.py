@@ -72,101 +72,61 @@ input_quantity("storage_step_read_bytes", "B", "Bytes read from shared storage i
 
 @formula(unit="parameter", source=INFINITY, where="eq. 1: 12·nl·hd²")
 def block_parameters(block_parameter_factor: Num, layers: Num, hidden_size: Num) -> Num:
-    """Parameters of a transformer by its layers and width, embeddings left out.
-
-    >>> block_parameters(12, 128, 25_600)
-    1006632960000
-    """
+    """Parameters of a transformer by its layers and width, embeddings left out."""
     return block_parameter_factor * layers * hidden_size * hidden_size
 
 
 @formula(unit="GPU", source="definition", whole=True)
 def gpus_of_one_node(gpus_per_node: Num, single_node: Num) -> Num:
-    """GPUs of a job on one node.
-
-    >>> gpus_of_one_node(8, 1)
-    8
-    """
+    """GPUs of a job on one node."""
     return gpus_per_node * single_node
 
 
 @formula(unit="B/s/node", source="definition")
 def host_links_of_node(host_link_bandwidth_per_gpu: Num, gpus_per_node: Num, host_link_delivery: Num) -> Num:
-    """Copies between host and GPUs of a node whose GPUs share no uplink, in one direction.
-
-    >>> host_links_of_node(63e9, 8, 0.5)
-    252000000000.0
-    """
+    """Copies between host and GPUs of a node whose GPUs share no uplink, in one direction."""
     return host_link_bandwidth_per_gpu * gpus_per_node * host_link_delivery
 
 
 @formula(unit="1", source="definition")
 def step_sequences(sequences_per_gpu: Num, gpus: Num) -> Num:
-    """Sequences of one step over all GPUs.
-
-    >>> step_sequences(2, 512)
-    1024
-    """
+    """Sequences of one step over all GPUs."""
     return sequences_per_gpu * gpus
 
 
 @formula(unit="token", source="definition")
 def step_tokens(step_sequences: Num, sequence_length: Num) -> Num:
-    """Tokens of one step over all GPUs.
-
-    >>> step_tokens(1024, 1024)
-    1048576
-    """
+    """Tokens of one step over all GPUs."""
     return step_sequences * sequence_length
 
 
 @formula(unit="FLOP", source=INFINITY, where="sec. 4: 2·4·bsz·seq·parameters with recomputed activations")
 def step_flops(flops_per_token_6n: Num, step_tokens: Num) -> Num:
-    """Compute of one step.
-
-    >>> step_flops(8e12, 1024)
-    8192000000000000.0
-    """
+    """Compute of one step."""
     return flops_per_token_6n * step_tokens
 
 
 @formula(unit="s", source="definition", label="compute of a step")
 def step_compute_seconds(step_flops: Num, achieved_flops_per_gpu: Num, gpus: Num) -> Num:
-    """Time of one step if nothing waits for a transfer.
-
-    >>> step_compute_seconds(8.192e15, 70e12, 16)
-    7.314285714285714
-    """
+    """Time of one step if nothing waits for a transfer."""
     return step_flops / (achieved_flops_per_gpu * gpus)
 
 
 @formula(unit="B", source="zero2020", where="sec. 3.1", label="weights")
 def held_weights_bytes(parameters: Num, weight_bytes_per_parameter: Num) -> Num:
-    """Weights of the whole model, once.
-
-    >>> held_weights_bytes(1e12, 2)
-    2000000000000.0
-    """
+    """Weights of the whole model, once."""
     return parameters * weight_bytes_per_parameter
 
 
 @formula(unit="B", source="zero2020", where="sec. 3.1", label="gradients")
 def held_gradients_bytes(parameters: Num, gradient_bytes_per_parameter: Num) -> Num:
-    """Gradients of the whole model, once.
-
-    >>> held_gradients_bytes(1e12, 6)
-    6000000000000.0
-    """
+    """Gradients of the whole model, once."""
     return parameters * gradient_bytes_per_parameter
 
 
 @formula(unit="B", source="zero2020", where="sec. 3.1", label="optimizer states")
 def held_optimizer_bytes(parameters: Num, optimizer_bytes_per_parameter: Num) -> Num:
-    """Optimizer states of the whole model, once.
-
-    >>> held_optimizer_bytes(1e12, 12)
-    12000000000000.0
-    """
+    """Optimizer states of the whole model, once."""
     return parameters * optimizer_bytes_per_parameter
 
 
@@ -179,11 +139,7 @@ def held_activations_bytes(
     layers: Num,
     blocks_per_checkpoint: Num,
 ) -> Num:
-    """Activation checkpoints of one step over all GPUs.
-
-    >>> round(held_activations_bytes(2, 32, 1024, 25_600, 128, 1) / 2**40, 2)
-    0.2
-    """
+    """Activation checkpoints of one step over all GPUs."""
     return activation_bytes * step_sequences * sequence_elements * hidden_size * layers / blocks_per_checkpoint
 
 
@@ -279,51 +235,31 @@ def gpu_room_bytes(memory_bytes_per_gpu: Num, memory_utilization: Num, offload_w
 
 @formula(unit="B", source="definition")
 def cpu_room_bytes(host_memory_per_node: Num, tier_utilization: Num, nodes_in_job: Num) -> Num:
-    """Host memory of the job that placed bytes may fill.
-
-    >>> cpu_room_bytes(2e12, 0.9, 4)
-    7200000000000.0
-    """
+    """Host memory of the job that placed bytes may fill."""
     return host_memory_per_node * tier_utilization * nodes_in_job
 
 
 @formula(unit="B", source="definition")
 def nvme_room_bytes(nvme_bytes_per_node: Num, tier_utilization: Num, nodes_in_job: Num) -> Num:
-    """NVMe of the job that placed bytes may fill.
-
-    >>> nvme_room_bytes(30.72e12, 0.9, 1)
-    27648000000000.0
-    """
+    """NVMe of the job that placed bytes may fill."""
     return nvme_bytes_per_node * tier_utilization * nodes_in_job
 
 
 @formula(unit="B/s/node", source="definition")
 def nvme_write_bandwidth_from_reads(nvme_read_bandwidth_per_node: Num, nvme_write_share: Num) -> Num:
-    """Write bandwidth of drives whose read bandwidth alone is known.
-
-    >>> nvme_write_bandwidth_from_reads(50e9, 0.5)
-    25000000000.0
-    """
+    """Write bandwidth of drives whose read bandwidth alone is known."""
     return nvme_read_bandwidth_per_node * nvme_write_share
 
 
 @formula(unit="B/s", source="definition")
 def nvme_read_bandwidth_of_job(nvme_read_bandwidth_per_node: Num, nvme_delivery: Num, nodes_in_job: Num) -> Num:
-    """Reads of tensors from the NVMe of all nodes.
-
-    >>> nvme_read_bandwidth_of_job(28e9, 0.36, 2)
-    20160000000.0
-    """
+    """Reads of tensors from the NVMe of all nodes."""
     return nvme_read_bandwidth_per_node * nvme_delivery * nodes_in_job
 
 
 @formula(unit="B/s", source="definition")
 def nvme_write_bandwidth_of_job(nvme_write_bandwidth_per_node: Num, nvme_delivery: Num, nodes_in_job: Num) -> Num:
-    """Writes of tensors to the NVMe of all nodes.
-
-    >>> nvme_write_bandwidth_of_job(20e9, 0.5, 2)
-    20000000000.0
-    """
+    """Writes of tensors to the NVMe of all nodes."""
     return nvme_write_bandwidth_per_node * nvme_delivery * nodes_in_job
 
 
@@ -385,11 +321,7 @@ def level_bytes(
 
 @formula(unit="B/node", source="definition")
 def level_bytes_per_node(level_bytes: Num, nodes_in_job: Num) -> Num:
-    """Bytes of a tier for each node.
-
-    >>> level_bytes_per_node(640e12, 32)
-    20000000000000.0
-    """
+    """Bytes of a tier for each node."""
     return level_bytes / nodes_in_job
 
 
@@ -447,21 +379,13 @@ def level_update_write_bytes(
 
 @formula(unit="B", source="definition", label="read per step by the whole job")
 def level_step_read_bytes(level_pass_read_bytes: Num, level_update_read_bytes: Num) -> Num:
-    """Bytes read from a tier in one step.
-
-    >>> level_step_read_bytes(6e12, 16e12)
-    22000000000000.0
-    """
+    """Bytes read from a tier in one step."""
     return level_pass_read_bytes + level_update_read_bytes
 
 
 @formula(unit="B", source="definition", label="written per step by the whole job")
 def level_step_write_bytes(level_pass_write_bytes: Num, level_update_write_bytes: Num) -> Num:
-    """Bytes written to a tier in one step.
-
-    >>> level_step_write_bytes(4e12, 14e12)
-    18000000000000.0
-    """
+    """Bytes written to a tier in one step."""
     return level_pass_write_bytes + level_update_write_bytes
 
 
@@ -493,9 +417,5 @@ def level_update_seconds(
 def host_optimizer_rate_of_memory(
     host_memory_bandwidth_per_node: Num, host_memory_delivery: Num, update_traffic_bytes: Num
 ) -> Num:
-    """Parameters that the CPUs of a node update per second: 12 B of states and 4 B of gradient read, 14 B written.
-
-    >>> host_optimizer_rate_of_memory(204.8e9, 0.49, 30) / 1e9
-    3.3450666666666664
-    """
+    """Parameters that the CPUs of a node update per second: 12 B of states and 4 B of gradient read, 14 B written."""
     return host_memory_bandwidth_per_node * host_memory_delivery / update_traffic_bytes

@@ -59,11 +59,7 @@ def quantized_bytes_per_parameter(
 
 @formula(unit="token", source="definition")
 def kv_context_tokens(prompt_tokens: Num, generated_tokens: Num) -> Num:
-    """Tokens of one sequence at the end of its generation.
-
-    >>> kv_context_tokens(512, 32)
-    544
-    """
+    """Tokens of one sequence at the end of its generation."""
     return prompt_tokens + generated_tokens
 
 
@@ -101,11 +97,7 @@ def kv_cache_bytes(
 
 @formula(unit="B", source="definition")
 def held_kv_bytes(kv_cache_bytes: Num) -> Num:
-    """Key-value cache that is placed.
-
-    >>> held_kv_bytes(17e9)
-    17000000000.0
-    """
+    """Key-value cache that is placed."""
     return kv_cache_bytes
 
 
@@ -122,41 +114,25 @@ def levels_used(cpu_tier_bytes: Num, nvme_tier_bytes: Num, storage_tier_bytes: N
 
 @formula(unit="B", source="definition")
 def level_weights_bytes(held_weights_bytes: Num, level_weights_share: Num) -> Num:
-    """Weights that lie in a tier.
-
-    >>> level_weights_bytes(352e9, 0.25)
-    88000000000.0
-    """
+    """Weights that lie in a tier."""
     return held_weights_bytes * level_weights_share
 
 
 @formula(unit="B", source="definition")
 def level_kv_bytes(held_kv_bytes: Num, level_kv_share: Num) -> Num:
-    """Key-value cache that lies in a tier.
-
-    >>> level_kv_bytes(35e9, 1)
-    35000000000.0
-    """
+    """Key-value cache that lies in a tier."""
     return held_kv_bytes * level_kv_share
 
 
 @formula(unit="B", source="definition")
 def level_stream_bytes(level_weights_bytes: Num, level_kv_bytes: Num) -> Num:
-    """Weights and key-value cache that lie in a tier.
-
-    >>> level_stream_bytes(88e9, 35e9)
-    123000000000.0
-    """
+    """Weights and key-value cache that lie in a tier."""
     return level_weights_bytes + level_kv_bytes
 
 
 @formula(unit="B/node", source="definition")
 def level_stream_bytes_per_node(level_stream_bytes: Num, nodes_in_job: Num) -> Num:
-    """Weights and key-value cache of a tier for each node.
-
-    >>> level_stream_bytes_per_node(123e9, 1)
-    123000000000.0
-    """
+    """Weights and key-value cache of a tier for each node."""
     return level_stream_bytes / nodes_in_job
 
 
@@ -187,11 +163,7 @@ def decode_weights_share(
 
 @formula(unit="B", source="definition")
 def level_decode_weights_bytes(level_weights_bytes: Num, decode_weights_share: Num) -> Num:
-    """Weights that one decode step reads from a tier.
-
-    >>> level_decode_weights_bytes(400e9, 0.25)
-    100000000000.0
-    """
+    """Weights that one decode step reads from a tier."""
     return level_weights_bytes * decode_weights_share
 
 
@@ -245,11 +217,7 @@ def link_step_seconds(level_decode_weights_bytes: Num, level_kv_bytes: Num, host
 
 @formula(unit="token", source="definition")
 def decode_tokens(inference_sequences: Num, tokens_per_decode_step: Num) -> Num:
-    """Tokens that one step generates over all sequences.
-
-    >>> decode_tokens(96, 1)
-    96
-    """
+    """Tokens that one step generates over all sequences."""
     return inference_sequences * tokens_per_decode_step
 
 
@@ -257,11 +225,7 @@ def decode_tokens(inference_sequences: Num, tokens_per_decode_step: Num) -> Num:
 def decode_compute_seconds(
     forward_flops_per_parameter: Num, parameters_active: Num, decode_tokens: Num, achieved_flops_per_gpu: Num, gpus: Num
 ) -> Num:
-    """Compute of one decode step.
-
-    >>> decode_compute_seconds(2, 70e9, 96, 400e12, 1)
-    0.0336
-    """
+    """Compute of one decode step."""
     return forward_flops_per_parameter * parameters_active * decode_tokens / (achieved_flops_per_gpu * gpus)
 
 
@@ -274,11 +238,7 @@ def prefill_compute_seconds(
     achieved_flops_per_gpu: Num,
     gpus: Num,
 ) -> Num:
-    """Compute of all prompts.
-
-    >>> round(prefill_compute_seconds(2, 70e9, 96, 512, 400e12, 1), 1)
-    17.2
-    """
+    """Compute of all prompts."""
     return (
         forward_flops_per_parameter * parameters_active * inference_sequences * prompt_tokens / (achieved_flops_per_gpu * gpus)
     )
@@ -344,21 +304,13 @@ def generation_seconds(
 
 @formula(unit="token/s", source="definition", label="tokens per second")
 def tokens_per_second(inference_sequences: Num, generated_tokens: Num, generation_seconds: Num) -> Num:
-    """Tokens generated per second over all sequences, prefill included.
-
-    >>> tokens_per_second(96, 32, 110)
-    27.927272727272726
-    """
+    """Tokens generated per second over all sequences, prefill included."""
     return inference_sequences * generated_tokens / generation_seconds
 
 
 @formula(unit="token/s", source="definition", label="tokens per second of decoding")
 def decode_tokens_per_second(decode_tokens: Num, decode_step_seconds: Num) -> Num:
-    """Tokens per second over all sequences once the prompts are read.
-
-    >>> decode_tokens_per_second(96, 3)
-    32.0
-    """
+    """Tokens per second over all sequences once the prompts are read."""
     return decode_tokens / decode_step_seconds
 
 
@@ -380,11 +332,7 @@ def drive_read_bandwidth_to_match(
 
 @formula(unit="1", source="arithmetic", where="an all-reduce after attention and one after the network of each layer")
 def decode_exchanges(exchanges_per_layer: Num, layers: Num) -> Num:
-    """Exchanges between the GPUs of a tensor-parallel group in one decode step.
-
-    >>> decode_exchanges(2, 80)
-    160
-    """
+    """Exchanges between the GPUs of a tensor-parallel group in one decode step."""
     return exchanges_per_layer * layers
 
 

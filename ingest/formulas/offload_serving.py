@@ -29,11 +29,7 @@ input_quantity("kv_tier_capacity", "B", "Capacity of the key-value tier, where i
 
 @formula(unit="token", source="definition")
 def session_tokens(kv_context_tokens: Num, session_turns: Num) -> Num:
-    """Tokens of a session at its end.
-
-    >>> session_tokens(1_500, 8)
-    12000
-    """
+    """Tokens of a session at its end."""
     return kv_context_tokens * session_turns
 
 
@@ -49,11 +45,7 @@ def kv_token_bytes(session_elements: Num, bytes_per_cached_element: Num) -> Num:
 
 @formula(unit="B", source="definition", label="key-value cache of a session")
 def kv_session_bytes(kv_token_bytes: Num, recurrent_state_bytes: Num) -> Num:
-    """Bytes that the tier keeps of one session at its end: keys and values, and one state of the recurrent layers.
-
-    >>> kv_session_bytes(3.9e9, 79e6)
-    3979000000.0
-    """
+    """Bytes that the tier keeps of one session at its end: keys and values, and one state of the recurrent layers."""
     return kv_token_bytes + recurrent_state_bytes
 
 
@@ -80,11 +72,7 @@ def kv_reused_bytes(kv_reused_token_bytes: Num, recurrent_state_bytes: Num, sess
 @formula(unit="1", source="little1961", where="number = arrival rate × time; a session lasts as long as its turns",
     label="ended sessions that are kept")  # fmt: skip
 def retained_sessions(serving_users: Num, session_turns: Num, turn_seconds: Num, session_retention_seconds: Num) -> Num:
-    """Sessions that have ended and whose cache the tier still keeps: sessions that end in a second times the retention.
-
-    >>> retained_sessions(1_000, 8, 60, 3_600)
-    7500.0
-    """
+    """Sessions that have ended and whose cache the tier still keeps: sessions that end in a second times the retention."""
     return serving_users / (session_turns * turn_seconds) * session_retention_seconds
 
 
@@ -110,51 +98,31 @@ def kv_new_bytes(kv_token_bytes: Num, session_turns: Num, recurrent_state_bytes:
 
 @formula(unit="1/s", source="definition", label="turns per second")
 def turn_rate(serving_users: Num, turn_seconds: Num) -> Num:
-    """Turns of all users per second.
-
-    >>> turn_rate(1_000, 60)
-    16.666666666666668
-    """
+    """Turns of all users per second."""
     return serving_users / turn_seconds
 
 
 @formula(unit="B", source="definition", label="looked for of a prompt", above=False)
 def kv_prompt_looked_for_bytes(kv_token_bytes: Num, prompt_tokens: Num, session_tokens: Num, kv_prompt_looked_for: Num) -> Num:
-    """Key-value cache of its prompt that a turn looks for in the tier.
-
-    >>> kv_prompt_looked_for_bytes(3.93216e9, 1_000, 12_000, 1)
-    327680000.0
-    """
+    """Key-value cache of its prompt that a turn looks for in the tier."""
     return kv_token_bytes * prompt_tokens * kv_prompt_looked_for / session_tokens
 
 
 @formula(unit="B", source="definition", label="looked for by a mean turn")
 def kv_looked_for_bytes(kv_reused_bytes: Num, kv_prompt_looked_for_bytes: Num) -> Num:
-    """Key-value cache that a turn looks for in the tier: of earlier turns, and of its prompt.
-
-    >>> kv_looked_for_bytes(1.72e9, 0)
-    1720000000.0
-    """
+    """Key-value cache that a turn looks for in the tier: of earlier turns, and of its prompt."""
     return kv_reused_bytes + kv_prompt_looked_for_bytes
 
 
 @formula(unit="B", source="definition", label="read by a mean turn")
 def kv_hit_bytes(kv_looked_for_bytes: Num, kv_hit_share: Num) -> Num:
-    """Key-value cache that a turn reads from the tier, in the mean over the turns.
-
-    >>> kv_hit_bytes(1.72e9, 0.5)
-    860000000.0
-    """
+    """Key-value cache that a turn reads from the tier, in the mean over the turns."""
     return kv_looked_for_bytes * kv_hit_share
 
 
 @formula(unit="B/s", source="definition", label="reads of the key-value tier")
 def kv_read_bandwidth(turn_rate: Num, kv_hit_bytes: Num) -> Num:
-    """Reads of reused context from the tier.
-
-    >>> kv_read_bandwidth(20, 1.5e9)
-    30000000000.0
-    """
+    """Reads of reused context from the tier."""
     return turn_rate * kv_hit_bytes
 
 
@@ -170,21 +138,13 @@ def kv_write_bandwidth(turn_rate: Num, kv_new_bytes: Num, kv_reused_bytes: Num, 
 
 @formula(unit="B/s/node", source="definition", label="reads of the key-value tier per node")
 def kv_read_bandwidth_per_node(kv_read_bandwidth: Num, nodes_in_job: Num) -> Num:
-    """Reads of reused context for each node.
-
-    >>> kv_read_bandwidth_per_node(30e9, 4)
-    7500000000.0
-    """
+    """Reads of reused context for each node."""
     return kv_read_bandwidth / nodes_in_job
 
 
 @formula(unit="B/s/node", source="definition", label="writes of the key-value tier per node")
 def kv_write_bandwidth_per_node(kv_write_bandwidth: Num, nodes_in_job: Num) -> Num:
-    """Writes of new context for each node.
-
-    >>> kv_write_bandwidth_per_node(20e9, 4)
-    5000000000.0
-    """
+    """Writes of new context for each node."""
     return kv_write_bandwidth / nodes_in_job
 
 
@@ -230,21 +190,13 @@ def kv_block_seconds(first_token_seconds: Num, kv_blocks_per_turn: Num) -> Num:
 
 @formula(unit="B/s", source="definition", label="read rate of one turn")
 def kv_turn_bandwidth(kv_hit_bytes: Num, first_token_seconds: Num) -> Num:
-    """Rate at which one turn reads its reused context.
-
-    >>> kv_turn_bandwidth(1.25e9, 0.2)
-    6250000000.0
-    """
+    """Rate at which one turn reads its reused context."""
     return kv_hit_bytes / first_token_seconds
 
 
 @formula(unit="1", source="definition", label="mean number of turns that read")
 def kv_mean_turns(turn_rate: Num, first_token_seconds: Num) -> Num:
-    """Mean number of turns that read their context at a moment, if each takes the time allowed.
-
-    >>> kv_mean_turns(100, 0.5)
-    50.0
-    """
+    """Mean number of turns that read their context at a moment, if each takes the time allowed."""
     return turn_rate * first_token_seconds
 
 
@@ -299,29 +251,17 @@ def kv_peak_read_bandwidth(
 
 @formula(unit="B/s", source="definition", label="read rate if all users ask at once")
 def kv_burst_bandwidth(kv_turn_bandwidth: Num, serving_users: Num) -> Num:
-    """Rate at which all users read their reused context at once.
-
-    >>> kv_burst_bandwidth(6.25e9, 70)
-    437500000000.0
-    """
+    """Rate at which all users read their reused context at once."""
     return kv_turn_bandwidth * serving_users
 
 
 @formula(unit="B", source="definition", label="written to the key-value tier per day")
 def kv_bytes_written_per_day(kv_write_bandwidth: Num, seconds_per_day: Num) -> Num:
-    """Bytes that the tier takes in a day.
-
-    >>> kv_bytes_written_per_day(10e9, 86_400)
-    864000000000000.0
-    """
+    """Bytes that the tier takes in a day."""
     return kv_write_bandwidth * seconds_per_day
 
 
 @formula(unit="1", source="definition", label="drive writes per day of the key-value tier")
 def kv_writes_per_day(kv_bytes_written_per_day: Num, kv_tier_bytes: Num) -> Num:
-    """Drive writes per day (DWPD) of a tier that holds all sessions.
-
-    >>> kv_writes_per_day(864e12, 86.4e12)
-    10.0
-    """
+    """Drive writes per day (DWPD) of a tier that holds all sessions."""
     return kv_bytes_written_per_day / kv_tier_bytes

@@ -59,11 +59,7 @@ def link_pass_seconds(link_up_bytes: Num, link_down_bytes: Num, host_link_bandwi
 def host_update_seconds(
     parameters: Num, level_optimizer_share: Num, host_optimizer_rate_per_node: Num, nodes_in_job: Num
 ) -> Num:
-    """Time in which the CPUs update the parameters whose optimizer states lie off the GPU.
-
-    >>> host_update_seconds(10e9, 1, 4e9, 1)
-    2.5
-    """
+    """Time in which the CPUs update the parameters whose optimizer states lie off the GPU."""
     return parameters * level_optimizer_share / (host_optimizer_rate_per_node * nodes_in_job)
 
 
@@ -110,31 +106,19 @@ def step_seconds_serial(step_compute_seconds: Num, pass_transfer_seconds: Num, u
 
 @formula(unit="s", source="definition", label="step")
 def step_seconds(step_seconds_overlapped: Num) -> Num:
-    """Time of one step.
-
-    >>> step_seconds(1600)
-    1600
-    """
+    """Time of one step."""
     return step_seconds_overlapped
 
 
 @formula(unit="1", source="definition", high=1)
 def offload_efficiency(step_compute_seconds: Num, step_seconds: Num) -> Num:
-    """Compute time over step time.
-
-    >>> offload_efficiency(600, 1600)
-    0.375
-    """
+    """Compute time over step time."""
     return step_compute_seconds / step_seconds
 
 
 @formula(unit="FLOP/s/GPU", source="definition", label="compute rate with all transfers")
 def offload_flops_per_gpu(achieved_flops_per_gpu: Num, offload_efficiency: Num) -> Num:
-    """Compute of a step over its time, for each GPU; recomputed activations count.
-
-    >>> offload_flops_per_gpu(50e12, 0.8)
-    40000000000000.0
-    """
+    """Compute of a step over its time, for each GPU; recomputed activations count."""
     return achieved_flops_per_gpu * offload_efficiency
 
 
@@ -221,11 +205,7 @@ def step_seconds_of_nics(
 
 @formula(unit="s", source="definition", label="step at the efficiency wanted")
 def step_seconds_at_target(step_compute_seconds: Num, offload_target: Num) -> Num:
-    """Time of one step at the efficiency wanted.
-
-    >>> step_seconds_at_target(900, 0.9)
-    1000.0
-    """
+    """Time of one step at the efficiency wanted."""
     return step_compute_seconds / offload_target
 
 
@@ -267,71 +247,43 @@ def level_write_bandwidth_overlapped(
 
 @formula(unit="B/s/node", source="definition")
 def level_read_bandwidth_serial(level_step_read_bytes: Num, update_seconds_allowed: Num, nodes_in_job: Num) -> Num:
-    """Read bandwidth for the efficiency wanted where compute waits for every transfer.
-
-    >>> level_read_bandwidth_serial(22e12, 100, 4)
-    55000000000.0
-    """
+    """Read bandwidth for the efficiency wanted where compute waits for every transfer."""
     return level_step_read_bytes / update_seconds_allowed / nodes_in_job
 
 
 @formula(unit="B/s/node", source="definition")
 def level_write_bandwidth_serial(level_step_write_bytes: Num, update_seconds_allowed: Num, nodes_in_job: Num) -> Num:
-    """Write bandwidth for the efficiency wanted where compute waits for every transfer.
-
-    >>> level_write_bandwidth_serial(18e12, 100, 4)
-    45000000000.0
-    """
+    """Write bandwidth for the efficiency wanted where compute waits for every transfer."""
     return level_step_write_bytes / update_seconds_allowed / nodes_in_job
 
 
 @formula(unit="B/s", source="definition", label="reads if drives are shared")
 def shared_read_bandwidth(drive_tier_read_bandwidth_per_node: Num, nodes_in_job: Num) -> Num:
-    """Read bandwidth of a shared system that takes the place of all drives.
-
-    >>> shared_read_bandwidth(40e9, 4)
-    160000000000.0
-    """
+    """Read bandwidth of a shared system that takes the place of all drives."""
     return drive_tier_read_bandwidth_per_node * nodes_in_job
 
 
 @formula(unit="B/s", source="definition", label="writes if drives are shared")
 def shared_write_bandwidth(drive_tier_write_bandwidth_per_node: Num, nodes_in_job: Num) -> Num:
-    """Write bandwidth of a shared system that takes the place of all drives.
-
-    >>> shared_write_bandwidth(35e9, 4)
-    140000000000.0
-    """
+    """Write bandwidth of a shared system that takes the place of all drives."""
     return drive_tier_write_bandwidth_per_node * nodes_in_job
 
 
 @formula(unit="B/node", source="definition", label="written to NVMe per day")
 def nvme_bytes_written_per_day(nvme_step_write_bytes: Num, step_seconds: Num, seconds_per_day: Num, nodes_in_job: Num) -> Num:
-    """Bytes that training writes to the drives of one node in a day.
-
-    >>> nvme_bytes_written_per_day(16e12, 1600, 86_400, 1)
-    864000000000000.0
-    """
+    """Bytes that training writes to the drives of one node in a day."""
     return nvme_step_write_bytes / step_seconds * seconds_per_day / nodes_in_job
 
 
 @formula(unit="1", source="definition", label="drive writes per day of the NVMe")
 def nvme_writes_per_day(nvme_bytes_written_per_day: Num, nvme_bytes_per_node: Num) -> Num:
-    """Drive writes per day (DWPD) of the NVMe of a node.
-
-    >>> nvme_writes_per_day(864e12, 28.8e12)
-    30.0
-    """
+    """Drive writes per day (DWPD) of the NVMe of a node."""
     return nvme_bytes_written_per_day / nvme_bytes_per_node
 
 
 @formula(unit="B", source="definition", label="written to shared storage per day")
 def storage_bytes_written_per_day(storage_step_write_bytes: Num, step_seconds: Num, seconds_per_day: Num) -> Num:
-    """Bytes that training writes to shared storage in a day.
-
-    >>> storage_bytes_written_per_day(16e12, 1600, 86_400)
-    864000000000000.0
-    """
+    """Bytes that training writes to shared storage in a day."""
     return storage_step_write_bytes / step_seconds * seconds_per_day
 
 
@@ -373,11 +325,7 @@ input_quantity("interleave_every", "1", "Each k-th part of the optimizer states 
 
 @formula(unit="parameter", source="definition")
 def update_parameters(parameters: Num, level_optimizer_share: Num) -> Num:
-    """Parameters whose optimizer states lie off the GPU.
-
-    >>> update_parameters(12.6e9, 1)
-    12600000000.0
-    """
+    """Parameters whose optimizer states lie off the GPU."""
     return parameters * level_optimizer_share
 
 
@@ -434,11 +382,7 @@ def interleaved_up_bytes(
 @formula(unit="B", source="deep-optimizer-states2024", where="derived: states of each k-th part",
     label="from GPU to host in the optimizer step")  # fmt: skip
 def interleaved_down_bytes(update_parameters: Num, interleave_every: Num, optimizer_bytes_per_parameter: Num) -> Num:
-    """Bytes from the GPUs to the hosts in an interleaved optimizer step, gradients left out.
-
-    >>> interleaved_down_bytes(10e9, 2, 12)
-    60000000000.0
-    """
+    """Bytes from the GPUs to the hosts in an interleaved optimizer step, gradients left out."""
     return update_parameters * optimizer_bytes_per_parameter / interleave_every
 
 
@@ -468,9 +412,5 @@ def plain_step_seconds(
 
 @formula(unit="1", source="definition", label="speed-up over neither overlap nor interleaving")
 def interleaving_speedup(plain_step_seconds: Num, step_seconds: Num) -> Num:
-    """Time of a step without overlap or interleaving over its time with both.
-
-    >>> interleaving_speedup(7.148, 4.203)
-    1.7006899833452294
-    """
+    """Time of a step without overlap or interleaving over its time with both."""
     return plain_step_seconds / step_seconds

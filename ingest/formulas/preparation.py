@@ -21,31 +21,19 @@ input_quantity("dataset_scratch_bytes_held_before", "B", "Scratch space of the p
 
 @formula(unit="B/s", source="definition", label="rate of one core")
 def rate_of_core(prepared_bytes: Num, prepared_seconds: Num, preparation_workers: Num) -> Num:
-    """Bytes that one of several processes went through in a second.
-
-    >>> round(rate_of_core(50.4e6, 1, 48) / 1e6, 2)
-    1.05
-    """
+    """Bytes that one of several processes went through in a second."""
     return prepared_bytes / prepared_seconds / preparation_workers
 
 
 @formula(unit="s", source="definition")
 def document_pass_seconds(preparation_documents: Num, document_rate: Num, preparation_workers: Num) -> Num:
-    """Time of one pass over the documents, where a rate is known in documents.
-
-    >>> round(document_pass_seconds(11.1e9, 18_000, 64) / 3600, 2)
-    2.68
-    """
+    """Time of one pass over the documents, where a rate is known in documents."""
     return preparation_documents / document_rate / preparation_workers
 
 
 @formula(unit="B", source="definition", label="signatures of the documents")
 def signature_bytes(preparation_documents: Num, dedup_hashes: Num, dedup_hash_bytes: Num) -> Num:
-    """Signatures that a deduplication keeps while it runs.
-
-    >>> signature_bytes(50e9, 112, 8) / 1e12
-    44.8
-    """
+    """Signatures that a deduplication keeps while it runs."""
     return preparation_documents * dedup_hashes * dedup_hash_bytes
 
 
@@ -100,11 +88,7 @@ def dataset_preparation_write_bandwidth(
 
 @formula(unit="B", source="definition", label="scratch space held")
 def dataset_scratch_bytes_held(preparation_scratch_bytes: Num, origin_growth: Num, present: Num) -> Num:
-    """Scratch space of a preparation in a year.
-
-    >>> dataset_scratch_bytes_held(144.8e12, 1, 1)
-    144800000000000.0
-    """
+    """Scratch space of a preparation in a year."""
     return preparation_scratch_bytes * origin_growth * present
 
 
@@ -122,11 +106,7 @@ def dataset_scratch_added_per_day(
 
 @formula(unit="B", source="definition")
 def dataset_scratch_written_per_day(dataset_scratch_bytes_held: Num, seconds_per_day: Num, refresh_seconds: Num) -> Num:
-    """Scratch space that the preparation of new versions of a data set writes in a day.
-
-    >>> dataset_scratch_written_per_day(9e12, 86_400, 90 * 86_400)
-    100000000000.0
-    """
+    """Scratch space that the preparation of new versions of a data set writes in a day."""
     return dataset_scratch_bytes_held * seconds_per_day / refresh_seconds
 
 
@@ -142,21 +122,13 @@ def preparation_cores(origin_bytes: Num, preparation_passes: Num, preparation_ra
 
 @formula(unit="1", source="definition", label="core-hours of a preparation")
 def preparation_core_hours(origin_bytes: Num, preparation_passes: Num, preparation_rate: Num, seconds_per_hour: Num) -> Num:
-    """Core-hours that the preparation of a data set takes, at the start of the plan.
-
-    >>> round(preparation_core_hours(1.5e12, 1, 1.05e6, 3600), 1)
-    396.8
-    """
+    """Core-hours that the preparation of a data set takes, at the start of the plan."""
     return origin_bytes * preparation_passes / preparation_rate / seconds_per_hour
 
 
 @formula(unit="B/s", source="definition", label="preparation writes of a year")
 def year_preparation_write_bandwidth(dataset_preparation_write_bandwidth_of_datasets: Num) -> Num:
-    """Write bandwidth of one year that makes data sets from their origins.
-
-    >>> year_preparation_write_bandwidth([0.5e9])
-    500000000.0
-    """
+    """Write bandwidth of one year that makes data sets from their origins."""
     return total(dataset_preparation_write_bandwidth_of_datasets)
 
 

@@ -28,11 +28,7 @@ def rounded_requirement(computed_requirement: Num, significant_digits: Num) -> N
 
 @formula(unit="1", source="definition", label="limited value of a requirement")
 def limited_requirement(rounded_requirement: Num, requirement_limit: Num) -> Num:
-    """Value of a requirement line, rounded up and then held to the most that the line may demand.
-
-    >>> limited_requirement(6.46e12, 6.45e12), limited_requirement(6.44e12, 6.45e12)
-    (6450000000000.0, 6440000000000.0)
-    """
+    """Value of a requirement line, rounded up and then held to the most that the line may demand."""
     return minimum(rounded_requirement, requirement_limit)
 
 

@@ -37,31 +37,19 @@ def year_files(dataset_files_held_of_datasets: Num, job_checkpoint_files_held_of
 
 @formula(unit="B", source="definition", label="data held")
 def site_usable_bytes(year_usable_bytes_of_years: Num) -> Num:
-    """Data held in the most demanding year.
-
-    >>> site_usable_bytes([8e12, 9e12])
-    9000000000000.0
-    """
+    """Data held in the most demanding year."""
     return largest(year_usable_bytes_of_years)
 
 
 @formula(unit="file", source="definition", label="files held")
 def site_files(year_files_of_years: Num) -> Num:
-    """Files held in the most demanding year.
-
-    >>> site_files([800, 900])
-    900
-    """
+    """Files held in the most demanding year."""
     return largest(year_files_of_years)
 
 
 @formula(unit="1", source="definition")
 def further_copies(replicas: Num) -> Num:
-    """Copies of each byte beyond the first.
-
-    >>> further_copies(3)
-    2
-    """
+    """Copies of each byte beyond the first."""
     return replicas - 1
 
 
@@ -95,61 +83,37 @@ def year_reserve_bytes(
 
 @formula(unit="B", source="definition", label="data held and reserve")
 def year_planned_bytes(year_usable_bytes: Num, year_reserve_bytes: Num) -> Num:
-    """Bytes that the storage has to hold in one year: training data, and what is not.
-
-    >>> year_planned_bytes(100e12, 23e12)
-    123000000000000.0
-    """
+    """Bytes that the storage has to hold in one year: training data, and what is not."""
     return year_usable_bytes + year_reserve_bytes
 
 
 @formula(unit="B", source="definition", label="data held and reserve")
 def site_planned_bytes(year_planned_bytes_of_years: Num) -> Num:
-    """Bytes that the storage has to hold in the most demanding year.
-
-    >>> site_planned_bytes([100e12, 123e12])
-    123000000000000.0
-    """
+    """Bytes that the storage has to hold in the most demanding year."""
     return largest(year_planned_bytes_of_years)
 
 
 @formula(unit="B", source="definition", label="usable capacity to buy")
 def site_capacity_to_buy(site_planned_bytes: Num, fill_limit: Num) -> Num:
-    """Usable capacity of which the data held and the reserve fill no more than the fill limit.
-
-    >>> site_capacity_to_buy(17e15, 0.85)
-    2e+16
-    """
+    """Usable capacity of which the data held and the reserve fill no more than the fill limit."""
     return site_planned_bytes / fill_limit
 
 
 @formula(unit="B", source="definition", label="usable capacity")
 def year_capacity_to_buy(year_planned_bytes: Num, fill_limit: Num) -> Num:
-    """Usable capacity of which data and reserve of one year fill no more than the fill limit.
-
-    >>> year_capacity_to_buy(17e15, 0.85)
-    2e+16
-    """
+    """Usable capacity of which data and reserve of one year fill no more than the fill limit."""
     return year_planned_bytes / fill_limit
 
 
 @formula(unit="B", source="definition", label="raw capacity")
 def year_raw_bytes(year_planned_bytes: Num, usable_share: Num) -> Num:
-    """Raw capacity for data and reserve, with protection, file system, fill limit and failed units.
-
-    >>> round(year_raw_bytes(10e15, 8 / 11 * 0.85) / 1e15, 2)
-    16.18
-    """
+    """Raw capacity for data and reserve, with protection, file system, fill limit and failed units."""
     return year_planned_bytes / usable_share
 
 
 @formula(unit="B", source="definition", label="raw capacity")
 def site_raw_bytes(site_planned_bytes: Num, usable_share: Num) -> Num:
-    """Raw capacity for the most demanding year.
-
-    >>> round(site_raw_bytes(10e15, 0.85 / 3) / 1e15, 2)
-    35.29
-    """
+    """Raw capacity for the most demanding year."""
     return site_planned_bytes / usable_share
 
 
@@ -173,31 +137,19 @@ def year_bytes_written_per_day(
 
 @formula(unit="B", source="definition")
 def site_bytes_written_per_day(year_bytes_written_per_day_of_years: Num) -> Num:
-    """Bytes per day that clients write in the most demanding year.
-
-    >>> site_bytes_written_per_day([500e12, 600e12])
-    600000000000000.0
-    """
+    """Bytes per day that clients write in the most demanding year."""
     return largest(year_bytes_written_per_day_of_years)
 
 
 @formula(unit="B", source=MODEL, where="written bytes ÷ η: replicas and parity are written too", label="media writes per day")
 def site_media_bytes_per_day(site_bytes_written_per_day: Num, protection_efficiency: Num) -> Num:
-    """Bytes per day written to the media, replicas and parity included; amplification inside the drives is left out.
-
-    >>> site_media_bytes_per_day(400e12, 0.8)
-    500000000000000.0
-    """
+    """Bytes per day written to the media, replicas and parity included; amplification inside the drives is left out."""
     return site_bytes_written_per_day / protection_efficiency
 
 
 @formula(unit="1", source="definition", label="drive writes per day of the raw capacity")
 def site_drive_writes_per_day(site_media_bytes_per_day: Num, site_raw_bytes: Num) -> Num:
-    """Media writes per day, over the raw capacity.
-
-    >>> site_drive_writes_per_day(500e12, 1e15)
-    0.5
-    """
+    """Media writes per day, over the raw capacity."""
     return site_media_bytes_per_day / site_raw_bytes
 
 
@@ -213,9 +165,5 @@ def site_fill_seconds(site_planned_bytes: Num, site_write_bandwidth: Num, site_l
 
 @formula(unit="1", source="definition", label="warranty period in years")
 def warranty_years(warranty_seconds: Num, seconds_per_year: Num) -> Num:
-    """Years over which the media must endure the writes.
-
-    >>> warranty_years(157_788_000, 31_557_600)
-    5.0
-    """
+    """Years over which the media must endure the writes."""
     return warranty_seconds / seconds_per_year

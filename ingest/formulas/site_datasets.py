@@ -46,31 +46,19 @@ input_quantity("seconds_per_year", "s", "A year of 365.25 days.",
 
 @formula(unit="B", source="definition")
 def data_bytes_of_samples(data_samples: Num, data_sample_bytes: Num) -> Num:
-    """Size of a data set, from its samples.
-
-    >>> data_bytes_of_samples(524_288, 2_828_486)
-    1482941267968
-    """
+    """Size of a data set, from its samples."""
     return data_samples * data_sample_bytes
 
 
 @formula(unit="B", source="definition")
 def bytes_of_tokens(data_tokens: Num, data_bytes_per_token: Num) -> Num:
-    """Size of a data set, from its tokens.
-
-    >>> bytes_of_tokens(15e12, 4)
-    60000000000000.0
-    """
+    """Size of a data set, from its tokens."""
     return data_tokens * data_bytes_per_token
 
 
 @formula(unit="B", source="definition")
 def bytes_of_origin(origin_bytes: Num, kept_share: Num) -> Num:
-    """Size of a data set, from the data set that it is made from.
-
-    >>> bytes_of_origin(200e12, 0.055)
-    11000000000000.0
-    """
+    """Size of a data set, from the data set that it is made from."""
     return origin_bytes * kept_share
 
 
@@ -106,21 +94,13 @@ def versions_kept(retention_seconds: Num, refresh_seconds: Num) -> Num:
 
 @formula(unit="B", source="definition", label="data set bytes held")
 def dataset_bytes_held(data_bytes: Num, data_copies: Num, versions_held: Num, present: Num, capacity_growth: Num) -> Num:
-    """Bytes of a data set held: copies, versions, growth.
-
-    >>> dataset_bytes_held(1e12, 2, 3, 1, 1.5)
-    9000000000000.0
-    """
+    """Bytes of a data set held: copies, versions, growth."""
     return data_bytes * data_copies * versions_held * present * capacity_growth
 
 
 @formula(unit="file", source="definition", label="data set files held")
 def dataset_files_held(data_files: Num, data_copies: Num, versions_held: Num, present: Num, capacity_growth: Num) -> Num:
-    """Files of a data set on storage.
-
-    >>> dataset_files_held(1000, 2, 3, 1, 1.5)
-    9000.0
-    """
+    """Files of a data set on storage."""
     return data_files * data_copies * versions_held * present * capacity_growth
 
 
@@ -128,11 +108,7 @@ def dataset_files_held(data_files: Num, data_copies: Num, versions_held: Num, pr
 def dataset_bytes_written_per_day(
     data_bytes: Num, data_copies: Num, present: Num, capacity_growth: Num, seconds_per_day: Num, refresh_seconds: Num
 ) -> Num:
-    """Bytes per day that new versions of a data set write.
-
-    >>> dataset_bytes_written_per_day(9e12, 1, 1, 1, 86_400, 90 * 86_400)
-    100000000000.0
-    """
+    """Bytes per day that new versions of a data set write."""
     return data_bytes * data_copies * present * capacity_growth * seconds_per_day / refresh_seconds
 
 
@@ -171,51 +147,31 @@ def stored_bytes_of_parts(
 
 @formula(unit="B/sample", source="definition")
 def bytes_of_one_sample(data_bytes: Num, data_samples: Num) -> Num:
-    """Stored bytes of one sample, from those of all.
-
-    >>> bytes_of_one_sample(1e12, 1e6)
-    1000000.0
-    """
+    """Stored bytes of one sample, from those of all."""
     return data_bytes / data_samples
 
 
 @formula(unit="B/token", source="definition")
 def bytes_of_one_token(data_bytes: Num, data_tokens: Num) -> Num:
-    """Stored bytes of one token, from those of all.
-
-    >>> bytes_of_one_token(60e12, 15e12)
-    4.0
-    """
+    """Stored bytes of one token, from those of all."""
     return data_bytes / data_tokens
 
 
 @formula(unit="B/sample", source="definition")
 def weighted_sample_bytes(source_weight: Num, source_sample_bytes: Num) -> Num:
-    """Part of one data set in the bytes of a mixture that is weighted by samples.
-
-    >>> weighted_sample_bytes(0.5, 1.6e6)
-    800000.0
-    """
+    """Part of one data set in the bytes of a mixture that is weighted by samples."""
     return source_weight * source_sample_bytes
 
 
 @formula(unit="B/token", source="definition")
 def weighted_token_bytes(source_weight: Num, source_token_bytes: Num) -> Num:
-    """Part of one data set in the bytes of a mixture that is weighted by tokens.
-
-    >>> weighted_token_bytes(0.5, 4)
-    2.0
-    """
+    """Part of one data set in the bytes of a mixture that is weighted by tokens."""
     return source_weight * source_token_bytes
 
 
 @formula(unit="file/sample", source="definition")
 def weighted_files(source_weight: Num, source_samples_in_file: Num) -> Num:
-    """Part of one data set in the files that a mixture opens for a sample.
-
-    >>> weighted_files(0.5, 100)
-    0.005
-    """
+    """Part of one data set in the files that a mixture opens for a sample."""
     return source_weight / source_samples_in_file
 
 
@@ -241,11 +197,7 @@ def mixed_token_bytes(weighted_token_bytes_of_sources: Num, source_weight_of_sou
 
 @formula(unit="B/sample", source="definition")
 def mixed_bytes_of_tokens(mixed_token_bytes: Num, tokens_per_sample: Num) -> Num:
-    """Mean bytes of the samples of a mixture that is weighted by tokens.
-
-    >>> mixed_bytes_of_tokens(53, 4096)
-    217088
-    """
+    """Mean bytes of the samples of a mixture that is weighted by tokens."""
     return mixed_token_bytes * tokens_per_sample
 
 
@@ -261,19 +213,11 @@ def mixed_samples_in_file(source_weight_of_sources: Num, weighted_files_of_sourc
 
 @formula(unit="B", source="definition", label="bytes of the mixture")
 def mixed_bytes(source_bytes_of_sources: Num) -> Num:
-    """Bytes of all data sets of a mixture, each once.
-
-    >>> mixed_bytes([1e12, 2e12])
-    3000000000000.0
-    """
+    """Bytes of all data sets of a mixture, each once."""
     return total(source_bytes_of_sources)
 
 
 @formula(unit="sample", source="definition", label="samples of the mixture")
 def mixed_samples(source_samples_of_sources: Num) -> Num:
-    """Samples of all data sets of a mixture.
-
-    >>> mixed_samples([1e9, 2e9])
-    3000000000.0
-    """
+    """Samples of all data sets of a mixture."""
     return total(source_samples_of_sources)

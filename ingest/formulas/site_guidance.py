@@ -12,31 +12,19 @@ input_quantity("guidance_client_write_bandwidth", "B/s/node", "Write bandwidth o
 
 @formula(unit="B/s/GPU", source="definition", label="write bandwidth per GPU of the guidance")
 def guidance_write_bandwidth_per_gpu(guidance_write_bandwidth: Num, guidance_gpus: Num) -> Num:
-    """Write bandwidth per GPU that a level asks for.
-
-    >>> guidance_write_bandwidth_per_gpu(7e9, 256)
-    27343750.0
-    """
+    """Write bandwidth per GPU that a level asks for."""
     return guidance_write_bandwidth / guidance_gpus
 
 
 @formula(unit="GPU", source="definition", label="published scale of the guidance", whole=True)
 def guidance_scale(guidance_gpus: Num, guidance_units: Num) -> Num:
-    """GPUs up to which the guidance is published; beyond them it asks for no more.
-
-    >>> guidance_scale(256, 4)
-    1024
-    """
+    """GPUs up to which the guidance is published; beyond them it asks for no more."""
     return guidance_gpus * guidance_units
 
 
 @formula(unit="GPU", source="definition", label="GPUs of the cluster", whole=True)
 def cluster_gpus(cluster_nodes: Num, gpus_per_node: Num) -> Num:
-    """GPUs of a cluster.
-
-    >>> cluster_gpus(64, 8)
-    512
-    """
+    """GPUs of a cluster."""
     return cluster_nodes * gpus_per_node
 
 
@@ -62,21 +50,13 @@ def cluster_write_floor(cluster_gpus: Num, guidance_scale: Num, guidance_write_b
 
 @formula(unit="B/s", source="definition", label="reads of the guidance")
 def site_read_floor(cluster_read_floor_of_clusters: Num) -> Num:
-    """Read bandwidth that the guidance asks for, for all clusters of the site.
-
-    >>> site_read_floor([30e9, 40e9])
-    70000000000.0
-    """
+    """Read bandwidth that the guidance asks for, for all clusters of the site."""
     return total(cluster_read_floor_of_clusters)
 
 
 @formula(unit="B/s", source="definition", label="writes of the guidance")
 def site_write_floor(cluster_write_floor_of_clusters: Num) -> Num:
-    """Write bandwidth that the guidance asks for, for all clusters of the site.
-
-    >>> site_write_floor([14e9, 20e9])
-    34000000000.0
-    """
+    """Write bandwidth that the guidance asks for, for all clusters of the site."""
     return total(cluster_write_floor_of_clusters)
 
 
@@ -108,51 +88,31 @@ input_quantity("run_restart_floor", "B/s", "Reads of the guidance for a run that
 
 @formula(unit="B/s/node", source="definition", label="reads of the guidance for one node")
 def node_read_floor(guidance_client_read_bandwidth: Num, storage_nic_bandwidth_per_node: Num) -> Num:
-    """Read bandwidth that the guidance asks for, for a single node; at most what its storage NICs take.
-
-    >>> node_read_floor(4e9, 80e9), node_read_floor(40e9, 25e9)
-    (4000000000.0, 25000000000.0)
-    """
+    """Read bandwidth that the guidance asks for, for a single node; at most what its storage NICs take."""
     return minimum(guidance_client_read_bandwidth, storage_nic_bandwidth_per_node)
 
 
 @formula(unit="B/s", source="definition", label="reads of the guidance for the largest run")
 def largest_read_floor(run_read_floor_of_jobs: Num) -> Num:
-    """Read bandwidth that the guidance asks for, for the largest run.
-
-    >>> largest_read_floor([3.75e9, 30e9])
-    30000000000.0
-    """
+    """Read bandwidth that the guidance asks for, for the largest run."""
     return largest(run_read_floor_of_jobs)
 
 
 @formula(unit="B/s/node", source="definition", label="reads of the guidance for any node")
 def largest_node_floor(node_read_floor_of_jobs: Num) -> Num:
-    """Read bandwidth that the guidance asks for, for a node of any cluster.
-
-    >>> largest_node_floor([4e9])
-    4000000000.0
-    """
+    """Read bandwidth that the guidance asks for, for a node of any cluster."""
     return largest(node_read_floor_of_jobs)
 
 
 @formula(unit="B/s", source="definition", label="writes of the guidance for the largest run")
 def largest_write_floor(run_write_floor_of_jobs: Num) -> Num:
-    """Write bandwidth that the guidance asks for, for the largest run that saves checkpoints.
-
-    >>> largest_write_floor([14e9, 7e9])
-    14000000000.0
-    """
+    """Write bandwidth that the guidance asks for, for the largest run that saves checkpoints."""
     return largest(run_write_floor_of_jobs)
 
 
 @formula(unit="B/s", source="definition", label="reads of the guidance for the largest run that restores")
 def largest_restart_floor(run_restart_floor_of_jobs: Num) -> Num:
-    """Read bandwidth that the guidance asks for, for the largest run that restores a checkpoint.
-
-    >>> largest_restart_floor([30e9, 15e9])
-    30000000000.0
-    """
+    """Read bandwidth that the guidance asks for, for the largest run that restores a checkpoint."""
     return largest(run_restart_floor_of_jobs)
 
 
@@ -162,21 +122,13 @@ input_quantity("practice_most_per_gpu", "B/s/GPU", "Most checkpoint write bandwi
 
 @formula(unit="B/s", source="definition", label="least writes in practice")
 def practice_least_writes(cluster_gpus: Num, practice_least_per_gpu: Num) -> Num:
-    """Least checkpoint write bandwidth observed in large runs, for so many GPUs.
-
-    >>> practice_least_writes(512, 5e6)
-    2560000000.0
-    """
+    """Least checkpoint write bandwidth observed in large runs, for so many GPUs."""
     return cluster_gpus * practice_least_per_gpu
 
 
 @formula(unit="B/s", source="definition", label="most writes in practice")
 def practice_most_writes(cluster_gpus: Num, practice_most_per_gpu: Num) -> Num:
-    """Most checkpoint write bandwidth observed in large runs, for so many GPUs.
-
-    >>> practice_most_writes(512, 160e6)
-    81920000000.0
-    """
+    """Most checkpoint write bandwidth observed in large runs, for so many GPUs."""
     return cluster_gpus * practice_most_per_gpu
 
 

@@ -99,41 +99,25 @@ def doubling_seconds(growth_factor: Num, growth_period_seconds: Num) -> Num:
 
 @formula(unit="sample/file", source="definition")
 def samples_of_file_bytes(file_bytes: Num, sample_bytes: Num) -> Num:
-    """Samples in a file, by its size.
-
-    >>> samples_of_file_bytes(1e9, 32_768)
-    30517.578125
-    """
+    """Samples in a file, by its size."""
     return file_bytes / sample_bytes
 
 
 @formula(unit="B/s", source="definition", label="cold read bandwidth of one run")
 def run_cold_read_bandwidth(ingest_bandwidth_per_job: Num, cold_share: Num, bandwidth_growth: Num) -> Num:
-    """Read bandwidth of one run while nothing of its data set is cached.
-
-    >>> run_cold_read_bandwidth(827e9, 1, 1)
-    827000000000.0
-    """
+    """Read bandwidth of one run while nothing of its data set is cached."""
     return ingest_bandwidth_per_job * cold_share * bandwidth_growth
 
 
 @formula(unit="B/s", source="definition", label="cold read bandwidth of concurrent runs")
 def job_cold_read_bandwidth(run_cold_read_bandwidth: Num, concurrent_runs: Num) -> Num:
-    """Read bandwidth of all concurrent runs of a job while nothing is cached.
-
-    >>> job_cold_read_bandwidth(827e9, 2)
-    1654000000000.0
-    """
+    """Read bandwidth of all concurrent runs of a job while nothing is cached."""
     return run_cold_read_bandwidth * concurrent_runs
 
 
 @formula(unit="B/s/node", source="definition", label="cold read bandwidth of one node of the job")
 def node_cold_read_bandwidth(run_cold_read_bandwidth: Num, nodes: Num) -> Num:
-    """Read bandwidth of one node of a job while nothing is cached.
-
-    >>> node_cold_read_bandwidth(827e9, 128)
-    6460937500.0
-    """
+    """Read bandwidth of one node of a job while nothing is cached."""
     return run_cold_read_bandwidth / nodes
 
 
@@ -175,21 +159,13 @@ def lru_miss_share(cached_share: Num) -> Num:
 
 @formula(unit="B", source="definition")
 def warm_up_bytes_of_each(cached_share: Num, job_dataset_bytes: Num, nodes: Num, single_node: Num) -> Num:
-    """Bytes that fill the caches of a run, where each node keeps a copy of its own.
-
-    >>> warm_up_bytes_of_each(1, 150e9, 4, 1)
-    600000000000.0
-    """
+    """Bytes that fill the caches of a run, where each node keeps a copy of its own."""
     return cached_share * job_dataset_bytes * (nodes / single_node)
 
 
 @formula(unit="B", source="definition")
 def warm_up_bytes_shared(cached_share: Num, job_dataset_bytes: Num) -> Num:
-    """Bytes that fill a partitioned cache: each byte is read from storage once.
-
-    >>> warm_up_bytes_shared(0.5, 16e12)
-    8000000000000.0
-    """
+    """Bytes that fill a partitioned cache: each byte is read from storage once."""
     return cached_share * job_dataset_bytes
 
 
@@ -209,11 +185,7 @@ def run_cached_read_bandwidth(run_cold_read_bandwidth: Num, miss_share: Num, war
 
 @formula(unit="B/s", source="definition", label="read bandwidth of concurrent runs")
 def job_read_bandwidth(run_read_bandwidth: Num, concurrent_runs: Num) -> Num:
-    """Read bandwidth of all concurrent runs of a job.
-
-    >>> job_read_bandwidth(827e9, 2)
-    1654000000000.0
-    """
+    """Read bandwidth of all concurrent runs of a job."""
     return run_read_bandwidth * concurrent_runs
 
 
@@ -233,11 +205,7 @@ def started_read_bandwidth(
 
 @formula(unit="B/s/node", source="definition", label="read bandwidth of one node of the job")
 def node_read_bandwidth(run_read_bandwidth: Num, nodes: Num) -> Num:
-    """Read bandwidth of one node of a job.
-
-    >>> node_read_bandwidth(827e9, 128)
-    6460937500.0
-    """
+    """Read bandwidth of one node of a job."""
     return run_read_bandwidth / nodes
 
 
@@ -245,31 +213,19 @@ def node_read_bandwidth(run_read_bandwidth: Num, nodes: Num) -> Num:
 def job_sustained_read_bandwidth(
     ingest_bandwidth_per_job: Num, warm_share: Num, concurrent_runs: Num, share_of_time: Num, bandwidth_growth: Num
 ) -> Num:
-    """Sustained read bandwidth of a job: later epochs, averaged over the share of time in which it runs.
-
-    >>> job_sustained_read_bandwidth(800e9, 1, 1, 0.5, 1)
-    400000000000.0
-    """
+    """Sustained read bandwidth of a job: later epochs, averaged over the share of time in which it runs."""
     return ingest_bandwidth_per_job * warm_share * concurrent_runs * share_of_time * bandwidth_growth
 
 
 @formula(unit="node", source="definition", label="nodes of concurrent runs", whole=True)
 def nodes_at_once(nodes: Num, concurrent_runs: Num) -> Num:
-    """Nodes of all concurrent runs of a job.
-
-    >>> nodes_at_once(16, 4)
-    64
-    """
+    """Nodes of all concurrent runs of a job."""
     return nodes * concurrent_runs
 
 
 @formula(unit="node", source="definition")
 def nodes_on_average(nodes_at_once: Num, share_of_time: Num) -> Num:
-    """Mean number of nodes that a job occupies.
-
-    >>> nodes_on_average(64, 0.25)
-    16.0
-    """
+    """Mean number of nodes that a job occupies."""
     return nodes_at_once * share_of_time
 
 
@@ -340,141 +296,85 @@ def request_of_packed_samples(request_bytes: Num, packed_read_bytes: Num, sample
 
 @formula(unit="1/s/node", source="definition")
 def node_reads_per_second(node_read_bandwidth: Num, read_request_bytes: Num) -> Num:
-    """Read IOPS of one node of a job.
-
-    >>> node_reads_per_second(16e9, 131_072)
-    122070.3125
-    """
+    """Read IOPS of one node of a job."""
     return node_read_bandwidth / read_request_bytes
 
 
 @formula(unit="sample", source="definition")
 def samples_of_epochs(training_epochs: Num, dataset_samples: Num) -> Num:
-    """Samples of a training run of so many epochs.
-
-    >>> samples_of_epochs(50, 524_288)
-    26214400
-    """
+    """Samples of a training run of so many epochs."""
     return training_epochs * dataset_samples
 
 
 @formula(unit="sample", source="definition")
 def samples_of_data_tokens(data_tokens: Num, tokens_per_sample: Num) -> Num:
-    """Samples of one epoch of a data set of tokens.
-
-    >>> samples_of_data_tokens(8_192_000, 8192)
-    1000.0
-    """
+    """Samples of one epoch of a data set of tokens."""
     return data_tokens / tokens_per_sample
 
 
 @formula(unit="sample", source="definition")
 def samples_of_tokens(training_tokens: Num, tokens_per_sample: Num) -> Num:
-    """Samples of a training run on so many tokens.
-
-    >>> samples_of_tokens(15.6e12, 8192)
-    1904296875.0
-    """
+    """Samples of a training run on so many tokens."""
     return training_tokens / tokens_per_sample
 
 
 @formula(unit="s", source="definition", label="duration of a run")
 def run_seconds(training_samples: Num, samples_per_second_per_job: Num) -> Num:
-    """Duration of one run that never waits for storage.
-
-    >>> round(run_seconds(26_214_400, 292_556.8), 1)
-    89.6
-    """
+    """Duration of one run that never waits for storage."""
     return training_samples / samples_per_second_per_job
 
 
 @formula(unit="B/s", source="definition", label="checkpoint write bandwidth of concurrent runs")
 def job_write_bandwidth(checkpoint_write_bandwidth: Num, concurrent_runs: Num) -> Num:
-    """Checkpoint write bandwidth of all concurrent runs of a job.
-
-    >>> job_write_bandwidth(400e9, 2)
-    800000000000.0
-    """
+    """Checkpoint write bandwidth of all concurrent runs of a job."""
     return checkpoint_write_bandwidth * concurrent_runs
 
 
 @formula(unit="B", source="definition")
 def job_checkpoint_bytes_per_day(checkpoint_bytes_written_per_day: Num, concurrent_runs: Num, share_of_time: Num) -> Num:
-    """Bytes per day that a job's checkpoints write.
-
-    >>> job_checkpoint_bytes_per_day(500e12, 1, 0.5)
-    250000000000000.0
-    """
+    """Bytes per day that a job's checkpoints write."""
     return checkpoint_bytes_written_per_day * concurrent_runs * share_of_time
 
 
 @formula(unit="B/s", source="definition", label="sustained checkpoint write bandwidth of the job")
 def job_sustained_write_bandwidth(job_checkpoint_bytes_per_day: Num, seconds_per_day: Num) -> Num:
-    """Sustained checkpoint write bandwidth of a job, averaged over time.
-
-    >>> job_sustained_write_bandwidth(86_400e9, 86_400)
-    1000000000.0
-    """
+    """Sustained checkpoint write bandwidth of a job, averaged over time."""
     return job_checkpoint_bytes_per_day / seconds_per_day
 
 
 @formula(unit="B/s", source="definition", label="restore bandwidth of concurrent runs")
 def job_restart_bandwidth(restart_read_bytes: Num, outage_restart_seconds: Num, concurrent_runs: Num) -> Num:
-    """Restore bandwidth of all concurrent runs of a job, as after an outage of the whole site.
-
-    >>> job_restart_bandwidth(6e12, 600, 2)
-    20000000000.0
-    """
+    """Restore bandwidth of all concurrent runs of a job, as after an outage of the whole site."""
     return restart_read_bytes / outage_restart_seconds * concurrent_runs
 
 
 @formula(unit="file/s", source="definition", label="file opens of concurrent runs")
 def job_file_opens(file_opens_per_second_per_job: Num, cold_share: Num, concurrent_runs: Num, bandwidth_growth: Num) -> Num:
-    """File opens per second of all concurrent runs of a job.
-
-    >>> job_file_opens(292_556.8, 1, 1, 1)
-    292556.8
-    """
+    """File opens per second of all concurrent runs of a job."""
     return file_opens_per_second_per_job * cold_share * concurrent_runs * bandwidth_growth
 
 
 @formula(unit="file/s", source="definition", label="file creates of a run as a checkpoint starts")
 def run_file_creates(checkpoint_files: Num, create_seconds: Num) -> Num:
-    """Files per second that a run creates as a checkpoint starts: all ranks open theirs together.
-
-    >>> run_file_creates(32_771, 10)
-    3277.1
-    """
+    """Files per second that a run creates as a checkpoint starts: all ranks open theirs together."""
     return checkpoint_files / create_seconds
 
 
 @formula(unit="B", source="definition", label="bytes of checkpoints kept")
 def job_checkpoint_bytes_held(checkpoint_retained_bytes: Num, concurrent_runs: Num) -> Num:
-    """Checkpoints of a job on storage, each run keeping its own.
-
-    >>> job_checkpoint_bytes_held(17e12, 2)
-    34000000000000.0
-    """
+    """Checkpoints of a job on storage, each run keeping its own."""
     return checkpoint_retained_bytes * concurrent_runs
 
 
 @formula(unit="file", source="definition", label="files of checkpoints kept", whole=True)
 def job_checkpoint_files_held(checkpoint_files: Num, checkpoints_retained: Num, concurrent_runs: Num) -> Num:
-    """Files of the retained checkpoints of a job.
-
-    >>> job_checkpoint_files_held(16_384, 3, 1)
-    49152
-    """
+    """Files of the retained checkpoints of a job."""
     return checkpoint_files * checkpoints_retained * concurrent_runs
 
 
 @formula(unit="B", source="definition")
 def staged_bytes_each(node_bytes_whole: Num, nodes: Num) -> Num:
-    """Bytes read from storage to stage a data set of which every node keeps the whole.
-
-    >>> staged_bytes_each(1.5e12, 8)
-    12000000000000.0
-    """
+    """Bytes read from storage to stage a data set of which every node keeps the whole."""
     return node_bytes_whole * nodes
 
 
@@ -483,89 +383,53 @@ input_quantity("staged_bytes", "B", "Bytes read from storage to stage the data s
 
 @formula(unit="B/node", source="definition", label="NVMe per node for the whole data set")
 def node_bytes_whole(job_dataset_bytes: Num, single_node: Num) -> Num:
-    """NVMe of a node that holds the whole data set.
-
-    >>> node_bytes_whole(1.5e12, 1)
-    1500000000000.0
-    """
+    """NVMe of a node that holds the whole data set."""
     return job_dataset_bytes / single_node
 
 
 @formula(unit="B/node", source="definition", label="NVMe per node for a share of the data set")
 def node_bytes_shared(job_dataset_bytes: Num, nodes: Num) -> Num:
-    """NVMe of a node that holds its share of the data set.
-
-    >>> node_bytes_shared(1.6e12, 8)
-    200000000000.0
-    """
+    """NVMe of a node that holds its share of the data set."""
     return job_dataset_bytes / nodes
 
 
 @formula(unit="B/s", source="definition")
 def job_staging_bandwidth(staged_bytes: Num, staging_seconds_allowed: Num, concurrent_runs: Num) -> Num:
-    """Read bandwidth that stages the data set of all concurrent runs within the time allowed.
-
-    >>> job_staging_bandwidth(1.8e12, 1800, 1)
-    1000000000.0
-    """
+    """Read bandwidth that stages the data set of all concurrent runs within the time allowed."""
     return staged_bytes / staging_seconds_allowed * concurrent_runs
 
 
 @formula(unit="s", source="definition", label="staging time")
 def staging_seconds(staged_bytes: Num, staging_bandwidth_of_run: Num) -> Num:
-    """Time to stage a data set at the read bandwidth that storage gives one run.
-
-    >>> staging_seconds(1.5e12, 5e9)
-    300.0
-    """
+    """Time to stage a data set at the read bandwidth that storage gives one run."""
     return staged_bytes / staging_bandwidth_of_run
 
 
 @formula(unit="B/s", source="definition")
 def bandwidth_to_stage_in_time(staged_bytes: Num, staging_seconds_allowed: Num) -> Num:
-    """Read bandwidth that stages the data set of one run within the time allowed.
-
-    >>> bandwidth_to_stage_in_time(1.8e12, 1800)
-    1000000000.0
-    """
+    """Read bandwidth that stages the data set of one run within the time allowed."""
     return staged_bytes / staging_seconds_allowed
 
 
 @formula(unit="1", source="definition", high=1)
 def share_not_cached(node_cache_hit: Num) -> Num:
-    """Share of later reads that storage serves because the caches of the nodes miss.
-
-    >>> share_not_cached(0.75)
-    0.25
-    """
+    """Share of later reads that storage serves because the caches of the nodes miss."""
     return 1 - node_cache_hit
 
 
 @formula(unit="B/node", source="definition")
 def node_cache_bytes(warm_up_bytes: Num, nodes: Num) -> Num:
-    """NVMe capacity of a node that its read cache fills.
-
-    >>> node_cache_bytes(1.6e12, 8)
-    200000000000.0
-    """
+    """NVMe capacity of a node that its read cache fills."""
     return warm_up_bytes / nodes
 
 
 @formula(unit="B/node", source="definition", label="checkpoints on the NVMe of a node")
 def node_checkpoint_bytes(checkpoint_bytes: Num, nodes: Num) -> Num:
-    """NVMe of a node for its share of two checkpoints: the last complete one, and the one being written.
-
-    >>> node_checkpoint_bytes(1e12, 64)
-    31250000000.0
-    """
+    """NVMe of a node for its share of two checkpoints: the last complete one, and the one being written."""
     return CHECKPOINTS_ON_NODES * checkpoint_bytes / nodes
 
 
 @formula(unit="B/node", source="definition")
 def node_kept_with_checkpoints(node_local_bytes: Num, node_checkpoint_bytes: Num) -> Num:
-    """NVMe of a node for data and checkpoints.
-
-    >>> node_kept_with_checkpoints(1e12, 31_250_000_000.0)
-    1031250000000.0
-    """
+    """NVMe of a node for data and checkpoints."""
     return node_local_bytes + node_checkpoint_bytes

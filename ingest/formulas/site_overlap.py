@@ -28,11 +28,7 @@ def write_duty(job_sustained_write_bandwidth: Num, job_write_bandwidth: Num) -> 
 
 @formula(unit="1", source="definition", label="mean number of runs that write")
 def runs_writing(concurrent_runs: Num, write_duty: Num) -> Num:
-    """Mean number of runs of a job that write a checkpoint at a moment.
-
-    >>> runs_writing(4, 0.25)
-    1.0
-    """
+    """Mean number of runs of a job that write a checkpoint at a moment."""
     return concurrent_runs * write_duty
 
 
@@ -118,11 +114,7 @@ def overlapping_write_bandwidth(
     label="write bandwidth of alternating checkpoints",
 )
 def alternating_write_bandwidth(workload_largest_write_bandwidth: Num, site_sustained_write_bandwidth: Num) -> Num:
-    """Checkpoint write bandwidth where runs alternate: asynchronous checkpoints may drain without a pause.
-
-    >>> alternating_write_bandwidth(19e9, 20e9)
-    20000000000.0
-    """
+    """Checkpoint write bandwidth where runs alternate: asynchronous checkpoints may drain without a pause."""
     return maximum(workload_largest_write_bandwidth, site_sustained_write_bandwidth)
 
 

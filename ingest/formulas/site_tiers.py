@@ -54,21 +54,13 @@ columns(
 
 @formula(unit="B/s", source="definition", label="offload reads of the job")
 def job_offload_read_bandwidth(storage_tier_read_bandwidth_per_node: Num, nodes_at_once: Num) -> Num:
-    """Reads of offloaded states by all runs of a job while they move them.
-
-    >>> job_offload_read_bandwidth(40e9, 8)
-    320000000000.0
-    """
+    """Reads of offloaded states by all runs of a job while they move them."""
     return storage_tier_read_bandwidth_per_node * nodes_at_once
 
 
 @formula(unit="B/s", source="definition", label="offload writes of the job")
 def job_offload_write_bandwidth(storage_tier_write_bandwidth_per_node: Num, nodes_at_once: Num) -> Num:
-    """Writes of offloaded states by all runs of a job while they move them.
-
-    >>> job_offload_write_bandwidth(35e9, 8)
-    280000000000.0
-    """
+    """Writes of offloaded states by all runs of a job while they move them."""
     return storage_tier_write_bandwidth_per_node * nodes_at_once
 
 
@@ -76,31 +68,19 @@ def job_offload_write_bandwidth(storage_tier_write_bandwidth_per_node: Num, node
 def job_offload_mean_read_bandwidth(
     storage_step_read_bytes: Num, step_seconds_at_target: Num, concurrent_runs: Num, share_of_time: Num
 ) -> Num:
-    """Reads of offloaded states by all runs of a job, averaged over time.
-
-    >>> job_offload_mean_read_bandwidth(22e12, 1_100, 2, 0.5)
-    20000000000.0
-    """
+    """Reads of offloaded states by all runs of a job, averaged over time."""
     return storage_step_read_bytes / step_seconds_at_target * concurrent_runs * share_of_time
 
 
 @formula(unit="B/s", source="definition", label="offload reads that a save stops")
 def job_offload_stopped_bandwidth(job_offload_read_bandwidth: Num, offload_stops: Num) -> Num:
-    """Reads of offloaded states that stop while the runs of a job save a checkpoint.
-
-    >>> job_offload_stopped_bandwidth(320e9, 1)
-    320000000000.0
-    """
+    """Reads of offloaded states that stop while the runs of a job save a checkpoint."""
     return job_offload_read_bandwidth * offload_stops
 
 
 @formula(unit="B", source="definition", label="states of the job on shared storage")
 def job_offload_bytes(storage_tier_bytes: Num, concurrent_runs: Num) -> Num:
-    """Offloaded states of all runs of a job on shared storage.
-
-    >>> job_offload_bytes(20e12, 2)
-    40000000000000.0
-    """
+    """Offloaded states of all runs of a job on shared storage."""
     return storage_tier_bytes * concurrent_runs
 
 
@@ -108,11 +88,7 @@ def job_offload_bytes(storage_tier_bytes: Num, concurrent_runs: Num) -> Num:
 def job_offload_bytes_per_day(
     storage_step_write_bytes: Num, step_seconds_at_target: Num, seconds_per_day: Num, concurrent_runs: Num, share_of_time: Num
 ) -> Num:
-    """Offloaded states that all runs of a job write to shared storage in a day.
-
-    >>> job_offload_bytes_per_day(16e12, 1_000, 86_400, 1, 0.5)
-    691200000000000.0
-    """
+    """Offloaded states that all runs of a job write to shared storage in a day."""
     return storage_step_write_bytes / step_seconds_at_target * seconds_per_day * concurrent_runs * share_of_time
 
 
@@ -120,11 +96,7 @@ def job_offload_bytes_per_day(
 def nvme_target_bytes_per_day(
     nvme_step_write_bytes: Num, step_seconds_at_target: Num, seconds_per_day: Num, nodes: Num, share_of_time: Num
 ) -> Num:
-    """Offloaded states that a job writes to the drives of one node in a day, if they reach the efficiency wanted.
-
-    >>> nvme_target_bytes_per_day(16e12, 1_000, 86_400, 4, 0.5)
-    172800000000000.0
-    """
+    """Offloaded states that a job writes to the drives of one node in a day, if they reach the efficiency wanted."""
     return nvme_step_write_bytes / step_seconds_at_target * seconds_per_day / nodes * share_of_time
 
 
@@ -194,51 +166,31 @@ def node_kept_with_states(node_other_bytes: Num, nvme_tier_bytes: Num, nodes: Nu
 
 @formula(unit="B/node", source="definition", label="model states on the NVMe of a node")
 def node_states_bytes(nvme_tier_bytes: Num, nodes: Num) -> Num:
-    """NVMe of a node for its share of the model states.
-
-    >>> node_states_bytes(16e12, 8)
-    2000000000000.0
-    """
+    """NVMe of a node for its share of the model states."""
     return nvme_tier_bytes / nodes
 
 
 @formula(unit="B/s/node", source="definition", label="reads of key-value caches from the NVMe of a node")
 def local_kv_read_bandwidth_per_node(local_kv_read_bandwidth: Num, serving_nodes: Num) -> Num:
-    """Reads of key-value caches from the NVMe of one node.
-
-    >>> local_kv_read_bandwidth_per_node(40e9, 8)
-    5000000000.0
-    """
+    """Reads of key-value caches from the NVMe of one node."""
     return local_kv_read_bandwidth / serving_nodes
 
 
 @formula(unit="B/s/node", source="definition", label="writes of key-value caches to the NVMe of a node")
 def local_kv_write_bandwidth_per_node(local_kv_write_bandwidth: Num, serving_nodes: Num) -> Num:
-    """Writes of key-value caches to the NVMe of one node.
-
-    >>> local_kv_write_bandwidth_per_node(4e9, 8)
-    500000000.0
-    """
+    """Writes of key-value caches to the NVMe of one node."""
     return local_kv_write_bandwidth / serving_nodes
 
 
 @formula(unit="B/node", source="definition", label="key-value caches on the NVMe of a node")
 def local_kv_bytes_per_node(local_kv_bytes: Num, serving_nodes: Num) -> Num:
-    """Key-value caches on the NVMe of one node.
-
-    >>> local_kv_bytes_per_node(4e12, 8)
-    500000000000.0
-    """
+    """Key-value caches on the NVMe of one node."""
     return local_kv_bytes / serving_nodes
 
 
 @formula(unit="B/node", source="definition", label="key-value caches written to the NVMe of a node per day")
 def local_kv_bytes_per_day(local_kv_written_per_day: Num, serving_nodes: Num) -> Num:
-    """Key-value caches that the NVMe of one node takes in a day.
-
-    >>> local_kv_bytes_per_day(400e12, 8)
-    50000000000000.0
-    """
+    """Key-value caches that the NVMe of one node takes in a day."""
     return local_kv_written_per_day / serving_nodes
 
 
@@ -254,11 +206,7 @@ def node_local_with_caches(node_kept_bytes_of_jobs: Num, local_kv_bytes_per_node
 
 @formula(unit="1", source="definition", label="drive writes per day in a node")
 def site_nvme_writes_per_day(nvme_writes_per_day_of_jobs: Num) -> Num:
-    """Drive writes per day of the NVMe of a node, of the most demanding job.
-
-    >>> site_nvme_writes_per_day([30.0, 2.0])
-    30.0
-    """
+    """Drive writes per day of the NVMe of a node, of the most demanding job."""
     return largest(nvme_writes_per_day_of_jobs)
 
 
@@ -284,21 +232,13 @@ def site_kv_write_bandwidth(kv_write_bandwidth_of_serving: Num, performance_head
 
 @formula(unit="B", source="definition", label="weights of a replica")
 def replica_weights_bytes(parameters: Num, weight_bits: Num, bits_per_byte: Num) -> Num:
-    """Weights that a replica of a served model reads when it starts.
-
-    >>> replica_weights_bytes(70e9, 16, 8)
-    140000000000.0
-    """
+    """Weights that a replica of a served model reads when it starts."""
     return parameters * weight_bits / bits_per_byte
 
 
 @formula(unit="B/s", source="definition", label="reads of weights by replicas that start")
 def weights_load_bandwidth(serving_replicas: Num, replica_weights_bytes: Num, weights_load_seconds: Num) -> Num:
-    """Reads of weights while the replicas of a served model start, each of which reads all of them.
-
-    >>> weights_load_bandwidth(8, 140e9, 60)
-    18666666666.666668
-    """
+    """Reads of weights while the replicas of a served model start, each of which reads all of them."""
     return serving_replicas * replica_weights_bytes / weights_load_seconds
 
 
@@ -314,11 +254,7 @@ def site_weights_bandwidth(weights_load_bandwidth_of_serving: Num, performance_h
 
 @formula(unit="B", source="definition", label="key-value caches held")
 def site_kv_bytes(kv_held_bytes_of_serving: Num) -> Num:
-    """Key-value caches of all sessions that shared storage holds.
-
-    >>> site_kv_bytes([4e12, 1e12])
-    5000000000000.0
-    """
+    """Key-value caches of all sessions that shared storage holds."""
     return total(kv_held_bytes_of_serving)
 
 
@@ -374,21 +310,13 @@ def beyond_memory_write_bandwidth(
 
 @formula(unit="B/s", source=MODEL, where="checkpoints are written while states and caches are")
 def workload_writes_with_tiers(workload_write_bandwidth: Num, beyond_memory_write_bandwidth: Num) -> Num:
-    """Aggregate write bandwidth of checkpoints, offloaded states and key-value caches.
-
-    >>> workload_writes_with_tiers(2e9, 285e9)
-    287000000000.0
-    """
+    """Aggregate write bandwidth of checkpoints, offloaded states and key-value caches."""
     return workload_write_bandwidth + beyond_memory_write_bandwidth
 
 
 @formula(unit="B/s", source="definition")
 def site_writes_with_tiers(workload_writes_with_tiers: Num, site_write_floor: Num) -> Num:
-    """Aggregate write bandwidth required: checkpoints, offloaded states and key-value caches, at least that of the guidance.
-
-    >>> site_writes_with_tiers(287e9, 14e9)
-    287000000000.0
-    """
+    """Aggregate write bandwidth required: checkpoints, offloaded states and key-value caches, at least that of the guidance."""
     return maximum(workload_writes_with_tiers, site_write_floor)
 
 
@@ -508,11 +436,7 @@ def year_writes_with_tiers(
 
 @formula(unit="node", source="definition", whole=True)
 def serving_clients(serving_nodes_of_serving: Num) -> Num:
-    """Nodes of all serving workloads.
-
-    >>> serving_clients([16, 8])
-    24
-    """
+    """Nodes of all serving workloads."""
     return total(serving_nodes_of_serving)
 
 

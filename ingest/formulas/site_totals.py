@@ -141,11 +141,7 @@ def cluster_clients(nodes_at_once_of_jobs: Num, cluster_nodes: Num) -> Num:
 
 @formula(unit="node", source="definition", whole=True)
 def site_clients(cluster_clients_of_clusters: Num) -> Num:
-    """Nodes of the site that read concurrently.
-
-    >>> site_clients([128, 16])
-    144
-    """
+    """Nodes of the site that read concurrently."""
     return total(cluster_clients_of_clusters)
 
 
@@ -201,11 +197,7 @@ def workload_largest_read_bandwidth(run_read_bandwidth_of_jobs: Num, performance
 
 @formula(unit="B/s", source="definition", label="read bandwidth of the most demanding run")
 def site_largest_read_bandwidth(workload_largest_read_bandwidth: Num, largest_read_floor: Num) -> Num:
-    """Read bandwidth required of a single run: that of the workload, at least that of the guidance for its GPUs.
-
-    >>> site_largest_read_bandwidth(24e9, 15e9)
-    24000000000.0
-    """
+    """Read bandwidth required of a single run: that of the workload, at least that of the guidance for its GPUs."""
     return maximum(workload_largest_read_bandwidth, largest_read_floor)
 
 
@@ -221,11 +213,7 @@ def workload_read_bandwidth(cluster_read_bandwidth_of_clusters: Num, performance
 
 @formula(unit="B/s", source="definition", label="aggregate read bandwidth of concurrent jobs")
 def site_read_bandwidth(workload_read_bandwidth: Num, site_read_floor: Num) -> Num:
-    """Aggregate read bandwidth required: that of the workload, at least that of the guidance for the GPUs of the site.
-
-    >>> site_read_bandwidth(48e6, 30e9)
-    30000000000.0
-    """
+    """Aggregate read bandwidth required: that of the workload, at least that of the guidance for the GPUs of the site."""
     return maximum(workload_read_bandwidth, site_read_floor)
 
 
@@ -241,11 +229,7 @@ def workload_node_read_bandwidth(node_read_bandwidth_of_jobs: Num, performance_h
 
 @formula(unit="B/s/node", source="definition", label="read bandwidth of one node")
 def site_node_read_bandwidth(workload_node_read_bandwidth: Num, largest_node_floor: Num) -> Num:
-    """Read bandwidth required of one node: that of the workload, at least that of the guidance.
-
-    >>> site_node_read_bandwidth(0.6e6, 4e9)
-    4000000000.0
-    """
+    """Read bandwidth required of one node: that of the workload, at least that of the guidance."""
     return maximum(workload_node_read_bandwidth, largest_node_floor)
 
 
@@ -261,21 +245,13 @@ def workload_largest_write_bandwidth(checkpoint_write_bandwidth_of_jobs: Num, pe
 
 @formula(unit="B/s", source="definition", label="write bandwidth of the most demanding run")
 def site_largest_write_bandwidth(workload_largest_write_bandwidth: Num, largest_write_floor: Num) -> Num:
-    """Checkpoint write bandwidth required of a single run: that of the workload, at least that of the guidance.
-
-    >>> site_largest_write_bandwidth(2e9, 14e9)
-    14000000000.0
-    """
+    """Checkpoint write bandwidth required of a single run: that of the workload, at least that of the guidance."""
     return maximum(workload_largest_write_bandwidth, largest_write_floor)
 
 
 @formula(unit="B/s", source="definition", label="aggregate write bandwidth of concurrent checkpoints")
 def site_write_bandwidth(workload_write_bandwidth: Num, site_write_floor: Num) -> Num:
-    """Aggregate write bandwidth required: that of the workload, at least that of the guidance for the GPUs of the site.
-
-    >>> site_write_bandwidth(2.2e9, 14e9)
-    14000000000.0
-    """
+    """Aggregate write bandwidth required: that of the workload, at least that of the guidance for the GPUs of the site."""
     return maximum(workload_write_bandwidth, site_write_floor)
 
 
@@ -301,11 +277,7 @@ def workload_largest_restart_bandwidth(restart_read_bandwidth_of_jobs: Num, perf
 
 @formula(unit="B/s", source="definition", label="restore bandwidth of the most demanding run")
 def site_largest_restart_bandwidth(workload_largest_restart_bandwidth: Num, largest_restart_floor: Num) -> Num:
-    """Restore bandwidth required of a single run: that of the workload, at least that of the guidance for its GPUs.
-
-    >>> site_largest_restart_bandwidth(8e9, 30e9)
-    30000000000.0
-    """
+    """Restore bandwidth required of a single run: that of the workload, at least that of the guidance for its GPUs."""
     return maximum(workload_largest_restart_bandwidth, largest_restart_floor)
 
 
@@ -361,11 +333,7 @@ def site_staging_bandwidth(job_staging_bandwidth_of_jobs: Num, performance_headr
 
 @formula(unit="B/node", source="definition", label="node-local capacity")
 def site_node_local_bytes(node_kept_bytes_of_jobs: Num) -> Num:
-    """NVMe capacity of a node for staged and cached data and checkpoints, for the most demanding job.
-
-    >>> site_node_local_bytes([1e12, 2e12])
-    2000000000000.0
-    """
+    """NVMe capacity of a node for staged and cached data and checkpoints, for the most demanding job."""
     return largest(node_kept_bytes_of_jobs)
 
 
@@ -402,51 +370,31 @@ def site_cold_reads(cluster_cold_read_bandwidth_of_clusters: Num, performance_he
 
 @formula(unit="B/s", source="definition", label="storage NICs of a cluster's nodes")
 def cluster_nic_bandwidth(cluster_nodes: Num, storage_nic_bandwidth_per_node: Num) -> Num:
-    """Bandwidth of the storage NICs of all nodes of a cluster.
-
-    >>> cluster_nic_bandwidth(64, 80e9)
-    5120000000000.0
-    """
+    """Bandwidth of the storage NICs of all nodes of a cluster."""
     return cluster_nodes * storage_nic_bandwidth_per_node
 
 
 @formula(unit="B/s", source="definition", label="storage NICs of a cluster's clients")
 def cluster_client_nics(cluster_clients: Num, storage_nic_bandwidth_per_node: Num) -> Num:
-    """Bandwidth of the storage NICs of those nodes of a cluster that read concurrently.
-
-    >>> cluster_client_nics(48, 80e9)
-    3840000000000.0
-    """
+    """Bandwidth of the storage NICs of those nodes of a cluster that read concurrently."""
     return cluster_clients * storage_nic_bandwidth_per_node
 
 
 @formula(unit="B/s", source="definition", label="storage NICs of all clients")
 def site_client_nics(cluster_client_nics_of_clusters: Num) -> Num:
-    """Bandwidth of the storage NICs of all nodes that read concurrently.
-
-    >>> site_client_nics([3.84e12])
-    3840000000000.0
-    """
+    """Bandwidth of the storage NICs of all nodes that read concurrently."""
     return total(cluster_client_nics_of_clusters)
 
 
 @formula(unit="B/s", source="definition", label="storage NICs of all nodes")
 def site_nic_bandwidth(cluster_nic_bandwidth_of_clusters: Num) -> Num:
-    """Bandwidth of the storage NICs of all nodes of the site.
-
-    >>> site_nic_bandwidth([5.12e12, 1.28e12])
-    6400000000000.0
-    """
+    """Bandwidth of the storage NICs of all nodes of the site."""
     return total(cluster_nic_bandwidth_of_clusters)
 
 
 @formula(unit="B/s", source=MODEL, where="at most what the nodes can take", label="aggregate read bandwidth in the last year")
 def site_grown_read_bandwidth(grown_read_bandwidth: Num, site_nic_bandwidth: Num) -> Num:
-    """Read bandwidth in the last year of the plan: that of the grown workload, at most that of the nodes' storage NICs.
-
-    >>> site_grown_read_bandwidth(8.178e12, 5.12e12)
-    5120000000000.0
-    """
+    """Read bandwidth in the last year of the plan: that of the grown workload, at most that of the nodes' storage NICs."""
     return minimum(grown_read_bandwidth, site_nic_bandwidth)
 
 

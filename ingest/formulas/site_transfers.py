@@ -23,11 +23,7 @@ input_quantity(
 
 @formula(unit="B/s", source="definition", label="load bandwidth of a data set")
 def dataset_load_bandwidth(data_bytes: Num, data_copies: Num, first_load: Num, capacity_growth: Num, load_seconds: Num) -> Num:
-    """Write bandwidth that loads all copies of a data set in the time allowed, in the year of its first load.
-
-    >>> dataset_load_bandwidth(302.4e12, 1, 1, 1, 604_800)
-    500000000.0
-    """
+    """Write bandwidth that loads all copies of a data set in the time allowed, in the year of its first load."""
     return data_bytes * data_copies * first_load * capacity_growth / load_seconds
 
 
@@ -48,51 +44,31 @@ def dataset_refresh_bandwidth(
 
 @formula(unit="B/s", source="definition", label="preparation reads of a data set")
 def dataset_preparation_bandwidth(origin_bytes: Num, origin_growth: Num, present: Num, preparation_seconds: Num) -> Num:
-    """Read bandwidth that goes through the origin of a data set in the time allowed.
-
-    >>> dataset_preparation_bandwidth(302.4e12, 1, 1, 604_800)
-    500000000.0
-    """
+    """Read bandwidth that goes through the origin of a data set in the time allowed."""
     return origin_bytes * origin_growth * present / preparation_seconds
 
 
 @formula(unit="B/s", source="definition", label="export bandwidth of the job")
 def job_export_bandwidth(export_bytes: Num, export_seconds: Num, concurrent_runs: Num) -> Num:
-    """Write bandwidth that exports the models of all runs of a job.
-
-    >>> job_export_bandwidth(600e9, 600, 2)
-    2000000000.0
-    """
+    """Write bandwidth that exports the models of all runs of a job."""
     return export_bytes / export_seconds * concurrent_runs
 
 
 @formula(unit="B/s", source="definition", label="read bandwidth of a job's start")
 def job_start_bandwidth(start_bytes: Num, nodes_at_once: Num, start_seconds: Num) -> Num:
-    """Read bandwidth with which all runs of a job start together.
-
-    >>> job_start_bandwidth(6e9, 64, 60)
-    6400000000.0
-    """
+    """Read bandwidth with which all runs of a job start together."""
     return start_bytes * nodes_at_once / start_seconds
 
 
 @formula(unit="file/s", source="definition", label="file opens of a job's start")
 def job_start_opens(start_files: Num, nodes_at_once: Num, start_seconds: Num) -> Num:
-    """File opens per second with which all runs of a job start together.
-
-    >>> job_start_opens(30_000, 64, 60)
-    32000.0
-    """
+    """File opens per second with which all runs of a job start together."""
     return start_files * nodes_at_once / start_seconds
 
 
 @formula(unit="B/s", source="definition", label="read bandwidth of evaluations")
 def job_evaluation_bandwidth(evaluation_bytes: Num, evaluation_seconds: Num, concurrent_runs: Num) -> Num:
-    """Read bandwidth of the evaluations of all runs of a job.
-
-    >>> job_evaluation_bandwidth(120e9, 60, 2)
-    4000000000.0
-    """
+    """Read bandwidth of the evaluations of all runs of a job."""
     return evaluation_bytes / evaluation_seconds * concurrent_runs
 
 
@@ -125,11 +101,7 @@ def site_load_bandwidth(year_load_bandwidth_of_years: Num, performance_headroom:
 
 @formula(unit="B/s", source="definition", label="preparation reads of a year")
 def year_preparation_bandwidth(dataset_preparation_bandwidth_of_datasets: Num) -> Num:
-    """Read bandwidth of one year that makes data sets from their origins.
-
-    >>> year_preparation_bandwidth([0.5e9])
-    500000000.0
-    """
+    """Read bandwidth of one year that makes data sets from their origins."""
     return total(dataset_preparation_bandwidth_of_datasets)
 
 

@@ -35,11 +35,7 @@ def degraded_read_bandwidth(unit_read_bandwidth: Num, units: Num, failed_units: 
 
 @formula(unit="B/s", source="definition")
 def degraded_read_bandwidth_needed(read_bandwidth_needed: Num, degraded_share: Num) -> Num:
-    """Read bandwidth that is needed with one failure domain down.
-
-    >>> degraded_read_bandwidth_needed(500e9, 0.7)
-    350000000000.0
-    """
+    """Read bandwidth that is needed with one failure domain down."""
     return read_bandwidth_needed * degraded_share
 
 
@@ -67,11 +63,7 @@ def cache_hit_needed(read_bandwidth_needed: Num, read_bandwidth_available: Num) 
 
 @formula(unit="B/node", source="definition")
 def cache_bytes_per_node(host_memory_per_node: Num, cache_memory_share: Num) -> Num:
-    """Host memory of a node that can cache the data set.
-
-    >>> cache_bytes_per_node(2e12, 0.5)
-    1000000000000.0
-    """
+    """Host memory of a node that can cache the data set."""
     return host_memory_per_node * cache_memory_share
 
 
@@ -87,21 +79,13 @@ def cache_hit_reachable(cache_bytes_per_node: Num, nodes: Num, dataset_bytes: Nu
 
 @formula(unit="B", source="definition")
 def stage_bytes(dataset_bytes: Num, copies_staged: Num) -> Num:
-    """Bytes copied to local drives: the data set once where the nodes share it, else once for each node.
-
-    >>> stage_bytes(1.7e12, 4)
-    6800000000000.0
-    """
+    """Bytes copied to local drives: the data set once where the nodes share it, else once for each node."""
     return dataset_bytes * copies_staged
 
 
 @formula(unit="s", source="definition", label="time to stage the data set")
 def stage_seconds(stage_bytes: Num, read_bandwidth_available: Num) -> Num:
-    """Time to stage the data set.
-
-    >>> stage_seconds(1.7e12, 10e9)
-    170.0
-    """
+    """Time to stage the data set."""
     return stage_bytes / read_bandwidth_available
 
 
@@ -117,31 +101,19 @@ def local_read_seconds(local_request_seconds: Num, sample_bytes: Num, local_stre
 
 @formula(unit="1", source="definition", above=False, label="load of the local drives")
 def local_drives_load(unstalled_bandwidth_per_gpu: Num, gpus_per_node: Num, nvme_read_bandwidth_per_node: Num) -> Num:
-    """Reads of a node whose GPUs never wait, over the read bandwidth of its drives.
-
-    >>> local_drives_load(0.8e9, 8, 51.2e9)
-    0.125
-    """
+    """Reads of a node whose GPUs never wait, over the read bandwidth of its drives."""
     return unstalled_bandwidth_per_gpu * gpus_per_node / nvme_read_bandwidth_per_node
 
 
 @formula(unit="s", source="definition", label="duration of an epoch with its loader")
 def fed_epoch_seconds(epoch_seconds: Num, accelerator_utilization: Num) -> Num:
-    """Duration of an epoch whose GPUs wait for shared storage.
-
-    >>> fed_epoch_seconds(625, 0.5)
-    1250.0
-    """
+    """Duration of an epoch whose GPUs wait for shared storage."""
     return epoch_seconds / accelerator_utilization
 
 
 @formula(unit="s", source="definition", label="duration of an epoch with staged data")
 def staged_epoch_seconds(epoch_seconds: Num, staged_utilization: Num) -> Num:
-    """Duration of an epoch whose data are on the drives of the nodes.
-
-    >>> staged_epoch_seconds(625, 1)
-    625.0
-    """
+    """Duration of an epoch whose data are on the drives of the nodes."""
     return epoch_seconds / staged_utilization
 
 
@@ -157,11 +129,7 @@ def gain_of_staging(accelerator_utilization: Num, staged_utilization: Num) -> Nu
 
 @formula(unit="1", source="definition", label="epochs from which staging pays")
 def staging_break_even_epochs(stage_seconds: Num, staged_epoch_seconds: Num, staging_gain: Num) -> Num:
-    """Epochs after which the shorter epochs have made up for the time of staging.
-
-    >>> staging_break_even_epochs(1250, 625, 1)
-    2.0
-    """
+    """Epochs after which the shorter epochs have made up for the time of staging."""
     return stage_seconds / (staged_epoch_seconds * staging_gain)
 
 
@@ -177,39 +145,23 @@ def staged_read_bandwidth(stage_bytes: Num, stage_seconds: Num, job_epochs: Num,
 
 @formula(unit="B/node", source="definition")
 def dataset_share_per_node(dataset_bytes: Num, nodes: Num) -> Num:
-    """Bytes of the data set on one node where the nodes share it.
-
-    >>> dataset_share_per_node(1.7e12, 4)
-    425000000000.0
-    """
+    """Bytes of the data set on one node where the nodes share it."""
     return dataset_bytes / nodes
 
 
 @formula(unit="B/node", source="definition")
 def bytes_in_flight_per_node(ingest_bandwidth_per_node: Num, stall_bridged_seconds: Num) -> Num:
-    """Stored bytes that a node must have in flight or buffered to bridge a pause of the storage.
-
-    >>> bytes_in_flight_per_node(6.464e9, 0.5)
-    3232000000.0
-    """
+    """Stored bytes that a node must have in flight or buffered to bridge a pause of the storage."""
     return ingest_bandwidth_per_node * stall_bridged_seconds
 
 
 @formula(unit="sample/GPU", source="definition")
 def samples_to_prefetch_per_gpu(samples_per_second_per_gpu: Num, stall_bridged_seconds: Num) -> Num:
-    """Samples that must be buffered for each GPU to bridge a pause of the storage.
-
-    >>> samples_to_prefetch_per_gpu(285.7, 0.5)
-    142.85
-    """
+    """Samples that must be buffered for each GPU to bridge a pause of the storage."""
     return samples_per_second_per_gpu * stall_bridged_seconds
 
 
 @formula(unit="B/node", source="definition")
 def prefetch_bytes_per_node(samples_to_prefetch_per_gpu: Num, decoded_sample_bytes: Num, gpus_per_node: Num) -> Num:
-    """Host memory that prefetched, decoded samples occupy.
-
-    >>> prefetch_bytes_per_node(143, 16_777_216, 8)
-    19193135104
-    """
+    """Host memory that prefetched, decoded samples occupy."""
     return samples_to_prefetch_per_gpu * decoded_sample_bytes * gpus_per_node

@@ -92,21 +92,13 @@ def surviving_share(servers_left: Num, failed_servers: Num) -> Num:
 
 @formula(unit="1", source="definition", high=1)
 def usable_share(protection_efficiency: Num, filesystem_efficiency: Num, fill_limit: Num, surviving_share: Num) -> Num:
-    """Share of the raw capacity that data may take: protection, file system, fill limit, failures to be survived.
-
-    >>> round(usable_share(8 / 11, 1, 0.85, 1), 4)
-    0.6182
-    """
+    """Share of the raw capacity that data may take: protection, file system, fill limit, failures to be survived."""
     return protection_efficiency * filesystem_efficiency * fill_limit * surviving_share
 
 
 @formula(unit="B", source="definition")
 def required_raw_bytes(required_usable_bytes: Num, usable_share: Num) -> Num:
-    """Raw capacity to buy for the data held.
-
-    >>> round(required_raw_bytes(10e15, 8 / 11 * 0.85) / 1e15, 2)
-    16.18
-    """
+    """Raw capacity to buy for the data held."""
     return required_usable_bytes / usable_share
 
 
@@ -214,11 +206,7 @@ def units_for_requests(io_per_second_needed: Num, unit_io_per_second: Num, spare
 
 @formula(unit="1", source="definition", whole=True)
 def units_for_metadata(units_for_opens: Num, units_for_creates: Num) -> Num:
-    """Units for metadata operations: the larger of the counts for opens and creates.
-
-    >>> units_for_metadata(3, 4)
-    4
-    """
+    """Units for metadata operations: the larger of the counts for opens and creates."""
     return maximum(units_for_opens, units_for_creates)
 
 
@@ -259,11 +247,7 @@ def degraded_requests(unit_io_per_second: Num, units: Num, failed_units: Num, re
 
 @formula(unit="1/s", source="definition", label="IOPS needed with one failure domain down")
 def degraded_requests_needed(io_per_second_needed: Num, degraded_share: Num) -> Num:
-    """IOPS that are needed with one failure domain down.
-
-    >>> degraded_requests_needed(4_000_000, 0.5)
-    2000000.0
-    """
+    """IOPS that are needed with one failure domain down."""
     return io_per_second_needed * degraded_share
 
 
@@ -281,51 +265,31 @@ def units_for_degraded_requests(
 
 @formula(unit="1", source="definition")
 def failed_units(failure_domains: Num) -> Num:
-    """Share of a unit that goes down with one of its failure domains.
-
-    >>> failed_units(2)
-    0.5
-    """
+    """Share of a unit that goes down with one of its failure domains."""
     return 1 / failure_domains
 
 
 @formula(unit="1", source="definition", whole=True)
 def units_proven(units_shown: Num, units_plausible: Num) -> Num:
-    """Units up to which a system is taken to grow: those of a published installation, or fewer that need no proof.
-
-    >>> units_proven(0, 100), units_proven(1024, 100)
-    (100, 1024)
-    """
+    """Units up to which a system is taken to grow: those of a published installation, or fewer that need no proof."""
     return maximum(units_shown, units_plausible)
 
 
 @formula(unit="B", source="definition")
 def unit_raw_of_drives(unit_drives: Num, unit_drive_bytes: Num) -> Num:
-    """Raw capacity of the drives of one unit.
-
-    >>> unit_raw_of_drives(24, 15.36e12)
-    368640000000000.0
-    """
+    """Raw capacity of the drives of one unit."""
     return unit_drives * unit_drive_bytes
 
 
 @formula(unit="B/s", source="definition")
 def unit_read_bound(unit_drives: Num, unit_drive_read_bandwidth: Num) -> Num:
-    """Read bandwidth of the drives of one unit, which the unit cannot exceed.
-
-    >>> unit_read_bound(24, 7e9)
-    168000000000.0
-    """
+    """Read bandwidth of the drives of one unit, which the unit cannot exceed."""
     return unit_drives * unit_drive_read_bandwidth
 
 
 @formula(unit="B/s", source="definition")
 def unit_write_bound(unit_drives: Num, unit_drive_write_bandwidth: Num) -> Num:
-    """Write bandwidth of the drives of one unit, which the unit cannot exceed.
-
-    >>> unit_write_bound(24, 4e9)
-    96000000000.0
-    """
+    """Write bandwidth of the drives of one unit, which the unit cannot exceed."""
     return unit_drives * unit_drive_write_bandwidth
 
 
@@ -343,61 +307,37 @@ def unit_requests_bound(
 
 @formula(unit="B", source="definition")
 def unit_usable_of_raw(unit_raw_bytes: Num, protection_efficiency: Num, filesystem_efficiency: Num) -> Num:
-    """Capacity of one unit after protection and file system.
-
-    >>> unit_usable_of_raw(368e12, 0.75, 1)
-    276000000000000.0
-    """
+    """Capacity of one unit after protection and file system."""
     return unit_raw_bytes * protection_efficiency * filesystem_efficiency
 
 
 @formula(unit="B", source="definition")
 def unit_usable_bound(unit_raw_bytes: Num) -> Num:
-    """Raw capacity of one unit, which its usable capacity cannot exceed.
-
-    >>> unit_usable_bound(368e12)
-    368000000000000.0
-    """
+    """Raw capacity of one unit, which its usable capacity cannot exceed."""
     return unit_raw_bytes * 1
 
 
 @formula(unit="B", source="definition")
 def unit_usable_of_largest_drives(unit_drives: Num, largest_drive_bytes: Num) -> Num:
-    """Raw capacity of one unit with the largest drives known, which its usable capacity cannot exceed.
-
-    >>> unit_usable_of_largest_drives(24, 245.76e12)
-    5898240000000000.0
-    """
+    """Raw capacity of one unit with the largest drives known, which its usable capacity cannot exceed."""
     return unit_drives * largest_drive_bytes
 
 
 @formula(unit="B", source="definition")
 def units_raw_bytes(unit_raw_bytes: Num, units: Num) -> Num:
-    """Raw capacity of the drives in the units bought.
-
-    >>> units_raw_bytes(368e12, 6)
-    2208000000000000.0
-    """
+    """Raw capacity of the drives in the units bought."""
     return unit_raw_bytes * units
 
 
 @formula(unit="B", source="definition")
 def units_usable_bytes(unit_usable_bytes: Num, units: Num, fill_limit: Num) -> Num:
-    """Capacity of the units up to the fill limit.
-
-    >>> units_usable_bytes(250e12, 6, 0.85)
-    1275000000000000.0
-    """
+    """Capacity of the units up to the fill limit."""
     return unit_usable_bytes * units * fill_limit
 
 
 @formula(unit="B/s", source="definition")
 def media_write_bandwidth(write_bandwidth_needed: Num, write_amplification: Num) -> Num:
-    """Write bandwidth at the drives when data are written together with their redundancy.
-
-    >>> media_write_bandwidth(300e9, 1.375)
-    412500000000.0
-    """
+    """Write bandwidth at the drives when data are written together with their redundancy."""
     return write_bandwidth_needed * write_amplification
 
 

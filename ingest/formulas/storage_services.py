@@ -33,51 +33,31 @@ def tier_capacity(required_usable_bytes: Num, tier_capacity_min: Num, tier_capac
 
 @formula(unit="B/s", source="definition")
 def tier_read_bandwidth(tier_capacity: Num, tier_read_bandwidth_per_byte: Num) -> Num:
-    """Read throughput of a capacity provisioned.
-
-    >>> tier_read_bandwidth(38.4 * 2**40, 125e6 / 2**40)
-    4800000000.0
-    """
+    """Read throughput of a capacity provisioned."""
     return tier_capacity * tier_read_bandwidth_per_byte
 
 
 @formula(unit="B/s", source="definition")
 def tier_write_bandwidth(tier_capacity: Num, tier_write_bandwidth_per_byte: Num) -> Num:
-    """Write throughput of a capacity provisioned.
-
-    >>> tier_write_bandwidth(10 * 2**40, 100e6 / 2**40)
-    1000000000.0
-    """
+    """Write throughput of a capacity provisioned."""
     return tier_capacity * tier_write_bandwidth_per_byte
 
 
 @formula(unit="B/s", source="definition")
 def tier_network_bandwidth(tier_capacity: Num, tier_network_bandwidth_per_byte: Num) -> Num:
-    """Throughput of reads that the memory of the servers holds: that of their network.
-
-    >>> tier_network_bandwidth(10 * 2**40, 320e6 / 2**40)
-    3200000000.0
-    """
+    """Throughput of reads that the memory of the servers holds: that of their network."""
     return tier_capacity * tier_network_bandwidth_per_byte
 
 
 @formula(unit="1/s", source="definition")
 def tier_io_per_second(tier_capacity: Num, tier_io_per_second_per_byte: Num) -> Num:
-    """Reads per second of a capacity provisioned.
-
-    >>> tier_io_per_second(2**40, 9200 / 2**40)
-    9200.0
-    """
+    """Reads per second of a capacity provisioned."""
     return tier_capacity * tier_io_per_second_per_byte
 
 
 @formula(unit="B/s", source="definition")
 def tier_read_ceiling(tier_read_bandwidth: Num, tier_read_bandwidth_max: Num) -> Num:
-    """Read throughput of a capacity provisioned, up to the most that one file system or volume reaches.
-
-    >>> tier_read_ceiling(6e9, 4.5e9)
-    4500000000.0
-    """
+    """Read throughput of a capacity provisioned, up to the most that one file system or volume reaches."""
     return minimum(tier_read_bandwidth, tier_read_bandwidth_max)
 
 
@@ -96,11 +76,7 @@ input_quantity("price_per_byte", "1/B", "Price of one byte for a month, in the c
 
 @formula(unit="1", source="definition")
 def cost_per_month(tier_capacity: Num, price_per_byte: Num) -> Num:
-    """Price of the capacity provisioned for a month, in the currency of the price list.
-
-    >>> round(cost_per_month(10 * 2**40, 150 / 2**40))
-    1500
-    """
+    """Price of the capacity provisioned for a month, in the currency of the price list."""
     return tier_capacity * price_per_byte
 
 
@@ -123,51 +99,31 @@ input_quantity("tier_io_per_second_max", "1/s", "Reads per second that one file 
 
 @formula(unit="B", source="definition")
 def tier_bytes_for_data(required_usable_bytes: Num, fill_limit: Num) -> Num:
-    """Capacity that the data take within the fill limit.
-
-    >>> tier_bytes_for_data(85, 0.85)
-    100.0
-    """
+    """Capacity that the data take within the fill limit."""
     return required_usable_bytes / fill_limit
 
 
 @formula(unit="B", source="definition")
 def tier_bytes_for_read(tier_read_needed: Num, tier_read_bandwidth_per_byte: Num) -> Num:
-    """Capacity that the read throughput takes.
-
-    >>> round(tier_bytes_for_read(4.8e9, 125e6 / 2**40) / 2**40, 1)
-    38.4
-    """
+    """Capacity that the read throughput takes."""
     return tier_read_needed / tier_read_bandwidth_per_byte
 
 
 @formula(unit="B", source="definition")
 def tier_bytes_for_write(write_bandwidth_needed: Num, tier_write_bandwidth_per_byte: Num) -> Num:
-    """Capacity that the write throughput takes.
-
-    >>> tier_bytes_for_write(1e9, 100e6 / 2**40) / 2**40
-    10.0
-    """
+    """Capacity that the write throughput takes."""
     return write_bandwidth_needed / tier_write_bandwidth_per_byte
 
 
 @formula(unit="B", source="definition")
 def tier_bytes_for_requests(io_per_second_needed: Num, tier_io_per_second_per_byte: Num) -> Num:
-    """Capacity that the reads per second take.
-
-    >>> tier_bytes_for_requests(92_000, 9200 / 2**40) / 2**40
-    10.0
-    """
+    """Capacity that the reads per second take."""
     return io_per_second_needed / tier_io_per_second_per_byte
 
 
 @formula(unit="B/s", source="definition")
 def read_and_write_needed(read_bandwidth_needed: Num, write_bandwidth_needed: Num) -> Num:
-    """Throughput of reads and writes together, where both draw on one limit.
-
-    >>> read_and_write_needed(5e9, 3e9)
-    8000000000.0
-    """
+    """Throughput of reads and writes together, where both draw on one limit."""
     return read_bandwidth_needed + write_bandwidth_needed
 
 
@@ -198,11 +154,7 @@ def service_capacity(service_bytes_needed: Num, tier_capacity_min: Num, tier_cap
 
 @formula(unit="B", source="definition")
 def service_capacity_on_sale(service_capacity: Num, tier_capacity_max: Num) -> Num:
-    """The capacity to provision, at most the largest that is sold.
-
-    >>> service_capacity_on_sale(112, 100)
-    100
-    """
+    """The capacity to provision, at most the largest that is sold."""
     return minimum(service_capacity, tier_capacity_max)
 
 
@@ -218,39 +170,23 @@ def service_bandwidth_in_steps(tier_read_needed: Num, write_bandwidth_needed: Nu
 
 @formula(unit="B/s", source="definition")
 def service_read_of_steps(service_bandwidth_in_steps: Num, tier_read_bandwidth_max: Num) -> Num:
-    """Read throughput of the steps bought, at most what one file system reaches.
-
-    >>> service_read_of_steps(12e9, 10e9)
-    10000000000.0
-    """
+    """Read throughput of the steps bought, at most what one file system reaches."""
     return minimum(service_bandwidth_in_steps, tier_read_bandwidth_max)
 
 
 @formula(unit="B/s", source="definition")
 def service_write_of_steps(service_bandwidth_in_steps: Num, tier_write_bandwidth_max: Num) -> Num:
-    """Write throughput of the steps bought, at most what one file system reaches.
-
-    >>> service_write_of_steps(12e9, 10e9)
-    10000000000.0
-    """
+    """Write throughput of the steps bought, at most what one file system reaches."""
     return minimum(service_bandwidth_in_steps, tier_write_bandwidth_max)
 
 
 @formula(unit="B/s", source="definition")
 def tier_write_ceiling(tier_write_bandwidth: Num, tier_write_bandwidth_max: Num) -> Num:
-    """Write throughput of a capacity provisioned, up to the most that one file system or volume reaches.
-
-    >>> tier_write_ceiling(6e9, 1.6e9)
-    1600000000.0
-    """
+    """Write throughput of a capacity provisioned, up to the most that one file system or volume reaches."""
     return minimum(tier_write_bandwidth, tier_write_bandwidth_max)
 
 
 @formula(unit="1/s", source="definition")
 def tier_requests_ceiling(tier_io_per_second: Num, tier_io_per_second_max: Num) -> Num:
-    """Reads per second of a capacity provisioned, up to the most that one file system or volume reaches.
-
-    >>> tier_requests_ceiling(9e6, 6.8e6)
-    6800000.0
-    """
+    """Reads per second of a capacity provisioned, up to the most that one file system or volume reaches."""
     return minimum(tier_io_per_second, tier_io_per_second_max)

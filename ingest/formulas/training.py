@@ -49,31 +49,19 @@ def goodput_with_stalls(goodput_closed_form: Num, stall_fraction: Num) -> Num:
 
 @formula(unit="GPU-hour", source="definition", label="GPU-hours")
 def gpu_hours(training_samples: Num, samples_per_second_per_gpu: Num, goodput: Num, seconds_per_hour: Num) -> Num:
-    """GPU-hours of a training run: its samples at the steady rate, over the goodput.
-
-    >>> round(gpu_hours(1.4e12, 380, 1, 3600))
-    1023392
-    """
+    """GPU-hours of a training run: its samples at the steady rate, over the goodput."""
     return training_samples / samples_per_second_per_gpu / goodput / seconds_per_hour
 
 
 @formula(unit="s", source="definition", label="duration of the training run")
 def wall_clock_seconds(gpu_hours: Num, gpus: Num, seconds_per_hour: Num) -> Num:
-    """Duration of a training run from its start to its end, with all that it loses.
-
-    >>> round(wall_clock_seconds(1_022_362, 2048, 3600) / 86_400, 1)
-    20.8
-    """
+    """Duration of a training run from its start to its end, with all that it loses."""
     return gpu_hours / gpus * seconds_per_hour
 
 
 @formula(unit="1", source="definition", label="utilization of the whole run", high=1)
 def whole_run_utilization(training_flops: Num, gpu_hours: Num, peak_flops_per_gpu: Num, seconds_per_hour: Num) -> Num:
-    """Share of the dense peak that a whole run reached, its losses included.
-
-    >>> round(whole_run_utilization(6 * 405e9 * 15.6e12, 30.84e6, 989e12, 3600), 3)
-    0.345
-    """
+    """Share of the dense peak that a whole run reached, its losses included."""
     return training_flops / (gpu_hours * seconds_per_hour * peak_flops_per_gpu)
 
 
@@ -99,11 +87,7 @@ def host_power_of_node(node_power: Num, gpus_per_node: Num, rated_power_per_gpu:
 
 @formula(unit="J", source="definition", label="energy of the storage")
 def storage_energy(storage_power: Num, wall_clock_seconds: Num) -> Num:
-    """Energy of the storage over the run.
-
-    >>> storage_energy(50_000, 86_400) / 3.6e6
-    1200.0
-    """
+    """Energy of the storage over the run."""
     return storage_power * wall_clock_seconds
 
 
@@ -119,71 +103,43 @@ def machine_energy(gpu_hours: Num, power_drawn_per_gpu: Num, storage_energy: Num
 
 @formula(unit="J", source=LLAMA, where="sec. 6: Wh = GPU-h × power × PUE", label="energy of the training run")
 def training_energy(machine_energy: Num, pue: Num) -> Num:
-    """Energy of the training run as the site takes it from the grid.
-
-    >>> round(training_energy(1_022_362 * 3600 * 400, 1.1) / 3.6e9)
-    450
-    """
+    """Energy of the training run as the site takes it from the grid."""
     return machine_energy * pue
 
 
 @formula(unit="kg", source=LLAMA, where="sec. 6: tCO2eq = MWh × 0.385", label="carbon of the training run")
 def training_carbon(training_energy: Num, carbon_intensity: Num) -> Num:
-    """Carbon dioxide equivalent of the electricity of the training run.
-
-    >>> round(training_carbon(449e6 * 3600, 0.385 / 3.6e6))
-    172865
-    """
+    """Carbon dioxide equivalent of the electricity of the training run."""
     return training_energy * carbon_intensity
 
 
 @formula(unit="L", source="definition", label="water of the training run")
 def training_water(machine_energy: Num, water_intensity: Num) -> Num:
-    """Water that the site takes to cool the machines of the training run.
-
-    >>> round(training_water(1287e6 * 3600, 0.55 / 3.6e6))
-    707850
-    """
+    """Water that the site takes to cool the machines of the training run."""
     return machine_energy * water_intensity
 
 
 @formula(unit="1", source="definition", label="cost of the GPU-hours")
 def gpu_cost(gpu_hours: Num, gpu_hour_price: Num) -> Num:
-    """Cost of the GPU-hours, in the currency of their price.
-
-    >>> gpu_cost(100_320, 2)
-    200640
-    """
+    """Cost of the GPU-hours, in the currency of their price."""
     return gpu_hours * gpu_hour_price
 
 
 @formula(unit="1", source="definition", label="cost of the electricity")
 def electricity_cost(training_energy: Num, electricity_price: Num) -> Num:
-    """Cost of the electricity, in the currency of its price.
-
-    >>> round(electricity_cost(449e6 * 3600, 0.1 / 3.6e6))
-    44900
-    """
+    """Cost of the electricity, in the currency of its price."""
     return training_energy * electricity_price
 
 
 @formula(unit="1", source="definition", label="cost of the training run")
 def training_cost(gpu_cost: Num, electricity_cost: Num) -> Num:
-    """Cost of the GPU-hours and the electricity of the training run.
-
-    >>> training_cost(200_000, 45_000)
-    245000
-    """
+    """Cost of the GPU-hours and the electricity of the training run."""
     return gpu_cost + electricity_cost
 
 
 @formula(unit="1", source="definition", label="price of stalls per year")
 def stall_cost_per_year(gpus: Num, hours_per_year: Num, gpu_hour_price: Num, stall_fraction: Num) -> Num:
-    """Price of the GPU-hours that wait for data in a year: the most that storage without stalls may cost more.
-
-    >>> round(stall_cost_per_year(1024, 8760, 2, 0.05))
-    897024
-    """
+    """Price of the GPU-hours that wait for data in a year: the most that storage without stalls may cost more."""
     return gpus * hours_per_year * gpu_hour_price * stall_fraction
 
 

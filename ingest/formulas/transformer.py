@@ -6,71 +6,43 @@ from ingest.engine.registry import formula
 
 @formula(unit="parameter", source="definition")
 def parameters(weight_parameters: Num) -> Num:
-    """All parameters of a model; a tied matrix counts once.
-
-    >>> parameters([131_072_000, 6_476_271_616, 131_072_000])
-    6738415616
-    """
+    """All parameters of a model; a tied matrix counts once."""
     return total(weight_parameters)
 
 
 @formula(unit="parameter", source="definition", label="parameters of prediction modules")
 def parameters_mtp(mtp_weight_parameters: Num) -> Num:
-    """Parameters of modules that predict tokens further on, stored next to the model (multi-token prediction).
-
-    >>> parameters_mtp([11_610_068_224])
-    11610068224
-    """
+    """Parameters of modules that predict tokens further on, stored next to the model (multi-token prediction)."""
     return total(mtp_weight_parameters)
 
 
 @formula(unit="parameter", source="definition", label="parameters with prediction modules")
 def parameters_trained(parameters: Num, parameters_mtp: Num) -> Num:
-    """Parameters that training holds and a checkpoint saves: those of the model and of its prediction modules.
-
-    >>> parameters_trained(671_026_419_200, 0)
-    671026419200
-    """
+    """Parameters that training holds and a checkpoint saves: those of the model and of its prediction modules."""
     return parameters + parameters_mtp
 
 
 @formula(unit="parameter", source="definition")
 def parameters_active(active_weight_parameters: Num) -> Num:
-    """Parameters without the routed experts that a token does not visit; embedding and head in full.
-
-    >>> parameters_active([262_144_000, 12_617_781_248])
-    12879925248
-    """
+    """Parameters without the routed experts that a token does not visit; embedding and head in full."""
     return total(active_weight_parameters)
 
 
 @formula(unit="parameter", source="definition")
 def parameters_embedding(embedding_weight_parameters: Num) -> Num:
-    """Parameters of the token embedding table.
-
-    >>> parameters_embedding([32_000 * 4_096])
-    131072000
-    """
+    """Parameters of the token embedding table."""
     return total(embedding_weight_parameters)
 
 
 @formula(unit="B", source="definition")
 def weights_bytes(parameters: Num, bytes_per_parameter: Num) -> Num:
-    """Bytes of the weights at one precision.
-
-    >>> weights_bytes(68_976_648_192, 2)
-    137953296384
-    """
+    """Bytes of the weights at one precision."""
     return parameters * bytes_per_parameter
 
 
 @formula(unit="B", source="definition")
 def released_weights_bytes(released_row_bytes: Num) -> Num:
-    """Bytes of the weights of a release as they are stored, scales of quantized weights included.
-
-    >>> released_weights_bytes([1_158_266_880, 62_000_000_000])
-    63158266880
-    """
+    """Bytes of the weights of a release as they are stored, scales of quantized weights included."""
     return total(released_row_bytes)
 
 
@@ -118,21 +90,13 @@ def visible_tokens(sequence_length: Num, attention_window: Num) -> Num:
 
 @formula(unit="FLOP/token", source="definition")
 def visible_attention_flops(flops_per_multiply_add: Num, pair_multiply_adds: Num, visible_tokens: Num) -> Num:
-    """Attention FLOPs of one kind of layer, over the tokens that a query attends to.
-
-    >>> visible_attention_flops(2, 32 * 32 * (128 + 128), 2048)
-    1073741824
-    """
+    """Attention FLOPs of one kind of layer, over the tokens that a query attends to."""
     return flops_per_multiply_add * pair_multiply_adds * visible_tokens
 
 
 @formula(unit="FLOP/token", source="definition")
 def forward_attention_flops_per_token(causal_attention_flops: Num) -> Num:
-    """Attention FLOPs where a token attends to earlier tokens, within its window.
-
-    >>> forward_attention_flops_per_token([1_073_741_824])
-    1073741824
-    """
+    """Attention FLOPs where a token attends to earlier tokens, within its window."""
     return total(causal_attention_flops)
 
 
@@ -140,71 +104,43 @@ def forward_attention_flops_per_token(causal_attention_flops: Num) -> Num:
 def forward_flops_per_token_full_attention(
     forward_matmul_flops_per_token: Num, forward_attention_flops_per_token_full: Num
 ) -> Num:
-    """FLOPs of the forward pass per token, full attention.
-
-    >>> forward_flops_per_token_full_attention(13_214_154_752, 67_108_864)
-    13281263616
-    """
+    """FLOPs of the forward pass per token, full attention."""
     return forward_matmul_flops_per_token + forward_attention_flops_per_token_full
 
 
 @formula(unit="FLOP/token", source="definition")
 def forward_flops_per_token(forward_matmul_flops_per_token: Num, forward_attention_flops_per_token: Num) -> Num:
-    """FLOPs of the forward pass per token, causal attention.
-
-    >>> forward_flops_per_token(13_214_154_752, 33_554_432)
-    13247709184
-    """
+    """FLOPs of the forward pass per token, causal attention."""
     return forward_matmul_flops_per_token + forward_attention_flops_per_token
 
 
 @formula(unit="FLOP/token", source="kaplan2020", where="sec. 2.1: the backward pass costs twice the forward pass")
 def flops_per_token(forward_flops_per_token: Num, training_passes: Num) -> Num:
-    """FLOPs of the forward and backward pass per token, causal attention.
-
-    >>> flops_per_token(13_247_709_184, 3)
-    39743127552
-    """
+    """FLOPs of the forward and backward pass per token, causal attention."""
     return forward_flops_per_token * training_passes
 
 
 @formula(unit="FLOP/token", source="kaplan2020", where="sec. 2.1: the backward pass costs twice the forward pass")
 def flops_per_token_full_attention(forward_flops_per_token_full_attention: Num, training_passes: Num) -> Num:
-    """FLOPs of the forward and backward pass per token, full attention.
-
-    >>> flops_per_token_full_attention(13_281_263_616, 3)
-    39843790848
-    """
+    """FLOPs of the forward and backward pass per token, full attention."""
     return forward_flops_per_token_full_attention * training_passes
 
 
 @formula(unit="FLOP/token", source="kaplan2020", where="sec. 2.1, C = 6·N·D")
 def flops_per_token_6n(flops_per_parameter_and_token: Num, parameters_active: Num) -> Num:
-    """FLOPs per token by the rule of thumb 6 N: attention left out, the embedding table counted as if it were multiplied.
-
-    >>> flops_per_token_6n(6, 6_738_415_616)
-    40430493696
-    """
+    """FLOPs per token by the rule of thumb 6 N: attention left out, the embedding table counted as if it were multiplied."""
     return flops_per_parameter_and_token * parameters_active
 
 
 @formula(unit="FLOP", source="kaplan2020", where="sec. 2.1, C = 6·N·D")
 def training_flops(flops_per_parameter_and_token: Num, parameters_active: Num, training_tokens: Num) -> Num:
-    """Compute of a whole training run, without attention.
-
-    >>> f"{training_flops(6, 405e9, 15.6e12):.3g}"
-    '3.79e+25'
-    """
+    """Compute of a whole training run, without attention."""
     return flops_per_parameter_and_token * parameters_active * training_tokens
 
 
 @formula(unit="s", source="definition")
 def training_seconds(training_flops: Num, achieved_flops_per_gpu: Num, gpus: Num) -> Num:
-    """Duration of a whole training run at a steady rate.
-
-    >>> round(training_seconds(4.30e23, 147e12, 1024) / 86400, 2)
-    33.06
-    """
+    """Duration of a whole training run at a steady rate."""
     return training_flops / achieved_flops_per_gpu / gpus
 
 
