@@ -425,7 +425,11 @@ def node_cache_bytes(warm_up_bytes: Num, nodes: Num) -> Num:
 
 @formula(unit="B/node", source="definition", label="checkpoints on the NVMe of a node")
 def node_checkpoint_bytes(checkpoint_bytes: Num, nodes: Num) -> Num:
-    """NVMe of a node for its share of two checkpoints: the last complete one, and the one being written."""
+    """NVMe of a node for its share of two checkpoints: the last complete one, and the one being written.
+
+    >>> node_checkpoint_bytes(8_000_000_000, 16)
+    1000000000.0
+    """
     return CHECKPOINTS_ON_NODES * checkpoint_bytes / nodes
 
 
