@@ -13,6 +13,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ingest.catalog import answered_by
+from ingest.engine import shown_by
 from ingest.version import __version__
 
 if TYPE_CHECKING:
@@ -68,6 +70,9 @@ _PLACES = {
     "validate": "ingest.loader.validation",
     "verdict": "ingest.acceptance.verdict",
 }
+# What lower layers show and answer by stands above them: the package hands it down.
+shown_by[:] = [lambda: import_module("ingest.reports.session")]
+answered_by[:] = [lambda: import_module("ingest.sizing.catalog_commands")]
 #: The functions that hand their other options on, and to which function.
 _HANDED_ON = {"explain": "bw", "fit": "bw", "goodput": "checkpoint", "sweep": "bw"}
 __all__ = ["__version__", "catalog", *_PLACES]
@@ -78,8 +83,6 @@ def _function(name: str) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "catalog":
-        return import_module("ingest.catalog")
     if name in _PLACES:
         from ingest.arguments import checked
         from ingest.engine.question import arguments_of

@@ -96,6 +96,6 @@ def test_a_job_imports_neither_workbooks_nor_formulas_of_other_fields():
     assert imported(MAIN_JOB, probe)[0] == {"ingest.formulas.inputs", "ingest.formulas.bandwidth"}
 
 
-def test_importing_the_package_imports_its_version_alone():
+def test_importing_the_package_imports_its_version_and_what_it_hands_down_to():
     probe = "import sys, ingest\nprint(*sorted(name for name in sys.modules if name.startswith('ingest')), file=sys.stderr)"
-    assert imported([], probe)[0] == {"ingest", "ingest.version"}
+    assert imported([], probe)[0] == {"ingest", "ingest.catalog", "ingest.engine", "ingest.version"}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copyreg
 from collections.abc import Iterator, Mapping, Sequence
-from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ingest.engine import shown_by
 from ingest.errors import UsageError, listed, nearest
 
 #: Names that the refusal of another one lists.
@@ -24,7 +24,7 @@ copyreg.pickle(MappingProxyType, lambda view: (_read_only, (dict(view),)))
 
 def _views() -> Any:
     """The module that shows results; it knows the pages, which no result does."""
-    return import_module("ingest.reports.session")
+    return shown_by[0]()
 
 
 class UnknownResult(UsageError, KeyError):

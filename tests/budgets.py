@@ -1,0 +1,78 @@
+"""The budgets of the house, measured: `python tests/budgets.py` prints them, a test holds them. They only fall."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from ingest.engine.registry import FORMULAS, INPUTS
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "ingest"
+#: A body of so many lines, the docstring not counted, is small.
+SMALL = 5
+#: Calls that choose among formulas; outside the engine a quantity's own module declares its alternatives.
+CHOICES = ("choose", "choose_first", "withdraw")
+#: budget -> the most that is allowed
+BUDGETS = {
+    "lines of the package": 80_937,
+    "modules": 430,
+    "functions with at most five lines, %": 63.0,
+    "choices outside the engine": 147,
+    "literals of quantity names outside the formulas": 5_149,
+    "lines of the tests": 42_500,
+    "pages of documentation": 202,
+}
+
+
+@cache
+def modules() -> dict[Path, tuple[str, ast.Module]]:
+    """The text and the tree of each module of the package."""
+    texts = {path: path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
+    return {path: (text, ast.parse(text)) for path, text in texts.items()}
+
+
+def functions() -> Iterator[int]:
+    """The lines of each function's body, its docstring not counted."""
+    for _, tree in modules().values():
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                body = node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
+                yield (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+
+
+def figures() -> dict[str, float]:
+    """What each budget measures."""
+    lengths = [*functions()]
+    names = {*FORMULAS, *INPUTS}
+    choices = literals = 0
+    for path, (_, tree) in modules().items():
+        room = path.relative_to(PACKAGE).parts[0]
+        for node in ast.walk(tree):
+            if room != "engine" and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                choices += node.func.attr in CHOICES
+            if room != "formulas" and isinstance(node, ast.Constant) and isinstance(node.value, str):
+                literals += node.value in names
+    pages = [
+        path
+        for path in ROOT.rglob("*.md")
+        if not any(part.startswith(".") or part in ("build", "_build") for part in path.relative_to(ROOT).parts)
+    ]
+    tests = sum(path.read_text(encoding="utf-8").count("\n") for path in (ROOT / "tests").rglob("*.py"))
+    measured = (
+        sum(text.count("\n") for text, _ in modules().values()),
+        len(modules()),
+        100 * sum(length <= SMALL for length in lengths) / len(lengths),
+        choices,
+        literals,
+        tests,
+        len(pages),
+    )
+    return dict(zip(BUDGETS, measured, strict=True))
+
+
+if __name__ == "__main__":
+    for name, figure in figures().items():
+        print(f"{name:50} {figure:10,.1f} {BUDGETS[name]:10,.1f}")
