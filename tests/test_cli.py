@@ -17,8 +17,9 @@ import pytest
 from conftest import COMMAND, clean_environment
 
 import ingest
+from ingest.cli import commands
 from ingest.cli.group import command
-from ingest.cli.main import COMMANDS
+from ingest.cli.main import COMMANDS, TABLED
 
 JOB = ("bw", "--model", "cosmoflow", "--gpu", "h100", "--nodes", "128")
 OWN_MODEL = (
@@ -538,3 +539,7 @@ def test_an_empty_word_is_refused_and_is_not_the_working_directory(run, tmp_path
 
 def test_the_words_of_an_observed_command_may_be_empty(run):
     assert "the job read" in run("observe", "--command", sys.executable, "-c", "", "").refusal
+
+
+def test_the_table_of_commands_has_those_that_ask_one_function():
+    assert (*commands.COMMANDS,) == TABLED

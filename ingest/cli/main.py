@@ -60,6 +60,8 @@ GROUPS = {
 COMMANDS = {name: text for commands in GROUPS.values() for name, text in commands.items()}
 
 
+#: Commands of the table in `ingest.cli.commands`.
+TABLED = ("model", "memory", "checkpoint", "goodput", "train", "feed", "offload")
 #: package -> the extra that installs it
 EXTRA_OF = dict.fromkeys(("tokenizers", "datasets", "pyarrow", "fsspec", "pathspec", "tqdm"), "corpus") | {"darshan": "observe"}
 ABOUT = (
@@ -86,7 +88,9 @@ def later(module: str, name: str) -> Callable[..., Any]:
 
 
 def command_of(name: str) -> Any:
-    """A subcommand, from the module of the same name."""
+    """A subcommand: of the table of those that ask one function, or from the module of the same name."""
+    if name in TABLED:
+        return loaded("ingest.cli.commands").command(name)
     return loaded(f"ingest.cli.{name.replace('-', '_')}").command
 
 

@@ -21,7 +21,7 @@ from fuzz import kinds, seeds, worker
 from fuzz.cases import Case, Finding, Outcome
 from fuzz.judge import MOST_BYTES, judge, patience
 
-from ingest.cli.main import COMMANDS
+from ingest.cli.main import COMMANDS, command_of
 
 #: cases of one worker, so that what one case leaves behind does not add up
 CASES_OF_A_WORKER = 1000
@@ -145,7 +145,7 @@ def tree_memory(pid: int) -> int:
 def load_commands() -> None:
     """Import what the commands import, once, so that a worker starts in milliseconds."""
     for name in COMMANDS:
-        importlib.import_module(f"ingest.cli.{name.replace('-', '_')}")
+        command_of(name)
     for name in ("pandas", "openpyxl", "xlsxwriter", "jsonschema", "pyarrow.parquet", "tokenizers", "gigatoken", "docx"):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
