@@ -12,7 +12,7 @@ from functools import partial
 from common import UNBROKEN, page, table
 
 from ingest.engine.expression import prose
-from ingest.engine.registry import FORMULAS, INPUTS, Formula
+from ingest.engine.registry import FORMULAS, INPUTS, Formula, _alternatives
 
 
 def module_of(name: str) -> str:
@@ -31,7 +31,7 @@ def _by_page() -> dict[str, dict[str, list[Formula]]]:
         modules.setdefault(module_of(name), []).append(made)
     kin = Counter(name.partition("_")[0] for name in modules)
     pages: dict[str, dict[str, list[Formula]]] = {}
-    for name, found in modules.items():
+    for name, found in sorted(modules.items()):
         word = name.partition("_")[0]
         pages.setdefault(word if kin[word] > 1 else name, {})[name] = found
     return pages
@@ -43,6 +43,11 @@ PAGE_OF = {made.name: page for page, modules in _by_page().items() for found in 
 def formula_link(name: str) -> str:
     """The link to a formula from docs/."""
     return f"reference/formulas/{PAGE_OF[name]}.md#{name}"
+
+
+def _link(name: str) -> str:
+    """The link to a formula or a given quantity from docs/reference/."""
+    return f"formulas/{PAGE_OF[name]}.md#{name}" if name in PAGE_OF else f"quantities.md#{name}"
 
 
 def _docstring(module: str) -> list[str]:
@@ -58,7 +63,12 @@ def index_page() -> str:
         for page, modules in pages.items()
         for module, found in modules.items()
     ]
-    names = [(f"[`{name}`](formulas/{PAGE_OF[name]}.md#{name})", f"`{FORMULAS[name].unit}`") for name in sorted(FORMULAS)]
+    ways = [
+        (f"`{name}`", f"`{one.when}`", f"[`{one.formula}`]({_link(one.formula)})")
+        for name, alternatives in sorted(_alternatives.items())
+        for one in alternatives
+    ]
+    names = [(f"[`{name}`]({_link(name)})", f"`{FORMULAS[name].unit}`") for name in sorted(FORMULAS)]
     listed = "\n".join(f"formulas/{name}" for name in pages)
     return page(
         "Formulas",
@@ -66,13 +76,16 @@ def index_page() -> str:
         "with `--set NAME=VALUE` takes precedence. [Given quantities](quantities.md) lists the quantities without a formula.",
         table(("page", "topic", "formulas"), rows),
         f"```{{toctree}}\n:hidden:\n\n{listed}\n```",
+        "## Alternatives\n\nThese quantities follow another one where a question states a case, unless they are given. "
+        "Of several cases that are stated, the first one listed holds.",
+        table(("quantity", "case", "follows"), ways),
         "## By name",
         table(("formula", "unit"), names),
     )
 
 
 def formulas_page(name: str) -> str:
-    """The formulas of one module, or of several under a heading each, in the order of the modules."""
+    """The formulas of one module, or of several under a heading each, in the order in which a module has them."""
     modules = _by_page()[name]
     if len(modules) == 1:
         ((module, found),) = modules.items()
@@ -114,7 +127,7 @@ def quantities_page() -> str:
         "Limits and defaults are in base units; values may be written with a prefix (`--set sample_bytes=16MiB`)."
     )
     parts = []
-    for item in INPUTS.values():
+    for _, item in sorted(INPUTS.items()):
         start = ("above " if item.above else "from ") + f"{item.low:g}"
         end = f" up to {item.high:g}" if item.high < float("inf") else ""
         kind = "whole numbers " if item.whole else ""
