@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +52,16 @@ def shown(value: Value | None) -> str:
     return (
         f"{display(value.value, physical(value.unit), binary=False)} {value.grade[0]}".replace(" ", "\u00a0") if value else ""
     )
+
+
+def entry_rows(entries: Iterable[Entry], *fields: str | Callable[[Any], object]) -> list[tuple[object, ...]]:
+    """A row for each entry: its id and fields, catalog values with their grade."""
+
+    def cell(one: Entry, field: str | Callable[[Any], object]) -> object:
+        value = getattr(one, field) if isinstance(field, str) else field(one)
+        return shown(value) if isinstance(value, Value) else value
+
+    return [(f"`{one.id}`", *(cell(one, field) for field in fields)) for one in entries]
 
 
 def limits(value: Value | None) -> str:

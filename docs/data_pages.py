@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
-from common import CATALOG, GRADES, SHOW, aliases_part, limits, missing_part, notes_part, page, shown, table
+from common import CATALOG, GRADES, SHOW, aliases_part, entry_rows, limits, missing_part, notes_part, page, shown, table
 
-from ingest.catalog.records import STORAGE_CLASSES, Corpus, Format, Pipeline, Storage, Value
+from ingest.catalog.records import STORAGE_CLASSES, Corpus, Format, Pipeline, Storage
 from ingest.engine.registry import unit_of
 from ingest.site.schema import TYPES, resolved, schema
 
@@ -18,31 +19,25 @@ def corpora_page() -> str:
     """Published data sets."""
     found = CATALOG.all(Corpus)
     text = [one for one in found if one.holds == "tokens"]
-    sizes = [
-        (
-            f"`{one.id}`",
-            one.name,
-            *map(shown, (one.tokens, one.documents, one.raw_bytes, one.clean_bytes, one.stored_bytes, one.bytes_per_token)),
-        )
-        for one in text
-    ]
-    made = [(f"`{one.id}`", one.tokenizer, one.pipeline and f"`{one.pipeline}`", shown(one.vocabulary)) for one in text]
-    samples = [
-        (f"`{one.id}`", one.name, *map(shown, (one.samples, one.sample_bytes, one.clean_bytes, one.stored_bytes)))
-        for one in found
-        if one.holds == "samples"
-    ]
+    samples = [one for one in found if one.holds == "samples"]
+    sizes = ("tokens", "documents", "raw_bytes", "clean_bytes", "stored_bytes", "bytes_per_token")
     columns = ("id", "corpus", "tokens", "documents", "raw", "clean text", "as published", "text per token")
     return page(
         "Corpora",
         f"{len(found)} published data sets. {BLANK.format(option='corpus')} {GRADES} {SHOW.format(kind='corpus')}",
         "*Clean text* is without compression, *as published* is the size of the download, mostly compressed.",
         "## Text",
-        table(columns, sizes),
+        table(columns, entry_rows(text, "name", *sizes)),
         "## Tokenizer and pipeline",
-        table(("id", "tokenizer", "pipeline", "vocabulary"), made),
+        table(
+            ("id", "tokenizer", "pipeline", "vocabulary"),
+            entry_rows(text, "tokenizer", lambda one: one.pipeline and f"`{one.pipeline}`", "vocabulary"),
+        ),
         "## Samples",
-        table(("id", "data set", "samples", "sample size", "clean", "as published"), samples),
+        table(
+            ("id", "data set", "samples", "sample size", "clean", "as published"),
+            entry_rows(samples, "name", "samples", "sample_bytes", "clean_bytes", "stored_bytes"),
+        ),
         missing_part(found),
         notes_part(found),
         aliases_part("corpora"),
@@ -52,21 +47,14 @@ def corpora_page() -> str:
 def pipelines_page() -> str:
     """Pipelines and the share of the input that they keep."""
     found = CATALOG.all(Pipeline)
-    kept = [
-        (
-            f"`{one.id}`",
-            one.input,
-            one.output,
-            _kept(one.bytes_kept, one.input_bytes, one.output_bytes),
-            _kept(one.documents_kept, one.input_documents, one.output_documents),
-            _kept(one.tokens_kept, one.input_tokens, one.output_tokens),
-            f"{one.input_form} → {one.output_form}" if one.input_form else "",
-        )
-        for one in found
-    ]
-    signatures = [
-        (f"`{one.id}`", *map(shown, (one.dedup_hashes, one.dedup_hash_bytes))) for one in found if one.dedup_hashes is not None
-    ]
+    kept = entry_rows(
+        found,
+        "input",
+        "output",
+        *(partial(_kept, what) for what in ("bytes", "documents", "tokens")),
+        lambda one: f"{one.input_form} → {one.output_form}" if one.input_form else "",
+    )
+    signatures = [one for one in found if one.dedup_hashes is not None]
     return page(
         "Pipelines",
         f"{len(found)} pipelines from raw input to clean text. {BLANK.format(option='pipeline')} {GRADES} "
@@ -75,14 +63,15 @@ def pipelines_page() -> str:
         "both sides, which the last column states. If no share is published, the table shows input and output.",
         table(("id", "from", "to", "bytes", "documents", "tokens", "counted as"), kept),
         "## Signatures of fuzzy deduplication",
-        table(("id", "hashes per document", "bytes of a hash"), signatures),
+        table(("id", "hashes per document", "bytes of a hash"), entry_rows(signatures, "dedup_hashes", "dedup_hash_bytes")),
         missing_part(found),
         notes_part(found),
     )
 
 
-def _kept(share: Value | None, before: Value | None, after: Value | None) -> str:
-    """The published share, or input and output."""
+def _kept(what: str, one: Pipeline) -> str:
+    """The published share of bytes, documents or tokens, or input and output."""
+    share, before, after = (getattr(one, name) for name in (f"{what}_kept", f"input_{what}", f"output_{what}"))
     if share:
         return f"{share.value * 100:.3g}\u00a0%\u00a0{share.grade[0]}"
     return f"{shown(before)} → {shown(after)}" if before and after else ""
@@ -91,29 +80,17 @@ def _kept(share: Value | None, before: Value | None, after: Value | None) -> str
 def formats_page() -> str:
     """File formats and their overhead."""
     found = CATALOG.all(Format)
-    records = [
-        (
-            f"`{one.id}`",
-            one.name,
-            ", ".join(one.holds),
-            one.record,
-            *map(shown, (one.container_bytes_per_record, one.index_bytes_per_record, one.member_header_bytes)),
-        )
-        for one in found
-    ]
-    shards = [
-        (
-            f"`{one.id}`",
-            *map(shown, (one.shard_fixed_bytes, one.index_bytes_per_shard, one.shard_quantum, one.shard_bytes)),
-            *map(shown, (one.records_per_shard, one.files_per_shard)),
-        )
-        for one in found
-    ]
-    reads = [
-        (f"`{one.id}`", one.read_pattern, *map(shown, (one.request_bytes, one.readers_per_gpu)), limits(one.readers_per_gpu))
-        for one in found
-        if one.read_pattern
-    ]
+    holds = ("name", lambda one: ", ".join(one.holds), "record")
+    records = entry_rows(found, *holds, "container_bytes_per_record", "index_bytes_per_record", "member_header_bytes")
+    shard = ("shard_fixed_bytes", "index_bytes_per_shard", "shard_quantum", "shard_bytes", "records_per_shard")
+    shards = entry_rows(found, *shard, "files_per_shard")
+    reads = entry_rows(
+        [one for one in found if one.read_pattern],
+        "read_pattern",
+        "request_bytes",
+        "readers_per_gpu",
+        lambda one: limits(one.readers_per_gpu),
+    )
     compressed = [
         (f"`{one.id}`", holding, shown(share), limits(share))
         for one in found
@@ -237,10 +214,7 @@ def storage_page() -> str:
     for name in STORAGE_CLASSES:
         made = CLASSES[name]
         entries = [one for one in found if one.family == name]
-        rows = [
-            (f"`{one.id}`", one.name, one.scaling_unit, *(shown(getattr(one, field)) for field in made.columns))
-            for one in entries
-        ]
+        rows = entry_rows(entries, "name", "scaling_unit", *made.columns)
         parts += [f"## {made.title}\n\n{made.answers}", table(("id", "name", "unit", *made.columns.values()), rows)]
     behaviour = ("consistency", "failure_tolerance", "failover", "metadata", "verdict")
     offered = [

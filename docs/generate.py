@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import completion_index
+import decision_table
 import default_tables
 import evidence_tables
 import man_pages
@@ -45,7 +46,7 @@ from ingest.cli.main import main as main_command
 
 STARTER = ROOT / "ingest" / "site" / "starter.yaml"
 LEXERS = {".yaml": "yaml", ".json": "json"}
-TABLES = default_tables.TABLES | evidence_tables.TABLES | training_tables.TABLES
+TABLES = decision_table.TABLES | default_tables.TABLES | evidence_tables.TABLES | training_tables.TABLES
 
 
 def with_site(request: str) -> str:

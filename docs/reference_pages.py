@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import click
 import data_pages
 import formula_pages
-from common import CATALOG, GRADES, ROOT, SHOW, aliases_part, limits, missing_part, notes_part, page, shown, table
+from common import CATALOG, GRADES, ROOT, SHOW, aliases_part, entry_rows, limits, missing_part, notes_part, page, shown, table
 
 from ingest.architecture import describe
 from ingest.architecture.registry import families as model_families
@@ -22,7 +23,6 @@ from ingest.catalog.records import (
     Optimizer,
     Protocol,
     Recipe,
-    Value,
 )
 from ingest.cli.group import command
 from ingest.sizing.catalog_commands import template
@@ -64,7 +64,7 @@ def models_page() -> str:
         for name, encoding in one.encodings.items():
             values = [shown(getattr(encoding, size)) for size in (*SIZES, "samples_per_file")]
             sizes.append((f"`{one.id}`", name, *values))
-    classes = [(f"`{one.id}`", one.name, shown(one.efficiency), limits(one.efficiency)) for one in CATALOG.all(Family)]
+    classes = entry_rows(CATALOG.all(Family), "name", "efficiency", lambda one: limits(one.efficiency))
     columns = ("id", "model", "class", "FLOP per sample", "samples per epoch", "rates", "GPUs")
     return page(
         "Models",
@@ -72,7 +72,7 @@ def models_page() -> str:
         "*Rates* counts the measured rates of a model, *GPUs* the accelerators with a measured rate.",
         table(columns, rows),
         "## Sample of each model",
-        table(("id", "one sample"), [(f"`{one.id}`", one.sample) for one in models]),
+        table(("id", "one sample"), entry_rows(models, "sample")),
         "## Encodings\n\nBytes of one sample: stored on storage, decoded for the GPU, touched if a whole file is read. "
         "The first encoding of a model is its default.",
         table(("model", "encoding", *SIZES, "samples per file"), sizes),
@@ -87,22 +87,8 @@ def models_page() -> str:
 def gpus_page() -> str:
     """Accelerators."""
     gpus = CATALOG.all(Gpu)
-    peaks = [
-        (f"`{one.id}`", *(_tera(one.peak_flops.get(name)) for name in PRECISIONS), shown(one.memory_bandwidth)) for one in gpus
-    ]
-    rest = [
-        (
-            f"`{one.id}`",
-            one.name,
-            one.vendor,
-            one.form,
-            shown(one.memory_bytes),
-            one.host_link,
-            shown(one.power),
-            one.usual_node,
-        )
-        for one in gpus
-    ]
+    peaks = entry_rows(gpus, *(partial(_tera, name) for name in PRECISIONS), "memory_bandwidth")
+    rest = entry_rows(gpus, "name", "vendor", "form", "memory_bytes", "host_link", "power", "usual_node")
     return page(
         "GPUs and other accelerators",
         f"{len(gpus)} accelerators. Every peak is dense, in TFLOP/s. {GRADES} {SHOW.format(kind='gpu')}",
@@ -115,27 +101,22 @@ def gpus_page() -> str:
     )
 
 
-def _tera(value: Value | None) -> str:
+def _tera(precision: str, gpu: Gpu) -> str:
+    value = gpu.peak_flops.get(precision)
     return f"{value.value / 1e12:,.5g}\u00a0{value.grade[0]}" if value else ""
 
 
 def nodes_page() -> str:
     """Node types, with separate storage and compute NICs."""
     nodes = CATALOG.all(Node)
-    nics = [
-        (
-            f"`{one.id}`",
-            one.name,
-            f"{one.gpus_per_node.value:g} × `{one.gpu}`",
-            f"{one.storage_nics}: {shown(one.storage_nic_bandwidth)}".removesuffix(": "),
-            f"{one.compute_nics}: {shown(one.compute_nic_bandwidth)}".removesuffix(": "),
-        )
-        for one in nodes
-    ]
-    local = [
-        (f"`{one.id}`", *map(shown, (one.host_memory_bytes, one.nvme_drives, one.nvme_bytes, one.nvme_read_bandwidth)))
-        for one in nodes
-    ]
+    nics = entry_rows(
+        nodes,
+        "name",
+        lambda one: f"{one.gpus_per_node.value:g} × `{one.gpu}`",
+        lambda one: f"{one.storage_nics}: {shown(one.storage_nic_bandwidth)}".removesuffix(": "),
+        lambda one: f"{one.compute_nics}: {shown(one.compute_nic_bandwidth)}".removesuffix(": "),
+    )
+    local = entry_rows(nodes, "host_memory_bytes", "nvme_drives", "nvme_bytes", "nvme_read_bandwidth")
     return page(
         "Node types",
         f"{len(nodes)} node types. A compute NIC is not the path to storage. {GRADES} {SHOW.format(kind='node')}",
@@ -155,7 +136,7 @@ def protocols_page() -> str:
         for rate in CATALOG.rates(model):
             count[rate.protocol] = count.get(rate.protocol, 0) + 1
     found = CATALOG.all(Protocol)
-    rows = [(f"`{one.id}`", one.name, one.form, count.get(one.id, 0), one.advice) for one in found]
+    rows = entry_rows(found, "name", "form", lambda one: count.get(one.id, 0), "advice")
     return page(
         "Measurement protocols",
         "The protocol of a rate describes the software and the rules of its measurement. `--protocol ID` selects one. "
@@ -205,14 +186,9 @@ def architectures_page() -> str:
 def training_page() -> str:
     """Optimizers, recipes and failure rates."""
     kept = CATALOG.all(Optimizer)
-    states = [(f"`{one.id}`", one.name, *map(shown, (one.master, one.momentum, one.variance))) for one in kept]
-    recipes = [
-        (f"`{one.id}`", one.name, f"`{one.optimizer}`", shown(one.weights), shown(one.gradients)) for one in CATALOG.all(Recipe)
-    ]
-    failures = [
-        (f"`{one.id}`", one.name, *map(shown, (one.interrupts, one.period, one.nodes, one.rate, one.gpus_per_node)))
-        for one in CATALOG.all(Failures)
-    ]
+    states = entry_rows(kept, "name", "master", "momentum", "variance")
+    recipes = entry_rows(CATALOG.all(Recipe), "name", lambda one: f"`{one.optimizer}`", "weights", "gradients")
+    failures = entry_rows(CATALOG.all(Failures), "name", "interrupts", "period", "nodes", "rate", "gpus_per_node")
     return page(
         "Optimizers, recipes and failures",
         f"Bytes that training keeps per parameter, and failure rates of nodes. {GRADES}",
