@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE =
 WHEELHOUSE := build/wheelhouse
 WHEELS := .
 
-.PHONY: demo setup test test-slow fuzz feed-runs dlio-runs audit lint docs linkcheck pictures dist wheelhouse bench bench-exact corpus observe-jobs observe-loop clean
+.PHONY: demo setup test test-slow fuzz frozen frozen-record feed-runs dlio-runs audit lint docs linkcheck pictures dist wheelhouse bench bench-exact corpus observe-jobs observe-loop clean
 
 demo: $(VENV)/.core                 ## set up .venv and run the main job
 	$(BIN)/ingest bw --model cosmoflow --gpu h100 --nodes 128
@@ -30,6 +30,12 @@ test-slow: $(VENV)/.all             ## the slow tests: before an issue is closed
 
 fuzz: $(VENV)/.all                  ## mutated inputs held against the contract: make fuzz SEED=7 COUNT=20000
 	PYTHONPATH=tests $(BIN)/python -m fuzz --seed $(SEED) --count $(COUNT)
+
+frozen: $(VENV)/.all               ## today's answers to 20,000 recorded questions held against those recorded; 3 minutes on two cores
+	PYTHONPATH=tests $(BIN)/python -m frozen compare
+
+frozen-record: $(VENV)/.all        ## record them anew, after a change that moves an answer on purpose; 10 minutes
+	PYTHONPATH=tests $(BIN)/python -m frozen record
 
 feed-runs: $(VENV)/.all             ## runs of a real loader, judged against the recurrence: make feed-runs SEED=7 RUNS=60; 5 minutes
 	rm -f build/feed-runs.csv && mkdir -p build
