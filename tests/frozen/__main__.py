@@ -1,7 +1,8 @@
 """Record today's answers, or compare today's answers with the recorded ones.
 
 `make frozen` compares all; `PYTHONPATH=tests .venv/bin/python -m frozen compare --only bw --sample 10` each tenth of a command.
-A change that moves an answer on purpose ends with `make frozen-record`, and its commit says which kinds moved and why.
+A change that moves an answer on purpose ends with `make frozen-record` (or `accept --only bw`), which asks the same questions
+anew; its commit says which kinds moved and why. `record` draws other questions.
 """
 
 from __future__ import annotations
@@ -129,10 +130,22 @@ def compare(only: str, sample: int, most: int, answers: Asking) -> int:
     return int(bool(found))
 
 
+def accept(only: str, answers: Asking) -> int:
+    """Keep today's answers to the recorded questions of a command, or of all."""
+    for path in ANSWERS.values():
+        recorded = read(path)
+        asked = [words for words, _ in recorded if name_of(words).startswith(only)]
+        today = map(condensed, answers(asked)) if path == ANSWERS["drawn"] else answers(asked)
+        now = dict(zip(map(tuple, asked), today, strict=True))
+        write(path, [(words, now.get(tuple(words), kept)) for words, kept in recorded])
+        print(f"{len(asked)} of {len(recorded)} answers of {path.name} recorded anew")
+    return 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="frozen", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["record", "compare"])
-    parser.add_argument("--only", default="", help="compare: the questions of one command")
+    parser.add_argument("what", choices=["record", "compare", "accept"])
+    parser.add_argument("--only", default="", help="compare, accept: the questions of one command")
     parser.add_argument("--sample", type=int, default=1, help="compare: every k-th question")
     parser.add_argument("--most", type=int, default=25, help="compare: kinds to print")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
@@ -142,6 +155,8 @@ def main() -> int:
     with asking(given.jobs) as answers:
         if given.what == "record":
             return record(given.count, given.seed, answers)
+        if given.what == "accept":
+            return accept(given.only, answers)
         return compare(given.only, given.sample, given.most, answers)
 
 
