@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise, takewhile
 
 import click
@@ -30,29 +29,20 @@ class Commands(click.Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             ctx.fail(f"no such command '{args[0]}', {expected_one_of(args[0], COMMANDS)}")
-        _refuse_empty(args)
+        ours = takewhile(lambda word: not word.startswith(COMMAND), args)  # the words behind it belong to a job
+        for before, word in pairwise(ours):
+            option, equals, value = word.partition("=")
+            if not word:
+                place = before if before.startswith("-") and before != "--" else args[0]
+            elif option.startswith("--") and equals and not value:
+                place = option
+            else:
+                continue
+            raise click.UsageError(f"{place}: found '', expected a value")
         return super().resolve_command(ctx, args)
 
     def get_help(self, ctx: click.Context) -> str:
         return overview()
-
-
-def _refuse_empty(words: Sequence[str]) -> None:
-    """Refuse an empty word, such as that of a variable that is not set: of an empty path, pathlib makes the working directory.
-
-    Raises:
-        UsageError: one of the words is empty; names the option, or the command, whose value it is.
-    """
-    ours = takewhile(lambda word: not word.startswith(COMMAND), words)  # the words behind it belong to a job
-    for before, word in pairwise(ours):
-        option, equals, value = word.partition("=")
-        if not word:
-            place = before if before.startswith("-") and before != "--" else words[0]
-        elif option.startswith("--") and equals and not value:
-            place = option
-        else:
-            continue
-        raise click.UsageError(f"{place}: found '', expected a value")
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=True)

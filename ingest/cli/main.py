@@ -134,7 +134,11 @@ def main() -> None:
     """Run the command line; errors become one line on standard error."""
     # Imports make thousands of objects that stay: looking for garbage among them takes a tenth of a short command.
     gc.set_threshold(FEWEST_OBJECTS)
-    _fill_closed_streams()
+    # Take the places of closed streams, which the next opened file would get: what is printed is an error then.
+    for number, name, flags in ((0, "stdin", os.O_RDONLY), (1, "stdout", os.O_RDONLY), (2, "stderr", os.O_WRONLY)):
+        if getattr(sys, name) is None:
+            _point_to_nowhere(number, flags)
+            setattr(sys, name, open(number, "r" if name == "stdin" else "w", encoding="utf-8", closefd=False))  # noqa: SIM115
     try:
         if "_INGEST_COMPLETE" in os.environ:
             code = import_module("ingest.cli.completion").answer(os.environ["_INGEST_COMPLETE"])
@@ -186,14 +190,6 @@ def refuse(message: str, code: int) -> int:
     """Print a refusal as one line; returns its exit code."""
     tell(in_one_line(f"ingest: {message}"))
     return code
-
-
-def _fill_closed_streams() -> None:
-    """Take the places of closed streams, which the next opened file would get: what is printed is an error then."""
-    for number, name, flags in ((0, "stdin", os.O_RDONLY), (1, "stdout", os.O_RDONLY), (2, "stderr", os.O_WRONLY)):
-        if getattr(sys, name) is None:
-            _point_to_nowhere(number, flags)
-            setattr(sys, name, open(number, "r" if name == "stdin" else "w", encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
 def _point_to_nowhere(number: int, flags: int = os.O_WRONLY) -> None:

@@ -237,7 +237,11 @@ class Quantities:
                 unknown[name] = message_of(error)
         tree = Tree(found if ranged else {})
         quantities = {
-            name: Quantity(step.value, _unit_of(step), *((ranged and tree.range_of(name)) or ()))
+            name: Quantity(
+                step.value,
+                unit_of(step.name) if step.formula is None else step.formula.unit,
+                *((ranged and tree.range_of(name)) or ()),
+            )
             for name, step in found.items()
         }
         return quantities, unknown
@@ -316,10 +320,6 @@ class Quantities:
             raise ValueError(f"{name} is given after the quantities are frozen")
         if name in self._steps:
             raise ValueError(f"{name} is given after it has been computed")
-
-
-def _unit_of(step: Step) -> str:
-    return unit_of(step.name) if step.formula is None else step.formula.unit
 
 
 def _is_finite(value: Num) -> bool:

@@ -165,7 +165,12 @@ def _add(name: str, site: Site, catalog: Catalog, rows: dict[str, QuantityRow], 
     rows[name] = QuantityRow(name, {"of": _size(keys, described, known, site, catalog, rows)}, known)
     if described.keys().isdisjoint(REPACKED) and "data_files" not in known.given:
         known.give(_of_readers(name, site, catalog, known.given))
-    _files(known)
+    # Choose what yields the files of a data set, where anything does.
+    given = known.given
+    if "data_files" not in given and {"samples_in_file", "data_samples"} <= given.keys():
+        known.choose("data_files", "files_of_samples")
+    elif "data_files" not in given and "file_bytes" in given:
+        known.choose("data_files", "files_of_bytes")
     if "refresh" in described:
         known.choose("versions_held", "versions_kept")
 
@@ -269,15 +274,6 @@ def _measured(keys: Keys, described: Mapping[str, Any], site: Site) -> dict[str,
     }
 
 
-def _files(known: Quantities) -> None:
-    """Choose what yields the files of a data set, where anything does."""
-    given = known.given
-    if "data_files" not in given and {"samples_in_file", "data_samples"} <= given.keys():
-        known.choose("data_files", "files_of_samples")
-    elif "data_files" not in given and "file_bytes" in given:
-        known.choose("data_files", "files_of_bytes")
-
-
 def year_rows(
     site: Site, of_jobs: Mapping[str, Step], holdings: Sequence[Sequence[QuantityRow]], storage: Quantities, *, tiers: bool
 ) -> list[QuantityRow]:
@@ -310,7 +306,14 @@ def holdings_of(site: Site, data: Mapping[str, QuantityRow], years: int, growth:
     for year in range(years + 1):
         rows = dataset_rows_in(site, data, year, growth)
         for row, before in zip(rows, found[-1] if found else [None] * len(rows), strict=True):
-            row.known.give({"first_load": Input(float(_is_first(row, before)), note="in the year of its first load")})
+            row.known.give(
+                {
+                    "first_load": Input(
+                        float(bool(row.known.value("present")) and (before is None or not before.known.value("present"))),
+                        note="in the year of its first load",
+                    )
+                }
+            )
             scratch = ("dataset_scratch_bytes_held",) if "preparation" in site.section("datasets")[row.name] else ()
             held = ("dataset_bytes_held", *scratch)
             for name in held:
@@ -321,11 +324,6 @@ def holdings_of(site: Site, data: Mapping[str, QuantityRow], years: int, growth:
                     row.known.link(f"{name}_before", before.known.step(name))
         found.append(rows)
     return found
-
-
-def _is_first(row: QuantityRow, before: QuantityRow | None) -> bool:
-    """Whether a data set is on storage in this year, and was not in the year before."""
-    return bool(row.known.value("present")) and (before is None or not before.known.value("present"))
 
 
 def dataset_rows_in(site: Site, data: Mapping[str, QuantityRow], year: int, growth: Growth) -> list[QuantityRow]:

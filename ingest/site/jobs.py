@@ -317,7 +317,7 @@ class SiteJob:
         inputs = self._blaming(keys, lambda: stated_in(policy, keys))
         known, warnings = self._blaming(keys, lambda: self._saves(policy, gpus, inputs))
         stated = {name: known.step(name) for name in inputs}
-        steps = {**_saved(known), "gpus": gpus}
+        steps = {**known.find_all((*SAVED, *DECIDING)), "gpus": gpus}
         return Policy(policy.get("mode", USUAL_MODE), stated, steps, self._divisors(policy, known.given), known, warnings)
 
     def _saves(self, policy: Mapping[str, Any], gpus: Step, stated: Mapping[str, Input]) -> tuple[Quantities, tuple[str, ...]]:
@@ -463,7 +463,20 @@ class SiteJob:
         if known.find("sample_bytes") is None:
             return {}
         form, how, pattern_from = self._how_read(known, model)
-        self._give_reading(known, form, model)
+        # What a format says of the reads of its files, and what is usual where it is unknown.
+        fields = {"request_bytes": REQUEST, "readers_per_gpu": READERS}
+        known.give_default("page_bytes", PAGE)
+        if form is None:
+            known.give_default("packed_read_bytes", PACKED)
+        for name, usual in fields.items():
+            value = getattr(form, name, None)
+            known.give_default(name, usual if value is None else from_catalog(value)._replace(origin="default"))
+        if form is not None and form.records_per_shard is not None and known.find("samples_per_file") is None:
+            known.give({"samples_per_file": from_catalog(form.records_per_shard)})
+        if form is not None and form.records_per_group is not None:
+            known.give_default("records_per_group", from_catalog(form.records_per_group))
+        if model is not None and model.sequence_length is not None:
+            known.give_default("sequence_length", from_catalog(model.sequence_length))
         sizes = REQUESTS[how] if "io_size" not in self.described or how == "whole files" else ("request_bytes",)
         known.choose_first("read_request_bytes", *sizes)
         if "threads" in self.described:
@@ -495,22 +508,6 @@ class SiteJob:
         whole = self.catalog.get(Format, WHOLE_FILES)
         return whole, whole.read_pattern, "samples_per_file"
 
-    def _give_reading(self, known: Quantities, form: Format | None, model: Model | None) -> None:
-        """What a format says of the reads of its files, and what is usual where it is unknown."""
-        fields = {"request_bytes": REQUEST, "readers_per_gpu": READERS}
-        known.give_default("page_bytes", PAGE)
-        if form is None:
-            known.give_default("packed_read_bytes", PACKED)
-        for name, usual in fields.items():
-            value = getattr(form, name, None)
-            known.give_default(name, usual if value is None else from_catalog(value)._replace(origin="default"))
-        if form is not None and form.records_per_shard is not None and known.find("samples_per_file") is None:
-            known.give({"samples_per_file": from_catalog(form.records_per_shard)})
-        if form is not None and form.records_per_group is not None:
-            known.give_default("records_per_group", from_catalog(form.records_per_group))
-        if model is not None and model.sequence_length is not None:
-            known.give_default("sequence_length", from_catalog(model.sequence_length))
-
     def _format(self, model: Model | None) -> Format | None:
         """The format of the data: of the data set that the job names, else of the encoding of its model."""
         described = self.site.section("datasets").get(self.described.get("data", ""), {})
@@ -541,11 +538,6 @@ def choose_reads(known: Quantities) -> None:
 def _settings(described: Mapping[str, Any]) -> dict[str, float]:
     """The quantities that `set` of a job or a policy gives, in base units."""
     return {name: parse(written, unit_of(name), f"set {name}") for name, written in described.get("set", {}).items()}
-
-
-def _saved(known: Quantities) -> dict[str, Step]:
-    """The known checkpoint quantities that the row of a job takes or that rules compare."""
-    return known.find_all((*SAVED, *DECIDING))
 
 
 def model_of(job: Mapping[str, Any], catalog: Catalog) -> Model | None:

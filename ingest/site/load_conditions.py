@@ -444,14 +444,14 @@ def mix_of(parts: Sequence[LoadPart]) -> tuple[MixPart, ...]:
         alike = next(other for other in falling if other[0] == kind[0])  # writes are counted with writes
         home = kind if exact[kind] >= SMALLEST_SHARE else alike
         merged[home] = merged.get(home, 0) + exact[kind]
-    shares = {kind: _rounded_share(share, kind[0]) for kind, share in merged.items() if share >= SMALLEST_SHARE}
+    shares = {
+        kind: (float(round_up(share * (1 - ROUNDING), SHARE_DIGITS)) if kind[0] == "write" else round(share, SHARE_DIGITS))
+        for kind, share in merged.items()
+        if share >= SMALLEST_SHARE
+    }
     first = next((kind for kind in shares if kind[0] == "read"), falling[0])
     shares[first] = round(1 - sum(share for kind, share in shares.items() if kind != first), SHARE_DIGITS)
     return tuple(MixPart(shares[kind], *kind) for kind in sorted(shares, key=shares.__getitem__, reverse=True))
-
-
-def _rounded_share(share: float, operation: str) -> float:
-    return float(round_up(share * (1 - ROUNDING), SHARE_DIGITS)) if operation == "write" else round(share, SHARE_DIGITS)
 
 
 def _reads_in_words(conditions: Conditions) -> str:

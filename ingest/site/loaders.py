@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ingest.engine.derivation_graph import QuantityRow
 from ingest.engine.registry import solve
@@ -46,21 +46,17 @@ def place_loaders(site: Site, jobs: Sequence[QuantityRow], storage: Quantities) 
     for row in jobs:
         described = site.section("jobs")[row.name].get("loader")
         if described is not None and row.step("read_request_bytes") is not None:
-            _place(row.known, described, storage)
-
-
-def _place(known: Quantities, described: Mapping[str, Any], storage: Quantities) -> None:
-    known.give({**USUAL, **{quantity: described[key] for key, quantity in OF_LOADER.items() if key in described}})
-    known.adopt({"latency_tail": storage.step("latency_tail")})
-    loader = _loader_of(known)
-    where = f"runs of {USUAL_STEPS:,} steps, seed {USUAL_SEED}; median"
-    best = tried(loader, steps=USUAL_STEPS, seed=USUAL_SEED).median
-    known.give({"loader_utilization": Input(best, source=SOURCE, grade="derived", where=where)})
-    longest = longest_latency(loader, known.value("accepted_utilization"), steps=USUAL_STEPS, seed=USUAL_SEED)
-    if longest is not None:
-        searched = Input(longest, source=SOURCE, grade="derived", where=f"search by simulation: {where}")
-        known.give({"loader_latency": searched})
-        known.choose("mean_latency", "loader_latency")
+            row.known.give({**USUAL, **{quantity: described[key] for key, quantity in OF_LOADER.items() if key in described}})
+            row.known.adopt({"latency_tail": storage.step("latency_tail")})
+            loader = _loader_of(row.known)
+            where = f"runs of {USUAL_STEPS:,} steps, seed {USUAL_SEED}; median"
+            best = tried(loader, steps=USUAL_STEPS, seed=USUAL_SEED).median
+            row.known.give({"loader_utilization": Input(best, source=SOURCE, grade="derived", where=where)})
+            longest = longest_latency(loader, row.known.value("accepted_utilization"), steps=USUAL_STEPS, seed=USUAL_SEED)
+            if longest is not None:
+                searched = Input(longest, source=SOURCE, grade="derived", where=f"search by simulation: {where}")
+                row.known.give({"loader_latency": searched})
+                row.known.choose("mean_latency", "loader_latency")
 
 
 def _loader_of(known: Quantities) -> Loader:

@@ -55,7 +55,11 @@ def open_questions(
     """
     ranked: list[tuple[int, OpenQuestion]] = [
         *_of_defaults(used, jobs),
-        *((one.rank, _of_term(one)) for one in service if one.rank and one.status == OPEN),
+        *(
+            (one.rank, OpenQuestion(one.key, one.question, one.suggested, one.reason))
+            for one in service
+            if one.rank and one.status == OPEN
+        ),
     ]
     by_rank = sorted(ranked, key=lambda pair: pair[0])
     found = (*_of_cover(document), *_of_rates(jobs), *(one for _, one in by_rank))
@@ -98,7 +102,3 @@ def _shown(record: DefaultRecord, step: Step, jobs: Sequence[QuantityRow]) -> st
     values = sorted(float(one.value) for row in jobs if (one := row.step(record.shows)) is not None)
     ends = list(dict.fromkeys(display(value, unit_of(record.shows)) for value in (values[0], values[-1]))) if values else []
     return " to ".join(ends)
-
-
-def _of_term(term: ServiceTerm) -> OpenQuestion:
-    return OpenQuestion(term.key, term.question, term.suggested, term.reason)

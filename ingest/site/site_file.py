@@ -151,7 +151,13 @@ def _in_base_units(site: Site, raw: Any, node: Mapping[str, Any], keys: Keys) ->
                 refuse_bare_times(raw, node["x-quantity"])
             return _quantity(raw, node["x-quantity"], keys)
         if node.get("x-date"):
-            return _date(raw)
+            # A date from `2027`, `2027-06` or `2027-06-30`.
+            try:
+                year, *rest = map(int, str(raw).split("-"))
+                month, day = rest + [1] * (2 - len(rest))
+                return datetime.date(year, month, day)
+            except (ValueError, TypeError, OverflowError):
+                raise UsageError(f"found {brief(raw)}, expected a year or a date such as 2027-06-30") from None
     except UsageError as error:
         site.refuse(keys, str(error).removeprefix(f"{node.get('x-quantity')}: "))
     if not isinstance(raw, Mapping):
@@ -182,13 +188,3 @@ def _quantity(raw: Any, name: str, keys: Keys) -> Input:
         raise UsageError(f"found low {low:g}, typical {typical:g}, high {high:g}, expected them in this order")
     plain = len(numbers) == 1
     return Input(typical, None if plain else low, None if plain else high, origin="user", where=".".join(keys))
-
-
-def _date(raw: object) -> datetime.date:
-    """A date from `2027`, `2027-06` or `2027-06-30`."""
-    try:
-        year, *rest = map(int, str(raw).split("-"))
-        month, day = rest + [1] * (2 - len(rest))
-        return datetime.date(year, month, day)
-    except (ValueError, TypeError, OverflowError):
-        raise UsageError(f"found {brief(raw)}, expected a year or a date such as 2027-06-30") from None

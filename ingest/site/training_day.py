@@ -154,7 +154,11 @@ def training_day(plan: Plan) -> TrainingDay:
     writes, copies = DayLoad(), DayLoad()
     for run in runs:
         _save(run, writes)
-        _stage(run, copies)
+        # A run whose data set is staged reads it first, in the time allowed.
+        staged, allowed = _value(run.row, "staged_bytes"), _value(run.row, "staging_seconds_allowed")
+        if staged and allowed:
+            given = {"staged_bytes": staged, "staging_seconds_allowed": allowed, "concurrent_runs": 1}
+            copies.add(0, allowed, float(solve("job_staging_bandwidth", given)) * run.weight)
     if restored is not None:
         end = _pause(restored)[1]
         copies.add(end - _of_policy(restored, "restart_seconds"), end, _restores(restored))
@@ -242,14 +246,6 @@ def _read(run: Run, reads: DayLoad) -> None:
         filled = min(max(start + phase - trained, start), end)
         reads.add(start, filled, filling * run.weight)
         reads.add(filled, end, steady * run.weight)
-
-
-def _stage(run: Run, copies: DayLoad) -> None:
-    """A run whose data set is staged reads it first, in the time allowed."""
-    staged, allowed = _value(run.row, "staged_bytes"), _value(run.row, "staging_seconds_allowed")
-    if staged and allowed:
-        given = {"staged_bytes": staged, "staging_seconds_allowed": allowed, "concurrent_runs": 1}
-        copies.add(0, allowed, float(solve("job_staging_bandwidth", given)) * run.weight)
 
 
 def _value(row: QuantityRow, name: str) -> float:
