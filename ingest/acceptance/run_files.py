@@ -1,4 +1,7 @@
-"""Result files of acceptance tests: which runs they hold, and which of them count."""
+"""Result files of acceptance tests: which runs they hold, and which of them count.
+
+Settings that a result does not show make it invalid, and so do those that differ from the test's.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,27 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ingest.acceptance.run_interval import MOST_RUNS
-from ingest.acceptance.run_validity import differences
-from ingest.acceptance.test_spec import AcceptanceTest, Run
+from ingest.acceptance.judgement import MOST_RUNS
+from ingest.acceptance.test_spec import DATA, AcceptanceTest, Load, Observed, Run
 from ingest.acceptance.tools import is_companion, runs_in
 from ingest.errors import IngestError, cannot_be_read
 from ingest.files import read_bytes, read_text, sha256
+from ingest.units import display
 
 #: Files in which scripts write the hash of their list of tests, next to results.
 MANIFEST_SUFFIX = ".tests.sha256"
 WRITTEN_BY_SCRIPTS = "a file of its scripts"
+#: Share of the duration that a clock, ramp or stonewall may cut off.
+SHORT = 0.05
+#: Share by which the mean size of queued requests may differ: they count as they start, and their bytes as they end.
+QUEUED = 0.01
+#: Share of the data that whole requests in whole files may leave out.
+ROUNDING = 0.001
+#: settings that results of the tools in REPORTING show for reads and writes
+STATED = ("clients", "threads", "io_bytes", "seconds", "direct")
+REPORTING = ("fio", "ior", "elbencho")
+#: Parameters that results may omit: some versions of DLIO set the record length to 1.
+OPTIONAL = {"dlio": ("record_length_bytes",)}
 
 
 class CountedRuns(NamedTuple):
@@ -48,14 +62,20 @@ def counted_runs(
     Raises:
         IngestError: a folder of results of another list of tests or without a result, a named file that is no result.
     """
-    _refuse_foreign(paths, manifest_hash)
+    for given in filter(Path.is_dir, map(Path, paths)):
+        for path in sorted(given.rglob(f"*{MANIFEST_SUFFIX}")):
+            hashes = read_text(path, WRITTEN_BY_SCRIPTS).split()[:1]
+            if hashes != [manifest_hash]:
+                raise IngestError(
+                    f"{given}: {path.name}: results of another plan (tests.json {''.join(hashes)[:12] or 'none'}…)"
+                    f", expected {manifest_hash[:12]}…"
+                )
     found, refused = _gathered(paths, read)
     runs: dict[str, list[Run]] = {test.id: [] for test in tests}
     by_id = {test.id: test for test in tests}
     reasons: dict[str, str] = {}
     for run in sorted(found, key=_start):
-        why = _refusal(run, by_id, runs)
-        if why:
+        if why := _refusal(run, by_id, runs):
             refused[run.file] = why
             reasons.setdefault(run.test, why)
         else:
@@ -67,22 +87,6 @@ def _start(run: Run) -> tuple[float, tuple[tuple[int, str], ...]]:
     """Sorts runs by their start where the tool writes it as a number, then by file: run 2 before run 10."""
     parts = re.split(r"(\d{1,9})", run.file)
     return float(run.began) if run.began.isdigit() else 0, tuple((int(part) if part.isdigit() else -1, part) for part in parts)
-
-
-def _refuse_foreign(paths: Sequence[str | Path], manifest_hash: str) -> None:
-    """Reject folders of results whose scripts belong to another list of tests.
-
-    Raises:
-        IngestError: the folder, with both hashes.
-    """
-    for given in filter(Path.is_dir, map(Path, paths)):
-        for path in sorted(given.rglob(f"*{MANIFEST_SUFFIX}")):
-            found = read_text(path, WRITTEN_BY_SCRIPTS).split()[:1]
-            if found != [manifest_hash]:
-                raise IngestError(
-                    f"{given}: {path.name}: results of another plan (tests.json {''.join(found)[:12] or 'none'}…)"
-                    f", expected {manifest_hash[:12]}…"
-                )
 
 
 def _gathered(paths: Iterable[str | Path], read: dict[str, Path]) -> tuple[list[Run], dict[str, str]]:
@@ -107,20 +111,19 @@ def _gathered(paths: Iterable[str | Path], read: dict[str, Path]) -> tuple[list[
 
 def _result_files(paths: Iterable[str | Path]) -> Iterator[tuple[Path, bool]]:
     """Every file, and whether the user named it."""
+
+    def refuse(error: OSError) -> None:
+        raise IngestError(cannot_be_read(error.filename, error.strerror, "a folder of results"))
+
     for given in map(Path, paths):
         if not given.is_dir():
             yield given, True
             continue
-        walked = os.walk(given, onerror=_refuse_folder)
-        found = sorted(Path(folder, name) for folder, _, names in walked for name in names)
+        found = sorted(Path(folder, name) for folder, _, names in os.walk(given, onerror=refuse) for name in names)
         results = [path for path in found if not is_companion(path.relative_to(given))]
         if not results:
             raise IngestError(f"{given}: found no result, expected a folder that the test scripts wrote (RESULTS)")
         yield from ((path, False) for path in results)
-
-
-def _refuse_folder(error: OSError) -> None:
-    raise IngestError(cannot_be_read(error.filename, error.strerror, "a folder of results"))
 
 
 def _refusal(run: Run, tests: Mapping[str, AcceptanceTest], counting: Mapping[str, list[Run]]) -> str:
@@ -135,3 +138,81 @@ def _refusal(run: Run, tests: Mapping[str, AcceptanceTest], counting: Mapping[st
     if twin:
         return f"duplicate of {twin}: both runs have the same start time"
     return f"{MOST_RUNS} runs came before it, which decide" if len(counting[run.test]) >= MOST_RUNS else ""
+
+
+def differences(test: AcceptanceTest, run: Run) -> list[str]:
+    """Why a run does not count for a test: found and expected values; empty where it counts."""
+    if run.tool != test.tool:
+        return [f"ran {run.tool}, expected {test.tool}"]
+    found = {load.name: load for load in run.loads}
+    reasons = []
+    if test.tool != "dlio" and not run.version:
+        reasons.append(f"version: found none, expected {test.version} or newer")
+    elif test.tool != "dlio" and _numbers(run.version) < _numbers(test.version):
+        reasons.append(f"version: found {run.version}, expected {test.version} or newer")
+    for load in test.loads:
+        if load.name not in found:
+            reasons.append(f"job '{load.name}' did not run")
+            continue
+        reasons += _unstated(test, load, found[load.name], first=load is test.loads[0])
+        reasons += _differences(load, found[load.name])
+        memory = found[load.name].memory_bytes
+        if test.scale == "full" and load.dataset_bytes and memory and load.dataset_bytes < memory:
+            held, data = display(memory, "B"), display(load.dataset_bytes, "B")
+            reasons.append(f"caches: the clients have {held} of memory, expected less than the {data} of data")
+    names = [load.name for load in test.loads]
+    reasons += [f"{job} ran too, expected only {', '.join(names)}" for job in sorted({*found} - {*names})]
+    for name, expected in test.parameters.items():
+        if name in run.shown and run.shown[name] != expected:
+            reasons.append(f"{name}: found {run.shown[name]}, expected {expected}")
+        elif name not in run.shown and name not in OPTIONAL.get(test.tool, ()):
+            reasons.append(f"{name}: not in the result, expected {expected}")
+    return reasons
+
+
+def _numbers(version: str) -> list[int]:
+    """`4.1.0+dev` as [4, 1, 0]."""
+    return [int(part) for part in re.findall(r"\d{1,9}", version.partition("+")[0])]
+
+
+def _unstated(test: AcceptanceTest, load: Load, seen: Observed, *, first: bool) -> Iterator[str]:
+    if load.handled and seen.handled is None:
+        yield "files: not in the result, expected their number"
+    if test.tool not in REPORTING or load.operation not in DATA:
+        return
+    # Some drivers of fio drop the options of all jobs but the first.
+    reads = ("pattern", "dataset_bytes") if load.operation == "read" and first else ()
+    for name in (*STATED, *reads):
+        if getattr(seen, name) is None:
+            yield f"{name.replace('_', ' ')}: not in the result, expected a value"
+
+
+def _differences(load: Load, seen: Observed) -> Iterator[str]:
+    if seen.errors:
+        yield f"{seen.errors}, expected none"
+    yield from _unlike("operation", seen.operation, load.operation)
+    yield from _unlike("pattern", seen.pattern or load.pattern, load.pattern)
+    if seen.io_bytes is not None and load.io_bytes is not None:
+        one = load.depth == 1
+        alike = round(seen.io_bytes) == load.io_bytes if one else abs(seen.io_bytes / load.io_bytes - 1) <= QUEUED
+        if not alike:
+            yield f"block size: found {seen.io_bytes:,.0f} B, expected {load.io_bytes:,} B"
+    yield from _unlike("clients", seen.clients, load.clients)
+    yield from _unlike("threads in all", seen.threads, load.clients * load.threads)
+    yield from _unlike("queue depth of a thread", seen.depth, load.depth)
+    if seen.seconds is not None and load.seconds is not None and seen.seconds < load.seconds * (1 - SHORT):
+        yield f"duration: found {display(seen.seconds, 's')}, expected at least {display(load.seconds, 's')}"
+    if seen.handled is not None and load.handled is not None and seen.handled < load.handled:
+        yield f"files: found {seen.handled:,.0f}, expected at least {load.handled:,}"
+    if load.operation not in DATA:
+        return
+    if load.dataset_bytes and seen.dataset_bytes is not None and seen.dataset_bytes < load.dataset_bytes * (1 - ROUNDING):
+        found, expected = display(seen.dataset_bytes, "B"), display(load.dataset_bytes, "B")
+        yield f"caches: found {found} of data, expected at least {expected}, which exceeds caches"
+    if seen.direct is False and not seen.cold:
+        yield "caches: found buffered I/O (direct=0), expected direct I/O"
+
+
+def _unlike(what: str, found: object, expected: object) -> Iterator[str]:
+    if found is not None and expected and found != expected:
+        yield f"{what}: found {found}, expected {expected}"

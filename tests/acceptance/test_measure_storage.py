@@ -10,8 +10,16 @@ import pytest
 from conftest import COMMAND, clean_environment, default_signals
 
 import ingest
-from ingest.acceptance.fio_runner import SIGNALS, FioRun, Point, _own_folder, _takes_direct
-from ingest.acceptance.path_benchmark import PathBenchmark, knee_of, supported_gpus
+from ingest.acceptance.path_benchmark import (
+    SIGNALS,
+    FioRun,
+    PathBenchmark,
+    Point,
+    _own_folder,
+    _takes_direct,
+    knee_of,
+    supported_gpus,
+)
 from ingest.acceptance.test_spec import Observed
 from ingest.errors import IngestError, UsageError
 from ingest.reports.page import as_text

@@ -8,9 +8,9 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ingest.acceptance.loads import Task
 from ingest.acceptance.test_spec import TOOLS, Load, Run
-from ingest.acceptance.tools import dlio, elbencho, fio, ior, mdtest, mlpstorage
+from ingest.acceptance.tools import dlio, elbencho, fio, ior, mdtest
+from ingest.acceptance.tools.job_files import Task
 from ingest.errors import IngestError
 from ingest.files import read_text
 
@@ -45,7 +45,7 @@ GENERATORS = {
     "mdtest": LoadGenerator(mdtest.VERSION, mdtest.job_files, mdtest.loads),
     "elbencho": LoadGenerator(elbencho.VERSION, elbencho.job_files, elbencho.loads),
     "dlio": LoadGenerator(dlio.VERSION, dlio.job_files, dlio.loads, dlio.parameters),
-    mlpstorage.SUFFIX: LoadGenerator(mlpstorage.VERSION, mlpstorage.job_files, dlio.loads, mlpstorage.parameters),
+    dlio.MLPERF: LoadGenerator(dlio.MLPERF_VERSION, dlio.mlperf_files, dlio.loads, dlio.mlperf_parameters),
 }
 READERS = (fio.read, ior.read, mdtest.read, elbencho.read, dlio.read)
 

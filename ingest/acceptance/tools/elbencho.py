@@ -6,12 +6,11 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
-from ingest.acceptance.loads import SHARED_FILES, USUAL_THREADS, Task, file_bytes
-from ingest.acceptance.pack import repeated, script
+from ingest.acceptance.loads import SHARED_FILES, USUAL_THREADS
 from ingest.acceptance.test_spec import Load, Observed, Run
+from ingest.acceptance.tools.job_files import Task, data_scripts, own_script, repeated
 from ingest.acceptance.tools.parsing import group, number, parsed, table
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
@@ -21,7 +20,6 @@ VERSION = "3.0.37"
 #: Each client reads the data that the next one wrote.
 ROTATED = """{ tail -n +2 "$HOSTS"; head -n 1 "$HOSTS"; } > "$HOSTS.rotated"
 HOSTS=$HOSTS.rotated"""
-FOLDER = "elbencho-data"
 #: New random contents for each write, so that no system reduces them.
 RANDOM = " --blockvarpct 100"
 
@@ -29,36 +27,28 @@ RANDOM = " --blockvarpct 100"
 def loads(task: Task) -> tuple[Load, ...]:
     """The load as elbencho runs it: all clients read the whole data set."""
     data = task.setting.data
-    if data is None or task.load.operation != "read":
-        return task.loads
-    whole = solve("read_set_bytes", {**task.given, "folders_read": data.clients})
-    return (replace(task.load, dataset_bytes=round(whole)),)
+    return task.loads if data is None or task.load.operation != "read" else task.reading(data.clients)
 
 
 def job_files(task: Task) -> dict[str, str]:
     """The scripts of a test; threads share the files, as elbencho does with files given by name."""
-    ident, load, clients = task.ident, task.load, task.data_clients
-    each = file_bytes(task.given_of(load), SHARED_FILES, task.bytes_per_client(load) * clients)
+    load, each = task.load, task.file_bytes(task.load, SHARED_FILES, task.data_clients)
     paths = f'"$TARGET/file[0-{SHARED_FILES - 1}]"'
     hosts = "" if task.rehearsal else '--hostsfile "$HOSTS" '
     common = f"elbencho {hosts}-t {load.threads} -s {each} --direct" + (f" --iodepth {load.depth}" if load.depth > 1 else "")
     # Threads repeat their files until the time limit.
     order = "--rand --infloop " if load.pattern == "random" else "--infloop "
-    result = f'--label {ident} --lat --jsonfile "$RESULTS/{ident}.run$run.json"'
+    result = f'--label {task.ident} --lat --jsonfile "$RESULTS/{task.ident}.run$run.json"'
     letter = {"read": "-r", "write": "-w"}[load.operation]
     run = f"{common} {letter} -b {load.io_bytes} {order}--timelimit {load.seconds:.0f} {result} {paths}"
     if load.operation == "write":
-        run += RANDOM
-        lines = [*repeated(task, ".json", [run]), f"elbencho {hosts}-t 1 -F {paths}"]
-        return {f"elbencho/{ident}.sh": script(ident, load.clients, task.rehearsal, lines, folder=ident)}
+        removing = f"elbencho {hosts}-t 1 -F {paths}"
+        return own_script(task, "elbencho", [*repeated(task, ".json", [run + RANDOM]), removing])
     fill = f"elbencho {hosts}-t {USUAL_THREADS} -s {each} --direct -w -b {task.fill_bytes} --label fill.fill{RANDOM} {paths}"
     runs = repeated(task, ".json", [run], drops=True)
     if task.rehearsal:
-        return {f"elbencho/{ident}.sh": script(ident, load.clients, True, [fill, *runs])}
-    return {
-        "elbencho/fill-data.sh": script(FOLDER, clients, False, [fill], folder=FOLDER),
-        f"elbencho/{ident}.sh": script(ident, load.clients, False, [ROTATED, *runs], folder=FOLDER, drops=True),
-    }
+        return own_script(task, "elbencho", [fill, *runs])
+    return data_scripts(task, "elbencho", "data", [fill], [ROTATED, *runs])
 
 
 DATA = {"READ": "read", "WRITE": "write"}
@@ -98,23 +88,25 @@ def _from_json(text: str, path: str) -> Iterator[Run]:
             continue
         config, last = (table(phase.get(name), f"{path}: {name}") for name in ("config", "last_done"))
         latencies = table(last.get("latency", {}), f"{path}: latency")
-        facts = {
-            "operation": phase["phase_type"],
-            "label": phase.get("label", ""),
-            "rate": number(last.get("bytes/s"), f"{path}: bytes/s"),
-            "milliseconds": last.get("elapsed_time_ms"),
-            "hosts": config.get("hosts"),
-            "threads": config.get("threads"),
-            "file size": config.get("file_size"),
-            "paths": config.get("paths"),
-            "block size": config.get("block_size"),
-            "direct": config.get("direct_io"),
-            "random": config.get("random_offsets"),
-            "version": config.get("version", ""),
-            "ISO date": phase.get("iso_start_date", ""),
-            "latency": table(latencies.get("IO", {}), f"{path}: latency.IO").get("avg_us"),
-        }
-        yield _run(facts, path)
+        yield _run(
+            {
+                "operation": phase["phase_type"],
+                "label": phase.get("label", ""),
+                "rate": number(last.get("bytes/s"), f"{path}: bytes/s"),
+                "milliseconds": last.get("elapsed_time_ms"),
+                "hosts": config.get("hosts"),
+                "threads": config.get("threads"),
+                "file size": config.get("file_size"),
+                "paths": config.get("paths"),
+                "block size": config.get("block_size"),
+                "direct": config.get("direct_io"),
+                "random": config.get("random_offsets"),
+                "version": config.get("version", ""),
+                "ISO date": phase.get("iso_start_date", ""),
+                "latency": table(latencies.get("IO", {}), f"{path}: latency.IO").get("avg_us"),
+            },
+            path,
+        )
 
 
 def _from_csv(text: str, path: str) -> Iterator[Run]:

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ingest.acceptance.loads import Task, file_bytes
-from ingest.acceptance.pack import launch, repeated, script
 from ingest.acceptance.test_spec import Load, Observed, Run
+from ingest.acceptance.tools.job_files import Task, data_scripts, launch, own_script, repeated
 from ingest.acceptance.tools.parsing import errors_in, group, named_test, number, parsed, rows, table
 from ingest.engine.registry import solve
 from ingest.errors import IngestError, listed
@@ -21,42 +20,34 @@ VERSION = "4.0.0"
 def loads(task: Task) -> tuple[Load, ...]:
     """The load as IOR runs it: it has no asynchronous requests, so each outstanding request takes a process."""
     load = replace(task.load, threads=task.load.threads * task.load.depth, depth=1)
-    data = task.setting.data
+    data, task = task.setting.data, replace(task, loads=(load,))
     if load.operation != "read" or data is None:
-        return (load,)
+        return task.loads
     # A shared file is read whole, other files by as many processes as filled them.
-    folders = data.clients if load.files == "shared" else load.clients
-    return (replace(load, dataset_bytes=round(solve("read_set_bytes", {**task.given, "folders_read": folders}))),)
+    return task.reading(data.clients if load.files == "shared" else load.clients)
 
 
 def job_files(task: Task) -> dict[str, str]:
     """The scripts of a test; standard error goes to the results, because IOR prints a rate in spite of errors."""
     ident, load = task.ident, task.load
     # A shared file has one segment per task: sizes are those of one file per task.
-    block = file_bytes(task.given_of(load), load.threads, task.bytes_per_client(load))
     kept = "-F -g -b" if load.files != "shared" else "-g -b"
-    common = f"-a POSIX {kept} {block} -s 1 --posix.odirect -l random"
+    common = f"-a POSIX {kept} {task.file_bytes(load, load.threads)} -s 1 --posix.odirect -l random"
     timed = f"-D {load.seconds:.0f} -O minTimeDuration={load.seconds:.0f}"
     output = f'>> "$RESULTS/{ident}.run$run.txt" 2>&1'
     label = f'echo "# {ident}" > "$RESULTS/{ident}.run$run.txt"'
     start = launch(load.clients, load.threads, task.rehearsal)
     if load.operation == "write":
         run = f'$LAUNCH ior {common} -o "$TARGET/{ident}" -w -e -t {load.io_bytes} {timed} {output}'
-        lines = [start, *repeated(task, ".txt", [label, run])]
-        return {f"ior/{ident}.sh": script(ident, load.clients, task.rehearsal, lines, folder=ident)}
+        return own_script(task, "ior", [start, *repeated(task, ".txt", [label, run])])
     name = task.data_name if task.rehearsal or load.files == "shared" else f"data-{load.threads}"
     order = "-z " if load.pattern == "random" else ""
     fill = f'$LAUNCH ior {common} -k -o "$TARGET/{name}" -w -e -t {task.fill_bytes}'
     run = f'$LAUNCH ior {common} -k -o "$TARGET/{name}" -r -C {order}-t {load.io_bytes} {timed} {output}'
     runs = repeated(task, ".txt", [label, run], drops=True)
     if task.rehearsal:
-        return {f"ior/{ident}.sh": script(ident, load.clients, True, [start, fill, *runs])}
-    filling = [launch(task.data_clients, load.threads, False), fill]
-    folder = f"ior-{name}"
-    return {
-        f"ior/fill-{name}.sh": script(folder, task.data_clients, False, filling, folder=folder),
-        f"ior/{ident}.sh": script(ident, load.clients, False, [start, *runs], folder=folder, drops=True),
-    }
+        return own_script(task, "ior", [start, fill, *runs])
+    return data_scripts(task, "ior", name, [launch(task.data_clients, load.threads, False), fill], [start, *runs])
 
 
 #: key of IOR's JSON -> column of its table
