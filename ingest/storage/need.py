@@ -1,4 +1,4 @@
-"""The need that storage is sized for: from a `bw` question, requirement lines or plain numbers."""
+"""The need that storage is sized for: from a `bw` question, requirement lines, a plan or plain numbers."""
 
 from __future__ import annotations
 
@@ -7,14 +7,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ingest.engine.messages import Message
+from ingest.catalog.records import Node
+from ingest.catalog.store import Catalog
+from ingest.engine.messages import Message, Option
 from ingest.engine.registry import check_value, solve, unit_of
 from ingest.engine.value import Input
-from ingest.errors import IngestError, UsageError
+from ingest.errors import IngestError, UsageError, one_of
 from ingest.requirement import PRIORITIES, Conditions, Requirement
-from ingest.sizing.bandwidth import Estimate
+from ingest.site.plan import Plan
+from ingest.site.plan_file import SITE_SUFFIXES, lines_of, plan_data, plan_of_site
+from ingest.sizing.bandwidth import Estimate, estimate
 from ingest.sizing.decoding import decoding_of, encoding_chosen
 from ingest.sizing.evidence_ladder import from_fields
+from ingest.sizing.job import Job, by_user, gpus_in_node, machine_of
 from ingest.units import display, parse
 
 #: quantities that a need can include, in the order of the results
@@ -39,6 +44,30 @@ PLAIN = {
     "--files": "files_needed",
     "--io-size": "io_bytes",
 }
+#: (operation, unit) of a requirement line -> need
+BY_OPERATION = {
+    ("read", "B/s"): "read_bandwidth_needed",
+    ("read", "B/s/node"): "node_read_bandwidth_needed",
+    ("write", "B/s"): "write_bandwidth_needed",
+    ("hold", "B"): "required_usable_bytes",
+    ("open", "file/s"): "opens_per_second_needed",
+    ("create", "file/s"): "creates_per_second_needed",
+    ("hold", "file"): "files_needed",
+}
+#: Metric of the line that holds the capacity to buy: data and reserve ÷ fill limit.
+TO_BUY = "site_capacity_to_buy"
+#: Why a line of `plan` sets no need of the current system.
+NOT_A_NEED = {
+    "site_raw_bytes": "raw capacity follows from usable capacity",
+    "site_grown_read_bandwidth": "growth is a later need",
+    "site_mixed_bandwidth": "reads and writes are evaluated separately",
+    "site_node_local_bytes": "local drives are evaluated by the bytes staged on them",
+    "site_media_bytes_per_day": "endurance is not evaluated",
+    **dict.fromkeys(("site_nvme_read_bandwidth", "site_nvme_write_bandwidth"), "drives in the nodes are not the storage"),
+}
+OTHERWISE = "`fit` has no layer for it"
+#: Results of a cluster of a plan.
+READS, NODES = "cluster_read_bandwidth", "cluster_nodes"
 
 
 class Listed(NamedTuple):
@@ -81,26 +110,6 @@ class Need:
         """Whether the need includes a quantity."""
         return name in self.computed or (name in self.given and self.given[name].value > 0)
 
-    def merged(self, plain: Mapping[str, Input]) -> Need:
-        """The need with further or replaced quantities.
-
-        Raises:
-            UsageError: a quantity that the model yields already.
-        """
-        refuse_twice(plain.keys() & self.computed.keys(), "model")
-        return replace(self, given={**self.given, **plain})
-
-
-def refuse_twice(names: Collection[str], source: str) -> None:
-    """Refuse an option for a need that the model or the plan sets already.
-
-    Raises:
-        UsageError: the first such option.
-    """
-    for option, name in PLAIN.items():
-        if name in names:
-            raise UsageError(f"{option}: the {source} sets this already; expected one of the two")
-
 
 def from_numbers(**written: str | float | None) -> dict[str, Input]:
     """Needs given as plain numbers with units, by quantity.
@@ -137,56 +146,24 @@ def from_estimate(answer: Estimate) -> Need:
     card, model = answer.gpu.name if answer.gpu else "GPU", answer.model.name if answer.model else "your model"
     read = answer.results["ingest_bandwidth_per_job"]
     title = f"{model} on {gpus:,.0f} × {card}, {display(answer.nodes, 'node')}, {answer.basis}: {read.display}"
-    machine = from_fields({"host_link_bandwidth_per_gpu": answer.gpu.host_link_bandwidth if answer.gpu else None})
-    given = {**machine, **_decoded(answer), **answer.given}
+    found = from_fields({"host_link_bandwidth_per_gpu": answer.gpu.host_link_bandwidth if answer.gpu else None})
+    data_set = ""
+    if answer.model is not None:
+        usual, chosen = next(iter(answer.model.encodings), ""), encoding_chosen(answer.model, answer.job.encoding)
+        own_size = answer.given.get("sample_bytes", Input(0)).origin == "user"
+        if not own_size and answer.job.encoding in (None, "stored", usual, f"{usual}/stored"):
+            # It is read as published; no ceilings are measured with another encoding or size.
+            data_set = answer.model.id
+        found |= from_fields(
+            {
+                "dataset_bytes": answer.model.dataset_bytes if data_set else None,
+                "decoded_sample_bytes": chosen.decoded if chosen else None,
+            }
+        )
+        found |= decoding_of(chosen, None, answer.catalog)
     words = {name: item for name, item in answer.inputs.items() if "unit" not in item}
     # A training job reads its samples in random order.
-    return Need(title, given, computed, high, _data_set(answer), words, answer.warnings, "random")
-
-
-def _data_set(answer: Estimate) -> str:
-    """The model whose data set is read as published; no ceilings are measured with another encoding or size."""
-    model = answer.model
-    if model is None or answer.given.get("sample_bytes", Input(0)).origin == "user":
-        return ""
-    usual = next(iter(model.encodings), "")
-    return model.id if answer.job.encoding in (None, "stored", usual, f"{usual}/stored") else ""
-
-
-def _decoded(answer: Estimate) -> dict[str, Input]:
-    """Decoded size, rates of decoding and bytes of the data set, where the catalog has them."""
-    if answer.model is None:
-        return {}
-    chosen = encoding_chosen(answer.model, answer.job.encoding)
-    found = {
-        "dataset_bytes": answer.model.dataset_bytes if _data_set(answer) else None,
-        "decoded_sample_bytes": chosen.decoded if chosen else None,
-    }
-    return {**from_fields(found), **decoding_of(chosen, None, answer.catalog)}
-
-
-#: (operation, unit) of a requirement line -> need
-BY_OPERATION = {
-    ("read", "B/s"): "read_bandwidth_needed",
-    ("read", "B/s/node"): "node_read_bandwidth_needed",
-    ("write", "B/s"): "write_bandwidth_needed",
-    ("hold", "B"): "required_usable_bytes",
-    ("open", "file/s"): "opens_per_second_needed",
-    ("create", "file/s"): "creates_per_second_needed",
-    ("hold", "file"): "files_needed",
-}
-#: Metric of the line that holds the capacity to buy: data and reserve ÷ fill limit.
-TO_BUY = "site_capacity_to_buy"
-#: Why a line of `plan` sets no need of the current system.
-NOT_A_NEED = {
-    "site_raw_bytes": "raw capacity follows from usable capacity",
-    "site_grown_read_bandwidth": "growth is a later need",
-    "site_mixed_bandwidth": "reads and writes are evaluated separately",
-    "site_node_local_bytes": "local drives are evaluated by the bytes staged on them",
-    "site_media_bytes_per_day": "endurance is not evaluated",
-    **dict.fromkeys(("site_nvme_read_bandwidth", "site_nvme_write_bandwidth"), "drives in the nodes are not the storage"),
-}
-OTHERWISE = "`fit` has no layer for it"
+    return Need(title, {**found, **answer.given}, computed, high, data_set, words, answer.warnings, "random")
 
 
 def from_requirements(lines: Iterable[Requirement], title: str = "requirement lines", priority: str = "mandatory") -> Need:
@@ -203,14 +180,19 @@ def from_requirements(lines: Iterable[Requirement], title: str = "requirement li
     Raises:
         UsageError: no line that counts requires bandwidth, capacity, opens or creates.
     """
-    counting: list[Requirement] = []
-    too_low: list[Requirement] = []
+    counting, too_low = [], []
     for line in lines:
-        (counting if PRIORITIES.index(line.priority) <= PRIORITIES.index(priority) else too_low).append(line)
+        counts = PRIORITIES.index(line.priority) <= PRIORITIES.index(priority)
+        if counts or need_in(line):
+            (counting if counts else too_low).append(line)
     largest: dict[str, Requirement] = {}
+    left_out: dict[str, list[str]] = {}
     for line in counting:
         name = need_in(line)
-        if name and (name not in largest or _outranks(line, largest[name])):
+        if not name:
+            left_out.setdefault(NOT_A_NEED.get(line.metric, OTHERWISE), []).append(line.id)
+        # The capacity to buy counts before the data held, else the larger value.
+        elif name not in largest or _order(line) > _order(largest[name]):
             largest[name] = line
     if not largest:
         known = ", ".join(f"{operation} in {unit}" for operation, unit in BY_OPERATION)
@@ -222,63 +204,54 @@ def from_requirements(lines: Iterable[Requirement], title: str = "requirement li
     high = {name: line.high for name, line in largest.items() if line.high is not None}
     if largest.get("required_usable_bytes", counting[0]).metric == TO_BUY:
         given["fill_limit"] = Input(1, origin="user", note=f"{largest['required_usable_bytes'].id} includes the fill limit")
-    notes = (*_not_judged(counting), *_too_low(too_low, priority))
+    notes: list[str] = []
+    if left_out:
+        reasons = "; ".join(f"{', '.join(ids)} ({why})" for why, ids in left_out.items())
+        notes.append(f"lines that `fit` does not evaluate: {reasons}")
+    if too_low:
+        ids = ", ".join(line.id for line in too_low)
+        notes.append(Message(f"lines below the priority {priority} do not count: {ids}", supply=("priority",)))
     conditions, pattern = _conditions(counting)
-    return Need(title, {**conditions, **given}, high=high, notes=notes, pattern=pattern, lines=tuple(counting))
+    return Need(title, {**conditions, **given}, high=high, notes=tuple(notes), pattern=pattern, lines=tuple(counting))
 
 
-def _outranks(line: Requirement, other: Requirement) -> bool:
-    """Whether a line sets the need instead of another one: the capacity to buy before the data held, else the larger."""
-    if TO_BUY in (line.metric, other.metric) and line.metric != other.metric:
-        return line.metric == TO_BUY
-    return line.value > other.value
+def _order(line: Requirement) -> tuple[bool, float]:
+    return line.metric == TO_BUY, line.value
 
 
 def need_in(line: Requirement) -> str:
     """The quantity that a line requires; empty where `fit` has no layer for it."""
-    if line.metric in NOT_A_NEED:
-        return ""
-    return BY_OPERATION.get((line.conditions.operation, line.unit), "")
-
-
-def _not_judged(counting: Sequence[Requirement]) -> tuple[str, ...]:
-    """The lines that count and set no need, by reason."""
-    reasons: dict[str, list[str]] = {}
-    for line in counting:
-        if not need_in(line):
-            reasons.setdefault(NOT_A_NEED.get(line.metric, OTHERWISE), []).append(line.id)
-    found = "; ".join(f"{', '.join(ids)} ({why})" for why, ids in reasons.items())
-    return (f"lines that `fit` does not evaluate: {found}",) if found else ()
-
-
-def _too_low(lines: Sequence[Requirement], priority: str) -> tuple[str, ...]:
-    """The lines that would set a need if their priority counted."""
-    left_out = [line.id for line in lines if need_in(line)]
-    if not left_out:
-        return ()
-    return (Message(f"lines below the priority {priority} do not count: {', '.join(left_out)}", supply=("priority",)),)
+    return "" if line.metric in NOT_A_NEED else BY_OPERATION.get((line.conditions.operation, line.unit), "")
 
 
 def _conditions(counting: Sequence[Requirement]) -> tuple[dict[str, Input], str]:
     """Clients, I/O size and threads of the largest read line with clients, else of the largest write line; its pattern."""
-    for name in ("read_bandwidth_needed", "write_bandwidth_needed"):
-        lines = [line for line in counting if need_in(line) == name and line.conditions.clients]
+    for need in ("read_bandwidth_needed", "write_bandwidth_needed"):
+        lines = [line for line in counting if need_in(line) == need and line.conditions.clients]
         if not lines:
             continue
         line = max(lines, key=lambda line: line.value)
-        reads = name == "read_bandwidth_needed"
+        conditions, reads = line.conditions, need == "read_bandwidth_needed"
+        in_flight: float | None = conditions.threads
+        if conditions.queue_depth is not None and conditions.clients:
+            # Of one client: its threads, each with the outstanding I/Os that the line allows.
+            depth = {"line_queue_depth": conditions.queue_depth, "line_clients": conditions.clients}
+            in_flight = float(solve("queue_depth_of_client", depth))
         found = {
-            "nodes": line.conditions.clients,
+            "nodes": conditions.clients,
             # The size of writes says nothing about reads.
-            "io_bytes": _io_size(line.conditions) if reads else None,
-            "requests_in_flight_per_node": _in_flight(line.conditions),
+            "io_bytes": _io_size(conditions) if reads else None,
+            "requests_in_flight_per_node": in_flight,
         }
         given = {
             name: Input(check_value(name, value, f"{line.id}: {name}"), origin="user", note=f"a condition of {line.id}")
             for name, value in found.items()
             if value is not None
         }
-        return given, _pattern(line.conditions) if reads else ""
+        # Random where any part of the reads is.
+        parts = [part.pattern for part in conditions.mix if part.operation == "read"] or [conditions.pattern]
+        pattern = "random" if "random" in parts else parts[0]
+        return given, pattern if reads else ""
     return {}, ""
 
 
@@ -296,15 +269,129 @@ def _io_size(conditions: Conditions) -> float | None:
     return float(solve("request_bytes_of_mix", {"requests_per_byte": parts}))
 
 
-def _in_flight(conditions: Conditions) -> float | None:
-    """Queue depth of one client: its threads, each with the outstanding I/Os that the line allows."""
-    if conditions.queue_depth is None or not conditions.clients:
-        return conditions.threads
-    given = {"line_queue_depth": conditions.queue_depth, "line_clients": conditions.clients}
-    return float(solve("queue_depth_of_client", given))
+def need_of(
+    plan: str | Path | Plan | None,
+    plain: Mapping[str, Input],
+    question: Job,
+    catalog: Catalog,
+    priority: str = "mandatory",
+) -> Need:
+    """The need that the options of `fit` describe.
+
+    Args:
+        plan: a site file, the JSON of its plan, or a plan.
+        plain: needs given as plain numbers.
+        question: the job of `bw`, or the machine and the settings of other needs.
+        catalog: with the entries.
+        priority: the lowest priority of a plan's lines that counts.
+
+    Raises:
+        UsageError: a value out of range, or two sources of one need.
+        IngestError: a plan that cannot be read, or a missing fact.
+    """
+    one_of("--priority", priority, PRIORITIES)
+    if isinstance(plan, str) and not Path(plan).suffix and not Path(plan).exists():
+        raise UsageError(f"{plan}: not a file, expected SITE.yaml or plan.json; a model is --model {plan}")
+    if plan is not None and question.model is not None:
+        raise UsageError("--model: the plan sets the reads already; expected one of the two")
+    if plan is not None:
+        if not isinstance(plan, Plan) and Path(plan).suffix.lower() in SITE_SUFFIXES:
+            plan = plan_of_site(plan, catalog)
+        need = _of_site(plan, question, catalog, priority)
+        _refuse_twice(plain.keys() & need.given.keys(), "plan")
+    elif names_job(question):
+        need = from_estimate(estimate(question, catalog))
+        need = replace(need, given={**_of_node(question, catalog), **need.given})
+    else:
+        need = Need("the given rates", _machine(question, catalog))
+    further = {**by_user(question.settings), **plain}
+    _refuse_twice(further.keys() & need.computed.keys(), "model")
+    given = {**need.given, **further}
+    reads, one = (given.get(name) for name in ("read_bandwidth_needed", "node_read_bandwidth_needed"))
+    if reads is not None and one is not None and one.value > reads.value:
+        # One node reads no more than all of them.
+        given["node_read_bandwidth_needed"] = reads
+    return replace(need, given=given)
 
 
-def _pattern(conditions: Conditions) -> str:
-    """`random` where any part of the reads is."""
-    parts = [part.pattern for part in conditions.mix if part.operation == "read"] or [conditions.pattern]
-    return "random" if "random" in parts else parts[0]
+def _refuse_twice(names: Collection[str], source: str) -> None:
+    """Refuse an option for a need that the model or the plan sets already.
+
+    Raises:
+        UsageError: the first such option.
+    """
+    for option, name in PLAIN.items():
+        if name in names:
+            raise UsageError(f"{option}: the {source} sets this already; expected one of the two")
+
+
+def _of_site(plan: str | Path | Plan, question: Job, catalog: Catalog, priority: str) -> Need:
+    """The lines of a plan on the nodes of the site, or on those that the user names.
+
+    Raises:
+        IngestError: unreadable, or not a plan; with what was found.
+    """
+    if isinstance(plan, Plan):
+        site, rows, lines = plan.site, [row.values((NODES, READS)) for row in plan.rows["clusters"]], plan.requirements
+        described = site.section("clusters")
+        # Neither the network nor the storage in place is part of a plan.
+        fabric = {f"fabric_{key}": item for key, item in site.section("fabric").items()}
+        folder = site.path.parent if site.path is not None else Path()
+        items = enumerate(site.section("storage").get("existing", ()))
+        existing = tuple(Listed(site.place(("storage", "existing", str(number))), item, folder) for number, item in items)
+        need = replace(from_requirements(lines, f"plan {site.name}", priority), existing=existing)
+    else:
+        data = plan_data(plan)
+        lines, rows, described, fabric = lines_of(plan, data), data.get("tables", {}).get("clusters", ()), {}, {}
+        need = from_requirements(lines, f"plan {plan}", priority)
+    given, machine = {**need.given, **fabric}, _machine(question, catalog)
+    if question.node is not None or question.gpu is not None or not rows:
+        return replace(need, given={**given, **machine})
+
+    def nodes_and_reads(row: Mapping[str, Any]) -> tuple[float, float]:
+        nodes = float(row.get(NODES, 1))
+        return nodes, float(row.get(READS, 0)) / max(nodes, 1)
+
+    # The cluster that reads most per node, of those with at least as many nodes as the lines have clients, else of all.
+    clients = given["nodes"].value if "nodes" in given else 0
+    large = [row for row in rows if nodes_and_reads(row)[0] >= clients]
+    chosen = max(large or rows, key=lambda row: nodes_and_reads(row)[1])
+    nvme = described.get(chosen["name"], {}).get("nvme")
+    local = {} if nvme is None else {"nvme_bytes_per_node": nvme}
+    notes, node = need.notes, catalog.get(Node, chosen["node"])
+    others = sorted({row["node"] for row in rows} - {chosen["node"]})
+    if others:
+        which = f"{chosen['name']} ({node.name}), the most demanding cluster of sufficient size"
+        notes = (*notes, f"nodes are those of {which}, not {', '.join(others)}")
+    return replace(need, given={**_machine(Job(node=chosen["node"]), catalog), **local, **machine, **given}, notes=notes)
+
+
+def names_job(question: Job) -> bool:
+    """Whether the options describe a job whose reads are estimated."""
+    return question.model is not None or bool({"samples_per_second", "flops_per_sample", "achieved"} & question.numbers.keys())
+
+
+def _machine(question: Job, catalog: Catalog) -> dict[str, Input]:
+    """Nodes, GPUs and links where no model is given."""
+    given: dict[str, Input] = {}
+    for name in ("nodes", "gpus_per_node"):
+        if name in question.numbers:
+            given[name] = Input(check_value(name, question.numbers[name], Option(name).on_command_line), origin="user")
+    gpu, node = machine_of(question.gpu, question.node, catalog)
+    link = from_fields({"host_link_bandwidth_per_gpu": gpu.host_link_bandwidth if gpu is not None else None})
+    return {**_of_node(question, catalog), **link, **gpus_in_node(None, node), **given}
+
+
+def _of_node(question: Job, catalog: Catalog) -> dict[str, Input]:
+    """Storage NICs, local drives and host memory of the node; components that it does not have are left out."""
+    _, node = machine_of(question.gpu, question.node, catalog)
+    if node is None:
+        return {}
+    named = {
+        "storage_nic_bandwidth_per_node": node.storage_nic_bandwidth,
+        "nvme_drives_per_node": node.nvme_drives,
+        "nvme_bytes_per_node": node.nvme_bytes,
+        "nvme_read_bandwidth_per_node": node.nvme_read_bandwidth,
+        "host_memory_per_node": node.host_memory_bytes,
+    }
+    return {name: item for name, item in from_fields(named).items() if item.value}
