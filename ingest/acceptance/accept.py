@@ -229,7 +229,7 @@ def _test(line: Requirement, tool: str, name: str, setting: Setting) -> Acceptan
     ident = f"{id_of_test(line.id)}-{name}"
     writer = GENERATORS[name]
     task = Task(ident, line, loads_of(line, ident, setting), setting)
-    task = replace(task, loads=writer.loads(task))
+    task = Task(ident, line, writer.loads(task), setting)
     return AcceptanceTest(
         id=ident,
         requirement=line.id,
@@ -288,9 +288,6 @@ def _files(made: Acceptance, hosts: str | Path | None) -> dict[str, str]:
     files["tests.json"] = json.dumps(made.to_dict(), indent=1, ensure_ascii=False) + "\n"
     sums = "".join(f"{sha256(content.encode())}  {name}\n" for name, content in sorted(files.items()))
     return {**files, "SHA256SUMS": sums}
-
-
-# The table of tests
 
 
 class LoadRow(NamedTuple):

@@ -78,13 +78,9 @@ def server_cache_of(setting: Setting, lines: Sequence[Requirement]) -> Input:
 
 
 def with_data(setting: Setting, lines: Sequence[Requirement], tools: Collection[str], at_most: float | None) -> Setting:
-    """The setting, with the size of the data sets.
+    """The setting, with the size of the data sets, which fill at most so many bytes.
 
-    Args:
-        setting: caches, capacity and scale.
-        lines: of the plan.
-        tools: that fill data sets; IOR needs one for each number of threads.
-        at_most: limit for the data sets of a tool, bytes.
+    IOR needs a data set for each number of threads; the other tools need one.
     """
     reading: list[tuple[Requirement, Load]] = []
     for line in () if setting.rehearsal else lines:
@@ -197,15 +193,7 @@ def effort_of(
     fill: float,
     degraded: Sequence[AcceptanceTest] = (),
 ) -> Effort:
-    """The effort of the tests of one folder.
-
-    Args:
-        tests: all of them.
-        lines: of the plan.
-        setting: common to all tests.
-        fill: share of the capacity that the lines want in use.
-        degraded: tests that are repeated in degraded operation.
-    """
+    """The effort of the tests of one folder; `fill` is the share of the capacity that the lines want in use."""
     data, rate = setting.data, _required_write_rate(lines)
     tools = tuple(dict.fromkeys(test.tool for test in tests if any(load.dataset_bytes for load in test.loads)))
     seconds = [(test, _seconds(test, test.repeats)) for test in tests]

@@ -33,6 +33,7 @@ LEVEL, LAST_LEVEL = 0.995, 0.97
 TRIMMED = 0.2
 #: Share of the fastest run that counts for a run of less, whose logarithm would be no number.
 LEAST_SHARE = 1e-9
+_quantile = lru_cache(student_quantile)
 
 
 class RunInterval(NamedTuple):
@@ -43,13 +44,7 @@ class RunInterval(NamedTuple):
 
 
 class RunDecision(NamedTuple):
-    """The result of a sequence of runs.
-
-    Attributes:
-        result: `pass`, `fail` or `undecided`.
-        interval: of the median.
-        more: runs that may suffice for a decision; 0 where there is one.
-    """
+    """The result of a sequence of runs, the interval of their median, and the runs that may suffice while it is undecided."""
 
     result: str
     interval: RunInterval
@@ -57,11 +52,7 @@ class RunDecision(NamedTuple):
 
 
 def interval_of(rates: Sequence[float], runs: int = 0) -> RunInterval:
-    """The interval of the median of three to ten runs; spreads are shares, so of logarithms.
-
-    Args:
-        rates: of the runs.
-        runs: of the same center and spread; as many as there are by default.
+    """The interval of the median of three to ten runs, or of so many of their center and spread; spreads are of logarithms.
 
     >>> low, high = interval_of([99.0, 100.0, 101.0, 100.0, 100.0])
     >>> round(low, 1), round(high, 1)
@@ -78,28 +69,17 @@ def interval_of(rates: Sequence[float], runs: int = 0) -> RunInterval:
         "winsorized_deviation": statistics.stdev(winsorized),
         "judged_runs": runs,
         "trimmed_runs": trimmed,
-        "student_factor": _student_factor(LEVEL if runs < MOST_RUNS else LAST_LEVEL, runs - 2 * trimmed - 1),
+        "student_factor": _quantile(2 * (LEVEL if runs < MOST_RUNS else LAST_LEVEL) - 1, runs - 2 * trimmed - 1),
     }
     return RunInterval(float(solve("median_lower_bound", given)), float(solve("median_upper_bound", given)))
 
 
-@lru_cache
-def _student_factor(level: float, degrees: int) -> float:
-    """Student's quantile of a one-sided level."""
-    return student_quantile(2 * level - 1, degrees)
-
-
 def decision_of(rates: Sequence[float], required: float, allowed_deviation: float) -> RunDecision:
-    """The decision that runs allow.
+    """The decision that three to ten runs allow.
 
-    They pass where the lower bound of their median reaches the accepted rate: the requirement less the allowed deviation.
-    They fail where the upper bound is below the accepted rate too, and where ten runs do not pass. Between the two, more
-    runs of the same median can still pass.
-
-    Args:
-        rates: of three to ten runs.
-        required: rate.
-        allowed_deviation: share of the required rate that counts as no difference.
+    They pass where the lower bound of their median reaches the accepted rate: the requirement less the allowed deviation, a
+    share of it. They fail where the upper bound is below the accepted rate too, and where ten runs do not pass. Between the
+    two, more runs of the same median can still pass.
 
     >>> decision_of([97.0, 99.0, 101.0], 100, 0.03).result
     'undecided'
@@ -137,13 +117,9 @@ class TestVerdict:
     """The verdict on one test, or on one requirement.
 
     Attributes:
-        id: of the test or the requirement.
-        requirement: id of the requirement.
-        priority: of the requirement.
         result: `pass`, `fail`, `undecided` or `not tested`.
         measured: median of the runs that count; of all loads together.
         required: value of the requirement: the sum of the thresholds of all loads.
-        unit: of both.
         margin: measured over required, less one.
         why: the reason of the result; it names the load that decides.
         tests: ids of the tests that ran.
@@ -175,14 +151,7 @@ class TestVerdict:
 
 
 class LoadVerdict(NamedTuple):
-    """The verdict on one load of a test.
-
-    Attributes:
-        result: `pass`, `fail` or `undecided`.
-        margin: of the median rate over the threshold.
-        more: runs that may suffice for a decision.
-        why: the reason.
-    """
+    """The verdict on one load: result, margin of the median over the threshold, runs that may suffice if undecided, reason."""
 
     result: str
     margin: float

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -76,7 +76,6 @@ class Setting:
         scale: `full` or `1node`.
         client_memory: bytes of main memory in one client, which DLIO and MLPerf Storage ask for.
         server_cache: bytes of read cache in all servers; 0 where the plan has no read tests.
-        repeats: of each test.
         allowed_deviation: share by which the lower bound of the runs' median may stay below.
         most_files: that the system must hold; 0 where that is open.
         usable: bytes that the planned system can hold; 0 where that is open.
@@ -120,11 +119,6 @@ def kind_of(requirement: Requirement) -> str:
 def loads_of(requirement: Requirement, name: str, setting: Setting) -> tuple[Load, ...]:
     """The loads that run concurrently in the test of a requirement: one, or one for each part of its mix.
 
-    Args:
-        requirement: the line.
-        name: of the job.
-        setting: scale and data sets.
-
     Raises:
         NotTestable: why no performance test applies.
     """
@@ -140,23 +134,13 @@ def loads_of(requirement: Requirement, name: str, setting: Setting) -> tuple[Loa
     given = [given_of_part(requirement, part, setting) for part in parts]
     rates = [float(solve("tested_requests_per_byte", one)) for one in given]
     places = {"all_requests_per_byte": float(total(rates))}
-    return tuple(
-        _load(requirement, part, f"{name}{suffix}", {**one, **places}, setting)
-        for part, suffix, one in zip(parts, _suffixes(parts), given, strict=True)
-    )
-
-
-def _suffixes(parts: Sequence[MixPart]) -> list[str]:
-    """What distinguishes the jobs of a test: nothing, the operation, or the operation and a number.
-
-    >>> _suffixes([MixPart(0.5, "read", 4096, "random"), MixPart(0.5, "write", 4096, "random")])
-    ['.read', '.write']
-    """
-    ways = [part.operation for part in parts]
-    if len(parts) == 1:
-        return [""]
-    numbers = [ways[: place + 1].count(way) if ways.count(way) > 1 else "" for place, way in enumerate(ways)]
-    return [f".{way}{number}" for way, number in zip(ways, numbers, strict=True)]
+    ways, loads = [part.operation for part in parts], []
+    for place, (part, one) in enumerate(zip(parts, given, strict=True)):
+        # What distinguishes the jobs of a test: nothing, the operation, or the operation and a number.
+        number = ways[: place + 1].count(part.operation) if ways.count(part.operation) > 1 else ""
+        job = f"{name}.{part.operation}{number}" if len(parts) > 1 else name
+        loads.append(_load(requirement, part, job, {**one, **places}, setting))
+    return tuple(loads)
 
 
 def why_not(requirement: Requirement) -> str:

@@ -56,17 +56,14 @@ class Acceptance(InteractiveResult):
     """The tests of one folder.
 
     Attributes:
-        site: name of the site.
         folder: where they were written.
-        setting: common to all tests.
         tests: in the order of the requirements.
         untested: requirement id -> why no performance test shows it.
         requirements: lines of the plan.
-        memory: of one client.
-        cache: of all storage servers.
+        memory, cache: of one client, and of all storage servers.
+        manifest_hash: sha256 of `tests.json`, which `verdict` prints too.
         service: limits that the service terms of the plan set.
         terms: all mandatory service terms of the plan.
-        manifest_hash: sha256 of `tests.json`, which `verdict` prints too.
     """
 
     site: str

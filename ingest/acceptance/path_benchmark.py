@@ -44,14 +44,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @dataclass(frozen=True)
 class FioRun:
-    """Parameters of a path measurement.
-
-    Attributes:
-        bytes: of all files.
-        seconds: of each measurement.
-        io_bytes: of one request.
-        threads: that issue requests.
-    """
+    """Parameters of a path measurement: bytes of all files, seconds of each measurement, bytes of one request, threads."""
 
     bytes: int
     seconds: float
@@ -68,11 +61,9 @@ class Point(NamedTuple):
 
 
 def run_fio(path: Path, runs: Sequence[FioRun]) -> tuple[tuple[Point, ...], bool]:
-    """Reads and writes of each run, and whether direct I/O bypassed the page cache.
+    """Reads and writes of each run in an existing folder, and whether direct I/O bypassed the page cache.
 
-    Args:
-        path: an existing folder.
-        runs: those with the same number of threads share their files.
+    Runs with the same number of threads share their files.
 
     Raises:
         IngestError: no such folder, no fio, not enough space, or fio failed.
@@ -186,13 +177,7 @@ def _takes_direct(folder: Path) -> bool:
 
 @dataclass(frozen=True)
 class SupportedGpus:
-    """The number of GPUs that a read rate supports for a model.
-
-    Attributes:
-        model, gpu: ids.
-        bandwidth_per_gpu: read rate of one GPU, B/s.
-        gpus: whole GPUs that the rate feeds.
-    """
+    """The number of whole GPUs that a read rate feeds with a model, each at so many B/s."""
 
     model: str
     gpu: str
@@ -383,8 +368,9 @@ def measure_storage(
 
     def values(option: str, written: str | float, unit: str, low: float, high: float) -> list[float]:
         """Those of a list or a range; a single one as it is written, for messages."""
-        several = isinstance(written, str) and (".." in written or "," in written)
-        listed: Sequence[str | float] = parse_axis(written, unit, option) if several else [written]
+        listed: Sequence[str | float] = [written]
+        if isinstance(written, str) and (".." in written or "," in written):
+            listed = parse_axis(written, unit, option)
         return [within(option, one, unit, low, high) for one in listed]
 
     total, seconds = within("--size", size, "B", 2**20, 2**50), within("--runtime", runtime, "s", 1, 3600)

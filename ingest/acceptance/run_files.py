@@ -35,13 +35,7 @@ OPTIONAL = {"dlio": ("record_length_bytes",)}
 
 
 class CountedRuns(NamedTuple):
-    """The runs in result files.
-
-    Attributes:
-        runs: test id -> its runs that count, in the order of their start.
-        refused: file -> why it does not count.
-        reasons: test id -> why its first run that does not count does not.
-    """
+    """The runs that count by test id, in the order of their start; why a file, and a test's first invalid run, do not."""
 
     runs: Mapping[str, list[Run]]
     refused: Mapping[str, str]
@@ -51,11 +45,11 @@ class CountedRuns(NamedTuple):
 def counted_runs(
     paths: Sequence[str | Path], tests: Sequence[AcceptanceTest], manifest_hash: str, read: dict[str, Path]
 ) -> CountedRuns:
-    """The runs of tests in result files.
+    """The runs of the tests of one folder in result files, or folders of them.
 
     Args:
-        paths: result files, or folders of them.
-        tests: all of one folder.
+        paths: files and folders.
+        tests: all of the folder.
         manifest_hash: sha256 of its list of tests.
         read: sha256 of a file that was read -> its path; this call adds to it, so that no file counts twice.
 
@@ -145,18 +139,26 @@ def differences(test: AcceptanceTest, run: Run) -> list[str]:
     if run.tool != test.tool:
         return [f"ran {run.tool}, expected {test.tool}"]
     found = {load.name: load for load in run.loads}
-    reasons = []
-    if test.tool != "dlio" and not run.version:
-        reasons.append(f"version: found none, expected {test.version} or newer")
-    elif test.tool != "dlio" and _numbers(run.version) < _numbers(test.version):
-        reasons.append(f"version: found {run.version}, expected {test.version} or newer")
+    # `4.1.0+dev` counts as [4, 1, 0].
+    numbers = [re.findall(r"\d{1,9}", version.partition("+")[0]) for version in (run.version, test.version)]
+    old = not run.version or [int(part) for part in numbers[0]] < [int(part) for part in numbers[1]]
+    reasons = (
+        [f"version: found {run.version or 'none'}, expected {test.version} or newer"] if old and test.tool != "dlio" else []
+    )
     for load in test.loads:
         if load.name not in found:
             reasons.append(f"job '{load.name}' did not run")
             continue
-        reasons += _unstated(test, load, found[load.name], first=load is test.loads[0])
-        reasons += _differences(load, found[load.name])
-        memory = found[load.name].memory_bytes
+        seen = found[load.name]
+        if load.handled and seen.handled is None:
+            reasons.append("files: not in the result, expected their number")
+        if test.tool in REPORTING and load.operation in DATA:
+            # Some drivers of fio drop the options of all jobs but the first.
+            reads = ("pattern", "dataset_bytes") if load.operation == "read" and load is test.loads[0] else ()
+            absent = (name.replace("_", " ") for name in (*STATED, *reads) if getattr(seen, name) is None)
+            reasons += [f"{name}: not in the result, expected a value" for name in absent]
+        reasons += _differences(load, seen)
+        memory = seen.memory_bytes
         if test.scale == "full" and load.dataset_bytes and memory and load.dataset_bytes < memory:
             held, data = display(memory, "B"), display(load.dataset_bytes, "B")
             reasons.append(f"caches: the clients have {held} of memory, expected less than the {data} of data")
@@ -168,23 +170,6 @@ def differences(test: AcceptanceTest, run: Run) -> list[str]:
         elif name not in run.shown and name not in OPTIONAL.get(test.tool, ()):
             reasons.append(f"{name}: not in the result, expected {expected}")
     return reasons
-
-
-def _numbers(version: str) -> list[int]:
-    """`4.1.0+dev` as [4, 1, 0]."""
-    return [int(part) for part in re.findall(r"\d{1,9}", version.partition("+")[0])]
-
-
-def _unstated(test: AcceptanceTest, load: Load, seen: Observed, *, first: bool) -> Iterator[str]:
-    if load.handled and seen.handled is None:
-        yield "files: not in the result, expected their number"
-    if test.tool not in REPORTING or load.operation not in DATA:
-        return
-    # Some drivers of fio drop the options of all jobs but the first.
-    reads = ("pattern", "dataset_bytes") if load.operation == "read" and first else ()
-    for name in (*STATED, *reads):
-        if getattr(seen, name) is None:
-            yield f"{name.replace('_', ' ')}: not in the result, expected a value"
 
 
 def _differences(load: Load, seen: Observed) -> Iterator[str]:

@@ -28,9 +28,7 @@ class ServiceLimit(NamedTuple):
     """A service term with a number that tests show.
 
     Attributes:
-        id: such as `S-LAT-03`.
         key: of the site file.
-        name: a few words.
         quantity: a share, or times the mean latency.
         tests: ids that its verification names, such as `T-READ-03`; empty for all.
     """
@@ -52,13 +50,7 @@ class ServiceLimit(NamedTuple):
 
 
 class LimitFound(NamedTuple):
-    """What tests show of a limit.
-
-    Attributes:
-        result: `pass`, `fail`, `undecided` or `not tested`.
-        measured: the worst share, or times the mean; None where nothing is known.
-        why: the reason.
-    """
+    """What tests show of a limit: result, worst share or times the mean (None where nothing is known), reason."""
 
     result: str
     measured: float | None
@@ -66,14 +58,10 @@ class LimitFound(NamedTuple):
 
 
 def limits_of(terms: object, where: str) -> tuple[ServiceLimit, ...]:
-    """The limits that a plan sets.
-
-    Args:
-        terms: the service terms of a plan as JSON.
-        where: the file, for errors.
+    """The limits that a plan sets, from its service terms as JSON.
 
     Raises:
-        IngestError: no list of terms, or a term whose quantity is no number above 0.
+        IngestError: no list of terms, or a term whose quantity is no number above 0; `where` names the file.
     """
     found = []
     for term in _rows(terms, where):
@@ -97,14 +85,7 @@ def _rows(terms: object, where: str) -> Sequence[Mapping[str, Any]]:
 
 
 class MandatoryTerm(NamedTuple):
-    """A mandatory service term of a plan.
-
-    Attributes:
-        id: such as `S-AVAIL-01`.
-        name: a few words.
-        value: as people read it.
-        verification: the evidence at acceptance or in operation.
-    """
+    """A mandatory service term of a plan, with its value as people read it and the evidence at acceptance or in operation."""
 
     id: str
     name: str
@@ -214,15 +195,11 @@ def _tail(limit: ServiceLimit, test: AcceptanceTest, load: Load, times: Sequence
 
 
 def lowest_second(logs: Sequence[Path], seconds: float) -> float | None:
-    """The lowest rate of all threads together in one second, from fio's bandwidth logs; None without a whole second.
+    """The lowest rate of all threads together in one second, from fio's bandwidth logs, one for each thread.
 
     Each line of a log has a time in ms, and the KiB/s of the second before it; where a thread did nothing it has none.
     Threads write their lines at slightly different times, so each line counts for the seconds that it overlaps. The last
-    second does not count: threads end in it.
-
-    Args:
-        logs: one for each thread.
-        seconds: of the run.
+    second of the run does not count: threads end in it. None without a whole second.
     """
     count = int(seconds) - 1
     if count < 1:

@@ -56,9 +56,6 @@ class Manifest:
     """The tests and requirement lines that `ingest accept` wrote.
 
     Attributes:
-        site: name of the site.
-        scale: one of `SCALES`.
-        tests: all of them.
         lines: all requirement lines of the plan.
         untested: requirement id -> why it has no test.
         warnings: of `accept`, on limits of the tests.
@@ -77,43 +74,39 @@ class Manifest:
 
 
 def manifest_of(found: Mapping[str, Any], where: str) -> Manifest:
-    """The manifest in a JSON object.
+    """The manifest in a JSON object, which may have been edited since `ingest accept` wrote it.
 
     Raises:
         IngestError: not a manifest of `ingest accept`; with the key.
     """
     check_object(found, SCHEMA_FILE, where)
-    tests = tuple(_test(row, f"{where}: {one_line(row['id'])}") for row in found["tests"])
+    tests, names = [], [part.name for part in fields(Load)]
+    for row in found["tests"]:
+        place = f"{where}: {one_line(row['id'])}"
+        for name in ("id", "requirement"):
+            checked_id(row[name], f"{place}: {name}")
+        if any(name.startswith("/") or ".." in name.split("/") for name in row["files"]):
+            raise IngestError(f"{place}: files: found a path that leaves the folder, expected what `ingest accept` writes")
+        loads = tuple(Load(**{name: load[name] for name in names if name in load}) for load in row["loads"])
+        read = {part.name: row[part.name] for part in fields(AcceptanceTest)}
+        tests.append(AcceptanceTest(**{**read, "loads": loads, "notes": tuple(map(one_line, row["notes"]))}))
     lines = [
         ManifestLine(
-            checked_id(row["id"], f"{where}: id"),
-            row["priority"],
-            None if row.get("value") is None else float(row["value"]),
-            row["unit"],
+            checked_id(row["id"], f"{where}: id"), row["priority"], None if value is None else float(value), row["unit"]
         )
         for row in found["requirements"]
+        for value in (row.get("value"),)
     ]
     return Manifest(
         one_line(found.get("site", "")),
         one_line(found.get("scale", "")),
-        tests,
+        tuple(tests),
         tuple(lines),
         found.get("untested", {}),
         tuple(map(one_line, found.get("warnings", ()))),
         limits_of(found.get("service") or (), where),
         terms_of(found.get("terms") or (), where),
     )
-
-
-def _test(row: Mapping[str, Any], where: str) -> AcceptanceTest:
-    for name in ("id", "requirement"):
-        checked_id(row[name], f"{where}: {name}")
-    if any(name.startswith("/") or ".." in name.split("/") for name in row["files"]):
-        raise IngestError(f"{where}: files: found a path that leaves the folder, expected what `ingest accept` writes")
-    names = [part.name for part in fields(Load)]
-    loads = tuple(Load(**{name: load[name] for name in names if name in load}) for load in row["loads"])
-    read = {part.name: row[part.name] for part in fields(AcceptanceTest)}
-    return AcceptanceTest(**{**read, "loads": loads, "notes": tuple(map(one_line, row["notes"]))})
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -268,7 +261,13 @@ def verdict(
     if not path.is_file():
         raise IngestError(f"{folder}: found no tests.json, expected a folder that `ingest accept` wrote")
     manifest = manifest_of(read_object(path), str(path))
-    manifest_hash = _unchanged(folder, manifest.tests)
+    # The list of tests and the job files are compared with their recorded hashes.
+    recorded = read_bytes(folder / "SHA256SUMS", WRITTEN).decode(errors="replace").splitlines()
+    sums = {name: found for found, _, name in (line.partition("  ") for line in recorded)}
+    manifest_hash = sums.get("tests.json", "none")
+    for name, expected in (("tests.json", manifest_hash), *(item for test in manifest.tests for item in test.files.items())):
+        if sha256(read_bytes(folder / name, WRITTEN)) != expected:
+            raise IngestError(f"{folder / name}: was changed after `ingest accept` wrote it, expected sha256 {expected[:12]}…")
     read: dict[str, Path] = {}
     paths = [results] if isinstance(results, (str, Path)) else list(results)
     counted = counted_runs(paths, manifest.tests, manifest_hash, read)
@@ -284,9 +283,10 @@ def verdict(
     refused, again = dict(counted.refused), {}
     for option, key, given in (("--degraded", FAILED_SERVER, degraded), ("--rebuild", REBUILD, rebuild)):
         if given is not None:
-            limit = next((one for one in manifest.service if one.key == key), None)
-            if limit is None:
+            named = [one for one in manifest.service if one.key == key]
+            if not named:
                 raise UsageError(f"{option}: the plan of these tests has no term {key}, expected one that sets it")
+            limit = named[0]
             counted = counted_runs([given], manifest.tests, manifest_hash, read)
             again[limit.id] = tuple(_judged(degraded_tests(limit, manifest.tests), counted).values())
             requirements.append(_degraded_verdict(limit, again[limit.id]))
@@ -317,16 +317,6 @@ def _degraded_verdict(limit: ServiceLimit, tests: Sequence[TestVerdict]) -> Test
         why=f"{limit.name}: {decisive.id}: {decisive.why}",
         tests=tuple(one.id for one in tests if one.measured is not None),
     )
-
-
-def _unchanged(folder: Path, tests: Sequence[AcceptanceTest]) -> str:
-    """The hash of the list of tests, after it and the job files are compared with their recorded hashes."""
-    lines = (line.partition("  ") for line in read_bytes(folder / "SHA256SUMS", WRITTEN).decode(errors="replace").splitlines())
-    manifest_hash = {name: found for found, _, name in lines}.get("tests.json", "none")
-    for name, expected in (("tests.json", manifest_hash), *(item for test in tests for item in test.files.items())):
-        if sha256(read_bytes(folder / name, WRITTEN)) != expected:
-            raise IngestError(f"{folder / name}: was changed after `ingest accept` wrote it, expected sha256 {expected[:12]}…")
-    return manifest_hash
 
 
 def _requirement(

@@ -252,9 +252,6 @@ class LayerVerdict(NamedTuple):
         return known + display(self.ceiling, unit_of(self.layer.ceiling), binary=False)
 
 
-# Which layers an entry is part of
-
-
 def layers_of(entry: Storage, known: Quantities) -> tuple[Layer, ...]:
     """The layers of the data path that an entry is part of."""
     if entry.family == "protection":
@@ -311,17 +308,8 @@ def shown_only(entry: Storage, client: Storage | None, known: Quantities) -> fro
     return frozenset(found)
 
 
-# The verdict on each
-
-
 def judge(known: Quantities, path: Iterable[Layer], demonstrated: frozenset[Layer]) -> Iterator[LayerVerdict]:
-    """Compare each layer with its need; layers without a need are left out.
-
-    Args:
-        known: quantities of need and system.
-        path: layers in order from the GPU to the drives.
-        demonstrated: layers whose ceiling is a demonstrated rate.
-    """
+    """Compare each layer with its need; layers without a need are left out, and ceilings may be demonstrated rates."""
     for layer in path:
         needed = known.find(layer.need)
         if needed is not None and needed.value:
@@ -390,9 +378,6 @@ def of_tier(verdicts: Sequence[LayerVerdict], tier: Tier, known: Quantities, nee
     return tuple(verdicts)
 
 
-# The verdict on all
-
-
 def bottleneck(verdicts: Iterable[LayerVerdict]) -> LayerVerdict | None:
     """The layer with the least headroom, which binds first as the need grows.
 
@@ -409,9 +394,6 @@ def verdict(verdicts: Iterable[LayerVerdict]) -> bool | None:
     if False in holds:
         return False
     return True if holds and all(holds) else None
-
-
-# The question that settles an open verdict
 
 
 def question_of(judged: LayerVerdict, entry: Storage, known: Quantities) -> str:

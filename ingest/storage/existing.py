@@ -98,9 +98,6 @@ class LineStock(NamedTuple):
     at_least: bool = False
 
 
-# A measured path
-
-
 def measured_entry(path: str | Path, io_bytes: float | None = None) -> Storage:
     """The result of `measure-storage` as a client whose ceilings were measured.
 
@@ -154,9 +151,6 @@ def _measured(path: str | Path, name: str, item: Any, unit: str, where: str) -> 
     if item.get("unit") != unit:
         raise IngestError(f"{path}: {name}: unit: found {brief(item.get('unit'))}, expected '{unit}'")
     return Value(number, unit, "", "measured", where)
-
-
-# The items of `storage.existing`
 
 
 class InPlace(NamedTuple):
@@ -229,9 +223,6 @@ def _rented(entry: Storage, item: Mapping[str, Any], place: str) -> InPlace:
         to = f" to {display(most, 'B', binary=False)}" if most < math.inf else ""
         raise IngestError(f"{option}: found {brief(item['capacity'])}, expected a capacity {above}{to}, the sizes of {name}")
     return InPlace(in_tier(entry, tier), tier=tier, capacity=capacity)
-
-
-# What it delivers
 
 
 def stock_of(need: Need, catalog: Catalog) -> tuple[Stock, ...]:

@@ -181,24 +181,16 @@ def _chosen_tier(tried: Sequence[Fit]) -> Fit:
 
     Without prices it is the lowest whose capacity is at most a quarter above the least that any of them takes.
     """
-    reached = min(map(_shortfall, tried))
-    left = [one for one in tried if _shortfall(one) == reached]
+    # Ceilings that are missed, file systems that would share the need, and ceilings that are unknown.
+    short = [(sum(layer.holds is False for layer in one.layers), one.file_systems, len(one.not_known)) for one in tried]
+    left = [one for one, missed in zip(tried, short, strict=True) if missed == min(short)]
     priced = [one for one in left if one.cost is not None]
     if priced:
         return min(priced, key=lambda one: one.cost or 0)
-    most = min(map(_rented, left)) * (1 + MORE_OF_A_LOWER_TIER)
-    return next(one for one in left if _rented(one) <= most)
-
-
-def _shortfall(one: Fit) -> tuple[int, int, int]:
-    """Ceilings that are missed, file systems that would share the need, and ceilings that are unknown."""
-    return sum(layer.holds is False for layer in one.layers), one.file_systems, len(one.not_known)
-
-
-def _rented(one: Fit) -> float:
-    """The capacity that a tier takes."""
-    found = one.answer.known.find("tier_capacity")
-    return math.inf if found is None else float(found.value)
+    found = [one.answer.known.find("tier_capacity") for one in left]
+    rented = [math.inf if one is None else float(one.value) for one in found]
+    most = min(rented) * (1 + MORE_OF_A_LOWER_TIER)
+    return next(one for one, capacity in zip(left, rented, strict=True) if capacity <= most)
 
 
 def _systems(entry: Storage, terms: Terms, catalog: Catalog) -> list[System]:
@@ -459,14 +451,7 @@ def fit(
 
 
 class ReadCeiling(NamedTuple):
-    """Read bandwidth of a storage system.
-
-    Attributes:
-        label: name of the system and number of its units.
-        rate: the bandwidth in words.
-        points: nodes, and bandwidth in B/s.
-        source: grade and source of the bandwidth.
-    """
+    """Read bandwidth of a storage system: its name and units, the bandwidth in words, B/s by number of nodes, its source."""
 
     label: str
     rate: str
@@ -475,12 +460,7 @@ class ReadCeiling(NamedTuple):
 
 
 def read_ceilings(plan: Plan, storage: Sequence[str], sizes: Sequence[float]) -> list[ReadCeiling]:
-    """The ceiling of each system.
-
-    Args:
-        plan: its mandatory requirements set the number of units.
-        storage: ids of the storage catalog or YAML files, each an item of its own or separated by commas.
-        sizes: numbers of nodes.
+    """The ceiling of each system at so many nodes; the plan's mandatory requirements set the number of units.
 
     Raises:
         UsageError: an unknown id, or more ids than a chart can show.

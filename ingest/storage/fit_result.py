@@ -75,10 +75,8 @@ class Fit(InteractiveResult):
     """The verdict on one system.
 
     Attributes:
-        entry: the system.
         fits: None where a ceiling that counts is unknown.
         narrow: the bottleneck.
-        layers: every layer of the data path.
         results: quantities by their public names.
         answer: the results and the ceiling of each layer, with derivations, assumptions and sources.
         beyond: warnings on layers that hold at the typical need and not at the high end of its range.

@@ -91,7 +91,6 @@ class Need:
         words: options that are words, for the answer's inputs.
         notes: what was left out or combined.
         pattern: `random` or `sequential` reads; empty where nothing says so.
-        lines: the requirement lines that the need was read from.
         existing: storage that is in place, as the site file lists it.
     """
 
@@ -170,17 +169,13 @@ def from_requirements(lines: Iterable[Requirement], title: str = "requirement li
     """The need of requirement lines; of several lines for one quantity the largest counts.
 
     Lines are totals of the site under their own conditions, so they are not added up: a plan has a line of its own
-    for concurrent needs.
-
-    Args:
-        lines: of a plan.
-        title: what has the need.
-        priority: the lowest that counts: `mandatory`, `target` or `information`.
+    for concurrent needs. Lines below the priority do not count.
 
     Raises:
         UsageError: no line that counts requires bandwidth, capacity, opens or creates.
     """
-    counting, too_low = [], []
+    counting: list[Requirement] = []
+    too_low: list[Requirement] = []
     for line in lines:
         counts = PRIORITIES.index(line.priority) <= PRIORITIES.index(priority)
         if counts or need_in(line):
@@ -191,9 +186,9 @@ def from_requirements(lines: Iterable[Requirement], title: str = "requirement li
         name = need_in(line)
         if not name:
             left_out.setdefault(NOT_A_NEED.get(line.metric, OTHERWISE), []).append(line.id)
-        # The capacity to buy counts before the data held, else the larger value.
-        elif name not in largest or _order(line) > _order(largest[name]):
-            largest[name] = line
+        else:
+            # The capacity to buy counts before the data held, else the larger value.
+            largest[name] = max(largest.get(name, line), line, key=lambda one: (one.metric == TO_BUY, one.value))
     if not largest:
         known = ", ".join(f"{operation} in {unit}" for operation, unit in BY_OPERATION)
         raise UsageError(f"{title}: no {priority} line sets a storage need, expected at least one of {known}")
@@ -213,10 +208,6 @@ def from_requirements(lines: Iterable[Requirement], title: str = "requirement li
         notes.append(Message(f"lines below the priority {priority} do not count: {ids}", supply=("priority",)))
     conditions, pattern = _conditions(counting)
     return Need(title, {**conditions, **given}, high=high, notes=tuple(notes), pattern=pattern, lines=tuple(counting))
-
-
-def _order(line: Requirement) -> tuple[bool, float]:
-    return line.metric == TO_BUY, line.value
 
 
 def need_in(line: Requirement) -> str:
@@ -332,18 +323,18 @@ def _of_site(plan: str | Path | Plan, question: Job, catalog: Catalog, priority:
         IngestError: unreadable, or not a plan; with what was found.
     """
     if isinstance(plan, Plan):
-        site, rows, lines = plan.site, [row.values((NODES, READS)) for row in plan.rows["clusters"]], plan.requirements
+        site, rows = plan.site, [row.values((NODES, READS)) for row in plan.rows["clusters"]]
         described = site.section("clusters")
         # Neither the network nor the storage in place is part of a plan.
         fabric = {f"fabric_{key}": item for key, item in site.section("fabric").items()}
         folder = site.path.parent if site.path is not None else Path()
         items = enumerate(site.section("storage").get("existing", ()))
         existing = tuple(Listed(site.place(("storage", "existing", str(number))), item, folder) for number, item in items)
-        need = replace(from_requirements(lines, f"plan {site.name}", priority), existing=existing)
+        need = replace(from_requirements(plan.requirements, f"plan {site.name}", priority), existing=existing)
     else:
         data = plan_data(plan)
-        lines, rows, described, fabric = lines_of(plan, data), data.get("tables", {}).get("clusters", ()), {}, {}
-        need = from_requirements(lines, f"plan {plan}", priority)
+        rows, described, fabric = data.get("tables", {}).get("clusters", ()), {}, {}
+        need = from_requirements(lines_of(plan, data), f"plan {plan}", priority)
     given, machine = {**need.given, **fabric}, _machine(question, catalog)
     if question.node is not None or question.gpu is not None or not rows:
         return replace(need, given={**given, **machine})

@@ -173,12 +173,7 @@ def changed(entry: Storage, **fields: object) -> Storage:
 
 
 def known_of(system: System, need: Need) -> Quantities:
-    """Quantities of need and system; values that the user sets by name override the catalog.
-
-    Args:
-        system: the system, its client and its protection.
-        need: bandwidth, capacity and metadata rates required.
-    """
+    """Quantities of need and system; values that the user sets by name override the catalog."""
     entry, client, local = system.entry, system.client or system.entry, system.entry.family == "drive"
     usable, given = _fields(entry, OF_SYSTEM), need.given
     if system.protection is not None:
@@ -218,21 +213,16 @@ def known_of(system: System, need: Need) -> Quantities:
         if known.find(name) is None:
             known.give({name: Input(1).by_default(note)})
     if entry.family in ("system", "software", "site"):
-        _bound(known, need)
+        # What nobody has published of a unit, from its drives: usable of raw capacity, and bounds.
+        for name, formula in OF_RAW.items():
+            known.choose_first(name, formula)
+        # Drives of which no rate at random is known read at random no faster than in sequence.
+        known.choose_first("unit_drive_random_bandwidth", "unit_drive_read_bandwidth")
+        for name, formulas in BOUNDS.items():
+            bounded = name != "unit_io_per_second" or reads_at_random(known, need)
+            if bounded and known.find(name) is None:
+                known.choose_first(name, *formulas)
     return known
-
-
-def _bound(known: Quantities, need: Need) -> None:
-    """What nobody has published of a unit, from its drives: usable of raw capacity, and bounds."""
-    for name, formula in OF_RAW.items():
-        known.choose_first(name, formula)
-    # Drives of which no rate at random is known read at random no faster than in sequence.
-    known.choose_first("unit_drive_random_bandwidth", "unit_drive_read_bandwidth")
-    for name, formulas in BOUNDS.items():
-        if name == "unit_io_per_second" and not reads_at_random(known, need):
-            continue
-        if known.find(name) is None:
-            known.choose_first(name, *formulas)
 
 
 def reads_at_random(known: Quantities, need: Need) -> bool:
@@ -276,8 +266,6 @@ def protection_of(entry: Storage, name: str | None, catalog: Catalog) -> Storage
         return entry
     return catalog.referred(Storage, entry.protections[0], by=entry.path) if entry.protections else None
 
-
-# Services
 
 #: field of a tier -> quantity
 OF_TIER = {
@@ -376,10 +364,7 @@ def read_prices(path: str | Path) -> Prices:
 
 
 def check_prices(prices: Prices, sold: Mapping[str, Mapping[str, Tier]]) -> None:
-    """Refuse prices of what is not sold.
-
-    Args:
-        sold: the tiers of each service.
+    """Refuse prices of what is not among the tiers of each service.
 
     Raises:
         IngestError: an unknown service or tier, with the nearest name.

@@ -14,27 +14,16 @@ from ingest.storage.system_quantities import opens_only_shown, reads_small
 
 #: How a caution about the number of units begins.
 COUNTED = "the number of units required"
-#: count of units -> the need that decides it
+#: count of units -> the need that decides it, and what decides where it is the largest
 PARTS = {
-    "units_for_read": "read_bandwidth_needed",
-    "units_for_write": "write_bandwidth_needed",
-    "units_for_capacity": "required_usable_bytes",
-    "units_for_opens": "opens_per_second_needed",
-    "units_for_creates": "creates_per_second_needed",
-    "units_for_requests": "io_per_second_needed",
-    "units_for_degraded": "read_bandwidth_needed",
-    "units_for_degraded_requests": "io_per_second_needed",
-}
-#: count of units -> what decides where it is the largest
-DECIDES = {
-    "units_for_read": "reads",
-    "units_for_write": "writes",
-    "units_for_capacity": "capacity",
-    "units_for_opens": "file opens",
-    "units_for_creates": "file creates",
-    "units_for_requests": "requests",
-    "units_for_degraded": "reads with one failure domain down",
-    "units_for_degraded_requests": "requests with one failure domain down",
+    "units_for_read": ("read_bandwidth_needed", "reads"),
+    "units_for_write": ("write_bandwidth_needed", "writes"),
+    "units_for_capacity": ("required_usable_bytes", "capacity"),
+    "units_for_opens": ("opens_per_second_needed", "file opens"),
+    "units_for_creates": ("creates_per_second_needed", "file creates"),
+    "units_for_requests": ("io_per_second_needed", "requests"),
+    "units_for_degraded": ("read_bandwidth_needed", "reads with one failure domain down"),
+    "units_for_degraded_requests": ("io_per_second_needed", "requests with one failure domain down"),
 }
 #: count of metadata servers -> the need that decides it, for a system with separate ones
 METADATA_PARTS = {
@@ -125,7 +114,7 @@ def _size_units(known: Quantities, need: Need, entry: Storage, units: float | No
         excluded |= dict.fromkeys(("units_for_degraded", "units_for_degraded_requests"), why)
     for part, why in excluded.items():
         known.give_default(part, Input(0, grade="zero", note=why))
-    unknown = _unrated(known, need, {part: name for part, name in PARTS.items() if part not in excluded})
+    unknown = _unrated(known, need, {part: name for part, (name, _) in PARTS.items() if part not in excluded})
     if any(name in known.given for name in OF_A_DRIVE):
         _settle(known, need, DRIVE_PARTS)
     if entry.fixed:
@@ -188,13 +177,13 @@ DEGRADED = ("degraded_read_bandwidth",)
 
 def decides(known: Quantities) -> str:
     """What the number of units is bought for; empty where no single need decides."""
-    counts = {what: float(step.value) for part, what in DECIDES.items() if (step := known.find(part)) is not None}
+    counts = {what: float(step.value) for part, (_, what) in PARTS.items() if (step := known.find(part)) is not None}
     most = max(counts.values(), default=0)
     if not most:
         return ""
     largest = [what for what, count in counts.items() if count == most]
     if "reads" in largest:
-        largest = [what for what in largest if what != DECIDES["units_for_degraded"]]
+        largest = [what for what in largest if what != PARTS["units_for_degraded"][1]]
     held = counts.get("capacity", 0)
     if "capacity" in largest:
         return "capacity decides" if len(largest) == 1 else "capacity and throughput alike"
@@ -232,12 +221,7 @@ ALTERNATIVES = (
 
 
 def alternatives(known: Quantities, streams: bool | None) -> list[dict[str, Any]]:
-    """Each way to feed the GPUs, whether it holds, and its cost.
-
-    Args:
-        known: need and system.
-        streams: whether streaming from storage holds.
-    """
+    """Each way to feed the GPUs, whether it holds, and its cost; `streams` tells whether streaming from storage holds."""
     rows: list[dict[str, Any]] = [{"way": "stream from storage", "holds": streams}]
     if "nodes" not in known.given or "dataset_bytes" not in {*known.given, *known.steps}:
         return []

@@ -23,14 +23,7 @@ COMPANIONS = re.compile(
 
 
 class LoadGenerator(NamedTuple):
-    """A writer of job files.
-
-    Attributes:
-        version: least version of the tool.
-        job_files: path -> content.
-        loads: the loads of a test as the tool runs them.
-        parameters: settings that the tool's results must show.
-    """
+    """A writer of job files: the tool's least version, files by path, loads as the tool runs them, settings to be shown."""
 
     version: str
     job_files: Callable[[Task], dict[str, str]]

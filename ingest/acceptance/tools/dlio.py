@@ -108,9 +108,6 @@ def workload(name: str, dataset: Mapping[str, int], read_threads: int, train: Ma
     }
 
 
-# MLPerf Storage (`mlpstorage`): its UNet3D on as many emulated H100 as the required rate supports
-
-
 def mlperf_files(task: Task) -> dict[str, str]:
     """The scripts of a test, with the arithmetic of `mlpstorage training datasize` above its commands."""
     ident, load, given = task.ident, task.load, _mlperf_given(task)

@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 from ingest.acceptance.loads import SHARED_FILES, USUAL_THREADS
@@ -27,7 +28,7 @@ RANDOM = " --blockvarpct 100"
 def loads(task: Task) -> tuple[Load, ...]:
     """The load as elbencho runs it: all clients read the whole data set."""
     data = task.setting.data
-    return task.loads if data is None or task.load.operation != "read" else task.reading(data.clients)
+    return task.loads if data is None or task.load.operation != "read" else task.reading(task.load, data.clients)
 
 
 def job_files(task: Task) -> dict[str, str]:
@@ -135,37 +136,30 @@ def _from_text(text: str, path: str) -> Iterator[Run]:
         if phase is None or rate is None:
             raise IngestError(f"{path}: found elbencho's output without a throughput, expected all of it")
         words = re.findall(r'"([^"]*)"', group(r"^COMMAND LINE: (.*)$", part))
-        formula = "bandwidth_from_mebibytes" if rate[1] == "MiB" else "bandwidth_from_megabytes"
-        reported = "reported_mebibytes_per_second" if rate[1] == "MiB" else "reported_megabytes_per_second"
-        yield _run(
-            {
-                "operation": phase[1],
-                "label": group(r"^LABEL: (\S+)", part),
-                "rate": solve(formula, {reported: number(rate[2], f"{path}: throughput")}),
-                "milliseconds": _milliseconds(phase[2]),
-                "threads": _after(words, "-t", "--threads"),
-                "hosts": 1 if not {"--hosts", "--hostsfile"} & set(words) else None,
-                "block size": _after(words, "-b", "--block"),
-                "direct": "1" if "--direct" in words else "0",
-                "random": "1" if "--rand" in words else "0",
-            },
-            path,
-        )
-
-
-def _after(words: list[str], *options: str) -> str | None:
-    found = [words[place + 1] for place, word in enumerate(words[:-1]) if word in options]
-    return found[-1] if found and found[-1].isdigit() else None
-
-
-def _milliseconds(written: str) -> float | None:
-    """`1h:2m:3.4s`, `2m:3.4s`, `3.456s` or `789ms`."""
-    if written.endswith("ms"):
-        return number(written[:-2], "elapsed time")
-    parts = re.fullmatch(r"(?:(\d+)h:)?(?:(\d+)m:)?([\d.]+)s", written)
-    return (
-        1000 * sum(float(part or 0) * size for part, size in zip(parts.groups(), (3600, 60, 1), strict=True)) if parts else None
-    )
+        # The last word that follows one of the spellings of an option.
+        spellings = {"threads": ("-t", "--threads"), "block size": ("-b", "--block")}
+        pairs = [*pairwise(words)]
+        after = {name: [word for option, word in pairs if option in known][-1:] for name, known in spellings.items()}
+        prefix = "mebibytes" if rate[1] == "MiB" else "megabytes"
+        reported = {f"reported_{prefix}_per_second": number(rate[2], f"{path}: throughput")}
+        # `1h:2m:3.4s`, `2m:3.4s`, `3.456s` or `789ms`
+        written, milliseconds = phase[2], None
+        if written.endswith("ms"):
+            milliseconds = number(written[:-2], "elapsed time")
+        elif clock := re.fullmatch(r"(?:(\d+)h:)?(?:(\d+)m:)?([\d.]+)s", written):
+            seconds = (float(number or 0) * size for number, size in zip(clock.groups(), (3600, 60, 1), strict=True))
+            milliseconds = 1000 * sum(seconds)
+        facts = {
+            "operation": phase[1],
+            "label": group(r"^LABEL: (\S+)", part),
+            "rate": solve(f"bandwidth_from_{prefix}", reported),
+            "milliseconds": milliseconds,
+            "hosts": 1 if not {"--hosts", "--hostsfile"} & set(words) else None,
+            **{name: found[0] if found and found[0].isdigit() else None for name, found in after.items()},
+            "direct": "1" if "--direct" in words else "0",
+            "random": "1" if "--rand" in words else "0",
+        }
+        yield _run(facts, path)
 
 
 def _run(facts: Mapping[str, Any], path: str) -> Run:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,8 @@ def loads(task: Task) -> tuple[Load, ...]:
     """The loads as fio runs them: opens repeat until the time limit, creates end with their files."""
     if task.load.operation != "create":
         return task.loads
-    return task.ended_by_files(task.files_per_thread(one_pass=True))
+    load, per_thread = task.load, task.files_per_thread(one_pass=True)
+    return (replace(load, seconds=None, handled=per_thread * load.threads * load.clients),)
 
 
 def job_files(task: Task) -> dict[str, str]:
@@ -171,16 +173,7 @@ def _metadata(task: Task) -> dict[str, object]:
 
 
 def path_job(name: str, total: int, seconds: float, io_bytes: int, threads: int, direct: bool) -> str:
-    """The job file of a path measurement: `fill` the files, `write` over them, or `read` them.
-
-    Args:
-        name: `fill`, `write` or `read`.
-        total: bytes of all files.
-        seconds: of a measurement; filling ends with the files.
-        io_bytes: of one request.
-        threads: with one file each.
-        direct: whether to bypass the page cache.
-    """
+    """The job of a path measurement: `fill` a file of each thread, so many bytes in all, `write` over them, or `read` them."""
     given = {"aligned_io_bytes": io_bytes, "fill_request_bytes": io_bytes, "smallest_fill_request": io_bytes}
     each = file_bytes(given, threads, total)
     how: dict[str, object] = {**SHARED, "direct": int(direct), "ioengine": "psync", "numjobs": threads}

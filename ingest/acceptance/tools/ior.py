@@ -20,11 +20,11 @@ VERSION = "4.0.0"
 def loads(task: Task) -> tuple[Load, ...]:
     """The load as IOR runs it: it has no asynchronous requests, so each outstanding request takes a process."""
     load = replace(task.load, threads=task.load.threads * task.load.depth, depth=1)
-    data, task = task.setting.data, replace(task, loads=(load,))
+    data = task.setting.data
     if load.operation != "read" or data is None:
-        return task.loads
+        return (load,)
     # A shared file is read whole, other files by as many processes as filled them.
-    return task.reading(data.clients if load.files == "shared" else load.clients)
+    return task.reading(load, data.clients if load.files == "shared" else load.clients)
 
 
 def job_files(task: Task) -> dict[str, str]:
@@ -69,17 +69,33 @@ def read(text: str, path: str) -> list[Run] | None:
     Raises:
         IngestError: the file is cut off.
     """
+    options: Mapping[str, Any]
     if re.search(r"^IOR-\S+: MPI Coordinated Test", text, re.MULTILINE):
-        return _from_text(text, path)
-    if re.search(r"\"Command line\": \"", text) and '"tests"' in text:
-        return _from_json(text, path)
-    return None
+        pairs = re.findall(r"^([A-Za-z ]{2,22}?)[ \t]*: (.*)$", text, re.MULTILINE)
+        options, results = {name.strip(): value.strip() for name, value in pairs}, _rows(text, path)
+        command, version = options.get("Command line", ""), group(r"^IOR-(\S+):", text)
+    elif re.search(r"\"Command line\": \"", text) and '"tests"' in text:
+        cleaned = _CHATTER.sub("", text)
+        found = table(parsed(cleaned, max(cleaned.find("{"), 0), path, "IOR's JSON")[0], path)
+        tests = rows(found.get("tests"), f"{path}: tests")
+        if len(tests) != 1:
+            raise IngestError(f"{path}: found {len(tests)} tests in IOR's JSON, expected one")
+        results = [one for one in rows(tests[0].get("Results"), f"{path}: Results") if one.get("access") in ("read", "write")]
+        options = table(tests[0].get("Options"), f"{path}: Options")
+        if not results:
+            raise IngestError(f"{path}: found no result in IOR's JSON, expected at least one")
+        command, version = str(found.get("Command line", "")), str(found.get("Version", ""))
+    else:
+        return None
+    # The script names the test in front of the output: several tests read the same files.
+    test = named_test(command, "ior") or named_test("\n".join(re.findall(r"^# T-\S+-ior$", text, re.MULTILINE)), "ior")
+    began, errors = group(r"^(?:Began[ \t]*: |[ \t]*\"Began\": )(.*)$", text), errors_in(text, _ERROR)
+    loads = [_observed(result, options, command, test, errors, f"{path}: IOR") for result in results]
+    return [Run("ior", path, test, (load,), version, began=began) for load in loads]
 
 
-def _from_text(text: str, path: str) -> list[Run]:
-    options = {
-        name.strip(): value.strip() for name, value in re.findall(r"^([A-Za-z ]{2,22}?)[ \t]*: (.*)$", text, re.MULTILINE)
-    }
+def _rows(text: str, path: str) -> Sequence[Mapping[str, Any]]:
+    """The lines of IOR's table, by the keys of its JSON."""
     header = re.search(r"^access\s+bw\(MiB/s\).*$", text, re.MULTILINE)
     lines = re.findall(r"^(?:read|write)\s+[\d.].*$", text[header.start() :], re.MULTILINE) if header else []
     if header is None or not lines:
@@ -88,34 +104,9 @@ def _from_text(text: str, path: str) -> list[Run]:
     if absent := [column for column in COLUMNS.values() if column not in columns]:
         raise IngestError(f"{path}: found IOR's table without the column {listed(absent)}")
     cells = [dict(zip(columns, line.split(), strict=False)) for line in lines if len(line.split()) == len(columns)]
-    results = [{key: cell[column] for key, column in COLUMNS.items()} for cell in cells]
-    if not results:
+    if not cells:
         raise IngestError(f"{path}: found IOR's table cut off, expected {len(columns)} columns")
-    return _runs(results, options, options.get("Command line", ""), group(r"^IOR-(\S+):", text), text, path)
-
-
-def _from_json(text: str, path: str) -> list[Run]:
-    cleaned = _CHATTER.sub("", text)
-    start = cleaned.find("{")
-    found = table(parsed(cleaned, max(start, 0), path, "IOR's JSON")[0], path)
-    tests = rows(found.get("tests"), f"{path}: tests")
-    if len(tests) != 1:
-        raise IngestError(f"{path}: found {len(tests)} tests in IOR's JSON, expected one")
-    results = [part for part in rows(tests[0].get("Results"), f"{path}: Results") if part.get("access") in ("read", "write")]
-    options = table(tests[0].get("Options"), f"{path}: Options")
-    if not results:
-        raise IngestError(f"{path}: found no result in IOR's JSON, expected at least one")
-    return _runs(results, options, str(found.get("Command line", "")), str(found.get("Version", "")), text, path)
-
-
-def _runs(
-    results: Sequence[Mapping[str, Any]], options: Mapping[str, Any], command: str, version: str, text: str, path: str
-) -> list[Run]:
-    # The script names the test in front of the output: several tests read the same files.
-    test = named_test(command, "ior") or named_test("\n".join(re.findall(r"^# T-\S+-ior$", text, re.MULTILINE)), "ior")
-    began, errors = group(r"^(?:Began[ \t]*: |[ \t]*\"Began\": )(.*)$", text), errors_in(text, _ERROR)
-    loads = [_observed(result, options, command, test, errors, f"{path}: IOR") for result in results]
-    return [Run("ior", path, test, (load,), version, began=began) for load in loads]
+    return [{key: cell[column] for key, column in COLUMNS.items()} for cell in cells]
 
 
 def _observed(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from dataclasses import replace
+from functools import cache
 from importlib.resources import files
 
 from ingest.acceptance.loads import Setting, given_for
@@ -14,36 +14,27 @@ from ingest.engine.registry import solve
 from ingest.requirement import Requirement
 
 
-@dataclass(frozen=True)
 class Task:
-    """A test that a tool writes job files for.
+    """A test that a tool writes job files for: the line under test, its concurrent loads, and the settings of all tests.
 
     Attributes:
-        ident: of the test.
-        requirement: the line under test.
-        loads: that run concurrently.
-        setting: scale, memory and data sets.
+        load: the only load, or the reads of a mixed test.
+        reads: the loads that read a data set.
+        rehearsal: whether one machine runs the load of one client.
+        given: inputs of the formulas.
+        data_clients: that fill the files of the test.
+        data_name: of the data set that the test reads, which tests share; in a rehearsal each test has its own files.
     """
 
-    ident: str
-    requirement: Requirement
-    loads: tuple[Load, ...]
-    setting: Setting
-
-    @property
-    def load(self) -> Load:
-        """The only load, or the reads of a mixed test."""
-        return self.loads[0]
-
-    @property
-    def rehearsal(self) -> bool:
-        """Whether one machine runs the load of one client."""
-        return self.setting.rehearsal
-
-    @cached_property
-    def given(self) -> Mapping[str, Num]:
-        """Inputs of the formulas."""
-        return given_for(self.requirement, self.setting)
+    def __init__(self, ident: str, requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> None:
+        self.ident, self.requirement, self.loads, self.setting = ident, requirement, loads, setting
+        self.load = loads[0]
+        self.reads = tuple(load for load in loads if load.operation == "read")
+        self.rehearsal = setting.rehearsal
+        self.given: Mapping[str, Num] = given_for(requirement, setting)
+        self.data_clients = setting.data.clients if setting.data and self.reads else self.load.clients
+        shared = "data-shared" if self.load.files == "shared" else "data"
+        self.data_name = self.load.name if self.rehearsal else shared
 
     def file_bytes(self, load: Load, count: int, clients: int = 1) -> int:
         """Bytes of each of so many files that a load reads or writes on a number of clients, in whole fill requests."""
@@ -55,23 +46,6 @@ class Task:
             given = {name: value for name, value in given.items() if name != unlike} | own
         held = "acceptance_dataset_bytes_per_client" if load.operation == "read" else "written_bytes_per_client"
         return file_bytes(given, count, solve(held, given) * clients)
-
-    @property
-    def reads(self) -> tuple[Load, ...]:
-        """The loads that read a data set."""
-        return tuple(load for load in self.loads if load.operation == "read")
-
-    @property
-    def data_clients(self) -> int:
-        """Clients that fill the files of the test."""
-        return self.setting.data.clients if self.setting.data and self.reads else self.load.clients
-
-    @property
-    def data_name(self) -> str:
-        """The name of the data set that the test reads, which tests share; in a rehearsal each test has its own files."""
-        if self.rehearsal:
-            return self.load.name
-        return "data-shared" if self.load.files == "shared" else "data"
 
     @property
     def fill_bytes(self) -> int:
@@ -92,19 +66,15 @@ class Task:
             "benchmark_samples_per_file": 1,
         }
 
-    def reading(self, folders: int) -> tuple[Load, ...]:
+    def reading(self, load: Load, folders: int) -> tuple[Load, ...]:
         """The load where the tool reads so many folders of the data set."""
         whole = solve("read_set_bytes", {**self.given, "folders_read": folders})
-        return (replace(self.load, dataset_bytes=round(whole)),)
+        return (replace(load, dataset_bytes=round(whole)),)
 
     def files_per_thread(self, *, one_pass: bool) -> int:
         """Files that each thread creates, opens or stats; one pass over them lasts for the required duration."""
         passes = {"metadata_pass_seconds": self.given["acceptance_seconds"]} if one_pass else {}
         return int(solve("metadata_files_per_thread", {**self.given, **passes, "threads_per_client": self.load.threads}))
-
-    def ended_by_files(self, per_thread: int) -> tuple[Load, ...]:
-        """The metadata load, which ends after a number of files for each thread."""
-        return (replace(self.load, seconds=None, handled=per_thread * self.load.threads * self.load.clients),)
 
 
 def file_bytes(given: Mapping[str, Num], count: int, dataset: Num) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from ingest.acceptance.test_spec import Load, Observed, Run
 from ingest.acceptance.tools.job_files import Task, launch, own_script, repeated
@@ -17,7 +18,8 @@ PHASES = {"create": "-C -r", "stat": "-C -T -r", "open": "-C -E -r -w {io_bytes}
 
 def loads(task: Task) -> tuple[Load, ...]:
     """The loads as mdtest runs them: at the required rate, its passes over the files last for the duration of the line."""
-    return task.ended_by_files(task.files_per_thread(one_pass=False) * _passes(task))
+    load, per_thread = task.load, task.files_per_thread(one_pass=False) * _passes(task)
+    return (replace(load, seconds=None, handled=per_thread * load.threads * load.clients),)
 
 
 def _passes(task: Task) -> int:
