@@ -52,12 +52,8 @@ class Layer(NamedTuple):
         return self.question or self.name.capitalize()
 
 
-_READ, _WRITE, _NODE, _HELD = (
-    "read_bandwidth_needed",
-    "write_bandwidth_needed",
-    "node_read_bandwidth_needed",
-    "required_usable_bytes",
-)
+_READ, _WRITE, _NODE = "read_bandwidth_needed", "write_bandwidth_needed", "node_read_bandwidth_needed"
+_HELD, _FABRIC = "required_usable_bytes", "fabric_bandwidth_needed"
 # Hardware of the nodes
 HOST_LINK = Layer("GPU host link", _READ, "host_links_read_ceiling", NODE, supply="gpu")
 NIC = Layer("storage NIC", _READ, "nics_read_ceiling", NODE, supply="node")
@@ -65,40 +61,26 @@ NIC_ONE = Layer("NIC, one node", _NODE, "storage_nic_bandwidth_per_node", NODE, 
 NIC_WRITES = Layer("storage NIC, writes", _WRITE, "nics_read_ceiling", NODE, supply="node")
 # The storage client
 CLIENT = Layer(
-    "protocol client",
-    _READ,
-    "clients_read_ceiling",
-    CLIENTS,
-    "Read bandwidth of all clients",
-    supply="client",
-    small_reads=True,
-)
-CLIENT_ONE = Layer(
-    "client, one node", _NODE, "client_read_ceiling", CLIENTS, "Read bandwidth of one client", supply="client",
+    "protocol client", _READ, "clients_read_ceiling", CLIENTS, "Read bandwidth of all clients", supply="client",
     small_reads=True,
 )  # fmt: skip
+CLIENT_ONE = CLIENT._replace(
+    name="client, one node", need=_NODE, ceiling="client_read_ceiling", question="Read bandwidth of one client"
+)
 CLIENT_WRITES = Layer(
     "protocol client, writes", _WRITE, "clients_write_ceiling", CLIENTS, "Write bandwidth of all clients", supply="client"
 )
 # The network between nodes and storage
-_FABRIC = "fabric_bandwidth_needed"
-UPLINKS = Layer(
-    "fabric, uplinks of the switches", _FABRIC, "fabric_uplinks_ceiling", NETWORK, "Bandwidth of the switches’ uplinks",
-    named_by=("fabric_oversubscription",),
+FABRIC = (
+    Layer("fabric, uplinks of the switches", _FABRIC, "fabric_uplinks_ceiling", NETWORK, "Bandwidth of the switches’ uplinks",
+        named_by=("fabric_oversubscription",)),
+    Layer("fabric, links of the islands", _FABRIC, "fabric_islands_ceiling", NETWORK,
+        "Bandwidth between one island and the storage", named_by=("fabric_islands", "fabric_island_bandwidth")),
+    Layer("fabric, gateways", _FABRIC, "fabric_gateways_ceiling", NETWORK, "Bandwidth of one router or gateway",
+        named_by=("fabric_gateways", "fabric_gateway_bandwidth")),
+    Layer("fabric, storage ports", _FABRIC, "fabric_ports_ceiling", NETWORK, "Bandwidth of one port on the side of the storage",
+        named_by=("fabric_ports", "fabric_port_bandwidth")),
 )  # fmt: skip
-ISLANDS = Layer(
-    "fabric, links of the islands", _FABRIC, "fabric_islands_ceiling", NETWORK, "Bandwidth between one island and the storage",
-    named_by=("fabric_islands", "fabric_island_bandwidth"),
-)  # fmt: skip
-GATEWAYS = Layer(
-    "fabric, gateways", _FABRIC, "fabric_gateways_ceiling", NETWORK, "Bandwidth of one router or gateway",
-    named_by=("fabric_gateways", "fabric_gateway_bandwidth"),
-)  # fmt: skip
-PORTS = Layer(
-    "fabric, storage ports", _FABRIC, "fabric_ports_ceiling", NETWORK, "Bandwidth of one port on the side of the storage",
-    named_by=("fabric_ports", "fabric_port_bandwidth"),
-)  # fmt: skip
-FABRIC = (UPLINKS, ISLANDS, GATEWAYS, PORTS)
 # The storage
 READS = Layer("system reads", _READ, "units_read_ceiling", question="Sustained read bandwidth", of_unit="unit_read_bandwidth")
 WRITES = Layer(
