@@ -97,31 +97,32 @@ def with_data(setting: Setting, lines: Sequence[Requirement], tools: Collection[
         room["capacity_in_use"] = room["dataset_bytes_at_most"]
     threads = {load.threads * load.depth if "ior" in tools else 0 for load in loads}
     sets = {(number, load.files == "shared") for load in loads for number in (threads if load.files != "shared" else {0})}
-    own = [load for load in loads if load.files != "shared"]
-    data = TestData(
-        bytes_per_client=0,
-        clients=max(load.clients for load in loads),
-        fill_request=max(int(solve("fill_request_bytes", {**given, "aligned_io_bytes": load.io_bytes})) for load in loads),
-        files=FILES_PER_THREAD * max((load.threads for load in own), default=1),
-        threads=tuple(sorted({load.threads for load in own})),
-        sets=len(sets),
-        uncached=float(solve("uncached_bytes", given)),
-        needed=0,
-        room=float(solve("dataset_room", {**given, **room})),
-        fill_seconds=None,
-        all_bytes=0,
-    )
-    fewest = min(float(folders_of(load, data)["folders_read"]) for load in loads)
-    given |= {"dataset_room": data.room, "dataset_clients": data.clients, "dataset_count": data.sets}
-    given |= {"uncached_bytes": data.uncached, "fewest_folders_read": fewest}
+    own = sorted({load.threads for load in loads if load.files != "shared"})
+    clients, files = max(load.clients for load in loads), FILES_PER_THREAD * max(own, default=1)
+    held, uncached = float(solve("dataset_room", {**given, **room})), float(solve("uncached_bytes", given))
+    fewest = min(float(folders_of(load, clients, files)["folders_read"]) for load in loads)
+    requests = [int(solve("fill_request_bytes", {**given, "aligned_io_bytes": load.io_bytes})) for load in loads]
+    given |= {"dataset_room": held, "dataset_clients": clients, "dataset_count": len(sets)}
+    given |= {"uncached_bytes": uncached, "fewest_folders_read": fewest}
     each, enough = (float(solve(name, given)) for name in ("acceptance_dataset_bytes_per_client", "uncached_bytes_per_client"))
     whole, needed = (
         float(solve("all_dataset_bytes", {**given, "acceptance_dataset_bytes_per_client": size})) for size in (each, enough)
     )
-    rate = _required_write_rate(lines)
-    times = {"all_dataset_bytes": whole, "required_write_bandwidth": rate}
-    time = float(solve("fill_seconds", times)) if rate else None
-    return replace(setting, data=replace(data, bytes_per_client=each, all_bytes=whole, needed=needed, fill_seconds=time))
+    times = {"all_dataset_bytes": whole, "required_write_bandwidth": _required_write_rate(lines)}
+    data = TestData(
+        bytes_per_client=each,
+        clients=clients,
+        fill_request=max(requests),
+        files=files,
+        threads=tuple(own),
+        sets=len(sets),
+        uncached=uncached,
+        needed=needed,
+        room=held,
+        fill_seconds=float(solve("fill_seconds", times)) if times["required_write_bandwidth"] else None,
+        all_bytes=whole,
+    )
+    return replace(setting, data=data)
 
 
 def _required_write_rate(lines: Sequence[Requirement]) -> float:

@@ -191,18 +191,19 @@ def _load(requirement: Requirement, part: MixPart | None, name: str, given: Mapp
     )
     if setting.data is None or operation != "read":
         return load
-    return replace(load, dataset_bytes=round(solve("read_set_bytes", {**given, **folders_of(load, setting.data)})))
+    folders = folders_of(load, setting.data.clients, setting.data.files)
+    return replace(load, dataset_bytes=round(solve("read_set_bytes", {**given, **folders})))
 
 
-def folders_of(load: Load, data: TestData) -> dict[str, Num]:
-    """The part of a data set that a load reads; the files that all threads share are read whole."""
+def folders_of(load: Load, clients: int, files: int) -> dict[str, Num]:
+    """The part that a load reads of a data set of so many clients, each with files; shared files are read whole."""
     if load.files == "shared":
-        return {"folders_read": data.clients}
+        return {"folders_read": clients}
     given: dict[str, Num] = {
-        "dataset_clients": data.clients,
+        "dataset_clients": clients,
         "clients_under_test": load.clients,
         "threads_per_client": load.threads,
-        "acceptance_files_per_client": data.files,
+        "acceptance_files_per_client": files,
         "own_folder": INPUTS["own_folder"].default or 1,
     }
     each = int(solve("files_of_thread", given))

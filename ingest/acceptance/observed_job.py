@@ -9,6 +9,7 @@ from typing import Any
 
 from ingest.acceptance.test_spec import within
 from ingest.acceptance.tools.dlio import BATCH, workload
+from ingest.acceptance.tools.fio import section
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import solve
 from ingest.engine.result import envelope
@@ -159,30 +160,28 @@ def _fio(seen: Observation, sizes: Mapping[int, int], readers: int, rate: float,
         # fio shortens requests at the end of a file: fewer, larger files of as many bytes keep their sizes.
         files, size = max(1, round(files * size / (ROOM * largest))), ROOM * largest
     whole = int(solve("aligned_io_bytes", {"requested_io_bytes": size, "direct_io_alignment": BLOCK}))
-    split = ":".join(f"{one}/{share}" for one, share in sizes.items())
-    lines = [
-        comment("Reads as the observed job does; TARGET is a folder on the storage under test."),
-        comment("The files of all readers must exceed the memory of the client, or the caches of the storage serve them."),
-        "[global]",
-        "ioengine=psync",
-        "direct=1",
-        "directory=${TARGET}",
-        f"rw={'read' if sequential else 'randread'}",
-        f"bssplit={split}",
-        "norandommap=1",
-        f"nrfiles={files}",
-        f"filesize={whole}",
-        *(["openfiles=1"] if sequential else []),
-        f"rate={round(rate)}",
-        "time_based=1",
-        f"runtime={SECONDS}",
-        f"ramp_time={RAMP_SECONDS}",
-        "group_reporting=1",
-        "",
-        "[observed-read]",
-        f"numjobs={readers}",
-    ]
-    return "\n".join(lines) + "\n"
+    about = (
+        "Reads as the observed job does; TARGET is a folder on the storage under test.",
+        "The files of all readers must exceed the memory of the client, or the caches of the storage serve them.",
+    )
+    options = {
+        "ioengine": "psync",
+        "direct": 1,
+        "directory": "${TARGET}",
+        "rw": "read" if sequential else "randread",
+        "bssplit": ":".join(f"{one}/{share}" for one, share in sizes.items()),
+        "norandommap": 1,
+        "nrfiles": files,
+        "filesize": whole,
+        **({"openfiles": 1} if sequential else {}),
+        "rate": round(rate),
+        "time_based": 1,
+        "runtime": SECONDS,
+        "ramp_time": RAMP_SECONDS,
+        "group_reporting": 1,
+    }
+    jobs = section("global", options) + section("observed-read", {"numjobs": readers})
+    return "".join(f"{comment(line)}\n" for line in about) + jobs.rstrip() + "\n"
 
 
 def _dlio(seen: Observation, threads: int) -> str | None:
@@ -211,25 +210,16 @@ def _dlio(seen: Observation, threads: int) -> str | None:
 
 def _readme(seen: Observation, sizes: Mapping[int, int], readers: int, rate: float, times: float, dlio: bool) -> str:
     shown = ", ".join(f"{share} % of {display(size, 'B')}" for size, share in sizes.items())
-    gpus = int(_number(seen, "gpus", 1) * times)
-    lines = [
-        "# The observed job as a test",
-        "",
-        f"{readers:,} readers, requests of {shown}, {display(rate, 'B/s')} in total, {times:g} times the observed job.",
-        "",
-        "```sh",
-        "TARGET=/path/on/the/storage fio observed.fio --output-format=json -o observed.json",
-        *(
-            [
-                "dlio_benchmark workload=observed ++workload.workflow.generate_data=True ++workload.workflow.train=False \\",
-                '  --config-dir="$PWD/dlio"',
-                f'mpirun -n {gpus} dlio_benchmark workload=observed --config-dir="$PWD/dlio"',
-            ]
-            if dlio
-            else []
-        ),
-        "```",
-        "",
-        f"fio paces each reader at the observed rate: the storage passes where the total reaches {display(rate, 'B/s')}.",
-    ]
-    return "\n".join(lines) + "\n"
+    making = "dlio_benchmark workload=observed ++workload.workflow.generate_data=True ++workload.workflow.train=False"
+    running = f"mpirun -n {int(_number(seen, 'gpus', 1) * times)} dlio_benchmark workload=observed"
+    commands = f'{making} \\\n  --config-dir="$PWD/dlio"\n{running} --config-dir="$PWD/dlio"\n' if dlio else ""
+    return f"""# The observed job as a test
+
+{readers:,} readers, requests of {shown}, {display(rate, "B/s")} in total, {times:g} times the observed job.
+
+```sh
+TARGET=/path/on/the/storage fio observed.fio --output-format=json -o observed.json
+{commands}```
+
+fio paces each reader at the observed rate: the storage passes where the total reaches {display(rate, "B/s")}.
+"""

@@ -252,16 +252,6 @@ class PathBenchmark(InteractiveResult):
         return self.chosen.run
 
     @property
-    def read(self) -> Observed:
-        """The reads of the chosen point."""
-        return self.chosen.read
-
-    @property
-    def write(self) -> Observed:
-        """The writes of the chosen point."""
-        return self.chosen.write
-
-    @property
     def results(self) -> Mapping[str, Quantity]:
         """Bandwidth, requests per second and mean latency of reads and writes."""
         found = _rates(self.chosen)
@@ -385,4 +375,4 @@ def measure_storage(
     gpus = [catalog.get(Gpu, name).id for name in names_of(gpu)]
     points, direct = run_fio(Path(path), runs)
     measured = PathBenchmark(str(path), points, direct, shutil.disk_usage(path).total, (), catalog)
-    return replace(measured, supported=supported_gpus(measured.read.rate, gpus, catalog))
+    return replace(measured, supported=supported_gpus(measured.chosen.read.rate, gpus, catalog))

@@ -85,39 +85,33 @@ def _start(run: Run) -> tuple[float, tuple[tuple[int, str], ...]]:
 
 def _gathered(paths: Iterable[str | Path], read: dict[str, Path]) -> tuple[list[Run], dict[str, str]]:
     """The runs in files and folders, and the files of folders that are not results; a named file must be a result."""
-    runs: list[Run] = []
-    refused: dict[str, str] = {}
-    for path, named in _result_files(paths):
-        try:
-            found, content = runs_in(path), sha256(read_bytes(path, "a result"))
-        except IngestError as error:
-            if named:
-                raise
-            refused[str(path)] = str(error).removeprefix(f"{path}: ")
-            continue
-        if content in read:
-            refused[f"{path} (again)" if path == read[content] else str(path)] = f"duplicate of {read[content]}"
-            continue
-        read[content] = path
-        runs += found
-    return runs, refused
-
-
-def _result_files(paths: Iterable[str | Path]) -> Iterator[tuple[Path, bool]]:
-    """Every file, and whether the user named it."""
 
     def refuse(error: OSError) -> None:
         raise IngestError(cannot_be_read(error.filename, error.strerror, "a folder of results"))
 
+    runs: list[Run] = []
+    refused: dict[str, str] = {}
     for given in map(Path, paths):
-        if not given.is_dir():
-            yield given, True
-            continue
-        found = sorted(Path(folder, name) for folder, _, names in os.walk(given, onerror=refuse) for name in names)
-        results = [path for path in found if not is_companion(path.relative_to(given))]
-        if not results:
+        files, named = [given], not given.is_dir()
+        if not named:
+            walked = sorted(Path(folder, name) for folder, _, names in os.walk(given, onerror=refuse) for name in names)
+            files = [path for path in walked if not is_companion(path.relative_to(given))]
+        if not files:
             raise IngestError(f"{given}: found no result, expected a folder that the test scripts wrote (RESULTS)")
-        yield from ((path, False) for path in results)
+        for path in files:
+            try:
+                found, content = runs_in(path), sha256(read_bytes(path, "a result"))
+            except IngestError as error:
+                if named:
+                    raise
+                refused[str(path)] = str(error).removeprefix(f"{path}: ")
+                continue
+            if content in read:
+                refused[f"{path} (again)" if path == read[content] else str(path)] = f"duplicate of {read[content]}"
+                continue
+            read[content] = path
+            runs += found
+    return runs, refused
 
 
 def _refusal(run: Run, tests: Mapping[str, AcceptanceTest], counting: Mapping[str, list[Run]]) -> str:

@@ -132,16 +132,17 @@ def judged_limit(limit: ServiceLimit, tests: Sequence[AcceptanceTest], runs: Map
     """The result of a limit in all tests that can show it; one failure decides."""
     shown = [(test, load) for test in tests for load in test.loads if _applies(limit, test, load)]
     found = [(_found(limit, test, load, runs[test.id]), load) for test, load in shown]
-    known = [(one, load) for one, load in found if one.measured is not None]
-    worst = max if limit.key == TAIL else min
-    measured = worst((one.measured for one, _ in known if one.measured is not None), default=None)
+    known = [one.measured for one, _ in found if one.measured is not None]
+    measured = (max if limit.key == TAIL else min)(known, default=None)
+    failed = [f"{load.name}: {one.why}" for one, load in found if one.result == FAIL]
     open_tests = [f"{load.name}: {one.why}" for one, load in found if one.result not in (PASS, FAIL)]
-    failed = [f"{load.name}: {one.why}" for one, load in known if one.result == FAIL]
     if failed:
         return LimitFound(FAIL, measured, "; ".join(failed))
-    if open_tests or not found:
+    if open_tests:
         more = f" and {len(open_tests) - 1} more" if len(open_tests) > 1 else ""
-        return LimitFound(NOT_TESTED, measured, f"{open_tests[0]}{more}" if open_tests else "no test shows it")
+        return LimitFound(NOT_TESTED, measured, f"{open_tests[0]}{more}")
+    if not found:
+        return LimitFound(NOT_TESTED, measured, "no test shows it")
     return LimitFound(PASS, measured, f"in all {len(found)} loads")
 
 

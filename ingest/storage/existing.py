@@ -15,20 +15,8 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, brief, expected_one_of, nearest
 from ingest.files import read_json_object
-from ingest.storage.data_path import (
-    CAPACITY,
-    CREATES,
-    DATA,
-    FILES,
-    MEASURED,
-    OPENS,
-    READS,
-    ROUNDING,
-    WRITES,
-    judge,
-    opens_of,
-    shown_only,
-)
+from ingest.storage import data_path
+from ingest.storage.data_path import MEASURED, ROUNDING, judge, opens_of, shown_only
 from ingest.storage.need import REQUIRABLE, Need, need_in
 from ingest.storage.system_quantities import System, in_tier, known_of, of_tier, protection_of, provision, with_technology
 from ingest.storage.units_required import Spare, count_units
@@ -36,7 +24,7 @@ from ingest.text import one_line
 from ingest.units import display, parse
 
 #: Needs of which several systems deliver the sum.
-ADDED_UP = tuple(one.need for one in (READS, WRITES, CAPACITY, OPENS, CREATES, FILES))
+ADDED_UP = [name for name in REQUIRABLE if name != "node_read_bandwidth_needed"]
 #: key of an item of `storage.existing` -> what it holds
 KEYS = {
     "system": "an id of the storage catalog or a YAML file",
@@ -252,7 +240,7 @@ def _delivered(need: Need, one: InPlace, catalog: Catalog) -> dict[str, tuple[fl
         provision(known, one.tier)
     answer_alone(known, entry)
     count_units(known, need, entry, one.units, Spare(False, False))
-    path = (READS, WRITES, CAPACITY, opens_of(entry, known), CREATES, FILES)
+    path = (*data_path.SYSTEM, data_path.CAPACITY, opens_of(entry, known), data_path.CREATES, data_path.FILES)
     judged = judge(known, path, shown_only(entry, None, known))
     return {found.layer.need: (found.ceiling, found.at_least) for found in judged if found.ceiling and not found.at_most}
 
@@ -272,12 +260,14 @@ def without(need: Need, stock: tuple[Stock, ...]) -> Need:
         name: Input(amount, origin="user", note="what the storage in place leaves missing") for name, amount in missing.items()
     }
     # All of it crosses the network between nodes and storage.
-    carried = max((one.need for one in stock if one.name in (READS.need, WRITES.need)), default=0)
+    carried = max((one.need for one in stock if one.name in [layer.need for layer in data_path.SYSTEM]), default=0)
     given["fabric_bandwidth_needed"] = Input(carried, origin="user", note="the whole need")
     high = {name: end for name, end in need.high.items() if name not in given}
-    if missing.get(CAPACITY.need) == 0:
-        held = need.given[CAPACITY.need].value
-        given[DATA.need] = Input(held, origin="user", note="the storage in place holds it; reads need it where they go")
+    if missing.get(data_path.CAPACITY.need) == 0:
+        held = need.given[data_path.CAPACITY.need].value
+        given[data_path.DATA.need] = Input(
+            held, origin="user", note="the storage in place holds it; reads need it where they go"
+        )
     kept = {name: item for name, item in {**need.given, **given}.items() if item.value or name not in missing}
     return replace(need, given=kept, high=high)
 

@@ -107,7 +107,7 @@ def _job(task: Task) -> str:
     load = task.load
     if load.operation in METADATA:
         timed = {"time_based": 1, "runtime": f"{load.seconds:.0f}", **NO_LAYOUT} if load.operation == "open" else {}
-        return _section("global", SHARED) + _section(load.name, _metadata(task) | timed)
+        return section("global", SHARED) + section(load.name, _metadata(task) | timed)
     common = {**SHARED, "time_based": 1}
     if not task.rehearsal:
         # fio ends a thread whose pass over its files ends with the ramp: rare, but for the short passes of a rehearsal.
@@ -115,7 +115,7 @@ def _job(task: Task) -> str:
         common["ramp_time"] = f"{ramp * 1000:.0f}ms"
     # Latencies from submission on, percentiles too.
     common |= {"runtime": f"{load.seconds:.0f}", "norandommap": 1, "lat_percentiles": 1}
-    return _section("global", common) + "".join(_section(one.name, _data(one, task)) for one in task.loads)
+    return section("global", common) + "".join(section(one.name, _data(one, task)) for one in task.loads)
 
 
 def _data(load: Load, task: Task) -> dict[str, object]:
@@ -129,7 +129,7 @@ def _data(load: Load, task: Task) -> dict[str, object]:
     elif load.files == "shared" or data is None:
         placed = _filled(load, task)
     else:
-        count = int(folders_of(load, data)["files_of_thread"])
+        count = int(folders_of(load, data.clients, data.files)["files_of_thread"])
         placed = _files(f"{task.data_name}-{load.threads}", load, count, task.file_bytes(load, data.files))
         if load.pattern == "sequential" and count > FILES_PER_THREAD:
             # At random, fio reads from the files that it holds open and from no other: a limit would leave data unread.
@@ -180,7 +180,7 @@ def path_job(name: str, total: int, seconds: float, io_bytes: int, threads: int,
     how |= {"filename_format": "file.$jobnum", "nrfiles": 1, "filesize": each, "size": each, "bs": io_bytes}
     how |= {"rw": "randread", "norandommap": 1, "invalidate": 1} if name == "read" else {"rw": "write"}
     how |= {"time_based": 1, "runtime": f"{seconds:g}"} if name != "fill" else {}
-    return _section("global", how | ({"end_fsync": 1} if name != "read" else {})) + _section(name, {})
+    return section("global", how | ({"end_fsync": 1} if name != "read" else {})) + section(name, {})
 
 
 def _fill(task: Task) -> str:
@@ -198,10 +198,11 @@ def _fill(task: Task) -> str:
             {**_filled(one, task), **common, "numjobs": 1 if one.files == "shared" else number}
             for one, number in (jobs if data is None else jobs[:1])
         ]
-    return _section("global", SHARED) + "".join(_section("fill", one) for one in sections)
+    return section("global", SHARED) + "".join(section("fill", one) for one in sections)
 
 
-def _section(name: str, options: Mapping[str, object]) -> str:
+def section(name: str, options: Mapping[str, object]) -> str:
+    """A section of a job file."""
     return f"[{name}]\n" + "".join(f"{key}={value}\n" for key, value in options.items()) + "\n"
 
 
