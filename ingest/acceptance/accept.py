@@ -12,9 +12,11 @@ from typing import NamedTuple
 from ingest.acceptance.datasets import memory_of, server_cache_of, with_capacity, with_data
 from ingest.acceptance.judgement import MOST_RUNS
 from ingest.acceptance.loads import (
+    USUAL_REQUEST,
+    USUAL_SECONDS,
+    USUAL_THREADS,
     NotTestable,
     Setting,
-    assumed_for,
     confidence_of,
     given_for,
     implied_by,
@@ -22,11 +24,11 @@ from ingest.acceptance.loads import (
     loads_of,
     why_not,
 )
-from ingest.acceptance.pack import Acceptance, helpers, readme
+from ingest.acceptance.pack import Acceptance, readme
 from ingest.acceptance.service_limits import STALL, limits_of, terms_of
 from ingest.acceptance.test_spec import DATA, METADATA, SCALES, TOOLS, AcceptanceTest, Load, within
 from ingest.acceptance.tools import GENERATORS, dlio, fio
-from ingest.acceptance.tools.job_files import Task
+from ingest.acceptance.tools.job_files import Task, filled, template
 from ingest.configuration import decimal_units
 from ingest.engine.expression import total
 from ingest.engine.messages import each_once
@@ -230,6 +232,10 @@ def _test(line: Requirement, tool: str, name: str, setting: Setting) -> Acceptan
     writer = GENERATORS[name]
     task = Task(ident, line, loads_of(line, ident, setting), setting)
     task = Task(ident, line, writer.loads(task), setting)
+    # Defaults for conditions that the line leaves open.
+    usual = {"threads": USUAL_THREADS}
+    if physical(line.unit) == "B/s":
+        usual |= {"duration": USUAL_SECONDS} | ({} if line.conditions.mix else {"io_size": USUAL_REQUEST})
     return AcceptanceTest(
         id=ident,
         requirement=line.id,
@@ -241,7 +247,7 @@ def _test(line: Requirement, tool: str, name: str, setting: Setting) -> Acceptan
         loads=task.loads,
         repeats=setting.repeats,
         allowed_deviation=setting.allowed_deviation,
-        assumed=assumed_for(line),
+        assumed={name: value for name, value in usual.items() if getattr(line.conditions, name) is None},
         parameters=writer.parameters(task),
         notes=_notes(line, task.loads),
         implied={
@@ -283,7 +289,13 @@ def _files(made: Acceptance, hosts: str | Path | None) -> dict[str, str]:
             raise IngestError(f"{place}: found no client, expected one client per line")
         files["hosts.txt"] = "".join(checked_host(client, place) + "\n" for client in clients)
     if not made.setting.rehearsal:
-        files |= helpers(made.fill, made.setting.data, made.tests)
+        # The random reads of fio hold all files of a client open, those of each load in one test.
+        loads = [[load for load in test.loads if load.operation == "read"] for test in made.tests if test.tool == "fio"]
+        most = max((sum(load.pattern == "random" and load.files != "shared" for load in reads) for reads in loads), default=0)
+        data, fill = made.setting.data, round(made.fill * 100)
+        clients, threads = (data.clients, " ".join(map(str, data.threads))) if data else (0, "")
+        files["fio/servers.sh"] = filled(template("servers.sh"), clients=clients, threads=threads, open=most)
+        files |= {"ballast.sh": filled(template("ballast.sh"), percent=fill)} if made.fill else {}
     files["README.md"] = "\n".join(readme(made)) + "\n"
     files["tests.json"] = json.dumps(made.to_dict(), indent=1, ensure_ascii=False) + "\n"
     sums = "".join(f"{sha256(content.encode())}  {name}\n" for name, content in sorted(files.items()))
@@ -298,7 +310,6 @@ class LoadRow(NamedTuple):
         requirement: id of the line under test.
         line: the line whose value is the threshold.
         share: of that value, in a test of several loads.
-        load: as in the job files.
     """
 
     test: str
@@ -309,31 +320,17 @@ class LoadRow(NamedTuple):
 
 
 def id_of_test(requirement_id: str) -> str:
-    """The id of a requirement's test, to which job files append the name of their tool.
-
-    >>> id_of_test("R-READ-01")
-    'T-READ-01'
-    """
+    """The id of a requirement's test, to which job files append the name of their tool: `T-READ-01` of `R-READ-01`."""
     return f"T-{requirement_id.removeprefix('R-')}"
 
 
 def job_file_of(test: str) -> str:
-    """The job file that `ingest accept` writes for a test.
-
-    >>> job_file_of("T-READ-01")
-    'fio/T-READ-01-fio.fio'
-    """
+    """The job file that `ingest accept` writes for a test, such as `fio/T-READ-01-fio.fio`."""
     return f"{TOOL}/{test}-{TOOL}.{TOOL}"
 
 
 def rows_of(lines: Sequence[Requirement]) -> list[LoadRow]:
-    """One row per requirement and load, in the order of the lines; none where no performance test applies.
-
-    >>> from ingest.requirement import Conditions
-    >>> reads = Requirement("R-READ-01", "mandatory", "…", "…", 1e11, "B/s", Conditions("read", clients=16))
-    >>> [(row.test, row.load.threads, row.load.threshold) for row in rows_of([reads])]
-    [('T-READ-01', 8, 100000000000.0)]
-    """
+    """One row per requirement and load, in the order of the lines; none where no performance test applies."""
     rows: list[LoadRow] = []
     shown = also_shown(lines)
     for line in lines:

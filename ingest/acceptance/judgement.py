@@ -52,12 +52,7 @@ class RunDecision(NamedTuple):
 
 
 def interval_of(rates: Sequence[float], runs: int = 0) -> RunInterval:
-    """The interval of the median of three to ten runs, or of so many of their center and spread; spreads are of logarithms.
-
-    >>> low, high = interval_of([99.0, 100.0, 101.0, 100.0, 100.0])
-    >>> round(low, 1), round(high, 1)
-    (100.0, 100.0)
-    """
+    """The interval of the median of three to ten runs, or of so many of their center and spread; spreads are of logarithms."""
     runs = runs or len(rates)
     least = max(rates) * LEAST_SHARE or LEAST_SHARE
     ordered, cut = sorted(math.log(max(rate, least)) for rate in rates), int(TRIMMED * len(rates))
@@ -80,11 +75,6 @@ def decision_of(rates: Sequence[float], required: float, allowed_deviation: floa
     They pass where the lower bound of their median reaches the accepted rate: the requirement less the allowed deviation, a
     share of it. They fail where the upper bound is below the accepted rate too, and where ten runs do not pass. Between the
     two, more runs of the same median can still pass.
-
-    >>> decision_of([97.0, 99.0, 101.0], 100, 0.03).result
-    'undecided'
-    >>> decision_of([99.0, 99.1, 99.2], 100, 0.03).result
-    'pass'
     """
     accepted = solve("accepted_rate", {"required_rate": required, "allowed_deviation": allowed_deviation})
     found = interval_of(rates)
@@ -102,11 +92,7 @@ def decision_of(rates: Sequence[float], required: float, allowed_deviation: floa
 
 
 def limit_decision_of(times: Sequence[float], limit: float, allowed_deviation: float) -> RunDecision:
-    """The decision on an upper limit, such as a latency: its reciprocal is a rate.
-
-    >>> limit_decision_of([0.980e-3, 0.981e-3, 0.982e-3], 1e-3, 0.03).result
-    'pass'
-    """
+    """The decision on an upper limit, such as a latency: its reciprocal is a rate."""
     found = decision_of([1 / seconds for seconds in times], 1 / limit, allowed_deviation)
     low, high = found.interval
     return found._replace(interval=RunInterval(1 / high, 1 / low))
@@ -271,9 +257,5 @@ def _latencies(test: AcceptanceTest, runs: Sequence[Run]) -> tuple[list[str], st
 
 
 def milliseconds(seconds: float) -> str:
-    """A latency in four digits, so that all of a line compare at a glance.
-
-    >>> milliseconds(0.000512), milliseconds(0.00535631), milliseconds(1.5), milliseconds(1750)
-    ('0.512 ms', '5.356 ms', '1,500 ms', '1,750,000 ms')
-    """
+    """A latency in four digits, so that all of a line compare at a glance: `0.512 ms`, `1,500 ms`."""
     return f"{float(f'{seconds * 1e3:.4g}'):,.10g} ms"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ingest.acceptance.test_spec import DATA, METADATA, Load, part_of
 from ingest.engine.expression import Num, total
@@ -127,7 +126,7 @@ def loads_of(requirement: Requirement, name: str, setting: Setting) -> tuple[Loa
     kind, conditions = kind_of(requirement), requirement.conditions
     if kind in METADATA:
         return (_load(requirement, None, name, given_for(requirement, setting), setting),)
-    # The whole of a line of one pattern; conditions that it leaves open are those of `assumed_for`.
+    # The whole of a line of one pattern; tests list the conditions that it leaves open among their assumptions.
     usual = "random" if kind == "read" else "sequential"
     pattern = next((word for word in ("random", "sequential") if word in conditions.pattern.lower()), usual)
     parts = conditions.mix or (MixPart(1, kind, conditions.io_size or USUAL_REQUEST, pattern),)
@@ -265,15 +264,6 @@ def given_for(requirement: Requirement, setting: Setting) -> dict[str, Num]:
             "metadata_files": REHEARSAL_FILES,
         }
     return given
-
-
-def assumed_for(requirement: Requirement) -> dict[str, Any]:
-    """Defaults for conditions that a requirement leaves open."""
-    conditions = requirement.conditions
-    usual = {"threads": USUAL_THREADS}
-    if physical(requirement.unit) == "B/s":
-        usual |= {"duration": USUAL_SECONDS} | ({} if conditions.mix else {"io_size": USUAL_REQUEST})
-    return {name: value for name, value in usual.items() if getattr(conditions, name) is None}
 
 
 def implied_by(load: Load) -> dict[str, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import PurePath
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.acceptance.datasets import Effort, effort_of
 from ingest.acceptance.judgement import FEWEST_RUNS, MOST_RUNS, milliseconds
-from ingest.acceptance.loads import Setting, TestData, usual_inputs
+from ingest.acceptance.loads import Setting, usual_inputs
 from ingest.acceptance.service_limits import (
     DEGRADED,
     FAILED_SERVER,
@@ -308,14 +308,3 @@ def _terms(made: Acceptance) -> Iterator[str]:
         for term in made.inspected:
             if steps := steps_of_terms().get(term.id):
                 yield from ("", f"### {term.id}: {markdown(term.name)}", "", steps.replace("@value@", markdown(term.value)))
-
-
-def helpers(fill: float, data: TestData | None, tests: Iterable[AcceptanceTest]) -> dict[str, str]:
-    """Helper scripts: path -> content; without a fill level no ballast."""
-    # The random reads of fio hold all files of a client open, those of each load in one test.
-    loads = ([load for load in test.loads if load.operation == "read"] for test in tests if test.tool == "fio")
-    random = (sum(load.pattern == "random" and load.files != "shared" for load in reads) for reads in loads)
-    ballast = {"ballast.sh": filled(template("ballast.sh"), percent=round(fill * 100))} if fill else {}
-    threads = " ".join(map(str, data.threads)) if data else ""
-    servers = filled(template("servers.sh"), clients=data.clients if data else 0, threads=threads, open=max(random, default=0))
-    return {"fio/servers.sh": servers, **ballast}

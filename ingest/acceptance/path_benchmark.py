@@ -120,11 +120,7 @@ def _fio(command: str, folder: Path, name: str, run: FioRun, direct: bool) -> Ob
 
 
 def in_memory(path: Path) -> str:
-    """The type of a file system in main memory, such as `tmpfs`; empty for others.
-
-    >>> in_memory(Path("/nonexistent"))
-    ''
-    """
+    """The type of a file system in main memory, such as `tmpfs`; empty for others."""
     try:
         real, mounts = path.resolve(), Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines()
     except OSError:

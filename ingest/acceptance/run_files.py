@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ingest.acceptance.judgement import MOST_RUNS
 from ingest.acceptance.test_spec import DATA, AcceptanceTest, Load, Observed, Run
-from ingest.acceptance.tools import is_companion, runs_in
+from ingest.acceptance.tools import COMPANIONS, runs_in
 from ingest.errors import IngestError, cannot_be_read
 from ingest.files import read_bytes, read_text, sha256
 from ingest.units import display
@@ -95,7 +95,9 @@ def _gathered(paths: Iterable[str | Path], read: dict[str, Path]) -> tuple[list[
         files, named = [given], not given.is_dir()
         if not named:
             walked = sorted(Path(folder, name) for folder, _, names in os.walk(given, onerror=refuse) for name in names)
-            files = [path for path in walked if not is_companion(path.relative_to(given))]
+            # Neither hidden files nor those that tools write next to their results.
+            shown = [path for path in walked if not any(part.startswith(".") for part in path.relative_to(given).parts)]
+            files = [path for path in shown if not COMPANIONS.fullmatch(path.name)]
         if not files:
             raise IngestError(f"{given}: found no result, expected a folder that the test scripts wrote (RESULTS)")
         for path in files:

@@ -42,6 +42,8 @@ SHOWN = {
     "writes": "write_bandwidth_available",
     "per month": "cost_per_month",
 }
+#: of these, the figures of a system for a buyer -> the need
+NEEDED = {"usable": "required_usable_bytes", "reads": "read_bandwidth_needed", "writes": "write_bandwidth_needed"}
 #: Verdicts, the best first.
 FITS, BARELY, SO_FAR = "fits", "barely fits", "fits as far as known"
 UNKNOWN, MISFIT = "not known", "does not fit"
@@ -203,28 +205,22 @@ class Fit(InteractiveResult):
         return next((unknown[layer] for layer in data_path.ASKED_FIRST if layer in unknown), None)
 
     @property
-    def usable(self) -> Figure:
-        """Capacity of all units for data, up to the fill limit."""
-        return self._figure(SHOWN["usable"], "required_usable_bytes", bound_of="unit_usable_bytes")
+    def figures(self) -> dict[str, Figure]:
+        """Capacity of all units for data, up to the fill limit, and the bandwidths of the narrowest known layer.
 
-    @property
-    def reads(self) -> Figure:
-        """Read bandwidth of the narrowest known layer, where that of the storage is known."""
-        return self._figure(SHOWN["reads"], "read_bandwidth_needed")
-
-    @property
-    def writes(self) -> Figure:
-        """Write bandwidth of the narrowest known layer, where that of the storage is known."""
-        return self._figure(SHOWN["writes"], "write_bandwidth_needed")
-
-    def _figure(self, name: str, need: str, bound_of: str = "") -> Figure:
-        item, known, unit = self.results.get(name), self.answer.known, unit_of(need)
-        wanted = known.find(need)
-        needed = wanted is not None and bool(wanted.value)
-        needed |= bool(bound_of) and any(one.layer == data_path.DATA for one in self.layers)
-        if item is None:
-            return Figure(None, unit, needed)
-        return Figure(item.value, unit, needed, bool(bound_behind(known, bound_of)), _is_recalled(known.step(name)))
+        A bandwidth is known where that of the storage is.
+        """
+        known, found = self.answer.known, {}
+        for name, need in NEEDED.items():
+            item, wanted, held = self.results.get(SHOWN[name]), known.find(need), name == "usable"
+            needed = wanted is not None and bool(wanted.value)
+            needed |= held and any(one.layer == data_path.DATA for one in self.layers)
+            figure = Figure(None if item is None else item.value, unit_of(need), needed)
+            if item is not None:
+                bound = held and bool(bound_behind(known, "unit_usable_bytes"))
+                figure = figure._replace(at_most=bound, recalled=_is_recalled(known.step(SHOWN[name])))
+            found[name] = figure
+        return found
 
     @property
     def degraded_share(self) -> float | None:
@@ -234,11 +230,6 @@ class Fit(InteractiveResult):
             return None
         given = {"amount_needed": degraded.value, "amount_available": needed.value}
         return float(solve("shortfall_factor", given))
-
-    @property
-    def currency(self) -> str:
-        """The currency of the price."""
-        return self.priced.partition(",")[0]
 
     @property
     def bottleneck(self) -> str:

@@ -331,12 +331,6 @@ class Prices(NamedTuple):
     date: datetime.date
     per_byte: Mapping[tuple[str, str], float]
 
-    def of(self, service: str, tier: str) -> dict[str, Input]:
-        """The price of a tier as an input; empty where the list has none."""
-        price = self.per_byte.get((service, tier))
-        note = f"{self.path}, {self.date}"
-        return {} if price is None else {"price_per_byte": Input(price, origin="user", note=note)}
-
 
 def read_prices(path: str | Path) -> Prices:
     """Read a price list: `date`, `currency`, and under `prices` the price of a TiB for a month by service and tier.

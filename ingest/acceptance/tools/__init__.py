@@ -43,11 +43,6 @@ GENERATORS = {
 READERS = (fio.read, ior.read, mdtest.read, elbencho.read, dlio.read)
 
 
-def is_companion(path: Path) -> bool:
-    """Whether a file in a results folder is hidden, or one that a tool writes next to its results."""
-    return bool(COMPANIONS.fullmatch(path.name)) or any(part.startswith(".") for part in path.parts)
-
-
 def runs_in(path: Path) -> list[Run]:
     """The runs in a result file of any tool.
 

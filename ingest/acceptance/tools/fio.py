@@ -255,12 +255,18 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
     ends = values(direction, "runtime")
     seconds = (max(ends) if metadata else min(ends)) / 1000
     depth = int(number(options.get("iodepth", 1), f"{where}: iodepth"))
-    rates = [_bandwidth(part, where) for part in moving]
     files = {"files_handled": requests, "measured_seconds": seconds or 1e-3}
+    rates: list[float] = []
     clients: dict[tuple[str, str], float] = {}
-    for job, rate in zip(jobs, rates, strict=True):
+    for job, part in zip(jobs, moving, strict=True):
+        if "bw_bytes" in part:
+            rates.append(number(part["bw_bytes"], f"{where}: bw_bytes"))
+        else:
+            # Older versions print KiB/s alone.
+            older = {"reported_kibibytes_per_second": number(part.get("bw"), f"{where}: bw")}
+            rates.append(float(solve("bandwidth_from_kibibytes", older)))
         client = (str(job.get("hostname")), str(job.get("port")))
-        clients[client] = clients.get(client, 0) + rate
+        clients[client] = clients.get(client, 0) + rates[-1]
     pace = {"slowest_client_rate": min(clients.values()), "mean_client_rate": statistics.fmean(clients.values())}
     # One entry for each thread, unless group reporting sums them.
     grouped = "group_reporting" in options
@@ -297,13 +303,6 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
         lowest_second=lowest_second(logs, seconds) if len(logs) == len(jobs) else None,
         slowest_client=float(solve("slowest_client_share", pace)) if len(clients) > 1 and any(clients.values()) else None,
     )
-
-
-def _bandwidth(part: Mapping[str, Any], where: str) -> float:
-    """`bw_bytes`, or `bw` in KiB/s of older versions."""
-    if "bw_bytes" in part:
-        return number(part["bw_bytes"], f"{where}: bw_bytes")
-    return float(solve("bandwidth_from_kibibytes", {"reported_kibibytes_per_second": number(part.get("bw"), f"{where}: bw")}))
 
 
 def _latencies(parts: Sequence[Mapping[str, Any]], where: str) -> tuple[float | None, float | None]:

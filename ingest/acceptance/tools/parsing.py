@@ -18,11 +18,7 @@ def named_test(text: str, suffix: str) -> str:
 
 
 def number(found: object, where: str) -> float:
-    """A finite number from 0; anything else is refused.
-
-    >>> number("12.5", "iops"), number(3, "iops")
-    (12.5, 3.0)
-    """
+    """A finite number from 0; an IngestError for anything else."""
     try:
         value = float(found) if isinstance(found, (int, float, str)) and not isinstance(found, bool) else math.nan
     except (ValueError, OverflowError):
@@ -45,7 +41,7 @@ def group(pattern: str, text: str) -> str:
 
 
 def parsed(text: str, start: int, path: str, whose: str) -> tuple[Any, int]:
-    """The JSON value at a position of a text, and the position after it; what is cut off or too deeply nested is refused."""
+    """The JSON value at a position of a text, and the position after it; an IngestError where it is cut off or too deep."""
     try:
         return json.JSONDecoder().raw_decode(text, start)
     except (ValueError, RecursionError):
@@ -53,14 +49,14 @@ def parsed(text: str, start: int, path: str, whose: str) -> tuple[Any, int]:
 
 
 def table(found: object, where: str) -> Mapping[str, Any]:
-    """A JSON object; anything else is refused."""
+    """A JSON object; an IngestError for anything else."""
     if not isinstance(found, dict):
         raise IngestError(f"{where}: found {brief(found)}, expected a JSON object")
     return found
 
 
 def rows(found: object, where: str) -> list[Mapping[str, Any]]:
-    """A JSON list of objects; anything else is refused."""
+    """A JSON list of objects; an IngestError for anything else."""
     if not isinstance(found, list):
         raise IngestError(f"{where}: found {brief(found)}, expected a list")
     return [table(item, f"{where}[{position}]") for position, item in enumerate(found)]
