@@ -240,10 +240,7 @@ def given_for(requirement: Requirement, setting: Setting) -> dict[str, Num]:
         "client_memory_bytes": setting.client_memory,
     }
     if physical(requirement.unit) == "B/s":
-        given |= {
-            "required_bandwidth": whole_rate,
-            "requested_io_bytes": conditions.io_size or USUAL_REQUEST,
-        }
+        given |= {"required_bandwidth": whole_rate, "requested_io_bytes": conditions.io_size or USUAL_REQUEST}
         if setting.usable and setting.fill < 1:
             left = {"acceptance_usable_bytes": setting.usable, "fill_under_test": setting.fill}
             given["write_room_per_client"] = solve("capacity_left_per_client", {**given, **left})

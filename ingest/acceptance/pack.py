@@ -12,15 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ingest.acceptance.datasets import Effort, effort_of
 from ingest.acceptance.judgement import FEWEST_RUNS, MOST_RUNS, milliseconds
 from ingest.acceptance.loads import Setting, usual_inputs
-from ingest.acceptance.service_limits import (
-    DEGRADED,
-    FAILED_SERVER,
-    JUDGED,
-    MandatoryTerm,
-    ServiceLimit,
-    degraded_tests,
-    shows,
-)
+from ingest.acceptance.service_limits import DEGRADED, FAILED_SERVER, JUDGED, MandatoryTerm, ServiceLimit, degraded_tests, shows
 from ingest.acceptance.test_spec import AcceptanceTest
 from ingest.acceptance.tools.job_files import filled, template
 from ingest.engine.interactive import InteractiveResult

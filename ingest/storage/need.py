@@ -261,11 +261,7 @@ def _io_size(conditions: Conditions) -> float | None:
 
 
 def need_of(
-    plan: str | Path | Plan | None,
-    plain: Mapping[str, Input],
-    question: Job,
-    catalog: Catalog,
-    priority: str = "mandatory",
+    plan: str | Path | Plan | None, plain: Mapping[str, Input], question: Job, catalog: Catalog, priority: str = "mandatory"
 ) -> Need:
     """The need that the options of `fit` describe.
 

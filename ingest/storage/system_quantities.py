@@ -111,10 +111,7 @@ BOUNDS = {
 #: Fields that an appliance shares with the software it runs.
 SHARED = ("client_read_bandwidth", "client_write_bandwidth", "nic_efficiency", "request_latency", "reference_io_bytes")
 #: Local drives are their own client and serve the data staged on them.
-FOLLOWS_LOCALLY = {
-    "client_bandwidth_per_node": ("nvme_bandwidth_of_drives",),
-    "required_usable_bytes": ("dataset_bytes",),
-}
+FOLLOWS_LOCALLY = {"client_bandwidth_per_node": ("nvme_bandwidth_of_drives",), "required_usable_bytes": ("dataset_bytes",)}
 #: factors that are 1 where they cannot be computed
 NEUTRAL = {
     "small_read_factor": "requests of the size at which the rate was measured",

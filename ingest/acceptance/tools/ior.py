@@ -51,13 +51,7 @@ def job_files(task: Task) -> dict[str, str]:
 
 
 #: key of IOR's JSON -> column of its table
-COLUMNS = {
-    "access": "access",
-    "bwMiB": "bw(MiB/s)",
-    "blockKiB": "block(KiB)",
-    "xferKiB": "xfer(KiB)",
-    "wrRdTime": "wr/rd(s)",
-}
+COLUMNS = {"access": "access", "bwMiB": "bw(MiB/s)", "blockKiB": "block(KiB)", "xferKiB": "xfer(KiB)", "wrRdTime": "wr/rd(s)"}
 #: IOR prints errors among its results, also into its JSON, and still prints a rate.
 _ERROR = re.compile(r"^[ \t]*(ERROR|ior ERROR|Abort\()", re.MULTILINE)
 _CHATTER = re.compile(r"^(WARNING|ERROR|ior ERROR|ior WARNING|Abort).*$", re.MULTILINE)
