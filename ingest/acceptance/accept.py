@@ -293,8 +293,8 @@ def _files(made: Acceptance, hosts: str | Path | None) -> dict[str, str]:
         loads = [[load for load in test.loads if load.operation == "read"] for test in made.tests if test.tool == "fio"]
         most = max((sum(load.pattern == "random" and load.files != "shared" for load in reads) for reads in loads), default=0)
         data, fill = made.setting.data, round(made.fill * 100)
-        clients, threads = (data.clients, " ".join(map(str, data.threads))) if data else (0, "")
-        files["fio/servers.sh"] = filled(template("servers.sh"), clients=clients, threads=threads, open=most)
+        count, threads = (data.clients, " ".join(map(str, data.threads))) if data else (0, "")
+        files["fio/servers.sh"] = filled(template("servers.sh"), clients=count, threads=threads, open=most)
         files |= {"ballast.sh": filled(template("ballast.sh"), percent=fill)} if made.fill else {}
     files["README.md"] = "\n".join(readme(made)) + "\n"
     files["tests.json"] = json.dumps(made.to_dict(), indent=1, ensure_ascii=False) + "\n"
