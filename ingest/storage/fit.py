@@ -24,8 +24,9 @@ from ingest.sizing.rules import unused
 from ingest.storage import data_path
 from ingest.storage.data_path import LayerVerdict, layers_of, shown_only
 from ingest.storage.existing import answer_alone, measured_entry, stock_of, without
+from ingest.storage.fit_options import names_job, need_of
 from ingest.storage.fit_result import RESULTS, Fit, Fits
-from ingest.storage.need import REQUIRABLE, Need, from_numbers, names_job, need_of
+from ingest.storage.need import REQUIRABLE, Need, from_numbers
 from ingest.storage.system_quantities import (
     Prices,
     System,

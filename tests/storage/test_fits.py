@@ -14,8 +14,9 @@ from ingest.cli.main import main
 from ingest.errors import CatalogError, IngestError, UsageError
 from ingest.sizing.job import job_of
 from ingest.storage.fit import COMPARED, Terms, fit_need
+from ingest.storage.fit_options import need_of
 from ingest.storage.fit_result import OPEN, RESULTS, SO_FAR, UNKNOWN, VERDICTS
-from ingest.storage.need import from_numbers, need_of
+from ingest.storage.need import from_numbers
 
 CATALOG = Catalog()
 V100 = {"model": "cosmoflow", "gpu": "v100-sxm2", "nodes": 1, "gpus_per_node": 8, "sample_bytes": "16 MB"}
