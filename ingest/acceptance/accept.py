@@ -1,29 +1,42 @@
-"""`ingest accept`: runnable acceptance tests of requirement lines."""
+"""`ingest accept`: runnable acceptance tests of requirement lines, and the table of the tests in documents."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
-from ingest.acceptance.acceptance_result import Acceptance
 from ingest.acceptance.datasets import memory_of, server_cache_of, with_capacity, with_data
-from ingest.acceptance.loads import NotTestable, Setting, Task, assumed_for, confidence_of, implied_by, kind_of, loads_of
-from ingest.acceptance.pack import helpers, readme
-from ingest.acceptance.run_interval import MOST_RUNS
-from ingest.acceptance.service_limits import limits_of, logs_seconds, terms_of
-from ingest.acceptance.test_spec import DATA, METADATA, SCALES, TOOLS, AcceptanceTest, within
-from ingest.acceptance.test_table import also_shown, id_of_test, notes_of, too_large
-from ingest.acceptance.tools import GENERATORS, mlpstorage
+from ingest.acceptance.judgement import MOST_RUNS
+from ingest.acceptance.loads import (
+    USUAL_REQUEST,
+    USUAL_SECONDS,
+    USUAL_THREADS,
+    NotTestable,
+    Setting,
+    confidence_of,
+    given_for,
+    implied_by,
+    kind_of,
+    loads_of,
+    why_not,
+)
+from ingest.acceptance.pack import Acceptance, readme
+from ingest.acceptance.service_limits import STALL, limits_of, terms_of
+from ingest.acceptance.test_spec import DATA, METADATA, SCALES, TOOLS, AcceptanceTest, Load, within
+from ingest.acceptance.tools import GENERATORS, dlio, fio
+from ingest.acceptance.tools.job_files import Task, filled, template
 from ingest.configuration import decimal_units
 from ingest.engine.expression import total
 from ingest.engine.messages import each_once
-from ingest.engine.registry import check_value
+from ingest.engine.registry import check_value, solve
 from ingest.engine.value import Input
 from ingest.errors import IngestError, one_of
 from ingest.files import read_text, sha256, write_folder
-from ingest.requirement import Requirement
+from ingest.requirement import PRIORITIES, Requirement
 from ingest.site.plan_file import lines_of, plan_data, site_name
 from ingest.text import checked_host
 from ingest.units import display, parse, parse_whole, physical
@@ -39,6 +52,23 @@ MOST_CONDITION = {
     "io_size": (2**30, "B"),
     "duration": (30 * 86_400, "s"),
 }
+
+
+#: tool -> kinds of requirement that it times
+KINDS_OF_TOOL = {
+    "fio": (*DATA, "mixed", "create", "open"),
+    "ior": DATA,
+    "mdtest": METADATA,
+    "elbencho": DATA,
+    "dlio": ("read",),
+}
+
+#: Of one client: ten times the memory of the largest nodes. Of all servers: beyond any system.
+MOST_MEMORY, MOST_CACHE = 64 * 2**40, 1e18
+#: The tool that can run every test, the suffix of its job files, and its least version.
+TOOL, TOOL_VERSION = "fio", fio.VERSION
+#: Growth of requests above which a note names it, and the rate of one client that any storage reaches, B/s.
+GROWN, TRIVIAL = 1.05, 1e6
 
 
 def check_bounds(line: Requirement, where: str) -> None:
@@ -63,19 +93,6 @@ def check_bounds(line: Requirement, where: str) -> None:
     fill = line.conditions.fill
     if fill is not None and fill > 1:
         raise IngestError(f"{where}: {line.id}: fill: found {fill:g}, expected a share up to 1")
-
-
-#: tool -> kinds of requirement that it times
-KINDS_OF_TOOL = {
-    "fio": (*DATA, "mixed", "create", "open"),
-    "ior": DATA,
-    "mdtest": METADATA,
-    "elbencho": DATA,
-    "dlio": ("read",),
-}
-
-#: Of one client: ten times the memory of the largest nodes. Of all servers: beyond any system.
-MOST_MEMORY, MOST_CACHE = 64 * 2**40, 1e18
 
 
 @decimal_units()
@@ -138,7 +155,8 @@ def accept(
     )
     clauses = data.get("service") or ()
     service, terms = limits_of(clauses, str(plan)), terms_of(clauses, str(plan))
-    setting = with_capacity(replace(setting, logs_seconds=logs_seconds(service)), lines)
+    logged = any(limit.key == STALL for limit in service)
+    setting = with_capacity(replace(setting, logs_seconds=logged), lines)
     if server_cache is None:
         cache = server_cache_of(setting, lines)
     else:
@@ -158,7 +176,7 @@ def accept(
         service=service,
         terms=terms,
     )
-    files = _files(made, _hosts(hosts))
+    files = _files(made, hosts)
     write_folder(folder, files, force)
     return replace(made, manifest_hash=sha256(files["tests.json"].encode()))
 
@@ -197,17 +215,27 @@ def _writers(tool: str, line: Requirement, lines: Sequence[Requirement], setting
         return ()
     if tool != "dlio":
         return (tool,)
-    if "sequential" in line.conditions.pattern or too_large(line, setting):
+    if "sequential" in line.conditions.pattern:
         return ()
+    if setting.data is not None:
+        given = given_for(line, setting)
+        rule = solve("memory_rule_bytes", {**given, "clients_under_test": setting.data.clients})
+        if rule > setting.data.room or solve("required_bandwidth_per_client", given) < TRIVIAL:
+            # DLIO's buffered reads would be served by the page cache, or the rate is trivial.
+            return ()
     fastest = max((one for one in lines if kind_of(one) == "read"), key=lambda one: one.value, default=line)
-    return (tool, mlpstorage.SUFFIX) if line.id == fastest.id and not setting.rehearsal else (tool,)
+    return (tool, dlio.MLPERF) if line.id == fastest.id and not setting.rehearsal else (tool,)
 
 
 def _test(line: Requirement, tool: str, name: str, setting: Setting) -> AcceptanceTest:
     ident = f"{id_of_test(line.id)}-{name}"
     writer = GENERATORS[name]
     task = Task(ident, line, loads_of(line, ident, setting), setting)
-    task = replace(task, loads=writer.loads(task))
+    task = Task(ident, line, writer.loads(task), setting)
+    # Defaults for conditions that the line leaves open.
+    usual = {"threads": USUAL_THREADS}
+    if physical(line.unit) == "B/s":
+        usual |= {"duration": USUAL_SECONDS} | ({} if line.conditions.mix else {"io_size": USUAL_REQUEST})
     return AcceptanceTest(
         id=ident,
         requirement=line.id,
@@ -219,9 +247,9 @@ def _test(line: Requirement, tool: str, name: str, setting: Setting) -> Acceptan
         loads=task.loads,
         repeats=setting.repeats,
         allowed_deviation=setting.allowed_deviation,
-        assumed=assumed_for(line),
+        assumed={name: value for name, value in usual.items() if getattr(line.conditions, name) is None},
         parameters=writer.parameters(task),
-        notes=notes_of(line, task.loads),
+        notes=_notes(line, task.loads),
         implied={
             name: value
             for load in task.loads
@@ -231,22 +259,106 @@ def _test(line: Requirement, tool: str, name: str, setting: Setting) -> Acceptan
     )
 
 
-def _hosts(path: str | Path | None) -> str | None:
-    if path is None:
-        return None
-    lines = read_text(path, "one client per line", place=f"--hosts: {path}").split()
-    if not lines:
-        raise IngestError(f"--hosts: {path}: found no client, expected one client per line")
-    return "".join(checked_host(line, f"--hosts: {path}") + "\n" for line in lines)
+def _notes(line: Requirement, loads: Sequence[Load]) -> tuple[str, ...]:
+    """Limits of a test, in words."""
+    sizes: list[int | None] = [part.io_size for part in line.conditions.mix] or [line.conditions.io_size]
+    notes = []
+    for size, load in zip(sizes, loads, strict=True):
+        if size and load.io_bytes is not None and load.operation == "read":
+            growth = solve("request_growth", {"aligned_io_bytes": load.io_bytes, "requested_io_bytes": size})
+            if growth > GROWN:
+                notes.append(
+                    f"direct I/O takes no requests of {display(size, 'B', binary=False)}: the test uses"
+                    f" {display(load.io_bytes, 'B')} and {growth:.3g} times fewer requests. It proves the bandwidth, not the"
+                    " requests per second"
+                )
+        given = {"required_bandwidth": load.threshold, "clients_under_test": load.clients}
+        each = float(solve("required_bandwidth_per_client", given))
+        if load.unit == "B/s" and each < TRIVIAL:
+            rate = display(each, "B/s", binary=False)
+            notes.append(f"each client {load.operation}s at most {rate}: any storage reaches that")
+    return tuple(notes)
 
 
-def _files(made: Acceptance, hosts: str | None) -> dict[str, str]:
+def _files(made: Acceptance, hosts: str | Path | None) -> dict[str, str]:
     files = {name: content for test in made.tests for name, content in test.files.items()}
     if hosts is not None:
-        files["hosts.txt"] = hosts
+        place = f"--hosts: {hosts}"
+        clients = read_text(hosts, "one client per line", place=place).split()
+        if not clients:
+            raise IngestError(f"{place}: found no client, expected one client per line")
+        files["hosts.txt"] = "".join(checked_host(client, place) + "\n" for client in clients)
     if not made.setting.rehearsal:
-        files |= helpers(made.fill, made.setting.data, made.tests)
+        # The random reads of fio hold all files of a client open, those of each load in one test.
+        loads = [[load for load in test.loads if load.operation == "read"] for test in made.tests if test.tool == "fio"]
+        most = max((sum(load.pattern == "random" and load.files != "shared" for load in reads) for reads in loads), default=0)
+        data, fill = made.setting.data, round(made.fill * 100)
+        count, threads = (data.clients, " ".join(map(str, data.threads))) if data else (0, "")
+        files["fio/servers.sh"] = filled(template("servers.sh"), clients=count, threads=threads, open=most)
+        files |= {"ballast.sh": filled(template("ballast.sh"), percent=fill)} if made.fill else {}
     files["README.md"] = "\n".join(readme(made)) + "\n"
     files["tests.json"] = json.dumps(made.to_dict(), indent=1, ensure_ascii=False) + "\n"
     sums = "".join(f"{sha256(content.encode())}  {name}\n" for name, content in sorted(files.items()))
     return {**files, "SHA256SUMS": sums}
+
+
+class LoadRow(NamedTuple):
+    """One load of a test.
+
+    Attributes:
+        test: id of the test, without the name of a tool.
+        requirement: id of the line under test.
+        line: the line whose value is the threshold.
+        share: of that value, in a test of several loads.
+    """
+
+    test: str
+    requirement: str
+    line: Requirement
+    share: float
+    load: Load
+
+
+def id_of_test(requirement_id: str) -> str:
+    """The id of a requirement's test, to which job files append the name of their tool: `T-READ-01` of `R-READ-01`."""
+    return f"T-{requirement_id.removeprefix('R-')}"
+
+
+def job_file_of(test: str) -> str:
+    """The job file that `ingest accept` writes for a test, such as `fio/T-READ-01-fio.fio`."""
+    return f"{TOOL}/{test}-{TOOL}.{TOOL}"
+
+
+def rows_of(lines: Sequence[Requirement]) -> list[LoadRow]:
+    """One row per requirement and load, in the order of the lines; none where no performance test applies."""
+    rows: list[LoadRow] = []
+    shown = also_shown(lines)
+    for line in lines:
+        # The test of a higher line covers the lower ones under the same conditions.
+        test = id_of_test(shown.get(line.id, line.id))
+        with suppress(NotTestable):
+            loads = loads_of(line, test, Setting())
+            shares = [part.share for part in line.conditions.mix] or [1.0]
+            rows += [LoadRow(test, line.id, line, share, load) for share, load in zip(shares, loads, strict=True)]
+    return rows
+
+
+def shown_by(lines: Sequence[Requirement]) -> dict[str, str]:
+    """Requirement id -> id of its test, for requirements with a performance test."""
+    return {row.requirement: row.test for row in rows_of(lines)}
+
+
+def also_shown(lines: Sequence[Requirement]) -> Mapping[str, str]:
+    """Requirement id -> id of the line with the highest value under the same conditions, whose test covers both."""
+    shown: dict[str, str] = {}
+    for line in lines:
+        if kind_of(line) not in (*DATA, *METADATA) or why_not(line):
+            continue
+        alike = (line.unit, kind_of(line), line.conditions)
+        same = [other for other in lines if (other.unit, kind_of(other), other.conditions) == alike]
+        # A buyer may omit the test of a target: it must not be the only test of a mandatory line.
+        rank = PRIORITIES.index(line.priority)
+        most = max((one for one in same if PRIORITIES.index(one.priority) <= rank), key=lambda one: one.value)
+        if most.id != line.id:
+            shown[line.id] = most.id
+    return shown

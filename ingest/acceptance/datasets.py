@@ -1,12 +1,13 @@
-"""The data sets that tests read: one for all tests of a tool, within the capacity of the system under test."""
+"""What an acceptance takes: the data sets that tests read, within the capacity of the system under test, and its time."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
+from ingest.acceptance.judgement import FEWEST_RUNS, MOST_RUNS
 from ingest.acceptance.loads import (
     FILES_PER_THREAD,
     NotTestable,
@@ -14,21 +15,20 @@ from ingest.acceptance.loads import (
     TestData,
     folders_of,
     given_for,
-    is_binding,
     kind_of,
     loads_of,
+    usual_inputs,
 )
-from ingest.acceptance.test_spec import DATA, Load
+from ingest.acceptance.test_spec import DATA, AcceptanceTest, Load
 from ingest.catalog.records import Node
 from ingest.catalog.store import opened
-from ingest.engine.expression import Num
+from ingest.engine.expression import Num, total
 from ingest.engine.messages import Message
 from ingest.engine.registry import INPUTS, solve
 from ingest.engine.value import Input
-from ingest.requirement import Requirement
+from ingest.requirement import INFORMATION, Requirement
 from ingest.site.plan_file import Folders
-from ingest.sizing.rules import applying, finding
-from ingest.units import display
+from ingest.units import display, scale_of
 
 USUAL_FILL = 0.8
 #: Lines of capacity, by the end of their metrics.
@@ -53,10 +53,15 @@ def with_capacity(setting: Setting, lines: Sequence[Requirement]) -> Setting:
 
     The capacity to buy counts at the lowest fill level of the tests; a plan that names only the data held has no more room.
     """
+    held = [line for line in lines if "hold" in line.conditions.operation]
+    files = max((line.value for line in held if line.unit == "file"), default=0)
+    to_buy, data = (
+        max((line.value for line in held if line.unit == "B" and line.metric.endswith(metric)), default=0)
+        for metric in (TO_BUY, HELD)
+    )
     fills = [line.conditions.fill for line in lines if line.conditions.fill]
-    to_buy = _capacity(lines, TO_BUY)
-    usable, fill = (to_buy, min(fills, default=USUAL_FILL)) if to_buy else (_capacity(lines, HELD), 1)
-    return replace(setting, most_files=files_held(lines), usable=usable, fill=fill)
+    usable, fill = (to_buy, min(fills, default=USUAL_FILL)) if to_buy else (data, 1)
+    return replace(setting, most_files=files, usable=usable, fill=fill)
 
 
 def server_cache_of(setting: Setting, lines: Sequence[Requirement]) -> Input:
@@ -73,19 +78,18 @@ def server_cache_of(setting: Setting, lines: Sequence[Requirement]) -> Input:
 
 
 def with_data(setting: Setting, lines: Sequence[Requirement], tools: Collection[str], at_most: float | None) -> Setting:
-    """The setting, with the size of the data sets.
+    """The setting, with the size of the data sets, which fill at most so many bytes.
 
-    Args:
-        setting: caches, capacity and scale.
-        lines: of the plan.
-        tools: that fill data sets; IOR needs one for each number of threads.
-        at_most: limit for the data sets of a tool, bytes.
+    IOR needs a data set for each number of threads; the other tools need one.
     """
-    reads = [] if setting.rehearsal else _reads(lines, setting)
-    if not reads:
+    reading: list[tuple[Requirement, Load]] = []
+    for line in () if setting.rehearsal else lines:
+        with suppress(NotTestable):
+            reading += [(line, load) for load in loads_of(line, line.id, setting) if load.operation == "read"]
+    if not reading:
         return setting
-    loads = [load for _, found in reads for load in found]
-    given = {**given_for(reads[0][0], setting), "server_cache_bytes": setting.server_cache}
+    loads = [load for _, load in reading]
+    given = {**given_for(reading[0][0], setting), "server_cache_bytes": setting.server_cache}
     room = {"dataset_bytes_at_most": at_most or given["dataset_bytes_at_most"]}
     if setting.usable:
         room |= {"acceptance_usable_bytes": setting.usable, "fill_under_test": setting.fill}
@@ -93,78 +97,142 @@ def with_data(setting: Setting, lines: Sequence[Requirement], tools: Collection[
         room["capacity_in_use"] = room["dataset_bytes_at_most"]
     threads = {load.threads * load.depth if "ior" in tools else 0 for load in loads}
     sets = {(number, load.files == "shared") for load in loads for number in (threads if load.files != "shared" else {0})}
-    own = [load for load in loads if load.files != "shared"]
-    data = TestData(
-        bytes_per_client=0,
-        clients=max(load.clients for load in loads),
-        fill_request=max(int(solve("fill_request_bytes", {**given, "aligned_io_bytes": load.io_bytes})) for load in loads),
-        files=FILES_PER_THREAD * max((load.threads for load in own), default=1),
-        threads=tuple(sorted({load.threads for load in own})),
-        sets=len(sets),
-        uncached=float(solve("uncached_bytes", given)),
-        needed=0,
-        room=float(solve("dataset_room", {**given, **room})),
-        fill_seconds=None,
-        all_bytes=0,
-    )
-    fewest = min(float(folders_of(load, data)["folders_read"]) for load in loads)
-    given |= {"dataset_room": data.room, "dataset_clients": data.clients, "dataset_count": data.sets}
-    given |= {"uncached_bytes": data.uncached, "fewest_folders_read": fewest}
+    own = sorted({load.threads for load in loads if load.files != "shared"})
+    clients, files = max(load.clients for load in loads), FILES_PER_THREAD * max(own, default=1)
+    held, uncached = float(solve("dataset_room", {**given, **room})), float(solve("uncached_bytes", given))
+    fewest = min(float(folders_of(load, clients, files)["folders_read"]) for load in loads)
+    requests = [int(solve("fill_request_bytes", {**given, "aligned_io_bytes": load.io_bytes})) for load in loads]
+    given |= {"dataset_room": held, "dataset_clients": clients, "dataset_count": len(sets)}
+    given |= {"uncached_bytes": uncached, "fewest_folders_read": fewest}
     each, enough = (float(solve(name, given)) for name in ("acceptance_dataset_bytes_per_client", "uncached_bytes_per_client"))
     whole, needed = (
         float(solve("all_dataset_bytes", {**given, "acceptance_dataset_bytes_per_client": size})) for size in (each, enough)
     )
-    time = _fill_seconds(whole, lines)
-    return replace(setting, data=replace(data, bytes_per_client=each, all_bytes=whole, needed=needed, fill_seconds=time))
+    times = {"all_dataset_bytes": whole, "required_write_bandwidth": _required_write_rate(lines)}
+    data = TestData(
+        bytes_per_client=each,
+        clients=clients,
+        fill_request=max(requests),
+        files=files,
+        threads=tuple(own),
+        sets=len(sets),
+        uncached=uncached,
+        needed=needed,
+        room=held,
+        fill_seconds=float(solve("fill_seconds", times)) if times["required_write_bandwidth"] else None,
+        all_bytes=whole,
+    )
+    return replace(setting, data=data)
 
 
-def _reads(lines: Sequence[Requirement], setting: Setting) -> list[tuple[Requirement, list[Load]]]:
-    """The loads of each line's test that read a data set."""
-    found = []
-    for line in lines:
-        with suppress(NotTestable):
-            if loads := [load for load in loads_of(line, line.id, setting) if load.operation == "read"]:
-                found.append((line, loads))
-    return found
-
-
-def _capacity(lines: Sequence[Requirement], metric: str) -> float:
-    """The capacity that the plan requires, bytes; 0 where it requires none."""
-    lines = [line for line in lines if line.unit == "B" and "hold" in line.conditions.operation]
-    return max((line.value for line in lines if line.metric.endswith(metric)), default=0)
-
-
-def files_held(lines: Sequence[Requirement]) -> float:
-    """The number of files that the plan requires the system to hold; 0 where it requires none."""
-    return max((line.value for line in lines if line.unit == "file" and "hold" in line.conditions.operation), default=0)
-
-
-def required_write_rate(lines: Sequence[Requirement]) -> float:
+def _required_write_rate(lines: Sequence[Requirement]) -> float:
     """The highest write rate that the plan requires, which has its floor in it; 0 without any."""
-    rates = (line.value for line in lines if kind_of(line) == "write" and is_binding(line) and line.unit == "B/s")
-    return max(rates, default=0)
+    writes = (line for line in lines if kind_of(line) == "write" and line.priority != INFORMATION and line.unit == "B/s")
+    return max((line.value for line in writes), default=0)
 
 
-def _fill_seconds(whole: float, lines: Sequence[Requirement]) -> float | None:
-    """The time to fill the data sets of one tool at the required write rate."""
-    rate = required_write_rate(lines)
-    return float(solve("fill_seconds", {"all_dataset_bytes": whole, "required_write_bandwidth": rate})) if rate else None
+class Effort(NamedTuple):
+    """What an acceptance takes if each test reaches its rate.
+
+    Attributes:
+        total_seconds: of filling and all runs; of the runs alone where the plan requires no write rate.
+        fill_bytes: of data sets and ballast; 0 where nothing is filled before the tests.
+        fill_seconds: at the required write rate; None without one.
+        tools: that fill data sets of their own.
+        runs: of all tests, before more are asked for.
+        run_seconds: of these.
+        most_run_seconds: of ten runs of each test, after which the verdict is decided.
+        degraded_runs: runs of the tests that terms on degraded operation name.
+        degraded_seconds: of these.
+    """
+
+    total_seconds: float
+    fill_bytes: float
+    fill_seconds: float | None
+    tools: tuple[str, ...]
+    runs: int
+    run_seconds: float
+    most_run_seconds: float
+    degraded_runs: int = 0
+    degraded_seconds: float = 0
+
+    @property
+    def words(self) -> str:
+        """The effort in one line.
+
+        >>> Effort(41_040, 2e15, 22_320, ("fio",), 18, 18_720, 62_400).words
+        '11.4 h: fill 6.2 h once, 18 runs 5.2 h'
+        """
+        runs = f"{self.runs} {'run' if self.runs == 1 else 'runs'} {_time(self.run_seconds)}"
+        if self.degraded_runs:
+            runs += f", {self.degraded_runs} in degraded operation {_time(self.degraded_seconds)}"
+        if not self.fill_bytes:
+            return f"{_time(self.total_seconds)}: {runs}"
+        often = "once" if len(self.tools) < 2 else f"once for each of {', '.join(self.tools)}"
+        if self.fill_seconds is None:
+            return f"{_time(self.total_seconds)} and the fill of {display(self.fill_bytes, 'B', binary=False)} {often}: {runs}"
+        return f"{_time(self.total_seconds)}: fill {_time(self.fill_seconds)} {often}, {runs}"
+
+    @property
+    def filled(self) -> str:
+        """What is filled before the tests; empty where nothing is."""
+        return f"fill: {display(self.fill_bytes, 'B', binary=False)}, at the required write rate" if self.fill_bytes else ""
+
+    @property
+    def most(self) -> str:
+        """The time where the verdict asks for ten runs of each test; empty where it asks for none."""
+        if self.most_run_seconds <= self.run_seconds:
+            return ""
+        longest = _time(self.most_run_seconds)
+        return f"up to {MOST_RUNS} runs of a test where their spread leaves the verdict open: {longest} if all tests do"
 
 
-def data_cost(setting: Setting) -> str:
-    """What a tool fills, how long that takes, and its share of the capacity; empty where tests read no data set."""
-    data = setting.data
-    if data is None:
-        return ""
-    size = display(data.all_bytes, "B", binary=False)
-    hours = f", {display(data.fill_seconds, 's')} at the required write rate" if data.fill_seconds else ""
-    share = f", {data.all_bytes / setting.usable:.2%} of the capacity" if setting.usable else ""
-    return f"each tool fills {size} once, for all of its tests{hours}{share}"
+def effort_of(
+    tests: Sequence[AcceptanceTest],
+    lines: Sequence[Requirement],
+    setting: Setting,
+    fill: float,
+    degraded: Sequence[AcceptanceTest] = (),
+) -> Effort:
+    """The effort of the tests of one folder; `fill` is the share of the capacity that the lines want in use."""
+    data, rate = setting.data, _required_write_rate(lines)
+    tools = tuple(dict.fromkeys(test.tool for test in tests if any(load.dataset_bytes for load in test.loads)))
+    seconds = [(test, _seconds(test, test.repeats)) for test in tests]
+    runs = float(total([time for _, time in seconds]))
+    again = float(total([_seconds(test, test.repeats) for test in degraded] or [0]))
+    all_runs = float(total([runs, again]))
+    most = [_seconds(test, MOST_RUNS) if test.repeats >= FEWEST_RUNS else time for test, time in seconds]
+    filled, fill_time, whole = 0.0, None, all_runs
+    if data is not None:
+        level = {"acceptance_usable_bytes": setting.usable, "fill_under_test": fill}
+        ballast = solve("capacity_in_use", level) if setting.usable and fill else 0
+        given = {"all_dataset_bytes": data.all_bytes, "filling_tools": max(len(tools), 1), "ballast_level_bytes": ballast}
+        filled = float(solve("acceptance_fill_bytes", given))
+        if rate:
+            times = {"acceptance_fill_bytes": filled, "required_write_bandwidth": rate, "all_run_seconds": all_runs}
+            fill_time = float(solve("acceptance_fill_seconds", times))
+            whole = float(solve("acceptance_effort_seconds", times))
+    counts = [sum(test.repeats for test in some) for some in (tests, degraded)]
+    return Effort(whole, filled, fill_time, tools, counts[0], runs, float(total(most)), counts[1], again)
 
 
-def data_warnings(setting: Setting) -> tuple[str, ...]:
-    """Limits of the data sets, for the buyer before a tool fills them."""
-    if setting.data is None:
-        return ()
-    short = finding("W55", {"all_dataset_bytes": setting.data.needed, "dataset_room": setting.data.room})
-    return tuple(one.message() for one in applying([short]))
+def _seconds(test: AcceptanceTest, runs: int) -> float:
+    """The time of so many runs of a test; its loads run concurrently."""
+    found = []
+    for load in test.loads:
+        files = {"files_handled": load.handled, "required_file_rate": load.threshold}
+        seconds = load.seconds or float(solve("files_seconds", files))
+        ramp = {} if load.operation in DATA else {"ramp_seconds": 0}
+        given = {**usual_inputs(), "test_runs": runs, "acceptance_seconds": seconds, **ramp}
+        found.append(float(solve("seconds_of_runs", given)))
+    return max(found)
+
+
+def _time(seconds: float) -> str:
+    """A time in three digits.
+
+    >>> _time(46_500), _time(90)
+    ('12.9 h', '1.5 min')
+    """
+    factor, unit = scale_of(seconds, "s", binary=False)
+    return f"{seconds / (factor or 1):,.3g} {unit or 's'}" if seconds < 3600 else f"{seconds / 3600:,.3g} h"

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
 
 from ingest.acceptance.test_spec import DATA, METADATA, Load, part_of
 from ingest.engine.expression import Num, total
 from ingest.engine.registry import INPUTS, solve
-from ingest.requirement import MixPart, Requirement
+from ingest.requirement import INFORMATION, MixPart, Requirement
 from ingest.units import physical
 
 #: Defaults of conditions; tests list them among their assumptions.
@@ -77,7 +75,6 @@ class Setting:
         scale: `full` or `1node`.
         client_memory: bytes of main memory in one client, which DLIO and MLPerf Storage ask for.
         server_cache: bytes of read cache in all servers; 0 where the plan has no read tests.
-        repeats: of each test.
         allowed_deviation: share by which the lower bound of the runs' median may stay below.
         most_files: that the system must hold; 0 where that is open.
         usable: bytes that the planned system can hold; 0 where that is open.
@@ -121,130 +118,100 @@ def kind_of(requirement: Requirement) -> str:
 def loads_of(requirement: Requirement, name: str, setting: Setting) -> tuple[Load, ...]:
     """The loads that run concurrently in the test of a requirement: one, or one for each part of its mix.
 
-    Args:
-        requirement: the line.
-        name: of the job.
-        setting: scale and data sets.
-
     Raises:
         NotTestable: why no performance test applies.
     """
+    if reason := why_not(requirement):
+        raise NotTestable(reason)
     kind, conditions = kind_of(requirement), requirement.conditions
-    if not kind or not is_binding(requirement) or requirement.value <= 0:
-        raise NotTestable(_why_not(requirement))
-    if not conditions.clients:
-        raise NotTestable("its conditions name no clients")
     if kind in METADATA:
-        return (_metadata(requirement, name, setting),)
-    if kind == "mixed" and not conditions.mix:
-        raise NotTestable("its conditions name no shares of reads and writes (mix): make the plan again with this version")
-    parts = conditions.mix or (_only_part(requirement),)
-    rates = [float(solve("tested_requests_per_byte", given_of_part(requirement, part, setting))) for part in parts]
-    places = {"all_requests_per_byte": float(total(rates))}
-    return tuple(
-        _data(requirement, part, f"{name}{suffix}", {**given_of_part(requirement, part, setting), **places}, setting)
-        for part, suffix in zip(parts, _suffixes(parts), strict=True)
-    )
-
-
-def _only_part(requirement: Requirement) -> MixPart:
-    """The whole of a line of one pattern; conditions that it leaves open are those of `assumed_for`."""
-    conditions, operation = requirement.conditions, kind_of(requirement)
-    usual = "random" if operation == "read" else "sequential"
+        return (_load(requirement, None, name, given_for(requirement, setting), setting),)
+    # The whole of a line of one pattern; tests list the conditions that it leaves open among their assumptions.
+    usual = "random" if kind == "read" else "sequential"
     pattern = next((word for word in ("random", "sequential") if word in conditions.pattern.lower()), usual)
-    return MixPart(1, operation, conditions.io_size or USUAL_REQUEST, pattern)
+    parts = conditions.mix or (MixPart(1, kind, conditions.io_size or USUAL_REQUEST, pattern),)
+    given = [given_of_part(requirement, part, setting) for part in parts]
+    rates = [float(solve("tested_requests_per_byte", one)) for one in given]
+    places = {"all_requests_per_byte": float(total(rates))}
+    ways, loads = [part.operation for part in parts], []
+    for place, (part, one) in enumerate(zip(parts, given, strict=True)):
+        # What distinguishes the jobs of a test: nothing, the operation, or the operation and a number.
+        number = ways[: place + 1].count(part.operation) if ways.count(part.operation) > 1 else ""
+        job = f"{name}.{part.operation}{number}" if len(parts) > 1 else name
+        loads.append(_load(requirement, part, job, {**one, **places}, setting))
+    return tuple(loads)
 
 
-def _suffixes(parts: Sequence[MixPart]) -> list[str]:
-    """What distinguishes the jobs of a test: nothing, the operation, or the operation and a number.
-
-    >>> _suffixes([MixPart(0.5, "read", 4096, "random"), MixPart(0.5, "write", 4096, "random")])
-    ['.read', '.write']
-    """
-    ways = [part.operation for part in parts]
-    if len(parts) == 1:
-        return [""]
-    numbers = [ways[: place + 1].count(way) if ways.count(way) > 1 else "" for place, way in enumerate(ways)]
-    return [f".{way}{number}" for way, number in zip(ways, numbers, strict=True)]
-
-
-def is_binding(requirement: Requirement) -> bool:
-    """Whether a line is a requirement rather than information."""
-    return requirement.priority != "information"
-
-
-def _why_not(requirement: Requirement) -> str:
-    if not is_binding(requirement):
+def why_not(requirement: Requirement) -> str:
+    """Why a requirement has no performance test; empty where it has one."""
+    kind, conditions = kind_of(requirement), requirement.conditions
+    if requirement.priority == INFORMATION:
         return "it is for information, not a requirement"
     if requirement.value <= 0:
         return "it has no value yet"
-    if "hold" in requirement.conditions.operation:
+    if not kind and "hold" in conditions.operation:
         fill = ", times the fill limit" if requirement.metric == DATA_HELD else ""
         return f"it is not timed: compare it with {HELD.get(requirement.unit, HELD['B'])}{fill}"
-    if physical(requirement.unit) == "B":
+    if not kind and physical(requirement.unit) == "B":
         return "it is an amount, not a rate: compare it with the rated endurance of all media (drive writes per day × capacity)"
-    operation = requirement.conditions.operation or "nothing"
-    return f"no tool times {operation} in {requirement.unit}: require other evidence"
+    if not kind:
+        return f"no tool times {conditions.operation or 'nothing'} in {requirement.unit}: require other evidence"
+    if not conditions.clients:
+        return "its conditions name no clients"
+    if kind == "mixed" and not conditions.mix:
+        return "its conditions name no shares of reads and writes (mix): make the plan again with this version"
+    return ""
 
 
-def _data(requirement: Requirement, part: MixPart, name: str, given: Mapping[str, Num], setting: Setting) -> Load:
-    """The load of one part of a line; where the line names no queue depth, each thread has one outstanding request."""
-    share = "required_bandwidth_per_client" if setting.rehearsal else "required_bandwidth"
-    threads = int(solve("threads_of_load", given))
+def _load(requirement: Requirement, part: MixPart | None, name: str, given: Mapping[str, Num], setting: Setting) -> Load:
+    """The load of metadata, or of one part of a line of reads and writes.
+
+    Where the line names no queue depth, each thread has one outstanding request.
+    """
+    rehearsal, operation = setting.rehearsal, part.operation if part else kind_of(requirement)
+    rate = "required_bandwidth" if part else "required_file_rate"
+    threads = int(solve("threads_of_load", given) if part else given["threads_per_client"])
+    small = SMALL_FILE if operation == "open" else None
     load = Load(
         name=name,
-        operation=part.operation,
-        pattern=part.pattern,
-        io_bytes=int(solve("aligned_io_bytes", given)),
-        clients=1 if setting.rehearsal else int(given["clients_under_test"]),
-        threads=min(threads, REHEARSAL_THREADS) if setting.rehearsal else threads,
-        seconds=REHEARSAL_SECONDS if setting.rehearsal else float(given["acceptance_seconds"]),
-        dataset_bytes=REHEARSAL_BYTES if setting.rehearsal and part.operation == "read" else None,
+        operation=operation,
+        pattern=part.pattern if part else "",
+        io_bytes=int(solve("aligned_io_bytes", given)) if part else small,
+        clients=1 if rehearsal else int(given["clients_under_test"]),
+        threads=min(threads, REHEARSAL_THREADS) if rehearsal else threads,
+        seconds=REHEARSAL_SECONDS if rehearsal else float(given["acceptance_seconds"]),
+        dataset_bytes=REHEARSAL_BYTES if rehearsal and operation == "read" else None,
         handled=None,
         files="shared" if "shared" in requirement.conditions.files else "file per process",
-        threshold=float(solve(share, given)),
-        unit="B/s",
-        depth=int(solve("depth_of_load", given)),
-        latency_99=requirement.conditions.latency_99,
+        threshold=float(solve(f"{rate}_per_client" if rehearsal else rate, given)),
+        unit="B/s" if part else "file/s",
+        depth=int(solve("depth_of_load", given)) if part else 1,
+        latency_99=requirement.conditions.latency_99 if part else None,
     )
-    if setting.data is None or load.operation != "read":
+    if setting.data is None or operation != "read":
         return load
-    return replace(load, dataset_bytes=round(solve("read_set_bytes", {**given, **folders_of(load, setting.data)})))
+    folders = folders_of(load, setting.data.clients, setting.data.files)
+    return replace(load, dataset_bytes=round(solve("read_set_bytes", {**given, **folders})))
 
 
-def folders_of(load: Load, data: TestData) -> dict[str, Num]:
-    """The part of a data set that a load reads; the files that all threads share are read whole."""
+def folders_of(load: Load, clients: int, files: int) -> dict[str, Num]:
+    """The part that a load reads of a data set of so many clients, each with files; shared files are read whole."""
     if load.files == "shared":
-        return {"folders_read": data.clients}
+        return {"folders_read": clients}
     given: dict[str, Num] = {
-        "dataset_clients": data.clients,
+        "dataset_clients": clients,
         "clients_under_test": load.clients,
         "threads_per_client": load.threads,
-        "acceptance_files_per_client": data.files,
+        "acceptance_files_per_client": files,
         "own_folder": INPUTS["own_folder"].default or 1,
     }
     each = int(solve("files_of_thread", given))
     return {"files_of_thread": each, "folders_read": float(solve("folders_read", {**given, "files_of_thread": each}))}
 
 
-def _metadata(requirement: Requirement, name: str, setting: Setting) -> Load:
-    given = given_for(requirement, setting)
-    operation = kind_of(requirement)
-    share = "required_file_rate_per_client" if setting.rehearsal else "required_file_rate"
-    return Load(
-        name=name,
-        operation=operation,
-        pattern="",
-        io_bytes=SMALL_FILE if operation == "open" else None,
-        clients=1 if setting.rehearsal else int(given["clients_under_test"]),
-        threads=int(given["threads_per_client"]),
-        seconds=REHEARSAL_SECONDS if setting.rehearsal else float(given["acceptance_seconds"]),
-        dataset_bytes=None,
-        handled=None,
-        files="shared" if "shared" in requirement.conditions.files else "file per process",
-        threshold=float(solve(share, given)),
-        unit="file/s",
-    )
+def usual_inputs() -> dict[str, Num]:
+    """The inputs of the formulas that have a default."""
+    return {name: found.default for name, found in INPUTS.items() if found.default is not None}
 
 
 def given_of_part(requirement: Requirement, part: MixPart, setting: Setting) -> dict[str, Num]:
@@ -261,24 +228,24 @@ def given_for(requirement: Requirement, setting: Setting) -> dict[str, Num]:
     """Inputs of the formulas in `ingest.formulas.acceptance_tests`, defaults of the formulas among them."""
     conditions = requirement.conditions
     threads = conditions.threads or USUAL_THREADS
+    whole_rate = requirement.value
+    if requirement.unit.endswith("/node"):
+        rate = {"rate_per_client": whole_rate, "clients_under_test": conditions.clients or 1}
+        whole_rate = float(solve("rate_of_all_clients", rate))
     seconds = int(solve("whole_seconds", {"acceptance_seconds": conditions.duration or USUAL_SECONDS}))
-    given: dict[str, Num] = {name: found.default for name, found in INPUTS.items() if found.default is not None}
-    given |= {
+    given = usual_inputs() | {
         "clients_under_test": conditions.clients or 1,
         "threads_per_client": min(threads, REHEARSAL_THREADS) if setting.rehearsal else threads,
         "acceptance_seconds": seconds,
         "client_memory_bytes": setting.client_memory,
     }
     if physical(requirement.unit) == "B/s":
-        given |= {
-            "required_bandwidth": _whole_rate(requirement),
-            "requested_io_bytes": conditions.io_size or USUAL_REQUEST,
-        }
+        given |= {"required_bandwidth": whole_rate, "requested_io_bytes": conditions.io_size or USUAL_REQUEST}
         if setting.usable and setting.fill < 1:
             left = {"acceptance_usable_bytes": setting.usable, "fill_under_test": setting.fill}
             given["write_room_per_client"] = solve("capacity_left_per_client", {**given, **left})
     else:
-        given["required_file_rate"] = _whole_rate(requirement)
+        given["required_file_rate"] = whole_rate
         given |= {"most_metadata_files": setting.most_files} if setting.most_files else {}
         if seconds <= PASS_SECONDS:
             given |= {"metadata_pass_seconds": seconds, "fewest_metadata_files": 1}
@@ -294,23 +261,6 @@ def given_for(requirement: Requirement, setting: Setting) -> dict[str, Num]:
             "metadata_files": REHEARSAL_FILES,
         }
     return given
-
-
-def _whole_rate(requirement: Requirement) -> float:
-    """The aggregate rate of all clients."""
-    if not requirement.unit.endswith("/node"):
-        return requirement.value
-    given = {"rate_per_client": requirement.value, "clients_under_test": requirement.conditions.clients or 1}
-    return float(solve("rate_of_all_clients", given))
-
-
-def assumed_for(requirement: Requirement) -> dict[str, Any]:
-    """Defaults for conditions that a requirement leaves open."""
-    conditions = requirement.conditions
-    usual = {"threads": USUAL_THREADS}
-    if physical(requirement.unit) == "B/s":
-        usual |= {"duration": USUAL_SECONDS} | ({} if conditions.mix else {"io_size": USUAL_REQUEST})
-    return {name: value for name, value in usual.items() if getattr(conditions, name) is None}
 
 
 def implied_by(load: Load) -> dict[str, float]:
@@ -353,104 +303,3 @@ def confidence_of(requirement: Requirement, load: Load) -> dict[str, float]:
         given[name] = float(solve(name, given))
     found = {name: float(solve(name, given)) for name in ("confident_seconds", "precision_of_test")}
     return {f"{name}.{part_of(load)}": value for name, value in found.items()}
-
-
-def file_bytes(given: Mapping[str, Num], files: int, dataset: Num) -> int:
-    """Bytes of each file of one client's data set, in whole fill requests."""
-    sized = {"acceptance_files_per_client": files, "acceptance_dataset_bytes_per_client": dataset}
-    return int(solve("acceptance_file_bytes", {**given, **sized}))
-
-
-@dataclass(frozen=True)
-class Task:
-    """A test that a tool writes job files for.
-
-    Attributes:
-        ident: of the test.
-        requirement: the line under test.
-        loads: that run concurrently.
-        setting: scale, memory and data sets.
-    """
-
-    ident: str
-    requirement: Requirement
-    loads: tuple[Load, ...]
-    setting: Setting
-
-    @property
-    def load(self) -> Load:
-        """The only load, or the reads of a mixed test."""
-        return self.loads[0]
-
-    @property
-    def rehearsal(self) -> bool:
-        """Whether one machine runs the load of one client."""
-        return self.setting.rehearsal
-
-    @cached_property
-    def given(self) -> Mapping[str, Num]:
-        """Inputs of the formulas."""
-        return given_for(self.requirement, self.setting)
-
-    def given_of(self, load: Load) -> Mapping[str, Num]:
-        """Inputs for one load: the parts of a mixed test have their own rates and I/O sizes."""
-        if load.io_bytes is None or load.operation not in DATA:
-            return self.given
-        own: dict[str, Num] = {"required_bandwidth": load.threshold, "aligned_io_bytes": load.io_bytes}
-        if load.operation == "write":
-            return {name: value for name, value in self.given.items() if name != "fill_request_bytes"} | own
-        return {**self.given, **own}
-
-    def bytes_per_client(self, load: Load) -> Num:
-        """Bytes of the files that a client fills, or writes during the test."""
-        name = "acceptance_dataset_bytes_per_client" if load.operation == "read" else "written_bytes_per_client"
-        return solve(name, self.given_of(load))
-
-    @property
-    def reads(self) -> tuple[Load, ...]:
-        """The loads that read a data set."""
-        return tuple(load for load in self.loads if load.operation == "read")
-
-    @property
-    def data_clients(self) -> int:
-        """Clients that fill the files of the test."""
-        return self.setting.data.clients if self.setting.data and self.reads else self.load.clients
-
-    @property
-    def data_name(self) -> str:
-        """The name of the data set that the test reads, which tests share; in a rehearsal each test has its own files."""
-        if self.rehearsal:
-            return self.load.name
-        return "data-shared" if self.load.files == "shared" else "data"
-
-    @property
-    def fill_bytes(self) -> int:
-        """Bytes of a request of the fill, which is a multiple of the largest request of the test."""
-        largest = max(one.io_bytes or 1 for one in self.loads)
-        return int(solve("fill_request_bytes", {**self.given, "aligned_io_bytes": largest}))
-
-    def ramp(self, load: Load) -> float:
-        """Seconds before the measurement."""
-        return float(solve("ramp_seconds", {**self.given, "acceptance_seconds": load.seconds or 0}))
-
-    def benchmark(self, accelerators: Num, batch: Num, record_bytes: Num) -> Mapping[str, Num]:
-        """Inputs of a benchmark with emulated accelerators that reads one sample from each file."""
-        return {
-            **self.given,
-            "required_bandwidth": self.load.threshold,
-            "benchmark_host_memory": self.setting.client_memory,
-            "benchmark_hosts": self.load.clients,
-            "benchmark_accelerators": accelerators,
-            "benchmark_batch": batch,
-            "benchmark_record_bytes": record_bytes,
-            "benchmark_samples_per_file": 1,
-        }
-
-    def files_per_thread(self, *, one_pass: bool) -> int:
-        """Files that each thread creates, opens or stats; one pass over them lasts for the required duration."""
-        passes = {"metadata_pass_seconds": self.given["acceptance_seconds"]} if one_pass else {}
-        return int(solve("metadata_files_per_thread", {**self.given, **passes, "threads_per_client": self.load.threads}))
-
-    def ended_by_files(self, per_thread: int) -> tuple[Load, ...]:
-        """The metadata load, which ends after a number of files for each thread."""
-        return (replace(self.load, seconds=None, handled=per_thread * self.load.threads * self.load.clients),)

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ingest.acceptance.test_spec import within
+from ingest.acceptance.tools.dlio import BATCH, workload
+from ingest.acceptance.tools.fio import section
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import solve
 from ingest.engine.result import envelope
@@ -28,8 +30,6 @@ SECONDS, RAMP_SECONDS = 60, 5
 ROOM = 64
 #: Files of a reader at random, all of them open.
 OPEN = 16
-#: samples of one step of an emulated accelerator: DLIO asks for a number, and the rate does not depend on it
-BATCH = 8
 MOST_TIMES = 1e6
 
 
@@ -120,32 +120,25 @@ def request_shares(seen: Observation) -> dict[int, int]:
     {8192: 25, 262144: 75}
     """
     listed = seen.facts.get("common_read_sizes")
-    counts: dict[int, float] = {}
-    for size, count in listed.items() if isinstance(listed, Mapping) else ():
-        if str(size).isdigit() and isinstance(count, (int, float)) and count > 0:
-            _add(counts, float(size), count)
+    counted = [
+        (float(size), count)
+        for size, count in (listed.items() if isinstance(listed, Mapping) else ())
+        if str(size).isdigit() and isinstance(count, (int, float)) and count > 0
+    ]
     reads = seen.figures.get("reads")
-    if reads is not None and sum(counts.values()) < LISTED_SHARE * reads.value:
-        counts = {}
-        for one in seen.sizes:
-            _add(counts, (one.low * one.below) ** 0.5, one.requests)
-    if not counts and "read_bytes_mean" in seen.figures:
-        _add(counts, seen.figures["read_bytes_mean"].value, 1)
-    return _percents(counts)
-
-
-def _add(counts: dict[int, float], size: float, count: float) -> None:
-    """Count requests by their size in whole blocks; reads at the end of a file move nothing."""
-    if size > 0 and count > 0:
+    if reads is not None and sum(count for size, count in counted if size > 0) < LISTED_SHARE * reads.value:
+        counted = [((one.low * one.below) ** 0.5, one.requests) for one in seen.sizes]
+    # Reads at the end of a file move nothing.
+    moving = [(size, count) for size, count in counted if size > 0 and count > 0]
+    if not moving and "read_bytes_mean" in seen.figures:
+        mean = seen.figures["read_bytes_mean"].value
+        moving = [(mean, 1)] if mean > 0 else []
+    counts: dict[int, float] = {}
+    for size, count in moving:
         block = int(solve("aligned_io_bytes", {"requested_io_bytes": size, "direct_io_alignment": BLOCK}))
         counts[block] = counts.get(block, 0) + count
-
-
-def _percents(counts: Mapping[int, float]) -> dict[int, int]:
-    """Whole percents that sum to a hundred: the largest remainders are rounded up; sizes below half a percent drop out."""
+    # Whole percents that sum to a hundred: the largest remainders are rounded up; sizes below half a percent drop out.
     whole = sum(counts.values())
-    if not whole:
-        return {}
     exact = {size: PERCENT * count / whole for size, count in counts.items()}
     found = {size: int(share) for size, share in exact.items()}
     for size in sorted(exact, key=lambda one: found[one] - exact[one])[: PERCENT - sum(found.values())]:
@@ -167,30 +160,28 @@ def _fio(seen: Observation, sizes: Mapping[int, int], readers: int, rate: float,
         # fio shortens requests at the end of a file: fewer, larger files of as many bytes keep their sizes.
         files, size = max(1, round(files * size / (ROOM * largest))), ROOM * largest
     whole = int(solve("aligned_io_bytes", {"requested_io_bytes": size, "direct_io_alignment": BLOCK}))
-    split = ":".join(f"{one}/{share}" for one, share in sizes.items())
-    lines = [
-        comment("Reads as the observed job does; TARGET is a folder on the storage under test."),
-        comment("The files of all readers must exceed the memory of the client, or the caches of the storage serve them."),
-        "[global]",
-        "ioengine=psync",
-        "direct=1",
-        "directory=${TARGET}",
-        f"rw={'read' if sequential else 'randread'}",
-        f"bssplit={split}",
-        "norandommap=1",
-        f"nrfiles={files}",
-        f"filesize={whole}",
-        *(["openfiles=1"] if sequential else []),
-        f"rate={round(rate)}",
-        "time_based=1",
-        f"runtime={SECONDS}",
-        f"ramp_time={RAMP_SECONDS}",
-        "group_reporting=1",
-        "",
-        "[observed-read]",
-        f"numjobs={readers}",
-    ]
-    return "\n".join(lines) + "\n"
+    about = (
+        "Reads as the observed job does; TARGET is a folder on the storage under test.",
+        "The files of all readers must exceed the memory of the client, or the caches of the storage serve them.",
+    )
+    options = {
+        "ioengine": "psync",
+        "direct": 1,
+        "directory": "${TARGET}",
+        "rw": "read" if sequential else "randread",
+        "bssplit": ":".join(f"{one}/{share}" for one, share in sizes.items()),
+        "norandommap": 1,
+        "nrfiles": files,
+        "filesize": whole,
+        **({"openfiles": 1} if sequential else {}),
+        "rate": round(rate),
+        "time_based": 1,
+        "runtime": SECONDS,
+        "ramp_time": RAMP_SECONDS,
+        "group_reporting": 1,
+    }
+    jobs = section("global", options) + section("observed-read", {"numjobs": readers})
+    return "".join(f"{comment(line)}\n" for line in about) + jobs.rstrip() + "\n"
 
 
 def _dlio(seen: Observation, threads: int) -> str | None:
@@ -208,50 +199,27 @@ def _dlio(seen: Observation, threads: int) -> str | None:
         samples = float(solve("observed_samples_per_file", given))
     step = float(solve("observed_step_seconds", {"samples_per_step": BATCH, "demanded_samples_per_second_per_gpu": rate.value}))
     gpus = int(_number(seen, "gpus", 1))
-    workload = {
-        "model": {"name": "observed", "type": "cnn"},
-        "framework": "pytorch",
-        "workflow": {"generate_data": False, "train": True, "checkpoint": False},
-        "dataset": {
-            "data_folder": "data",
-            "format": "npz",
-            "num_files_train": int(_number(seen, "files", BATCH)),
-            "num_samples_per_file": max(1, round(samples)),
-            "record_length_bytes": round(size.value),
-        },
-        "reader": {
-            "data_loader": "pytorch",
-            "batch_size": BATCH,
-            "read_threads": max(1, threads // gpus),
-            "file_shuffle": "seed",
-            "sample_shuffle": "seed",
-        },
-        "train": {"epochs": 1, "computation_time": step},
+    dataset = {
+        "num_files_train": int(_number(seen, "files", BATCH)),
+        "num_samples_per_file": max(1, round(samples)),
+        "record_length_bytes": round(size.value),
     }
-    return yaml.safe_dump(workload, sort_keys=False)
+    found = workload("observed", dataset, max(1, threads // gpus), {"epochs": 1, "computation_time": step})
+    return yaml.safe_dump(found, sort_keys=False)
 
 
 def _readme(seen: Observation, sizes: Mapping[int, int], readers: int, rate: float, times: float, dlio: bool) -> str:
     shown = ", ".join(f"{share} % of {display(size, 'B')}" for size, share in sizes.items())
-    gpus = int(_number(seen, "gpus", 1) * times)
-    lines = [
-        "# The observed job as a test",
-        "",
-        f"{readers:,} readers, requests of {shown}, {display(rate, 'B/s')} in total, {times:g} times the observed job.",
-        "",
-        "```sh",
-        "TARGET=/path/on/the/storage fio observed.fio --output-format=json -o observed.json",
-        *(
-            [
-                "dlio_benchmark workload=observed ++workload.workflow.generate_data=True ++workload.workflow.train=False \\",
-                '  --config-dir="$PWD/dlio"',
-                f'mpirun -n {gpus} dlio_benchmark workload=observed --config-dir="$PWD/dlio"',
-            ]
-            if dlio
-            else []
-        ),
-        "```",
-        "",
-        f"fio paces each reader at the observed rate: the storage passes where the total reaches {display(rate, 'B/s')}.",
-    ]
-    return "\n".join(lines) + "\n"
+    making = "dlio_benchmark workload=observed ++workload.workflow.generate_data=True ++workload.workflow.train=False"
+    running = f"mpirun -n {int(_number(seen, 'gpus', 1) * times)} dlio_benchmark workload=observed"
+    commands = f'{making} \\\n  --config-dir="$PWD/dlio"\n{running} --config-dir="$PWD/dlio"\n' if dlio else ""
+    return f"""# The observed job as a test
+
+{readers:,} readers, requests of {shown}, {display(rate, "B/s")} in total, {times:g} times the observed job.
+
+```sh
+TARGET=/path/on/the/storage fio observed.fio --output-format=json -o observed.json
+{commands}```
+
+fio paces each reader at the observed rate: the storage passes where the total reaches {display(rate, "B/s")}.
+"""

@@ -1,26 +1,32 @@
-"""A folder of tests: its README for the operator, helper scripts, and the frame of test scripts."""
+"""The answer of `accept`: the tests of one folder, with its README for the operator and its helper scripts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from functools import cache
-from importlib.resources import files
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ingest.acceptance.datasets import data_cost
-from ingest.acceptance.latencies import milliseconds
-from ingest.acceptance.loads import Task, TestData
-from ingest.acceptance.run_interval import FEWEST_RUNS, MOST_RUNS
-from ingest.acceptance.term_steps import readme_terms
-from ingest.acceptance.test_spec import AcceptanceTest, Load
-from ingest.engine.registry import INPUTS, solve
+from ingest.acceptance.datasets import Effort, effort_of
+from ingest.acceptance.judgement import FEWEST_RUNS, MOST_RUNS, milliseconds
+from ingest.acceptance.loads import Setting, usual_inputs
+from ingest.acceptance.service_limits import DEGRADED, FAILED_SERVER, JUDGED, MandatoryTerm, ServiceLimit, degraded_tests, shows
+from ingest.acceptance.test_spec import AcceptanceTest
+from ingest.acceptance.tools.job_files import filled, template
+from ingest.engine.interactive import InteractiveResult
+from ingest.engine.registry import solve
+from ingest.engine.result import envelope, frame_of
+from ingest.engine.value import Input
+from ingest.files import sha256
 from ingest.requirement import Requirement
+from ingest.sizing.rules import applying, finding
 from ingest.text import markdown
 from ingest.units import display
 
 if TYPE_CHECKING:
-    from ingest.acceptance.acceptance_result import Acceptance
+    import pandas
 
 FULL = "Each test proves one requirement line. Run the scripts on the driver, a machine that reaches every client."
 ONCE = "Once, before the tests of each tool; remove its data before the next tool fills its own:"
@@ -31,33 +37,148 @@ IMPLIED = {
     "confident_seconds": "mean and 99 % latency are known within 5 %, at 95 % confidence, after {:,.3g} s of independent reads",
     "precision_of_test": "over the whole test they are known within {:.2%}; the spread between runs is judged by the runs",
 }
+DEGRADED_RUNS = (
+    "At least {share} of the required rates must remain with {state}. Bring the system into this state, keep it there, and"
+    " run the scripts below with a results folder of their own. `ingest verdict . results {option} {folder}` judges them."
+)
 
 
-@cache
-def _template(name: str) -> str:
-    return (files("ingest.acceptance") / "templates" / name).read_text(encoding="utf-8")
+@dataclass(frozen=True, repr=False, eq=False)
+class Acceptance(InteractiveResult):
+    """The tests of one folder.
 
+    Attributes:
+        folder: where they were written.
+        tests: in the order of the requirements.
+        untested: requirement id -> why no performance test shows it.
+        requirements: lines of the plan.
+        memory, cache: of one client, and of all storage servers.
+        manifest_hash: sha256 of `tests.json`, which `verdict` prints too.
+        service: limits that the service terms of the plan set.
+        terms: all mandatory service terms of the plan.
+    """
 
-def _filled(template: str, **values: object) -> str:
-    """A template with its values between `@`: shell scripts use `$` and braces themselves."""
-    for name, value in values.items():
-        template = template.replace(f"@{name}@", str(value))
-    return template
+    site: str
+    folder: str
+    setting: Setting
+    tests: tuple[AcceptanceTest, ...]
+    untested: Mapping[str, str]
+    requirements: tuple[Requirement, ...]
+    memory: Input
+    cache: Input
+    manifest_hash: str = ""
+    service: tuple[ServiceLimit, ...] = ()
+    terms: tuple[MandatoryTerm, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Limits of the tests, and mandatory requirements without a performance test."""
+        mandatory = {line.id for line in self.requirements if line.priority == "mandatory"}
+        notes = tuple(dict.fromkeys(f"{test.requirement}: {note}" for test in self.tests for note in test.notes))
+        none = tuple(f"{ident}: no performance test: {why}" for ident, why in self.untested.items() if ident in mandatory)
+        return self.data_cautions + notes + none
+
+    @property
+    def data_cautions(self) -> tuple[str, ...]:
+        """Cache effects that the data sets cannot exclude, for the buyer before a tool fills them."""
+        data = self.setting.data
+        if data is None:
+            return ()
+        short = finding("W55", {"all_dataset_bytes": data.needed, "dataset_room": data.room})
+        return tuple(one.message() for one in applying([short]))
+
+    @property
+    def effort(self) -> Effort:
+        """Hours and bytes of the acceptance."""
+        again = [test for tests in self.degraded.values() for test in tests]
+        return effort_of(self.tests, self.requirements, self.setting, self.fill, again)
+
+    @property
+    def degraded(self) -> Mapping[ServiceLimit, tuple[AcceptanceTest, ...]]:
+        """The tests to repeat in degraded operation, with their rates then; none in a rehearsal."""
+        limits = () if self.setting.rehearsal else self.service
+        return {limit: degraded_tests(limit, self.tests) for limit in limits if limit.key in DEGRADED}
+
+    @property
+    def inspected(self) -> tuple[MandatoryTerm, ...]:
+        """The mandatory terms that no test of the folder shows."""
+        shown = {limit.id for limit in self.service if shows(limit, self.tests)} | {limit.id for limit in self.degraded}
+        return tuple(term for term in self.terms if term.id not in shown)
+
+    @property
+    def fill(self) -> float:
+        """The highest share of the capacity in use under which a line holds; 0 without any."""
+        return max((line.conditions.fill or 0 for line in self.requirements), default=0)
+
+    @property
+    def results(self) -> Mapping[str, AcceptanceTest]:
+        """The tests by id."""
+        return {test.id: test for test in self.tests}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The tests as JSON, and the manifest `tests.json`."""
+        tests = []
+        for test in self.tests:
+            listed = {name: value for name, value in vars(test).items() if name not in ("loads", "files")}
+            hashes = {name: sha256(content.encode()) for name, content in test.files.items()}
+            tests.append({**listed, "loads": [asdict(load) for load in test.loads], "files": hashes})
+        body = {
+            "site": self.site,
+            "scale": self.setting.scale,
+            "tests": tests,
+            "untested": dict(self.untested),
+            "requirements": [line.to_dict() for line in self.requirements],
+            "effort": self.effort._asdict(),
+            "service": [limit._asdict() for limit in self.service],
+            "terms": [term._asdict() for term in self.terms],
+            "data": None if self.setting.data is None else asdict(self.setting.data),
+        }
+        # The caches that size data sets, and conditions that lines leave open.
+        rows: dict[str, tuple[object, ...]] = {}
+        why = "sets the size of the data set"
+        if self.setting.data:
+            rows["server_cache_bytes"] = (self.cache.value, "B", self.cache.grade, f"{why}: {self.cache.note}")
+        if any(test.tool == "dlio" for test in self.tests):
+            memory = self.memory
+            rows["client_memory_bytes"] = (memory.value, "B/node", memory.grade, f"{why} of DLIO: {memory.note}")
+        units = {"threads": "1/node", "io_size": "B", "duration": "s"}
+        for test in self.tests:
+            for name, value in test.assumed.items():
+                why = f"not among the conditions of {test.requirement}"
+                rows[f"{test.requirement}: {name}"] = (value, units[name], "assumed", why)
+        columns = ("value", "unit", "grade", "why")
+        assumptions = [{"name": name} | dict(zip(columns, row, strict=True)) for name, row in rows.items()]
+        return envelope("accept", body, assumptions=assumptions, warnings=self.warnings)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per test and load."""
+        rows = [{"test": test.id, "tool": test.tool, **asdict(load)} for test in self.tests for load in test.loads]
+        return frame_of(rows)
 
 
 def readme(made: Acceptance) -> Iterator[str]:
     """The lines of the README as Markdown; user-supplied texts are escaped."""
     setting, requirements = made.setting, {line.id: line for line in made.requirements}
     title = "Rehearsal of the acceptance tests" if setting.rehearsal else "Acceptance tests"
-    purpose = _template("readme_rehearsal.md").rstrip() if setting.rehearsal else FULL
-    yield from (f"# {title}: {markdown(made.site)}", "", f"{made.effort.words}.", "", *_effort(made), purpose, "")
-    yield _template("readme_steps.md").rstrip()
+    purpose = template("readme_rehearsal.md").rstrip() if setting.rehearsal else FULL
+    effort = [f"- {line}" for line in (made.effort.filled, made.effort.most) if line]
+    yield from (
+        f"# {title}: {markdown(made.site)}",
+        "",
+        f"{made.effort.words}.",
+        "",
+        *effort,
+        *([""] if effort else []),
+        purpose,
+    )
+    yield from ("", template("readme_steps.md").rstrip())
     if not setting.rehearsal:
-        yield from ("", _template("readme_clients.md").rstrip())
+        yield from ("", template("readme_clients.md").rstrip())
         yield from _data(made)
     yield from ("", "## Tests", "", "| test | requirement | priority | tool | must reach | runs |", "|---|---|---|---|---|---|")
     for test in made.tests:
-        must = ", ".join(_must(load, test) for load in test.loads)
+        ways = [f"{load.operation} " if len(test.loads) > 1 else "" for load in test.loads]
+        must = ", ".join(way + display(load.threshold, load.unit) for way, load in zip(ways, test.loads, strict=True))
         tool = f"{test.tool} ≥ {test.version}"
         lines = ", ".join((test.requirement, *test.also))
         yield f"| {test.id} | {lines} | {test.priority} | {tool} | {must} | {test.repeats} |"
@@ -65,7 +186,7 @@ def readme(made: Acceptance) -> Iterator[str]:
         yield from ("", f"### {test.id}", "", markdown(test.statement), "")
         yield from (f"- {line}" for line in _conditions(test, requirements[test.requirement], setting.rehearsal))
         yield from ("", "```", f"sh {_script(test)}", "```")
-    yield from readme_terms(made)
+    yield from _terms(made)
     if made.untested:
         yield from ("", "## Requirements without a performance test", "")
         yield from (
@@ -73,48 +194,34 @@ def readme(made: Acceptance) -> Iterator[str]:
         )
 
 
-def _effort(made: Acceptance) -> Iterator[str]:
-    lines = [f"- {line}" for line in (made.effort.filled, made.effort.most) if line]
-    yield from (*lines, *([""] if lines else []))
-
-
-def _data(made: Acceptance) -> Iterator[str]:
-    scripts = sorted({name for test in made.tests for name in test.files if PurePath(name).name.startswith("fill-")})
-    if scripts:
-        yield from (
-            "",
-            "## Data",
-            "",
-            *(f"- **{markdown(line)}**" for line in (*made.data_cautions, data_cost(made.setting), *_rule(made))),
-            "",
-        )
-        yield from (ONCE, "", "```", *(f"sh {name}" for name in scripts), "```")
-    if made.fill:
-        yield from ("", _filled(_template("readme_fill_level.md"), percent=f"{made.fill * 100:g}").rstrip())
-
-
-def _rule(made: Acceptance) -> Iterator[str]:
-    """The rule about caches, and the size that follows from it."""
-    data, cache = made.setting.data, made.cache
-    if data is None:
-        return
-    given = {name: found.default for name, found in INPUTS.items() if found.default is not None}
-    times = f"{given['server_cache_multiple']:g} times the read cache of the servers"
-    read = f"each test reads at least {times} ({display(cache.value, 'B', binary=False)}, {cache.grade}: {cache.note})"
-    yield (
-        f"{read}, {display(data.uncached, 'B', binary=False)}, where the planned system holds that much; requests bypass the"
-        " caches of clients, no client reads what it wrote, and caches are dropped before each run"
-    )
-    share = solve("share_from_cache", {"server_cache_bytes": made.cache.value, "read_set_bytes": data.uncached})
-    yield f"a server cache that has filled again can still serve {share:.0%} of random reads of so much data: --server-cache"
-
-
 def _script(test: AcceptanceTest) -> str:
     return next(name for name in test.files if PurePath(name).name == f"{test.id}.sh")
 
 
-def _must(load: Load, test: AcceptanceTest) -> str:
-    return (f"{load.operation} " if len(test.loads) > 1 else "") + display(load.threshold, load.unit)
+def _data(made: Acceptance) -> Iterator[str]:
+    """What is filled before the tests, and why so much: the rule about caches, and the size that follows from it."""
+    data, cached, usable = made.setting.data, made.cache, made.setting.usable
+    scripts = sorted({name for test in made.tests for name in test.files if PurePath(name).name.startswith("fill-")})
+    told = [*made.data_cautions]
+    if data is not None:
+        size = display(data.all_bytes, "B", binary=False)
+        hours = f", {display(data.fill_seconds, 's')} at the required write rate" if data.fill_seconds else ""
+        share = f", {data.all_bytes / usable:.2%} of the capacity" if usable else ""
+        times = f"{usual_inputs()['server_cache_multiple']:g} times the read cache of the servers"
+        cache_size = f"{display(cached.value, 'B', binary=False)}, {cached.grade}: {cached.note}"
+        warm = solve("share_from_cache", {"server_cache_bytes": cached.value, "read_set_bytes": data.uncached})
+        told += [
+            f"each tool fills {size} once, for all of its tests{hours}{share}",
+            f"each test reads at least {times} ({cache_size}), {display(data.uncached, 'B', binary=False)}, where the planned"
+            " system holds that much; requests bypass the caches of clients, no client reads what it wrote, and caches are"
+            " dropped before each run",
+            f"a server cache that has filled again can still serve {warm:.0%} of random reads of so much data: --server-cache",
+        ]
+    if scripts:
+        yield from ("", "## Data", "", *(f"- **{markdown(line)}**" for line in told), "")
+        yield from (ONCE, "", "```", *(f"sh {name}" for name in scripts), "```")
+    if made.fill:
+        yield from ("", filled(template("readme_fill_level.md"), percent=f"{made.fill * 100:g}").rstrip())
 
 
 def _conditions(test: AcceptanceTest, requirement: Requirement, rehearsal: bool) -> Iterator[str]:
@@ -131,8 +238,18 @@ def _conditions(test: AcceptanceTest, requirement: Requirement, rehearsal: bool)
         if load.latency_99:
             yield f"beside the rate: 99 % of the requests within {milliseconds(load.latency_99)}; a longer time is a remark"
     if test.tool == "fio" and test.scale == "full":
-        yield f"servers on the clients: `sh fio/servers.sh {_servers(test)}`"
-    yield _rule_of_runs(test)
+        reads = next((load for load in test.loads if load.operation == "read"), None)
+        files = "fill" if reads is None else "shared" if reads.files == "shared" else f"read {reads.clients}"
+        yield f"servers on the clients: `sh fio/servers.sh {files}`"
+    if test.repeats < FEWEST_RUNS:
+        yield "the rate of one run reaches it" if test.repeats == 1 else "the median of two runs reaches it"
+    else:
+        share = f"{(1 - test.allowed_deviation) * 100:g} %"
+        yield (
+            f"at first {test.repeats} runs: passed where the one-sided 95 % lower bound of their median reaches {share} of the"
+            " rate, failed where its upper bound is below that, too; else the verdict tells how many more to run, "
+            f"{MOST_RUNS} in all"
+        )
     for name, value in test.assumed.items():
         yield f"{name.replace('_', ' ')}: {value:,}, not set by the requirement"
     if test.parameters:
@@ -150,84 +267,36 @@ def _conditions(test: AcceptanceTest, requirement: Requirement, rehearsal: bool)
         yield IMPLIED[kind].format(milliseconds(value) if "latency" in kind else value)
 
 
-def _rule_of_runs(test: AcceptanceTest) -> str:
-    share = f"{(1 - test.allowed_deviation) * 100:g} %"
-    if test.repeats < FEWEST_RUNS:
-        return "the rate of one run reaches it" if test.repeats == 1 else "the median of two runs reaches it"
-    return (
-        f"at first {test.repeats} runs: passed where the one-sided 95 % lower bound of their median reaches {share} of the"
-        " rate, failed where its upper bound is below that, too; else the verdict tells how many more to run, "
-        f"{MOST_RUNS} in all"
-    )
+@cache
+def steps_of_terms() -> Mapping[str, str]:
+    """Id of a term -> the steps of its test, with `@value@`."""
+    parts = re.split(r"^# (S-\S+)\n", template("terms.md"), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], (part.strip() for part in parts[2::2]), strict=True))
 
 
-def _servers(test: AcceptanceTest) -> str:
-    reads = next((load for load in test.loads if load.operation == "read"), None)
-    if reads is None:
-        return "fill"
-    return "shared" if reads.files == "shared" else f"read {reads.clients}"
-
-
-def helpers(fill: float, data: TestData | None, tests: Iterable[AcceptanceTest]) -> dict[str, str]:
-    """Helper scripts: path -> content; without a fill level no ballast."""
-    # The random reads of fio hold all files of a client open, those of each load in one test.
-    loads = ([load for load in test.loads if load.operation == "read"] for test in tests if test.tool == "fio")
-    random = (sum(load.pattern == "random" and load.files != "shared" for load in reads) for reads in loads)
-    ballast = {"ballast.sh": _filled(_template("ballast.sh"), percent=round(fill * 100))} if fill else {}
-    threads = " ".join(map(str, data.threads)) if data else ""
-    servers = _filled(
-        _template("servers.sh"), clients=data.clients if data else 0, threads=threads, open=max(random, default=0)
-    )
-    return {"fio/servers.sh": servers, **ballast}
-
-
-#: A new folder, so that no existing file is touched.
-OWN_FOLDER = 'TARGET=$(cd "$TARGET" && pwd)/@ident@\nmkdir "$TARGET"\n'
-
-#: The folder that a fill script of the tool made.
-DATA_FOLDER = 'TARGET=$(cd "$TARGET" && pwd)/@folder@\n'
-
-CLEANED = """trap 'cd / && rm -rf -- "$TARGET"' EXIT
-trap 'exit 130' INT TERM HUP
-cd "$TARGET"
-"""
-
-#: The operator sets how to drop caches, which depends on servers and privileges.
-DROPS = """: "${DROP_CACHES:?set DROP_CACHES to a command that drops the caches of clients and servers, or to true for none}"
-"""
-
-
-def script(ident: str, clients: int, rehearsal: bool, body: Iterable[str], *, folder: str = "", drops: bool = False) -> str:
-    """A script that runs a test or fills a data set.
-
-    Args:
-        ident: of the test, or of the data set.
-        clients: least number in the hosts file.
-        rehearsal: on this machine alone, in a folder that is removed at the end.
-        body: its lines.
-        folder: below TARGET; a new one where it has the name of the test. Empty for fio, whose servers have their own.
-        drops: whether to drop caches between runs.
-    """
-    parts = [_template("script.sh")]
-    if rehearsal:
-        parts += [OWN_FOLDER, CLEANED]
-    else:
-        parts += [_template("script_hosts.sh"), DROPS if drops else ""]
-        parts += [OWN_FOLDER if folder == ident else DATA_FOLDER] if folder else []
-    return _filled("".join(parts), ident=ident, clients=clients, folder=folder) + "\n".join(body) + "\n"
-
-
-def repeated(task: Task, ending: str, commands: Iterable[str], *, drops: bool = False) -> Iterator[str]:
-    """Lines that repeat commands, with free file names for their results, and cold caches unless it is a rehearsal."""
-    yield f"for turn in $(seq {task.setting.repeats}); do"
-    yield f'  free "{ending}"'
-    if drops and not task.rehearsal:
-        yield '  sh -c "$DROP_CACHES"'
-    yield from (f"  {command}" for command in commands)
-    yield "done"
-
-
-def launch(clients: int, threads: int, rehearsal: bool) -> str:
-    """The line that sets how MPI starts one rank for each thread; LAUNCH replaces it for srun or another MPI."""
-    placed = "" if rehearsal else f" -N {threads} --hostfile $HOSTS"
-    return f"LAUNCH=${{LAUNCH:-mpirun -np {clients * threads}{placed}}}"
+def _terms(made: Acceptance) -> Iterator[str]:
+    """Service terms: those that the tests show, degraded operation, and what remains to be inspected."""
+    shown = [limit for limit in made.service if limit.key in JUDGED]
+    if shown:
+        yield from ("", "## Service terms that the tests show", "")
+        yield from (f"- {limit.id}, {markdown(limit.name)}: {limit.shown}" for limit in shown)
+    if made.setting.logs_seconds:
+        yield from ("", "fio logs the rate of each second; the scripts keep the logs next to the results.")
+    for limit, tests in made.degraded.items():
+        option, folder = ("--degraded", "results-degraded") if limit.key == FAILED_SERVER else ("--rebuild", "results-rebuild")
+        yield from ("", f"## {markdown(limit.name)} ({limit.id})", "")
+        if not tests:
+            named = ", ".join(limit.tests)
+            yield f"No test of this folder is among those of the term ({named}): agree on another with the vendor."
+            continue
+        yield DEGRADED_RUNS.format(share=limit.shown, state=DEGRADED[limit.key], option=option, folder=folder)
+        yield from ("", "| test | load | must reach |", "|---|---|---|")
+        loads = ((test, load) for test in tests for load in test.loads)
+        yield from (f"| {test.id} | {load.name} | {display(load.threshold, load.unit)} |" for test, load in loads)
+        yield from ("", "```", *(f"RESULTS=$PWD/{folder} sh {_script(test)}" for test in tests), "```")
+    if made.inspected and not made.setting.rehearsal:
+        yield from ("", "## Mandatory terms to be inspected", "", "`ingest verdict` lists them, and does not judge them.", "")
+        yield from (f"- {term.id}, {markdown(f'{term.name}, {term.value}: {term.verification}')}" for term in made.inspected)
+        for term in made.inspected:
+            if steps := steps_of_terms().get(term.id):
+                yield from ("", f"### {term.id}: {markdown(term.name)}", "", steps.replace("@value@", markdown(term.value)))

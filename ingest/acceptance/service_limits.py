@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ingest.acceptance.latencies import milliseconds
-from ingest.acceptance.run_interval import FAIL, FEWEST_RUNS, NOT_TESTED, PASS, limit_decision_of
-from ingest.acceptance.test_spec import DATA, AcceptanceTest, Load, Observed, Run
+from ingest.acceptance.judgement import FAIL, FEWEST_RUNS, NOT_TESTED, PASS, limit_decision_of, milliseconds
+from ingest.acceptance.test_spec import DATA, AcceptanceTest, Load, Run
 from ingest.engine.registry import solve
 from ingest.errors import IngestError, brief
 from ingest.text import checked_id, one_line
@@ -29,9 +28,7 @@ class ServiceLimit(NamedTuple):
     """A service term with a number that tests show.
 
     Attributes:
-        id: such as `S-LAT-03`.
         key: of the site file.
-        name: a few words.
         quantity: a share, or times the mean latency.
         tests: ids that its verification names, such as `T-READ-03`; empty for all.
     """
@@ -53,13 +50,7 @@ class ServiceLimit(NamedTuple):
 
 
 class LimitFound(NamedTuple):
-    """What tests show of a limit.
-
-    Attributes:
-        result: `pass`, `fail`, `undecided` or `not tested`.
-        measured: the worst share, or times the mean; None where nothing is known.
-        why: the reason.
-    """
+    """What tests show of a limit: result, worst share or times the mean (None where nothing is known), reason."""
 
     result: str
     measured: float | None
@@ -67,19 +58,24 @@ class LimitFound(NamedTuple):
 
 
 def limits_of(terms: object, where: str) -> tuple[ServiceLimit, ...]:
-    """The limits that a plan sets.
-
-    Args:
-        terms: the service terms of a plan as JSON.
-        where: the file, for errors.
+    """The limits that a plan sets, from its service terms as JSON.
 
     Raises:
-        IngestError: no list of terms, or a term whose quantity is no number above 0.
+        IngestError: no list of terms, or a term whose quantity is no number above 0; `where` names the file.
     """
-    known = (*JUDGED, *DEGRADED)
-    return tuple(
-        _limit(term, where) for term in _rows(terms, where) if term.get("key") in known and term.get("quantity") is not None
-    )
+    found = []
+    for term in _rows(terms, where):
+        if term.get("key") not in (*JUDGED, *DEGRADED) or term.get("quantity") is None:
+            continue
+        ident, quantity = checked_id(term.get("id", ""), f"{where}: service: id"), term["quantity"]
+        if isinstance(quantity, bool) or not isinstance(quantity, (int, float)) or not 0 < quantity < 1e6:
+            raise IngestError(f"{where}: service: {ident}: found {brief(quantity)}, expected a number above 0")
+        named = term.get("tests") or NAMED_TEST.findall(str(term.get("verification", "")))
+        if not isinstance(named, (list, tuple)) or not all(isinstance(one, str) for one in named):
+            raise IngestError(f"{where}: service: {ident}: tests: found {brief(named)}, expected a list of ids")
+        name = one_line(term.get("name", term["key"]))
+        found.append(ServiceLimit(ident, str(term["key"]), name, float(quantity), tuple(dict.fromkeys(named))))
+    return tuple(found)
 
 
 def _rows(terms: object, where: str) -> Sequence[Mapping[str, Any]]:
@@ -88,26 +84,8 @@ def _rows(terms: object, where: str) -> Sequence[Mapping[str, Any]]:
     return terms
 
 
-def _limit(term: Mapping[str, Any], where: str) -> ServiceLimit:
-    ident, quantity = checked_id(term.get("id", ""), f"{where}: service: id"), term["quantity"]
-    if isinstance(quantity, bool) or not isinstance(quantity, (int, float)) or not 0 < quantity < 1e6:
-        raise IngestError(f"{where}: service: {ident}: found {brief(quantity)}, expected a number above 0")
-    named = term.get("tests") or NAMED_TEST.findall(str(term.get("verification", "")))
-    if not isinstance(named, (list, tuple)) or not all(isinstance(one, str) for one in named):
-        raise IngestError(f"{where}: service: {ident}: tests: found {brief(named)}, expected a list of ids")
-    name = one_line(term.get("name", term["key"]))
-    return ServiceLimit(ident, str(term["key"]), name, float(quantity), tuple(dict.fromkeys(named)))
-
-
 class MandatoryTerm(NamedTuple):
-    """A mandatory service term of a plan.
-
-    Attributes:
-        id: such as `S-AVAIL-01`.
-        name: a few words.
-        value: as people read it.
-        verification: the evidence at acceptance or in operation.
-    """
+    """A mandatory service term of a plan, with its value as people read it and the evidence at acceptance or in operation."""
 
     id: str
     name: str
@@ -126,62 +104,45 @@ def terms_of(terms: object, where: str) -> tuple[MandatoryTerm, ...]:
         IngestError: no list of terms, or an invalid id.
     """
     rows = [term for term in _rows(terms, where) if term.get("status", "set") == "set" and term.get("value")]
-    return tuple(_term(term, where) for term in rows)
-
-
-def _term(term: Mapping[str, Any], where: str) -> MandatoryTerm:
-    ident = checked_id(term.get("id", ""), f"{where}: terms: id")
-    return MandatoryTerm(ident, *(one_line(term.get(name, "")) for name in MandatoryTerm._fields[1:]))
+    ids = [checked_id(term.get("id", ""), f"{where}: terms: id") for term in rows]
+    words = ([one_line(term.get(name, "")) for name in MandatoryTerm._fields[1:]] for term in rows)
+    return tuple(MandatoryTerm(ident, *texts) for ident, texts in zip(ids, words, strict=True))
 
 
 def degraded_tests(limit: ServiceLimit, tests: Sequence[AcceptanceTest]) -> tuple[AcceptanceTest, ...]:
     """The tests that a term on degraded operation names, with the share of their rates that it leaves."""
-    return tuple(
-        replace(test, requirement=limit.id, priority="mandatory", loads=loads, also={}) for test, loads in _named(limit, tests)
-    )
-
-
-def _named(limit: ServiceLimit, tests: Sequence[AcceptanceTest]) -> Iterator[tuple[AcceptanceTest, tuple[Load, ...]]]:
-    """Tests with the loads of the named line; the first tool that tests a line, or a higher one beside it, does."""
-    if not limit.tests:
-        yield from ((test, _left(test.loads, limit)) for test in tests)
+    named = [] if limit.tests else [(test, test.loads) for test in tests]
     for name in limit.tests:
+        # The first tool that tests a line, or a higher one beside it, does.
         line = f"R-{name.removeprefix('T-')}"
-        for test in tests:
-            if line == test.requirement:
-                yield test, _left(test.loads, limit)
-                break
-            if line in test.also:
-                yield test, _left((replace(test.loads[0], threshold=test.also[line]),), limit)
-                break
-
-
-def _left(loads: Sequence[Load], limit: ServiceLimit) -> tuple[Load, ...]:
-    """Loads with the share of their thresholds that a term leaves."""
-    given = [{"required_rate": load.threshold, "degraded_term_share": limit.quantity} for load in loads]
-    rates = [float(solve("degraded_rate_required", one)) for one in given]
-    return tuple(replace(load, threshold=float(f"{rate:.12g}")) for load, rate in zip(loads, rates, strict=True))
-
-
-def logs_seconds(limits: Iterable[ServiceLimit]) -> bool:
-    """Whether the jobs log the rate of each second."""
-    return any(limit.key == STALL for limit in limits)
+        test = next((test for test in tests if line == test.requirement or line in test.also), None)
+        if test is not None:
+            own = test.loads if line == test.requirement else (replace(test.loads[0], threshold=test.also[line]),)
+            named.append((test, own))
+    found = []
+    for test, loads in named:
+        given = [{"required_rate": load.threshold, "degraded_term_share": limit.quantity} for load in loads]
+        rates = [float(solve("degraded_rate_required", one)) for one in given]
+        left = tuple(replace(load, threshold=float(f"{rate:.12g}")) for load, rate in zip(loads, rates, strict=True))
+        found.append(replace(test, requirement=limit.id, priority="mandatory", loads=left, also={}))
+    return tuple(found)
 
 
 def judged_limit(limit: ServiceLimit, tests: Sequence[AcceptanceTest], runs: Mapping[str, Sequence[Run]]) -> LimitFound:
     """The result of a limit in all tests that can show it; one failure decides."""
     shown = [(test, load) for test in tests for load in test.loads if _applies(limit, test, load)]
     found = [(_found(limit, test, load, runs[test.id]), load) for test, load in shown]
-    known = [(one, load) for one, load in found if one.measured is not None]
-    worst = max if limit.key == TAIL else min
-    measured = worst((one.measured for one, _ in known if one.measured is not None), default=None)
+    known = [one.measured for one, _ in found if one.measured is not None]
+    measured = (max if limit.key == TAIL else min)(known, default=None)
+    failed = [f"{load.name}: {one.why}" for one, load in found if one.result == FAIL]
     open_tests = [f"{load.name}: {one.why}" for one, load in found if one.result not in (PASS, FAIL)]
-    failed = [f"{load.name}: {one.why}" for one, load in known if one.result == FAIL]
     if failed:
         return LimitFound(FAIL, measured, "; ".join(failed))
-    if open_tests or not found:
+    if open_tests:
         more = f" and {len(open_tests) - 1} more" if len(open_tests) > 1 else ""
-        return LimitFound(NOT_TESTED, measured, f"{open_tests[0]}{more}" if open_tests else "no test shows it")
+        return LimitFound(NOT_TESTED, measured, f"{open_tests[0]}{more}")
+    if not found:
+        return LimitFound(NOT_TESTED, measured, "no test shows it")
     return LimitFound(PASS, measured, f"in all {len(found)} loads")
 
 
@@ -204,49 +165,42 @@ def _found(limit: ServiceLimit, test: AcceptanceTest, load: Load, runs: Sequence
     if not seen:
         return LimitFound(NOT_TESTED, None, "no result")
     if limit.key == TAIL:
-        return _tail(limit, test, load, seen)
-    shares = [_share(limit, load, one) for one in seen]
-    known = [share for share in shares if share is not None]
-    if len(known) < len(shares):
-        return LimitFound(NOT_TESTED, min(known, default=None), "a run without the log of its seconds")
-    what, rate = ("slowest second", "required rate") if limit.key == STALL else ("slowest client", "mean rate")
-    least = min(known)
-    return LimitFound(PASS if least >= limit.quantity else FAIL, least, f"{what} at {least * 100:.4g} % of the {rate}")
-
-
-def _share(limit: ServiceLimit, load: Load, seen: Observed) -> float | None:
+        return _tail(limit, test, load, [one.latency_99 for one in seen if one.latency_99])
     if limit.key == CLIENT:
-        return seen.slowest_client
-    if seen.lowest_second is None:
-        return None
-    return float(solve("lowest_second_share", {"lowest_second_rate": seen.lowest_second, "required_rate": load.threshold}))
+        what, known = "slowest client at {:.4g} % of the mean rate", [one.slowest_client for one in seen]
+    else:
+        what, lowest = "slowest second at {:.4g} % of the required rate", [one.lowest_second for one in seen]
+        given = [None if rate is None else {"lowest_second_rate": rate, "required_rate": load.threshold} for rate in lowest]
+        known = [None if one is None else float(solve("lowest_second_share", one)) for one in given]
+    shares = [share for share in known if share is not None]
+    if len(shares) < len(seen):
+        return LimitFound(NOT_TESTED, min(shares, default=None), "a run without the log of its seconds")
+    least = min(shares)
+    return LimitFound(PASS if least >= limit.quantity else FAIL, least, what.format(least * 100))
 
 
-def _tail(limit: ServiceLimit, test: AcceptanceTest, load: Load, seen: Sequence[Observed]) -> LimitFound:
+def _tail(limit: ServiceLimit, test: AcceptanceTest, load: Load, times: Sequence[float]) -> LimitFound:
     """99 % latencies against the stated one, as an upper limit of their median."""
-    times, stated = [one.latency_99 for one in seen if one.latency_99], load.latency_99
+    stated = load.latency_99
     if not times or stated is None:
         return LimitFound(NOT_TESTED, None, "no percentiles in the result")
-    measured = statistics.median(times) / stated * limit.quantity
+    median = statistics.median(times)
+    measured = median / stated * limit.quantity
     if len(times) < test.repeats:
         return LimitFound(NOT_TESTED, measured, f"{len(times)} of {test.repeats} runs")
-    why = f"99 % within {milliseconds(statistics.median(times))}, {milliseconds(stated)} stated"
+    why = f"99 % within {milliseconds(median)}, {milliseconds(stated)} stated"
     if len(times) < FEWEST_RUNS:
-        return LimitFound(PASS if statistics.median(times) <= stated else FAIL, measured, why)
+        return LimitFound(PASS if median <= stated else FAIL, measured, why)
     found = limit_decision_of(times, stated, test.allowed_deviation)
     return LimitFound(found.result, measured, why + (f": run {found.more} more" if found.more else ""))
 
 
 def lowest_second(logs: Sequence[Path], seconds: float) -> float | None:
-    """The lowest rate of all threads together in one second, from fio's bandwidth logs; None without a whole second.
+    """The lowest rate of all threads together in one second, from fio's bandwidth logs, one for each thread.
 
     Each line of a log has a time in ms, and the KiB/s of the second before it; where a thread did nothing it has none.
     Threads write their lines at slightly different times, so each line counts for the seconds that it overlaps. The last
-    second does not count: threads end in it.
-
-    Args:
-        logs: one for each thread.
-        seconds: of the run.
+    second of the run does not count: threads end in it. None without a whole second.
     """
     count = int(seconds) - 1
     if count < 1:

@@ -75,20 +75,14 @@ class AcceptanceTest:
 
     Attributes:
         id: `T-READ-01-fio`; results are matched by it.
-        requirement: id of the requirement line.
-        priority: of the requirement.
-        statement: of the requirement, in one line.
-        tool: one of `TOOLS`.
         version: least version of the tool.
-        scale: one of `SCALES`.
-        loads: that run concurrently.
         repeats: least number of runs; fewer than three give no interval.
         allowed_deviation: share by which the lower bound of the runs' median may stay below the threshold.
         parameters: further settings that the tool's results must show.
         implied: requests per second, and mean latency at the queue depth.
+        assumed: defaults of conditions that the requirement leaves open.
         also: requirement id -> its threshold, of lower lines under the same conditions.
         notes: limits of the test, in words.
-        assumed: defaults of conditions that the requirement leaves open.
         files: path in the output folder -> content.
     """
 
@@ -157,8 +151,6 @@ class Run:
     """One run of one tool, from its result file.
 
     Attributes:
-        tool: one of `TOOLS`.
-        file: path of the result.
         test: id of the test that the result names; empty without one.
         loads: of each group of clients.
         shown: settings to compare with the test's parameters.

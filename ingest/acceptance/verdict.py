@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ingest.acceptance.judgement import TestVerdict, judged_test
-from ingest.acceptance.manifest import Manifest, ManifestLine, manifest_of
+from ingest.acceptance.judgement import FAIL, NOT_TESTED, PASS, UNDECIDED, TestVerdict, judged_test
 from ingest.acceptance.run_files import CountedRuns, counted_runs
-from ingest.acceptance.run_interval import FAIL, NOT_TESTED, PASS, UNDECIDED
 from ingest.acceptance.service_limits import (
     FAILED_SERVER,
     JUDGED,
@@ -20,14 +18,17 @@ from ingest.acceptance.service_limits import (
     ServiceLimit,
     degraded_tests,
     judged_limit,
+    limits_of,
     shows,
+    terms_of,
 )
-from ingest.acceptance.test_spec import AcceptanceTest
+from ingest.acceptance.test_spec import AcceptanceTest, Load
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.result import envelope, frame_of
 from ingest.errors import IngestError, UsageError, listed
 from ingest.files import read_bytes, sha256
-from ingest.site.plan_file import read_object
+from ingest.site.plan_file import check_object, read_object
+from ingest.text import checked_id, one_line
 
 if TYPE_CHECKING:
     import pandas
@@ -37,6 +38,75 @@ SHARE, TIMES = "share", "times the mean"
 #: The one word on a folder of tests.
 ACCEPTED, NOT_ACCEPTED, INCOMPLETE = "ACCEPTED", "NOT ACCEPTED", "INCOMPLETE"
 WRITTEN = "a file of `ingest accept`"
+SCHEMA_FILE = Path(__file__).parent / "tests.schema.json"
+
+
+@dataclass(frozen=True)
+class ManifestLine:
+    """A requirement line of the manifest; `value` is None where the plan leaves it open."""
+
+    id: str
+    priority: str
+    value: float | None
+    unit: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The tests and requirement lines that `ingest accept` wrote.
+
+    Attributes:
+        lines: all requirement lines of the plan.
+        untested: requirement id -> why it has no test.
+        warnings: of `accept`, on limits of the tests.
+        service: limits that the service terms of the plan set.
+        terms: all mandatory service terms of the plan; empty in manifests of earlier versions.
+    """
+
+    site: str
+    scale: str
+    tests: tuple[AcceptanceTest, ...]
+    lines: tuple[ManifestLine, ...]
+    untested: Mapping[str, str]
+    warnings: tuple[str, ...]
+    service: tuple[ServiceLimit, ...] = ()
+    terms: tuple[MandatoryTerm, ...] = ()
+
+
+def manifest_of(found: Mapping[str, Any], where: str) -> Manifest:
+    """The manifest in a JSON object, which may have been edited since `ingest accept` wrote it.
+
+    Raises:
+        IngestError: not a manifest of `ingest accept`; with the key.
+    """
+    check_object(found, SCHEMA_FILE, where)
+    tests, names = [], [part.name for part in fields(Load)]
+    for row in found["tests"]:
+        place = f"{where}: {one_line(row['id'])}"
+        for name in ("id", "requirement"):
+            checked_id(row[name], f"{place}: {name}")
+        if any(name.startswith("/") or ".." in name.split("/") for name in row["files"]):
+            raise IngestError(f"{place}: files: found a path that leaves the folder, expected what `ingest accept` writes")
+        loads = tuple(Load(**{name: load[name] for name in names if name in load}) for load in row["loads"])
+        read = {part.name: row[part.name] for part in fields(AcceptanceTest)}
+        tests.append(AcceptanceTest(**{**read, "loads": loads, "notes": tuple(map(one_line, row["notes"]))}))
+    lines = [
+        ManifestLine(
+            checked_id(row["id"], f"{where}: id"), row["priority"], None if value is None else float(value), row["unit"]
+        )
+        for row in found["requirements"]
+        for value in (row.get("value"),)
+    ]
+    return Manifest(
+        one_line(found.get("site", "")),
+        one_line(found.get("scale", "")),
+        tuple(tests),
+        tuple(lines),
+        found.get("untested", {}),
+        tuple(map(one_line, found.get("warnings", ()))),
+        limits_of(found.get("service") or (), where),
+        terms_of(found.get("terms") or (), where),
+    )
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -191,32 +261,41 @@ def verdict(
     if not path.is_file():
         raise IngestError(f"{folder}: found no tests.json, expected a folder that `ingest accept` wrote")
     manifest = manifest_of(read_object(path), str(path))
-    manifest_hash = _unchanged(folder, manifest.tests)
+    # The list of tests and the job files are compared with their recorded hashes.
+    recorded = read_bytes(folder / "SHA256SUMS", WRITTEN).decode(errors="replace").splitlines()
+    sums = {name: found for found, _, name in (line.partition("  ") for line in recorded)}
+    manifest_hash = sums.get("tests.json", "none")
+    for name, expected in (("tests.json", manifest_hash), *(item for test in manifest.tests for item in test.files.items())):
+        if sha256(read_bytes(folder / name, WRITTEN)) != expected:
+            raise IngestError(f"{folder / name}: was changed after `ingest accept` wrote it, expected sha256 {expected[:12]}…")
     read: dict[str, Path] = {}
     paths = [results] if isinstance(results, (str, Path)) else list(results)
     counted = counted_runs(paths, manifest.tests, manifest_hash, read)
-    tests = {test.id: judged_test(test, counted.runs[test.id], counted.reasons.get(test.id, "")) for test in manifest.tests}
-    requirements = [_requirement(line, _verdicts_on(line, manifest, counted, tests), manifest) for line in manifest.lines]
-    requirements += [_limit_verdict(limit, manifest, counted) for limit in manifest.service if limit.key in JUDGED]
+    tests = _judged(manifest.tests, counted)
+    requirements = [_requirement(line, manifest, counted, tests) for line in manifest.lines]
+    for limit in manifest.service:
+        if limit.key in JUDGED:
+            # A service term, a mandatory clause.
+            found = judged_limit(limit, manifest.tests, counted.runs)
+            unit, why = TIMES if limit.key == TAIL else SHARE, f"{limit.name}: {found.why}"
+            shown = TestVerdict(limit.id, limit.id, "mandatory", found.result, found.measured, limit.quantity, unit, None, why)
+            requirements.append(shown)
     refused, again = dict(counted.refused), {}
     for option, key, given in (("--degraded", FAILED_SERVER, degraded), ("--rebuild", REBUILD, rebuild)):
         if given is not None:
-            limit = _degraded_limit(manifest, option, key)
-            found = counted_runs([given], manifest.tests, manifest_hash, read)
-            again[limit.id] = tuple(
-                judged_test(test, found.runs[test.id], found.reasons.get(test.id, ""))
-                for test in degraded_tests(limit, manifest.tests)
-            )
+            named = [one for one in manifest.service if one.key == key]
+            if not named:
+                raise UsageError(f"{option}: the plan of these tests has no term {key}, expected one that sets it")
+            limit = named[0]
+            counted = counted_runs([given], manifest.tests, manifest_hash, read)
+            again[limit.id] = tuple(_judged(degraded_tests(limit, manifest.tests), counted).values())
             requirements.append(_degraded_verdict(limit, again[limit.id]))
-            refused |= found.refused
+            refused |= counted.refused
     return Verdict(manifest, tuple(requirements), tuple(tests.values()), refused, manifest_hash, again)
 
 
-def _degraded_limit(manifest: Manifest, option: str, key: str) -> ServiceLimit:
-    for limit in manifest.service:
-        if limit.key == key:
-            return limit
-    raise UsageError(f"{option}: the plan of these tests has no term {key}, expected one that sets it")
+def _judged(tests: Sequence[AcceptanceTest], counted: CountedRuns) -> dict[str, TestVerdict]:
+    return {test.id: judged_test(test, counted.runs[test.id], counted.reasons.get(test.id, "")) for test in tests}
 
 
 def _degraded_verdict(limit: ServiceLimit, tests: Sequence[TestVerdict]) -> TestVerdict:
@@ -240,47 +319,22 @@ def _degraded_verdict(limit: ServiceLimit, tests: Sequence[TestVerdict]) -> Test
     )
 
 
-def _limit_verdict(limit: ServiceLimit, manifest: Manifest, counted: CountedRuns) -> TestVerdict:
-    """The verdict on a service term, a mandatory clause."""
-    found = judged_limit(limit, manifest.tests, counted.runs)
-    why = f"{limit.name}: {found.why}"
-    unit = TIMES if limit.key == TAIL else SHARE
-    return TestVerdict(limit.id, limit.id, "mandatory", found.result, found.measured, limit.quantity, unit, None, why)
-
-
-def _unchanged(folder: Path, tests: Sequence[AcceptanceTest]) -> str:
-    """The hash of the list of tests, after it and the job files are compared with their recorded hashes."""
-    lines = (line.partition("  ") for line in read_bytes(folder / "SHA256SUMS", WRITTEN).decode(errors="replace").splitlines())
-    manifest_hash = {name: found for found, _, name in lines}.get("tests.json", "none")
-    for name, expected in (("tests.json", manifest_hash), *(item for test in tests for item in test.files.items())):
-        if sha256(read_bytes(folder / name, WRITTEN)) != expected:
-            raise IngestError(f"{folder / name}: was changed after `ingest accept` wrote it, expected sha256 {expected[:12]}…")
-    return manifest_hash
-
-
-def _verdicts_on(
-    line: ManifestLine, manifest: Manifest, counted: CountedRuns, tests: Mapping[str, TestVerdict]
-) -> list[TestVerdict]:
-    """The verdicts of a line's tests, and of tests of higher lines against its own threshold."""
-    own = [tests[test.id] for test in manifest.tests if test.requirement == line.id]
+def _requirement(
+    line: ManifestLine, manifest: Manifest, counted: CountedRuns, judged: Mapping[str, TestVerdict]
+) -> TestVerdict:
+    """The verdict on a requirement: a failed test decides, then an undecided one, then one that passed."""
+    tests = [judged[test.id] for test in manifest.tests if test.requirement == line.id]
     for test in manifest.tests:
         if line.id in test.also:
+            # The test of a higher line, against the line's own threshold.
             load = replace(test.loads[0], threshold=test.also[line.id])
-            own.append(judged_test(replace(test, loads=(load,)), counted.runs[test.id]))
-    return own
-
-
-def _requirement(line: ManifestLine, tests: Sequence[TestVerdict], manifest: Manifest) -> TestVerdict:
-    """The verdict on a requirement: a failed test decides, then an undecided one, then one that passed."""
+            tests.append(judged_test(replace(test, loads=(load,)), counted.runs[test.id]))
     if not tests:
         why = manifest.untested.get(line.id, "")
         return TestVerdict(line.id, line.id, line.priority, NOT_TESTED, None, line.value, line.unit, None, why)
-    decisive = min(tests, key=_weight)
+    # Failures first, then open tests, passes, tests without a result, each by the smallest margin.
+    order = (FAIL, UNDECIDED, PASS, NOT_TESTED)
+    decisive = min(tests, key=lambda one: (order.index(one.result), one.why == "no result", one.margin or 0))
     ran = tuple(test.id for test in tests if test.measured is not None)
     why = f"{decisive.id}: {decisive.why}"
     return replace(decisive, id=line.id, requirement=line.id, priority=line.priority, why=why, tests=ran)
-
-
-def _weight(test: TestVerdict) -> tuple[int, bool, float]:
-    """Sorts failures first, then open tests, passes, tests without a result, each by the smallest margin."""
-    return (FAIL, UNDECIDED, PASS, NOT_TESTED).index(test.result), test.why == "no result", test.margin or 0

@@ -20,7 +20,7 @@ from ingest.site.plan import (
     largest_checkpoint_course,
     largest_checkpoint_goodput,
 )
-from ingest.storage.read_ceilings import read_ceilings
+from ingest.storage.fit import read_ceilings
 
 if TYPE_CHECKING:
     from ingest.engine.derivation_graph import QuantityRow

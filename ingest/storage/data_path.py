@@ -1,21 +1,148 @@
-"""Verdicts on the layers of the data path: whether each carries its need, the bottleneck, and the question where it is open."""
+"""The layers of the data path, from the GPU to the drives: need, ceiling, verdict, and the question to ask a vendor."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ingest.catalog.records import Storage
+from ingest.catalog.records import Storage, Tier
 from ingest.engine.messages import Message, Option
 from ingest.engine.registry import FORMULAS, Step, solve, unit_of
 from ingest.engine.solver import Quantities
 from ingest.errors import MissingQuantity
 from ingest.formulas.acceptance_results import headroom_fraction, shortfall_factor
-from ingest.storage import layers
-from ingest.storage.layers import Layer
-from ingest.storage.system_quantities import BOUNDS, opens_only_shown, reads_small
+from ingest.storage.need import Need
+from ingest.storage.system_quantities import BOUNDS, opens_only_shown, reads_at_random, reads_small
 from ingest.storage.units_required import has_metadata_servers, of_metadata_servers
 from ingest.units import display
+
+#: Parts of the data path: hardware of the nodes, the storage client, the network between, the storage, local drives, counts.
+NODE, CLIENTS, NETWORK, STORAGE, DRIVES, COUNT = "node", "client", "network", "storage", "drive", "count"
+
+
+class Layer(NamedTuple):
+    """A layer of the data path, by the names of its quantities.
+
+    Attributes:
+        name: as shown.
+        need, ceiling: quantities.
+        part: the part of the data path that it belongs to.
+        question: what to ask the vendor for, where the ceiling is unknown.
+        of_unit: the quantity of one unit of the storage that the ceiling rests on; units are counted for it.
+        supply: option that sets an unknown ceiling; empty where `--set` with the missing quantity does.
+        named_by: quantities of which any makes it a layer of the path.
+        small_reads: the ceiling falls with the latency of small requests.
+        sized: a loss that is survived, or a count: little headroom is no doubt.
+    """
+
+    name: str
+    need: str
+    ceiling: str
+    part: str = STORAGE
+    question: str = ""
+    of_unit: str = ""
+    supply: str = ""
+    named_by: tuple[str, ...] = ()
+    small_reads: bool = False
+    sized: bool = False
+
+    @property
+    def asked(self) -> str:
+        """What to ask for."""
+        return self.question or self.name.capitalize()
+
+
+_READ, _WRITE, _NODE = "read_bandwidth_needed", "write_bandwidth_needed", "node_read_bandwidth_needed"
+_HELD, _FABRIC = "required_usable_bytes", "fabric_bandwidth_needed"
+# Hardware of the nodes
+HOST_LINK = Layer("GPU host link", _READ, "host_links_read_ceiling", NODE, supply="gpu")
+NIC = Layer("storage NIC", _READ, "nics_read_ceiling", NODE, supply="node")
+NIC_ONE = Layer("NIC, one node", _NODE, "storage_nic_bandwidth_per_node", NODE, supply="node")
+NIC_WRITES = Layer("storage NIC, writes", _WRITE, "nics_read_ceiling", NODE, supply="node")
+# The storage client
+CLIENT = Layer(
+    "protocol client", _READ, "clients_read_ceiling", CLIENTS, "Read bandwidth of all clients", supply="client",
+    small_reads=True,
+)  # fmt: skip
+CLIENT_ONE = CLIENT._replace(
+    name="client, one node", need=_NODE, ceiling="client_read_ceiling", question="Read bandwidth of one client"
+)
+CLIENT_WRITES = Layer(
+    "protocol client, writes", _WRITE, "clients_write_ceiling", CLIENTS, "Write bandwidth of all clients", supply="client"
+)
+# The network between nodes and storage
+FABRIC = (
+    Layer("fabric, uplinks of the switches", _FABRIC, "fabric_uplinks_ceiling", NETWORK, "Bandwidth of the switches’ uplinks",
+        named_by=("fabric_oversubscription",)),
+    Layer("fabric, links of the islands", _FABRIC, "fabric_islands_ceiling", NETWORK,
+        "Bandwidth between one island and the storage", named_by=("fabric_islands", "fabric_island_bandwidth")),
+    Layer("fabric, gateways", _FABRIC, "fabric_gateways_ceiling", NETWORK, "Bandwidth of one router or gateway",
+        named_by=("fabric_gateways", "fabric_gateway_bandwidth")),
+    Layer("fabric, storage ports", _FABRIC, "fabric_ports_ceiling", NETWORK, "Bandwidth of one port on the side of the storage",
+        named_by=("fabric_ports", "fabric_port_bandwidth")),
+)  # fmt: skip
+# The storage
+READS = Layer("system reads", _READ, "units_read_ceiling", question="Sustained read bandwidth", of_unit="unit_read_bandwidth")
+WRITES = Layer(
+    "system writes", _WRITE, "units_write_ceiling", question="Sustained write bandwidth", of_unit="unit_write_bandwidth"
+)
+READS_AND_WRITES = Layer(
+    "reads and writes together", "read_and_write_needed", "units_read_ceiling",
+    question="Sustained bandwidth of reads and writes together", of_unit="unit_read_bandwidth",
+)  # fmt: skip
+REQUESTS = Layer(
+    "requests", "io_per_second_needed", "units_requests_ceiling",
+    question="Random reads per second", of_unit="unit_io_per_second",
+)  # fmt: skip
+CAPACITY = Layer("capacity", _HELD, "units_usable_bytes", question="Usable capacity", of_unit="unit_usable_bytes")
+#: Data that a system must hold although its units are counted for bandwidth alone.
+DATA = CAPACITY._replace(need="held_bytes_needed")
+OPENS = Layer("metadata, opens", "opens_per_second_needed", "units_opens_ceiling", question="File opens per second")
+#: Opens that one unit has shown in a run: further units may add nothing, so that it is a bound from below for any number.
+OPENS_SHOWN = OPENS._replace(ceiling="unit_opens_per_second")
+CREATES = Layer("metadata, creates", "creates_per_second_needed", "units_creates_ceiling", question="File creates per second")
+FILES = Layer("files", "files_needed", "units_files_ceiling", question="Files that it can hold")
+METADATA_SERVERS = Layer(
+    "metadata servers", "metadata_servers_required", "metadata_servers_max",
+    question="Metadata servers that one file system can have",
+)  # fmt: skip
+UNITS = Layer("units of one system", "units_required", "units_max", COUNT, named_by=("units_max",), sized=True)
+INSTALLED = Layer(
+    "units of a published installation", "units_required", "units_proven", COUNT, "Largest system in use", sized=True
+)
+DEGRADED = Layer(
+    "reads, one failure domain down", "degraded_read_bandwidth_needed", "degraded_read_bandwidth",
+    question="Controllers, servers or enclosures of one unit that can fail on their own, and its reads without one of them",
+    sized=True,
+)  # fmt: skip
+DEGRADED_REQUESTS = Layer(
+    "requests, one failure domain down", "degraded_requests_needed", "degraded_requests",
+    of_unit="unit_io_per_second", sized=True,
+)  # fmt: skip
+# Local drives
+NVME = Layer("node NVMe", _READ, "nvme_read_ceiling", DRIVES, supply="node", small_reads=True)
+NVME_ONE = Layer("NVMe, one node", _NODE, "nvme_read_bandwidth_per_node", DRIVES, supply="node")
+NVME_WRITES = Layer("node NVMe, writes", _WRITE, "nvme_write_ceiling", DRIVES, supply="node")
+NVME_CAPACITY = Layer("node NVMe, capacity", _HELD, "nvme_capacity", DRIVES, supply="node")
+
+#: From the GPU to local drives, and to shared storage.
+LOCAL = (HOST_LINK, NVME, NVME_ONE, NVME_WRITES, NVME_CAPACITY)
+REMOTE = (HOST_LINK, NIC, NIC_ONE, CLIENT, CLIENT_ONE, READS, NIC_WRITES, CLIENT_WRITES, WRITES)
+#: The rates of the storage itself, by its class.
+SYSTEM = (READS, WRITES)
+RATES_OF = {"client": (CLIENT, CLIENT_WRITES), "drive": (NVME, NVME_WRITES)}
+#: result -> the layers of which the narrowest decides it
+AVAILABLE = {
+    "read_bandwidth_available": (HOST_LINK, NVME, NIC, CLIENT, READS),
+    "write_bandwidth_available": (NVME_WRITES, NIC_WRITES, CLIENT_WRITES, WRITES),
+}
+#: The order in which a vendor is asked.
+ASKED_FIRST = (READS, WRITES, READS_AND_WRITES, CAPACITY, DATA, REQUESTS, CLIENT_ONE, CLIENT, CLIENT_WRITES, OPENS, OPENS_SHOWN,
+    CREATES, METADATA_SERVERS, FILES, *FABRIC, DEGRADED, DEGRADED_REQUESTS, INSTALLED)  # fmt: skip
+#: Layers without which the number of units is only a bound from below.
+SIZING = (READS, WRITES, CAPACITY, DATA, DEGRADED)
+#: Layers of one file system of a service, of which several can share the need.
+OF_ONE_FILE_SYSTEM = (READS, WRITES, READS_AND_WRITES, REQUESTS, OPENS, OPENS_SHOWN, CREATES, CAPACITY)
 
 #: Why less capacity is likely where not even the size of the drives is known.
 OF_LARGEST_DRIVES = "a bound: its drives at the largest size of the catalogs"
@@ -107,88 +234,64 @@ class LayerVerdict(NamedTuple):
         return known + display(self.ceiling, unit_of(self.layer.ceiling), binary=False)
 
 
-# Which layers an entry is part of
-
-
 def layers_of(entry: Storage, known: Quantities) -> tuple[Layer, ...]:
     """The layers of the data path that an entry is part of."""
     if entry.family == "protection":
-        return layers.SYSTEM
+        return SYSTEM
     if entry.family == "drive":
-        return (*layers.LOCAL, layers.FILES)
-    path = (one for one in layers.REMOTE if _is_judged(one, entry, known))
-    optional = (one for one in (*layers.FABRIC, layers.UNITS) if any(name in known.given for name in one.named_by))
-    proven = (layers.INSTALLED,) if _beyond_proof(entry, known) else ()
-    return (*path, *optional, *proven, *_requests(entry, known), *_metadata(entry, known), layers.CAPACITY)
-
-
-def _beyond_proof(entry: Storage, known: Quantities) -> bool:
-    """Whether the need takes more units than any published installation has; of clients any number is plausible."""
-    needed = known.find("units_required")
-    if entry.family == "client" or "units_max" in known.given or needed is None:
-        return False
-    return bool(needed.value > known.value("units_proven"))
+        return (*LOCAL, FILES)
+    path = [one for one in REMOTE if _is_judged(one, entry, known)]
+    path += [one for one in (*FABRIC, UNITS) if any(name in known.given for name in one.named_by)]
+    needed, client = known.find("units_required"), entry.family == "client"
+    if not client and "units_max" not in known.given and needed is not None and needed.value > known.value("units_proven"):
+        # More units than any published installation has; of clients any number is plausible.
+        path.append(INSTALLED)
+    if not client and (known.find("unit_io_per_second") is not None or reads_small(known)):
+        # Bandwidth implies the IOPS of large requests; small ones count, and those of which a rate is published.
+        path.append(REQUESTS)
+    if has_metadata_servers(entry):
+        path.append(METADATA_SERVERS)
+    # Opens and creates are of separate metadata servers where the entry has them and their rate is known.
+    rates = {opens_of(entry, known): "opens", CREATES: "creates"}
+    path += [layer for layer, what in rates.items() if not of_metadata_servers(entry, known, what)]
+    # Metadata servers are counted by files only where it is known how many one of them holds.
+    return (*path, *((FILES,) if entry.files_max is None else ()), CAPACITY)
 
 
 def _is_judged(layer: Layer, entry: Storage, known: Quantities) -> bool:
     """Requirement lines and plain numbers may leave nodes or GPUs open: their layers are not judged then."""
-    if layer == layers.HOST_LINK:
+    if layer == HOST_LINK:
         return "nodes" in known.given and "gpus_per_node" in known.given
-    if layer.part == layers.CLIENTS and entry.family == "client":
+    if layer.part == CLIENTS and entry.family == "client":
         return True
-    if layer.part == layers.NODE and entry.fixed == MEASURED and known.find(layer.ceiling) is None:
+    if layer.part == NODE and entry.fixed == MEASURED and known.find(layer.ceiling) is None:
         # The reads that were measured crossed it.
         return False
-    return "nodes" in known.given or layer.part not in (layers.NODE, layers.CLIENTS)
-
-
-def _requests(entry: Storage, known: Quantities) -> tuple[Layer, ...]:
-    """Bandwidth implies the IOPS of large requests; small ones count, and those of which a rate is published."""
-    counted = known.find("unit_io_per_second") is not None or reads_small(known)
-    return (layers.REQUESTS,) if counted and entry.family != "client" else ()
-
-
-def _metadata(entry: Storage, known: Quantities) -> tuple[Layer, ...]:
-    """Opens, creates and files: of separate metadata servers where the entry has them and their rate is known."""
-    rates = {opens_of(entry, known): "opens", layers.CREATES: "creates"}
-    own = tuple(layer for layer, what in rates.items() if not of_metadata_servers(entry, known, what))
-    servers = (layers.METADATA_SERVERS,) if has_metadata_servers(entry) else ()
-    # Metadata servers are counted by files only where it is known how many one of them holds.
-    files = (layers.FILES,) if entry.files_max is None else ()
-    return (*servers, *own, *files)
+    return "nodes" in known.given or layer.part not in (NODE, CLIENTS)
 
 
 def opens_of(entry: Storage, known: Quantities) -> Layer:
     """The layer of opens: by the units, or as one unit has shown."""
-    return layers.OPENS_SHOWN if opens_only_shown(entry, known) else layers.OPENS
+    return OPENS_SHOWN if opens_only_shown(entry, known) else OPENS
 
 
 def shown_only(entry: Storage, client: Storage | None, known: Quantities) -> frozenset[Layer]:
     """Layers whose ceiling is a rate from a published run: of one client among many, of opens, or of a measured path."""
     observed = entry.client_read_bandwidth is None and entry.client_read_bandwidth_shown is not None
     by_user = "client_bandwidth_per_node" in known.given and known.given["client_bandwidth_per_node"].origin == "user"
-    found = {layers.OPENS_SHOWN, layers.INSTALLED}
+    found = {OPENS_SHOWN, INSTALLED}
     if observed and client is None and not by_user:
-        found |= {layers.CLIENT, layers.CLIENT_ONE, layers.CLIENT_WRITES}
+        found |= {CLIENT, CLIENT_ONE, CLIENT_WRITES}
     if entry.fixed == MEASURED:
-        found |= {layers.READS, layers.WRITES, layers.REQUESTS}
+        found |= {READS, WRITES, REQUESTS}
         if known.given["nodes"].origin == "default":
             # Nobody says how many machines will read: one of them was measured.
-            found |= {layers.CLIENT, layers.CLIENT_WRITES}
+            found |= {CLIENT, CLIENT_WRITES}
     return frozenset(found)
 
 
-# The verdict on each
-
-
 def judge(known: Quantities, path: Iterable[Layer], demonstrated: frozenset[Layer]) -> Iterator[LayerVerdict]:
-    """Compare each layer with its need; layers without a need are left out.
-
-    Args:
-        known: quantities of need and system.
-        path: layers in order from the GPU to the drives.
-        demonstrated: layers whose ceiling is a demonstrated rate.
-    """
+    """Compare each layer with its need; layers without a need are left out, and ceilings may be demonstrated rates."""
     for layer in path:
         needed = known.find(layer.need)
         if needed is not None and needed.value:
@@ -200,7 +303,7 @@ def _judged(known: Quantities, layer: Layer, need: float, demonstrated: bool) ->
         ceiling = known.value(layer.ceiling)
     except MissingQuantity as error:
         option = "nodes" if error.name == "nodes" else layer.supply or f"set.{error.name}"
-        if layer.part == layers.NETWORK and error.name.startswith("fabric_"):
+        if layer.part == NETWORK and error.name.startswith("fabric_"):
             why = Message(f"`{error.name.replace('_', '.', 1)}` of the site file is not known", supply=(option,))
         else:
             why = Message(f"{error.name.replace('_', ' ')} is not known", supply=(option,))
@@ -211,27 +314,24 @@ def _judged(known: Quantities, layer: Layer, need: float, demonstrated: bool) ->
     bound = bound_behind(known, layer.of_unit)
     if bound:
         return judged._replace(at_most=True, why=bound)
-    return _with_latency(judged, known) if layer.small_reads and reads_small(known) else judged
+    if not layer.small_reads or not reads_small(known):
+        return judged
+    # Of small reads, open where their latency or their queue depth is assumed.
+    factor = known.given.get("small_read_factor")
+    if factor is not None:
+        return judged if factor.origin != "default" else judged._replace(unsure=True, why="the queue depth is not known")
+    wait = known.given["request_seconds"]
+    recalled = wait.origin == "catalog" and wait.grade == "assumed" and not judged.holds
+    if wait.origin != "default" and not recalled:
+        return judged
+    text = f"rests on an assumed latency of {display(wait.value, 's')} per request"
+    return judged._replace(unsure=True, why=Message(text, supply=(Option("set.request_seconds", "T"),)))
 
 
 def bound_behind(known: Quantities, of_unit: str) -> str:
     """Why a rate or capacity of one unit is only a bound; empty where it is known."""
     step = known.steps.get(of_unit)
     return BOUNDED.get(step.formula.needs[0], "") if step is not None and step.formula is not None else ""
-
-
-def _with_latency(judged: LayerVerdict, known: Quantities) -> LayerVerdict:
-    """The verdict on small reads: open where their latency or their queue depth is assumed."""
-    factor = known.given.get("small_read_factor")
-    if factor is not None:
-        return judged if factor.origin != "default" else judged._replace(unsure=True, why="the queue depth is not known")
-    wait = known.given["request_seconds"]
-    guessed = wait.origin == "default"
-    recalled = wait.origin == "catalog" and wait.grade == "assumed" and not judged.holds
-    if not (guessed or recalled):
-        return judged
-    text = f"rests on an assumed latency of {display(wait.value, 's')} per request"
-    return judged._replace(unsure=True, why=Message(text, supply=(Option("set.request_seconds", "T"),)))
 
 
 def headroom_of(known: Quantities, layer: Layer) -> Step:
@@ -247,21 +347,17 @@ def headroom_of(known: Quantities, layer: Layer) -> Step:
     )
 
 
-def without_largest_size(verdicts: Sequence[LayerVerdict]) -> tuple[LayerVerdict, ...]:
-    """The layers of a tier whose largest size nobody has published: its capacity is open, or the rates that it buys."""
-    held = [one.layer for one in verdicts if one.layer == layers.CAPACITY] or layers.SYSTEM
-    why = "the largest size on sale is not known"
-    return tuple(one._replace(unsure=True, why=why) if one.layer in held else one for one in verdicts)
-
-
-def of_disks(verdicts: Sequence[LayerVerdict]) -> tuple[LayerVerdict, ...]:
-    """The layers of a tier of hard disks that is read at random: its rates are those of reads in sequence."""
-    why = "a bound: no rate of random reads from its hard disks is published"
-    reads = (layers.READS, layers.READS_AND_WRITES)
-    return tuple(one._replace(at_most=True, why=why) if one.layer in reads and one.ceiling else one for one in verdicts)
-
-
-# The verdict on all
+def of_tier(verdicts: Sequence[LayerVerdict], tier: Tier, known: Quantities, need: Need) -> tuple[LayerVerdict, ...]:
+    """The verdicts on a tier of a service whose largest size nobody has published, or that has hard disks."""
+    if "tier_capacity_max" not in known.given:
+        # Its capacity is open, or the rates that it buys.
+        held = [one.layer for one in verdicts if one.layer == CAPACITY] or SYSTEM
+        why = "the largest size on sale is not known"
+        verdicts = [one._replace(unsure=True, why=why) if one.layer in held else one for one in verdicts]
+    if tier.disks == "yes" and reads_at_random(known, need):
+        why, reads = "a bound: no rate of random reads from its hard disks is published", (READS, READS_AND_WRITES)
+        verdicts = [one._replace(at_most=True, why=why) if one.layer in reads and one.ceiling else one for one in verdicts]
+    return tuple(verdicts)
 
 
 def bottleneck(verdicts: Iterable[LayerVerdict]) -> LayerVerdict | None:
@@ -282,27 +378,27 @@ def verdict(verdicts: Iterable[LayerVerdict]) -> bool | None:
     return True if holds and all(holds) else None
 
 
-# The question that settles an open verdict
-
-
 def question_of(judged: LayerVerdict, entry: Storage, known: Quantities) -> str:
     """The question that settles an unknown ceiling, with the number that it must reach."""
+    layer, asked, units = judged.layer, f"{judged.layer.asked}: {judged.needed} needed", known.find("units")
     if entry.fixed == MEASURED and judged.ceiling is not None:
-        return _question_of_path(judged, known)
+        # A path that was measured from one machine: more machines are to be measured at the same time.
+        required = known.find("clients_required")
+        machines = "several machines" if required is None or required.value <= 1 else f"{required.value:,.0f} machines"
+        measured = display(judged.ceiling, judged.unit, binary=False)
+        return f"{asked}, one machine measured {measured}; measure from {machines} at once."
     if judged.waits:
         return _question_of_latency(judged, known)
     if judged.unsure:
         return f"Largest {entry.scaling_unit} on sale: {display(known.value('tier_capacity'), 'B', binary=False)} needed."
-    size = f" of {display(known.value('io_bytes'), 'B', binary=False)}" if judged.layer == layers.REQUESTS else ""
-    return f"{judged.layer.asked}{size}: {judged.needed} needed{_of_each_unit(judged, entry, known)}."
-
-
-def _question_of_path(judged: LayerVerdict, known: Quantities) -> str:
-    """A path that was measured from one machine: more machines are to be measured at the same time."""
-    required = known.find("clients_required")
-    machines = "several machines" if required is None or required.value <= 1 else f"{required.value:,.0f} machines"
-    measured = display(judged.ceiling or 0, judged.unit, binary=False)
-    return f"{judged.layer.asked}: {judged.needed} needed, one machine measured {measured}; measure from {machines} at once."
+    if layer == REQUESTS:
+        asked = f"{layer.asked} of {display(known.value('io_bytes'), 'B', binary=False)}: {judged.needed} needed"
+    if layer == OPENS_SHOWN:
+        return f"{asked}, one {entry.scaling_unit} has shown {display(judged.ceiling or 0, judged.unit, binary=False)}."
+    if not layer.of_unit or units is None or units.value <= 1:
+        return f"{asked}."
+    share = solve("amount_of_each_unit", {"amount_needed": judged.need, "units": units.value})
+    return f"{asked}, {display(share, judged.unit, binary=False)} from each of {units.value:,.0f} ({entry.scaling_unit})."
 
 
 def _question_of_latency(judged: LayerVerdict, known: Quantities) -> str:
@@ -311,21 +407,10 @@ def _question_of_latency(judged: LayerVerdict, known: Quantities) -> str:
     if depth is None:
         return f"{asked} under load, and at which queue depth."
     each = known.find("io_per_second_per_node")
-    if judged.layer == layers.CLIENT_ONE or each is None:
+    if judged.layer == CLIENT_ONE or each is None:
         requests = solve("io_per_second_needed", {"read_bandwidth_needed": judged.need, "io_bytes": size})
     else:
         requests = each.value
     given = {"requests_in_flight_per_node": depth.value, "io_per_second_per_node": requests}
     allowed = display(solve("request_seconds_allowed", given), "s")
     return f"{asked} at {depth.value:,.0f} outstanding I/Os per client: at most {allowed} allowed."
-
-
-def _of_each_unit(judged: LayerVerdict, entry: Storage, known: Quantities) -> str:
-    """The share of one unit, and what one has shown."""
-    if judged.layer == layers.OPENS_SHOWN:
-        return f", one {entry.scaling_unit} has shown {display(judged.ceiling or 0, judged.unit, binary=False)}"
-    units = known.find("units")
-    if not judged.layer.of_unit or units is None or units.value <= 1:
-        return ""
-    share = solve("amount_of_each_unit", {"amount_needed": judged.need, "units": units.value})
-    return f", {display(share, judged.unit, binary=False)} from each of {units.value:,.0f} ({entry.scaling_unit})"

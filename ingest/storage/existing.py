@@ -15,17 +15,16 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, brief, expected_one_of, nearest
 from ingest.files import read_json_object
-from ingest.storage import layers
+from ingest.storage import data_path
 from ingest.storage.data_path import MEASURED, ROUNDING, judge, opens_of, shown_only
 from ingest.storage.need import REQUIRABLE, Need, need_in
-from ingest.storage.services import in_tier, of_tier, provision
-from ingest.storage.system_quantities import System, changed, known_of, protection_of, with_technology
+from ingest.storage.system_quantities import System, in_tier, known_of, of_tier, protection_of, provision, with_technology
 from ingest.storage.units_required import Spare, count_units
 from ingest.text import one_line
 from ingest.units import display, parse
 
 #: Needs of which several systems deliver the sum.
-ADDED_UP = tuple(one.need for one in (layers.READS, layers.WRITES, layers.CAPACITY, layers.OPENS, layers.CREATES, layers.FILES))
+ADDED_UP = [name for name in REQUIRABLE if name != "node_read_bandwidth_needed"]
 #: key of an item of `storage.existing` -> what it holds
 KEYS = {
     "system": "an id of the storage catalog or a YAML file",
@@ -50,8 +49,6 @@ FROM_MEASUREMENT = {
     "small_read_latency": ("request_latency",),
     "capacity": ("usable_bytes",),
 }
-
-
 #: No storage at all: a need by itself.
 NOTHING = Storage("nothing", Path(), name="nothing", family="client", scaling_unit="client")
 
@@ -73,7 +70,8 @@ class Stock(NamedTuple):
     @property
     def missing(self) -> float | None:
         """What is to be added; None where that is unknown."""
-        return None if self.have is None else _missing(self.need, self.have)
+        given = {"amount_needed": self.need, "amount_in_place": self.have or 0}
+        return None if self.have is None else float(solve("amount_missing", given))
 
 
 class LineStock(NamedTuple):
@@ -86,17 +84,6 @@ class LineStock(NamedTuple):
     have: float | None = None
     missing: float | None = None
     at_least: bool = False
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON: numbers in base units."""
-        return self._asdict()
-
-
-def _missing(need: float, have: float) -> float:
-    return float(solve("amount_missing", {"amount_needed": need, "amount_in_place": have}))
-
-
-# A measured path
 
 
 def measured_entry(path: str | Path, io_bytes: float | None = None) -> Storage:
@@ -154,9 +141,6 @@ def _measured(path: str | Path, name: str, item: Any, unit: str, where: str) -> 
     return Value(number, unit, "", "measured", where)
 
 
-# The items of `storage.existing`
-
-
 class InPlace(NamedTuple):
     """An item of `storage.existing`: so many units of an entry, or the capacity provisioned of a tier."""
 
@@ -181,38 +165,31 @@ def _item(item: Any, place: str, folder: Path, catalog: Catalog) -> InPlace:
     if ("measured" in item) == ("system" in item):
         found = "both" if "system" in item else "neither"
         raise IngestError(f"{place}: found {found}, expected `system`, {KEYS['system']}, or `measured`, {KEYS['measured']}")
+
+    def only(what: str, *keys: str) -> None:
+        if extra := [key for key in item if key not in keys]:
+            raise IngestError(f"{place}.{extra[0]}: not used by {what}, expected {' and '.join(keys)}")
+
     if "measured" in item:
-        _only(item, ("measured",), place, "a measured path")
+        only("a measured path", "measured")
         return InPlace(measured_entry(folder / str(item["measured"])))
-    entry = with_technology(_entry(str(item["system"]), place, catalog), catalog)
+    try:
+        entry = catalog.get(Storage, str(item["system"]))
+    except UsageError as error:
+        raise IngestError(f"{place}.system: {error}") from None
+    entry = with_technology(entry, catalog)
     if entry.tiers:
-        _only(item, ("system", "tier", "capacity"), place, f"{entry.id}, a service")
+        only(f"{entry.id}, a service", "system", "tier", "capacity")
         return _rented(entry, item, place)
     if entry.family not in OWNED:
         raise IngestError(f"{place}: {entry.id} {NOT_IN_PLACE.get(entry.family, 'has no tiers: expected a system')}")
-    _only(item, ("system", "units"), place, entry.id)
-    return InPlace(entry, _units(entry, item.get("units", 1), place))
-
-
-def _entry(name: str, place: str, catalog: Catalog) -> Storage:
-    try:
-        return catalog.get(Storage, name)
-    except UsageError as error:
-        raise IngestError(f"{place}.system: {error}") from None
-
-
-def _only(item: Mapping[str, Any], keys: tuple[str, ...], place: str, what: str) -> None:
-    extra = [key for key in item if key not in keys]
-    if extra:
-        raise IngestError(f"{place}.{extra[0]}: not used by {what}, expected {' and '.join(keys)}")
-
-
-def _units(entry: Storage, units: Any, place: str) -> float:
+    only(entry.id, "system", "units")
+    units = item.get("units", 1)
     if isinstance(units, bool) or not isinstance(units, (int, float)) or not 0 < units < math.inf or units % 1:
         raise IngestError(f"{place}.units: found {brief(units)}, expected a whole number above 0")
     if entry.fixed and units != 1:
         raise IngestError(f"{place}.units: found {brief(units)}, expected 1: {entry.id} exists once")
-    return float(units)
+    return InPlace(entry, float(units))
 
 
 def _rented(entry: Storage, item: Mapping[str, Any], place: str) -> InPlace:
@@ -233,10 +210,7 @@ def _rented(entry: Storage, item: Mapping[str, Any], place: str) -> InPlace:
         above = f"from {display(least, 'B', binary=False)}" if least else "above 0"
         to = f" to {display(most, 'B', binary=False)}" if most < math.inf else ""
         raise IngestError(f"{option}: found {brief(item['capacity'])}, expected a capacity {above}{to}, the sizes of {name}")
-    return InPlace(changed(entry, **in_tier(tier)), tier=tier, capacity=capacity)
-
-
-# What it delivers
+    return InPlace(in_tier(entry, tier), tier=tier, capacity=capacity)
 
 
 def stock_of(need: Need, catalog: Catalog) -> tuple[Stock, ...]:
@@ -245,17 +219,16 @@ def stock_of(need: Need, catalog: Catalog) -> tuple[Stock, ...]:
         return ()
     items = [_item(one.item, one.place, one.folder, catalog) for one in need.existing]
     held = [_delivered(need, one, catalog) for one in items]
-    needs = known_of(System(NOTHING), need)
-    return tuple(_stock(name, needs.value(name), held) for name in REQUIRABLE if need.requires(name))
-
-
-def _stock(name: str, needed: float, held: list[dict[str, tuple[float, bool]]]) -> Stock:
-    """The sum of what each item delivers of a need; what one node reads is not added up."""
-    known = [amounts[name] for amounts in held if name in amounts]
-    if not known or name not in ADDED_UP:
-        return Stock(name, needed, None, True)
-    have = float(solve("amount_in_place", {"amounts_in_place": [amount for amount, _ in known]}))
-    return Stock(name, needed, have, len(known) < len(held) or any(at_least for _, at_least in known))
+    needs, found = known_of(System(NOTHING), need), []
+    for name in filter(need.requires, REQUIRABLE):
+        # The sum of what each item delivers; what one node reads is not added up.
+        amounts = [amounts[name] for amounts in held if name in amounts] if name in ADDED_UP else []
+        have, at_least = None, True
+        if amounts:
+            have = float(solve("amount_in_place", {"amounts_in_place": [amount for amount, _ in amounts]}))
+            at_least = len(amounts) < len(held) or any(more for _, more in amounts)
+        found.append(Stock(name, needs.value(name), have, at_least))
+    return tuple(found)
 
 
 def _delivered(need: Need, one: InPlace, catalog: Catalog) -> dict[str, tuple[float, bool]]:
@@ -267,7 +240,7 @@ def _delivered(need: Need, one: InPlace, catalog: Catalog) -> dict[str, tuple[fl
         provision(known, one.tier)
     answer_alone(known, entry)
     count_units(known, need, entry, one.units, Spare(False, False))
-    path = (layers.READS, layers.WRITES, layers.CAPACITY, opens_of(entry, known), layers.CREATES, layers.FILES)
+    path = (*data_path.SYSTEM, data_path.CAPACITY, opens_of(entry, known), data_path.CREATES, data_path.FILES)
     judged = judge(known, path, shown_only(entry, None, known))
     return {found.layer.need: (found.ceiling, found.at_least) for found in judged if found.ceiling and not found.at_most}
 
@@ -287,23 +260,27 @@ def without(need: Need, stock: tuple[Stock, ...]) -> Need:
         name: Input(amount, origin="user", note="what the storage in place leaves missing") for name, amount in missing.items()
     }
     # All of it crosses the network between nodes and storage.
-    carried = max((one.need for one in stock if one.name in (layers.READS.need, layers.WRITES.need)), default=0)
+    carried = max((one.need for one in stock if one.name in [layer.need for layer in data_path.SYSTEM]), default=0)
     given["fabric_bandwidth_needed"] = Input(carried, origin="user", note="the whole need")
     high = {name: end for name, end in need.high.items() if name not in given}
-    if missing.get(layers.CAPACITY.need) == 0:
-        held = need.given[layers.CAPACITY.need].value
-        given[layers.DATA.need] = Input(held, origin="user", note="the storage in place holds it; reads need it where they go")
+    if missing.get(data_path.CAPACITY.need) == 0:
+        held = need.given[data_path.CAPACITY.need].value
+        given[data_path.DATA.need] = Input(
+            held, origin="user", note="the storage in place holds it; reads need it where they go"
+        )
     kept = {name: item for name, item in {**need.given, **given}.items() if item.value or name not in missing}
     return replace(need, given=kept, high=high)
 
 
 def lines_of_stock(need: Need, stock: tuple[Stock, ...]) -> tuple[LineStock, ...]:
     """Need, have and missing of every requirement line."""
-    have = {one.name: one for one in stock}
-    return tuple(_line_of_stock(line.id, line.priority, line.unit, line.value, have.get(need_in(line))) for line in need.lines)
-
-
-def _line_of_stock(name: str, priority: str, unit: str, need: float, held: Stock | None) -> LineStock:
-    if held is None or held.have is None:
-        return LineStock(name, priority, unit, need)
-    return LineStock(name, priority, unit, need, held.have, _missing(need, held.have), held.at_least)
+    held = {one.name: one for one in stock}
+    found = []
+    for line in need.lines:
+        one = held.get(need_in(line))
+        row = LineStock(line.id, line.priority, line.unit, line.value)
+        if one is not None and one.have is not None:
+            of_line = one._replace(need=line.value)
+            row = row._replace(have=one.have, missing=of_line.missing, at_least=one.at_least)
+        found.append(row)
+    return tuple(found)

@@ -1,4 +1,4 @@
-"""`ingest fit`: systems that meet a need, their bottlenecks and the units required."""
+"""`ingest fit`: systems that meet a need, their bottlenecks and the units required; the ceilings that charts draw."""
 
 from __future__ import annotations
 
@@ -8,31 +8,36 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ingest.catalog.records import STORAGE_CLASSES, Storage, Tier
+from ingest.catalog.records import STORAGE_CLASSES, Storage
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message, Option
 from ingest.engine.registry import check_value, solve, unit_of
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
-from ingest.errors import CatalogError, UsageError, brief, expected_one_of
+from ingest.errors import CatalogError, IngestError, MissingQuantity, UsageError, brief, expected_one_of
+from ingest.site.plan import Plan
 from ingest.sizing.bandwidth import sized
 from ingest.sizing.evidence_ladder import from_catalog
-from ingest.sizing.job import job_of, quantities_of
+from ingest.sizing.job import Job, job_of, quantities_of
 from ingest.sizing.rules import unused
-from ingest.storage import data_path, layers
+from ingest.storage import data_path
 from ingest.storage.data_path import LayerVerdict, layers_of, shown_only
 from ingest.storage.existing import answer_alone, measured_entry, stock_of, without
 from ingest.storage.fit_options import names_job, need_of
 from ingest.storage.fit_result import RESULTS, Fit, Fits
 from ingest.storage.need import REQUIRABLE, Need, from_numbers
-from ingest.storage.services import Prices, check_prices, in_order, in_tier, of_tier, provision, read_prices
 from ingest.storage.system_quantities import (
+    Prices,
     System,
-    changed,
+    check_prices,
+    in_order,
+    in_tier,
     known_of,
+    of_tier,
     protection_of,
-    reads_at_random,
+    provision,
+    read_prices,
     with_drives,
     with_technology,
 )
@@ -46,7 +51,7 @@ COMPARED = ("system", "service", "software")
 #: Classes of what is installed, which can lose a failure domain; that of a service is its operator's affair.
 OWNED = ("system", "software")
 #: Ceilings of the nodes and their links, which are no rates of the storage.
-HARDWARE = {one.ceiling for one in layers.REMOTE if one.part == layers.NODE}
+HARDWARE = {one.ceiling for one in data_path.REMOTE if one.part == data_path.NODE}
 #: result -> the need without which it does not exist, and the options that set that need
 REQUIRED_BY: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "required_usable_bytes": ("required_usable_bytes", ("capacity",)),
@@ -54,6 +59,16 @@ REQUIRED_BY: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "write_bandwidth_available": ("write_bandwidth_needed", ("write_bandwidth",)),
     "read_bandwidth_available": ("read_bandwidth_needed", ("read_bandwidth", "model")),
 }
+#: Share by which the capacity of a lower tier may exceed the least that any tier takes: it costs less for each byte.
+MORE_OF_A_LOWER_TIER = 0.25
+#: More ceilings than this cannot be told apart in a chart.
+MOST = 6
+#: class of entry -> aggregate read bandwidth of its nodes, and the quantities it depends on, the first with a source
+BY_NODES = {
+    "client": ("clients_read_ceiling", ("client_bandwidth_per_node", "small_read_factor")),
+    "drive": ("nvme_read_ceiling", ("nvme_read_bandwidth_per_node", "small_read_factor")),
+}
+OF_UNIT = "unit_read_bandwidth"
 
 
 class Terms(NamedTuple):
@@ -103,19 +118,15 @@ def fit_need(need: Need, storage: Sequence[str], catalog: Catalog, terms: Terms 
         return Fits(need, (), catalog, ALL in storage, stock)
     wanted = without(need, stock)
     found = [_best(entry, wanted, terms, catalog) for entry in entries]
-    wanted = replace(wanted, notes=(*wanted.notes, *_not_used(wanted, terms, [] if ALL in storage else entries)))
-    return Fits(wanted, tuple(sorted(found, key=rank)), catalog, ALL in storage, stock)
-
-
-def _not_used(need: Need, terms: Terms, entries: Sequence[Storage]) -> list[str]:
-    """Options that change nothing."""
-    found = []
-    fixed = [one.id for one in entries if one.family in ("client", "drive") or one.tiers or one.usable_fraction is not None]
+    # Options that change nothing.
+    notes, named = [*wanted.notes], [] if ALL in storage else entries
+    fixed = [one.id for one in named if one.family in ("client", "drive") or one.tiers or one.usable_fraction is not None]
     if terms.protection is not None and fixed:
-        found.append(f"--protection is not used: {', '.join(fixed)} sets its own usable capacity or has none to protect")
-    if terms.client is not None and "nodes" not in need.given:
-        found.append("--client is not used: the number of nodes is not known; set --nodes")
-    return found
+        notes.append(f"--protection is not used: {', '.join(fixed)} sets its own usable capacity or has none to protect")
+    if terms.client is not None and "nodes" not in wanted.given:
+        notes.append("--client is not used: the number of nodes is not known; set --nodes")
+    wanted = replace(wanted, notes=tuple(notes))
+    return Fits(wanted, tuple(sorted(found, key=rank)), catalog, ALL in storage, stock)
 
 
 def rank(one: Fit) -> tuple[Any, ...]:
@@ -126,29 +137,19 @@ def rank(one: Fit) -> tuple[Any, ...]:
 
 
 def _entries(storage: Sequence[str], catalog: Catalog, sites: bool, io_bytes: float | None) -> list[Storage]:
-    """The systems to compare."""
-    named = {entry.id: entry for entry in (_storage_entry(name, catalog, io_bytes) for name in storage if name != ALL)}
+    """The systems to compare: entries of a class that has ceilings, or results of `measure-storage`."""
+    found: dict[str, Storage] = {}
+    for name in storage:
+        if name != ALL:
+            entry = measured_entry(name, io_bytes) if str(name).endswith(".json") else catalog.get(Storage, name)
+            if entry.family not in STORAGE_CLASSES:
+                expected = expected_one_of(entry.family, STORAGE_CLASSES)
+                raise CatalogError(f"{entry.path}: family: found '{entry.family}', {expected}")
+            found[entry.id] = with_technology(entry, catalog)
     if ALL in storage:
         classes = (*COMPARED, *(("site",) if sites else ()))
-        named |= {entry.id: with_technology(entry, catalog) for entry in catalog.all(Storage) if entry.family in classes}
-    return list(named.values())
-
-
-def _storage_entry(name: str, catalog: Catalog, io_bytes: float | None) -> Storage:
-    """An entry of a class that has ceilings, or the result of `measure-storage`."""
-    found = measured_entry(name, io_bytes) if str(name).endswith(".json") else catalog.get(Storage, name)
-    if found.family not in STORAGE_CLASSES:
-        raise CatalogError(f"{found.path}: family: found '{found.family}', {expected_one_of(found.family, STORAGE_CLASSES)}")
-    return with_technology(found, catalog)
-
-
-def _client(name: str, catalog: Catalog) -> Storage:
-    """An entry with the rates of a client: no protection scheme and no drive."""
-    found = catalog.get(Storage, name)
-    if found.family not in ("client", "software"):
-        known = ", ".join(entry.id for entry in catalog.all(Storage) if entry.family == "client")
-        raise UsageError(f"--client: {found.id} is of the class {found.family}, expected a client: one of {known}")
-    return with_technology(found, catalog)
+        found |= {entry.id: with_technology(entry, catalog) for entry in catalog.all(Storage) if entry.family in classes}
+    return list(found.values())
 
 
 def ids_in(storage: str | Path | Sequence[str]) -> list[str]:
@@ -163,13 +164,17 @@ def _best(entry: Storage, need: Need, terms: Terms, catalog: Catalog) -> Fit:
     if len(tried) == 1:
         return tried[0]
     if entry.tiers:
-        rows = tuple(one.tier_row for one in tried if one.fits is not False)
-        return replace(_chosen_tier(tried), tiers=rows)
-    return min(tried, key=_size)
+        left = [one for one in tried if one.fits is not False]
+        rows = [{"tier": one.label, "capacity": one.answer.known.value("tier_capacity"), "fits": one.fits} for one in left]
+        costs: list[dict[str, Any]] = [{} if one.cost is None else {"cost": one.cost} for one in left]
+        return replace(_chosen_tier(tried), tiers=tuple(row | cost for row, cost in zip(rows, costs, strict=True)))
 
+    def size(one: Fit) -> tuple[bool, float, float]:
+        """Fewest units, then the least raw capacity."""
+        units, raw = one.answer.known.find("units_required"), one.answer.known.find("unit_raw_bytes")
+        return (one.fits is False, units.value if units else 0, raw.value if raw else 0)
 
-#: Share by which the capacity of a lower tier may exceed the least that any tier takes: it costs less for each byte.
-MORE_OF_A_LOWER_TIER = 0.25
+    return min(tried, key=size)
 
 
 def _chosen_tier(tried: Sequence[Fit]) -> Fit:
@@ -177,60 +182,43 @@ def _chosen_tier(tried: Sequence[Fit]) -> Fit:
 
     Without prices it is the lowest whose capacity is at most a quarter above the least that any of them takes.
     """
-    reached = min(map(_shortfall, tried))
-    left = [one for one in tried if _shortfall(one) == reached]
+    # Ceilings that are missed, file systems that would share the need, and ceilings that are unknown.
+    short = [(sum(layer.holds is False for layer in one.layers), one.file_systems, len(one.not_known)) for one in tried]
+    left = [one for one, missed in zip(tried, short, strict=True) if missed == min(short)]
     priced = [one for one in left if one.cost is not None]
     if priced:
         return min(priced, key=lambda one: one.cost or 0)
-    most = min(map(_rented, left)) * (1 + MORE_OF_A_LOWER_TIER)
-    return next(one for one in left if _rented(one) <= most)
-
-
-def _shortfall(one: Fit) -> tuple[int, int, int]:
-    """Ceilings that are missed, file systems that would share the need, and ceilings that are unknown."""
-    return sum(layer.holds is False for layer in one.layers), one.file_systems, len(one.not_known)
-
-
-def _rented(one: Fit) -> float:
-    """The capacity that a tier takes."""
-    found = one.answer.known.find("tier_capacity")
-    return math.inf if found is None else float(found.value)
-
-
-def _size(one: Fit) -> tuple[bool, float, float]:
-    """Order of the sizes of drive: fewest units, then the least raw capacity."""
-    known = one.answer.known
-    units, raw = known.find("units_required"), known.find("unit_raw_bytes")
-    return (one.fits is False, units.value if units else 0, raw.value if raw else 0)
+    found = [one.answer.known.find("tier_capacity") for one in left]
+    rented = [math.inf if one is None else float(one.value) for one in found]
+    most = min(rented) * (1 + MORE_OF_A_LOWER_TIER)
+    return next(one for one, capacity in zip(left, rented, strict=True) if capacity <= most)
 
 
 def _systems(entry: Storage, terms: Terms, catalog: Catalog) -> list[System]:
     """The forms in which an entry is sold: its tiers, its sizes of drive, or as it is."""
-    client = _client(terms.client, catalog) if terms.client is not None else None
+    client, largest = None, {}
+    if terms.client is not None:
+        # An entry with the rates of a client: no protection scheme and no drive.
+        named = catalog.get(Storage, terms.client)
+        if named.family not in ("client", "software"):
+            clients = ", ".join(one.id for one in catalog.all(Storage) if one.family == "client")
+            raise UsageError(f"--client: {named.id} is of the class {named.family}, expected a client: one of {clients}")
+        client = with_technology(named, catalog)
     protection = protection_of(entry, terms.protection, catalog)
     drive = catalog.referred(Storage, entry.drive, by=entry.path) if entry.drive else None
-    made = System(entry, client, protection, drive, _largest_drive(entry, catalog))
+    if entry.drives is not None and entry.drive_bytes is None:
+        # The largest drive of the catalogs bounds a unit of which only the number of drives is known.
+        sizes = [one.raw_bytes for one in catalog.all(Storage) if one.family == "drive" and one.raw_bytes]
+        largest = {"largest_drive_bytes": from_catalog(max(sizes, key=lambda one: one.value))} if sizes else {}
+    made = System(entry, client, protection, drive, largest)
     if entry.tiers:
-        return [
-            made._replace(entry=changed(entry, **in_tier(tier)), chosen=of_tier(tier), label=name)
-            for name in in_order(entry.tiers)
-            for tier in (entry.tiers[name],)
-        ]
-    sizes = entry.drive_choices if entry.drive_bytes is not None else {}
+        tiers = {name: entry.tiers[name] for name in in_order(entry.tiers)}
+        return [made._replace(entry=in_tier(entry, tier), chosen=of_tier(tier), label=name) for name, tier in tiers.items()]
+    choices = entry.drive_choices if entry.drive_bytes is not None else {}
     return [
         made._replace(entry=with_drives(entry, name), label=f"{display(size.value, 'B', binary=False)} drives")
-        for name, size in sizes.items()
+        for name, size in choices.items()
     ] or [made]
-
-
-def _largest_drive(entry: Storage, catalog: Catalog) -> Mapping[str, Input]:
-    """The largest drive of the catalogs, which bounds a unit of which only the number of drives is known."""
-    if entry.drives is None or entry.drive_bytes is not None:
-        return {}
-    sizes = [one.raw_bytes for one in catalog.all(Storage) if one.family == "drive" and one.raw_bytes]
-    if not sizes:
-        return {}
-    return {"largest_drive_bytes": from_catalog(max(sizes, key=lambda one: one.value))}
 
 
 def _fit(system: System, need: Need, terms: Terms, catalog: Catalog) -> Fit:
@@ -240,33 +228,47 @@ def _fit(system: System, need: Need, terms: Terms, catalog: Catalog) -> Fit:
     tier = entry.tiers.get(system.label)
     if tier is not None:
         provision(known, tier)
-        if terms.prices is not None:
-            known.give(terms.prices.of(entry.id, system.label))
-    loses = _can_lose_a_unit(entry, known, need)
+        price = None if terms.prices is None else terms.prices.per_byte.get((entry.id, system.label))
+        if terms.prices is not None and price is not None:
+            note = f"{terms.prices.path}, {terms.prices.date}"
+            known.give({"price_per_byte": Input(price, origin="user", note=note)})
     owned = entry.family in OWNED and not entry.fixed
+    # Reads with one failure domain down are judged of a system with a known rate and a read need.
+    loses = owned and need.requires("read_bandwidth_needed") and "unit_read_bandwidth" in known.given
     spare = Spare(terms.spare and owned, loses and (terms.spare or terms.degraded), 1 if terms.degraded and loses else None)
     left_out = count_units(known, need, entry, terms.units, spare)
-    _with_zeros(known)
-    path = _path(entry, known, tier, spare)
-    judged = tuple(data_path.judge(known, path, shown_only(entry, system.client, known)))
-    judged += _data_held(entry, known)
-    if tier is not None and "tier_capacity_max" not in known.given:
-        judged = data_path.without_largest_size(judged)
-    if tier is not None and tier.disks == "yes" and reads_at_random(known, need):
-        judged = data_path.of_disks(judged)
+    if any(name in known.given for layer in data_path.FABRIC for name in layer.named_by):
+        # A network between nodes and storage carries reads and writes, also where only one of them is needed.
+        for name in ("read_bandwidth_needed", "write_bandwidth_needed"):
+            if known.find(name) is None:
+                known.give({name: Input(0, grade="zero", note=f"no {name} is given")})
+    path = layers_of(entry, known)
+    if spare.judged:
+        path += (data_path.DEGRADED, *([data_path.DEGRADED_REQUESTS] if data_path.REQUESTS in path else []))
+    if tier is not None and tier.shared == "yes":
+        path += (data_path.READS_AND_WRITES,)
+    judged = (*data_path.judge(known, path, shown_only(entry, system.client, known)), *_data_held(entry, known))
+    if tier is not None:
+        judged = data_path.of_tier(judged, tier, known, need)
     narrow = data_path.bottleneck(judged)
     if narrow is not None and narrow.headroom is not None:
         known.adopt({"headroom_fraction": data_path.headroom_of(known, narrow.layer)})
     results, unknown = _results(known, need, judged, entry)
     fits = False if entry.verdict is not None else data_path.verdict(judged)
-    if entry.family == "drive" and fits and layers.NVME_CAPACITY not in [one.layer for one in judged]:
+    if entry.family == "drive" and fits and data_path.NVME_CAPACITY not in [one.layer for one in judged]:
         fits, left_out = None, Message("the bytes held on local drives are not known", supply=("capacity",))
     ceilings = known.results([one.layer.ceiling for one in judged if one.ceiling is not None])[0]
     units_fixed = (terms.units is not None and entry.family != "client") or bool(entry.fixed) or entry.family == "drive"
     of_degraded = DEGRADED if loses else ()
     more = known.results([*FURTHER, *of_degraded, *(["units"] if units_fixed else [])])[0]
     ways = alternatives(known, fits)
-    beyond = _at_high_end(need, judged)
+    # Layers that hold at the typical need and not at the high end of its range.
+    beyond = tuple(
+        f"{one.layer.name} meets the typical need, but not the high end of its range "
+        f"({display(need.high[one.layer.need], one.unit, binary=False)} of {one.shown})"
+        for one in judged
+        if one.holds and need.high.get(one.layer.need, 0) > (one.ceiling or 0)
+    )
     answer = Answer(
         "fit",
         f"{entry.name}: {need.title}",
@@ -282,83 +284,48 @@ def _fit(system: System, need: Need, terms: Terms, catalog: Catalog) -> Fit:
     decided = decides(known) if owned and not terms.units else ""
     spared = spare.kept and terms.units is None
     found = Fit(entry, fits, narrow, judged, {**results, **more}, answer, beyond, one_down, system.label, decided, spared)
-    if tier is None:
-        return found
-    found = replace(found, file_systems=_file_systems(judged))
-    if terms.prices is None:
+    return found if tier is None else _of_tier(found, known, terms.prices)
+
+
+def _of_tier(found: Fit, known: Quantities, prices: Prices | None) -> Fit:
+    """The verdict on a tier: its cost, and the file systems that together meet the need which one of them does not."""
+    short = [one for one in found.layers if one.holds is False]
+    times = [one.times for one in short if one.times and one.layer in data_path.OF_ONE_FILE_SYSTEM]
+    several = bool(times) and len(times) == len(short)
+    found = replace(found, file_systems=int(solve("file_systems_required", {"shortfall_factor": max(times)})) if several else 1)
+    if prices is None:
         return found
     cost = known.find("cost_per_month")
-    priced = f"{terms.prices.currency}, prices of {terms.prices.date}"
+    priced = f"{prices.currency}, prices of {prices.date}"
     return replace(found, cost=None if cost is None else float(cost.value), priced=priced)
-
-
-def _file_systems(judged: Sequence[LayerVerdict]) -> int:
-    """File systems of a tier that together meet the need which one of them does not; 1 where that is no way."""
-    short = [one for one in judged if one.holds is False]
-    if not short or any(one.times is None or one.layer not in layers.OF_ONE_FILE_SYSTEM for one in short):
-        return 1
-    return int(solve("file_systems_required", {"shortfall_factor": max(one.times for one in short if one.times)}))
-
-
-def _path(entry: Storage, known: Quantities, tier: Tier | None, spare: Spare) -> tuple[layers.Layer, ...]:
-    """The layers of the data path, with those of a loss and of a limit that reads and writes share."""
-    path = layers_of(entry, known)
-    if spare.judged:
-        path += (layers.DEGRADED, *([layers.DEGRADED_REQUESTS] if layers.REQUESTS in path else []))
-    return path + ((layers.READS_AND_WRITES,) if tier is not None and tier.shared == "yes" else ())
 
 
 def _data_held(entry: Storage, known: Quantities) -> tuple[LayerVerdict, ...]:
     """The data that a system of unknown capacity must hold, where its units are counted for bandwidth alone."""
-    held = known.find(layers.CAPACITY.need)
+    held = known.find(data_path.CAPACITY.need)
     if entry.family not in (*OWNED, "site") or (held is not None and held.value):
         return ()
-    known.choose_first(layers.DATA.need, "dataset_bytes")
-    if known.find("units_usable_bytes") is not None and not data_path.bound_behind(known, layers.DATA.of_unit):
+    known.choose_first(data_path.DATA.need, "dataset_bytes")
+    if known.find("units_usable_bytes") is not None and not data_path.bound_behind(known, data_path.DATA.of_unit):
         return ()
-    found = data_path.judge(known, [layers.DATA], frozenset())
+    found = data_path.judge(known, [data_path.DATA], frozenset())
     # A bound settles nothing: units are not counted for these data.
     return tuple(
         one._replace(ceiling=None, headroom=None, at_most=False, why="its usable capacity is unknown") for one in found
     )
 
 
-def _one_down(known: Quantities, path: Sequence[layers.Layer]) -> bool | None:
+def _one_down(known: Quantities, path: Sequence[data_path.Layer]) -> bool | None:
     """Whether all reads hold with one failure domain down, by bandwidth and by requests; None where that is unknown."""
     degraded = known.find("degraded_read_bandwidth")
     if degraded is None:
         return None
     if known.value("read_bandwidth_needed") > degraded.value:
         return False
-    if layers.REQUESTS not in path or known.find("io_per_second_needed") is None:
+    if data_path.REQUESTS not in path or known.find("io_per_second_needed") is None:
         return True
     left = known.find("degraded_requests")
     return None if left is None else bool(known.value("io_per_second_needed") <= left.value)
-
-
-def _with_zeros(known: Quantities) -> None:
-    """A network between nodes and storage carries reads and writes, also where only one of them is needed."""
-    if not any(name in known.given for layer in layers.FABRIC for name in layer.named_by):
-        return
-    for name in ("read_bandwidth_needed", "write_bandwidth_needed"):
-        if known.find(name) is None:
-            known.give({name: Input(0, grade="zero", note=f"no {name} is given")})
-
-
-def _can_lose_a_unit(entry: Storage, known: Quantities, need: Need) -> bool:
-    """Whether reads with one failure domain down are judged: of a system with a known rate and a read need."""
-    owned = entry.family in OWNED and not entry.fixed
-    return owned and need.requires("read_bandwidth_needed") and "unit_read_bandwidth" in known.given
-
-
-def _at_high_end(need: Need, judged: Sequence[LayerVerdict]) -> tuple[str, ...]:
-    """Layers that hold at the typical need and not at the high end of its range."""
-    return tuple(
-        f"{one.layer.name} meets the typical need, but not the high end of its range "
-        f"({display(need.high[one.layer.need], one.unit, binary=False)} of {one.shown})"
-        for one in judged
-        if one.holds and need.high.get(one.layer.need, 0) > (one.ceiling or 0)
-    )
 
 
 def _results(
@@ -366,14 +333,22 @@ def _results(
 ) -> tuple[dict[str, Quantity], dict[str, str]]:
     """The results of one system by their public names, and why others are missing."""
     of_nodes: dict[str, str] = {}
-    for name, path in layers.AVAILABLE.items():
-        rated = [one for one in judged if one.layer in path and _is_rate(one, entry)]
+    for name, path in data_path.AVAILABLE.items():
+        # Of rates that are no bounds, nor of one client of many; a measured path delivers what was measured.
+        rated = [
+            one
+            for one in judged
+            if one.layer in path
+            and one.ceiling is not None
+            and not one.at_most
+            and (not one.at_least or entry.fixed == data_path.MEASURED)
+        ]
         # The NICs of the clients are no rate of the storage.
-        if any(one.layer in layers.RATES_OF.get(entry.family, layers.SYSTEM) for one in rated):
+        if any(one.layer in data_path.RATES_OF.get(entry.family, data_path.SYSTEM) for one in rated):
             ceilings = [one.layer.ceiling for one in rated]
             if name == "read_bandwidth_available":
                 # Requests of the size needed carry no more than this, also where their rate is a bound.
-                counted = [one for one in judged if one.layer == layers.REQUESTS and one.ceiling and not one.at_least]
+                counted = [one for one in judged if one.layer == data_path.REQUESTS and one.ceiling and not one.at_least]
                 ceilings += ["requests_read_ceiling"] * len(counted)
             narrowest = min(ceilings, key=known.value)
             if narrowest in HARDWARE:
@@ -394,12 +369,6 @@ def _results(
         else:
             found[name] = computed
     return found, unknown
-
-
-def _is_rate(judged: LayerVerdict, entry: Storage) -> bool:
-    """Whether a ceiling is a rate: no bound, and no rate of one client of many; a measured path delivers what was measured."""
-    shown = judged.at_least and entry.fixed != data_path.MEASURED
-    return judged.ceiling is not None and not judged.at_most and not shown
 
 
 def fit(
@@ -482,3 +451,47 @@ def fit(
     used = {name for one in found.systems for name in one.answer.used}
     notes = [unused(Option(f"set.{name}")) for name in settings if name not in used]
     return replace(found, need=replace(found.need, notes=(*found.need.notes, *notes)))
+
+
+class ReadCeiling(NamedTuple):
+    """Read bandwidth of a storage system: its name and units, the bandwidth in words, B/s by number of nodes, its source."""
+
+    label: str
+    rate: str
+    points: tuple[tuple[float, float], ...]
+    source: str
+
+
+def read_ceilings(plan: Plan, storage: Sequence[str], sizes: Sequence[float]) -> list[ReadCeiling]:
+    """The ceiling of each system at so many nodes; the plan's mandatory requirements set the number of units.
+
+    Raises:
+        UsageError: an unknown id, or more ids than a chart can show.
+        IngestError: a system whose read bandwidth is unknown.
+    """
+    names = ids_in(storage)
+    if ALL in names or not 0 < len(names) <= MOST:
+        raise UsageError(f"--storage: found {', '.join(names) or 'nothing'}, expected one to {MOST} ids of storage to draw")
+    found = []
+    for one in fit_need(need_of(plan, {}, Job(), plan.catalog), names, plan.catalog).systems:
+        entry, known = one.entry, one.answer.known
+        formula, inputs = BY_NODES.get(entry.family, ("", (OF_UNIT,)))
+        item = one.answer.given.get(inputs[0])
+        title = f": {plan.catalog.source(item.source).title}" if item is not None and item.source else ""
+        how = f"{item.grade}{title}" if item is not None and item.grade else "derived"
+        units = "" if formula or entry.fixed else ", as many units as the mandatory requirements take"
+        source, label = f"{entry.name}{units} ({how})", entry.name
+        try:
+            if formula:
+                given = {name: known.value(name) for name in inputs}
+                rates = [float(solve(formula, {**given, "nodes": size})) for size in (1, *sizes)]
+                rate = f"{display(rates.pop(0), 'B/s', binary=False)} for each node"
+            else:
+                rates = [known.value("units_read_ceiling")] * len(sizes)
+                rate = display(known.value("units_read_ceiling"), "B/s", binary=False)
+                if not entry.fixed:
+                    label = f"{entry.name}, {known.value('units'):,.0f} × {entry.scaling_unit or 'unit'}"
+        except MissingQuantity as error:
+            raise IngestError(f"--storage: {entry.id}: {error.name} is not known, expected a read bandwidth to draw") from None
+        found.append(ReadCeiling(label, rate, tuple(zip(sizes, rates, strict=True)), source))
+    return found

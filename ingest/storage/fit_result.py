@@ -14,7 +14,7 @@ from ingest.engine.messages import Message, Option
 from ingest.engine.registry import Step, solve, unit_of
 from ingest.engine.result import Answer, envelope, frame_of, inputs_of, values
 from ingest.engine.value import Quantity
-from ingest.storage import layers
+from ingest.storage import data_path
 from ingest.storage.data_path import MEASURED, OF_LARGEST_DRIVES, LayerVerdict, bound_behind, question_of
 from ingest.storage.existing import NOTHING, LineStock, Stock, lines_of_stock
 from ingest.storage.need import REQUIRABLE, Need
@@ -42,6 +42,8 @@ SHOWN = {
     "writes": "write_bandwidth_available",
     "per month": "cost_per_month",
 }
+#: of these, the figures of a system for a buyer -> the need
+NEEDED = {"usable": "required_usable_bytes", "reads": "read_bandwidth_needed", "writes": "write_bandwidth_needed"}
 #: Verdicts, the best first.
 FITS, BARELY, SO_FAR = "fits", "barely fits", "fits as far as known"
 UNKNOWN, MISFIT = "not known", "does not fit"
@@ -75,10 +77,8 @@ class Fit(InteractiveResult):
     """The verdict on one system.
 
     Attributes:
-        entry: the system.
         fits: None where a ceiling that counts is unknown.
         narrow: the bottleneck.
-        layers: every layer of the data path.
         results: quantities by their public names.
         answer: the results and the ceiling of each layer, with derivations, assumptions and sources.
         beyond: warnings on layers that hold at the typical need and not at the high end of its range.
@@ -114,7 +114,10 @@ class Fit(InteractiveResult):
         if self.fits is False:
             return MISFIT
         if self.fits:
-            return BARELY if self.beyond or any(one.tight and not self._counted(one) for one in self.layers) else FITS
+            # Units with a spare, or the capacity of a tier, are counted for a layer: they grow with the need.
+            grows = self.spared or bool(self.entry.tiers)
+            tight = any(one.tight and not (grows and one.layer.of_unit) for one in self.layers)
+            return BARELY if self.beyond or tight else FITS
         if self.capacity_open is not None or not any(one.holds for one in self._of_storage):
             return UNKNOWN
         return BEYOND if self.units_beyond else SO_FAR
@@ -122,28 +125,24 @@ class Fit(InteractiveResult):
     @property
     def capacity_open(self) -> LayerVerdict | None:
         """The capacity needed, where that of a unit is unknown or bound by the largest drives: its units are unknown."""
-        needed = (one for one in self.layers if one.layer in (layers.CAPACITY, layers.NVME_CAPACITY))
+        needed = (one for one in self.layers if one.layer in (data_path.CAPACITY, data_path.NVME_CAPACITY))
         return next((one for one in needed if one.ceiling is None or one.why == OF_LARGEST_DRIVES), None)
 
     @property
-    def units_open(self) -> bool:
-        """Whether a rate or capacity is unknown or a bound, so that the need may take more units than are counted."""
-        sizing = [] if self.entry.tiers else [one for one in self.layers if one.layer in layers.SIZING]
-        return any(one.ceiling is None or one.at_most for one in sizing)
-
-    @property
     def standing(self) -> float:
-        """Place of the verdict; what leaves the number of units open stands behind all whose units are known."""
-        return OPEN if self.verdict == SO_FAR and self.units_open else VERDICTS.index(self.verdict)
+        """Place of the verdict; what leaves the number of units open stands behind all whose units are known.
 
-    def _counted(self, judged: LayerVerdict) -> bool:
-        """Whether units with a spare, or the capacity of a tier, are counted for a layer: they grow with the need."""
-        return bool(judged.layer.of_unit) and (self.spared or bool(self.entry.tiers))
+        It is open where a rate or capacity is unknown or a bound, so that the need may take more units than are counted.
+        """
+        sizing = [] if self.entry.tiers else [one for one in self.layers if one.layer in data_path.SIZING]
+        is_open = self.verdict == SO_FAR and any(one.ceiling is None or one.at_most for one in sizing)
+        return OPEN if is_open else VERDICTS.index(self.verdict)
 
     @property
     def _of_storage(self) -> list[LayerVerdict]:
         """The layers that tell what the storage and its clients deliver."""
-        return [one for one in self.layers if one.layer.part not in (layers.NODE, layers.NETWORK, layers.COUNT)]
+        apart = (data_path.NODE, data_path.NETWORK, data_path.COUNT)
+        return [one for one in self.layers if one.layer.part not in apart]
 
     @property
     def not_known(self) -> tuple[str, ...]:
@@ -174,7 +173,7 @@ class Fit(InteractiveResult):
     @property
     def units_beyond(self) -> int:
         """Units required, where that is more than any published installation has; else 0."""
-        return next((int(one.need) for one in self.layers if one.layer == layers.INSTALLED), 0)
+        return next((int(one.need) for one in self.layers if one.layer == data_path.INSTALLED), 0)
 
     @property
     def beyond_installed(self) -> str:
@@ -194,9 +193,7 @@ class Fit(InteractiveResult):
     @property
     def question(self) -> str:
         """The one question to ask: the unknown ceiling that matters most; empty where none is unknown."""
-        if self.fits is False:
-            return ""
-        asked = self.asked
+        asked = None if self.fits is False else self.asked
         return "" if asked is None else question_of(asked, self.entry, self.answer.known)
 
     @property
@@ -205,31 +202,25 @@ class Fit(InteractiveResult):
         if self.capacity_open is not None:
             return self.capacity_open
         unknown = {one.layer: one for one in self.layers if one.holds is None}
-        return next((unknown[layer] for layer in layers.ASKED_FIRST if layer in unknown), None)
+        return next((unknown[layer] for layer in data_path.ASKED_FIRST if layer in unknown), None)
 
     @property
-    def usable(self) -> Figure:
-        """Capacity of all units for data, up to the fill limit."""
-        return self._figure(SHOWN["usable"], "required_usable_bytes", bound_of="unit_usable_bytes")
+    def figures(self) -> dict[str, Figure]:
+        """Capacity of all units for data, up to the fill limit, and the bandwidths of the narrowest known layer.
 
-    @property
-    def reads(self) -> Figure:
-        """Read bandwidth of the narrowest known layer, where that of the storage is known."""
-        return self._figure(SHOWN["reads"], "read_bandwidth_needed")
-
-    @property
-    def writes(self) -> Figure:
-        """Write bandwidth of the narrowest known layer, where that of the storage is known."""
-        return self._figure(SHOWN["writes"], "write_bandwidth_needed")
-
-    def _figure(self, name: str, need: str, bound_of: str = "") -> Figure:
-        item, known, unit = self.results.get(name), self.answer.known, unit_of(need)
-        wanted = known.find(need)
-        needed = wanted is not None and bool(wanted.value)
-        needed |= bool(bound_of) and any(one.layer == layers.DATA for one in self.layers)
-        if item is None:
-            return Figure(None, unit, needed)
-        return Figure(item.value, unit, needed, bool(bound_behind(known, bound_of)), _is_recalled(known.step(name)))
+        A bandwidth is known where that of the storage is.
+        """
+        known, found = self.answer.known, {}
+        for name, need in NEEDED.items():
+            item, wanted, held = self.results.get(SHOWN[name]), known.find(need), name == "usable"
+            needed = wanted is not None and bool(wanted.value)
+            needed |= held and any(one.layer == data_path.DATA for one in self.layers)
+            figure = Figure(None if item is None else item.value, unit_of(need), needed)
+            if item is not None:
+                bound = held and bool(bound_behind(known, "unit_usable_bytes"))
+                figure = figure._replace(at_most=bound, recalled=_is_recalled(known.step(SHOWN[name])))
+            found[name] = figure
+        return found
 
     @property
     def degraded_share(self) -> float | None:
@@ -239,17 +230,6 @@ class Fit(InteractiveResult):
             return None
         given = {"amount_needed": degraded.value, "amount_available": needed.value}
         return float(solve("shortfall_factor", given))
-
-    @property
-    def currency(self) -> str:
-        """The currency of the price."""
-        return self.priced.partition(",")[0]
-
-    @property
-    def tier_row(self) -> dict[str, Any]:
-        """The tier as a row of a table."""
-        row = {"tier": self.label, "capacity": self.answer.known.value("tier_capacity"), "fits": self.fits}
-        return row if self.cost is None else {**row, "cost": self.cost}
 
     @property
     def bottleneck(self) -> str:
@@ -267,19 +247,22 @@ class Fit(InteractiveResult):
         return {**RESULTS, **SHOWN}.get(name, name)
 
     @property
-    def _chosen(self) -> dict[str, Any]:
-        tiers = {"tier": self.label} if self.entry.tiers else {"drives": self.label}
-        cost = {} if self.cost is None else {"monthly_cost": self.cost, "priced": self.priced}
-        apart = {"beyond_installed": self.beyond_installed, "split": self.split, "ruled_out": self.ruled_out}
-        return {**tiers, "decided_by": self.decided, **cost, "tiers": [*self.tiers], **apart}
-
-    @property
     def headroom(self) -> float | None:
         """Headroom of the bottleneck."""
         return self.narrow.headroom if self.narrow is not None else None
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""
+        priced = {} if self.cost is None else {"monthly_cost": self.cost, "priced": self.priced}
+        chosen = {
+            "tier" if self.entry.tiers else "drives": self.label,
+            "decided_by": self.decided,
+            **priced,
+            "tiers": [*self.tiers],
+            "beyond_installed": self.beyond_installed,
+            "split": self.split,
+            "ruled_out": self.ruled_out,
+        }
         return {
             "name": self.entry.name,
             "class": self.entry.family,
@@ -290,7 +273,7 @@ class Fit(InteractiveResult):
             "share_known": self.share_known,
             "question": self.question,
             "one_unit_down": self.one_down,
-            **{name: item for name, item in self._chosen.items() if item},
+            **{name: item for name, item in chosen.items() if item},
             "bottleneck": self.bottleneck,
             **values(self.results),
             "layers": [one.to_dict() for one in self.layers],
@@ -348,9 +331,21 @@ class Fits(InteractiveResult):
     @property
     def warnings(self) -> tuple[str, ...]:
         """The warnings of the need, and those of a single system."""
-        own = self.systems[0].answer.warnings if len(self.systems) == 1 else ()
-        priced = dict.fromkeys(f"costs of a month in {one.priced}" for one in self.systems if one.cost is not None)
-        return (*self.need.notes, *self._in_place, *self._network, *self._measured, *self._waiting, *priced, *own)
+        found = [*self.need.notes]
+        if self.stock and not self.nothing_missing:
+            found.append("the need is what the storage in place leaves missing; its rates and capacities are added up")
+        # Parts of the network between that are described in part, so that every verdict stays open.
+        between = (one for system in self.systems for one in system.layers if one.layer.part == data_path.NETWORK)
+        parts = {one.layer.name: one.why for one in between if one.ceiling is None}
+        found += [Message(f"{name}: ", why) if isinstance(why, Message) else why for name, why in parts.items()]
+        if measured := ", ".join(one.entry.id for one in self.systems if one.entry.fixed == MEASURED):
+            found.append(f"{measured}: measured from one machine, so it answers for one node")
+        if waiting := [one.entry.id for one in self.systems if any(layer.waits for layer in one.layers)]:
+            which = ", ".join(waiting) if len(waiting) <= FEW else f"{len(waiting)} of the systems"
+            text = f"{which}: the latency of small reads is assumed, so that their clients may be too slow"
+            found.append(Message(text, supply=(Option("set.request_seconds", "T"),)))
+        found += dict.fromkeys(f"costs of a month in {one.priced}" for one in self.systems if one.cost is not None)
+        return (*found, *(self.systems[0].answer.warnings if len(self.systems) == 1 else ()))
 
     @property
     def lines(self) -> tuple[LineStock, ...]:
@@ -368,35 +363,6 @@ class Fits(InteractiveResult):
         return f"Nothing is known to be missing. Not known of the storage in place: {unknown}."
 
     @property
-    def _in_place(self) -> tuple[str, ...]:
-        if not self.stock or self.nothing_missing:
-            return ()
-        return ("the need is what the storage in place leaves missing; its rates and capacities are added up",)
-
-    @property
-    def _network(self) -> tuple[str, ...]:
-        """Parts of the network between that are described in part, so that every verdict stays open."""
-        between = (one for system in self.systems for one in system.layers if one.layer.part == layers.NETWORK)
-        open_ones = {one.layer.name: one.why for one in between if one.ceiling is None}
-        return tuple(Message(f"{name}: ", why) if isinstance(why, Message) else why for name, why in open_ones.items())
-
-    @property
-    def _measured(self) -> tuple[str, ...]:
-        """The paths that were measured, and for how many nodes that answers."""
-        found = ", ".join(one.entry.id for one in self.systems if one.entry.fixed == MEASURED)
-        return (f"{found}: measured from one machine, so it answers for one node",) if found else ()
-
-    @property
-    def _waiting(self) -> tuple[str, ...]:
-        """Systems whose verdict is open because of an assumed request latency."""
-        found = [one.entry.id for one in self.systems if any(layer.waits for layer in one.layers)]
-        if not found:
-            return ()
-        which = ", ".join(found) if len(found) <= FEW else f"{len(found)} of the systems"
-        text = f"{which}: the latency of small reads is assumed, so that their clients may be too slow"
-        return (Message(text, supply=(Option("set.request_seconds", "T"),)),)
-
-    @property
     def unmet(self) -> str:
         """Why `--require` is not met; empty where every system named fits, or one of all of them."""
         if self.nothing_missing:
@@ -405,7 +371,16 @@ class Fits(InteractiveResult):
         failed = [one for one in self.systems if one.fits is not True]
         if self.compared:
             return f"none of {len(failed)} systems is known to fit" if len(failed) == len(self.systems) else ""
-        return "; ".join(_reason(one) for one in failed)
+        reasons = []
+        for one in failed:
+            reason = f"is not known to fit: {', '.join(one.not_known) or 'what it can provide'} not known"
+            if one.ruled_out:
+                reason = f"does not fit: {one.ruled_out}"
+            elif one.fits is False and one.narrow is not None:
+                need = display(one.narrow.need, one.narrow.unit, binary=False)
+                reason = f"does not fit: {one.bottleneck} provides {one.narrow.shown}, but {need} is needed"
+            reasons.append(f"{one.entry.id} {reason}")
+        return "; ".join(reasons)
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON: results by id of the system."""
@@ -413,7 +388,7 @@ class Fits(InteractiveResult):
             "inputs": {**self.need.words, **inputs_of(self.need.given)},
             "need": values(self.needed),
             "results": {one.entry.id: one.to_dict() for one in self.systems},
-            **({"existing": [one.to_dict() for one in self.lines]} if self.lines else {}),
+            **({"existing": [one._asdict() for one in self.lines]} if self.lines else {}),
         }
         sources = list({source["id"]: source for one in self.systems for source in one.answer.sources}.values())
         body |= {"nothing_missing": self.nothing_missing} if self.nothing_missing else {}
@@ -428,12 +403,3 @@ class Fits(InteractiveResult):
         ]
         columns = ["storage", "class", "fits", "bottleneck", *RESULTS]
         return frame_of(rows, columns=columns, index="storage")
-
-
-def _reason(one: Fit) -> str:
-    if one.ruled_out:
-        return f"{one.entry.id} does not fit: {one.ruled_out}"
-    if one.fits is False and one.narrow is not None:
-        need = display(one.narrow.need, one.narrow.unit, binary=False)
-        return f"{one.entry.id} does not fit: {one.bottleneck} provides {one.narrow.shown}, but {need} is needed"
-    return f"{one.entry.id} is not known to fit: {', '.join(one.not_known) or 'what it can provide'} not known"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,6 +39,28 @@ PLAIN = {
     "--files": "files_needed",
     "--io-size": "io_bytes",
 }
+#: (operation, unit) of a requirement line -> need
+BY_OPERATION = {
+    ("read", "B/s"): "read_bandwidth_needed",
+    ("read", "B/s/node"): "node_read_bandwidth_needed",
+    ("write", "B/s"): "write_bandwidth_needed",
+    ("hold", "B"): "required_usable_bytes",
+    ("open", "file/s"): "opens_per_second_needed",
+    ("create", "file/s"): "creates_per_second_needed",
+    ("hold", "file"): "files_needed",
+}
+#: Metric of the line that holds the capacity to buy: data and reserve ÷ fill limit.
+TO_BUY = "site_capacity_to_buy"
+#: Why a line of `plan` sets no need of the current system.
+NOT_A_NEED = {
+    "site_raw_bytes": "raw capacity follows from usable capacity",
+    "site_grown_read_bandwidth": "growth is a later need",
+    "site_mixed_bandwidth": "reads and writes are evaluated separately",
+    "site_node_local_bytes": "local drives are evaluated by the bytes staged on them",
+    "site_media_bytes_per_day": "endurance is not evaluated",
+    **dict.fromkeys(("site_nvme_read_bandwidth", "site_nvme_write_bandwidth"), "drives in the nodes are not the storage"),
+}
+OTHERWISE = "`fit` has no layer for it"
 
 
 class Listed(NamedTuple):
@@ -62,7 +84,6 @@ class Need:
         words: options that are words, for the answer's inputs.
         notes: what was left out or combined.
         pattern: `random` or `sequential` reads; empty where nothing says so.
-        lines: the requirement lines that the need was read from.
         existing: storage that is in place, as the site file lists it.
     """
 
@@ -80,26 +101,6 @@ class Need:
     def requires(self, name: str) -> bool:
         """Whether the need includes a quantity."""
         return name in self.computed or (name in self.given and self.given[name].value > 0)
-
-    def merged(self, plain: Mapping[str, Input]) -> Need:
-        """The need with further or replaced quantities.
-
-        Raises:
-            UsageError: a quantity that the model yields already.
-        """
-        refuse_twice(plain.keys() & self.computed.keys(), "model")
-        return replace(self, given={**self.given, **plain})
-
-
-def refuse_twice(names: Collection[str], source: str) -> None:
-    """Refuse an option for a need that the model or the plan sets already.
-
-    Raises:
-        UsageError: the first such option.
-    """
-    for option, name in PLAIN.items():
-        if name in names:
-            raise UsageError(f"{option}: the {source} sets this already; expected one of the two")
 
 
 def from_numbers(**written: str | float | None) -> dict[str, Input]:
@@ -137,68 +138,31 @@ def from_estimate(answer: Estimate) -> Need:
     card, model = answer.gpu.name if answer.gpu else "GPU", answer.model.name if answer.model else "your model"
     read = answer.results["ingest_bandwidth_per_job"]
     title = f"{model} on {gpus:,.0f} × {card}, {display(answer.nodes, 'node')}, {answer.basis}: {read.display}"
-    machine = from_fields({"host_link_bandwidth_per_gpu": answer.gpu.host_link_bandwidth if answer.gpu else None})
-    given = {**machine, **_decoded(answer), **answer.given}
+    found = from_fields({"host_link_bandwidth_per_gpu": answer.gpu.host_link_bandwidth if answer.gpu else None})
+    data_set = ""
+    if answer.model is not None:
+        usual, chosen = next(iter(answer.model.encodings), ""), encoding_chosen(answer.model, answer.job.encoding)
+        own_size = answer.given.get("sample_bytes", Input(0)).origin == "user"
+        if not own_size and answer.job.encoding in (None, "stored", usual, f"{usual}/stored"):
+            # It is read as published; no ceilings are measured with another encoding or size.
+            data_set = answer.model.id
+        found |= from_fields(
+            {
+                "dataset_bytes": answer.model.dataset_bytes if data_set else None,
+                "decoded_sample_bytes": chosen.decoded if chosen else None,
+            }
+        )
+        found |= decoding_of(chosen, None, answer.catalog)
     words = {name: item for name, item in answer.inputs.items() if "unit" not in item}
     # A training job reads its samples in random order.
-    return Need(title, given, computed, high, _data_set(answer), words, answer.warnings, "random")
-
-
-def _data_set(answer: Estimate) -> str:
-    """The model whose data set is read as published; no ceilings are measured with another encoding or size."""
-    model = answer.model
-    if model is None or answer.given.get("sample_bytes", Input(0)).origin == "user":
-        return ""
-    usual = next(iter(model.encodings), "")
-    return model.id if answer.job.encoding in (None, "stored", usual, f"{usual}/stored") else ""
-
-
-def _decoded(answer: Estimate) -> dict[str, Input]:
-    """Decoded size, rates of decoding and bytes of the data set, where the catalog has them."""
-    if answer.model is None:
-        return {}
-    chosen = encoding_chosen(answer.model, answer.job.encoding)
-    found = {
-        "dataset_bytes": answer.model.dataset_bytes if _data_set(answer) else None,
-        "decoded_sample_bytes": chosen.decoded if chosen else None,
-    }
-    return {**from_fields(found), **decoding_of(chosen, None, answer.catalog)}
-
-
-#: (operation, unit) of a requirement line -> need
-BY_OPERATION = {
-    ("read", "B/s"): "read_bandwidth_needed",
-    ("read", "B/s/node"): "node_read_bandwidth_needed",
-    ("write", "B/s"): "write_bandwidth_needed",
-    ("hold", "B"): "required_usable_bytes",
-    ("open", "file/s"): "opens_per_second_needed",
-    ("create", "file/s"): "creates_per_second_needed",
-    ("hold", "file"): "files_needed",
-}
-#: Metric of the line that holds the capacity to buy: data and reserve ÷ fill limit.
-TO_BUY = "site_capacity_to_buy"
-#: Why a line of `plan` sets no need of the current system.
-NOT_A_NEED = {
-    "site_raw_bytes": "raw capacity follows from usable capacity",
-    "site_grown_read_bandwidth": "growth is a later need",
-    "site_mixed_bandwidth": "reads and writes are evaluated separately",
-    "site_node_local_bytes": "local drives are evaluated by the bytes staged on them",
-    "site_media_bytes_per_day": "endurance is not evaluated",
-    **dict.fromkeys(("site_nvme_read_bandwidth", "site_nvme_write_bandwidth"), "drives in the nodes are not the storage"),
-}
-OTHERWISE = "`fit` has no layer for it"
+    return Need(title, {**found, **answer.given}, computed, high, data_set, words, answer.warnings, "random")
 
 
 def from_requirements(lines: Iterable[Requirement], title: str = "requirement lines", priority: str = "mandatory") -> Need:
     """The need of requirement lines; of several lines for one quantity the largest counts.
 
     Lines are totals of the site under their own conditions, so they are not added up: a plan has a line of its own
-    for concurrent needs.
-
-    Args:
-        lines: of a plan.
-        title: what has the need.
-        priority: the lowest that counts: `mandatory`, `target` or `information`.
+    for concurrent needs. Lines below the priority do not count.
 
     Raises:
         UsageError: no line that counts requires bandwidth, capacity, opens or creates.
@@ -206,12 +170,18 @@ def from_requirements(lines: Iterable[Requirement], title: str = "requirement li
     counting: list[Requirement] = []
     too_low: list[Requirement] = []
     for line in lines:
-        (counting if PRIORITIES.index(line.priority) <= PRIORITIES.index(priority) else too_low).append(line)
+        counts = PRIORITIES.index(line.priority) <= PRIORITIES.index(priority)
+        if counts or need_in(line):
+            (counting if counts else too_low).append(line)
     largest: dict[str, Requirement] = {}
+    left_out: dict[str, list[str]] = {}
     for line in counting:
         name = need_in(line)
-        if name and (name not in largest or _outranks(line, largest[name])):
-            largest[name] = line
+        if not name:
+            left_out.setdefault(NOT_A_NEED.get(line.metric, OTHERWISE), []).append(line.id)
+        else:
+            # The capacity to buy counts before the data held, else the larger value.
+            largest[name] = max(largest.get(name, line), line, key=lambda one: (one.metric == TO_BUY, one.value))
     if not largest:
         known = ", ".join(f"{operation} in {unit}" for operation, unit in BY_OPERATION)
         raise UsageError(f"{title}: no {priority} line sets a storage need, expected at least one of {known}")
@@ -222,63 +192,50 @@ def from_requirements(lines: Iterable[Requirement], title: str = "requirement li
     high = {name: line.high for name, line in largest.items() if line.high is not None}
     if largest.get("required_usable_bytes", counting[0]).metric == TO_BUY:
         given["fill_limit"] = Input(1, origin="user", note=f"{largest['required_usable_bytes'].id} includes the fill limit")
-    notes = (*_not_judged(counting), *_too_low(too_low, priority))
+    notes: list[str] = []
+    if left_out:
+        reasons = "; ".join(f"{', '.join(ids)} ({why})" for why, ids in left_out.items())
+        notes.append(f"lines that `fit` does not evaluate: {reasons}")
+    if too_low:
+        ids = ", ".join(line.id for line in too_low)
+        notes.append(Message(f"lines below the priority {priority} do not count: {ids}", supply=("priority",)))
     conditions, pattern = _conditions(counting)
-    return Need(title, {**conditions, **given}, high=high, notes=notes, pattern=pattern, lines=tuple(counting))
-
-
-def _outranks(line: Requirement, other: Requirement) -> bool:
-    """Whether a line sets the need instead of another one: the capacity to buy before the data held, else the larger."""
-    if TO_BUY in (line.metric, other.metric) and line.metric != other.metric:
-        return line.metric == TO_BUY
-    return line.value > other.value
+    return Need(title, {**conditions, **given}, high=high, notes=tuple(notes), pattern=pattern, lines=tuple(counting))
 
 
 def need_in(line: Requirement) -> str:
     """The quantity that a line requires; empty where `fit` has no layer for it."""
-    if line.metric in NOT_A_NEED:
-        return ""
-    return BY_OPERATION.get((line.conditions.operation, line.unit), "")
-
-
-def _not_judged(counting: Sequence[Requirement]) -> tuple[str, ...]:
-    """The lines that count and set no need, by reason."""
-    reasons: dict[str, list[str]] = {}
-    for line in counting:
-        if not need_in(line):
-            reasons.setdefault(NOT_A_NEED.get(line.metric, OTHERWISE), []).append(line.id)
-    found = "; ".join(f"{', '.join(ids)} ({why})" for why, ids in reasons.items())
-    return (f"lines that `fit` does not evaluate: {found}",) if found else ()
-
-
-def _too_low(lines: Sequence[Requirement], priority: str) -> tuple[str, ...]:
-    """The lines that would set a need if their priority counted."""
-    left_out = [line.id for line in lines if need_in(line)]
-    if not left_out:
-        return ()
-    return (Message(f"lines below the priority {priority} do not count: {', '.join(left_out)}", supply=("priority",)),)
+    return "" if line.metric in NOT_A_NEED else BY_OPERATION.get((line.conditions.operation, line.unit), "")
 
 
 def _conditions(counting: Sequence[Requirement]) -> tuple[dict[str, Input], str]:
     """Clients, I/O size and threads of the largest read line with clients, else of the largest write line; its pattern."""
-    for name in ("read_bandwidth_needed", "write_bandwidth_needed"):
-        lines = [line for line in counting if need_in(line) == name and line.conditions.clients]
+    for need in ("read_bandwidth_needed", "write_bandwidth_needed"):
+        lines = [line for line in counting if need_in(line) == need and line.conditions.clients]
         if not lines:
             continue
         line = max(lines, key=lambda line: line.value)
-        reads = name == "read_bandwidth_needed"
+        conditions, reads = line.conditions, need == "read_bandwidth_needed"
+        in_flight: float | None = conditions.threads
+        if conditions.queue_depth is not None and conditions.clients:
+            # Of one client: its threads, each with the outstanding I/Os that the line allows.
+            depth = {"line_queue_depth": conditions.queue_depth, "line_clients": conditions.clients}
+            in_flight = float(solve("queue_depth_of_client", depth))
         found = {
-            "nodes": line.conditions.clients,
+            "nodes": conditions.clients,
             # The size of writes says nothing about reads.
-            "io_bytes": _io_size(line.conditions) if reads else None,
-            "requests_in_flight_per_node": _in_flight(line.conditions),
+            "io_bytes": _io_size(conditions) if reads else None,
+            "requests_in_flight_per_node": in_flight,
         }
         given = {
             name: Input(check_value(name, value, f"{line.id}: {name}"), origin="user", note=f"a condition of {line.id}")
             for name, value in found.items()
             if value is not None
         }
-        return given, _pattern(line.conditions) if reads else ""
+        # Random where any part of the reads is.
+        parts = [part.pattern for part in conditions.mix if part.operation == "read"] or [conditions.pattern]
+        pattern = "random" if "random" in parts else parts[0]
+        return given, pattern if reads else ""
     return {}, ""
 
 
@@ -294,17 +251,3 @@ def _io_size(conditions: Conditions) -> float | None:
         for given in [{"part_bandwidth": one.share, "parts_bandwidth": shares}]
     ]
     return float(solve("request_bytes_of_mix", {"requests_per_byte": parts}))
-
-
-def _in_flight(conditions: Conditions) -> float | None:
-    """Queue depth of one client: its threads, each with the outstanding I/Os that the line allows."""
-    if conditions.queue_depth is None or not conditions.clients:
-        return conditions.threads
-    given = {"line_queue_depth": conditions.queue_depth, "line_clients": conditions.clients}
-    return float(solve("queue_depth_of_client", given))
-
-
-def _pattern(conditions: Conditions) -> str:
-    """`random` where any part of the reads is."""
-    parts = [part.pattern for part in conditions.mix if part.operation == "read"] or [conditions.pattern]
-    return "random" if "random" in parts else parts[0]

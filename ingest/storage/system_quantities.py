@@ -1,19 +1,27 @@
-"""Input quantities of a storage system from its catalog entry, with defaults and those of the need."""
+"""Input quantities of a storage system from its catalog entry, with defaults and those of the need.
+
+Services are rented by the byte: the tier and the capacity that a need takes, and what they cost by a file of prices.
+"""
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ingest.catalog.records import Storage
+from ingest.catalog.records import Storage, Tier
 from ingest.catalog.store import Catalog
+from ingest.catalog.yaml_reader import Kind, read_yaml
 from ingest.engine.messages import Option
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed
-from ingest.errors import UsageError, expected_one_of
+from ingest.errors import IngestError, UsageError, brief, expected_one_of
 from ingest.sizing.evidence_ladder import from_catalog, from_fields
 from ingest.storage.need import Need
+from ingest.text import one_line
+from ingest.units import parse
 
 _DEFAULTS = {
     "fill_limit": (0.85, "no limit of this system is known: 15 % stay free for rebuilds and because full systems slow down"),
@@ -103,10 +111,7 @@ BOUNDS = {
 #: Fields that an appliance shares with the software it runs.
 SHARED = ("client_read_bandwidth", "client_write_bandwidth", "nic_efficiency", "request_latency", "reference_io_bytes")
 #: Local drives are their own client and serve the data staged on them.
-FOLLOWS_LOCALLY = {
-    "client_bandwidth_per_node": ("nvme_bandwidth_of_drives",),
-    "required_usable_bytes": ("dataset_bytes",),
-}
+FOLLOWS_LOCALLY = {"client_bandwidth_per_node": ("nvme_bandwidth_of_drives",), "required_usable_bytes": ("dataset_bytes",)}
 #: factors that are 1 where they cannot be computed
 NEUTRAL = {
     "small_read_factor": "requests of the size at which the rate was measured",
@@ -165,26 +170,36 @@ def changed(entry: Storage, **fields: object) -> Storage:
 
 
 def known_of(system: System, need: Need) -> Quantities:
-    """Quantities of need and system; values that the user sets by name override the catalog.
-
-    Args:
-        system: the system, its client and its protection.
-        need: bandwidth, capacity and metadata rates required.
-    """
-    entry, client = system.entry, system.client
-    local = entry.family == "drive"
+    """Quantities of need and system; values that the user sets by name override the catalog."""
+    entry, client, local = system.entry, system.client or system.entry, system.entry.family == "drive"
+    usable, given = _fields(entry, OF_SYSTEM), need.given
+    if system.protection is not None:
+        # The published share of a whole system includes spares; elsewhere the share is k / (k + m), unrounded.
+        if entry.family not in ("system", "service", "site"):
+            usable = {name: item for name, item in usable.items() if name != "protection_efficiency"}
+        usable = {**usable, **_fields(system.protection, OF_PROTECTION)}
+    if local:
+        # The drives under test replace those that the node usually has.
+        usual = "nvme_read_bandwidth_per_node"
+        given = {name: item for name, item in given.items() if name != usual or item.origin == "user"}
+    # Ceilings measured with the data set of a model include the effect of its I/O sizes.
+    own = "nvme_drive_read_bandwidth" if local else "unit_read_bandwidth"
+    rates = {own: entry.read_bandwidth_by_model, "client_bandwidth_per_node": client.client_read_bandwidth_by_model}
+    measured = {name: from_catalog(by_model[need.model]) for name, by_model in rates.items() if need.model in by_model}
+    if {*measured} - {"unit_read_bandwidth"}:
+        measured["small_read_factor"] = Input(1, note=f"measured with the data set of {need.model}")
     supplied = {
         **DEFAULTS,
         **(LOCAL if local else {}),
         **_fields(entry, OF_DRIVE if local else OF_UNIT),
         **(_fields(system.drive, OF_UNIT_DRIVE) if system.drive else {}),
         **_fields(entry, {"request_latency": "request_seconds"}),
-        **_fields(client or entry, OF_CLIENT),
-        **_protected(entry, system.protection),
-        **_measured_with(entry, client, need.model),
+        **_fields(client, OF_CLIENT),
+        **usable,
+        **measured,
         **system.chosen,
     }
-    known = Quantities({**supplied, **(_without_usual_drives(need.given) if local else need.given)})
+    known = Quantities({**supplied, **given})
     # Another encoding or size of the samples makes another data set.
     known.choose_first("dataset_bytes", "samples_bytes")
     for name, source in need.computed.items():
@@ -195,21 +210,16 @@ def known_of(system: System, need: Need) -> Quantities:
         if known.find(name) is None:
             known.give({name: Input(1).by_default(note)})
     if entry.family in ("system", "software", "site"):
-        _bound(known, need)
+        # What nobody has published of a unit, from its drives: usable of raw capacity, and bounds.
+        for name, formula in OF_RAW.items():
+            known.choose_first(name, formula)
+        # Drives of which no rate at random is known read at random no faster than in sequence.
+        known.choose_first("unit_drive_random_bandwidth", "unit_drive_read_bandwidth")
+        for name, formulas in BOUNDS.items():
+            bounded = name != "unit_io_per_second" or reads_at_random(known, need)
+            if bounded and known.find(name) is None:
+                known.choose_first(name, *formulas)
     return known
-
-
-def _bound(known: Quantities, need: Need) -> None:
-    """What nobody has published of a unit, from its drives: usable of raw capacity, and bounds."""
-    for name, formula in OF_RAW.items():
-        known.choose_first(name, formula)
-    # Drives of which no rate at random is known read at random no faster than in sequence.
-    known.choose_first("unit_drive_random_bandwidth", "unit_drive_read_bandwidth")
-    for name, formulas in BOUNDS.items():
-        if name == "unit_io_per_second" and not reads_at_random(known, need):
-            continue
-        if known.find(name) is None:
-            known.choose_first(name, *formulas)
 
 
 def reads_at_random(known: Quantities, need: Need) -> bool:
@@ -233,37 +243,8 @@ def reads_small(known: Quantities) -> bool:
     return size is not None and size.value < known.value("reference_io_bytes")
 
 
-def _without_usual_drives(given: Mapping[str, Input]) -> Mapping[str, Input]:
-    """The inputs without the drives that the node usually has: those under test replace them."""
-    name = "nvme_read_bandwidth_per_node"
-    return {key: item for key, item in given.items() if key != name or item.origin == "user"}
-
-
-def _protected(entry: Storage, protection: Storage | None) -> dict[str, Input]:
-    """Usable share of raw capacity, from the entry or from the protection scheme."""
-    own = _fields(entry, OF_SYSTEM)
-    if protection is None:
-        return own
-    scheme = _fields(protection, OF_PROTECTION)
-    if entry.family in ("system", "service", "site"):
-        # The published share of a whole system includes spares.
-        return {**own, **scheme}
-    # Elsewhere the share is k / (k + m), unrounded.
-    return {**{name: item for name, item in own.items() if name != "protection_efficiency"}, **scheme}
-
-
 def _fields(entry: Storage, names: dict[str, str]) -> dict[str, Input]:
     return from_fields({quantity: value for field, quantity in names.items() if (value := getattr(entry, field)) is not None})
-
-
-def _measured_with(entry: Storage, client: Storage | None, model: str) -> dict[str, Input]:
-    """Ceilings measured with the data set of a model, which include the effect of its I/O sizes."""
-    own = "nvme_drive_read_bandwidth" if entry.family == "drive" else "unit_read_bandwidth"
-    rates = {own: entry.read_bandwidth_by_model, "client_bandwidth_per_node": (client or entry).client_read_bandwidth_by_model}
-    found = {name: from_catalog(by_model[model]) for name, by_model in rates.items() if model in by_model}
-    if {*found} - {"unit_read_bandwidth"}:
-        found["small_read_factor"] = Input(1, note=f"measured with the data set of {model}")
-    return found
 
 
 def protection_of(entry: Storage, name: str | None, catalog: Catalog) -> Storage | None:
@@ -281,3 +262,150 @@ def protection_of(entry: Storage, name: str | None, catalog: Catalog) -> Storage
     if entry.family == "protection":
         return entry
     return catalog.referred(Storage, entry.protections[0], by=entry.path) if entry.protections else None
+
+
+#: field of a tier -> quantity
+OF_TIER = {
+    "capacity_min": "tier_capacity_min",
+    "capacity_step": "tier_capacity_step",
+    "capacity_max": "tier_capacity_max",
+    "read_bandwidth_per_byte": "tier_read_bandwidth_per_byte",
+    "write_bandwidth_per_byte": "tier_write_bandwidth_per_byte",
+    "read_bandwidth_max": "tier_read_bandwidth_max",
+    "write_bandwidth_max": "tier_write_bandwidth_max",
+    "bandwidth_step": "tier_bandwidth_step",
+    "io_per_second_per_byte": "tier_io_per_second_per_byte",
+    "io_per_second_max": "tier_io_per_second_max",
+    "metadata_per_second_max": "unit_opens_per_second",
+}
+#: Fields of a tier that replace those of the entry.
+OF_ENTRY = ("client_read_bandwidth", "client_write_bandwidth")
+USUAL = {
+    "tier_capacity_min": assumed(2**40, "the smallest size is not published: 1 TiB", "set.tier_capacity_min"),
+    "tier_capacity_step": assumed(
+        2**40, "the step in which capacity is sold is not published: 1 TiB", "set.tier_capacity_step"
+    ),
+}
+#: part of the capacity -> the need that decides it, and the rate without which it does not count
+TIER_PARTS = {
+    "tier_bytes_for_data": ("required_usable_bytes", ""),
+    "tier_bytes_for_read": ("tier_read_needed", "tier_read_bandwidth_per_byte"),
+    "tier_bytes_for_write": ("write_bandwidth_needed", "tier_write_bandwidth_per_byte"),
+    "tier_bytes_for_requests": ("io_per_second_needed", "tier_io_per_second_per_byte"),
+}
+#: what one file system of the tier offers -> formulas that yield it, the best first
+OFFERS = {
+    "tier_capacity": ("service_capacity_on_sale", "service_capacity"),
+    "unit_usable_bytes": ("tier_capacity",),
+    "unit_read_bandwidth": (
+        "tier_read_ceiling",
+        "tier_read_bandwidth",
+        "service_read_of_steps",
+        "service_bandwidth_in_steps",
+        "tier_read_bandwidth_max",
+    ),
+    "unit_write_bandwidth": (
+        "tier_write_ceiling",
+        "tier_write_bandwidth",
+        "service_write_of_steps",
+        "service_bandwidth_in_steps",
+        "tier_write_bandwidth_max",
+    ),
+    "unit_io_per_second": ("tier_requests_ceiling", "tier_io_per_second", "tier_io_per_second_max"),
+}
+
+
+class Prices(NamedTuple):
+    """A dated price list of the user.
+
+    Attributes:
+        currency, date: of all prices.
+        per_byte: price of a byte for a month, by service and tier.
+    """
+
+    path: str
+    currency: str
+    date: datetime.date
+    per_byte: Mapping[tuple[str, str], float]
+
+
+def read_prices(path: str | Path) -> Prices:
+    """Read a price list: `date`, `currency`, and under `prices` the price of a TiB for a month by service and tier.
+
+    Raises:
+        IngestError: unreadable, undated, or a price that is no number.
+    """
+    data = read_yaml(Path(path), Kind("a list of prices", "ingest fit --help"))
+    known = ("date", "currency", "prices")
+    if not isinstance(data, dict) or any(data.get(key) is None for key in known):
+        raise IngestError(f"{path}: expected the keys {', '.join(known)}")
+    try:
+        date = datetime.date.fromisoformat(str(data["date"]))
+    except ValueError:
+        raise IngestError(f"{path}: date: found {brief(data['date'])}, expected a date such as 2026-11-30") from None
+    if not isinstance(data["currency"], str) or not data["currency"].strip():
+        raise IngestError(f"{path}: currency: found {brief(data['currency'])}, expected text such as USD")
+    found: dict[tuple[str, str], float] = {}
+    for service, tiers in _rows(data["prices"], f"{path}: prices"):
+        for tier, price in _rows(tiers, f"{path}: prices: {service}"):
+            if isinstance(price, bool) or not isinstance(price, (int, float)) or not 0 < price < float("inf"):
+                raise IngestError(f"{path}: prices: {service}: {tier}: found {brief(price)}, expected a price above 0")
+            found[service, tier] = parse(f"{price!r} 1/TiB", "1/B", f"{path}: prices: {service}: {tier}")
+    return Prices(str(path), one_line(data["currency"]), date, found)
+
+
+def check_prices(prices: Prices, sold: Mapping[str, Mapping[str, Tier]]) -> None:
+    """Refuse prices of what is not among the tiers of each service.
+
+    Raises:
+        IngestError: an unknown service or tier, with the nearest name.
+    """
+    for service, tier in prices.per_byte:
+        place = f"{prices.path}: prices"
+        if service not in sold:
+            raise IngestError(f"{place}: unknown service {brief(service)}, {expected_one_of(service, sold)}")
+        if tier not in sold[service]:
+            raise IngestError(f"{place}: {service}: unknown tier {brief(tier)}, {expected_one_of(tier, sold[service])}")
+
+
+def _rows(data: Any, place: str) -> list[tuple[str, Any]]:
+    if not isinstance(data, dict):
+        raise IngestError(f"{place}: found {brief(data)}, expected keys and values")
+    return [(str(key), value) for key, value in data.items()]
+
+
+def in_order(tiers: Mapping[str, Tier]) -> list[str]:
+    """The names of the tiers, the one with the least throughput for each byte first; throughput sold apart comes last."""
+    rates = {name: tier.read_bandwidth_per_byte for name, tier in tiers.items()}
+    order = {name: float("inf") if rate is None else rate.value for name, rate in rates.items()}
+    return sorted(tiers, key=lambda name: order[name])
+
+
+def of_tier(tier: Tier) -> dict[str, Input]:
+    """The limits of a tier as inputs."""
+    given = from_fields({quantity: getattr(tier, field) for field, quantity in OF_TIER.items()})
+    if tier.shared == "yes" and "tier_write_bandwidth_per_byte" not in given and "tier_read_bandwidth_per_byte" in given:
+        given["tier_write_bandwidth_per_byte"] = given["tier_read_bandwidth_per_byte"]
+    return {**USUAL, **given}
+
+
+def in_tier(entry: Storage, tier: Tier) -> Storage:
+    """The entry with the fields that the tier replaces."""
+    return changed(entry, **{name: item for name in OF_ENTRY if (item := getattr(tier, name)) is not None})
+
+
+def provision(known: Quantities, tier: Tier) -> None:
+    """Set the capacity that the need takes of a tier, and what one file system of that capacity delivers."""
+    for name in ("read_bandwidth_needed", "write_bandwidth_needed"):
+        if known.find(name) is None:
+            known.give({name: Input(0, grade="zero", note=f"no {name} is given")})
+    if tier.shared == "yes":
+        known.choose("tier_read_needed", "read_and_write_needed")
+    else:
+        known.choose("tier_read_needed", "read_bandwidth_needed")
+    for part, (name, rate) in TIER_PARTS.items():
+        needed = known.find(name)
+        if needed is None or not needed.value or (rate and known.find(rate) is None):
+            known.give_default(part, Input(0, grade="zero", note="does not decide the capacity"))
+    for name, formulas in OFFERS.items():
+        known.choose_first(name, *formulas)

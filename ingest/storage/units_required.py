@@ -14,27 +14,16 @@ from ingest.storage.system_quantities import opens_only_shown, reads_small
 
 #: How a caution about the number of units begins.
 COUNTED = "the number of units required"
-#: count of units -> the need that decides it
+#: count of units -> the need that decides it, and what decides where it is the largest
 PARTS = {
-    "units_for_read": "read_bandwidth_needed",
-    "units_for_write": "write_bandwidth_needed",
-    "units_for_capacity": "required_usable_bytes",
-    "units_for_opens": "opens_per_second_needed",
-    "units_for_creates": "creates_per_second_needed",
-    "units_for_requests": "io_per_second_needed",
-    "units_for_degraded": "read_bandwidth_needed",
-    "units_for_degraded_requests": "io_per_second_needed",
-}
-#: count of units -> what decides where it is the largest
-DECIDES = {
-    "units_for_read": "reads",
-    "units_for_write": "writes",
-    "units_for_capacity": "capacity",
-    "units_for_opens": "file opens",
-    "units_for_creates": "file creates",
-    "units_for_requests": "requests",
-    "units_for_degraded": "reads with one failure domain down",
-    "units_for_degraded_requests": "requests with one failure domain down",
+    "units_for_read": ("read_bandwidth_needed", "reads"),
+    "units_for_write": ("write_bandwidth_needed", "writes"),
+    "units_for_capacity": ("required_usable_bytes", "capacity"),
+    "units_for_opens": ("opens_per_second_needed", "file opens"),
+    "units_for_creates": ("creates_per_second_needed", "file creates"),
+    "units_for_requests": ("io_per_second_needed", "requests"),
+    "units_for_degraded": ("read_bandwidth_needed", "reads with one failure domain down"),
+    "units_for_degraded_requests": ("io_per_second_needed", "requests with one failure domain down"),
 }
 #: count of metadata servers -> the need that decides it, for a system with separate ones
 METADATA_PARTS = {
@@ -55,42 +44,6 @@ UNKNOWN_DOMAINS = "the failure domains of a unit are not known"
 OF_A_DRIVE = ("drive_bytes", "drive_read_bandwidth", "drive_write_bandwidth")
 
 
-def count_units(known: Quantities, need: Need, entry: Storage, units: float | None, spare: Spare) -> str:
-    """Set the number of units and the number required; return what the latter leaves out, or nothing."""
-    if entry.family not in ("client", "drive"):
-        return _size_units(known, need, entry, units, spare)
-    if entry.family == "client":
-        # Rates that the user sets for the system behind a client are those of this many units.
-        one = Input(1).by_default("one unit behind the client", "units")
-        known.give({"units": one if units is None else Input(units, origin="user")})
-    _give_zeros(known, need, CLIENT_PARTS)
-    try:
-        known.choose("units_required", "clients_required" if entry.family == "client" else "local_drives_required")
-        if entry.family == "drive":
-            known.choose("units", "local_drives")
-    except MissingQuantity as error:
-        return f"{COUNTED} is not known: {error.name.replace('_', ' ')} is missing"
-    return ""
-
-
-def _size_units(known: Quantities, need: Need, entry: Storage, units: float | None, spare: Spare) -> str:
-    """Count units of a system; a part of the need whose rate per unit is unknown does not count, its layer stays unjudged."""
-    _plan_spare(known, spare)
-    if has_metadata_servers(entry):
-        _settle(known, need, METADATA_PARTS)
-    excluded = _not_counted(entry, known)
-    if not spare.judged or known.find("failed_units") is None:
-        why = UNKNOWN_DOMAINS if spare.judged else "reads with one failure domain down are not required"
-        excluded |= dict.fromkeys(("units_for_degraded", "units_for_degraded_requests"), why)
-    for part, why in excluded.items():
-        known.give_default(part, Input(0, grade="zero", note=why))
-    unknown = _settle(known, need, {part: name for part, name in PARTS.items() if part not in excluded})
-    if any(name in known.given for name in OF_A_DRIVE):
-        _give_zeros(known, need, DRIVE_PARTS)
-    _choose_units(known, entry, units)
-    return f"{COUNTED} leaves out {' and '.join(unknown)}: the rate of one unit is not known" if unknown else ""
-
-
 class Spare(NamedTuple):
     """What may be down.
 
@@ -103,41 +56,6 @@ class Spare(NamedTuple):
     kept: bool
     judged: bool
     share: float | None = None
-
-
-def _plan_spare(known: Quantities, spare: Spare) -> None:
-    """The share of a unit that may fail; where its failure domains are unknown no spare is counted, and the loss is open."""
-    failed = known.find("failed_units")
-    if spare.kept and failed is not None:
-        known.choose("spare_units", "failed_units")
-    else:
-        why = UNKNOWN_DOMAINS if spare.kept else "no spare is asked for"
-        known.give_default("spare_units", Input(0, grade="zero", note=why))
-    if spare.share is not None:
-        known.give({"degraded_share": Input(spare.share, origin="user")})
-
-
-def _not_counted(entry: Storage, known: Quantities) -> dict[str, str]:
-    """Needs that do not decide the number of units, and why."""
-    if has_metadata_servers(entry):
-        # A rate that nobody publishes of a metadata server is not counted as none.
-        served = {f"units_for_{what}" for what in METADATA_RATES if of_metadata_servers(entry, known, what)}
-        return dict.fromkeys(sorted(served), "metadata servers open and create files")
-    shown = opens_only_shown(entry, known)
-    return {"units_for_opens": "a rate demonstrated in one run is not a limit to size by"} if shown else {}
-
-
-def _choose_units(known: Quantities, entry: Storage, units: float | None) -> None:
-    if entry.fixed:
-        known.give({"units": Input(1, note="one installed site")})
-    elif entry.tiers:
-        known.give({"units": Input(1, note="one file system"), "units_required": Input(1, note="one file system")})
-    elif units is not None:
-        known.give({"units": Input(units, origin="user")})
-    elif known.value("units_required") >= 1:
-        known.choose("units", "units_required")
-    else:
-        known.give({"units": Input(1).by_default("one unit, because no need determines the number")})
 
 
 #: what metadata servers do -> the rate of one of them
@@ -154,27 +72,82 @@ def has_metadata_servers(entry: Storage) -> bool:
     return entry.files_max is not None or entry.opens_per_metadata_server is not None
 
 
-def _settle(known: Quantities, need: Need, parts: Mapping[str, str]) -> list[str]:
+def count_units(known: Quantities, need: Need, entry: Storage, units: float | None, spare: Spare) -> str:
+    """Set the number of units and the number required; return what the latter leaves out, or nothing."""
+    if entry.family not in ("client", "drive"):
+        return _size_units(known, need, entry, units, spare)
+    if entry.family == "client":
+        # Rates that the user sets for the system behind a client are those of this many units.
+        one = Input(1).by_default("one unit behind the client", "units")
+        known.give({"units": one if units is None else Input(units, origin="user")})
+    _settle(known, need, CLIENT_PARTS)
+    try:
+        known.choose("units_required", "clients_required" if entry.family == "client" else "local_drives_required")
+        if entry.family == "drive":
+            known.choose("units", "local_drives")
+    except MissingQuantity as error:
+        return f"{COUNTED} is not known: {error.name.replace('_', ' ')} is missing"
+    return ""
+
+
+def _size_units(known: Quantities, need: Need, entry: Storage, units: float | None, spare: Spare) -> str:
+    """Count units of a system; a part of the need whose rate per unit is unknown does not count, its layer stays unjudged."""
+    # The share of a unit that may fail; where its failure domains are unknown no spare is counted, and the loss is open.
+    failed = known.find("failed_units")
+    if spare.kept and failed is not None:
+        known.choose("spare_units", "failed_units")
+    else:
+        why = UNKNOWN_DOMAINS if spare.kept else "no spare is asked for"
+        known.give_default("spare_units", Input(0, grade="zero", note=why))
+    if spare.share is not None:
+        known.give({"degraded_share": Input(spare.share, origin="user")})
+    excluded: dict[str, str] = {}
+    if has_metadata_servers(entry):
+        _unrated(known, need, METADATA_PARTS)
+        # A rate that nobody publishes of a metadata server is not counted as none.
+        served = [f"units_for_{what}" for what in sorted(METADATA_RATES) if of_metadata_servers(entry, known, what)]
+        excluded = dict.fromkeys(served, "metadata servers open and create files")
+    elif opens_only_shown(entry, known):
+        excluded = {"units_for_opens": "a rate demonstrated in one run is not a limit to size by"}
+    if not spare.judged or known.find("failed_units") is None:
+        why = UNKNOWN_DOMAINS if spare.judged else "reads with one failure domain down are not required"
+        excluded |= dict.fromkeys(("units_for_degraded", "units_for_degraded_requests"), why)
+    for part, why in excluded.items():
+        known.give_default(part, Input(0, grade="zero", note=why))
+    unknown = _unrated(known, need, {part: name for part, (name, _) in PARTS.items() if part not in excluded})
+    if any(name in known.given for name in OF_A_DRIVE):
+        _settle(known, need, DRIVE_PARTS)
+    if entry.fixed:
+        known.give({"units": Input(1, note="one installed site")})
+    elif entry.tiers:
+        known.give({"units": Input(1, note="one file system"), "units_required": Input(1, note="one file system")})
+    elif units is not None:
+        known.give({"units": Input(units, origin="user")})
+    elif known.value("units_required") >= 1:
+        known.choose("units", "units_required")
+    else:
+        known.give({"units": Input(1).by_default("one unit, because no need determines the number")})
+    return f"{COUNTED} leaves out {' and '.join(unknown)}: the rate of one unit is not known" if unknown else ""
+
+
+def _unrated(known: Quantities, need: Need, parts: Mapping[str, str]) -> list[str]:
     """Set parts that are not required, or whose rate is unknown, to 0; return the latter."""
-    _give_zeros(known, need, parts)
+    _settle(known, need, parts)
     unknown = [part for part in parts if known.find(part) is None]
     not_counted = Input(0, grade="zero", note="not counted: the rate of one unit is not known")
     known.give(dict.fromkeys(unknown, not_counted))
     return [part.removeprefix("units_for_").replace("_", " ") for part in unknown]
 
 
-def _give_zeros(known: Quantities, need: Need, parts: Mapping[str, str]) -> None:
+def _settle(known: Quantities, need: Need, parts: Mapping[str, str]) -> None:
     """Set the parts that the need does not include to 0."""
     for part, name in parts.items():
-        if not _requires(known, need, name):
+        required = need.requires(name)
+        if name == "io_per_second_needed" and known.find(name) is not None:
+            # Bandwidth implies the IOPS of large requests; where IOPS are published, they count too.
+            required = known.find("unit_io_per_second") is not None or reads_small(known)
+        if not required:
             known.give_default(part, Input(0, grade="zero", note=f"no {name} is given"))
-
-
-def _requires(known: Quantities, need: Need, name: str) -> bool:
-    if name == "io_per_second_needed":
-        # Bandwidth implies the IOPS of large requests; where IOPS are published, they count too.
-        return known.find(name) is not None and (known.find("unit_io_per_second") is not None or reads_small(known))
-    return need.requires(name)
 
 
 #: Further results, shown where their inputs are known.
@@ -204,13 +177,13 @@ DEGRADED = ("degraded_read_bandwidth",)
 
 def decides(known: Quantities) -> str:
     """What the number of units is bought for; empty where no single need decides."""
-    counts = {what: float(step.value) for part, what in DECIDES.items() if (step := known.find(part)) is not None}
+    counts = {what: float(step.value) for part, (_, what) in PARTS.items() if (step := known.find(part)) is not None}
     most = max(counts.values(), default=0)
     if not most:
         return ""
     largest = [what for what, count in counts.items() if count == most]
     if "reads" in largest:
-        largest = [what for what in largest if what != DECIDES["units_for_degraded"]]
+        largest = [what for what in largest if what != PARTS["units_for_degraded"][1]]
     held = counts.get("capacity", 0)
     if "capacity" in largest:
         return "capacity decides" if len(largest) == 1 else "capacity and throughput alike"
@@ -248,34 +221,19 @@ ALTERNATIVES = (
 
 
 def alternatives(known: Quantities, streams: bool | None) -> list[dict[str, Any]]:
-    """Each way to feed the GPUs, whether it holds, and its cost.
-
-    Args:
-        known: need and system.
-        streams: whether streaming from storage holds.
-    """
+    """Each way to feed the GPUs, whether it holds, and its cost; `streams` tells whether streaming from storage holds."""
     rows: list[dict[str, Any]] = [{"way": "stream from storage", "holds": streams}]
+    if "nodes" not in known.given or "dataset_bytes" not in {*known.given, *known.steps}:
+        return []
     for one in ALTERNATIVES:
-        quantities = _with_copies(known, one.copies)
-        if quantities is None:
-            continue
-        checks = [_at_most(quantities, pair) for pair in (one.room, one.rate) if pair is not None]
+        # One copy of the data set, or one for each node.
+        number = known.given["nodes"].value if one.copies == "nodes" else 1
+        own = Input(number, note="one copy for each node" if one.copies == "nodes" else "the nodes share one copy")
+        quantities = known.with_inputs({"copies_staged": own, "copies_cached": own})
+        ends = [[quantities.find(name) for name in pair] for pair in (one.room, one.rate) if pair is not None]
+        checks = [None if least is None or most is None else bool(least.value <= most.value) for least, most in ends]
         found = quantities.results(one.shown)[0]
         if found:
             holds = False if False in checks else None if None in checks else True
             rows.append({"way": one.name, "holds": holds, **{name: item.value for name, item in found.items()}})
     return rows if len(rows) > 1 else []
-
-
-def _with_copies(known: Quantities, copies: str) -> Quantities | None:
-    """The quantities with one copy of the data set, or one for each node; None where the nodes are unknown."""
-    if "nodes" not in known.given or not {"dataset_bytes"} & {*known.given, *known.steps}:
-        return None
-    number = known.given["nodes"].value if copies == "nodes" else 1
-    own = Input(number, note="one copy for each node" if copies == "nodes" else "the nodes share one copy")
-    return known.with_inputs({"copies_staged": own, "copies_cached": own})
-
-
-def _at_most(known: Quantities, pair: tuple[str, str]) -> bool | None:
-    least, most = map(known.find, pair)
-    return None if least is None or most is None else bool(least.value <= most.value)

@@ -12,7 +12,7 @@ from outputs import fio_results
 from plans import plan
 
 import ingest
-from ingest.acceptance.latencies import milliseconds
+from ingest.acceptance.judgement import milliseconds
 from ingest.errors import IngestError, UsageError
 from ingest.reports.pages.acceptance import verdict_title
 
@@ -149,7 +149,7 @@ def test_the_requirement_is_that_of_the_line_and_the_failing_part_is_named(made,
 @pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 def test_fio_takes_the_commands_of_the_terms(tmp_path):
     """A second, or one file, in place of a minute."""
-    from ingest.acceptance.term_steps import steps_of_terms
+    from ingest.acceptance.pack import steps_of_terms
 
     (tmp_path / "file").write_bytes(bytes(2**20))
     environment = {**os.environ, "TARGET": str(tmp_path), "FILE": str(tmp_path / "file")}
@@ -165,7 +165,7 @@ def test_latencies_are_numbers_of_people():
 
 
 def test_a_block_size_that_prints_alike_is_told_in_bytes(made):
-    from ingest.acceptance.run_validity import _differences
+    from ingest.acceptance.run_files import _differences
     from ingest.acceptance.test_spec import Observed
 
     load = replace(made.results["T-WRITE-01-fio"].loads[0], io_bytes=512_000, depth=1)

@@ -10,8 +10,16 @@ import pytest
 from conftest import COMMAND, clean_environment, default_signals
 
 import ingest
-from ingest.acceptance.fio_runner import SIGNALS, FioRun, Point, _own_folder, _takes_direct
-from ingest.acceptance.path_benchmark import PathBenchmark, knee_of, supported_gpus
+from ingest.acceptance.path_benchmark import (
+    SIGNALS,
+    FioRun,
+    PathBenchmark,
+    Point,
+    _own_folder,
+    _takes_direct,
+    knee_of,
+    supported_gpus,
+)
 from ingest.acceptance.test_spec import Observed
 from ingest.errors import IngestError, UsageError
 from ingest.reports.page import as_text
@@ -53,14 +61,14 @@ def test_rates_requests_and_latencies_agree(measured):
     assert rates["read_requests_per_second"].value == pytest.approx(rates["read_bandwidth"].value / 131072)
     # Two threads that wait for each request: what is in flight is rate times latency, and never more than two.
     assert rates["read_requests_per_second"].value * rates["read_latency"].value <= 2.1
-    assert measured.read.pattern == "random"
-    assert measured.write.pattern == "sequential"
+    assert measured.chosen.read.pattern == "random"
+    assert measured.chosen.write.pattern == "sequential"
 
 
 @needs_fio
 def test_what_it_feeds_follows_from_the_rate(measured):
     for one in measured.supported:
-        assert one.gpus * one.bandwidth_per_gpu <= measured.read.rate < (one.gpus + 1) * one.bandwidth_per_gpu
+        assert one.gpus * one.bandwidth_per_gpu <= measured.chosen.read.rate < (one.gpus + 1) * one.bandwidth_per_gpu
     assert {one.gpu for one in measured.supported} == {"h100-sxm", "a100-80-sxm"}
 
 
@@ -128,9 +136,9 @@ def test_a_sweep_is_a_picture_and_its_result_an_entry(run, monkeypatch, swept, t
     assert max(len(bar) for bar in bars) == 24
     written = tmp_path / "result.json"
     assert run("measure-storage", ".", "-o", written).code == 0
-    found = ingest.fit(read_bandwidth=swept.read.rate / 2, nodes=1, storage=str(written)).systems[0]
+    found = ingest.fit(read_bandwidth=swept.chosen.read.rate / 2, nodes=1, storage=str(written)).systems[0]
     client = next(one for one in found.layers if one.layer.name == "protocol client")
-    assert client.ceiling == pytest.approx(swept.read.rate)
+    assert client.ceiling == pytest.approx(swept.chosen.read.rate)
     assert client.holds is True
 
 

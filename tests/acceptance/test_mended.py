@@ -12,8 +12,8 @@ from outputs import elbencho_json, mdtest
 from plans import line, plan
 
 import ingest
-from ingest.acceptance.manifest import SCHEMA_FILE
 from ingest.acceptance.test_spec import DATA, METADATA, SCALES, TOOLS, AcceptanceTest, Load
+from ingest.acceptance.verdict import SCHEMA_FILE
 from ingest.errors import IngestError, UsageError
 from ingest.requirement import PRIORITIES
 

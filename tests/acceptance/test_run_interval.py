@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.acceptance.run_interval import (
+from ingest.acceptance.judgement import (
     FEWEST_RUNS,
     MOST_RUNS,
     decision_of,

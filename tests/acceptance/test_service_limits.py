@@ -10,7 +10,7 @@ import pytest
 from plans import plan, times
 
 import ingest
-from ingest.acceptance.run_interval import FAIL, NOT_TESTED, PASS
+from ingest.acceptance.judgement import FAIL, NOT_TESTED, PASS
 from ingest.acceptance.service_limits import CLIENT, STALL, TAIL, ServiceLimit, judged_limit, lowest_second
 from ingest.acceptance.test_spec import AcceptanceTest, Load, Observed, Run
 from ingest.errors import IngestError

@@ -11,7 +11,7 @@ import pytest
 from plans import plan
 
 import ingest
-from ingest.acceptance.test_table import id_of_test, rows_of, shown_by
+from ingest.acceptance.accept import id_of_test, rows_of, shown_by
 from ingest.reports.plan_report import report
 from ingest.site.plan_file import lines_of, plan_data
 from ingest.units import display, parse, request_size, stated

@@ -168,7 +168,7 @@ def test_a_99_percent_latency_above_the_stated_one_is_a_remark_and_no_failure(co
 
 @pytest.mark.parametrize(("share", "same"), [(1.0099, True), (1.0101, False), (0.9901, True), (0.9899, False)])
 def test_requests_in_queues_may_start_in_the_ramp_and_end_after_it(share, same):
-    from ingest.acceptance.run_validity import _differences
+    from ingest.acceptance.run_files import _differences
     from ingest.acceptance.test_spec import Load, Observed
 
     load = Load("T", "read", "random", 131072, 1, 1, 1, None, None, "", 1.0, "B/s", depth=2)

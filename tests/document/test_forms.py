@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ingest.acceptance.accept import KINDS_OF_TOOL
-from ingest.acceptance.test_table import rows_of, shown_by
+from ingest.acceptance.accept import KINDS_OF_TOOL, rows_of, shown_by
 from ingest.reports.document.buyer_report import buyer_report, spread
 from ingest.reports.document.composition import Composition
 from ingest.reports.document.model import Paragraph, Table

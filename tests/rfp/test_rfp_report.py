@@ -21,7 +21,7 @@ import yaml
 from offers import ONE_JOB, told
 
 import ingest
-from ingest.acceptance.test_table import shown_by
+from ingest.acceptance.accept import shown_by
 from ingest.errors import IngestError, UsageError
 from ingest.files import write_all, write_whole
 from ingest.reports.charts.chart import LEAST_DATA, NO_DATA, NOT_INSTALLED

@@ -221,4 +221,4 @@ def test_drives_of_an_unknown_size_bound_a_unit_by_the_largest_of_the_catalogs()
     found = judged(SYSTEMS[name], {"read_bandwidth": 1e11, "capacity": 37.8e15})
     # 24 drives of 245.76 TB, 15 % free, half an appliance spare
     assert found.results["units_required"].value == math.ceil(37.8e15 / (24 * 245.76e12 * 0.85) + 0.5)
-    assert (found.verdict, found.usable.at_most, found.question[:15]) == ("not known", True, "Usable capacity")
+    assert (found.verdict, found.figures["usable"].at_most, found.question[:15]) == ("not known", True, "Usable capacity")

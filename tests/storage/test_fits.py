@@ -801,7 +801,7 @@ def test_a_system_is_no_client():
 
 def test_data_of_a_model_need_a_known_capacity_and_a_bandwidth_alone_says_that_none_was_asked(command):
     found = ingest.fit(model="cosmoflow", gpu="v100-sxm2", nodes=1, gpus_per_node=8, storage="lustre").systems[0]
-    assert (found.fits, found.usable.needed, layer(found, "capacity").holds) == (None, True, None)
+    assert (found.fits, found.figures["usable"].needed, layer(found, "capacity").holds) == (None, True, None)
     _, out, _ = command("--read-bandwidth", "100 GB/s", "--storage", "lustre")
     assert re.search(r"lustre +\d+ × OSS +not asked", out)
 

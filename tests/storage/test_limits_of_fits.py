@@ -7,8 +7,7 @@ from ingest.catalog.store import shipped_folder
 from ingest.errors import CatalogError
 from ingest.sizing.catalog_commands import check
 from ingest.storage import data_path
-from ingest.storage.data_path import LayerVerdict, bottleneck, verdict
-from ingest.storage.layers import NIC, READS, WRITES
+from ingest.storage.data_path import NIC, READS, WRITES, LayerVerdict, bottleneck, verdict
 
 
 def verdict_at(rate):

@@ -16,8 +16,7 @@ from ingest.storage import fit
 from ingest.storage.fit import Terms, fit_need
 from ingest.storage.fit_options import need_of
 from ingest.storage.need import from_numbers
-from ingest.storage.services import in_order, of_tier, read_prices
-from ingest.storage.system_quantities import System, changed
+from ingest.storage.system_quantities import System, changed, in_order, of_tier, read_prices
 
 CATALOG = Catalog()
 TIB = 2**40

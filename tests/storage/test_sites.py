@@ -228,20 +228,20 @@ def test_the_table_shows_what_is_known_marked_where_it_is_recalled(path):
     for one in found.systems:
         if one.entry.id not in rows:
             continue
-        for text, figure in zip(rows[one.entry.id][1:], (one.usable, one.reads, one.writes), strict=True):
+        for text, figure in zip(rows[one.entry.id][1:], one.figures.values(), strict=True):
             assert (text == "unknown") is (figure.value is None), one.entry.id
             assert ("*" in text, "≤" in text) == (figure.recalled, figure.at_most), (one.entry.id, text)
         # What is not known is never the reason for a rank among those that fit.
-        assert one.fits is not True or one.usable.value is not None
+        assert one.fits is not True or one.figures["usable"].value is not None
     assert "1 down" in "\n".join(lines)
     assert "per month" not in "\n".join(lines)
 
 
 def test_what_is_recalled_is_the_figure_and_not_the_number_of_units():
     (found,) = ingest.fit(HPC, storage="ddn-ai400x2t").systems
-    assert (found.usable.recalled, found.reads.recalled, found.writes.recalled) == (False, False, True)
+    assert [one.recalled for one in found.figures.values()] == [False, False, True]
     # 6 appliances: 491 ÷ 103.83 GB/s and half an appliance; 260.9 TB, 103.83 and 75 GB/s each; the need holds the fill limit.
-    figures = (found.usable.value, found.reads.value, found.writes.value)
+    figures = tuple(one.value for one in found.figures.values())
     assert figures == pytest.approx((6 * 260.9e12, 6 * 103.83e9, 6 * 75e9))
     assert found.degraded_share == pytest.approx(5.5 * 103.83 * 0.7 / 491)
 
@@ -274,7 +274,7 @@ def test_where_opens_are_the_only_unknown_the_question_names_them(path):
     for one in ingest.fit(path).systems:
         if one.not_known == ("metadata, opens",):
             assert one.question.startswith("File opens per second")
-        assert one.fits is not True or one.usable.value is not None
+        assert one.fits is not True or one.figures["usable"].value is not None
     (known,) = ingest.fit(HPC, storage="ddn-ai400x2", set={"unit_files_max": 1e12}).systems
     assert known.not_known == ("metadata, opens",)
     assert known.question == "File opens per second: 77,300 files/s needed."

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 import ingest
-from ingest.acceptance.test_table import rows_of, shown_by
+from ingest.acceptance.accept import rows_of, shown_by
 from ingest.engine.messages import in_site_words
 from ingest.reports.texts import texts
 from ingest.reports.workbook.model_workbook import model_workbook

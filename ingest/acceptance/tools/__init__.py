@@ -8,9 +8,9 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ingest.acceptance.loads import Task
 from ingest.acceptance.test_spec import TOOLS, Load, Run
-from ingest.acceptance.tools import dlio, elbencho, fio, ior, mdtest, mlpstorage
+from ingest.acceptance.tools import dlio, elbencho, fio, ior, mdtest
+from ingest.acceptance.tools.job_files import Task
 from ingest.errors import IngestError
 from ingest.files import read_text
 
@@ -23,14 +23,7 @@ COMPANIONS = re.compile(
 
 
 class LoadGenerator(NamedTuple):
-    """A writer of job files.
-
-    Attributes:
-        version: least version of the tool.
-        job_files: path -> content.
-        loads: the loads of a test as the tool runs them.
-        parameters: settings that the tool's results must show.
-    """
+    """A writer of job files: the tool's least version, files by path, loads as the tool runs them, settings to be shown."""
 
     version: str
     job_files: Callable[[Task], dict[str, str]]
@@ -45,14 +38,9 @@ GENERATORS = {
     "mdtest": LoadGenerator(mdtest.VERSION, mdtest.job_files, mdtest.loads),
     "elbencho": LoadGenerator(elbencho.VERSION, elbencho.job_files, elbencho.loads),
     "dlio": LoadGenerator(dlio.VERSION, dlio.job_files, dlio.loads, dlio.parameters),
-    mlpstorage.SUFFIX: LoadGenerator(mlpstorage.VERSION, mlpstorage.job_files, dlio.loads, mlpstorage.parameters),
+    dlio.MLPERF: LoadGenerator(dlio.MLPERF_VERSION, dlio.mlperf_files, dlio.loads, dlio.mlperf_parameters),
 }
 READERS = (fio.read, ior.read, mdtest.read, elbencho.read, dlio.read)
-
-
-def is_companion(path: Path) -> bool:
-    """Whether a file in a results folder is hidden, or one that a tool writes next to its results."""
-    return bool(COMPANIONS.fullmatch(path.name)) or any(part.startswith(".") for part in path.parts)
 
 
 def runs_in(path: Path) -> list[Run]:

@@ -1,4 +1,4 @@
-"""DLIO: a workload whose emulated accelerators need exactly the required rate, and its results."""
+"""DLIO and MLPerf Storage, which runs it: a workload that needs exactly the required rate, and the summary of both."""
 
 from __future__ import annotations
 
@@ -6,21 +6,26 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ingest.acceptance.loads import Task
-from ingest.acceptance.pack import launch, repeated, script
 from ingest.acceptance.test_spec import Load, Observed, Run
+from ingest.acceptance.tools.job_files import Task, data_scripts, launch, own_script, repeated, script
 from ingest.acceptance.tools.parsing import named_test, number, parsed, table
+from ingest.engine.expression import Num
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
 from ingest.text import comment
 
 #: PyPI's 2.0.0 is older and reads other keys; `tests/acceptance/dlio_keys.yaml` lists those of this commit.
 VERSION = "2.0.0+e1919d7"
+#: Samples of one step of an emulated accelerator: DLIO asks for a number, and the rate does not depend on it.
 BATCH = 8
 #: One sample per file, large enough that opens do not limit the rate.
 RECORD_BYTES = {"full": 128 * 2**20, "1node": 128 * 2**10}
 REHEARSAL_FILES, REHEARSAL_EPOCHS = 256, 2
-FOLDER = "dlio-data"
+#: MLPerf Storage: its version, the suffix of the ids of its tests and folder of its scripts, and its epochs.
+MLPERF_VERSION, MLPERF, MLPERF_EPOCHS = "2.0", "mlperf", 5
+#: Of a summary: the settings that it shows, and the rate.
+SHOWN = ("num_accelerators", "num_files_train", "num_samples_per_file", "epochs")
+RATE = "train_throughput_mean_samples_per_second"
 
 
 def loads(task: Task) -> tuple[Load, ...]:
@@ -34,40 +39,38 @@ def job_files(task: Task) -> dict[str, str]:
     """The workload file and the scripts of a test."""
     import yaml
 
-    ident, load = task.ident, task.load
-    workload = _workload(task, load.clients)
-    text = comment(f"{ident}: {task.requirement.statement}") + "\n" + yaml.safe_dump(workload, sort_keys=False)
-    run = f'$LAUNCH dlio_benchmark workload={ident} {{}} ++hydra.run.dir="{{}}" --config-dir="$here"'
+    ident, load, clients = task.ident, task.load, task.data_clients
+    text = (
+        comment(f"{ident}: {task.requirement.statement}")
+        + "\n"
+        + yaml.safe_dump(_workload(task, load.clients), sort_keys=False)
+    )
     making = "++workload.workflow.generate_data=True ++workload.workflow.train=False"
-    training = run.format("++workload.workflow.train=True", f"$RESULTS/{ident}.run$run")
-    start, make = launch(load.clients, 1, task.rehearsal), run.format(making, "$TARGET/making")
-    runs = repeated(task, "", [training], drops=True)
+    run = '$LAUNCH dlio_benchmark workload={} {} ++hydra.run.dir="{}" --config-dir="$here"'
+    training = run.format(ident, "++workload.workflow.train=True", f"$RESULTS/{ident}.run$run")
+    start, runs = launch(load.clients, 1, task.rehearsal), [*repeated(task, "", [training], drops=True)]
     files = {f"dlio/workload/{ident}.yaml": text}
     if task.rehearsal:
-        return files | {f"dlio/{ident}.sh": script(ident, load.clients, True, [start, make, *runs])}
-    clients, enter = task.data_clients, 'cd "$TARGET"'
-    make = f'$LAUNCH dlio_benchmark workload=data {making} ++hydra.run.dir="$TARGET/making" --config-dir="$here"'
-    filling = [enter, launch(clients, 1, False), make]
+        return files | own_script(task, "dlio", [start, run.format(ident, making, "$TARGET/making"), *runs])
+    enter = 'cd "$TARGET"'
     # The files of all tests, of one sample size: each test reads as many as it needs.
     whole = _workload(task, clients)
     data = {name: whole[name] for name in ("model", "framework", "workflow", "dataset")}
-    return files | {
-        "dlio/workload/data.yaml": yaml.safe_dump(data, sort_keys=False),
-        "dlio/fill-data.sh": script(FOLDER, clients, False, filling, folder=FOLDER),
-        f"dlio/{ident}.sh": script(ident, load.clients, False, [enter, start, *runs], folder=FOLDER, drops=True),
-    }
+    files["dlio/workload/data.yaml"] = yaml.safe_dump(data, sort_keys=False)
+    filling = [enter, launch(clients, 1, False), run.format("data", making, "$TARGET/making")]
+    return files | data_scripts(task, "dlio", "data", filling, [enter, start, *runs])
 
 
 def parameters(task: Task) -> dict[str, Any]:
     """Values that a summary must show, and the record length, which DLIO's summary omits."""
-    workload = _workload(task, task.load.clients)
-    return {
-        "num_accelerators": task.load.clients,
-        "num_files_train": workload["dataset"]["num_files_train"],
-        "num_samples_per_file": 1,
-        "epochs": workload["train"]["epochs"],
-        "record_length_bytes": RECORD_BYTES[task.setting.scale],
-    }
+    found = _workload(task, task.load.clients)
+    return _shown(
+        task.load.clients, found["dataset"]["num_files_train"], found["train"]["epochs"], RECORD_BYTES[task.setting.scale]
+    )
+
+
+def _shown(accelerators: int, files: int, epochs: int, record_bytes: int) -> dict[str, Any]:
+    return dict(zip((*SHOWN, "record_length_bytes"), (accelerators, files, 1, epochs, record_bytes), strict=True))
 
 
 def _workload(task: Task, clients: int) -> dict[str, Any]:
@@ -76,31 +79,69 @@ def _workload(task: Task, clients: int) -> dict[str, Any]:
     given = {**task.benchmark(clients, BATCH, record_bytes), "benchmark_hosts": clients}
     count = REHEARSAL_FILES if task.rehearsal else int(solve("benchmark_files_up", given))
     epochs = REHEARSAL_EPOCHS if task.rehearsal else int(solve("epochs_for_duration", {**given, "benchmark_files": count}))
+    train = {"epochs": epochs, "computation_time": float(solve("emulated_step_seconds", given))}
+    found = workload("acceptance", {"num_files_train": count, "record_length_bytes": record_bytes}, task.load.threads, train)
+    return {**found, "metric": {"au": given["accepted_utilization"]}}
+
+
+def workload(name: str, dataset: Mapping[str, int], read_threads: int, train: Mapping[str, float]) -> dict[str, Any]:
+    """A workload of DLIO that trains on files which were made before."""
     return {
-        "model": {"name": "acceptance", "type": "cnn"},
+        "model": {"name": name, "type": "cnn"},
         "framework": "pytorch",
         "workflow": {"generate_data": False, "train": True, "checkpoint": False},
         "dataset": {
             "data_folder": "data",
             "format": "npz",
-            "num_files_train": count,
-            "num_samples_per_file": 1,
-            "record_length_bytes": record_bytes,
+            "num_files_train": dataset["num_files_train"],
+            "num_samples_per_file": dataset.get("num_samples_per_file", 1),
+            "record_length_bytes": dataset["record_length_bytes"],
         },
         "reader": {
             "data_loader": "pytorch",
             "batch_size": BATCH,
-            "read_threads": task.load.threads,
+            "read_threads": read_threads,
             "file_shuffle": "seed",
             "sample_shuffle": "seed",
         },
-        "train": {"epochs": epochs, "computation_time": float(solve("emulated_step_seconds", given))},
-        "metric": {"au": given["accepted_utilization"]},
+        "train": dict(train),
     }
 
 
-SHOWN = ("num_accelerators", "num_files_train", "num_samples_per_file", "epochs")
-RATE = "train_throughput_mean_samples_per_second"
+def mlperf_files(task: Task) -> dict[str, str]:
+    """The scripts of a test, with the arithmetic of `mlpstorage training datasize` above its commands."""
+    ident, load, given = task.ident, task.load, _mlperf_given(task)
+    accelerators = int(given["benchmark_accelerators"])
+    down, up = (int(solve(name, given)) for name in ("benchmark_files_down", "benchmark_files_up"))
+    memory = int(task.setting.client_memory) // 2**30
+    hosts = "--hosts $(tr '\\n' ' ' < \"$HOSTS\")"
+    common = f"--model unet3d --client-host-memory-in-gb {memory} --num-client-hosts {load.clients} --accelerator-type h100"
+    data = f'--data-dir "$TARGET/unet3d" --params dataset.num_files_train={up}'
+    run = f"mlpstorage training run {hosts} {common} --num-accelerators {accelerators} {data}"
+    about = [
+        comment(f"{accelerators} emulated H100 at an AU of {given['accepted_utilization']} read the required rate"),
+        comment(f"files: {down} as version 2.0 counts them (rounded down), {up} rounded up, which satisfies every rule"),
+        f"mlpstorage training datasize {common} --max-accelerators {accelerators}",
+    ]
+    making = f"mlpstorage training datagen {hosts} --model unet3d --num-processes {load.clients * load.threads} {data}"
+    result = f'{run} --checkpoint-folder "$TARGET/checkpoints" --results-dir "$RESULTS/{ident}.run$run"'
+    runs, folder = repeated(task, "", [result], drops=True), f"{MLPERF}-data"
+    return {
+        f"{MLPERF}/fill-{ident}.sh": script(folder, load.clients, False, [*about, making], folder=folder),
+        f"{MLPERF}/{ident}.sh": script(ident, load.clients, False, [*about, *runs], folder=folder, drops=True),
+    }
+
+
+def mlperf_parameters(task: Task) -> dict[str, Any]:
+    """Values that a summary must show, and the record length, which it omits."""
+    given = _mlperf_given(task)
+    accelerators, record_bytes = int(given["benchmark_accelerators"]), int(given["mlperf_record_bytes"])
+    return _shown(accelerators, int(solve("benchmark_files_up", given)), MLPERF_EPOCHS, record_bytes)
+
+
+def _mlperf_given(task: Task) -> Mapping[str, Num]:
+    accelerators = solve("accelerators_for_bandwidth", {**task.given, "required_bandwidth": task.load.threshold})
+    return task.benchmark(accelerators, task.given["mlperf_batch"], task.given["mlperf_record_bytes"])
 
 
 def read(text: str, path: str) -> list[Run] | None:
@@ -116,32 +157,19 @@ def read(text: str, path: str) -> list[Run] | None:
     if RATE not in metric:
         raise IngestError(f"{path}: found no training in DLIO's summary, expected '{RATE}'")
     test = named_test(path, "dlio|mlperf")
-    memory = found.get("host_memory_GB")
-    load = Observed(
-        name=test,
-        operation="read",
-        rate=number(metric[RATE], f"{path}: {RATE}"),
-        unit="sample/s",
-        clients=int(number(found.get("num_hosts", 1), f"{path}: num_hosts")),
-        memory_bytes=_memory(memory, path) if isinstance(memory, list) else None,
-    )
+    rate = number(metric[RATE], f"{path}: {RATE}")
+    clients, memory = int(number(found.get("num_hosts", 1), f"{path}: num_hosts")), None
+    if isinstance(listed := found.get("host_memory_GB"), list):
+        # DLIO writes GiB as GB.
+        gibibytes = sum(number(part, f"{path}: host_memory_GB") for part in listed)
+        memory = float(solve("bytes_from_gibibytes", {"reported_gibibytes": gibibytes}))
+    load = Observed(test, "read", rate, "sample/s", clients=clients, memory_bytes=memory)
     shown = {name: int(number(found[name], f"{path}: {name}")) for name in SHOWN if name in found}
-    shown |= _record(metric, path)
+    printed = number(metric.get("train_io_mean_MB_per_second", 0), f"{path}: train_io_mean_MB_per_second")
+    if printed and rate:
+        # The record length that the printed rate implies; some versions set it to 1.
+        given = {"reported_mebibytes_per_second": printed, "measured_samples_per_second": rate}
+        length = solve("record_bytes_reported", given)
+        shown |= {"record_length_bytes": round(length)} if length > 2 else {}
     judged = str(metric.get("train_au_meet_expectation", ""))
     return [Run("dlio", path, test, (load,), shown=shown, judged=judged, began=str(found.get("start", "")))]
-
-
-def _record(metric: Mapping[str, Any], path: str) -> dict[str, int]:
-    """The record length implied by the printed rate; empty for versions that set it to 1."""
-    printed = number(metric.get("train_io_mean_MB_per_second", 0), f"{path}: train_io_mean_MB_per_second")
-    samples = number(metric[RATE], f"{path}: {RATE}")
-    if not printed or not samples:
-        return {}
-    found = solve("record_bytes_reported", {"reported_mebibytes_per_second": printed, "measured_samples_per_second": samples})
-    return {"record_length_bytes": round(found)} if found > 2 else {}
-
-
-def _memory(listed: list[Any], path: str) -> float:
-    """Memory of all hosts; DLIO writes GiB as GB."""
-    gibibytes = sum(number(part, f"{path}: host_memory_GB") for part in listed)
-    return float(solve("bytes_from_gibibytes", {"reported_gibibytes": gibibytes}))

@@ -6,12 +6,12 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
-from ingest.acceptance.loads import SHARED_FILES, USUAL_THREADS, Task, file_bytes
-from ingest.acceptance.pack import repeated, script
+from ingest.acceptance.loads import SHARED_FILES, USUAL_THREADS
 from ingest.acceptance.test_spec import Load, Observed, Run
+from ingest.acceptance.tools.job_files import Task, data_scripts, own_script, repeated
 from ingest.acceptance.tools.parsing import group, number, parsed, table
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
@@ -21,7 +21,6 @@ VERSION = "3.0.37"
 #: Each client reads the data that the next one wrote.
 ROTATED = """{ tail -n +2 "$HOSTS"; head -n 1 "$HOSTS"; } > "$HOSTS.rotated"
 HOSTS=$HOSTS.rotated"""
-FOLDER = "elbencho-data"
 #: New random contents for each write, so that no system reduces them.
 RANDOM = " --blockvarpct 100"
 
@@ -29,36 +28,28 @@ RANDOM = " --blockvarpct 100"
 def loads(task: Task) -> tuple[Load, ...]:
     """The load as elbencho runs it: all clients read the whole data set."""
     data = task.setting.data
-    if data is None or task.load.operation != "read":
-        return task.loads
-    whole = solve("read_set_bytes", {**task.given, "folders_read": data.clients})
-    return (replace(task.load, dataset_bytes=round(whole)),)
+    return task.loads if data is None or task.load.operation != "read" else task.reading(task.load, data.clients)
 
 
 def job_files(task: Task) -> dict[str, str]:
     """The scripts of a test; threads share the files, as elbencho does with files given by name."""
-    ident, load, clients = task.ident, task.load, task.data_clients
-    each = file_bytes(task.given_of(load), SHARED_FILES, task.bytes_per_client(load) * clients)
+    load, each = task.load, task.file_bytes(task.load, SHARED_FILES, task.data_clients)
     paths = f'"$TARGET/file[0-{SHARED_FILES - 1}]"'
     hosts = "" if task.rehearsal else '--hostsfile "$HOSTS" '
     common = f"elbencho {hosts}-t {load.threads} -s {each} --direct" + (f" --iodepth {load.depth}" if load.depth > 1 else "")
     # Threads repeat their files until the time limit.
     order = "--rand --infloop " if load.pattern == "random" else "--infloop "
-    result = f'--label {ident} --lat --jsonfile "$RESULTS/{ident}.run$run.json"'
+    result = f'--label {task.ident} --lat --jsonfile "$RESULTS/{task.ident}.run$run.json"'
     letter = {"read": "-r", "write": "-w"}[load.operation]
     run = f"{common} {letter} -b {load.io_bytes} {order}--timelimit {load.seconds:.0f} {result} {paths}"
     if load.operation == "write":
-        run += RANDOM
-        lines = [*repeated(task, ".json", [run]), f"elbencho {hosts}-t 1 -F {paths}"]
-        return {f"elbencho/{ident}.sh": script(ident, load.clients, task.rehearsal, lines, folder=ident)}
+        removing = f"elbencho {hosts}-t 1 -F {paths}"
+        return own_script(task, "elbencho", [*repeated(task, ".json", [run + RANDOM]), removing])
     fill = f"elbencho {hosts}-t {USUAL_THREADS} -s {each} --direct -w -b {task.fill_bytes} --label fill.fill{RANDOM} {paths}"
     runs = repeated(task, ".json", [run], drops=True)
     if task.rehearsal:
-        return {f"elbencho/{ident}.sh": script(ident, load.clients, True, [fill, *runs])}
-    return {
-        "elbencho/fill-data.sh": script(FOLDER, clients, False, [fill], folder=FOLDER),
-        f"elbencho/{ident}.sh": script(ident, load.clients, False, [ROTATED, *runs], folder=FOLDER, drops=True),
-    }
+        return own_script(task, "elbencho", [fill, *runs])
+    return data_scripts(task, "elbencho", "data", [fill], [ROTATED, *runs])
 
 
 DATA = {"READ": "read", "WRITE": "write"}
@@ -98,23 +89,25 @@ def _from_json(text: str, path: str) -> Iterator[Run]:
             continue
         config, last = (table(phase.get(name), f"{path}: {name}") for name in ("config", "last_done"))
         latencies = table(last.get("latency", {}), f"{path}: latency")
-        facts = {
-            "operation": phase["phase_type"],
-            "label": phase.get("label", ""),
-            "rate": number(last.get("bytes/s"), f"{path}: bytes/s"),
-            "milliseconds": last.get("elapsed_time_ms"),
-            "hosts": config.get("hosts"),
-            "threads": config.get("threads"),
-            "file size": config.get("file_size"),
-            "paths": config.get("paths"),
-            "block size": config.get("block_size"),
-            "direct": config.get("direct_io"),
-            "random": config.get("random_offsets"),
-            "version": config.get("version", ""),
-            "ISO date": phase.get("iso_start_date", ""),
-            "latency": table(latencies.get("IO", {}), f"{path}: latency.IO").get("avg_us"),
-        }
-        yield _run(facts, path)
+        yield _run(
+            {
+                "operation": phase["phase_type"],
+                "label": phase.get("label", ""),
+                "rate": number(last.get("bytes/s"), f"{path}: bytes/s"),
+                "milliseconds": last.get("elapsed_time_ms"),
+                "hosts": config.get("hosts"),
+                "threads": config.get("threads"),
+                "file size": config.get("file_size"),
+                "paths": config.get("paths"),
+                "block size": config.get("block_size"),
+                "direct": config.get("direct_io"),
+                "random": config.get("random_offsets"),
+                "version": config.get("version", ""),
+                "ISO date": phase.get("iso_start_date", ""),
+                "latency": table(latencies.get("IO", {}), f"{path}: latency.IO").get("avg_us"),
+            },
+            path,
+        )
 
 
 def _from_csv(text: str, path: str) -> Iterator[Run]:
@@ -143,37 +136,30 @@ def _from_text(text: str, path: str) -> Iterator[Run]:
         if phase is None or rate is None:
             raise IngestError(f"{path}: found elbencho's output without a throughput, expected all of it")
         words = re.findall(r'"([^"]*)"', group(r"^COMMAND LINE: (.*)$", part))
-        formula = "bandwidth_from_mebibytes" if rate[1] == "MiB" else "bandwidth_from_megabytes"
-        reported = "reported_mebibytes_per_second" if rate[1] == "MiB" else "reported_megabytes_per_second"
-        yield _run(
-            {
-                "operation": phase[1],
-                "label": group(r"^LABEL: (\S+)", part),
-                "rate": solve(formula, {reported: number(rate[2], f"{path}: throughput")}),
-                "milliseconds": _milliseconds(phase[2]),
-                "threads": _after(words, "-t", "--threads"),
-                "hosts": 1 if not {"--hosts", "--hostsfile"} & set(words) else None,
-                "block size": _after(words, "-b", "--block"),
-                "direct": "1" if "--direct" in words else "0",
-                "random": "1" if "--rand" in words else "0",
-            },
-            path,
-        )
-
-
-def _after(words: list[str], *options: str) -> str | None:
-    found = [words[place + 1] for place, word in enumerate(words[:-1]) if word in options]
-    return found[-1] if found and found[-1].isdigit() else None
-
-
-def _milliseconds(written: str) -> float | None:
-    """`1h:2m:3.4s`, `2m:3.4s`, `3.456s` or `789ms`."""
-    if written.endswith("ms"):
-        return number(written[:-2], "elapsed time")
-    parts = re.fullmatch(r"(?:(\d+)h:)?(?:(\d+)m:)?([\d.]+)s", written)
-    return (
-        1000 * sum(float(part or 0) * size for part, size in zip(parts.groups(), (3600, 60, 1), strict=True)) if parts else None
-    )
+        # The last word that follows one of the spellings of an option.
+        spellings = {"threads": ("-t", "--threads"), "block size": ("-b", "--block")}
+        pairs = [*pairwise(words)]
+        after = {name: [word for option, word in pairs if option in known][-1:] for name, known in spellings.items()}
+        prefix = "mebibytes" if rate[1] == "MiB" else "megabytes"
+        reported = {f"reported_{prefix}_per_second": number(rate[2], f"{path}: throughput")}
+        # `1h:2m:3.4s`, `2m:3.4s`, `3.456s` or `789ms`
+        written, milliseconds = phase[2], None
+        if written.endswith("ms"):
+            milliseconds = number(written[:-2], "elapsed time")
+        elif clock := re.fullmatch(r"(?:(\d+)h:)?(?:(\d+)m:)?([\d.]+)s", written):
+            seconds = (float(number or 0) * size for number, size in zip(clock.groups(), (3600, 60, 1), strict=True))
+            milliseconds = 1000 * sum(seconds)
+        facts = {
+            "operation": phase[1],
+            "label": group(r"^LABEL: (\S+)", part),
+            "rate": solve(f"bandwidth_from_{prefix}", reported),
+            "milliseconds": milliseconds,
+            "hosts": 1 if not {"--hosts", "--hostsfile"} & set(words) else None,
+            **{name: found[0] if found and found[0].isdigit() else None for name, found in after.items()},
+            "direct": "1" if "--direct" in words else "0",
+            "random": "1" if "--rand" in words else "0",
+        }
+        yield _run(facts, path)
 
 
 def _run(facts: Mapping[str, Any], path: str) -> Run:

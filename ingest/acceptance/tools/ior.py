@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ingest.acceptance.loads import Task, file_bytes
-from ingest.acceptance.pack import launch, repeated, script
 from ingest.acceptance.test_spec import Load, Observed, Run
+from ingest.acceptance.tools.job_files import Task, data_scripts, launch, own_script, repeated
 from ingest.acceptance.tools.parsing import errors_in, group, named_test, number, parsed, rows, table
 from ingest.engine.registry import solve
 from ingest.errors import IngestError, listed
@@ -25,48 +24,34 @@ def loads(task: Task) -> tuple[Load, ...]:
     if load.operation != "read" or data is None:
         return (load,)
     # A shared file is read whole, other files by as many processes as filled them.
-    folders = data.clients if load.files == "shared" else load.clients
-    return (replace(load, dataset_bytes=round(solve("read_set_bytes", {**task.given, "folders_read": folders}))),)
+    return task.reading(load, data.clients if load.files == "shared" else load.clients)
 
 
 def job_files(task: Task) -> dict[str, str]:
     """The scripts of a test; standard error goes to the results, because IOR prints a rate in spite of errors."""
     ident, load = task.ident, task.load
     # A shared file has one segment per task: sizes are those of one file per task.
-    block = file_bytes(task.given_of(load), load.threads, task.bytes_per_client(load))
     kept = "-F -g -b" if load.files != "shared" else "-g -b"
-    common = f"-a POSIX {kept} {block} -s 1 --posix.odirect -l random"
+    common = f"-a POSIX {kept} {task.file_bytes(load, load.threads)} -s 1 --posix.odirect -l random"
     timed = f"-D {load.seconds:.0f} -O minTimeDuration={load.seconds:.0f}"
     output = f'>> "$RESULTS/{ident}.run$run.txt" 2>&1'
     label = f'echo "# {ident}" > "$RESULTS/{ident}.run$run.txt"'
     start = launch(load.clients, load.threads, task.rehearsal)
     if load.operation == "write":
         run = f'$LAUNCH ior {common} -o "$TARGET/{ident}" -w -e -t {load.io_bytes} {timed} {output}'
-        lines = [start, *repeated(task, ".txt", [label, run])]
-        return {f"ior/{ident}.sh": script(ident, load.clients, task.rehearsal, lines, folder=ident)}
+        return own_script(task, "ior", [start, *repeated(task, ".txt", [label, run])])
     name = task.data_name if task.rehearsal or load.files == "shared" else f"data-{load.threads}"
     order = "-z " if load.pattern == "random" else ""
     fill = f'$LAUNCH ior {common} -k -o "$TARGET/{name}" -w -e -t {task.fill_bytes}'
     run = f'$LAUNCH ior {common} -k -o "$TARGET/{name}" -r -C {order}-t {load.io_bytes} {timed} {output}'
     runs = repeated(task, ".txt", [label, run], drops=True)
     if task.rehearsal:
-        return {f"ior/{ident}.sh": script(ident, load.clients, True, [start, fill, *runs])}
-    filling = [launch(task.data_clients, load.threads, False), fill]
-    folder = f"ior-{name}"
-    return {
-        f"ior/fill-{name}.sh": script(folder, task.data_clients, False, filling, folder=folder),
-        f"ior/{ident}.sh": script(ident, load.clients, False, [start, *runs], folder=folder, drops=True),
-    }
+        return own_script(task, "ior", [start, fill, *runs])
+    return data_scripts(task, "ior", name, [launch(task.data_clients, load.threads, False), fill], [start, *runs])
 
 
 #: key of IOR's JSON -> column of its table
-COLUMNS = {
-    "access": "access",
-    "bwMiB": "bw(MiB/s)",
-    "blockKiB": "block(KiB)",
-    "xferKiB": "xfer(KiB)",
-    "wrRdTime": "wr/rd(s)",
-}
+COLUMNS = {"access": "access", "bwMiB": "bw(MiB/s)", "blockKiB": "block(KiB)", "xferKiB": "xfer(KiB)", "wrRdTime": "wr/rd(s)"}
 #: IOR prints errors among its results, also into its JSON, and still prints a rate.
 _ERROR = re.compile(r"^[ \t]*(ERROR|ior ERROR|Abort\()", re.MULTILINE)
 _CHATTER = re.compile(r"^(WARNING|ERROR|ior ERROR|ior WARNING|Abort).*$", re.MULTILINE)
@@ -78,17 +63,33 @@ def read(text: str, path: str) -> list[Run] | None:
     Raises:
         IngestError: the file is cut off.
     """
+    options: Mapping[str, Any]
     if re.search(r"^IOR-\S+: MPI Coordinated Test", text, re.MULTILINE):
-        return _from_text(text, path)
-    if re.search(r"\"Command line\": \"", text) and '"tests"' in text:
-        return _from_json(text, path)
-    return None
+        pairs = re.findall(r"^([A-Za-z ]{2,22}?)[ \t]*: (.*)$", text, re.MULTILINE)
+        options, results = {name.strip(): value.strip() for name, value in pairs}, _rows(text, path)
+        command, version = options.get("Command line", ""), group(r"^IOR-(\S+):", text)
+    elif re.search(r"\"Command line\": \"", text) and '"tests"' in text:
+        cleaned = _CHATTER.sub("", text)
+        found = table(parsed(cleaned, max(cleaned.find("{"), 0), path, "IOR's JSON")[0], path)
+        tests = rows(found.get("tests"), f"{path}: tests")
+        if len(tests) != 1:
+            raise IngestError(f"{path}: found {len(tests)} tests in IOR's JSON, expected one")
+        results = [one for one in rows(tests[0].get("Results"), f"{path}: Results") if one.get("access") in ("read", "write")]
+        options = table(tests[0].get("Options"), f"{path}: Options")
+        if not results:
+            raise IngestError(f"{path}: found no result in IOR's JSON, expected at least one")
+        command, version = str(found.get("Command line", "")), str(found.get("Version", ""))
+    else:
+        return None
+    # The script names the test in front of the output: several tests read the same files.
+    test = named_test(command, "ior") or named_test("\n".join(re.findall(r"^# T-\S+-ior$", text, re.MULTILINE)), "ior")
+    began, errors = group(r"^(?:Began[ \t]*: |[ \t]*\"Began\": )(.*)$", text), errors_in(text, _ERROR)
+    loads = [_observed(result, options, command, test, errors, f"{path}: IOR") for result in results]
+    return [Run("ior", path, test, (load,), version, began=began) for load in loads]
 
 
-def _from_text(text: str, path: str) -> list[Run]:
-    options = {
-        name.strip(): value.strip() for name, value in re.findall(r"^([A-Za-z ]{2,22}?)[ \t]*: (.*)$", text, re.MULTILINE)
-    }
+def _rows(text: str, path: str) -> Sequence[Mapping[str, Any]]:
+    """The lines of IOR's table, by the keys of its JSON."""
     header = re.search(r"^access\s+bw\(MiB/s\).*$", text, re.MULTILINE)
     lines = re.findall(r"^(?:read|write)\s+[\d.].*$", text[header.start() :], re.MULTILINE) if header else []
     if header is None or not lines:
@@ -97,34 +98,9 @@ def _from_text(text: str, path: str) -> list[Run]:
     if absent := [column for column in COLUMNS.values() if column not in columns]:
         raise IngestError(f"{path}: found IOR's table without the column {listed(absent)}")
     cells = [dict(zip(columns, line.split(), strict=False)) for line in lines if len(line.split()) == len(columns)]
-    results = [{key: cell[column] for key, column in COLUMNS.items()} for cell in cells]
-    if not results:
+    if not cells:
         raise IngestError(f"{path}: found IOR's table cut off, expected {len(columns)} columns")
-    return _runs(results, options, options.get("Command line", ""), group(r"^IOR-(\S+):", text), text, path)
-
-
-def _from_json(text: str, path: str) -> list[Run]:
-    cleaned = _CHATTER.sub("", text)
-    start = cleaned.find("{")
-    found = table(parsed(cleaned, max(start, 0), path, "IOR's JSON")[0], path)
-    tests = rows(found.get("tests"), f"{path}: tests")
-    if len(tests) != 1:
-        raise IngestError(f"{path}: found {len(tests)} tests in IOR's JSON, expected one")
-    results = [part for part in rows(tests[0].get("Results"), f"{path}: Results") if part.get("access") in ("read", "write")]
-    options = table(tests[0].get("Options"), f"{path}: Options")
-    if not results:
-        raise IngestError(f"{path}: found no result in IOR's JSON, expected at least one")
-    return _runs(results, options, str(found.get("Command line", "")), str(found.get("Version", "")), text, path)
-
-
-def _runs(
-    results: Sequence[Mapping[str, Any]], options: Mapping[str, Any], command: str, version: str, text: str, path: str
-) -> list[Run]:
-    # The script names the test in front of the output: several tests read the same files.
-    test = named_test(command, "ior") or named_test("\n".join(re.findall(r"^# T-\S+-ior$", text, re.MULTILINE)), "ior")
-    began, errors = group(r"^(?:Began[ \t]*: |[ \t]*\"Began\": )(.*)$", text), errors_in(text, _ERROR)
-    loads = [_observed(result, options, command, test, errors, f"{path}: IOR") for result in results]
-    return [Run("ior", path, test, (load,), version, began=began) for load in loads]
+    return [{key: cell[column] for key, column in COLUMNS.items()} for cell in cells]
 
 
 def _observed(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
-from ingest.acceptance.loads import Task
-from ingest.acceptance.pack import launch, repeated, script
 from ingest.acceptance.test_spec import Load, Observed, Run
+from ingest.acceptance.tools.job_files import Task, launch, own_script, repeated
 from ingest.acceptance.tools.parsing import errors_in, group, named_test, number
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
@@ -18,7 +18,8 @@ PHASES = {"create": "-C -r", "stat": "-C -T -r", "open": "-C -E -r -w {io_bytes}
 
 def loads(task: Task) -> tuple[Load, ...]:
     """The loads as mdtest runs them: at the required rate, its passes over the files last for the duration of the line."""
-    return task.ended_by_files(task.files_per_thread(one_pass=False) * _passes(task))
+    load, per_thread = task.load, task.files_per_thread(one_pass=False) * _passes(task)
+    return (replace(load, seconds=None, handled=per_thread * load.threads * load.clients),)
 
 
 def _passes(task: Task) -> int:
@@ -34,8 +35,7 @@ def job_files(task: Task) -> dict[str, str]:
     folder = "" if load.files == "shared" else "-u "
     size = f"-n {task.files_per_thread(one_pass=False)} -i {_passes(task)}"
     run = f'$LAUNCH mdtest -F {phases} {size} {stride}{folder}-d "$TARGET/{ident}" > "$RESULTS/{ident}.run$run.txt" 2>&1'
-    lines = [launch(load.clients, load.threads, task.rehearsal), *repeated(task, ".txt", [run])]
-    return {f"mdtest/{ident}.sh": script(ident, load.clients, task.rehearsal, lines, folder=ident)}
+    return own_script(task, "mdtest", [launch(load.clients, load.threads, task.rehearsal), *repeated(task, ".txt", [run])])
 
 
 _LAUNCHED = re.compile(r"(?<!\S)mdtest-(\S+) was launched with (\d+) total task\(s\) on (\d+) node\(s\)")
@@ -66,7 +66,8 @@ def read(text: str, path: str) -> list[Run] | None:
     operation = next((phase for option, phase in PHASE_OPTIONS if f" {option} " in f"{command} "), "create")
     if operation not in rates:
         raise IngestError(f"{path}: found no rate of '{operation}', expected one, as its command line requests")
-    size = group(r" -e (\d+)\b", command)
+    size, each, passes = (group(rf" -{option} (\d+)\b", command) for option in "eni")
+    files = {"files_of_a_task": int(each or 0), "tasks": int(launched[2]), "passes": int(passes or 1)}
     load = Observed(
         name=test,
         operation=operation,
@@ -75,14 +76,7 @@ def read(text: str, path: str) -> list[Run] | None:
         threads=int(launched[2]),
         clients=int(launched[3]),
         io_bytes=float(size) if operation == "open" and size else None,
-        handled=_handled(command, int(launched[2])),
+        handled=float(solve("files_of_all_tasks", files)) if each else None,
         errors=errors_in(text, _ERROR),
     )
     return [Run("mdtest", path, test, (load,), launched[1], began=group(r"^-- started at (.*) --$", text))]
-
-
-def _handled(command: str, tasks: int) -> float | None:
-    each, passes = group(r" -n (\d+)\b", command), group(r" -i (\d+)\b", command)
-    if not each:
-        return None
-    return float(solve("files_of_all_tasks", {"files_of_a_task": int(each), "tasks": tasks, "passes": int(passes or 1)}))

@@ -12,24 +12,13 @@ from ingest.errors import IngestError, brief
 
 
 def named_test(text: str, suffix: str) -> str:
-    """The last test id with one of these suffixes in a text; empty where there is none.
-
-    >>> named_test("ior -o /x/T-READ-01-ior", "ior")
-    'T-READ-01-ior'
-    """
+    """The last test id with one of these suffixes in a text; empty where there is none."""
     ids = re.findall(rf"(?<![\w-])T-[A-Za-z0-9_-]+-(?:{suffix})\b", text)
     return ids[-1] if ids else ""
 
 
 def number(found: object, where: str) -> float:
-    """A finite number, not negative.
-
-    >>> number("12.5", "iops"), number(3, "iops")
-    (12.5, 3.0)
-
-    Raises:
-        IngestError: anything else.
-    """
+    """A finite number from 0; an IngestError for anything else."""
     try:
         value = float(found) if isinstance(found, (int, float, str)) and not isinstance(found, bool) else math.nan
     except (ValueError, OverflowError):
@@ -46,21 +35,13 @@ def errors_in(text: str, pattern: re.Pattern[str]) -> str:
 
 
 def group(pattern: str, text: str) -> str:
-    """The first group of a pattern where it first matches a line of a text; empty where it does not.
-
-    >>> group("^-- started at (.*) --$", "-- started at 10:00 --")
-    '10:00'
-    """
+    """The first group of a pattern where it first matches a line of a text; empty where it does not."""
     found = re.search(pattern, text, re.MULTILINE)
     return found[1] if found else ""
 
 
 def parsed(text: str, start: int, path: str, whose: str) -> tuple[Any, int]:
-    """The JSON value at a position of a text, and the position after it.
-
-    Raises:
-        IngestError: it is cut off, or nested deeper than any tool writes.
-    """
+    """The JSON value at a position of a text, and the position after it; an IngestError where it is cut off or too deep."""
     try:
         return json.JSONDecoder().raw_decode(text, start)
     except (ValueError, RecursionError):
@@ -68,22 +49,14 @@ def parsed(text: str, start: int, path: str, whose: str) -> tuple[Any, int]:
 
 
 def table(found: object, where: str) -> Mapping[str, Any]:
-    """A JSON object.
-
-    Raises:
-        IngestError: anything else.
-    """
+    """A JSON object; an IngestError for anything else."""
     if not isinstance(found, dict):
         raise IngestError(f"{where}: found {brief(found)}, expected a JSON object")
     return found
 
 
 def rows(found: object, where: str) -> list[Mapping[str, Any]]:
-    """A JSON list of objects.
-
-    Raises:
-        IngestError: anything else.
-    """
+    """A JSON list of objects; an IngestError for anything else."""
     if not isinstance(found, list):
         raise IngestError(f"{where}: found {brief(found)}, expected a list")
     return [table(item, f"{where}[{position}]") for position, item in enumerate(found)]

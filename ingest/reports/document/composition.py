@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ingest.acceptance.test_table import shown_by
+from ingest.acceptance.accept import shown_by
 from ingest.reports.charts.chart import Chart
 from ingest.reports.document.model import Block, Bullets, Cover, Document, DocumentSection, Figure, Paragraph, Table
 from ingest.reports.document.tables import growth_table, tables_for, with_numbers

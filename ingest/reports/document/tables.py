@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from ingest.acceptance.accept import KINDS_OF_TOOL
+from ingest.acceptance.accept import KINDS_OF_TOOL, LoadRow, rows_of
 from ingest.acceptance.loads import Setting, kind_of
-from ingest.acceptance.test_table import LoadRow, rows_of
 from ingest.engine.registry import is_quantity, unit_of
 from ingest.reports.document.model import Block, DocumentSection, Figure, Table
 from ingest.reports.labels import capitalised, is_share, label

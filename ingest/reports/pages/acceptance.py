@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ingest.acceptance.run_interval import PASS
+from ingest.acceptance.judgement import PASS
 from ingest.acceptance.test_spec import TOOLS
 from ingest.acceptance.verdict import ACCEPTED, SHARE, TIMES
 from ingest.reports.answer_line import joined, results_line, titled
@@ -14,9 +14,9 @@ from ingest.reports.page import Page, Section, attributes, page_of
 from ingest.units import display
 
 if TYPE_CHECKING:
-    from ingest.acceptance.acceptance_result import Acceptance
     from ingest.acceptance.judgement import TestVerdict
     from ingest.acceptance.observed_job import ObservedJob
+    from ingest.acceptance.pack import Acceptance
     from ingest.acceptance.path_benchmark import PathBenchmark
     from ingest.acceptance.service_limits import MandatoryTerm
     from ingest.acceptance.verdict import Verdict

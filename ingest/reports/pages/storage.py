@@ -173,9 +173,10 @@ def _asked(one: Fit) -> str:
 
 def _row(one: Fit) -> tuple[str, ...]:
     decided = one.decided.partition(":")[0].removesuffix(" decides").removesuffix(" decide") or one.bottleneck
-    cost = "" if one.cost is None else f"{one.cost:,.0f} {one.currency}"
-    usable = "not asked" if one.usable.value is None and not one.usable.needed else _figure(one.usable)
-    figures = (usable, _figure(one.reads), _figure(one.writes))
+    cost = "" if one.cost is None else f"{one.cost:,.0f} {one.priced.partition(',')[0]}"
+    figures = [_figure(figure) for figure in one.figures.values()]
+    if one.figures["usable"].value is None and not one.figures["usable"].needed:
+        figures[0] = "not asked"
     return (one.entry.id, _units(one), *figures, one.label, _failing(one) or decided, _one_down(one), cost, _asked(one))
 
 

@@ -122,7 +122,7 @@ WRITTEN: Mapping[str, str] = {
     "ingest.site.plan:Plan": "class Plan extends $.Plain {}",
     "ingest.site.plan_file:plan_of_site": "() => $.beyond('the page reads no files')",
     "ingest.storage.fit_options:_of_site": "() => $.beyond('the page reads no files')",
-    "ingest.storage.services:read_prices": "() => $.beyond('the page reads no files')",
+    "ingest.storage.system_quantities:read_prices": "() => $.beyond('the page reads no files')",
     "ingest.storage.existing:stock_of": "() => []",
     "ingest.storage.existing:measured_entry": "() => $.beyond('the page reads no files')",
     "ingest.corpus.measurement_file:is_file_name": "(written) => /[.]json$|[/](?!token|s$)/.test(written)",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ingest.acceptance.test_table import shown_by
+from ingest.acceptance.accept import shown_by
 from ingest.engine.expression import cell
 from ingest.engine.registry import FORMULAS
 from ingest.reports.labels import plain

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ingest.acceptance.accept import job_file_of, rows_of, shown_by
 from ingest.acceptance.loads import Setting
-from ingest.acceptance.test_table import job_file_of, rows_of, shown_by
 from ingest.configuration import decimal_units
 from ingest.files import garbage_collection_paused
 from ingest.reports.texts import texts
@@ -26,7 +26,7 @@ from ingest.units import display, request_size
 from ingest.version import FORMAT
 
 if TYPE_CHECKING:
-    from ingest.acceptance.test_table import LoadRow
+    from ingest.acceptance.accept import LoadRow
     from ingest.requirement import Conditions
     from ingest.site.document_facts import DocumentFacts
     from ingest.site.plan import Plan

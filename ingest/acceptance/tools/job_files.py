@@ -1,0 +1,158 @@
+"""What the job files of all tools share: the test that they are written for, and the frame of its scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+
+from ingest.acceptance.loads import Setting, given_for
+from ingest.acceptance.test_spec import DATA, Load
+from ingest.engine.expression import Num
+from ingest.engine.registry import solve
+from ingest.requirement import Requirement
+
+
+class Task:
+    """A test that a tool writes job files for: the line under test, its concurrent loads, and the settings of all tests.
+
+    Attributes:
+        load: the only load, or the reads of a mixed test.
+        reads: the loads that read a data set.
+        rehearsal: whether one machine runs the load of one client.
+        given: inputs of the formulas.
+        data_clients: that fill the files of the test.
+        data_name: of the data set that the test reads, which tests share; in a rehearsal each test has its own files.
+    """
+
+    def __init__(self, ident: str, requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> None:
+        self.ident, self.requirement, self.loads, self.setting = ident, requirement, loads, setting
+        self.load = loads[0]
+        self.reads = tuple(load for load in loads if load.operation == "read")
+        self.rehearsal = setting.rehearsal
+        self.given: Mapping[str, Num] = given_for(requirement, setting)
+        self.data_clients = setting.data.clients if setting.data and self.reads else self.load.clients
+        shared = "data-shared" if self.load.files == "shared" else "data"
+        self.data_name = self.load.name if self.rehearsal else shared
+
+    def file_bytes(self, load: Load, count: int, clients: int = 1) -> int:
+        """Bytes of each of so many files that a load reads or writes on a number of clients, in whole fill requests."""
+        given = self.given
+        if load.io_bytes is not None and load.operation in DATA:
+            # The parts of a mixed test have their own rates and I/O sizes.
+            own: dict[str, Num] = {"required_bandwidth": load.threshold, "aligned_io_bytes": load.io_bytes}
+            unlike = "fill_request_bytes" if load.operation == "write" else ""
+            given = {name: value for name, value in given.items() if name != unlike} | own
+        held = "acceptance_dataset_bytes_per_client" if load.operation == "read" else "written_bytes_per_client"
+        return file_bytes(given, count, solve(held, given) * clients)
+
+    @property
+    def fill_bytes(self) -> int:
+        """Bytes of a request of the fill, which is a multiple of the largest request of the test."""
+        largest = max(one.io_bytes or 1 for one in self.loads)
+        return int(solve("fill_request_bytes", {**self.given, "aligned_io_bytes": largest}))
+
+    def benchmark(self, accelerators: Num, batch: Num, record_bytes: Num) -> Mapping[str, Num]:
+        """Inputs of a benchmark with emulated accelerators that reads one sample from each file."""
+        return {
+            **self.given,
+            "required_bandwidth": self.load.threshold,
+            "benchmark_host_memory": self.setting.client_memory,
+            "benchmark_hosts": self.load.clients,
+            "benchmark_accelerators": accelerators,
+            "benchmark_batch": batch,
+            "benchmark_record_bytes": record_bytes,
+            "benchmark_samples_per_file": 1,
+        }
+
+    def reading(self, load: Load, folders: int) -> tuple[Load, ...]:
+        """The load where the tool reads so many folders of the data set."""
+        whole = solve("read_set_bytes", {**self.given, "folders_read": folders})
+        return (replace(load, dataset_bytes=round(whole)),)
+
+    def files_per_thread(self, *, one_pass: bool) -> int:
+        """Files that each thread creates, opens or stats; one pass over them lasts for the required duration."""
+        passes = {"metadata_pass_seconds": self.given["acceptance_seconds"]} if one_pass else {}
+        return int(solve("metadata_files_per_thread", {**self.given, **passes, "threads_per_client": self.load.threads}))
+
+
+def file_bytes(given: Mapping[str, Num], count: int, dataset: Num) -> int:
+    """Bytes of each file of one client's data set, in whole fill requests."""
+    sized = {"acceptance_files_per_client": count, "acceptance_dataset_bytes_per_client": dataset}
+    return int(solve("acceptance_file_bytes", {**given, **sized}))
+
+
+#: A new folder, so that no existing file is touched; else the folder that a fill script of the tool made.
+OWN_FOLDER = 'TARGET=$(cd "$TARGET" && pwd)/@ident@\nmkdir "$TARGET"\n'
+DATA_FOLDER = 'TARGET=$(cd "$TARGET" && pwd)/@folder@\n'
+CLEANED = """trap 'cd / && rm -rf -- "$TARGET"' EXIT
+trap 'exit 130' INT TERM HUP
+cd "$TARGET"
+"""
+#: The operator sets how to drop caches, which depends on servers and privileges.
+DROPS = """: "${DROP_CACHES:?set DROP_CACHES to a command that drops the caches of clients and servers, or to true for none}"
+"""
+
+
+@cache
+def template(name: str) -> str:
+    """A template of the folder of tests."""
+    return (files("ingest.acceptance") / "templates" / name).read_text(encoding="utf-8")
+
+
+def filled(text: str, **values: object) -> str:
+    """A template with its values between `@`: shell scripts use `$` and braces themselves."""
+    for name, value in values.items():
+        text = text.replace(f"@{name}@", str(value))
+    return text
+
+
+def script(ident: str, clients: int, rehearsal: bool, body: Iterable[str], *, folder: str = "", drops: bool = False) -> str:
+    """A script that runs a test or fills a data set.
+
+    Args:
+        ident: of the test, or of the data set.
+        clients: least number in the hosts file.
+        rehearsal: on this machine alone, in a folder that is removed at the end.
+        body: its lines.
+        folder: below TARGET; a new one where it has the name of the test. Empty for fio, whose servers have their own.
+        drops: whether to drop caches between runs.
+    """
+    parts = [template("script.sh")]
+    if rehearsal:
+        parts += [OWN_FOLDER, CLEANED]
+    else:
+        parts += [template("script_hosts.sh"), DROPS if drops else ""]
+        parts += [OWN_FOLDER if folder == ident else DATA_FOLDER] if folder else []
+    return filled("".join(parts), ident=ident, clients=clients, folder=folder) + "\n".join(body) + "\n"
+
+
+def own_script(task: Task, tool: str, body: Iterable[str]) -> dict[str, str]:
+    """The script of a test that makes its own files."""
+    return {f"{tool}/{task.ident}.sh": script(task.ident, task.load.clients, task.rehearsal, body, folder=task.ident)}
+
+
+def data_scripts(task: Task, tool: str, data: str, filling: Iterable[str], running: Iterable[str]) -> dict[str, str]:
+    """The script that fills a data set, and that of a test which reads it."""
+    folder = f"{tool}-{data}"
+    return {
+        f"{tool}/fill-{data}.sh": script(folder, task.data_clients, False, filling, folder=folder),
+        f"{tool}/{task.ident}.sh": script(task.ident, task.load.clients, False, running, folder=folder, drops=True),
+    }
+
+
+def repeated(task: Task, ending: str, commands: Iterable[str], *, drops: bool = False) -> Iterator[str]:
+    """Lines that repeat commands, with free file names for their results, and cold caches unless it is a rehearsal."""
+    yield f"for turn in $(seq {task.setting.repeats}); do"
+    yield f'  free "{ending}"'
+    if drops and not task.rehearsal:
+        yield '  sh -c "$DROP_CACHES"'
+    yield from (f"  {command}" for command in commands)
+    yield "done"
+
+
+def launch(clients: int, threads: int, rehearsal: bool) -> str:
+    """The line that sets how MPI starts one rank for each thread; LAUNCH replaces it for srun or another MPI."""
+    placed = "" if rehearsal else f" -N {threads} --hostfile $HOSTS"
+    return f"LAUNCH=${{LAUNCH:-mpirun -np {clients * threads}{placed}}}"
