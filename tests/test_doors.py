@@ -1,0 +1,106 @@
+"""What CONTRIBUTING promises of additions, performed on a copy of the package: how many files each takes, and where it appears."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ingest
+
+ROOT = Path(ingest.__file__).parents[1]
+JOB = ("bw", "--model", "cosmoflow", "--gpu", "h100", "--nodes", "2")
+
+
+class House:
+    """A copy of the package and its catalogs, in which a maintainer edits files."""
+
+    def __init__(self, folder):
+        self.folder, self.edited = folder, set()
+        for name in ("ingest", "catalogs"):
+            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+
+    def edit(self, name, before, after):
+        path = self.folder / name
+        text = path.read_text(encoding="utf-8")
+        assert text.count(before) == 1, (name, before)
+        path.write_text(text.replace(before, after), encoding="utf-8")
+        self.edited.add(name)
+
+    def add(self, name, text):
+        (self.folder / name).write_text(text, encoding="utf-8")
+        self.edited.add(name)
+
+    def python(self, *words):
+        """What a program prints that imports the copy."""
+        done = subprocess.run([sys.executable, *words], cwd=self.folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def ingest(self, *words):
+        return self.python("-m", "ingest", *words)
+
+
+@pytest.fixture
+def house(tmp_path):
+    return House(tmp_path)
+
+
+def everywhere(house, name, words):
+    """Where a result of `bw` appears: table, JSON, CSV, workbook, page of the browser and session."""
+    found = {"table": words in house.ingest(*JOB), "csv": f",{name}," in house.ingest(*JOB, "--format", "csv")}
+    found["json"] = name in json.loads(house.ingest(*JOB, "--format", "json"))["results"]
+    house.ingest(*JOB, "-o", "answer.xlsx")
+    sheets = "import openpyxl\nfor sheet in openpyxl.load_workbook('answer.xlsx'):\n    for row in sheet.values: print(row)"
+    found["workbook"] = words.casefold() in house.python("-c", sheets).casefold()
+    session = f"import ingest\nprint(ingest.bw('cosmoflow', 'h100', nodes=2)[{words!r}].display)"
+    found["session"] = bool(house.python("-c", session))
+    house.ingest("page", "-o", "page.html")
+    found["page"] = f'"{name}"' in (house.folder / "page.html").read_text(encoding="utf-8")
+    return [place for place, there in found.items() if not there]
+
+
+def test_a_gpu_takes_one_file(house):
+    text = (ROOT / "catalogs" / "gpus" / "h100-sxm.yaml").read_text(encoding="utf-8")
+    house.add("catalogs/gpus/h100-next.yaml", text.replace("NVIDIA H100 SXM5", "NVIDIA H100 Next"))
+    assert "NVIDIA H100 Next" in house.ingest("bw", "cosmoflow", "h100-next", "--basis", "peak")
+    assert len(house.edited) == 1
+
+
+def test_an_option_of_bw_takes_one_line(house):
+    new = '    scaling_share: Annotated[Written | None, option("Share of linear scaling.", "F", quantity="scaling_efficiency")]\n'
+    house.edit("ingest/sizing/job.py", "    cache_hit: Annotated[", f"{new}    cache_hit: Annotated[")
+    assert "--scaling-share F" in house.ingest("bw", "--help")
+    assert "--scaling-share F" in house.ingest("explain", "--help")
+    name = "ingest_bandwidth_per_job"
+    whole, half = (json.loads(house.ingest(*JOB, *more, "--format", "json")) for more in ((), ("--scaling-share", "0.5")))
+    assert half["results"][name]["value"] == pytest.approx(whole["results"][name]["value"] / 2)
+    assert half["inputs"]["scaling_efficiency"]["from"] == "user"
+    call = f"import ingest\nprint(ingest.bw('cosmoflow', 'h100', nodes=2, scaling_share=0.5)[{name!r}].value)"
+    assert float(house.python("-c", call)) == half["results"][name]["value"]
+    assert len(house.edited) == 1
+
+
+def test_a_printed_result_takes_one_line(house):
+    last = '        Shown("implied_flops_utilization"'
+    house.edit("ingest/sizing/bandwidth.py", last, f'        Shown("stored_dataset_bytes"),\n{last}')
+    assert everywhere(house, "stored_dataset_bytes", "stored dataset bytes") == []
+    assert len(house.edited) == 1
+
+
+def test_a_formula_with_a_label_takes_two_files(house):
+    made = '''
+
+@formula(unit="B/s", source="definition", label="read bandwidth of two jobs")
+def bandwidth_of_two_jobs(ingest_bandwidth_per_job: Num) -> Num:
+    """Read bandwidth of two such jobs."""
+    return 2 * ingest_bandwidth_per_job
+'''
+    path = "ingest/formulas/bandwidth.py"
+    house.add(path, (ROOT / path).read_text(encoding="utf-8") + made)
+    last = '        Shown("implied_flops_utilization"'
+    house.edit("ingest/sizing/bandwidth.py", last, f'        Shown("bandwidth_of_two_jobs"),\n{last}')
+    assert everywhere(house, "bandwidth_of_two_jobs", "read bandwidth of two jobs") == []
+    assert len(house.edited) == 2
