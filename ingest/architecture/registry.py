@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import product
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ingest.architecture.hf_config import ModelConfig
 from ingest.architecture.weight_table import HOW, TableRow, Weight
@@ -28,6 +29,14 @@ def family(*model_types: str) -> Callable[[AnyFamily], AnyFamily]:
         return function
 
     return register
+
+
+def register(module: str, *records: Any) -> None:
+    """Register records of a module's families: each has `model_types`, separated by spaces, `doc` and `rows(config)`."""
+    for one in records:
+        describing: Family = partial(one.rows)
+        describing.__doc__, describing.__module__ = one.doc, module
+        family(*one.model_types.split())(describing)
 
 
 def families() -> Mapping[str, Family]:

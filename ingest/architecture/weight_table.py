@@ -12,24 +12,9 @@ from typing import NamedTuple
 from ingest.architecture.hf_config import MAX_NUMBER, ModelConfig
 
 KINDS = (
-    "embedding",
-    "position",
-    "attention",
-    "mlp",
-    "expert",
-    "router",
-    "norm",
-    "head",
-    "ssm",
-    "conv",
-    "recurrent",
-    "vision",
-    "audio",
-    "mtp",
-    "scale",
-    "buffer",
-    "other",
-)
+    "embedding", "position", "attention", "mlp", "expert", "router", "norm", "head", "ssm", "conv", "recurrent", "vision",
+    "audio", "mtp", "scale", "buffer", "other",
+)  # fmt: skip
 #: Kinds with bytes but without parameters.
 UNTRAINED = ("scale", "buffer")
 
@@ -182,6 +167,11 @@ def relabelled(rows: Iterable[TableRow], prefix: str, kind: str | None = None, c
             yield row._replace(name=f"{prefix}.{row.name}", kind=kind or row.kind, passes=passes)
         elif computed:
             yield row._replace(name=f"{prefix}.{row.name}")
+
+
+def aside(rows: Iterable[TableRow], kind: str = "vision") -> Iterator[TableRow]:
+    """An encoder, of images where nothing else is said: text tokens do not pass it, so it counts as parameters alone."""
+    return relabelled(rows, kind, kind, computed=False)
 
 
 def joined(rows: Iterable[TableRow]) -> Iterator[TableRow]:

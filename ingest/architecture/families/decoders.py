@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig, Required
 from ingest.architecture.layers import DecoderSizes, norm, prediction, sizes, sliding, windowed
-from ingest.architecture.registry import family
+from ingest.architecture.registry import register
 from ingest.architecture.weight_table import TableRow, Weight, times
 
 #: A constant, or the key that decides and the family's default.
@@ -179,17 +179,6 @@ class Decoder(NamedTuple):
             inner = s.config.optional_integer(self.experts.dense_width) if self.experts.dense_width else None
             yield from times(dense, s.gated(inner, mlp_bias))
         yield from times(s.layers - dense, self.experts.rows(s))
-
-
-def register(module: str, *families: Decoder) -> None:
-    """Register families under their model types, as described in a module."""
-    for one in families:
-
-        def describing(config: ModelConfig, one: Decoder = one) -> Iterator[TableRow]:
-            return one.rows(config)
-
-        describing.__doc__, describing.__module__ = one.doc, module
-        family(*one.model_types.split())(describing)
 
 
 def qwen_window(config: ModelConfig, layers: int) -> tuple[int, int]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
-from ingest.architecture.families.decoders import Decoder, register
+from ingest.architecture.families.decoders import Decoder
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
 from ingest.architecture.layers import (
     DecoderSizes,
     attention,
     embedding,
+    even_width,
     gated_mlp,
     head,
-    head_width,
     kv_group_count,
     linear,
     multi_head_sizes,
@@ -21,7 +21,7 @@ from ingest.architecture.layers import (
     positions,
     windowed,
 )
-from ingest.architecture.registry import class_suffix, family
+from ingest.architecture.registry import class_suffix, family, register
 from ingest.architecture.weight_table import TableRow, times
 
 #: Keys of the width, the depth and the heads, as most of these families name them.
@@ -255,7 +255,7 @@ def transformer(config: ModelConfig) -> Iterator[TableRow]:
         layers=config.size("num_hidden_layers", 24, high=MAX_LAYERS),
         heads=heads,
         kv_heads=kv_group_count(config, heads, None, "num_kv_heads"),
-        width=head_width(config, hidden, heads, name="-"),
+        width=even_width(config, hidden, heads),
         vocabulary=config.size("vocab_size", 32000),
     )
     config.only("window_size", None)

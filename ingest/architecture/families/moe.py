@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ingest.architecture.families.decoders import ATTENTION_BIAS, MLP_BIAS, Decoder, Experts, register, rows_if, sinks, slide
+from ingest.architecture.families.decoders import ATTENTION_BIAS, MLP_BIAS, Decoder, Experts, rows_if, sinks, slide
 from ingest.architecture.hf_config import REQUIRED, ModelConfig
 from ingest.architecture.layers import DecoderSizes, kv_group_count, linear, multi_head_sizes, sizes, sliding, windowed
-from ingest.architecture.registry import family
+from ingest.architecture.registry import family, register
 from ingest.architecture.weight_table import Attention, TableRow, Weight, routed, times
 
 #: Keys of Qwen's sliding window, which its classes with experts do not use.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
-from ingest.architecture.layers import biased, head_width, linear, norm, plain_mlp
+from ingest.architecture.layers import biased, even_width, linear, norm, plain_mlp
 from ingest.architecture.registry import class_suffix, family
 from ingest.architecture.weight_table import Attention, TableRow, Weight, times
 
@@ -123,7 +123,7 @@ def sam(config: ModelConfig) -> Iterator[TableRow]:
     listed = vision.integers("global_attn_indexes", low=0)
     everywhere = sum(layer < layers for layer in {*([2, 5, 8, 11] if listed is None else listed)})
     bias, relative = vision.flag("qkv_bias", True), vision.flag("use_rel_pos", True)
-    width = head_width(vision, hidden, heads, name="-")
+    width = even_width(vision, hidden, heads)
     grid = side * side
     yield Weight("position_features", (2, features), "position", passes=1, positions=grid)
     yield from _at(grid, biased("patches", (hidden, vision.integer("num_channels", 3), patch, patch), "vision", 1))

@@ -1,57 +1,61 @@
-"""Vision encoders of models that read images and text. Text tokens do not pass through them."""
+"""Encoders of images: before a text model, by themselves, where a token is a patch, and in pairs with an encoder of text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
-from ingest.architecture.layers import attention, biased, encoder_attention, gated_mlp, head_width, linear, norm, plain_mlp
-from ingest.architecture.weight_table import Attention, TableRow, Weight, over, times
+from ingest.architecture.layers import (
+    attention,
+    biased,
+    embedding,
+    encoder_attention,
+    encoder_layer,
+    even_width,
+    gated_mlp,
+    linear,
+    norm,
+    plain_mlp,
+    positions,
+    products,
+    tower_sizes,
+)
+from ingest.architecture.registry import class_suffix, family, labels
+from ingest.architecture.weight_table import Attention, TableRow, Weight, aside, over, times, without
+
+#: Keys of the sizes of most encoders.
+_NAMES = ("hidden_size", "intermediate_size", "num_hidden_layers|depth", "num_attention_heads|num_heads")
 
 
-def _sizes(config: ModelConfig, hidden: int, inner: int, layers: int, heads: int) -> tuple[int, int, int, int]:
-    return (
-        config.size("hidden_size", hidden),
-        config.integer("intermediate_size", inner),
-        config.integer("num_hidden_layers|depth", layers, high=MAX_LAYERS),
-        config.integer("num_attention_heads|num_heads", heads),
-    )
-
-
-def pixtral(config: ModelConfig) -> tuple[int, list[TableRow]]:
+def pixtral_tower(config: ModelConfig) -> tuple[int, list[TableRow]]:
     """Pixtral: rotary positions, gated networks, RMSNorm. Returns its width and rows."""
-    hidden, inner, layers, heads = _sizes(config, 1024, 4096, 24, 16)
-    width, patch = head_width(config, hidden, heads, name="-"), config.repeated("patch_size", 16)
+    hidden, inner, layers, heads = tower_sizes(config, 1024, 4096, 24, 16, _NAMES)
+    width, patch = even_width(config, hidden, heads), config.repeated("patch_size", 16)
     if config.optional_integer("head_dim") not in (None, width):
         raise config.refuse(
             "head_dim", config.data["head_dim"], f"{width:,}, hidden_size over num_attention_heads, as the class has it"
         )
     config.ignore("image_size", "projection_dim", "vocab_size")
-    layer = [*encoder_attention(hidden, heads, width, False), *gated_mlp(hidden, inner), *norm("norm", hidden, number=2)]
+    mixer = encoder_attention(config, hidden, heads, False)
+    layer = [*mixer, *gated_mlp(hidden, inner), *norm("norm", hidden, number=2)]
     patches = Weight("patches", (hidden, config.integer("num_channels", 3), patch, patch), "vision")
     return hidden, [patches, *norm("first_norm", hidden), *times(layers, layer)]
 
 
-def _classic(config: ModelConfig, hidden: int, inner: int, layers: int, heads: int) -> Iterator[TableRow]:
-    """Layers of multi-head attention, plain network and LayerNorms, with biases."""
-    width = head_width(config, hidden, heads, name="-")
-    layer = [*encoder_attention(hidden, heads, width, True), *plain_mlp(hidden, inner), *norm("norm", hidden, True, 2)]
-    return times(layers, layer)
-
-
-def siglip(config: ModelConfig) -> tuple[int, list[TableRow]]:
+def siglip_tower(config: ModelConfig) -> tuple[int, list[TableRow]]:
     """SigLIP: learned places, LayerNorm; at the end a pooling query, unless switched off."""
-    hidden, inner, layers, heads = _sizes(config, 768, 3072, 12, 12)
+    hidden, inner, layers, heads = tower_sizes(config, 768, 3072, 12, 12, _NAMES)
     patch, image = config.repeated("patch_size", 16), config.repeated("image_size", 224)
+    number = (image // patch) ** 2
     config.ignore("projection_dim", "vocab_size", "num_image_tokens", "num_positions", "max_image_size")
     rows: list[TableRow] = [
         *biased("patches", (hidden, config.integer("num_channels", 3), patch, patch), "vision"),
-        Weight("places", ((image // patch) ** 2, hidden), "vision"),
-        *_classic(config, hidden, inner, layers, heads),
+        Weight("places", (number, hidden), "vision"),
+        *times(layers, encoder_layer(config, hidden, inner, heads)),
         *norm("final_norm", hidden, True),
     ]
     if config.flag("vision_use_head", True):
-        number, width = (image // patch) ** 2, head_width(config, hidden, heads, name="-")
+        width = hidden // heads
         once: list[TableRow] = [*linear("pool.q", hidden, hidden, True), *linear("pool.o", hidden, hidden, True)]
         once += [*norm("pool.norm", hidden, True), *plain_mlp(hidden, inner, prefix="pool.mlp")]
         rows += [Weight("pool.query", (1, 1, hidden), "vision"), *linear("pool.kv", 2 * hidden, hidden, True), *over(1, once)]
@@ -59,138 +63,278 @@ def siglip(config: ModelConfig) -> tuple[int, list[TableRow]]:
     return hidden, rows
 
 
-def naflex(config: ModelConfig) -> tuple[int, list[TableRow]]:
+def naflex_tower(config: ModelConfig) -> tuple[int, list[TableRow]]:
     """SigLIP 2 with native ratios: patches come as rows of pixels, and their places are interpolated."""
     number, channels = config.integer("num_patches", 256), config.integer("num_channels", 3)
     patch = config.integer("patch_size", 16)
-    side = int(number**0.5)
-    config.data = {**config.data, "image_size": side * patch}
-    hidden, rows = siglip(config)
+    config.data = {**config.data, "image_size": int(number**0.5) * patch}
+    hidden, rows = siglip_tower(config)
     unfolded = [*biased("patches", (hidden, channels * patch**2), "vision"), Weight("places", (number, hidden), "vision")]
     return hidden, [*unfolded, *(row for row in rows if not row.name.startswith(("patches", "places")))]
 
 
-def clip(config: ModelConfig) -> tuple[int, list[TableRow]]:
+def clip_tower(config: ModelConfig) -> tuple[int, list[TableRow]]:
     """CLIP: a class token, learned places, norms before and after the layers."""
-    hidden, inner, layers, heads = _sizes(config, 768, 3072, 12, 12)
+    hidden, inner, layers, heads = tower_sizes(config, 768, 3072, 12, 12, _NAMES)
     patch, image = config.repeated("patch_size", 32), config.repeated("image_size", 224)
     config.ignore("projection_dim", "vocab_size")
     return hidden, [
         Weight("class", (hidden,), "vision"),
         Weight("patches", (hidden, config.integer("num_channels", 3), patch, patch), "vision"),
         Weight("places", ((image // patch) ** 2 + 1, hidden), "vision"),
-        *_classic(config, hidden, inner, layers, heads),
+        *times(layers, encoder_layer(config, hidden, inner, heads)),
         *norm("outer_norm", hidden, True, 2),
     ]
 
 
-def _patches(config: ModelConfig, hidden: int, patch: int, bias: bool) -> Iterator[TableRow]:
+def _space_and_time(config: ModelConfig, hidden: int, patch: int, bias: bool = False) -> Iterator[TableRow]:
     """Patches over space and time."""
-    time = config.integer("temporal_patch_size", 2)
+    patch, time = config.integer("patch_size", patch), config.integer("temporal_patch_size", 2)
     channels = config.integer("in_channels|in_chans", 3)
     return biased("patches", (hidden, channels, time, patch, patch), "vision", bias=bias)
 
 
-def _merger(merged: int, out: int) -> Iterator[TableRow]:
-    """Two products over merged patches."""
-    yield from linear("merger.1", merged, merged, True)
-    yield from linear("merger.2", out, merged, True)
-
-
-def qwen2_vl(config: ModelConfig) -> list[TableRow]:
+def qwen2_vl_tower(config: ModelConfig) -> list[TableRow]:
     """Qwen2-VL: plain networks, LayerNorm, a merger of two by two patches."""
     hidden, out = config.size("embed_dim", 1280), config.integer("hidden_size", 3584)
     layers, heads = config.integer("depth", 32, high=MAX_LAYERS), config.integer("num_heads", 16)
     config.ignore("spatial_patch_size", "window_size", "fullatt_block_indexes")
     inner = hidden * config.integer("mlp_ratio", 4)
     merged = hidden * config.integer("spatial_merge_size", 2) ** 2
-    patch = _patches(config, hidden, config.integer("patch_size", 14), False)
-    layer = _classic(config, hidden, inner, layers, heads)
-    return [*patch, *layer, *norm("merger.norm", hidden, True), *_merger(merged, out)]
+    patches = _space_and_time(config, hidden, 14)
+    layer = times(layers, encoder_layer(config, hidden, inner, heads))
+    return [*patches, *layer, *norm("merger.norm", hidden, True), *products("merger", merged, merged, out)]
 
 
-def qwen2_5_vl(config: ModelConfig) -> list[TableRow]:
+def qwen2_5_vl_tower(config: ModelConfig) -> list[TableRow]:
     """Qwen2.5-VL: gated networks with biases, RMSNorm, most layers within windows."""
-    hidden, inner, layers, heads = _sizes(config, 3584, 3420, 32, 16)
+    hidden, inner, layers, heads = tower_sizes(config, 3584, 3420, 32, 16, _NAMES)
     out = config.integer("out_hidden_size", 3584)
     config.ignore("spatial_patch_size", "window_size", "fullatt_block_indexes")
     merged = hidden * config.integer("spatial_merge_size", 2) ** 2
-    mixer = encoder_attention(hidden, heads, head_width(config, hidden, heads, name="-"), True)
+    mixer = encoder_attention(config, hidden, heads)
     layer = [*mixer, *gated_mlp(hidden, inner, True), *norm("norm", hidden, number=2)]
-    patch = _patches(config, hidden, config.integer("patch_size", 14), False)
-    return [*patch, *times(layers, layer), *norm("merger.norm", hidden), *_merger(merged, out)]
+    patches = _space_and_time(config, hidden, 14)
+    return [*patches, *times(layers, layer), *norm("merger.norm", hidden), *products("merger", merged, merged, out)]
 
 
-def qwen3_vl(config: ModelConfig, deepstack: bool = True) -> list[TableRow]:
+def qwen3_vl_tower(config: ModelConfig, deepstack: bool = True) -> list[TableRow]:
     """Qwen3-VL: learned places; mergers at the end and, where listed, on the way (deepstack)."""
-    hidden, inner, layers, heads = _sizes(config, 1152, 4304, 27, 16)
+    hidden, inner, layers, heads = tower_sizes(config, 1152, 4304, 27, 16, _NAMES)
     out, merged = config.integer("out_hidden_size", 3584), hidden * config.integer("spatial_merge_size", 2) ** 2
     stops = config.integers("deepstack_visual_indexes")
     number = (3 if stops is None else len(stops)) if deepstack else 0
     return [
-        *_patches(config, hidden, config.integer("patch_size", 16), True),
+        *_space_and_time(config, hidden, 16, True),
         Weight("places", (config.integer("num_position_embeddings", 2304), hidden), "vision"),
-        *_classic(config, hidden, inner, layers, heads),
+        *times(layers, encoder_layer(config, hidden, inner, heads)),
         *norm("merger.norm", hidden, True),
-        *_merger(merged, out),
-        *times(number, [*norm("deep.norm", merged, True), *_merger(merged, out)]),
+        *products("merger", merged, merged, out),
+        *times(number, [*norm("deep.norm", merged, True), *products("merger", merged, merged, out)]),
     ]
 
 
-def gemma4(config: ModelConfig, text: int) -> list[TableRow]:
-    """Gemma 4: norms around each part and on the heads, two tables of places, one product into the text."""
-    hidden, inner, layers, heads = _sizes(config, 768, 3072, 16, 12)
-    groups, width = config.integer("num_key_value_heads", heads), config.integer("head_dim", 64)
-    patch, places = config.integer("patch_size", 16), config.integer("position_embedding_size", 10240)
-    # Limits of clipped products are buffers.
-    config.ignore("global_head_dim", "pooling_kernel_size", "num_channels", "use_clipped_linears")
-    config.only("attention_bias", False)
-    mixer = attention(hidden, heads, groups, width, causal=False)
-    layer = [*mixer, *norm("qk_norm", width, number=2), *gated_mlp(hidden, inner), *norm("norm", hidden, number=4)]
-    patches = Weight("patches", (hidden, 3 * patch**2), "vision")
-    tables = Weight("places", (2, places, hidden), "vision")
-    return [patches, tables, *times(layers, layer), *linear("projector", text, hidden)]
+def _sizes(config: ModelConfig) -> tuple[int, int, int]:
+    """Width, depth and heads of an encoder by itself."""
+    hidden, layers = config.size("hidden_size", 768), config.size("num_hidden_layers", 12, high=MAX_LAYERS)
+    return hidden, layers, config.integer("num_attention_heads", 12)
 
 
-def llama4(config: ModelConfig, text: int) -> list[TableRow]:
-    """Llama 4: a class token, patches unfolded, pixel shuffle and two products."""
-    hidden, inner, layers, heads = _sizes(config, 768, 5632, 34, 16)
-    patch, image = config.integer("patch_size", 14), config.integer("image_size", 448)
-    channels, out = config.integer("num_channels", 3), config.integer("vision_output_dim", 7680)
-    into, wide = config.integer("projector_input_dim", 4096), config.integer("projector_output_dim", 4096)
-    config.ignore("pixel_shuffle_ratio", "vision_feature_layer", "num_key_value_heads")
-    config.only("multi_modal_projector_bias", False)
-    config.only("vision_output_dim", out)
-    return [
-        *linear("patches", hidden, channels * patch**2),
-        Weight("class", (hidden,), "vision"),
-        Weight("places", ((image // patch) ** 2 + 1, hidden), "vision"),
-        *norm("outer_norm", hidden, True, 2),
-        *_classic(config, hidden, inner, layers, heads),
-        *linear("adapter.1", into, inner),
-        *linear("adapter.2", wide, wide),
-        *linear("projector", text, out),
+def _patches(config: ModelConfig, hidden: int, patch: int = 16) -> tuple[list[TableRow], int]:
+    """Patches with a bias, and how many there are."""
+    side, whole = config.repeated("patch_size", patch), config.repeated("image_size", 224)
+    number = (whole // side) ** 2
+    rows = biased("patches", (hidden, config.integer("num_channels", 3), side, side), "vision", 1)
+    return [*over(number, rows)], number
+
+
+def _first(name: str, out: int, width: int) -> Iterator[TableRow]:
+    """A product with a bias that the first token alone passes."""
+    return over(1, biased(name, (out, width), "head", 1))
+
+
+@family("vit", "deit")
+def vit(config: ModelConfig) -> Iterator[TableRow]:
+    """Dosovitskiy et al. 2020: a class token, learned places, norms before each part.
+
+    DeiT, Touvron et al. 2020, has a second token that learns from a teacher.
+    """
+    hidden, layers, heads = _sizes(config)
+    inner = config.integer("intermediate_size", 3072)
+    patches, number = _patches(config, hidden)
+    bias, tokens = config.flag("qkv_bias", True), 2 if config.data["model_type"] == "deit" else 1
+    config.only("pooler_output_size", hidden)
+    config.ignore("encoder_stride", "pooler_act")
+    yield Weight("class", (hidden,), "vision", tokens, tokens)
+    yield from patches
+    yield Weight("places", (number + tokens, hidden), "vision")
+    yield from times(layers, encoder_layer(config, hidden, inner, heads, bias))
+    yield from norm("final_norm", hidden, True)
+    taught = ("ForImageClassificationWithTeacher",) if tokens == 2 else ()
+    end = class_suffix(config, "Model", "ForImageClassification", *taught)
+    if end == "Model":
+        yield from _first("pooler", hidden, hidden)
+    else:
+        yield from times(2 if end in taught else 1, _first("classifier", labels(config), hidden))
+
+
+@family("audio-spectrogram-transformer")
+def spectrogram(config: ModelConfig) -> Iterator[TableRow]:
+    """Gong et al. 2021: DeiT over a spectrum, whose patches overlap."""
+    hidden, layers, heads = _sizes(config)
+    inner, side = config.integer("intermediate_size", 3072), config.integer("patch_size", 16)
+    high, long = (
+        (config.integer(key, whole) - side) // config.integer(stride, 10) + 1
+        for key, whole, stride in (("num_mel_bins", 128, "frequency_stride"), ("max_length", 1024, "time_stride"))
+    )
+    yield Weight("class", (hidden,), "audio", 2, 2)
+    yield from over(high * long, biased("patches", (hidden, 1, side, side), "audio", 1))
+    yield Weight("places", (high * long + 2, hidden), "audio")
+    yield from times(layers, encoder_layer(config, hidden, inner, heads, config.flag("qkv_bias", True)))
+    yield from norm("final_norm", hidden, True)
+    if class_suffix(config, "Model", "ForAudioClassification") != "Model":
+        yield from norm("classifier.norm", hidden, True)
+        yield from _first("classifier", labels(config), hidden)
+
+
+@family("dinov2", "dinov2_with_registers")
+def dinov2(config: ModelConfig) -> Iterator[TableRow]:
+    """Oquab et al. 2023: ViT with a mask token and a learned scale after each part; with registers, Darcet et al. 2023."""
+    hidden, layers, heads = _sizes(config)
+    registers = config.data["model_type"] == "dinov2_with_registers"
+    config.ignore("layerscale_value", "reshape_hidden_states", "interpolate_antialias", "interpolate_offset")
+    config.ignore("out_features", "out_indices", "stage_names", "apply_layernorm")
+    patches, number = _patches(config, hidden, 16 if registers else 14)
+    if registers:
+        config.only("use_mask_token", True)
+        yield Weight("registers", (config.integer("num_register_tokens", 4, low=0), hidden), "vision")
+    config.only("use_swiglu_ffn", False)
+    bias, mask = config.flag("qkv_bias", True), config.flag("use_mask_token", True)
+    yield Weight("class", (hidden,), "vision")
+    yield from [Weight("mask", (hidden,), "vision")] if mask else []
+    yield from patches
+    yield Weight("places", (number + 1, hidden), "vision")
+    yield from times(layers, encoder_layer(config, hidden, hidden * config.integer("mlp_ratio", 4), heads, bias))
+    yield Weight("scale", (hidden,), "norm", 2 * layers, 2 * layers)
+    yield from norm("final_norm", hidden, True)
+    if class_suffix(config, "Model", "ForImageClassification") != "Model":
+        yield from _first("classifier", labels(config), 2 * hidden)
+
+
+@family("dinov3_vit")
+def dinov3(config: ModelConfig) -> Iterator[TableRow]:
+    """Siméoni et al. 2025: rotary positions, register tokens, a learned scale after each part, a gate by switch."""
+    hidden, layers = config.size("hidden_size", 384), config.size("num_hidden_layers", 12, high=MAX_LAYERS)
+    heads, inner = config.integer("num_attention_heads", 6), config.integer("intermediate_size", 1536)
+    patches, _number = _patches(config, hidden)
+    config.ignore("layerscale_value", "reshape_hidden_states", "drop_path_rate", "rope_theta", "return_class_token")
+    config.ignore("pos_embed_shift", "pos_embed_jitter", "pos_embed_rescale", "apply_layernorm")
+    config.ignore("out_features", "out_indices", "stage_names")
+    class_suffix(config, "Model")
+    switches = (("q", "query", True), ("k", "key", False), ("v", "value", True), ("o", "proj", True))
+    plain = [f"attention.{part}.bias" for part, key, default in switches if not config.flag(f"{key}_bias", default)]
+    mixer = without(encoder_attention(config, hidden, heads), *plain)
+    network = gated_mlp if config.flag("use_gated_mlp", False) else plain_mlp
+    mlp = network(hidden, inner, bias=config.flag("mlp_bias", True))
+    yield Weight("class", (hidden,), "vision")
+    yield Weight("mask", (hidden,), "vision")
+    yield Weight("registers", (config.integer("num_register_tokens", 0, low=0), hidden), "vision")
+    yield from patches
+    yield from times(layers, [*mixer, *mlp, *norm("norm", hidden, True, 2), *norm("scale", hidden, number=2)])
+    yield from norm("final_norm", hidden, True)
+
+
+def _alone(rows: Iterable[TableRow]) -> Iterator[TableRow]:
+    """The rows of a tower whose patches are the tokens: each passes the product that makes it, the first one the pooler."""
+    table = list(rows)
+    classes = sum(row.name == "class" for row in table)
+    places = next(row.shape[0] for row in table if isinstance(row, Weight) and row.name == "places")
+    for row in table:
+        if isinstance(row, Weight) and row.name == "patches":
+            yield row._replace(passes=1, positions=places - classes)
+        elif isinstance(row, Weight) and row.name == "projection":
+            yield row._replace(positions=1)
+        else:
+            yield row
+
+
+@family("clip_vision_model")
+def clip_vision(config: ModelConfig) -> Iterator[TableRow]:
+    """Radford et al. 2021: the image encoder of CLIP."""
+    hidden, rows = clip_tower(config)
+    if class_suffix(config, "Model", "ModelWithProjection") != "Model":
+        rows += linear("projection", config.integer("projection_dim", 512), hidden)
+    yield from _alone(rows)
+
+
+@family("siglip_vision_model", "siglip2_vision_model")
+def siglip_vision(config: ModelConfig) -> Iterator[TableRow]:
+    """Zhai et al. 2023: the image encoder of SigLIP; Tschannen et al. 2025: that of SigLIP 2 with native ratios."""
+    class_suffix(config, "Model")
+    native = config.data["model_type"] == "siglip2_vision_model"
+    config.ignore(*(["projection_dim"] if native else []))
+    yield from _alone((naflex_tower if native else siglip_tower)(config)[1])
+
+
+@family("pixtral")
+def pixtral(config: ModelConfig) -> Iterator[TableRow]:
+    """Agrawal et al. 2024: the image encoder of Pixtral, with rotary positions in two directions."""
+    class_suffix(config, "VisionModel")
+    patches = (config.repeated("image_size", 1024) // config.repeated("patch_size", 16)) ** 2
+    for row in pixtral_tower(config)[1]:
+        yield row._replace(passes=1, positions=patches) if isinstance(row, Weight) and row.name == "patches" else row
+
+
+def _text(config: ModelConfig, hidden: int, words: int, places: int, heads: int, causal: bool) -> tuple[int, list[TableRow]]:
+    """The text encoder of a pair: learned places, a norm at the end. Returns its width and rows."""
+    wide, inner = config.integer("hidden_size", hidden), config.integer("intermediate_size", 4 * hidden)
+    layers, count = config.integer("num_hidden_layers", 12, high=MAX_LAYERS), config.integer("num_attention_heads", heads)
+    mixer = attention(wide, count, count, even_width(config, wide, count), bias=True, causal=causal)
+    return wide, [
+        embedding(config.integer("vocab_size", words), wide),
+        positions(config.integer("max_position_embeddings", places), wide),
+        *times(layers, [*mixer, *plain_mlp(wide, inner), *norm("norm", wide, True, 2)]),
+        *norm("final_norm", wide, True),
     ]
 
 
-def moonvit(config: ModelConfig, text: int, joint: int) -> list[TableRow]:
-    """Kimi K2.5: a grid of learned places, a norm and two products over merged patches."""
-    hidden, inner, layers, heads = _sizes(config, 1152, 4304, 27, 16)
-    patch = config.integer("patch_size", 14)
-    config.ignore("pos_emb_time", "init_pos_emb_time", "pos_emb_type")
-    repeated = {"hidden_size": hidden, "intermediate_size": inner, "num_hidden_layers": layers, "num_attention_heads": heads}
-    for key, size in repeated.items():
-        config.only(f"vt_{key}", size)
-    merge = config.integers("merge_kernel_size", low=1) or [2, 2]
-    high = config.integer("pos_emb_height|init_pos_emb_height", 64)
-    wide = config.integer("pos_emb_width|init_pos_emb_width", 64)
-    merged = hidden * merge[0] * merge[-1]
-    return [
-        *biased("patches", (hidden, 3, patch, patch), "vision"),
-        Weight("places", (high, wide, hidden), "vision"),
-        *_classic(config, hidden, inner, layers, heads),
-        *norm("final_norm", hidden, True),
-        *norm("projector.norm", joint, True),
-        *linear("projector.in", merged, merged, True),
-        *linear("projector.out", text, merged, True),
-    ]
+@family("clip_text_model")
+def clip_text(config: ModelConfig) -> Iterator[TableRow]:
+    """Radford et al. 2021: the text encoder of CLIP, which diffusion models read their text with."""
+    wide, rows = _text(config, 512, 49408, 77, 8, causal=True)
+    if class_suffix(config, "Model", "ModelWithProjection") != "Model":
+        rows += over(1, linear("projection", config.integer("projection_dim", 512), wide))
+    config.ignore("projection_dim")
+    yield from rows
+
+
+@family("clip")
+def clip(config: ModelConfig) -> Iterator[TableRow]:
+    """Radford et al. 2021: an image and a text encoder, each with a projection into a common space."""
+    class_suffix(config, "Model")
+    out = config.integer("projection_dim", 512)
+    text, vision = config.table_or_defaults("text_config"), config.table_or_defaults("vision_config")
+    for part in (text, vision):
+        part.ignore("projection_dim", "model_type", "architectures", "tie_word_embeddings")
+    config.ignore("text_config_dict", "vision_config_dict", "logit_scale_init_value")
+    wide, rows = _text(text, 512, 49408, 77, 8, causal=True)
+    yield from rows
+    yield from linear("text_projection", out, wide)
+    hidden, tower = clip_tower(vision)
+    yield from aside([*tower, *linear("projection", out, hidden)])
+    yield Weight("logit_scale", (1,), "other")
+
+
+@family("siglip", "siglip2")
+def siglip(config: ModelConfig) -> Iterator[TableRow]:
+    """Zhai et al. 2023: CLIP with a sigmoid loss; a projection behind the text alone. SigLIP 2: Tschannen et al. 2025."""
+    class_suffix(config, "Model")
+    tower = naflex_tower if config.data["model_type"] == "siglip2" else siglip_tower
+    text, vision = config.table_or_defaults("text_config"), config.table_or_defaults("vision_config")
+    for part in (text, vision):
+        part.ignore("model_type", "architectures")
+    wide, rows = _text(text, 768, 32000, 64, 12, causal=False)
+    yield from rows
+    yield from linear("text_projection", text.integer("projection_size", wide), wide, True)
+    yield from aside(tower(vision)[1])
+    yield Weight("logits", (1,), "other", 2, 2)
