@@ -322,6 +322,11 @@ def even_width(config: ModelConfig, hidden: int, heads: int) -> int:
     return hidden // heads
 
 
+def up_to(multiple: int, width: int) -> int:
+    """Return the next multiple of a number, as kernels want a width."""
+    return -(-width // multiple) * multiple
+
+
 def windowed(rows: Iterable[TableRow], short: int, window: int) -> Iterator[TableRow]:
     """Give a number of layers a sliding window; the others have full attention."""
     for row in rows:

@@ -115,6 +115,11 @@ def recurrent(state: int, window: int) -> Attention:
     return Attention("recurrent", 0, 0, 0, state=state + window)
 
 
+def work(name: str, *shape: int, kind: str = "ssm", positions: int = 0) -> Weight:
+    """Multiplications of a token, or of so many positions, without weights: those of a scan with its state."""
+    return Weight(f"{name} (work, no weights)", shape, kind, 0, 0, 1, positions)
+
+
 def times(layers: int, rows: Iterable[TableRow]) -> Iterator[TableRow]:
     """Repeat rows: the same layer so many times, each with weights of its own.
 

@@ -25,7 +25,7 @@ from ingest.architecture.layers import (
     sizes,
 )
 from ingest.architecture.registry import class_suffix, family, labels, register
-from ingest.architecture.weight_table import Attention, TableRow, Weight, over, relabelled, shared, times, without
+from ingest.architecture.weight_table import Attention, TableRow, Weight, over, relabelled, shared, times, without, work
 
 #: Ends of the class names of classifiers.
 CLASSIFIERS = ("ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering")
@@ -239,7 +239,7 @@ def deberta_v2(config: ModelConfig) -> Iterator[TableRow]:
     layer = e.layer()
     if relative:
         square, shared_keys = (e.hidden, e.hidden), config.flag("share_att_key", False)
-        again = Weight("attention.place (work, no weights)", square, "attention", 0, 0, 1)
+        again = work("attention.place", *square, kind="attention")
         for _ in kinds:
             layer += over(2 * span, [again] if shared_keys else biased("attention.place", square, "attention", 1))
     if relative and kinds:

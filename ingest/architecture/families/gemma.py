@@ -20,7 +20,7 @@ from ingest.architecture.layers import (
     windowed,
 )
 from ingest.architecture.registry import family
-from ingest.architecture.weight_table import Attention, TableRow, Weight, aside, times, without
+from ingest.architecture.weight_table import Attention, TableRow, Weight, aside, times, without, work
 
 #: Parameters of MobileNet-V5 300M, whose sizes no config states: counted on the class of timm.
 _MOBILENET = 294_126_912
@@ -61,7 +61,7 @@ def gemma3n_text(config: ModelConfig) -> Iterator[TableRow]:
         *linear("altup.correct", streams, streams),
         *linear("altup.predict", streams**2, streams),
         Weight("altup.router", (streams, s.hidden), "mlp", passes=2),
-        Weight("altup.mix (work, no weights)", (streams, streams, s.hidden), "other", 0, 0, 1),
+        work("altup.mix", streams, streams, s.hidden, kind="other"),
         *linear("laurel.down", rank, s.hidden),
         *linear("laurel.up", s.hidden, rank),
         *linear("layer_input.gate", narrow, s.hidden),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ingest.architecture.families.decoders import ATTENTION_BIAS, Decoder
-from ingest.architecture.families.moe import dense_first
+from ingest.architecture.families.decoders import ATTENTION_BIAS, Decoder, dense_first
 from ingest.architecture.families.vision_encoders import siglip_tower
 from ingest.architecture.families.vision_language import gated_merger, text_part, text_width
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig

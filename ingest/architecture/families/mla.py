@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from ingest.architecture.families.decoders import dense_first
 from ingest.architecture.families.linear_attention import DELTA_CHUNK
-from ingest.architecture.families.moe import dense_first
 from ingest.architecture.hf_config import MAX_LAYERS, REQUIRED, ModelConfig, Required
 from ingest.architecture.layers import DecoderSizes, gated_mlp, linear, norm, prediction
 from ingest.architecture.registry import family, register
-from ingest.architecture.weight_table import Attention, TableRow, Weight, recurrent, routed, times
+from ingest.architecture.weight_table import Attention, TableRow, Weight, recurrent, routed, times, work
 
 
 class Latent(NamedTuple):
@@ -246,8 +246,8 @@ def _kimi_delta(hidden: int, heads: int, width: int, taps: int, low_rank: bool) 
     yield from linear("delta.strength", heads, hidden, kind="ssm")
     yield from norm("delta.norm", width)
     yield from linear("delta.out", hidden, wide, kind="ssm")
-    yield Weight("delta.chunk (work, no weights)", (DELTA_CHUNK, heads, 3 * width), "ssm", 0, 0, 1)
-    yield Weight("delta.state (work, no weights)", (3, wide, width), "ssm", 0, 0, 1)
+    yield work("delta.chunk", DELTA_CHUNK, heads, 3 * width)
+    yield work("delta.state", 3, wide, width)
     yield recurrent(wide * width, 3 * wide * (taps - 1))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
 from ingest.architecture.layers import biased, even_width, linear, norm, plain_mlp
 from ingest.architecture.registry import class_suffix, family
-from ingest.architecture.weight_table import Attention, TableRow, Weight, times
+from ingest.architecture.weight_table import Attention, TableRow, Weight, times, work
 
 #: Tokens of one prompt: a point and its padding.
 _PROMPT = 2
@@ -84,7 +84,7 @@ def _masks(config: ModelConfig, side: int, objects: bool) -> Iterator[TableRow]:
     if objects:
         # As the class has it: as deep as the decoder has layers.
         layer += _at(asked, times(max(layers - 2, 0), linear("mask.mlp.between", inner, inner, True)))
-        yield Weight("position_features (work, no weights)", (2, hidden // 2), "position", 0, 0, 1, image)
+        yield work("position_features", 2, hidden // 2, kind="position", positions=image)
     yield Weight("mask.tokens", (own, hidden), "vision")
     yield from times(layers, layer)
     yield from _look("mask.cross", hidden, narrow, asked, image, heads)
@@ -94,7 +94,7 @@ def _masks(config: ModelConfig, side: int, objects: bool) -> Iterator[TableRow]:
     yield Weight("mask.grow.1", (hidden, grown, 2, 2), "vision", passes=1, positions=image)
     yield Weight("mask.grow.2", (grown, last, 2, 2), "vision", passes=1, positions=4 * image)
     yield Weight("mask.grow.bias", (grown + last,), "vision")
-    yield Weight("mask.product (work, no weights)", (masks, last), "vision", 0, 0, 1, 16 * image)
+    yield work("mask.product", masks, last, kind="vision", positions=16 * image)
     yield from norm("mask.grow.norm", grown, True)
     yield from _at(1, times(masks, _perceptron("mask.weights", hidden, hidden, last, 3)))
     yield from _at(1, _perceptron("mask.quality", hidden, wide, masks, deep))
@@ -136,7 +136,7 @@ def sam(config: ModelConfig) -> Iterator[TableRow]:
         layer: list[TableRow] = [*_at(seen, mixer), attending, *_at(grid, plain_mlp(hidden, inner))]
         if relative:
             layer += [Weight("attention.relative", (2 * (2 * reach - 1), width), "position")]
-            layer += [Weight("attention.relative (work, no weights)", (2 * reach, hidden), "attention", 0, 0, 1, seen)]
+            layer += [work("attention.relative", 2 * reach, hidden, kind="attention", positions=seen)]
         yield from times(number, [*layer, *norm("norm", hidden, True, 2)]) if number else ()
     yield from _at(grid, biased("neck.1", (out, hidden, 1, 1), "vision", 1, False))
     yield from _at(grid, biased("neck.2", (out, out, 3, 3), "vision", 1, False))

@@ -18,7 +18,7 @@ from ingest.architecture.layers import (
     sizes,
 )
 from ingest.architecture.registry import family
-from ingest.architecture.weight_table import Attention, TableRow, Weight, recurrent, routed, times
+from ingest.architecture.weight_table import Attention, TableRow, Weight, recurrent, routed, times, work
 
 
 def selective(
@@ -59,8 +59,8 @@ def duality(
     yield from biased("ssm.conv", (mixed, 1, conv), "ssm", 1, conv_bias)
     for name in ("ssm.step", "ssm.decay", "ssm.skip"):
         yield Weight(name, (heads,), "ssm")
-    yield Weight("ssm.chunk (work, no weights)", (chunk, heads, state + width), "ssm", 0, 0, 1)
-    yield Weight("ssm.state (work, no weights)", (2, inner, state), "ssm", 0, 0, 1)
+    yield work("ssm.chunk", chunk, heads, state + width)
+    yield work("ssm.state", 2, inner, state)
     if gate_norm:
         yield from norm("ssm.norm", inner)
     yield from linear("ssm.out", hidden, inner, bias if out_bias is None else out_bias, "ssm")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import ceil
 
-from ingest.architecture.families.moe import dense_first
+from ingest.architecture.families.decoders import dense_first
 from ingest.architecture.families.vision_language import text_part, text_width
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
 from ingest.architecture.layers import (
@@ -23,7 +23,7 @@ from ingest.architecture.layers import (
     windowed,
 )
 from ingest.architecture.registry import class_suffix, family
-from ingest.architecture.weight_table import Attention, TableRow, Weight, aside, times
+from ingest.architecture.weight_table import Attention, TableRow, Weight, aside, times, work
 
 #: The inner widths of Nemotron-NAS are multiples of this.
 _MULTIPLE = 256
@@ -311,7 +311,7 @@ def deepseek_v4(config: ModelConfig) -> Iterator[TableRow]:
         Weight("residual.base", (mixed,), "other"),
         Weight("residual.scale", (3,), "other"),
         # Each part mixes the streams with each other.
-        Weight("residual.streams (work, no weights)", (streams, streams, hidden), "other", 0, 0, 1),
+        work("residual.streams", streams, streams, hidden, kind="other"),
     ]
     layer = [*mixer, *experts, *times(2, residual), *s.norms(2)]
     rows: list[TableRow] = [*times(layers, layer)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 
 from ingest.architecture.families.decoders import ATTENTION_BIAS, Decoder, Experts
-from ingest.architecture.families.moe import CHOSEN, LOCAL, QWEN_WINDOW, ROUTED, WIDTH, first_dense, qwen_dense
+from ingest.architecture.families.moe import CHOSEN, LOCAL, QWEN_WINDOW, ROUTED, WIDTH, qwen_dense
 from ingest.architecture.families.vision_encoders import (
     clip_tower,
     naflex_tower,
@@ -114,7 +114,7 @@ register(
     Decoder("glm4v_moe_text", "The text part of GLM-4.5V: GLM-4.5 without head norms.",
             4096, 10944, 46, 96, 151424, kv_heads=8, bias=("attention_bias", True), o_bias=False,
             ignore=("use_qk_norm", "num_nextn_predict_layers"),
-            experts=Experts((ROUTED, 128), (CHOSEN, 8), (WIDTH, 1408), ("n_shared_experts", 1, 0), dense=first_dense(1))),
+            experts=Experts((ROUTED, 128), (CHOSEN, 8), (WIDTH, 1408), ("n_shared_experts", 1, 0), dense=1)),
 )
 # fmt: on
 
