@@ -262,8 +262,7 @@ register(
             4096, 11008, 36, 32, 151680, kv_heads=8, bias=("attention_bias", True), o_bias=False, window=qwen_window,
             mtp="num_nextn_predict_layers", ignore=("use_mrope",)),
     Decoder("baichuan", "Baichuan 1 and 2: LLaMA with Q, K, V in one matrix; a head that is never tied.",
-            4096, 11008, 32, 32, 125696, only=(("tie_word_embeddings", False),),
-            ignore=("gradient_checkpointing", "z_loss_weight", "user_token_id", "assistant_token_id")),
+            4096, 11008, 32, 32, 125696, only=(("tie_word_embeddings", False),)),
     Decoder("PanguEmbedded", "openPangu Embedded: LLaMA with one switch for the biases of attention.",
             4096, 12800, 34, 32, 153376, kv_heads=8, bias=("bias", True)),
     Decoder("internlm2", "InternLM2: LLaMA with Q, K, V in one matrix; one switch for the biases of attention.",
@@ -303,7 +302,7 @@ register(
             5120, 27648, 80, 40, 76800, kv_heads=8, head_width=128, bias=ATTENTION_BIAS, mlp_bias=MLP_BIAS),
     Decoder("granite_swa", "Granite with windows in three of four layers, and a learned attention sink per head.",
             2560, 8192, 24, 20, 100352, kv_heads=4, bias=ATTENTION_BIAS, mlp_bias=MLP_BIAS, window=slide(128, 4), tied=True,
-            ignore=("layer_rope_theta",), sinks=True),
+            sinks=True),
     Decoder("seed_oss", "Seed-OSS: as LLaMA, with switches for the biases of Q, K, V and of O.",
             4096, 27648, 64, 80, 155136, kv_heads=8, head_width=128, bias=("attention_bias", True),
             o_bias=("attention_out_bias", False), mlp_bias=MLP_BIAS),
@@ -429,8 +428,8 @@ def xglm(config: ModelConfig) -> Iterator[TableRow]:
 def bloom(config: ModelConfig) -> Iterator[TableRow]:
     """Workshop et al. 2022: ALiBi, a norm right after the embedding, biases."""
     s = multi_head_sizes(config, 64, 2, 8, 250880, ("hidden_size|n_embed|n_embd", *NAMES[1:]))
-    config.ignore("skip_bias_add", "skip_bias_add_qkv", "apply_residual_connection_post_layernorm")
-    config.ignore("n_inner", "num_key_value_heads")
+    config.ignore("skip_bias_add", "skip_bias_add_qkv", "apply_residual_connection_post_layernorm", "n_inner")
+    config.ignore("num_key_value_heads")
     rows = [*norm("embedding_norm", s.hidden, bias=True), *times(s.layers, _layer(s, 4 * s.hidden))]
     yield from s.frame(rows, tied=True, norm_bias=True)
 
@@ -460,7 +459,7 @@ def chatglm(config: ModelConfig) -> Iterator[TableRow]:
     config.only("tie_word_embeddings", False)
     config.ignore("prefix_projection", "apply_residual_connection_post_layernorm", "apply_query_key_layer_scaling")
     config.ignore("bias_dropout_fusion", "fp32_residual_connection", "original_rope", "interleaved_qkv", "quantization_bit")
-    config.ignore("hidden_act", "vocab_size")
+    config.ignore("vocab_size")
     hidden, heads = config.size("hidden_size", 4096), config.size("num_attention_heads", 32)
     deep = config.size("num_layers|num_hidden_layers", 28, high=MAX_LAYERS)
     width, words = config.integer("kv_channels", 128), config.size("padded_vocab_size", 65024)
@@ -514,7 +513,7 @@ def qwen(config: ModelConfig) -> Iterator[TableRow]:
         if early in config.data and name not in config.data:
             config.data = {**config.data, name: config.data[early]}
     config.ignore(*(early for early, name in _EARLY_QWEN if config.data.get(early) == config.data.get(name)))
-    config.ignore("apply_residual_connection_post_layernorm", "bias_dropout_fusion", "rotary_pct", "n_positions", "pos_emb")
+    config.ignore("apply_residual_connection_post_layernorm", "bias_dropout_fusion", "n_positions", "pos_emb")
     s = multi_head_sizes(config, 4096, 32, 32, 151936)
     inner = config.size("intermediate_size", 22016) // 2
     config.only("no_bias", True)
@@ -527,7 +526,7 @@ def qwen(config: ModelConfig) -> Iterator[TableRow]:
 def transformer(config: ModelConfig) -> Iterator[TableRow]:
     """Transformer++ of flash-linear-attention: LLaMA with keys of its own; two thirds of a wide network in steps of 256."""
     hidden, heads = config.size("hidden_size", 2048), config.size("num_heads", 32)
-    config.ignore("fuse_norm", "fuse_swiglu", "fuse_cross_entropy", "fuse_linear_cross_entropy", "use_l2warp")
+    config.ignore("fuse_swiglu", "fuse_cross_entropy", "fuse_linear_cross_entropy", "use_l2warp")
     config.only("attention_bias", False)
     inner = config.optional_integer("intermediate_size")
     inner = inner or up_to(256, int(hidden * config.integer("hidden_ratio", 4) * 2 / 3))

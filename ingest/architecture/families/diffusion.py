@@ -181,7 +181,7 @@ def unet(config: ModelConfig) -> Iterator[TableRow]:
         config.only(key, value)
     for key in _ABSENT:
         config.only(key)
-    config.ignore("sample_size", "flip_sin_to_cos", "freq_shift", "downsample_padding", "mid_block_scale_factor", "act_fn")
+    config.ignore("sample_size", "flip_sin_to_cos", "freq_shift", "downsample_padding", "mid_block_scale_factor")
     config.ignore("norm_num_groups", "attention_head_dim", "use_linear_projection", "upcast_attention", "timestep_post_act")
     config.ignore("resnet_out_scale_factor", "time_embedding_act_fn", "addition_time_embed_dim")
     config.ignore("addition_embed_type_num_heads")
@@ -236,7 +236,6 @@ def wan(config: ModelConfig) -> Iterator[TableRow]:
     patch, channels = _patch(config), config.integer("in_channels", 16)
     inner, text = config.integer("ffn_dim", 13824), config.integer("text_dim", 4096)
     config.only("qk_norm", "rms_norm_across_heads")
-    config.ignore("rope_max_seq_len")
     image, added = config.optional_integer("image_dim"), config.optional_integer("added_kv_proj_dim")
     places = config.optional_integer("pos_embed_seq_len")
     yield from biased("patches", (wide, channels, *patch), "vision")
@@ -280,7 +279,6 @@ def minimax_h3(config: ModelConfig) -> Iterator[TableRow]:
     inner, time = config.integer("ffn_dim", 14336), config.integer("time_embed_dim", 2688)
     video, audio = config.integer("in_channels", 24) * prod(_patch(config)), config.integer("audio_in_channels", 32)
     middle = config.integer("time_embed_hidden_dim", 5376)
-    config.ignore("rope_freq_dim", "rope_theta")
     layer: list[TableRow] = [*linear("attention.qkv", 3 * heads, wide, kind="attention")]
     layer += [*linear("attention.o", wide, heads, kind="attention"), *norm("qk_norm", head, number=2)]
     layer += [*gated_mlp(wide, inner), *norm("norm", wide, number=2)]
@@ -296,8 +294,7 @@ def minimax_h3(config: ModelConfig) -> Iterator[TableRow]:
 @diffuser("AutoencoderKL")
 def autoencoder_kl(config: ModelConfig) -> Iterator[TableRow]:
     """Rombach et al. 2022: the autoencoder of Stable Diffusion 1 to 3, XL and FLUX."""
-    config.ignore("sample_size", "act_fn", "norm_num_groups", "scaling_factor", "shift_factor", "latents_mean", "latents_std")
-    config.ignore("force_upcast")
+    config.ignore("sample_size", "norm_num_groups", "scaling_factor", "shift_factor", "latents_mean", "force_upcast")
     channels = config.integers("block_out_channels", low=1) or [64]
     levels, number = len(channels), config.integer("layers_per_block", 1)
     config.texts("down_block_types", levels, ("DownEncoderBlock2D",))

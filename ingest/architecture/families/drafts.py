@@ -149,7 +149,7 @@ def _states(stated: ModelConfig) -> int:
     listed = stated.integers("target_layer_ids", low=0)
     if not listed:
         raise stated.refuse("target_layer_ids", listed, "the numbers of the target's layers whose states the draft reads")
-    stated.ignore("mask_token_id", "pure_draft_prefix_len", "shift_label", "projector_type", "attention_mode")
+    stated.ignore("pure_draft_prefix_len", "shift_label", "projector_type", "attention_mode")
     return len(listed)
 
 
@@ -203,7 +203,7 @@ def domino_qwen3(config: ModelConfig) -> Iterator[TableRow]:
 @family("dflash")
 def dflash(config: ModelConfig) -> Iterator[TableRow]:
     """DFlash under its own model type, with the embedding of the target and as many joined states as the file says."""
-    config.ignore("architectures", "target_layer_ids", "target_num_hidden_layers", "mask_token_id")
+    config.ignore("architectures", "target_layer_ids", "target_num_hidden_layers")
     config.only("attention_bias", False)
     hidden = config.size("hidden_size", 0)
     states = config.integer("num_target_layers", 5)

@@ -103,8 +103,8 @@ def encoder(
     for key, value in (("is_decoder", False), ("add_cross_attention", False), ("position_embedding_type", "absolute"),
                        ("feed_forward_type", "original")):  # fmt: skip
         config.only(key, value)
-    config.ignore("pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head")
-    config.ignore("gap_size", "num_memory_blocks", "directionality", "pooler_type")
+    config.ignore("pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head", "gap_size")
+    config.ignore("num_memory_blocks", "directionality", "pooler_type")
     wide = config.size("hidden_size|dim|d_model", hidden)
     count = config.size("num_attention_heads|n_heads", heads)
     network = config.size("intermediate_size|hidden_dim", inner)
@@ -141,7 +141,7 @@ class Bert(NamedTuple):
     def rows(self, config: ModelConfig) -> Iterator[TableRow]:
         """Return the rows of one model of the family."""
         if self.halved:
-            config.ignore("sinusoidal_pos_embds", "tie_weights_", "type_vocab_size")
+            config.ignore("sinusoidal_pos_embds", "type_vocab_size")
         e = encoder(config, *self[2:7], segments=0 if self.halved else 2)
         e = e._replace(segments=0) if self.halved else e
         tasks = config.data["model_type"] == "ernie" and config.flag("use_task_id", False)

@@ -120,11 +120,9 @@ def _conformer(
 @family("gemma3n")
 def gemma3n(config: ModelConfig) -> Iterator[TableRow]:
     """Gemma 3n with its encoders of images, MobileNet-V5, and of sound, a conformer."""
-    config.ignore("audio_soft_tokens_per_image", "vision_soft_tokens_per_image")
+    config.ignore("audio_soft_tokens_per_image")
     text = yield from text_part(config, "gemma3n_text", True)
     vision, audio = config.table_or_defaults("vision_config"), config.table_or_defaults("audio_config")
-    for part in (vision, audio):
-        part.ignore("model_type", "architectures")
     vision.only("architecture", "mobilenetv5_300m_enc")
     vision.only("hidden_size", 2048)
     vision.only("model_args")
@@ -138,7 +136,6 @@ def gemma3n(config: ModelConfig) -> Iterator[TableRow]:
     audio.only("sscp_conv_stride_size", [[2, 2], [2, 2]])
     audio.ignore("conf_attention_chunk_size", "conf_attention_context_left", "conf_attention_context_right")
     audio.ignore("conf_attention_logit_cap", "conf_reduction_factor", "conf_residual_weight", "gradient_clipping")
-    audio.ignore("sscp_conv_group_norm_eps", "sscp_conv_eps")
     heard = _conformer(audio, hidden, layers, heads, taps, audio.integer("input_feat_size", 128), channels)
     yield from aside([*seen, *heard, *_embedder(audio, hidden, wide)])
 
@@ -233,7 +230,7 @@ def gemma4(config: ModelConfig) -> Iterator[TableRow]:
         heads, taps = audio.integer("num_attention_heads", 8), audio.integer("conv_kernel_size", 5)
         channels = audio.integers("subsampling_conv_channels", 2, low=1) or [128, 32]
         out = audio.integer("output_proj_dims", 1536)
-        audio.ignore("model_type", "attention_chunk_size", "attention_context_left", "attention_context_right")
+        audio.ignore("attention_chunk_size", "attention_context_left", "attention_context_right")
         audio.ignore("attention_invalid_logits_value", "attention_logit_cap", "gradient_clipping", "residual_weight")
         audio.ignore("use_clipped_linears")
         heard = _conformer(audio, hidden, layers, heads, taps, 128, channels)
@@ -250,13 +247,12 @@ def gemma4_unified(config: ModelConfig) -> Iterator[TableRow]:
         side = vision.integer("patch_size", 16) * vision.integer("pooling_kernel_size", 3)
         vision.only("model_patch_size", side)
         vision.only("output_proj_dims", wide)
-        vision.ignore("model_type", "num_soft_tokens")
+        vision.ignore("num_soft_tokens")
         rows += [Weight("places", (places, 2, wide), "vision"), *biased("patches", (wide, 3 * side**2), "vision", 1)]
         rows += [*norm("patches.norm", 3 * side**2, True), *norm("norm", wide, True, 2), *linear("projector", text, wide)]
     if audio := config.part("audio_config"):
         wide = audio.integer("audio_embed_dim", 640)
         audio.only("output_proj_dims", wide)
         audio.only("hidden_size", wide)
-        audio.ignore("model_type", "audio_samples_per_token")
         rows += linear("sound.projector", text, wide)
     yield from aside(rows)

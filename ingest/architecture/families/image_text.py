@@ -70,7 +70,7 @@ def mllama(config: ModelConfig) -> Iterator[TableRow]:
     places, tiles = (vision.integer("image_size", 448) // patch) ** 2 + 1, vision.integer("max_num_tiles", 4)
     _, ratios = vision.get("supported_aspect_ratios")
     shapes = (len(ratios) if isinstance(ratios, list) else 8) + 1
-    vision.ignore("intermediate_layers_indices", "hidden_act", "max_aspect_ratio_id", "tie_word_embeddings")
+    vision.ignore("intermediate_layers_indices", "max_aspect_ratio_id", "tie_word_embeddings")
     mixer = encoder_attention(vision, hidden, heads, False)
     yield from aside([
         Weight("class", (hidden,), "vision"),
@@ -160,13 +160,13 @@ def paddleocr_vl(config: ModelConfig) -> Iterator[TableRow]:
         text = yield from text_part(config, "paddleocr_vl_text", True)
     else:
         class_suffix(config, "ForConditionalGeneration")
-        config.ignore("compression_ratio", "max_sequence_length", "weight_share_add_bias", "ignored_index", "use_3d_rope")
+        config.ignore("compression_ratio", "weight_share_add_bias", "ignored_index", "use_3d_rope")
         yield from families()["paddleocr_vl_text"](config)
     vision = config.table_or_defaults("vision_config")
     defaults = {"hidden_size": 1152, "intermediate_size": 4304, "num_hidden_layers": 27, "num_attention_heads": 16}
     vision.data = {**defaults, "patch_size": 14, "image_size": 384, **vision.data, "vision_use_head": False}
     merge = vision.integer("spatial_merge_size", 2)
-    vision.ignore("temporal_patch_size", "tokens_per_second")
+    vision.ignore("temporal_patch_size")
     width, tower = siglip_tower(vision)
     merged = width * merge**2
     wide = text_width(text) if text else config.integer("hidden_size", 1024)
@@ -196,7 +196,7 @@ def deepseek_ocr(config: ModelConfig) -> Iterator[TableRow]:
         ("attention_bias", False), ("tile_tag", "2D"),
     ):  # fmt: skip
         config.only(key, *values)
-    config.ignore("candidate_resolutions", "global_view_pos", "max_position_embeddings")
+    config.ignore("candidate_resolutions", "global_view_pos")
     hidden, heads = config.size("hidden_size", 1280), config.size("num_attention_heads", 10)
     config.only("num_key_value_heads", heads)
     out = 896 if second else 2048
@@ -223,12 +223,11 @@ def _check_parts(config: ModelConfig, name: str, out: int, hidden: int) -> None:
     if vision is not None:
         vision.only("width", _ENCODERS[name])
         vision.only("image_size", 1024)
-        vision.ignore("mlp_ratio", "model_name", "model_type")
+        vision.ignore("mlp_ratio", "model_name")
     if projector is not None:
         projector.only("projector_type", "linear")
         projector.only("input_dim", out)
         projector.only("n_embed", hidden)
-        projector.ignore("model_type")
     if text is not None:
         for key, value in text.data.items():
             if key in config.data and key not in ("architectures", "auto_map", "torch_dtype"):

@@ -167,8 +167,8 @@ def _lfm2_frame(config: ModelConfig, s: DecoderSizes, rows: Iterable[TableRow]) 
 def lfm2(config: ModelConfig) -> Iterator[TableRow]:
     """LFM2: gated short convolutions, and attention with norms on the heads of Q and K."""
     s = sizes(config, 2560, None, 32, 32, 65536, kv_heads=8)
-    config.ignore("conv_dim", "conv_dim_out", "block_dim", "block_mlp_init_scale", "num_heads")
-    config.ignore("block_out_init_scale", "block_use_swiglu", "block_use_xavier_init", "conv_use_xavier_init")
+    config.ignore("conv_dim", "conv_dim_out", "block_dim", "block_mlp_init_scale", "num_heads", "block_out_init_scale")
+    config.ignore("block_use_swiglu", "block_use_xavier_init", "conv_use_xavier_init")
     inner = config.integer("block_ff_dim|intermediate_size", 12288)
     if config.flag("block_auto_adjust_ff_dim", True):
         multiple = config.integer("block_multiple_of", 256)
@@ -268,8 +268,7 @@ def rwkv(config: ModelConfig) -> Iterator[TableRow]:
 def _fused(config: ModelConfig) -> None:
     """Keys of the library's kernels; layers of full attention between the recurrent ones are not described."""
     config.only("attn")
-    config.ignore("attn_mode", "fuse_norm", "fuse_swiglu", "fuse_cross_entropy", "fuse_linear_cross_entropy", "use_l2warp")
-    config.ignore("max_position_embeddings")
+    config.ignore("attn_mode", "fuse_swiglu", "fuse_cross_entropy", "fuse_linear_cross_entropy", "use_l2warp")
 
 
 def _wide(config: ModelConfig, hidden: int, key: str, default: float) -> int:
@@ -372,7 +371,7 @@ def jet_nemotron(config: ModelConfig) -> Iterator[TableRow]:
     """Gu et al. 2025: Qwen2.5 whose attention gives way to gated delta rules with a convolution that each token generates."""
     s = sizes(config, 1536, 8960, 28, 12, 151936, kv_heads=2)
     kinds = config.texts("layer_types", s.layers, choices=("jet", "attn", "swa")) or ["attn"] * s.layers
-    config.ignore("use_mrope", "max_window_layers")
+    config.ignore("use_mrope")
     config.only("attention_bias")
     both = config.part("efficient_attention_config")
     jet = both.part("jet") if both is not None else None
@@ -394,7 +393,7 @@ def _jet(config: ModelConfig, hidden: int) -> Iterator[TableRow]:
     keys = heads * width
     values = _wide(config, keys, "expand_v", 2.0)
     narrow = values // config.integer("dconv_generator_reduction", 8, high=values)
-    config.ignore("mode", "dconv_implementation", "norm_eps")
+    config.ignore("mode", "dconv_implementation")
     yield from linear("jet.q and k", 2 * keys, hidden, kind="ssm")
     yield from linear("jet.v", values, hidden, kind="ssm")
     yield from linear("jet.decay and strength", 2 * heads, hidden, kind="ssm")

@@ -271,8 +271,8 @@ def bailing_hybrid(config: ModelConfig) -> Iterator[TableRow]:
     a = latent(config, 2560, 32, None, 512, 128, 64, 128)
     config.only("q_lora_rank")
     # The prediction module of the release is not in the class.
-    config.ignore("num_nextn_predict_layers", "mtp_loss_scaling_factor", "kda_safe_gate", "kda_lower_bound")
-    config.ignore("linear_num_heads", "linear_head_dim", "linear_conv_kernel_dim", "num_key_value_heads")
+    config.ignore("num_nextn_predict_layers", "mtp_loss_scaling_factor", "kda_safe_gate", "kda_lower_bound", "linear_num_heads")
+    config.ignore("linear_head_dim", "linear_conv_kernel_dim", "num_key_value_heads")
     taps = config.integer("short_conv_kernel_size", 4)
     delta = [*_kimi_delta(a.hidden, a.heads, config.integer("head_dim", 128), taps, low_rank=False)]
     full = [*a.attention(), *linear("attention.gate", a.heads, a.hidden, kind="attention")]

@@ -75,7 +75,7 @@ register(
     Decoder("granitemoe", "Granite 3 MoE: LLaMA with experts.",
             4096, 11008, 32, 32, 32000, bias=ATTENTION_BIAS, experts=Experts(("num_local_experts", 8), (CHOSEN, 2))),
     Decoder("granitemoe_swa", "Granite MoE with windows in three of four layers, sinks, and a shared expert by its width.",
-            4096, 11008, 32, 32, 32000, bias=ATTENTION_BIAS, window=slide(128, 4), ignore=("layer_rope_theta",),
+            4096, 11008, 32, 32, 32000, bias=ATTENTION_BIAS, window=slide(128, 4),
             sinks=True,
             experts=Experts(("num_local_experts", 8), (CHOSEN, 2), shared_width=("shared_intermediate_size", 0, 0))),
     Decoder("mellum", "Mellum 2: norms on the heads of Q and K, 64 fine experts.",
@@ -88,8 +88,7 @@ register(
             experts=Experts(("num_local_experts", 8), (CHOSEN, 2), shared_width=("shared_intermediate_size", 0, 0))),
     Decoder("gpt_oss", "gpt-oss: biases on all matrices, also of the experts; one learned attention sink per head.",
             2880, 2880, 36, 64, 201088, kv_heads=8, head_width=64, bias=("attention_bias", True), window=slide(128, 2),
-            ignore=("experts_per_token",), sinks=True,
-            experts=Experts((LOCAL, 128), (CHOSEN, 4), router_bias=True, bias=True)),
+            sinks=True, experts=Experts((LOCAL, 128), (CHOSEN, 4), router_bias=True, bias=True)),
     Decoder("minimax_m2", "MiniMax-M2: norms over all of Q and K, 256 experts; without the prediction modules of the release.",
             3072, 1536, 62, 48, 200064, kv_heads=8, head_width=128, qk_norm="flat", experts=Experts((LOCAL, 256), (CHOSEN, 8)),
             only=(("use_qk_norm", True), ("qk_norm_type", "per_layer"), ("shared_intermediate_size", 0)),
@@ -137,8 +136,8 @@ register(
 def hunyuan_moe(config: ModelConfig) -> Iterator[TableRow]:
     """Hunyuan MoE (A13B): norms on the heads of Q and K; one shared expert as wide as the others."""
     s = sizes(config, 4096, 11008, 32, 32, 290943)
-    config.ignore("use_qk_norm", "mlp_bias", "norm_type", "moe_layer_num_skipped")
-    config.ignore("attention_head_dim", "moe_drop_tokens", "use_mixed_mlp_moe", "moe_random_routing_dropped_token")
+    config.ignore("use_qk_norm", "mlp_bias", "norm_type", "moe_layer_num_skipped", "attention_head_dim", "moe_drop_tokens")
+    config.ignore("use_mixed_mlp_moe")
     for key in ("add_classification_head", "use_cla"):
         config.only(key, False)
     config.only("vit_path")
@@ -149,7 +148,7 @@ def hunyuan_moe(config: ModelConfig) -> Iterator[TableRow]:
     config.ignore(
         "anyres_pooling_size", "position_embedding_xdrope", "vit_input_resolution", "vit_mapping_type", "vit_norm_type"
     )
-    config.ignore("vit_patch", "vit_remove_prenorm", "vit_used_rms_norm", "vit_token", "vit_add_patchemb_bias")
+    config.ignore("vit_patch", "vit_remove_prenorm", "vit_used_rms_norm", "vit_add_patchemb_bias")
     alike = "the same number for every layer"
     number = config.repeated("num_experts|num_local_experts", 1, alike)
     chosen = config.repeated("moe_topk|num_experts_per_tok", 1, alike)
@@ -168,8 +167,7 @@ def hunyuan_moe(config: ModelConfig) -> Iterator[TableRow]:
 def llama4(config: ModelConfig) -> Iterator[TableRow]:
     """Llama 4: one expert of many, and a shared one; in every layer (Scout) or every other (Maverick)."""
     s = sizes(config, 5120, 8192, 48, 40, 202048, kv_heads=8, width=128)
-    config.ignore("no_rope_layers", "no_rope_layer_interval", "use_qk_norm", "layer_types")
-    config.ignore("attention_chunk_size")
+    config.ignore("no_rope_layers", "no_rope_layer_interval", "use_qk_norm", "layer_types", "attention_chunk_size")
     bias = config.flag("attention_bias", False)
     step = config.integer("interleave_moe_layer_step", 1)
     listed = config.integers("moe_layers", low=0)

@@ -111,7 +111,7 @@ def sam(config: ModelConfig) -> Iterator[TableRow]:
     config.ignore("tie_word_embeddings")
     parts = [config.table_or_defaults(f"{name}_config") for name in ("vision", "prompt_encoder", "mask_decoder")]
     for part in parts:
-        part.ignore("model_type", "architectures", "tie_word_embeddings")
+        part.ignore("tie_word_embeddings")
     vision, prompts, masks = parts
     hidden, out = vision.integer("hidden_size", 768), vision.integer("output_channels", 256)
     layers, heads = vision.integer("num_hidden_layers", 12, high=MAX_LAYERS), vision.integer("num_attention_heads", 12)
@@ -213,10 +213,10 @@ def sam2(config: ModelConfig) -> Iterator[TableRow]:
     class_suffix(config, "Model")
     parts = [config.table_or_defaults(f"{name}_config") for name in ("vision", "prompt_encoder", "mask_decoder")]
     for part in parts:
-        part.ignore("model_type", "architectures", "tie_word_embeddings", "scale")
+        part.ignore("tie_word_embeddings", "scale")
     vision, prompts, masks = parts
     backbone = vision.table_or_defaults("backbone_config")
-    backbone.ignore("model_type", "architectures", "tie_word_embeddings")
+    backbone.ignore("tie_word_embeddings")
     widths, side, rows = _hiera(backbone)
     out, kernel = vision.integer("fpn_hidden_size", 256), vision.integer("fpn_kernel_size", 1)
     channels = vision.integers("backbone_channel_list", low=1) or [768, 384, 192, 96]

@@ -61,7 +61,7 @@ def wav2vec2(config: ModelConfig) -> Iterator[TableRow]:
     config.ignore(*(key for key in config.data if key.startswith(starts)))
     config.ignore("do_stable_layer_norm", "num_feat_extract_layers", "use_weighted_layer_sum", "classifier_proj_size")
     config.ignore("proj_codevector_dim", "num_negatives", "xvector_output_dim", "output_hidden_size", "num_adapter_layers")
-    config.ignore("contrastive_logits_temperature", "diversity_loss_weight", "feat_extract_activation")
+    config.ignore("contrastive_logits_temperature", "feat_extract_activation")
     if config.data.get("mask_time_prob", 0.05) or config.data.get("mask_feature_prob", 0.0):
         yield Weight("mask", (hidden,), "audio")
     into = 1
@@ -89,7 +89,7 @@ def _whisper_encoder(config: ModelConfig) -> tuple[int, list[TableRow]]:
              "num_attention_heads|encoder_attention_heads")  # fmt: skip
     hidden, inner, layers, heads = tower_sizes(config, 1280, 5120, 32, 20, names)
     bins = config.integer("num_mel_bins", 128)
-    config.ignore("vocab_size", "head_dim", "num_key_value_heads", "max_position_embeddings")
+    config.ignore("vocab_size", "head_dim", "num_key_value_heads")
     layer = encoder_layer(config, hidden, inner, heads)
     return inner, [
         *biased("conv1", (hidden, bins, 3), "audio", 2),
@@ -135,7 +135,7 @@ def qwen2_audio(config: ModelConfig) -> Iterator[TableRow]:
 
 def _heard(config: ModelConfig) -> Iterator[TableRow]:
     """Qwen2.5-Omni's encoder of sound: Whisper's with computed places, two words, and one product into the text."""
-    config.ignore("model_type", "n_window", "max_source_positions", "num_hidden_layers")
+    config.ignore("n_window", "max_source_positions", "num_hidden_layers")
     _, tower = _whisper_encoder(config)
     out = config.integer("output_dim", 3584)
     yield from without(tower, "position_embedding")
@@ -148,7 +148,7 @@ def _heard_in_planes(config: ModelConfig) -> Iterator[TableRow]:
     names = ("d_model|hidden_size", "encoder_ffn_dim", "encoder_layers", "encoder_attention_heads")
     hidden, inner, layers, heads = tower_sizes(config, 1280, 5120, 32, 20, names)
     planes, bands = config.integer("downsample_hidden_size", 480), config.integer("num_mel_bins", 128)
-    config.ignore("model_type", "n_window", "n_window_infer", "conv_chunksize", "max_source_positions", "num_hidden_layers")
+    config.ignore("n_window", "n_window_infer", "conv_chunksize", "max_source_positions", "num_hidden_layers")
     yield from biased("conv1", (planes, 1, 3, 3), "audio", 1)
     for _ in range(3):
         bands = (bands + 1) // 2
@@ -172,7 +172,7 @@ def omni(config: ModelConfig) -> Iterator[TableRow]:
     thinker.ignore(*_MARKS)
     yield from text_part(thinker, f"{generation}_text", False)
     vision, audio = thinker.table_or_defaults("vision_config"), thinker.table_or_defaults("audio_config")
-    vision.ignore("model_type", "image_size", "in_chans", "apply_vit_abs_pos_embed", "spatial_patch_size")
+    vision.ignore("image_size", "in_chans", "apply_vit_abs_pos_embed", "spatial_patch_size")
     vision.ignore(*(["embed_dim"] if old else []))
     tower = qwen2_5_vl_tower(vision) if old else qwen3_vl_tower(vision)
     yield from aside([*tower, *(_heard(audio) if old else _heard_in_planes(audio))])
@@ -184,7 +184,6 @@ def omni(config: ModelConfig) -> Iterator[TableRow]:
         codes = (key for key in talker.data if key.startswith(("codec_", "tts_")))
         talker.ignore("architectures", "model_type", *_MARKS, *codes)
         sound = config.table_or_defaults("token2wav_config" if old else "code2wav_config")
-        sound.ignore("model_type")
         rows = [*_talker(talker), *_token2wav(sound)] if old else [*_talker_of_experts(talker), *_code2wav(sound)]
         yield from relabelled(rows, "talker", "audio", computed=False)
 
@@ -250,7 +249,7 @@ def _code2wav(config: ModelConfig) -> Iterator[TableRow]:
         bias=config.flag("attention_bias", False), causal=False,
     )  # fmt: skip
     config.ignore("layer_scale_initial_scale", "codebook_dim", "semantic_codebook_size", "num_semantic_quantizers")
-    config.ignore("vector_quantization_hidden_dimension", "sliding_window")
+    config.ignore("vector_quantization_hidden_dimension")
     yield Weight("codes", (config.integer("codebook_size", 2048) * config.integer("num_quantizers", 16), w), "audio")
     yield from times(layers, [*mixer, *gated_mlp(w, inner), *norm("norm and scale", w, number=4)])
     yield from norm("final_norm", w)
@@ -275,7 +274,7 @@ def _token2wav(config: ModelConfig) -> Iterator[TableRow]:
     """
     dit, vocoder = config.table_or_defaults("dit_config"), config.table_or_defaults("bigvgan_config")
     for part in (dit, vocoder):
-        part.ignore("model_type", "architectures", "tie_word_embeddings")
+        part.ignore("tie_word_embeddings")
     yield from _spectrum(dit)
     channels = vocoder.integer("upsample_initial_channel", 1536)
     taps = vocoder.integers("resblock_kernel_sizes", low=1) or [3, 7, 11]
@@ -428,6 +427,6 @@ def phi4_multimodal(config: ModelConfig) -> Iterator[TableRow]:
     yield from families()["phi3"](config)
     image.ignore("crop_size", "feature_layer")
     sound.only("bias_symmetric", False)
-    sound.ignore("nemo_activation", "nemo_final_size", "audio_token_id")
+    sound.ignore("nemo_activation", "nemo_final_size")
     channels, reach = sound.integer("nemo_conv_channels", 1024), sound.integer("bias_max_distance", 1000)
     yield from _phi4_towers(image, _conformer(sound, channels, reach), hidden)

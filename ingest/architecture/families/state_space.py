@@ -199,9 +199,8 @@ def falcon_h1(config: ModelConfig) -> Iterator[TableRow]:
     null = "mamba_d_ssm" in config.data and config.optional_integer("mamba_d_ssm") is None
     inner = config.integer("mamba_expand", 2) * s.hidden if null else config.integer("mamba_d_ssm", 1024)
     block = _mamba2(config, s.hidden, inner, width=8, gate_norm=config.flag("mamba_rms_norm", False))
-    config.ignore("mamba_norm_before_gate", "mamba_use_mlp", "attn_layer_indices", "layer_types")
-    config.ignore("mlp_multipliers", "mlp_expansion_factor", "ssm_multipliers", "time_step_rank")
-    config.ignore("ssm_in_multiplier", "ssm_out_multiplier", "lm_head_multiplier")
+    config.ignore("mamba_norm_before_gate", "mamba_use_mlp", "attn_layer_indices", "layer_types", "mlp_multipliers")
+    config.ignore("mlp_expansion_factor", "ssm_multipliers", "time_step_rank", "ssm_in_multiplier", "ssm_out_multiplier")
     bias, mlp_bias = config.flag("attention_bias", False), config.flag("mlp_bias", False)
     yield from s.frame(times(s.layers, [*block, *s.attention(bias), *s.gated(bias=mlp_bias), *s.norms(2)]))
 
@@ -220,9 +219,8 @@ def nemotron_h(config: ModelConfig) -> Iterator[TableRow]:
     groups = kv_group_count(config, heads, 8)
     width = config.integer("head_dim|attention_head_dim", 128)
     s = DecoderSizes(config, hidden, 0, len(kinds), heads, groups, width, words)
-    config.ignore("use_mamba_kernels", "mamba_ssm_cache_dtype", "time_step_rank", "mamba_dt_rank")
-    config.ignore("attention_bias", "mamba_proj_bias", "mamba_expand", "expand", "moe_shared_expert_overlap")
-    config.ignore("mamba_state_scale_weights")
+    config.ignore("use_mamba_kernels", "time_step_rank", "mamba_dt_rank", "attention_bias", "mamba_proj_bias", "mamba_expand")
+    config.ignore("expand", "moe_shared_expert_overlap", "mamba_state_scale_weights")
     bias, mlp_bias = config.flag("use_bias", False), config.flag("mlp_bias", False)
     rows: list[TableRow] = [*times(len(kinds), s.norms(1))]
     if "mamba" in kinds:

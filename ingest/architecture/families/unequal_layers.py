@@ -140,8 +140,7 @@ def minimax_m3_vl(config: ModelConfig) -> Iterator[TableRow]:
             part.only("temporal_patch_size", vision.integer("temporal_patch_size", 2))
     hidden, inner, layers, heads = tower_sizes(vision, 1280, 5120, 32, 16)
     patch, time = vision.integer("patch_size", 14), vision.integer("temporal_patch_size", 2)
-    vision.ignore("model_type", "image_size", "projection_dim", "position_embedding_type", "vision_segment_max_frames")
-    vision.ignore("vocab_size", "rope_mode")
+    vision.ignore("image_size", "projection_dim", "position_embedding_type", "vision_segment_max_frames", "vocab_size")
     patches = Weight("patches", (hidden, vision.integer("num_channels", 3), time, patch, patch), "vision")
     layer = encoder_layer(vision, hidden, inner, heads)
     rows = [patches, *norm("first_norm", hidden, True), *times(layers, layer)]
@@ -225,8 +224,7 @@ def step3p7(config: ModelConfig) -> Iterator[TableRow]:
         class_suffix(config, "ForCausalLM")
         yield from step3p7_text(config)
         return
-    config.ignore("understand_projector_stride", "im_end_token", "im_patch_token", "im_start_token", "image_token_len")
-    config.ignore("patch_token_len")
+    config.ignore("understand_projector_stride", "image_token_len", "patch_token_len")
     stated = config.data.get("text_config") or {}
     config.data = {**config.data, "text_config": {**stated, "model_type": "step3p7_text"}}
     text = yield from text_part(config, "step3p7_text", False)
@@ -235,9 +233,9 @@ def step3p7(config: ModelConfig) -> Iterator[TableRow]:
     layers = vision.integer("layers|num_hidden_layers", 47, high=MAX_LAYERS)
     heads, inner = vision.integer("heads|num_attention_heads", 16), int(hidden * vision.number("mlp_ratio", 8960 / 1536))
     patch, side = vision.integer("patch_size", 14), vision.integer("image_size", 728)
-    vision.ignore("intermediate_size", "layer_scale_init_value", "ls_init_value", "use_cls_token", "output_dim", "model_type")
-    vision.ignore("hidden_size", "num_hidden_layers", "num_attention_heads", "use_ln_pre", "use_ln_post", "use_abs_posemb")
-    vision.ignore("use_rope2d", "pool_type", "max_position_embeddings")
+    vision.ignore("intermediate_size", "layer_scale_init_value", "ls_init_value", "output_dim", "hidden_size")
+    vision.ignore("num_hidden_layers", "num_attention_heads", "use_ln_pre", "use_ln_post", "use_abs_posemb", "use_rope2d")
+    vision.ignore("pool_type")
     layer = [*encoder_layer(vision, hidden, inner, heads), *norm("scale", hidden, number=2)]
     yield from aside([
         Weight("patches", (hidden, vision.integer("num_channels", 3), patch, patch), "vision"),
@@ -277,8 +275,7 @@ def deepseek_v4(config: ModelConfig) -> Iterator[TableRow]:
     config.only("num_key_value_heads", 1)
     config.only("attention_bias", False)
     config.only("n_shared_experts", 1)
-    config.ignore("num_hash_layers", "hc_sinkhorn_iters", "qk_rope_head_dim", "expert_dtype")
-    config.ignore("compress_rope_theta")
+    config.ignore("num_hash_layers", "hc_sinkhorn_iters", "qk_rope_head_dim")
     q_rank, o_rank, groups = (config.integer(key, default) for key, default in
                               (("q_lora_rank", 1024), ("o_lora_rank", 1024), ("o_groups", 8)))  # fmt: skip
     if heads * width % groups:
@@ -351,7 +348,7 @@ def mimo_v2_flash(config: ModelConfig) -> Iterator[TableRow]:
     heads = config.size("num_attention_heads", 64)
     s = DecoderSizes(config, hidden, 0, layers, heads, 0, 0, config.size("vocab_size", 152576))
     config.only("attention_bias", False)
-    config.ignore("attention_chunk_size", "attention_value_scale", "sliding_window_size", "layer_types")
+    config.ignore("attention_chunk_size", "attention_value_scale", "layer_types")
     kinds = config.integers("hybrid_layer_pattern", layers, low=0, high=1)
     sparse = config.integers("moe_layer_freq", layers, low=0, high=1)
     if kinds is None or sparse is None:

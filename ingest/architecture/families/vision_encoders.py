@@ -47,7 +47,7 @@ def siglip_tower(config: ModelConfig) -> tuple[int, list[TableRow]]:
     hidden, inner, layers, heads = tower_sizes(config, 768, 3072, 12, 12, _NAMES)
     patch, image = config.repeated("patch_size", 16), config.repeated("image_size", 224)
     number = (image // patch) ** 2
-    config.ignore("projection_dim", "vocab_size", "num_image_tokens", "num_positions", "max_image_size")
+    config.ignore("projection_dim", "vocab_size", "num_image_tokens", "num_positions")
     rows: list[TableRow] = [
         *biased("patches", (hidden, config.integer("num_channels", 3), patch, patch), "vision"),
         Weight("places", (number, hidden), "vision"),
@@ -202,8 +202,8 @@ def dinov2(config: ModelConfig) -> Iterator[TableRow]:
     """Oquab et al. 2023: ViT with a mask token and a learned scale after each part; with registers, Darcet et al. 2023."""
     hidden, layers, heads = _sizes(config)
     registers = config.data["model_type"] == "dinov2_with_registers"
-    config.ignore("layerscale_value", "reshape_hidden_states", "interpolate_antialias", "interpolate_offset")
-    config.ignore("out_features", "out_indices", "stage_names", "apply_layernorm")
+    config.ignore("layerscale_value", "reshape_hidden_states", "interpolate_antialias", "interpolate_offset", "out_features")
+    config.ignore("out_indices", "stage_names", "apply_layernorm")
     patches, number = _patches(config, hidden, 16 if registers else 14)
     if registers:
         config.only("use_mask_token", True)
@@ -227,9 +227,8 @@ def dinov3(config: ModelConfig) -> Iterator[TableRow]:
     hidden, layers = config.size("hidden_size", 384), config.size("num_hidden_layers", 12, high=MAX_LAYERS)
     heads, inner = config.integer("num_attention_heads", 6), config.integer("intermediate_size", 1536)
     patches, _number = _patches(config, hidden)
-    config.ignore("layerscale_value", "reshape_hidden_states", "drop_path_rate", "rope_theta", "return_class_token")
-    config.ignore("pos_embed_shift", "pos_embed_jitter", "pos_embed_rescale", "apply_layernorm")
-    config.ignore("out_features", "out_indices", "stage_names")
+    config.ignore("layerscale_value", "reshape_hidden_states", "drop_path_rate", "pos_embed_shift", "pos_embed_jitter")
+    config.ignore("pos_embed_rescale", "apply_layernorm", "out_features", "out_indices", "stage_names")
     class_suffix(config, "Model")
     switches = (("q", "query", True), ("k", "key", False), ("v", "value", True), ("o", "proj", True))
     plain = [f"attention.{part}.bias" for part, key, default in switches if not config.flag(f"{key}_bias", default)]
@@ -315,7 +314,7 @@ def clip(config: ModelConfig) -> Iterator[TableRow]:
     out = config.integer("projection_dim", 512)
     text, vision = config.table_or_defaults("text_config"), config.table_or_defaults("vision_config")
     for part in (text, vision):
-        part.ignore("projection_dim", "model_type", "architectures", "tie_word_embeddings")
+        part.ignore("projection_dim", "tie_word_embeddings")
     config.ignore("text_config_dict", "vision_config_dict", "logit_scale_init_value")
     wide, rows = _text(text, 512, 49408, 77, 8, causal=True)
     yield from rows
@@ -331,8 +330,6 @@ def siglip(config: ModelConfig) -> Iterator[TableRow]:
     class_suffix(config, "Model")
     tower = naflex_tower if config.data["model_type"] == "siglip2" else siglip_tower
     text, vision = config.table_or_defaults("text_config"), config.table_or_defaults("vision_config")
-    for part in (text, vision):
-        part.ignore("model_type", "architectures")
     wide, rows = _text(text, 768, 32000, 64, 12, causal=False)
     yield from rows
     yield from linear("text_projection", text.integer("projection_size", wide), wide, True)

@@ -81,9 +81,9 @@ def text_part(
     elif "tie_word_embeddings" not in config.data and own is not None and own != together:
         raise text.refuse("tie_word_embeddings", own, f"{together}, or the same key next to text_config, which decides")
     text.data = {**text.data, "model_type": kind, "tie_word_embeddings": together}
-    text.ignore("architectures", "model_type", "num_image_tokens")
+    text.ignore("num_image_tokens")
     # Places of images in the text.
-    config.ignore("image_seq_length", "image_token_index", "video_token_index", "spatial_merge_size", "image_grid_pinpoints")
+    config.ignore("spatial_merge_size")
     yield from describing(text)
     return text
 
@@ -245,7 +245,7 @@ def kimi(config: ModelConfig) -> Iterator[TableRow]:
     names = ("hidden_size", "intermediate_size", "num_hidden_layers|depth", "num_attention_heads|num_heads")
     hidden, inner, layers, heads = tower_sizes(vision, 1152, 4304, 27, 16, names)
     patch = vision.integer("patch_size", 14)
-    vision.ignore("pos_emb_time", "init_pos_emb_time", "pos_emb_type")
+    vision.ignore("pos_emb_time", "pos_emb_type")
     repeated = {"hidden_size": hidden, "intermediate_size": inner, "num_hidden_layers": layers, "num_attention_heads": heads}
     for key, size in repeated.items():
         vision.only(f"vt_{key}", size)
@@ -271,7 +271,7 @@ def internvl(config: ModelConfig) -> Iterator[TableRow]:
     InternViT has a class token, learned places and a learned scale after each part.
     """
     released = config.data["model_type"] == "internvl_chat"
-    config.ignore("ps_version", "template", "dynamic_image_size", "use_thumbnail", "min_dynamic_patch", "max_dynamic_patch")
+    config.ignore("template", "dynamic_image_size", "use_thumbnail", "min_dynamic_patch", "max_dynamic_patch")
     config.ignore("use_backbone_lora", "use_llm_lora", "force_image_size", "image_fold", "system_message", "hidden_size")
     config.only("vision_feature_layer", -1)
     text = yield from text_part(config, "qwen2", not released, either=released, classes=("Model",) if released else ())
@@ -279,13 +279,13 @@ def internvl(config: ModelConfig) -> Iterator[TableRow]:
     if released:
         # The code of the release has biases unless the file says otherwise, and no table of pooling.
         vision.data = {"attention_bias": vision.flag("qkv_bias", True), **vision.data}
-        vision.ignore("architectures", "drop_path_rate", "use_flash_attn")
+        vision.ignore("drop_path_rate")
         config.only("select_layer", -1)
     hidden, inner, layers, heads = tower_sizes(vision, 1024, 4096, 24, 16)
     patch, image = vision.repeated("patch_size", 14), vision.repeated("image_size", 448)
     with_bias = vision.text("norm_type", "layer_norm", choices=("layer_norm", "rms_norm")) == "layer_norm"
     bias, normed = vision.flag("attention_bias|qkv_bias", False), vision.flag("use_qk_norm|qk_normalization", False)
-    vision.ignore("layer_scale_init_value", "initializer_factor", "projection_dropout")
+    vision.ignore("layer_scale_init_value")
     layer = [*encoder_attention(vision, hidden, heads, bias, True), *plain_mlp(hidden, inner)]
     layer += [
         *norm("norm", hidden, with_bias, 2),
@@ -341,7 +341,7 @@ def smolvlm(config: ModelConfig) -> Iterator[TableRow]:
     vision = config.table_or_defaults("vision_config")
     defaults = {"hidden_size": 1152, "num_attention_heads": 16, "patch_size": 32}
     vision.data = {**defaults, **vision.data, "vision_use_head": False}
-    vision.ignore("size", "max_image_size", "tie_word_embeddings")
+    vision.ignore("size", "tie_word_embeddings")
     width, tower = siglip_tower(vision)
     joint = linear("projector", text_width(text), width * config.integer("scale_factor", 2) ** 2)
     yield from aside([*tower, *joint])
@@ -415,13 +415,12 @@ def minicpmv(config: ModelConfig) -> Iterator[TableRow]:
     if version not in _MINICPMV_TEXTS:
         raise config.refuse("version", version, f"one of {', '.join(map(str, _MINICPMV_TEXTS))}; no other code is described")
     config.ignore("image_size", "patch_size", "slice_config", "slice_mode", "use_image_id", "vision_batch_size")
-    config.ignore("max_window_layers", "batch_vision_input", "version")
+    config.ignore("batch_vision_input", "version")
     vision = config.table_or_defaults("vision_config")
     defaults = {"hidden_size": 1152, "intermediate_size": 4304, "num_hidden_layers": 27, "num_attention_heads": 16,
                 "image_size": 980, "patch_size": 14}  # fmt: skip
     vision.data = {**defaults, **vision.data, "vision_use_head": False}
     vision.data["num_hidden_layers"] = vision.integer("num_hidden_layers") - config.flag("drop_vision_last_layer", True)
-    vision.ignore("model_type")
     width, tower = siglip_tower(vision)
     hidden, queries = config.integer("hidden_size"), config.integer("query_num", 64)
     reader: list[TableRow] = [
@@ -449,7 +448,7 @@ def minicpmv4_6(config: ModelConfig) -> Iterator[TableRow]:
     times_wide = patches[0] * patches[1]
     merged = config.integers("merge_kernel_size", 2, low=1) or [2, 2]
     wide, rounds = merged[0] * merged[1] * hidden, config.integer("merger_times", 1)
-    vision.ignore("insert_layer_id", "model_type")
+    vision.ignore("insert_layer_id")
     yield from aside([
         *tower,
         *encoder_attention(vision, hidden, heads),
