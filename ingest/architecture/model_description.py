@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ingest.architecture.config_description import from_config
-from ingest.architecture.release import MOST_CONFIG_BYTES
-from ingest.architecture.safetensors_headers import LocalFiles
+from ingest.architecture.release import MOST_CONFIG_BYTES, LocalFiles
 from ingest.architecture.structure import Architecture
 from ingest.catalog.store import Catalog
 from ingest.catalog.yaml_reader import read_yaml

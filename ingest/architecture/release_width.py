@@ -42,6 +42,13 @@ def stated_quantization(config: Mapping[str, Any]) -> Mapping[str, Any]:
     return next((table for table in tables if isinstance(table, dict) and table), {})
 
 
+def stated_type(config: Mapping[str, Any]) -> str:
+    """The type of the weights that a config, or its text part, names; empty where neither does."""
+    levels = [config, *(one for key in ("text_config", "llm_config") if isinstance(one := config.get(key), dict))]
+    found = (level.get(key) for level in levels for key in ("dtype", "torch_dtype"))
+    return next((name.removeprefix("torch.") for name in found if isinstance(name, str)), "")
+
+
 def bits_per_weight(quantization: Mapping[str, Any]) -> float | None:
     """Bits of a narrow weight with its share of the scales; None for a method that is not described.
 
@@ -112,7 +119,7 @@ def stored_row_bytes(rows: Sequence[Weight], config: Mapping[str, Any], layers: 
     excepted = [matches for matches in patterns if matches]
     if len(excepted) < len(patterns):
         return None
-    wide = 8.0 * next((TYPES[name] for name in (_type(config),) if name in TYPES), 2)
+    wide = 8.0 * TYPES.get(stated_type(config), 2)
     if "quant_method" in quantization or "quant_algo" in quantization:
         found = [row.parameters * _bits_of(row, rows, bits, wide, excepted, layers) / 8 for row in rows]
     else:
@@ -123,12 +130,6 @@ def stored_row_bytes(rows: Sequence[Weight], config: Mapping[str, Any], layers: 
         tables = [row.kind in ("embedding", "head") and bool(row.count) for row in rows]
         found = [size * (1 + modules) if table else size for size, table in zip(found, tables, strict=True)]
     return found
-
-
-def _type(config: Mapping[str, Any]) -> str:
-    levels = [config, *(one for key in ("text_config", "llm_config") if isinstance(one := config.get(key), dict))]
-    found = (level.get(key) for level in levels for key in ("dtype", "torch_dtype"))
-    return next((name.removeprefix("torch.") for name in found if isinstance(name, str)), "")
 
 
 def _bits_of(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ingest.architecture.safetensors_headers import StoredTensor
+from ingest.architecture.release import StoredTensor
 from ingest.architecture.weight_table import UNTRAINED, Weight
 
 
