@@ -60,7 +60,7 @@ def from_config(name: str, path: str | Path, data: Mapping[str, Any], *, strict:
         longest=_longest(config) or next((row.shape[0] for row in weights if row.name == "places"), 0),
         unverified_keys=open_keys,
         missing={} if own else _missing(config, data, row_bytes is not None),
-        notes=(*_notes(data, config), *_prediction(config, weights), *_doubts(config)),
+        notes=(*_name_notes(data, config), *_count_notes(config, weights)),
     )
 
 
@@ -96,7 +96,7 @@ def _family(config: ModelConfig) -> Iterable[TableRow]:
     return rows
 
 
-def _notes(data: Mapping[str, Any], config: ModelConfig) -> tuple[str, ...]:
+def _name_notes(data: Mapping[str, Any], config: ModelConfig) -> tuple[str, ...]:
     """The note of a catalog entry, and one where the classes that the file names decided, not its model type."""
     own = [str(data["note"])] if "source" in data and "note" in data else []
     stated, used = data.get("model_type") or data.get("_class_name"), config.data.get("model_type")
@@ -112,14 +112,16 @@ def _notes(data: Mapping[str, Any], config: ModelConfig) -> tuple[str, ...]:
     return (*own, *(renamed if stated != used else ()))
 
 
-def _prediction(config: ModelConfig, weights: tuple[Weight, ...]) -> tuple[str, ...]:
-    """A note on modules that predict further tokens where the file states some and its family counts none."""
+def _count_notes(config: ModelConfig, weights: tuple[Weight, ...]) -> tuple[str, ...]:
+    """Notes on modules that the family does not count, and on keys that versions of the class understand differently."""
     found = (part.data.get(key) for part in (config, *config.parts) for key in _PREDICTION)
     stated = next((number for number in found if type(number) is int and number > 0), 0)
-    if not stated or any(row.kind == "mtp" for row in weights):
-        return ()
-    kind = config.data["model_type"]
-    return (f"the modules that predict further tokens ({stated}) are not counted: the family '{kind}' describes none",)
+    why = "releases store the head apart, as the file says; transformers 5 ties it all the same: see the range"
+    notes = [f"unverified: versions of the class disagree on {key}: {why}" for key in sorted(config.doubtful)]
+    if stated and not any(row.kind == "mtp" for row in weights):
+        none = f"the family '{config.data['model_type']}' describes none"
+        notes.insert(0, f"the modules that predict further tokens ({stated}) are not counted: {none}")
+    return tuple(notes)
 
 
 def _readings(config: ModelConfig, weights: tuple[Weight, ...]) -> tuple[int, int, int] | None:
@@ -133,12 +135,6 @@ def _readings(config: ModelConfig, weights: tuple[Weight, ...]) -> tuple[int, in
         return None
     built = sum(row.parameters for row in weights if row.kind not in UNTRAINED)
     return built - apart, built, built
-
-
-def _doubts(config: ModelConfig) -> tuple[str, ...]:
-    """A note on each key that versions of the class understand differently."""
-    why = "releases store the head apart, as the file says; transformers 5 ties it all the same: see the range"
-    return tuple(f"unverified: versions of the class disagree on {key}: {why}" for key in sorted(config.doubtful))
 
 
 def _missing(config: ModelConfig, data: Mapping[str, Any], packed: bool) -> dict[str, str]:

@@ -18,7 +18,6 @@ from ingest.architecture.stored_weights import (
     parameters_of,
     sizes_of,
     stored_weights,
-    tied_heads,
 )
 from ingest.architecture.structure import TOKEN_COLUMNS, Architecture
 from ingest.architecture.weight_table import UNTRAINED, Attention, Weight
@@ -55,8 +54,13 @@ def from_release(name: str, files: ReleaseFiles, *, strict: bool = False) -> Arc
     if release is None:
         if stated is None:
             raise IngestError(f"{files.place}: found no {CONFIG} and no safetensors file, expected the folder of a model")
-        family = from_config(name, path, config, strict=strict)
-        return replace(family, notes=(*family.notes, *_pickled(files, family)))
+        built = from_config(name, path, config, strict=strict)
+        # Files of PyTorch without an index are programs and therefore not read.
+        size = sum(size for file, size in files.sizes.items() if fnmatchcase(file, "pytorch_model*.bin"))
+        if not size or "weight_parameters" in built.missing:
+            return built
+        why = f"its {size:,} bytes are {size / built.parameters:.3g} B per parameter, set --precision if that differs"
+        return replace(built, notes=(*built.notes, f"pytorch_model.bin is not read: {why}"))
     quantization = None
     if QUANTIZATION in files.sizes:
         found = read_json(files, QUANTIZATION, "a table of quantization", MOST_CONFIG_BYTES).get("quantization")
@@ -77,15 +81,6 @@ def from_release(name: str, files: ReleaseFiles, *, strict: bool = False) -> Arc
     notes = (*family.notes, *_index_notes(release, family, config))
     own = None if release.bytes else family.row_bytes
     return replace(family, stored_bytes=release.bytes, row_bytes=own, notes=notes)
-
-
-def _pickled(files: ReleaseFiles, family: Architecture) -> tuple[str, ...]:
-    """A note on files of PyTorch without an index, which are programs and therefore not read."""
-    size = sum(size for name, size in files.sizes.items() if fnmatchcase(name, "pytorch_model*.bin"))
-    if not size or "weight_parameters" in family.missing:
-        return ()
-    why = f"its {size:,} bytes are {size / family.parameters:.3g} B per parameter, set --precision if that differs"
-    return (f"pytorch_model.bin is not read: {why}",)
 
 
 def _from_headers(
@@ -134,7 +129,9 @@ def _from_headers(
 
 def _tied(rows: Sequence[StoredRow], sizes: Sizes, family: Architecture | None) -> tuple[tuple[StoredRow, ...], list[str]]:
     """The rows with a tied head counted once: stored or not, it is multiplied once and has no parameters of its own."""
-    heads = tied_heads(rows)
+    matrices = [row for row in rows if len(row.weight.shape) > 1]
+    tables = {row.weight.shape for row in matrices if row.weight.kind == "embedding"}
+    heads = [row for row in matrices if row.weight.kind == "head" and row.weight.shape in tables]
     if heads:
         counted, twice = parameters_of(row for row in rows if row.weight.kind != "mtp"), parameters_of(heads)
         by_family = family is not None and counted - twice == family.parameters
@@ -234,14 +231,9 @@ def _attentions(config: Mapping[str, Any], sizes: Sizes) -> tuple[Attention, ...
     return every._replace(layers=short, window=window), every._replace(layers=sizes.layers - short)
 
 
-def _type_bytes(config: Mapping[str, Any], quantized: bool) -> int:
-    """Bytes of a weight as the config states its type; 0 where it does not, or where weights are quantized."""
-    return 0 if quantized else TYPES.get(stated_type(config), 0)
-
-
 def _index_notes(release: Release, family: Architecture, config: Mapping[str, Any]) -> tuple[str, ...]:
     """Whether the bytes of an index are those of the family's parameters."""
-    width = _type_bytes(config, bool(stated_quantization(config)))
+    width = 0 if stated_quantization(config) else TYPES.get(stated_type(config), 0)
     if release.listing is not None and release.bytes is None:
         return (f"{release.listing.name} states no bytes in total_size; the bytes are those of the family's weights",)
     if release.bytes is None or not width or release.listing is None:
@@ -260,7 +252,7 @@ def _from_index(name: str, release: Release, sizes: Sizes, config: Mapping[str, 
     index, total = release.listing, release.bytes
     assert index is not None
     notes = [f"the structure is unknown: {refusal}"] if refusal else []
-    width = _type_bytes(config, bool(sizes.quantization))
+    width = 0 if sizes.quantization else TYPES.get(stated_type(config), 0)
     if total is None:
         raise IngestError(f"{release.place}/{index.name}: total_size: found nothing or 0, expected bytes; {refusal}"[:300])
     missing = dict.fromkeys((*_WEIGHTS, *TOKEN_COLUMNS[1:]), "an index has no shapes; put the safetensors files next to it")

@@ -70,58 +70,31 @@ _TYPES = re.compile(r"^(torch\.)?(auto|bfloat16|float(8\w*|16|32|64)|half|fp(8|1
 _WORD_ID = re.compile(r"^(?!.*(layer|block|expert|head)).*(^|_)id$")
 #: Words of keys whose fractions may scale a width.
 _SIZING = {
-    "ratio",
-    "multiplier",
-    "factor",
-    "expansion",
-    "expand",
-    "rank",
-    "width",
-    "dim",
-    "hidden",
-    "inner",
-    "ffn",
-    "mlp",
-    "lora",
-}
+    "ratio", "multiplier", "factor", "expansion", "expand", "rank", "width", "dim", "hidden", "inner", "ffn", "mlp", "lora",
+}  # fmt: skip
 
 
-def _named(*ends: str) -> Callable[[Sequence[Weight]], bool]:
-    """Whether a row's name, or its part after the last dot but one, is one of these."""
-    return lambda rows: any(row.name.endswith(ends) for row in rows if row.count)
-
-
-def _tied(rows: Sequence[Weight]) -> bool | None:
-    """Whether the head is the table of words; None where no head writes words, so that there is nothing to tie."""
-    words = {row.shape[0] for row in rows if row.kind == "embedding"}
-    heads = [row for row in rows if row.kind == "head" and row.shape[0] in words]
-    return any(not row.count for row in heads) if heads else None
-
-
-def _of_kind(kind: str) -> Callable[[Sequence[Weight]], bool]:
-    return lambda rows: any(row.kind == kind for row in rows)
-
-
-#: What a flag says, and how the rows say it. The first pattern that the key matches decides.
-_FLAGS: tuple[tuple[str, Callable[[Sequence[Weight]], bool | None]], ...] = (
-    (r"(^|_)(qk|q_k|query_key)_?(layer)?norm|^use_qk_ln$", _named("qk_norm", "q_norm", "k_norm")),
-    (r"lm_head_bias|head_bias", _named("head.bias")),
-    (r"mlp_bias|ffn_bias|feed_forward_bias", _named("mlp.gate.bias", "mlp.up.bias", "mlp.down.bias")),
-    (r"attn_out(put)?_bias|attention_out_bias|o_proj_bias", _named("attention.o.bias")),
-    (r"qkv_bias|attention_bias|attn_bias|attn_qkv_bias", _named("attention.q.bias")),
-    (r"bias", _named(".bias")),
-    (r"(^|_)(sinks?|attention_sink)(_|$)", _named(".sinks")),
-    (r"cross_att", lambda _: False),
-    (r"shared_expert", _named("shared_expert.up", "shared_expert.gate")),
-    (r"(^|_)(moe|experts?)(_|$)", _of_kind("expert")),
-    (r"(^|_)(mla|latent)(_|$)", _named("attention.kv_down")),
-    (r"attn_output_gate|attention_gate|gated_attention", _named("attention.gate")),
-    (r"(^|_)(s?w?i?glu|geglu|gated|gate)(_|$)", _named("mlp.gate", "expert.gate")),
-    (r"(^|_)(tied?|share)_(word_|input_output_)?embeddings?|use_embedding_sharing", _tied),
-    (r"(^|_)(mamba|ssm)(_|$)", _of_kind("ssm")),
-    (r"(^|_)(mtp|nextn)(_|$)", _of_kind("mtp")),
-    (r"norm|affine", _named("norm")),
-    (r"(^|_)(attn|attention|ffn|mlp|feed|embed|embeddings?|head|proj|conv)(_|$)", lambda _: True),
+#: What a flag says, and the rows that say so: by the ends of their names or by their kind; or a constant. None: words that are
+#: tied. The first pattern that the key matches decides.
+_FLAGS: tuple[tuple[str, tuple[str, ...] | str | bool | None], ...] = (
+    (r"(^|_)(qk|q_k|query_key)_?(layer)?norm|^use_qk_ln$", ("qk_norm", "q_norm", "k_norm")),
+    (r"lm_head_bias|head_bias", ("head.bias",)),
+    (r"mlp_bias|ffn_bias|feed_forward_bias", ("mlp.gate.bias", "mlp.up.bias", "mlp.down.bias")),
+    (r"attn_out(put)?_bias|attention_out_bias|o_proj_bias", ("attention.o.bias",)),
+    (r"qkv_bias|attention_bias|attn_bias|attn_qkv_bias", ("attention.q.bias",)),
+    (r"bias", (".bias",)),
+    (r"(^|_)(sinks?|attention_sink)(_|$)", (".sinks",)),
+    (r"cross_att", False),
+    (r"shared_expert", ("shared_expert.up", "shared_expert.gate")),
+    (r"(^|_)(moe|experts?)(_|$)", "expert"),
+    (r"(^|_)(mla|latent)(_|$)", ("attention.kv_down",)),
+    (r"attn_output_gate|attention_gate|gated_attention", ("attention.gate",)),
+    (r"(^|_)(s?w?i?glu|geglu|gated|gate)(_|$)", ("mlp.gate", "expert.gate")),
+    (r"(^|_)(tied?|share)_(word_|input_output_)?embeddings?|use_embedding_sharing", None),
+    (r"(^|_)(mamba|ssm)(_|$)", "ssm"),
+    (r"(^|_)(mtp|nextn)(_|$)", "mtp"),
+    (r"norm|affine", ("norm",)),
+    (r"(^|_)(attn|attention|ffn|mlp|feed|embed|embeddings?|head|proj|conv)(_|$)", True),
 )
 #: Keys that repeat a size: which sizes of the rows they may have.
 _REPEATED: Mapping[str, Callable[[Sequence[TableRow]], set[int]]] = {
@@ -163,7 +136,13 @@ def unverified(config: ModelConfig, rows: Iterable[TableRow]) -> list[tuple[Mode
     ['use_mla']
     """
     table = list(rows)
-    unread = [(owner, key) for owner, key in config.unread() if not _repeats_text(owner, key) and not _wordless(owner, key)]
+    unread = []
+    for owner, key in config.unread():
+        # An encoder has no words to tie; a wrapper may repeat what its text part says and its family has read.
+        wordless = key == "tie_word_embeddings" and owner.prefix.endswith(("vision_config.", "audio_config."))
+        value, texts = owner.data[key], [part for part in owner.parts if part.prefix in _TEXTS and key in part.read_keys]
+        repeated = any(type(part.data.get(key)) is type(value) and part.data[key] == value for part in texts)
+        unread += [] if wordless or repeated else [(owner, key)]
     # A key of the text is not answered by the rows of an encoder, unless the model is one.
     text = [row for row in table if not row.name.startswith(("vision.", "audio."))] or table
     return [
@@ -173,16 +152,18 @@ def unverified(config: ModelConfig, rows: Iterable[TableRow]) -> list[tuple[Mode
     ]
 
 
-def _repeats_text(owner: ModelConfig, key: str) -> bool:
-    """Whether a wrapper repeats what its text part says and its family has read, as releases of 2025 do."""
-    texts = [part for part in owner.parts if part.prefix in _TEXTS]
-    return any(key in part.read_keys and type(part.data.get(key)) is type(owner.data[key]) and part.data[key] == owner.data[key]
-               for part in texts)  # fmt: skip
-
-
-def _wordless(owner: ModelConfig, key: str) -> bool:
-    """Whether an encoder says that its words are tied: it has none."""
-    return key == "tie_word_embeddings" and owner.prefix.endswith(("vision_config.", "audio_config."))
+def _says(key: str, rows: Sequence[Weight]) -> bool | None:
+    """Whether the rows have what a flag switches on; None where no head writes words, so that there is nothing to tie."""
+    says = next((says for pattern, says in _FLAGS if re.search(pattern, key)), False)
+    if isinstance(says, bool):
+        return says
+    if isinstance(says, str):
+        return any(row.kind == says for row in rows)
+    if says is not None:
+        return any(row.name.endswith(says) for row in rows if row.count)
+    words = {row.shape[0] for row in rows if row.kind == "embedding"}
+    heads = [row for row in rows if row.kind == "head" and row.shape[0] in words]
+    return any(not row.count for row in heads) if heads else None
 
 
 def _certain(key: str, value: Any, own: Sequence[TableRow], rows: Sequence[TableRow]) -> bool:
@@ -199,8 +180,7 @@ def _certain(key: str, value: Any, own: Sequence[TableRow], rows: Sequence[Table
         return abs(value) < 1 and words.isdisjoint(_SIZING)
     weights = [row for row in own if isinstance(row, Weight)]
     if isinstance(value, bool) or value == 0:
-        says = next((says for pattern, says in _FLAGS if re.search(pattern, name)), None)
-        said = says(weights) if says else False
+        said = _says(name, weights)
         return said is None or said is bool(value)
     return key in _REPEATED and type(value) is int and value in _REPEATED[key](rows)
 

@@ -120,26 +120,18 @@ def work(name: str, *shape: int, kind: str = "ssm", positions: int = 0) -> Weigh
     return Weight(f"{name} (work, no weights)", shape, kind, 0, 0, 1, positions)
 
 
-def times(layers: int, rows: Iterable[TableRow]) -> Iterator[TableRow]:
-    """Repeat rows: the same layer so many times, each with weights of its own.
+def times(layers: int, rows: Iterable[TableRow], stored: bool = True) -> Iterator[TableRow]:
+    """Repeat rows: the same layer so many times, each with weights of its own; not `stored`, all with the same ones.
 
     >>> next(times(32, [Weight("up", (4, 2), "mlp", passes=1)])).parameters
     256
     """
     for row in rows:
         if isinstance(row, Weight):
-            yield row._replace(count=row.count * layers, active=row.active * layers, passes=row.passes * layers)
+            own = layers if stored else 1
+            yield row._replace(count=row.count * own, active=row.active * own, passes=row.passes * layers)
         else:
             yield row._replace(layers=row.layers * layers)
-
-
-def shared(uses: int, rows: Iterable[TableRow]) -> Iterator[TableRow]:
-    """Pass through the same weights several times: stored once, multiplied `uses` times."""
-    for row in rows:
-        if isinstance(row, Weight):
-            yield row._replace(passes=row.passes * uses)
-        else:
-            yield row._replace(layers=row.layers * uses)
 
 
 def routed(experts: int, chosen: int, rows: Iterable[TableRow]) -> Iterator[TableRow]:

@@ -176,16 +176,17 @@ class Decoder(NamedTuple):
         if self.qk_norm:
             mixer += s.head_norms() if self.qk_norm == "heads" else s.flat_norms()
         ends = [*s.norms(self.norms, self.norm_bias), *(self.extra(s) if self.extra else ())]
+        feed: list[TableRow]
         if self.experts:
-            dense, feed = self.experts.dense or 0, [*s.gated(bias=mlp_bias)]
+            dense, placed = 0, self.experts.dense
             rows = [*times(s.layers, [*mixer, *ends])]
-            if self.experts.dense is not None:
-                dense = dense_first(config, s.layers, dense) if isinstance(dense, int) else dense(config, s.layers)
+            if placed is not None:
+                dense = dense_first(config, s.layers, placed) if isinstance(placed, int) else placed(config, s.layers)
                 inner = config.optional_integer(self.experts.dense_width) if self.experts.dense_width else None
                 rows += times(dense, s.gated(inner, mlp_bias))
-            experts = [*self.experts.rows(s)]
+            experts: list[TableRow] = [*self.experts.rows(s)]
             rows += times(s.layers - dense, experts)
-            feed = feed if self.mtp_dense or self.mtp_plain else experts
+            feed = [*s.gated(bias=mlp_bias)] if self.mtp_dense or self.mtp_plain else experts
         else:
             feed = [*(s.gated if self.gated else s.plain)(bias=mlp_bias)]
             rows = [*times(s.layers, [*mixer, *feed, *ends])]
@@ -490,8 +491,7 @@ def mpt(config: ModelConfig) -> Iterator[TableRow]:
     inside = config.part("attn_config")
     if inside is not None:
         inside.ignore("alibi_bias_max", "alibi")
-        for key, value in (("qk_ln", False), ("qk_gn", False), ("kv_n_heads", s.heads), ("attn_type", "multihead_attention")):
-            inside.only(key, value)
+        inside.fixed(qk_ln=False, qk_gn=False, kv_n_heads=s.heads, attn_type="multihead_attention")
     config.ignore("learned_pos_emb", "embedding_fraction", "norm_type")
     config.only("no_bias", True)
     config.part("ffn_config")
@@ -516,8 +516,7 @@ def qwen(config: ModelConfig) -> Iterator[TableRow]:
     config.ignore("apply_residual_connection_post_layernorm", "bias_dropout_fusion", "n_positions", "pos_emb")
     s = multi_head_sizes(config, 4096, 32, 32, 151936)
     inner = config.size("intermediate_size", 22016) // 2
-    config.only("no_bias", True)
-    config.only("kv_channels", s.width)
+    config.fixed(no_bias=True, kv_channels=s.width)
     config.ignore("use_cache_kernel", "onnx_safe", "bf16", "fp16", "fp32")
     yield from s.frame(times(s.layers, [*s.attention(True, False), *s.gated(inner), *s.norms(2)]))
 

@@ -49,9 +49,7 @@ def dit(config: ModelConfig) -> Iterator[TableRow]:
     layers, wide = _stream_sizes(config, 28, 16, 72)
     patch, channels = config.integer("patch_size", 2), config.integer("in_channels", 4)
     classes, out = config.integer("num_embeds_ada_norm", 1000), config.optional_integer("out_channels") or channels
-    config.only("norm_type", "ada_norm_zero")
-    config.only("norm_elementwise_affine", False)
-    config.only("activation_fn", "gelu-approximate")
+    config.fixed(norm_type="ada_norm_zero", norm_elementwise_affine=False, activation_fn="gelu-approximate")
     config.ignore("sample_size", "norm_num_groups", "upcast_attention")
     yield from biased("patches", (wide, channels, patch, patch), "vision")
     bias = config.flag("attention_bias", True)
@@ -177,8 +175,7 @@ _ABSENT = (
 @diffuser("UNet2DConditionModel")
 def unet(config: ModelConfig) -> Iterator[TableRow]:
     """Rombach et al. 2022: the U-Net of Stable Diffusion 1, 2 and XL."""
-    for key, value in _PLAIN.items():
-        config.only(key, value)
+    config.fixed(**_PLAIN)
     for key in _ABSENT:
         config.only(key)
     config.ignore("sample_size", "flip_sin_to_cos", "freq_shift", "downsample_padding", "mid_block_scale_factor")
@@ -224,16 +221,11 @@ def unet(config: ModelConfig) -> Iterator[TableRow]:
     yield from [*norm("final_norm", first, True), *_convolution("last", config.integer("out_channels", 4), first)]
 
 
-def _patch(config: ModelConfig) -> tuple[int, ...]:
-    """Frames, rows and columns of a patch."""
-    return tuple(config.integers("patch_size", 3, low=1) or (1, 2, 2))
-
-
 @diffuser("WanTransformer3DModel")
 def wan(config: ModelConfig) -> Iterator[TableRow]:
     """Wan 2.1 and 2.2: layers that attend to the video, then to the text, and to an image where there is one."""
     layers, wide = _stream_sizes(config, 40, 40, 128)
-    patch, channels = _patch(config), config.integer("in_channels", 16)
+    patch, channels = config.integers("patch_size", 3, low=1) or [1, 2, 2], config.integer("in_channels", 16)
     inner, text = config.integer("ffn_dim", 13824), config.integer("text_dim", 4096)
     config.only("qk_norm", "rms_norm_across_heads")
     image, added = config.optional_integer("image_dim"), config.optional_integer("added_kv_proj_dim")
@@ -277,7 +269,8 @@ def minimax_h3(config: ModelConfig) -> Iterator[TableRow]:
     layers, heads = _stream_sizes(config, 50, 56, 128)
     wide, head = config.integer("hidden_size", 5376), config.integer("attention_head_dim", 128)
     inner, time = config.integer("ffn_dim", 14336), config.integer("time_embed_dim", 2688)
-    video, audio = config.integer("in_channels", 24) * prod(_patch(config)), config.integer("audio_in_channels", 32)
+    video, patch = config.integer("in_channels", 24), config.integers("patch_size", 3, low=1) or [1, 2, 2]
+    audio = config.integer("audio_in_channels", 32)
     middle = config.integer("time_embed_hidden_dim", 5376)
     layer: list[TableRow] = [*linear("attention.qkv", 3 * heads, wide, kind="attention")]
     layer += [*linear("attention.o", wide, heads, kind="attention"), *norm("qk_norm", head, number=2)]
@@ -287,7 +280,7 @@ def minimax_h3(config: ModelConfig) -> Iterator[TableRow]:
     yield from [*times(config.integer("num_refiner_layers", 2, low=0, high=MAX_LAYERS), layer), *norm("refiner.norm", wide)]
     yield from times(layers, [*layer, *linear("modulation", 18 * wide, time, True)])
     yield from [*norm("final_norm", wide), *linear("out.modulation", 2 * wide, time, True)]
-    for name, channels in (("video", video), ("audio", audio)):
+    for name, channels in (("video", video * prod(patch)), ("audio", audio)):
         yield from [*linear(f"{name}.in", wide, channels, True), *linear(f"{name}.out", channels, wide, True)]
 
 

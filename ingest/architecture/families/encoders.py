@@ -25,7 +25,7 @@ from ingest.architecture.layers import (
     sizes,
 )
 from ingest.architecture.registry import class_suffix, family, labels, register
-from ingest.architecture.weight_table import Attention, TableRow, Weight, over, relabelled, shared, times, without, work
+from ingest.architecture.weight_table import Attention, TableRow, Weight, over, relabelled, times, without, work
 
 #: Ends of the class names of classifiers.
 CLASSIFIERS = ("ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering")
@@ -100,9 +100,7 @@ def encoder(
     config: ModelConfig, hidden: int, inner: int, layers: int, heads: int, words: int, places: int = 512, segments: int = 2
 ) -> Encoder:
     """Read the sizes; the arguments are the family's defaults."""
-    for key, value in (("is_decoder", False), ("add_cross_attention", False), ("position_embedding_type", "absolute"),
-                       ("feed_forward_type", "original")):  # fmt: skip
-        config.only(key, value)
+    config.fixed(is_decoder=False, add_cross_attention=False, position_embedding_type="absolute", feed_forward_type="original")
     config.ignore("pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head", "gap_size")
     config.ignore("num_memory_blocks", "directionality", "pooler_type")
     wide = config.size("hidden_size|dim|d_model", hidden)
@@ -180,7 +178,7 @@ def albert(config: ModelConfig) -> Iterator[TableRow]:
         raise config.refuse("num_hidden_groups", groups, f"a divisor of the {e.layers:,} layers")
     yield from e.tables(narrow)
     yield from linear("embedding.in", e.hidden, narrow, True, "other")
-    yield from times(groups * deep, shared(e.layers // groups, e.layer()))
+    yield from times(groups * deep, times(e.layers // groups, e.layer(), stored=False))
     yield from e.heads_of(("ForMaskedLM",), narrow, "sentence_order")
 
 
@@ -349,7 +347,7 @@ def t5(config: ModelConfig) -> Iterator[TableRow]:
     if end != "Model":
         if not tied:
             # Releases of T5 1.1 store a head of their own; transformers 5 ties it whatever the file says.
-            config.doubt("tie_word_embeddings")
+            config.doubtful.add("tie_word_embeddings")
         yield from head(vocabulary, hidden, tied)
 
 
@@ -364,6 +362,7 @@ class Translator(NamedTuple):
         offset: places before the first one.
         first_norm, last_norm: a norm over the embedding of each side, and one at its end.
         stored_places: whether the table of places is stored.
+        only: keys that must have this value.
     """
 
     model_types: str
@@ -378,6 +377,7 @@ class Translator(NamedTuple):
     first_norm: bool = False
     last_norm: bool = False
     stored_places: bool = True
+    only: tuple[tuple[str, object], ...] = ()
 
     def read(self, config: ModelConfig) -> Translator:
         """Return the sizes of a model."""
@@ -406,11 +406,11 @@ class Translator(NamedTuple):
 
     def rows(self, config: ModelConfig) -> Iterator[TableRow]:
         """Return the rows of one model of the family."""
-        if self.model_types == "bart":
-            config.only("normalize_before", False)
-            config.only("add_final_layer_norm", False)
+        config.fixed(**dict(self.only))
         p = self.read(config)
         vocabulary = config.size("vocab_size", self.words)
+        if self.model_types == "marian":
+            config.only("decoder_vocab_size", vocabulary)
         number = config.integer("max_position_embeddings", self.places) + self.offset
         config.only("tie_word_embeddings", True)
         end = class_suffix(config, "ForConditionalGeneration", "MTModel", "Model")
@@ -432,23 +432,17 @@ _PEGASUS = "Zhang et al. 2019 (sinusoidal places, stored) and Roller et al. 2020
 register(
     __name__,
     Translator("bart", "Lewis et al. 2019: learned places with an offset of two, norms after each part and over the embedding.",
-               offset=2, first_norm=True),
+               offset=2, first_norm=True, only=(("normalize_before", False), ("add_final_layer_norm", False))),
     Translator("mbart", "Liu et al. 2020: BART with norms before each part, so one at the end of each side.",
                offset=2, first_norm=True, last_norm=True),
     Translator("pegasus", _PEGASUS, last_norm=True),
     Translator("blenderbot", _PEGASUS, 2560, (2, 24), (32, 32), (10240, 10240), 8008, 128, last_norm=True),
+    Translator("marian", "Junczys-Dowmunt et al. 2018: sinusoidal places, stored; one word table for both languages.",
+               words=58101, only=(("share_encoder_decoder_embeddings", True),)),
     Translator("m2m_100", "Fan et al. 2020, and NLLB: sinusoidal places, not stored; norms before each part.",
                words=128112, last_norm=True, stored_places=False),
 )
 # fmt: on
-
-
-@family("marian")
-def marian(config: ModelConfig) -> Iterator[TableRow]:
-    """Junczys-Dowmunt et al. 2018: sinusoidal places, stored; one word table for both languages."""
-    config.only("share_encoder_decoder_embeddings", True)
-    config.only("decoder_vocab_size", config.size("vocab_size", 58101))
-    return Translator("", "", words=58101).rows(config)
 
 
 @family("whisper")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ingest.architecture.families.vision_encoders import TOWER_NAMES
 from ingest.architecture.families.vision_language import text_part, text_width
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
 from ingest.architecture.layers import (
@@ -123,8 +124,7 @@ def gemma3n(config: ModelConfig) -> Iterator[TableRow]:
     config.ignore("audio_soft_tokens_per_image")
     text = yield from text_part(config, "gemma3n_text", True)
     vision, audio = config.table_or_defaults("vision_config"), config.table_or_defaults("audio_config")
-    vision.only("architecture", "mobilenetv5_300m_enc")
-    vision.only("hidden_size", 2048)
+    vision.fixed(architecture="mobilenetv5_300m_enc", hidden_size=2048)
     vision.only("model_args")
     vision.ignore("do_pooling", "num_classes", "label_names")
     wide = text_width(text)
@@ -214,8 +214,7 @@ def gemma4(config: ModelConfig) -> Iterator[TableRow]:
     """
     text = text_width((yield from text_part(config, "gemma4_text", True)))
     if vision := config.part("vision_config"):
-        names = ("hidden_size", "intermediate_size", "num_hidden_layers|depth", "num_attention_heads|num_heads")
-        hidden, inner, layers, heads = tower_sizes(vision, 768, 3072, 16, 12, names)
+        hidden, inner, layers, heads = tower_sizes(vision, 768, 3072, 16, 12, TOWER_NAMES)
         groups, width = vision.integer("num_key_value_heads", heads), vision.integer("head_dim", 64)
         patch, places = vision.integer("patch_size", 16), vision.integer("position_embedding_size", 10240)
         # Limits of clipped products are buffers.
@@ -245,14 +244,12 @@ def gemma4_unified(config: ModelConfig) -> Iterator[TableRow]:
     if vision := config.part("vision_config"):
         wide, places = vision.integer("mm_embed_dim", 3840), vision.integer("mm_posemb_size", 1120)
         side = vision.integer("patch_size", 16) * vision.integer("pooling_kernel_size", 3)
-        vision.only("model_patch_size", side)
-        vision.only("output_proj_dims", wide)
+        vision.fixed(model_patch_size=side, output_proj_dims=wide)
         vision.ignore("num_soft_tokens")
         rows += [Weight("places", (places, 2, wide), "vision"), *biased("patches", (wide, 3 * side**2), "vision", 1)]
         rows += [*norm("patches.norm", 3 * side**2, True), *norm("norm", wide, True, 2), *linear("projector", text, wide)]
     if audio := config.part("audio_config"):
         wide = audio.integer("audio_embed_dim", 640)
-        audio.only("output_proj_dims", wide)
-        audio.only("hidden_size", wide)
+        audio.fixed(output_proj_dims=wide, hidden_size=wide)
         rows += linear("sound.projector", text, wide)
     yield from aside(rows)

@@ -225,9 +225,7 @@ def _check_parts(config: ModelConfig, name: str, out: int, hidden: int) -> None:
         vision.only("image_size", 1024)
         vision.ignore("mlp_ratio", "model_name")
     if projector is not None:
-        projector.only("projector_type", "linear")
-        projector.only("input_dim", out)
-        projector.only("n_embed", hidden)
+        projector.fixed(projector_type="linear", input_dim=out, n_embed=hidden)
     if text is not None:
         for key, value in text.data.items():
             if key in config.data and key not in ("architectures", "auto_map", "torch_dtype"):

@@ -283,8 +283,7 @@ def _wide(config: ModelConfig, hidden: int, key: str, default: float) -> int:
 def gla(config: ModelConfig) -> Iterator[TableRow]:
     """Yang et al. 2023: linear attention whose state fades by a gate per channel, of low rank."""
     _fused(config)
-    for key, value in (("elementwise_affine", True), ("use_gk", True), ("use_gv", False)):
-        config.only(key, value)
+    config.fixed(elementwise_affine=True, use_gk=True, use_gv=False)
     config.only("attnres_block_size")
     config.ignore("feature_map", "gate_fn", "clamp_min", "share_conv_kernel")
     hidden, heads = config.size("hidden_size", 2048), config.size("num_heads", 4)

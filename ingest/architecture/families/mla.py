@@ -86,7 +86,7 @@ class DeepSeek(NamedTuple):
         words, layers, inner: default vocabulary, depth, inner width of a dense network.
         expert, number, shared, dense, chosen: default inner width of an expert, experts, shared ones, dense layers, and experts
             that a token visits; without experts the head is tied.
-        index: default heads of the indexer; 0 where there is none.
+        indexers: default heads of the indexer; 0 where there is none.
         mlp_bias: whether the file may switch on biases of dense networks and shared experts; None for no such key.
         last_norm: a norm after the experts too.
     """
@@ -102,7 +102,7 @@ class DeepSeek(NamedTuple):
     shared: int = 0
     dense: int = 0
     chosen: int | Required = 0
-    index: int = 0
+    indexers: int = 0
     mlp_bias: bool | None = None
     last_norm: bool = False
 
@@ -118,7 +118,7 @@ class DeepSeek(NamedTuple):
         if self.mlp_bias is False:
             config.only("mlp_bias", False)
         mlp_bias = bool(self.mlp_bias) and config.flag("mlp_bias", False)
-        index = _index(config, a, self.index) if self.index else None
+        index = _index(config, a, self.indexers) if self.indexers else None
         deep = config.size("num_hidden_layers", self.layers, high=MAX_LAYERS)
         s = DecoderSizes(config, a.hidden, 0, deep, a.heads, a.heads, a.nope, config.size("vocab_size", self.words))
         if not self.number:
@@ -156,7 +156,7 @@ register(
     DeepSeek("mistral4", "Mistral Small 4: DeepSeek-V3's structure at other sizes, with experts in every layer.",
              (4096, 32, 1024, 256, 64, 64, 128), 131072, 36, 12288, 2048, 128, 1, 0, 4, mlp_bias=False),
     DeepSeek("deepseek_v32", "DeepSeek-V3.2: V3 with an indexer in every layer.",
-             (7168, 128, 1536, 512, 128, 64, 128), 129280, 61, 18432, 2048, 256, 1, 3, 8, index=64),
+             (7168, 128, 1536, 512, 128, 64, 128), 129280, 61, 18432, 2048, 256, 1, 3, 8, indexers=64),
     DeepSeek("axk1", "A.X K1: DeepSeek-V3's structure at other sizes, with a norm after the experts too.",
              (7168, 64, 1536, 512, 128, 64, 128), 163840, 61, 18432, 2048, 192, 1, 1, 8, last_norm=True),
     DeepSeek("glm4_moe_lite", "GLM-4.7-Flash: latent attention, the first layer dense, 64 experts.",
@@ -178,16 +178,16 @@ def glm_moe_dsa(config: ModelConfig) -> Iterator[TableRow]:
         config.only("index_topk_freq", 1)
     config.ignore("index_share_for_mtp_iteration", "index_topk_freq", "index_skip_topk_offset")
     widths = (6144, 64, 2048, 512, 192, 64, 256)
-    glm = DeepSeek("", "", widths, 154880, 78, 12288, 2048, 256, 1, 3, 8, index=32)
+    glm = DeepSeek("", "", widths, 154880, 78, 12288, 2048, 256, 1, 3, 8, indexers=32)
     return glm.rows(config, kinds.count("full") if kinds else None)
 
 
 @family("hy_v4")
 def hy_v4(config: ModelConfig) -> Iterator[TableRow]:
     """Hunyuan 4: DeepSeek-V3.2's attention with sinks, a gate and shared indexers, and several residual streams."""
-    hunyuan = DeepSeek("", "", (2816, 32, 1536, 512, 192, 64, 256), 120832, 34, 6912, 768, 256, 1, 1, 8, index=16)
+    hunyuan = DeepSeek("", "", (2816, 32, 1536, 512, 192, 64, 256), 120832, 34, 6912, 768, 256, 1, 1, 8, indexers=16)
     a = latent(config, *hunyuan.widths)
-    _index(config, a, hunyuan.index)
+    _index(config, a, hunyuan.indexers)
     config.only("gating_type", "elementwise")
     config.ignore("learnable_sink_init", "hc_magnitude")
     # The class has no prediction modules.
@@ -258,8 +258,7 @@ def kimi_linear(config: ModelConfig) -> Iterator[TableRow]:
     listed = config.part("linear_attn_config") or config
     heads, width = listed.integer("linear_num_heads|num_heads", 32), listed.integer("linear_head_dim|head_dim", 128)
     taps = listed.integer("linear_conv_kernel_dim|short_conv_kernel_size", 4)
-    config.only("num_nextn_predict_layers", 0)
-    config.only("tie_word_embeddings", False)
+    config.fixed(num_nextn_predict_layers=0, tie_word_embeddings=False)
     config.ignore("linear_num_heads", "linear_head_dim", "linear_conv_kernel_dim", "mla_use_nope")
     delta = [*_kimi_delta(a.hidden, heads, width, taps, low_rank=True)]
     return _delta_experts(config, a, (163840, 27, 9216, 1024, 256, 1), delta, [*a.attention()], listed)

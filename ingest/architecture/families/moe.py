@@ -138,8 +138,7 @@ def hunyuan_moe(config: ModelConfig) -> Iterator[TableRow]:
     s = sizes(config, 4096, 11008, 32, 32, 290943)
     config.ignore("use_qk_norm", "mlp_bias", "norm_type", "moe_layer_num_skipped", "attention_head_dim", "moe_drop_tokens")
     config.ignore("use_mixed_mlp_moe")
-    for key in ("add_classification_head", "use_cla"):
-        config.only(key, False)
+    config.fixed(add_classification_head=False, use_cla=False)
     config.only("vit_path")
     config.only("vit_type")
     if config.get("use_cla")[1] is False:

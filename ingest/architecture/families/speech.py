@@ -54,9 +54,7 @@ def wav2vec2(config: ModelConfig) -> Iterator[TableRow]:
     strides = config.integers("conv_stride", len(widths), low=1) or [5, 2, 2, 2, 2, 2, 2]
     bias = config.flag("conv_bias", False)
     each = config.text("feat_extract_norm", "group", choices=("group", "layer")) == "layer"
-    for key, plain in (("add_adapter", False), ("adapter_attn_dim", None), ("conv_pos_batch_norm", False)):
-        config.only(key, plain)
-    config.only("feat_proj_layer_norm", True)
+    config.fixed(add_adapter=False, adapter_attn_dim=None, conv_pos_batch_norm=False, feat_proj_layer_norm=True)
     starts = ("mask_", "ctc_", "tdnn_", "adapter_", "num_code", "codevector")
     config.ignore(*(key for key in config.data if key.startswith(starts)))
     config.ignore("do_stable_layer_norm", "num_feat_extract_layers", "use_weighted_layer_sum", "classifier_proj_size")
@@ -376,8 +374,7 @@ def phi4mm(config: ModelConfig) -> Iterator[TableRow]:
     """Phi-4-multimodal as released: Phi-4-mini with an adapter for images and one for sound on every product."""
     config.ignore("full_attn_mod", "interpolate_factor")
     config.only("img_processor")
-    for key in ("mlp_bias", "lm_head_bias", "attention_bias"):
-        config.only(key, False)
+    config.fixed(mlp_bias=False, lm_head_bias=False, attention_bias=False)
     class_suffix(config, "ForCausalLM")
     hidden, inner = config.size("hidden_size", 3072), config.size("intermediate_size", 8192)
     layers, heads = config.size("num_hidden_layers", 32, high=MAX_LAYERS), config.size("num_attention_heads", 24)
@@ -396,10 +393,9 @@ def phi4mm(config: ModelConfig) -> Iterator[TableRow]:
     embedded = config.table_or_defaults("embd_layer")
     embedded.only("embedding_cls", "image_audio")
     image, heard = (embedded.table_or_defaults(f"{name}_embd_layer") for name in ("image", "audio"))
-    for part, switches in ((image, {"use_hd_transform": True, "with_learnable_separator": True, "projection_cls": "mlp"}),
-                           (heard, {"use_qformer": False, "use_conv_downsample": False, "projection_cls": "mlp"})):  # fmt: skip
-        for switch, on in switches.items():
-            part.only(switch, on)
+    image.fixed(use_hd_transform=True, with_learnable_separator=True, projection_cls="mlp")
+    heard.fixed(use_qformer=False, use_conv_downsample=False, projection_cls="mlp")
+    for part in (image, heard):
         part.ignore("embedding_cls", "enable_gradient_checkpointing")
     image.ignore("hd_transform_order", "image_token_compression_cls")
     heard.ignore("compression_rate", "downsample_rate")
@@ -407,9 +403,7 @@ def phi4mm(config: ModelConfig) -> Iterator[TableRow]:
     processor = config.table_or_defaults("audio_processor")
     processor.only("name", "cascades")
     sound = processor.table_or_defaults("config")
-    for key, value in (("batch_norm", False), ("bias_in_glu", True), ("cnn_layer_norm", True), ("ext_pw_kernel_size", 1),
-                       ("input_layer", "nemo_conv")):  # fmt: skip
-        sound.only(key, value)
+    sound.fixed(batch_norm=False, bias_in_glu=True, cnn_layer_norm=True, ext_pw_kernel_size=1, input_layer="nemo_conv")
     sound.ignore("encoder_embedding_config", "activation_checkpointing")
     relative = sound.table_or_defaults("relative_attention_bias_args")
     relative.only("type", "t5")

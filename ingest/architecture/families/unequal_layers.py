@@ -49,8 +49,7 @@ def nemotron_nas(config: ModelConfig) -> Iterator[TableRow]:
         network.only("sparsify")
         mixer.only("window_length")
         mixer.only("num_sink_tokens")
-        mixer.only("unshifted_sink", False)
-        mixer.only("use_prefill_window_in_sink_attention", False)
+        mixer.fixed(unshifted_sink=False, use_prefill_window_in_sink_attention=False)
         if not mixer.flag("no_op", False):
             rows += s.norms(1)
             if mixer.flag("replace_with_linear", False):
@@ -79,10 +78,7 @@ def minimax_m3(config: ModelConfig) -> Iterator[TableRow]:
     sparse = config.part("sparse_attention_config") or ModelConfig({}, config.path)
     sparse.ignore("use_sparse_attention", "sparse_disable_index_value", "sparse_score_type", "sparse_init_block")
     sparse.ignore("sparse_local_block")
-    config.only("attention_output_gate", False)
-    config.only("qk_norm_type", "per_head")
-    config.only("use_qk_norm", True)
-    config.only("n_shared_experts", 1)
+    config.fixed(attention_output_gate=False, qk_norm_type="per_head", use_qk_norm=True, n_shared_experts=1)
     config.only("moe_intermediate_size", s.inner)
     config.ignore("use_gemma_norm", "use_routing_bias", "first_k_dense_replace", "index_local_blocks")
     kinds = config.texts("layer_types", s.layers, choices=("full_attention", "minimax_m3_sparse"))
@@ -125,9 +121,7 @@ def minimax_m3(config: ModelConfig) -> Iterator[TableRow]:
 @family("minimax_m3_vl")
 def minimax_m3_vl(config: ModelConfig) -> Iterator[TableRow]:
     """MiniMax-M3 with images: patches over space and time, rotary positions, two products before and two after merging."""
-    config.only("multimodal_projector_bias", True)
-    config.only("vision_feature_layer", -1)
-    config.only("num_reward_heads", 0)
+    config.fixed(multimodal_projector_bias=True, vision_feature_layer=-1, num_reward_heads=0)
     config.ignore("process_image_mode")
     stated = config.data.get("text_config") or {}
     config.data = {**config.data, "text_config": {**stated, "model_type": "minimax_m3_vl_text"}}
@@ -135,8 +129,7 @@ def minimax_m3_vl(config: ModelConfig) -> Iterator[TableRow]:
     vision = config.table_or_defaults("vision_config")
     for part in (config.part("img_token_compression_config"), vision.part("img_token_compression_config")):
         if part:
-            part.only("image_token_compression_method", "patch_merge")
-            part.only("spatial_merge_size", vision.integer("spatial_merge_size", 2))
+            part.fixed(image_token_compression_method="patch_merge", spatial_merge_size=vision.integer("spatial_merge_size", 2))
             part.only("temporal_patch_size", vision.integer("temporal_patch_size", 2))
     hidden, inner, layers, heads = tower_sizes(vision, 1280, 5120, 32, 16)
     patch, time = vision.integer("patch_size", 14), vision.integer("temporal_patch_size", 2)
@@ -166,9 +159,8 @@ def step3p7_text(config: ModelConfig) -> Iterator[TableRow]:
     other = heads
     if setting := config.part("attention_other_setting"):
         other = setting.integer("num_attention_heads", heads)
-        for key, value in (("attention_type", "sliding_attention"), ("num_attention_groups", groups),
-                           ("num_key_value_heads", groups), ("head_dim", width)):  # fmt: skip
-            setting.only(key, value)
+        setting.fixed(attention_type="sliding_attention", num_attention_groups=groups)
+        setting.fixed(num_key_value_heads=groups, head_dim=width)
     narrow = s._replace(heads=config.integer("num_sliding_attention_heads", other))
     if narrow.heads % groups:
         raise config.refuse("num_sliding_attention_heads", narrow.heads, f"a multiple of the {groups:,} key and value heads")
@@ -272,9 +264,7 @@ def deepseek_v4(config: ModelConfig) -> Iterator[TableRow]:
     hidden, layers = config.size("hidden_size", 4096), config.size("num_hidden_layers", 43, high=MAX_LAYERS)
     heads, width = config.size("num_attention_heads", 64), config.integer("head_dim", 512)
     s = DecoderSizes(config, hidden, 0, layers, heads, 1, width, config.size("vocab_size", 129280))
-    config.only("num_key_value_heads", 1)
-    config.only("attention_bias", False)
-    config.only("n_shared_experts", 1)
+    config.fixed(num_key_value_heads=1, attention_bias=False, n_shared_experts=1)
     config.ignore("num_hash_layers", "hc_sinkhorn_iters", "qk_rope_head_dim")
     q_rank, o_rank, groups = (config.integer(key, default) for key, default in
                               (("q_lora_rank", 1024), ("o_lora_rank", 1024), ("o_groups", 8)))  # fmt: skip
@@ -359,9 +349,7 @@ def mimo_v2_flash(config: ModelConfig) -> Iterator[TableRow]:
         raise config.refuse("hybrid_layer_pattern", kinds, "full attention in the first layer and in every sixth")
     if sparse != [int(layer > 0) for layer in range(layers)]:
         raise config.refuse("moe_layer_freq", sparse, "experts in all layers but the first")
-    config.only("n_shared_experts", 0)
-    config.only("add_full_attention_sink_bias", False)
-    config.only("add_swa_attention_sink_bias", True)
+    config.fixed(n_shared_experts=0, add_full_attention_sink_bias=False, add_swa_attention_sink_bias=True)
     window = config.integer("sliding_window", 128)
     rows: list[TableRow] = []
     for prefix, number, sinks, reach in (

@@ -28,12 +28,12 @@ from ingest.architecture.registry import class_suffix, family, labels
 from ingest.architecture.weight_table import Attention, TableRow, Weight, aside, over, times, without, work
 
 #: Keys of the sizes of most encoders.
-_NAMES = ("hidden_size", "intermediate_size", "num_hidden_layers|depth", "num_attention_heads|num_heads")
+TOWER_NAMES = ("hidden_size", "intermediate_size", "num_hidden_layers|depth", "num_attention_heads|num_heads")
 
 
 def pixtral_tower(config: ModelConfig) -> tuple[int, list[TableRow]]:
     """Pixtral: rotary positions, gated networks, RMSNorm. Returns its width and rows."""
-    hidden, inner, layers, heads = tower_sizes(config, 1024, 4096, 24, 16, _NAMES)
+    hidden, inner, layers, heads = tower_sizes(config, 1024, 4096, 24, 16, TOWER_NAMES)
     width, patch = even_width(config, hidden, heads), config.repeated("patch_size", 16)
     if config.optional_integer("head_dim") not in (None, width):
         raise config.refuse(
@@ -48,7 +48,7 @@ def pixtral_tower(config: ModelConfig) -> tuple[int, list[TableRow]]:
 
 def siglip_tower(config: ModelConfig) -> tuple[int, list[TableRow]]:
     """SigLIP: learned places, LayerNorm; at the end a pooling query, unless switched off."""
-    hidden, inner, layers, heads = tower_sizes(config, 768, 3072, 12, 12, _NAMES)
+    hidden, inner, layers, heads = tower_sizes(config, 768, 3072, 12, 12, TOWER_NAMES)
     patch, image = config.repeated("patch_size", 16), config.repeated("image_size", 224)
     number = (image // patch) ** 2
     config.ignore("projection_dim", "vocab_size", "num_image_tokens", "num_positions")
@@ -79,7 +79,7 @@ def naflex_tower(config: ModelConfig) -> tuple[int, list[TableRow]]:
 
 def clip_tower(config: ModelConfig) -> tuple[int, list[TableRow]]:
     """CLIP: a class token, learned places, norms before and after the layers."""
-    hidden, inner, layers, heads = tower_sizes(config, 768, 3072, 12, 12, _NAMES)
+    hidden, inner, layers, heads = tower_sizes(config, 768, 3072, 12, 12, TOWER_NAMES)
     patch, image = config.repeated("patch_size", 32), config.repeated("image_size", 224)
     config.ignore("projection_dim", "vocab_size")
     return hidden, [
@@ -112,7 +112,7 @@ def qwen2_vl_tower(config: ModelConfig) -> list[TableRow]:
 
 def qwen2_5_vl_tower(config: ModelConfig) -> list[TableRow]:
     """Qwen2.5-VL: gated networks with biases, RMSNorm, most layers within windows."""
-    hidden, inner, layers, heads = tower_sizes(config, 3584, 3420, 32, 16, _NAMES)
+    hidden, inner, layers, heads = tower_sizes(config, 3584, 3420, 32, 16, TOWER_NAMES)
     out = config.integer("out_hidden_size", 3584)
     config.ignore("spatial_patch_size", "window_size", "fullatt_block_indexes")
     merged = hidden * config.integer("spatial_merge_size", 2) ** 2
@@ -124,7 +124,7 @@ def qwen2_5_vl_tower(config: ModelConfig) -> list[TableRow]:
 
 def qwen3_vl_tower(config: ModelConfig, deepstack: bool = True) -> list[TableRow]:
     """Qwen3-VL: learned places; mergers at the end and, where listed, on the way (deepstack)."""
-    hidden, inner, layers, heads = tower_sizes(config, 1152, 4304, 27, 16, _NAMES)
+    hidden, inner, layers, heads = tower_sizes(config, 1152, 4304, 27, 16, TOWER_NAMES)
     out, merged = config.integer("out_hidden_size", 3584), hidden * config.integer("spatial_merge_size", 2) ** 2
     stops = config.integers("deepstack_visual_indexes")
     number = (3 if stops is None else len(stops)) if deepstack else 0

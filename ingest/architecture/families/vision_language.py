@@ -10,6 +10,7 @@ from collections.abc import Generator, Iterator
 from ingest.architecture.families.decoders import ATTENTION_BIAS, Decoder, Experts
 from ingest.architecture.families.moe import CHOSEN, LOCAL, QWEN_WINDOW, ROUTED, WIDTH, qwen_dense
 from ingest.architecture.families.vision_encoders import (
+    TOWER_NAMES,
     clip_tower,
     naflex_tower,
     pixtral_tower,
@@ -18,7 +19,7 @@ from ingest.architecture.families.vision_encoders import (
     qwen3_vl_tower,
     siglip_tower,
 )
-from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
+from ingest.architecture.hf_config import MAX_LAYERS, MAX_NUMBER, ModelConfig
 from ingest.architecture.layers import (
     attention,
     biased,
@@ -96,7 +97,13 @@ def text_width(text: ModelConfig) -> int:
 
 def _two_products(config: ModelConfig, width: int, text: int, bias: bool) -> Iterator[TableRow]:
     """The projection of LLaVA, over the states of one layer of the encoder, or of several side by side."""
-    return products("projector", width * config.length_of("vision_feature_layer"), text, text, bias=bias)
+    stated = config.get("vision_feature_layer")[1]
+    layers = 1
+    if isinstance(stated, list):
+        layers = len(config.integers("vision_feature_layer") or ())
+    elif stated is not None:
+        config.integer("vision_feature_layer", low=-MAX_NUMBER)
+    return products("projector", width * layers, text, text, bias=bias)
 
 
 # fmt: off
@@ -214,14 +221,12 @@ def llama4(config: ModelConfig) -> Iterator[TableRow]:
     config.only("tie_word_embeddings", False)
     text = yield from text_part(config, "llama4_text", False, never_tied=True)
     vision, wide = config.table_or_defaults("vision_config"), text_width(text)
-    names = ("hidden_size", "intermediate_size", "num_hidden_layers|depth", "num_attention_heads|num_heads")
-    hidden, inner, layers, heads = tower_sizes(vision, 768, 5632, 34, 16, names)
+    hidden, inner, layers, heads = tower_sizes(vision, 768, 5632, 34, 16, TOWER_NAMES)
     patch, image = vision.integer("patch_size", 14), vision.integer("image_size", 448)
     channels, out = vision.integer("num_channels", 3), vision.integer("vision_output_dim", 7680)
     into, joint = vision.integer("projector_input_dim", 4096), vision.integer("projector_output_dim", 4096)
     vision.ignore("pixel_shuffle_ratio", "vision_feature_layer", "num_key_value_heads")
-    vision.only("multi_modal_projector_bias", False)
-    vision.only("vision_output_dim", out)
+    vision.fixed(multi_modal_projector_bias=False, vision_output_dim=out)
     yield from aside([
         *linear("patches", hidden, channels * patch**2),
         Weight("class", (hidden,), "vision"),
@@ -242,8 +247,7 @@ def kimi(config: ModelConfig) -> Iterator[TableRow]:
     joint = 0 if single else config.integer("projection_hidden_size", 1152)
     vision, wide = config.table_or_defaults("vision_config"), text_width(text)
     joint = joint or vision.integer("hidden_size", 1152)
-    names = ("hidden_size", "intermediate_size", "num_hidden_layers|depth", "num_attention_heads|num_heads")
-    hidden, inner, layers, heads = tower_sizes(vision, 1152, 4304, 27, 16, names)
+    hidden, inner, layers, heads = tower_sizes(vision, 1152, 4304, 27, 16, TOWER_NAMES)
     patch = vision.integer("patch_size", 14)
     vision.ignore("pos_emb_time", "pos_emb_type")
     repeated = {"hidden_size": hidden, "intermediate_size": inner, "num_hidden_layers": layers, "num_attention_heads": heads}
