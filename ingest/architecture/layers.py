@@ -67,18 +67,29 @@ def attention(
     kv_heads: int,
     width: int,
     *,
+    value: int | None = None,
+    into: int | None = None,
     bias: bool = False,
     o_bias: bool | None = None,
     causal: bool = True,
     name: str = "self",
     prefix: str = "attention",
 ) -> Iterator[TableRow]:
-    """Multi-head, grouped-query or multi-query attention: Q, K, V, O and the attention itself, cached where it is causal."""
-    yield from linear(f"{prefix}.q", heads * width, hidden, bias, "attention")
-    yield from linear(f"{prefix}.k", kv_heads * width, hidden, bias, "attention")
-    yield from linear(f"{prefix}.v", kv_heads * width, hidden, bias, "attention")
-    yield from linear(f"{prefix}.o", hidden, heads * width, bias if o_bias is None else o_bias, "attention")
-    yield Attention(name, heads, width, width, 1, 2 * kv_heads * width if causal else 0, causal=causal)
+    """Multi-head, grouped-query or multi-query attention: Q, K, V, O and the attention itself, cached where it is causal.
+
+    Args:
+        hidden, heads, kv_heads, width: width of the stream, query heads, key and value heads, width of one head.
+        value: width of a value in one head, where it is another one.
+        into: width that Q, K and V read, where it is another one than O writes.
+        bias, o_bias: of Q, K and V, and of O; None for the same.
+        causal: a query attends to earlier tokens only.
+        name, prefix: of the attention, and of its matrices.
+    """
+    read, own = into or hidden, value or width
+    for part, out in (("q", heads * width), ("k", kv_heads * width), ("v", kv_heads * own)):
+        yield from linear(f"{prefix}.{part}", out, read, bias, "attention")
+    yield from linear(f"{prefix}.o", hidden, heads * own, bias if o_bias is None else o_bias, "attention")
+    yield Attention(name, heads, width, own, 1, kv_heads * (width + own) if causal else 0, causal=causal)
 
 
 def encoder_attention(

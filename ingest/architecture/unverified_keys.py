@@ -7,7 +7,7 @@ rate of dropout), or where the rows already say the same as the key. Any other k
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ingest.architecture.hf_config import ModelConfig
@@ -96,27 +96,14 @@ _FLAGS: tuple[tuple[str, tuple[str, ...] | str | bool | None], ...] = (
     (r"norm|affine", ("norm",)),
     (r"(^|_)(attn|attention|ffn|mlp|feed|embed|embeddings?|head|proj|conv)(_|$)", True),
 )
-#: Keys that repeat a size: which sizes of the rows they may have.
-_REPEATED: Mapping[str, Callable[[Sequence[TableRow]], set[int]]] = {
-    **dict.fromkeys(
-        ("kv_channels", "attention_head_dim"), lambda rows: {row.key for row in rows if isinstance(row, Attention)}
-    ),
-    **dict.fromkeys(
-        ("mm_hidden_size", "text_hidden_size", "vt_hidden_size", "dim", "d_model", "n_embd", "n_embed", "model_dim"),
-        lambda rows: {row.shape[0] for row in rows if isinstance(row, Weight) and row.name.endswith("norm")},
-    ),
-    **dict.fromkeys(
-        ("vt_intermediate_size", "ffn_hidden_size", "ffn_dim", "d_ff"),
-        lambda rows: {row.shape[0] for row in rows if isinstance(row, Weight) and row.name.endswith("mlp.up")},
-    ),
-    **dict.fromkeys(
-        ("n_head", "n_heads", "num_heads", "attention_heads"),
-        lambda rows: {row.heads for row in rows if isinstance(row, Attention)},
-    ),
-    **dict.fromkeys(
-        ("padded_vocab_size", "vocab_size", "n_vocab"),
-        lambda rows: {row.shape[0] for row in rows if isinstance(row, Weight) and row.kind == "embedding"},
-    ),
+#: Keys that repeat a size, and the rows that have it: the ends of their names, or `embedding`; attention by `key` or `heads`.
+_REPEATED = {
+    **dict.fromkeys(("kv_channels", "attention_head_dim"), "key"),
+    **dict.fromkeys(("n_head", "n_heads", "num_heads", "attention_heads"), "heads"),
+    **dict.fromkeys(("mm_hidden_size", "text_hidden_size", "vt_hidden_size", "dim", "d_model", "n_embd", "n_embed"), "norm"),
+    "model_dim": "norm",
+    **dict.fromkeys(("vt_intermediate_size", "ffn_hidden_size", "ffn_dim", "d_ff"), "mlp.up"),
+    **dict.fromkeys(("padded_vocab_size", "vocab_size", "n_vocab"), "embedding"),
 }
 
 
@@ -182,7 +169,13 @@ def _certain(key: str, value: Any, own: Sequence[TableRow], rows: Sequence[Table
     if isinstance(value, bool) or value == 0:
         said = _says(name, weights)
         return said is None or said is bool(value)
-    return key in _REPEATED and type(value) is int and value in _REPEATED[key](rows)
+    if key not in _REPEATED or type(value) is not int:
+        return False
+    size = _REPEATED[key]
+    if size in ("key", "heads"):
+        return any(getattr(row, size) == value for row in rows if isinstance(row, Attention))
+    found = [row for row in rows if isinstance(row, Weight) and row.shape[0] == value]
+    return any(row.kind == size if size == "embedding" else row.name.endswith(size) for row in found)
 
 
 def is_part(key: str, value: object) -> bool:

@@ -10,6 +10,7 @@ from ingest.architecture.families.vision_language import text_part, text_width
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
 from ingest.architecture.layers import (
     DecoderSizes,
+    attention,
     biased,
     encoder_layer,
     head_width,
@@ -358,13 +359,7 @@ def mimo_v2_flash(config: ModelConfig) -> Iterator[TableRow]:
         count = config.integer(f"{prefix}num_attention_heads", heads)
         groups = kv_group_count(config, count, None, f"{prefix}num_key_value_heads")
         key, value = config.integer(f"{prefix}head_dim", 192), config.integer(f"{prefix}v_head_dim", 128)
-        layer: list[TableRow] = [
-            *linear("attention.q", count * key, hidden, kind="attention"),
-            *linear("attention.k", groups * key, hidden, kind="attention"),
-            *linear("attention.v", groups * value, hidden, kind="attention"),
-            *linear("attention.o", hidden, count * value, kind="attention"),
-            Attention("self", count, key, value, 1, groups * (key + value), reach),
-        ]
+        layer = [*windowed(attention(hidden, count, groups, key, value=value), 1, reach)]
         if config.flag(sinks, False):
             layer.append(Weight("attention.sinks", (count,), "attention"))
         rows += times(number, layer) if number else ()
