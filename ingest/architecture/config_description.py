@@ -37,7 +37,12 @@ def from_config(name: str, path: str | Path, data: Mapping[str, Any], *, strict:
     config = ModelConfig({key: item for key, item in data.items() if key not in ("source", "where", "name", "note")}, str(path))
     own = "weights" in data
     rows = [*joined(by_hand(config) if own else _family(config))]
-    open_keys = () if own else _unverified(config, rows, strict)
+    open_keys = [] if own else [*unverified(config, rows), *((config, key) for key in sorted(config.doubtful))]
+    for owner, key in open_keys:
+        # A whole part of the model that the family does not have is refused.
+        if strict or is_part(key, owner.data[key]):
+            kind = config.data.get("model_type")
+            raise owner.refuse(key, owner.data[key], f"a key of the family '{kind}': this key may change the structure; {HOW}")
     weights = tuple(row for row in rows if isinstance(row, Weight))
     attentions = tuple(row for row in rows if isinstance(row, Attention))
     if sum(row.parameters for row in weights) > MAX_PARAMETERS:
@@ -58,7 +63,7 @@ def from_config(name: str, path: str | Path, data: Mapping[str, Any], *, strict:
         state_bytes=_state_bytes(config),
         estimated=_readings(config, weights),
         longest=_longest(config) or next((row.shape[0] for row in weights if row.name == "places"), 0),
-        unverified_keys=open_keys,
+        unverified_keys=tuple(f"{owner.prefix}{key}" for owner, key in open_keys),
         missing={} if own else _missing(config, data, row_bytes is not None),
         notes=(*_name_notes(data, config), *_count_notes(config, weights)),
     )
@@ -152,20 +157,6 @@ def _missing(config: ModelConfig, data: Mapping[str, Any], packed: bool) -> dict
         why = "those of a draft model that proposes blocks follow from the tokens of a block and the states that it reads"
         missing |= dict.fromkeys(TOKEN_COLUMNS[:2], why)
     return missing
-
-
-def _unverified(config: ModelConfig, rows: Iterable[TableRow], strict: bool) -> tuple[str, ...]:
-    """The keys that may change the structure.
-
-    Raises:
-        IngestError: a whole part of the model that the family does not have, or any such key where `strict`.
-    """
-    found = [*unverified(config, rows), *((config, key) for key in sorted(config.doubtful))]
-    for owner, key in found:
-        if strict or is_part(key, owner.data[key]):
-            kind = config.data.get("model_type")
-            raise owner.refuse(key, owner.data[key], f"a key of the family '{kind}': this key may change the structure; {HOW}")
-    return tuple(f"{owner.prefix}{key}" for owner, key in found)
 
 
 def _layers(config: ModelConfig) -> int:

@@ -41,10 +41,7 @@ def describe(source: str | Path, catalog: Catalog | None = None, *, strict: bool
         return from_config(name, path, data, strict=strict)
     if path.suffix in (".yaml", ".yml"):
         return _from_yaml(path, strict)
-    return _from_catalog(str(source), catalog or Catalog(), strict)
-
-
-def _from_catalog(name: str, catalog: Catalog, strict: bool) -> Architecture:
+    name, catalog = str(source), catalog or Catalog()
     wanted = name.lower()
     for candidate in (wanted, catalog.aliases.get("models", {}).get(wanted, "")):
         for folder in catalog.folders:

@@ -257,8 +257,16 @@ def release_of(files: ReleaseFiles, part: str = "") -> Release | None:
                 twice = f"{place}: found {brief(tensor.name)} in {holders[tensor.name]} and {name}, expected it once"
                 raise IngestError(f"{twice}: the folder holds two sets of weights")
             tensors[tensor.name], holders[tensor.name] = tensor, name
-    notes = _check_index(place, index, holders) if index else ()
-    return Release(place, tuple(tensors.values()), len(names), index, notes)
+    release = Release(place, tuple(tensors.values()), len(names), index)
+    if index is None:
+        return release
+    for name, file in index.files.items():
+        if holders.get(name) != file:
+            found = holders.get(name, "no file")
+            raise IngestError(f"{place}: {index.name}: found {brief(name)} in {found}, expected it in {brief(file)}")
+    extra = [name for name in holders if name not in index.files]
+    note = f"{index.name} leaves out {listed(extra, 2)}, which its files hold; they are counted"
+    return release._replace(notes=(note,)) if extra else release
 
 
 def _index(files: ReleaseFiles, before: str, name: str) -> Index:
@@ -297,13 +305,3 @@ def _weight_files(place: str, own: Iterable[str], index: Index | None) -> list[s
     if counts and counts != {len(chosen)}:
         raise IngestError(f"{place}: found {len(chosen)} shards, expected {max(counts)}, as {chosen[0]} says")
     return chosen
-
-
-def _check_index(place: str, index: Index, holders: Mapping[str, str]) -> tuple[str, ...]:
-    """Refuse an index that names tensors which its files do not hold; note those that it leaves out."""
-    for name, file in index.files.items():
-        if holders.get(name) != file:
-            found = holders.get(name, "no file")
-            raise IngestError(f"{place}: {index.name}: found {brief(name)} in {found}, expected it in {brief(file)}")
-    extra = [name for name in holders if name not in index.files]
-    return (f"{index.name} leaves out {listed(extra, 2)}, which its files hold; they are counted",) if extra else ()

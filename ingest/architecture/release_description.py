@@ -91,12 +91,17 @@ def _from_headers(
     notes += [*release.notes, *stored.notes]
     further = tuple(row.weight for row in rows if row.weight.kind == "mtp")
     if family is not None and stored.unpacked:
-        rows = _with_trained_buffers(rows, family)
+        # A buffer that the family counts as a weight is one.
+        lacking = family.parameters - parameters_of(row for row in rows if row.weight.kind != "mtp")
+        found = next((row for row in rows if row.weight.kind == "buffer" and row.weight.parameters == lacking > 0), None)
+        if found is not None:
+            trained = found._replace(weight=found.weight._replace(kind="router", active=found.weight.count))
+            rows = tuple(trained if row is found else row for row in rows)
         own = [row for row in rows if row.weight.kind != "mtp"]
         if parameters_of(own) == family.parameters:
             weights = (*(row for row in family.weights if row.kind != "mtp"), *further)
-            found = replace(family, basis="headers", stored=rows, stored_bytes=release.bytes, weights=weights, row_bytes=None)
-            return replace(found, missing={}, notes=(*family.notes, *notes))
+            known = {"weights": weights, "row_bytes": None, "missing": {}, "notes": (*family.notes, *notes)}
+            return replace(family, basis="headers", stored=rows, stored_bytes=release.bytes, **known)
         notes.append(_differences(own, family))
     elif family is None and refusal:
         notes.append(f"the structure is that of the headers alone: {refusal.partition('; ')[0]}")
@@ -145,16 +150,6 @@ def _tied(rows: Sequence[StoredRow], sizes: Sizes, family: Architecture | None) 
     if table and sizes.decodes and sizes.tied is not False and not any(row.weight.kind == "head" for row in rows):
         return (*rows, StoredRow(Weight("head", table.shape, "head", 0, 0, 1), "", 0)), []
     return tuple(rows), []
-
-
-def _with_trained_buffers(rows: tuple[StoredRow, ...], family: Architecture) -> tuple[StoredRow, ...]:
-    """The rows with those buffers as weights that the family counts as such."""
-    lacking = family.parameters - parameters_of(row for row in rows if row.weight.kind != "mtp")
-    found = next((row for row in rows if row.weight.kind == "buffer" and row.weight.parameters == lacking > 0), None)
-    if found is None:
-        return rows
-    changed = found._replace(weight=found.weight._replace(kind="router", active=found.weight.count))
-    return tuple(changed if row is found else row for row in rows)
 
 
 def _differences(rows: Iterable[StoredRow], family: Architecture) -> str:

@@ -212,8 +212,7 @@ def deepseek_ocr(config: ModelConfig) -> Iterator[TableRow]:
         *times(dense, s.gated(config.size("intermediate_size", 6848))),
         *times(deep - dense, s.experts(number, chosen, width, shared=shared)),
     ])  # fmt: skip
-    tower = [*_pages(config, 896 if second else 1024), *(_qwen(896) if second else _clip(config, 1024))]
-    yield from aside([*tower, *linear("projector", hidden, out, True)])
+    yield from aside([*_pages(config, second), *linear("projector", hidden, out, True)])
     yield Weight("vision.ends of lines and views", (hidden,), "vision", 1 if second else 2, 1 if second else 2)
 
 
@@ -234,8 +233,12 @@ def _check_parts(config: ModelConfig, name: str, out: int, hidden: int) -> None:
                 text.get(key)
 
 
-def _pages(config: ModelConfig, out: int) -> Iterator[TableRow]:
-    """The base encoder of Segment Anything on pages of 1,024 by 1,024 pixels, and two convolutions that halve the sides."""
+def _pages(config: ModelConfig, second: bool) -> Iterator[TableRow]:
+    """The base encoder of Segment Anything on pages of 1,024 by 1,024 pixels, two convolutions that halve the sides, and more.
+
+    DeepSeek-OCR goes on with CLIP's large encoder, without a norm at its end; the second version with the layers of Qwen2-0.5B
+    over the patches and learned queries, without words.
+    """
     wide, narrow, side, window = 768, 256, 64, 14
     yield from biased("patches", (wide, 3, 16, 16), "vision")
     yield Weight("places", (side * side, wide), "vision")
@@ -245,23 +248,15 @@ def _pages(config: ModelConfig, out: int) -> Iterator[TableRow]:
     yield Weight("neck.1", (narrow, wide), "vision")
     yield Weight("neck.2", (narrow, narrow, 3, 3), "vision")
     yield from norm("neck.norm", narrow, True, 2)
+    wide = 896 if second else 1024
     yield Weight("halve.1", (512, narrow, 3, 3), "vision")
-    yield Weight("halve.2", (out, 512, 3, 3), "vision")
-
-
-def _clip(config: ModelConfig, wide: int) -> list[TableRow]:
-    """CLIP's large encoder, without a norm at its end."""
-    return [
-        Weight("class", (wide,), "vision"),
-        Weight("clip_patches", (wide, 3, 14, 14), "vision"),
-        Weight("clip_places", (257, wide), "vision"),
-        *norm("first_norm", wide, True),
-        *times(24, encoder_layer(config, wide, 4 * wide, 16)),
-    ]
-
-
-def _qwen(wide: int) -> list[TableRow]:
-    """The layers of Qwen2-0.5B over the patches and learned queries, without words."""
-    mixer = attention(wide, 14, 2, 64, bias=True, o_bias=False, causal=False)
-    layer = times(24, [*mixer, *gated_mlp(wide, 4864), *norm("norm", wide, number=2)])
-    return [*layer, *norm("final_norm", wide), Weight("queries", (144 + 256, wide), "vision")]
+    yield Weight("halve.2", (wide, 512, 3, 3), "vision")
+    if second:
+        mixer = attention(wide, 14, 2, 64, bias=True, o_bias=False, causal=False)
+        yield from times(24, [*mixer, *gated_mlp(wide, 4864), *norm("norm", wide, number=2)])
+        yield from [*norm("final_norm", wide), Weight("queries", (144 + 256, wide), "vision")]
+    else:
+        yield Weight("class", (wide,), "vision")
+        yield Weight("clip_patches", (wide, 3, 14, 14), "vision")
+        yield Weight("clip_places", (257, wide), "vision")
+        yield from [*norm("first_norm", wide, True), *times(24, encoder_layer(config, wide, 4 * wide, 16))]
