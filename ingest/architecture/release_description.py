@@ -100,7 +100,7 @@ def _from_headers(
         own = [row for row in rows if row.weight.kind != "mtp"]
         if parameters_of(own) == family.parameters:
             weights = (*(row for row in family.weights if row.kind != "mtp"), *further)
-            known = {"weights": weights, "row_bytes": None, "missing": {}, "notes": (*family.notes, *notes)}
+            known: dict[str, Any] = {"weights": weights, "row_bytes": None, "missing": {}, "notes": (*family.notes, *notes)}
             return replace(family, basis="headers", stored=rows, stored_bytes=release.bytes, **known)
         notes.append(_differences(own, family))
     elif family is None and refusal:

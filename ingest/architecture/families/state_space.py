@@ -322,8 +322,8 @@ def zamba2(config: ModelConfig) -> Iterator[TableRow]:
     mamba = _duality(hidden, count, expand * hidden // count, state, mixed, conv, chunk, bias=bias)
     *mixer, attending = attention(hidden, heads, groups, s.width, into=wide)
     block = [*mixer, *gated_mlp(hidden, inner, bias), *norm("block_norm", wide), *norm("norm", hidden)]
-    own = [*linear("block.out", hidden, hidden), *linear("adapter.in", rank, hidden), *linear("adapter.out", 2 * inner, rank)]
-    own = [*own, attending]
+    own: list[TableRow] = [*linear("block.out", hidden, hidden), *linear("adapter.in", rank, hidden)]
+    own += [*linear("adapter.out", 2 * inner, rank), attending]
     if config.flag("use_shared_attention_adapter", False):
         own += times(3, [*linear("attention.adapter.in", rank, wide), *linear("attention.adapter.out", wide, rank)])
     rows = [*times(layers, [*mamba, *s.norms(1)]), *times(uses, own)]
