@@ -407,10 +407,10 @@ class Translator(NamedTuple):
     def rows(self, config: ModelConfig) -> Iterator[TableRow]:
         """Return the rows of one model of the family."""
         config.fixed(**dict(self.only))
+        if self.model_types == "marian":
+            config.only("decoder_vocab_size", config.size("vocab_size", self.words))
         p = self.read(config)
         vocabulary = config.size("vocab_size", self.words)
-        if self.model_types == "marian":
-            config.only("decoder_vocab_size", vocabulary)
         number = config.integer("max_position_embeddings", self.places) + self.offset
         config.only("tie_word_embeddings", True)
         end = class_suffix(config, "ForConditionalGeneration", "MTModel", "Model")
