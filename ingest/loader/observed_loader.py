@@ -12,8 +12,7 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError
 from ingest.loader.stall import Loader, longest_latency, matching_latency, round_variation
-from ingest.observation.observation import Figure, Observation
-from ingest.observation.observation_file import read_observation
+from ingest.observation.observation import Figure, Observation, read_observation
 
 #: A smaller stall is within the spread of two runs: the loader kept up, and any shorter latency would too.
 LEAST_STALL = 0.03

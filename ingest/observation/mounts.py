@@ -1,9 +1,10 @@
-"""Mounts of a path, and the counters that network file systems keep for each of them."""
+"""Mounts of a path, and counters beside those of processes: of network file systems and of control groups."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +13,8 @@ from ingest.errors import IngestError
 #: File systems whose reads a block device of this machine serves: `/proc/PID/io` counts them.
 BLOCK_BACKED = ("ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "zfs", "bcachefs", "overlay", "jfs", "vfat", "exfat", "iso9660")
 IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs", "hugetlbfs")
+#: where control groups are mounted
+GROUPS = Path("/sys/fs/cgroup")
 #: counters of a line of `llite.*.stats`: name, samples, unit, and for sizes least, most and sum
 _LLITE = re.compile(r"^(\w+)\s+(\d+)\s+samples\s+\[(\w+)\](?:\s+(\d+)\s+(\d+)\s+(\d+))?", re.MULTILINE)
 
@@ -74,8 +77,6 @@ def mount_of(path: str, known: list[Mount]) -> Mount | None:
 
     >>> mount_of("/data/a", [Mount("/", "ext4", "/dev/vda"), Mount("/data", "nfs4", "server:/x")]).kind
     'nfs4'
-    >>> mount_of("/database", [Mount("/", "ext4", "/dev/vda"), Mount("/data", "nfs4", "server:/x")]).kind
-    'ext4'
     """
     above = [one for one in known if one.point == "/" or path == one.point or path.startswith(one.point.rstrip("/") + "/")]
     return max(reversed(above), key=lambda one: len(one.point), default=None)
@@ -159,7 +160,7 @@ def mount_counters(mount: Mount, proc: Path) -> MountCounters | None:
         mount: the mount.
         proc: the folder of the kernel's process files, `/proc`.
     """
-    try:
+    with suppress(OSError):
         if mount.kind.startswith("nfs"):
             return nfs_counters((proc / "self" / "mountstats").read_text(encoding="utf-8", errors="replace"), mount.point)
         if mount.kind == "lustre":
@@ -169,6 +170,34 @@ def mount_counters(mount: Mount, proc: Path) -> MountCounters | None:
                 targets = sorted((proc / "fs" / "lustre" / "osc").glob(f"{name}-OST*-osc-{client}/stats"))
                 text, *servers = (one.read_text(encoding="utf-8", errors="replace") for one in (place, *targets))
                 return lustre_counters(text, servers)
+    return None
+
+
+def group_bytes_read(pid: int, proc: Path = Path("/proc"), groups: Path = GROUPS) -> int | None:
+    """Bytes that the control group of a process has read; None for the group of the whole machine, and where none counts.
+
+    Args:
+        pid: the process.
+        proc: the folder of the kernel's process files.
+        groups: where control groups are mounted, version 2 or, by controller, version 1.
+    """
+    try:
+        lines = (proc / str(pid) / "cgroup").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return None
+    for line in lines:
+        _, controllers, path = ([*line.split(":", 2), "", ""])[:3]
+        if path in ("", "/") or ".." in path.split("/"):
+            continue
+        inside = path.lstrip("/")
+        if controllers == "":
+            place, pattern = groups / inside / "io.stat", r"\brbytes=(\d+)"
+        elif "blkio" in controllers.split(","):
+            place, pattern = groups / "blkio" / inside / "blkio.throttle.io_service_bytes_recursive", r"\bRead (\d+)"
+        else:
+            continue
+        with suppress(OSError):
+            # The sum over all devices; a group that counts no I/O has none.
+            if found := re.findall(pattern, place.read_text(encoding="ascii", errors="replace")):
+                return sum(map(int, found))
     return None
