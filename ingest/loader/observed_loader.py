@@ -87,7 +87,6 @@ class ObservedLoader:
         Args:
             loader: the observed one; its latency starts the search.
             steps: steps of each simulated run.
-            seed: of the draws.
             rough: one of many, from a few runs of each simulation.
 
         Raises:
@@ -108,13 +107,7 @@ class ObservedLoader:
         return found
 
     def variation(self, loader: Loader, *, steps: int, seed: int) -> float | None:
-        """The variation of the latency at which the rounds of the workers vary as observed; None where they were not seen.
-
-        Args:
-            loader: the observed one.
-            steps: steps of each simulated run.
-            seed: of the draws.
-        """
+        """The variation of the latency at which the rounds of the workers vary as observed; None where they were not seen."""
         seen = self.value("step_round_variation")
         if seen is None:
             return None
@@ -151,13 +144,7 @@ def observed_loader(path: str | Path) -> ObservedLoader:
 
 
 def take_observed(known: Quantities, seen: ObservedLoader, named: Collection[str]) -> None:
-    """Give what was observed, but what the user named.
-
-    Args:
-        known: the quantities of the predicted job.
-        seen: the observed job.
-        named: quantities that the user gave.
-    """
+    """Give the predicted job what was observed, but the quantities that the user named."""
     found = {name: value for name, figure in OBSERVED.items() if (value := seen.value(figure)) is not None}
     known.give({name: seen.item(value) for name, value in found.items() if name not in named})
 
@@ -166,10 +153,7 @@ def find_latency(known: Quantities, seen: ObservedLoader, stalled_by: str, seed:
     """Give the latency or the bandwidth that makes the observed job wait as long as it did, unless the latency is given.
 
     Args:
-        known: the quantities of the predicted job.
-        seen: the observed job.
-        stalled_by: what it waits for, one of `CAUSES`.
-        seed: of the draws.
+        stalled_by: what the job waits for, one of `CAUSES`.
 
     Raises:
         IngestError: the observation does not determine it, with what would.

@@ -135,11 +135,7 @@ def shuffle_of(known: Quantities, written: str | None) -> tuple[str, ...]:
 
 
 def place_staging(known: Quantities, node: Node | None) -> None:
-    """Choose what staging reads and what the drives of a node give.
-
-    Args:
-        known: the quantities of the job; the size of its data set and the bandwidth of the storage among them.
-        node: the node type, for its drives.
+    """Choose what staging reads and what the drives of a node give, by its type.
 
     Raises:
         UsageError: no bandwidth of the storage is given, or the data set does not fit the drives of a node.
@@ -165,12 +161,7 @@ def place_staging(known: Quantities, node: Node | None) -> None:
 def staged_steps(known: Quantities, loader: Loader, shared: Step, *, steps: int, seed: int) -> dict[str, Step]:
     """The utilization with staged data, by simulation, and what follows from it; without a break-even where staging never pays.
 
-    Args:
-        known: the quantities of the job, frozen.
-        loader: the loader that reads from shared storage.
-        shared: its utilization.
-        steps: steps of each simulated run.
-        seed: of the draws.
+    `shared` is the utilization of the loader that reads from shared storage.
     """
     load = known.find("local_drives_load")
     drives = {"storage_load": load.value if load is not None else 0.0}

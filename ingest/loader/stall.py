@@ -159,15 +159,10 @@ def simulate(
     """Utilization over the given number of steps: the median of many runs, and their 10th and 90th percentile.
 
     Args:
-        loader: the loader.
         steps: steps of each run.
         seed: of the draws; the same seed gives the same numbers.
-        most_batches: batches drawn at most, which limits the number of runs.
-        fewest_runs: runs at least.
+        most_batches: batches drawn at most, which limits the number of runs, of which there are `fewest_runs` at least.
         from_request: count the time from the request of the first batch on, not from the first step.
-
-    >>> simulate(Loader(4, 2, 1, 0.02, 0.06, latency_variation=2), steps=600, seed=1)._replace(runs=0)
-    Utilization(median=..., low=..., high=..., runs=0)
     """
     runs = int(numpy.clip(most_batches // (steps * min(loader.ranks, MOST_RANKS)), fewest_runs, MOST_RUNS))
     chance = numpy.random.default_rng(seed)
@@ -184,11 +179,6 @@ def round_variation(loader: Loader, *, steps: int, seed: int) -> float:
 
     In so many steps each worker delivers one batch. Their sum shows how the latency varies, and not the bursts of workers that
     started together.
-
-    Args:
-        loader: the loader.
-        steps: steps of each run.
-        seed: of the draws.
 
     >>> steady, varied = (round_variation(Loader(4, 2, 4, 0.02, 0.04, variation), steps=400, seed=1) for variation in (0.1, 1))
     >>> steady < 0.05 < varied
@@ -273,14 +263,7 @@ class Remedies(NamedTuple):
 
 
 def remedies(loader: Loader, accepted: float, *, steps: int, seed: int) -> Remedies:
-    """Find the workers, the prefetch or the latency at which the median reaches an accepted utilization.
-
-    Args:
-        loader: the loader as it is.
-        accepted: the utilization to reach.
-        steps: steps of each run.
-        seed: of the draws, the same in every trial.
-    """
+    """Find the workers, the prefetch or the latency at which the median reaches an accepted utilization, by equal draws."""
     reaches, holds = _tests(loader, accepted, steps, seed)
 
     def fewest(changed: Callable[[int], Loader], most: int) -> int | None:
@@ -311,12 +294,7 @@ def remedies(loader: Loader, accepted: float, *, steps: int, seed: int) -> Remed
 def longest_latency(loader: Loader, accepted: float, *, steps: int, seed: int, near: float = NEAR) -> float | None:
     """The longest mean latency at which the median reaches an accepted utilization; None where no latency does.
 
-    Args:
-        loader: its own latency starts the search.
-        accepted: the utilization to reach.
-        steps: steps of each run.
-        seed: of the draws, the same in every trial.
-        near: relative width at which the search ends.
+    The search starts from the latency of the loader and ends at a relative width of `near`; all trials draw alike.
 
     >>> found = longest_latency(Loader(4, 2, 1, 0.02, 0.0), 0.95, steps=600, seed=1)
     >>> 0.08 < found < 0.085
@@ -339,12 +317,7 @@ def longest_latency(loader: Loader, accepted: float, *, steps: int, seed: int, n
 def matching_latency(loader: Loader, observed: float, *, steps: int, seed: int, near: float = NEAR) -> float | None:
     """The mean latency at which the median of whole simulations is an observed utilization; None where no latency is.
 
-    Args:
-        loader: its own latency starts the search.
-        observed: the utilization to give back.
-        steps: steps of each run.
-        seed: of the draws, the same in every simulation.
-        near: relative width at which the search ends.
+    The search starts from the latency of the loader and ends at a relative width of `near`; all simulations draw alike.
 
     >>> loader = Loader(4, 2, 32, 0.16, 0.0, ranks=8)
     >>> found = matching_latency(loader, 0.5, steps=600, seed=1, near=0.001)

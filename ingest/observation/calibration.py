@@ -279,15 +279,7 @@ def _warnings(seen: Observation, rows: Sequence[Comparison], answer: Estimate) -
 
 
 def overlay(seen: Observation, answer: Estimate, identity: str) -> dict[str, str]:
-    """Entries that carry an observation: a row of the model's rates, its bytes per sample, the protocol and the source.
-
-    Args:
-        seen: the observation.
-        answer: the estimate of the same job, for model, GPU and precision.
-        identity: id of the source.
-
-    Returns:
-        Path inside the folder -> content.
+    """Entries that carry an observation, by path: a row of rates, its bytes per sample, the protocol and the source.
 
     Raises:
         IngestError: the observation has neither a rate per GPU nor bytes per sample.
@@ -372,16 +364,11 @@ def add_bundle(
     output: str | Path | None = None,
     catalogs: Sequence[str | Path] = (),
 ) -> Calibration:
-    """Take a bundle into the catalogs, after its entries have been checked.
+    """Take a bundle, the JSON of `ingest observe --bundle`, into the catalogs, after its entries have been checked.
 
     Args:
-        bundle: the JSON of `ingest observe --bundle`.
-        model: id, alias or YAML file of the model that was trained.
-        gpu: id, alias or YAML file of the GPU that it ran on.
-        nodes: nodes of the job, one by default.
-        precision: `bf16`, `fp16`, `tf32`, `fp32`, `fp8` or `fp4`; that of the best evidence on the GPU by default.
+        bundle, model, gpu, nodes, precision, catalogs: as `calibrate` takes them.
         output: folder of the entries; your own catalogs by default.
-        catalogs: folders with entries of your own.
 
     Raises:
         UsageError: an unknown model or GPU.
@@ -421,10 +408,7 @@ class _Undetermined(Exception):
 
 
 def scaling_of(observations: Sequence[tuple[str, Observation]]) -> Scaling:
-    """The exponent of the total rate over the GPUs, and the time in which a batch is handed over.
-
-    Args:
-        observations: file and observation of several runs of one job.
+    """The exponent of the total rate over the GPUs, and the time in which a batch is handed over, from runs of one job by file.
 
     Raises:
         IngestError: they contradict each other, or determine neither.
@@ -504,12 +488,7 @@ def _handover(points: Sequence[Point]) -> tuple[Quantity, int]:
 
 
 def line_through(points: Sequence[tuple[float, float]]) -> Line:
-    """The line of least squares through three points or more, with 95 % intervals.
-
-    >>> line = line_through([(0, 1.0), (1, 3.0), (2, 5.0), (3, 7.2)])
-    >>> round(line.slope, 2), round(line.height, 2), round(line.slope_width, 2)
-    (2.06, 0.96, 0.15)
-    """
+    """The line of least squares through three points or more, with 95 % intervals."""
     middle, level = fmean(across for across, _ in points), fmean(up for _, up in points)
     spread = sum((across - middle) ** 2 for across, _ in points)
     slope = sum((across - middle) * (up - level) for across, up in points) / spread

@@ -69,13 +69,9 @@ def _started(command: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def observe_job(pid: int | None, command: Sequence[str], path: str | None, seconds: float | None) -> Reading:
-    """Watch a running job for a window, or start one and watch it to its end, or for a window after which it is ended.
+    """Watch a running job for a window of seconds, or start one and watch it to its end or for a window that ends it.
 
-    Args:
-        pid: the first process of a running job; None where one is started.
-        command: program and arguments of the job to start.
-        path: what counts as data, absolute and without links; None takes all reads.
-        seconds: the window; None for the whole of a job that is started.
+    The path of its data is absolute and without links, as the kernel names open files; None takes all reads.
 
     Raises:
         IngestError: there is no such process or program, it belongs to another user, or what it reads cannot be seen.

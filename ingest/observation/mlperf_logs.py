@@ -187,8 +187,8 @@ def _by_evaluations(events: Sequence[Event], path: str) -> list[Event]:
     stops = sum(one.key == "block_stop" for one in events)
     if not 0 <= stops - len(numbers) <= 1:
         raise IngestError(
-            f"{path}: {len(numbers)} evaluations are numbered by samples, {stops} blocks are not: expected one after "
-            "each; give the rate with --real"
+            f"{path}: {len(numbers)} evaluations are numbered by samples, {stops} blocks are not: expected one after each; "
+            "give the rate with --real"
         )
     return _with_counts(events, [after - before for before, after in pairwise([0, *numbers])])
 

@@ -75,8 +75,8 @@ def _unescaped(text: str) -> str:
 def mount_of(path: str, known: list[Mount]) -> Mount | None:
     """The mount that holds a path: the longest mount point above it, the last one mounted where there are several.
 
-    >>> mount_of("/data/a", [Mount("/", "ext4", "/dev/vda"), Mount("/data", "nfs4", "server:/x")]).kind
-    'nfs4'
+    >>> mount_of("/database", [Mount("/", "ext4", "/dev/vda"), Mount("/data", "nfs4", "server:/x")]).kind
+    'ext4'
     """
     above = [one for one in known if one.point == "/" or path == one.point or path.startswith(one.point.rstrip("/") + "/")]
     return max(reversed(above), key=lambda one: len(one.point), default=None)
@@ -124,14 +124,10 @@ def nfs_counters(text: str, point: str) -> MountCounters | None:
 
 
 def lustre_counters(text: str, servers: Sequence[str] = ()) -> MountCounters | None:
-    """Counters of a Lustre client; None where it counts no reads.
+    """Counters of a Lustre client, from the text of `llite.*.stats`; None where it counts no reads.
 
-    Args:
-        text: of `llite.*.stats`: what programs asked for, whether a cache or a server has it.
-        servers: texts of `osc.*.stats` of the mount, one for each target: what the servers sent.
+    Those are what programs asked for; `servers` are texts of `osc.*.stats`, one for each target: what the servers sent.
 
-    >>> lustre_counters("read_bytes 500 samples [bytes] 4096 1048576 209715200")[:3]
-    (209715200, 209715200, 500)
     >>> lustre_counters("read_bytes 500 samples [bytes] 4096 1048576 209715200",
     ...                 ["read_bytes 100 samples [bytes] 4096 1048576 104857600"])[:3]
     (104857600, 209715200, 100)
@@ -154,12 +150,7 @@ def _of_lustre(text: str) -> dict[str, tuple[int, int]]:
 
 
 def mount_counters(mount: Mount, proc: Path) -> MountCounters | None:
-    """The counters of a network mount; None for a file system without counters of its own that this user may read.
-
-    Args:
-        mount: the mount.
-        proc: the folder of the kernel's process files, `/proc`.
-    """
+    """The counters of a network mount; None for a file system without counters of its own that this user may read."""
     with suppress(OSError):
         if mount.kind.startswith("nfs"):
             return nfs_counters((proc / "self" / "mountstats").read_text(encoding="utf-8", errors="replace"), mount.point)
@@ -176,10 +167,7 @@ def mount_counters(mount: Mount, proc: Path) -> MountCounters | None:
 def group_bytes_read(pid: int, proc: Path = Path("/proc"), groups: Path = GROUPS) -> int | None:
     """Bytes that the control group of a process has read; None for the group of the whole machine, and where none counts.
 
-    Args:
-        pid: the process.
-        proc: the folder of the kernel's process files.
-        groups: where control groups are mounted, version 2 or, by controller, version 1.
+    Groups are those of version 2 or, by controller, of version 1.
     """
     try:
         lines = (proc / str(pid) / "cgroup").read_text(encoding="utf-8", errors="replace").splitlines()

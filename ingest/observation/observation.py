@@ -96,13 +96,7 @@ class Figure(NamedTuple):
 def figure_of(
     name: str, given: Mapping[str, float], source: str, window: Window | None = None, coverage: float | None = None, **more: Any
 ) -> Figure:
-    """An observed quantity in its own unit: the counted value, else what its formula makes of what was counted.
-
-    Args:
-        name: of the quantity.
-        given: counted values by the name of their quantity, in base units.
-        source, window, coverage, more: attributes of the figure.
-    """
+    """An observed quantity in its own unit: the counted value, else what its formula makes of the values given by name."""
     value = given[name] if name in given else float(solve(name, given))
     return Figure(value, unit_of(name), source, window, coverage, **more)
 
@@ -138,16 +132,11 @@ class Reading:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Observation(InteractiveResult):
-    """What is known of one job from its own run.
+    """What is known of one job from its own run: the figures, reasons, warnings, sizes and facts of its readings.
 
     Attributes:
         title: one line.
         inputs: what was asked for: sources, paths, GPUs.
-        figures: quantities by name.
-        unknown: the reason why a quantity is missing, by its name.
-        warnings: one line each.
-        sizes: read requests by size.
-        facts: further words and numbers about the job.
     """
 
     title: str
@@ -175,11 +164,7 @@ class Observation(InteractiveResult):
 
 
 def bundle_of(seen: Observation) -> dict[str, Any]:
-    """The numbers of an observation, and none of its texts, to give away: what is not known to be harmless is left out.
-
-    Args:
-        seen: the observation.
-    """
+    """The numbers of an observation, and none of its texts, to give away: what is not known to be harmless is left out."""
 
     def is_number(found: object) -> bool:
         return isinstance(found, (int, float)) and not isinstance(found, bool) and abs(found) < 1e18

@@ -273,14 +273,9 @@ def interval_of(seconds: float | None, elapsed: float) -> float:
 
 
 def watch(tree: ProcessTree, seconds: float | None, ended: Callable[[], bool] = lambda: False) -> list[Sample]:
-    """Sample a tree until its first process ends or the window is over.
+    """Sample a tree until its first process ends, `ended` says so, or the window of so many seconds is over; None is no end.
 
     The samples are taken in a thread of the lowest priority: the job goes first.
-
-    Args:
-        tree: the processes.
-        seconds: the window; None watches to the end of the job.
-        ended: asks whether the job has ended, and waits for it if it is a child of this process.
 
     Raises:
         IngestError: there is no such process, or it belongs to another user.

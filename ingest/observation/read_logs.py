@@ -75,11 +75,7 @@ def is_trace(path: Path) -> bool:
 
 
 def darshan_reading(paths: Sequence[Path], path: str | None) -> Reading:
-    """Reads of the job that wrote the logs.
-
-    Args:
-        paths: all logs of one job: one, or one of each process.
-        path: what counts as data; None for every file.
+    """Reads of the job that wrote the logs, of files below a path or of every file.
 
     Raises:
         IngestError: a log is damaged, incomplete, of another job, or shows no reads, with what to do.
@@ -196,11 +192,7 @@ def _refuse_two_jobs(logs: Sequence[Mapping[str, Any]]) -> None:
 
 
 def trace_reading(paths: Sequence[Path], path: str | None) -> Reading:
-    """Reads of the job that wrote the traces.
-
-    Args:
-        paths: all traces of one job: one of each process.
-        path: what counts as data; None for every file.
+    """Reads of the job that wrote the traces, of files below a path or of every file.
 
     Raises:
         IngestError: all traces are empty, one is damaged or of another job, or none shows reads of data, with what to do.

@@ -73,13 +73,7 @@ class ReadTotals:
 
 
 def totals_reading(totals: ReadTotals, source: str, path: str | None, place: str) -> Reading:
-    """Figures of the reads of a job.
-
-    Args:
-        totals: the counts.
-        source: the kind of source.
-        path: what counts as data; None for every file.
-        place: the sources, for messages.
+    """Figures of the reads of a job below a path, or of every file; the place names the sources in messages.
 
     Raises:
         IngestError: nothing was read, or the data path was mapped.
@@ -163,9 +157,5 @@ def _window(totals: ReadTotals, source: str, path: str | None) -> tuple[Window |
 
 
 def size_bins(limits: Sequence[float], counts: Sequence[int]) -> tuple[SizeBin, ...]:
-    """Bins of sizes from their limits, one more than there are counts.
-
-    >>> size_bins([0, 101, 1025], [3, 0])
-    (SizeBin(low=0, below=101, requests=3), SizeBin(low=101, below=1025, requests=0))
-    """
+    """Bins of sizes from their limits, one more than there are counts."""
     return tuple(SizeBin(low, below, count) for low, below, count in zip(limits, limits[1:], counts, strict=False))

@@ -18,6 +18,7 @@ from ingest.errors import IngestError, brief
 from ingest.observation.mlperf_logs import mllog
 from ingest.observation.observation import Figure, Reading
 from ingest.observation.training_run import (
+    TWO_JOBS,
     Checkpoint,
     LogStep,
     TrainingLog,
@@ -48,11 +49,7 @@ _NUMBER = r"([0-9][0-9,]*(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?)"
 
 
 def read_training_log(text: str, path: str) -> TrainingLog | None:
-    """The training run in a log; None where no known program wrote the file.
-
-    Args:
-        text: the content of the file.
-        path: its name, for messages.
+    """The training run in the text of a log; None where no known program wrote it.
 
     Raises:
         IngestError: a known form without usable steps, with a clock that runs backwards, negative numbers or two runs.
@@ -70,8 +67,7 @@ def read_training_log(text: str, path: str) -> TrainingLog | None:
     for before, after in pairwise(log.steps):
         if after.number < before.number and None not in (before.samples, after.samples) and after.samples != before.samples:
             raise IngestError(
-                f"{path}:{after.line}: step {after.number:,} follows step {before.number:,} with another batch: two jobs, "
-                "expected the log of one; observe each by itself"
+                f"{path}:{after.line}: step {after.number:,} follows step {before.number:,} with another batch: {TWO_JOBS}"
             )
     for before, after in pairwise([one for one in log.steps if one.clock is not None]):
         if (back := (before.clock or 0) - (after.clock or 0)) > 0:
@@ -133,10 +129,7 @@ def megatron(text: str, path: str) -> TrainingLog | None:
         if world := re.search(r"(?<!parallel[ _-])\bworld size:\s*(\d+)", line):
             size = int(_figure(world[1], path, place))
             if gpus not in (None, size):
-                raise IngestError(
-                    f"{path}:{place}: the world size is {size:,} after {gpus:,}: two jobs, expected the log of one; "
-                    "observe each by itself"
-                )
+                raise IngestError(f"{path}:{place}: the world size is {size:,} after {gpus:,}: {TWO_JOBS}")
             gpus = size
         if saved := re.search(r"save-checkpoint[ .]*:\s*\(([\d.]+),\s*(\d+(?:\.\d+)?)\)", line):
             checkpoints[-1:] = [Checkpoint(place, _figure(saved[2], path, place) / 1000)]
@@ -338,13 +331,7 @@ FORMS: tuple[Callable[[str, str], TrainingLog | None], ...] = (
 
 
 def profile_reading(text: str, path: str, gpus: int | None, samples_per_step: float | None) -> Reading | None:
-    """The stall of a job from the summary of TraceML; None for a file that is no profile.
-
-    Args:
-        text: the content of the file.
-        path: its name, for messages.
-        gpus: GPUs of the job; None takes those that the summary states.
-        samples_per_step: samples of one step of the whole job, which no summary states.
+    """The stall of a job from the summary of TraceML, which states no samples of a step; None for a text that is no profile.
 
     Raises:
         IngestError: a profile that shows no stall, with what does.

@@ -25,6 +25,7 @@ LEAST_CLOCK_SHARE = 0.8
 #: Work between the steps is said beyond the first ratio; beyond the second the unit of the printed times is wrong.
 MOST_CLOCK_SHARE, WRONG_UNIT = 1.25, 10.0
 SOURCE = "training log"
+TWO_JOBS = "two jobs, expected the log of one; observe each by itself"
 #: A gap between two lines of the clock that takes this many times the usual one is a pause: a checkpoint, an evaluation.
 PAUSE_BEYOND = 3.0
 #: A line is long that takes so many times the usual time of its samples, and differs from it by so many deviations; more of
@@ -117,10 +118,7 @@ def one_line_per_step(steps: Sequence[LogStep], path: str) -> tuple[LogStep, ...
         apart.append((abs(first - second) / max(first, second), after.line))
     if apart and median(share for share, _ in apart) > SAME_STEP_WITHIN:
         share, line = max(apart)
-        raise IngestError(
-            f"{path}:{line}: a step is printed twice, at speeds {share:.0%} apart: two jobs, expected the log of one; observe "
-            "each by itself"
-        )
+        raise IngestError(f"{path}:{line}: a step is printed twice, at speeds {share:.0%} apart: {TWO_JOBS}")
     return tuple(found)
 
 
@@ -139,8 +137,7 @@ def refuse_interleaved(steps: Sequence[LogStep], path: str) -> None:
         furthest = max(furthest, after.number)
         if leaps >= LEAST_LEAPS:
             raise IngestError(
-                f"{path}:{after.line}: step {after.number:,} follows step {before.number:,} after a fall back: two jobs, "
-                "expected the log of one; observe each by itself"
+                f"{path}:{after.line}: step {after.number:,} follows step {before.number:,} after a fall back: {TWO_JOBS}"
             )
 
 
@@ -172,15 +169,7 @@ def clock_share(steps: Sequence[LogStep], covered: Sequence[int], path: str) -> 
 
 def training_reading(log: TrainingLog, path: str, gpus: int | None, samples_per_step: float | None,
                      tokens_per_sample: float | None, workers: int | None = None) -> Reading:  # fmt: skip
-    """Figures of a training log.
-
-    Args:
-        log: the steps.
-        path: the file, for messages.
-        gpus: GPUs of the job; None takes those that the log states.
-        samples_per_step: samples of one step of the whole job, where the log does not state them.
-        tokens_per_sample: tokens of one sample, for logs that count tokens.
-        workers: worker processes that load for one GPU, where they are known.
+    """Figures of a training log; options say what it does not state, in GPUs, samples, tokens and workers of one GPU.
 
     Raises:
         UsageError: an option contradicts the log.

@@ -196,11 +196,9 @@ def _parsed(written: str, base: str) -> float | None:
 
 
 def judge(requirement: RequirementLine, offer: OfferLine | None, optimized: bool, confirmed: bool = False) -> LineVerdict:
-    """The verdict on one line of an offer.
+    """The verdict on one line of an offer, of which the form may have none.
 
     Args:
-        requirement: the requirement.
-        offer: the vendor's line; None where the form has none.
         optimized: whether tuned values count.
         confirmed: whether the vendor has confirmed a value that looks like a slip of its unit.
     """
@@ -271,11 +269,8 @@ def _reservations(requirement: RequirementLine, offer: OfferLine, remark: str) -
 def meant_instead(offered: float, required: float, unit: ResponseUnit) -> float | None:
     """The value that an answer was probably meant to be; None where the answer is plausible, or no power of ten makes it so.
 
-    A value is too high by at most the prefix of its unit: somebody who writes a plain count has no prefix to mistake.
-
-    Args:
-        offered, required: in base units.
-        unit: in which the answer is written.
+    Both values are in base units, the unit is that of the answer. A value is too high by at most the prefix of its unit:
+    somebody who writes a plain count has no prefix to mistake.
 
     >>> unit = response_unit(491e9, "B/s")
     >>> meant_instead(540e6, 491e9, unit), meant_instead(540e12, 491e9, unit), meant_instead(400e9, 491e9, unit)

@@ -199,10 +199,8 @@ def differences(
 ) -> Iterator[RequirementDifference]:
     """Where ids, values and texts of the returned sheets differ from the requirements that were sent.
 
-    Args:
-        sent: the requirements that were sent.
-        returned: the sheet of requirements and the response form of the returned workbook.
-        stated: the sheet of requirements that was sent; None where a plan was. A sheet of its kind is compared cell by cell.
+    The `returned` are the sheet of requirements and the response form. The sheet that was sent, `stated`, is compared cell by
+    cell with one of its kind; there is none where a plan was sent.
     """
     required = {one.id: one for one in sent}
     for name, sheet in returned.items():
