@@ -47,9 +47,9 @@ class Counters(NamedTuple):
     read_bytes: int = 0
     write_bytes: int = 0
 
-    def plus(self, other: Counters) -> Counters:
-        """The sum of both."""
-        return Counters(*(mine + its for mine, its in zip(self, other, strict=True)))
+    def plus(self, *others: Counters) -> Counters:
+        """The sum of all."""
+        return Counters(*map(sum, zip(self, *others, strict=True)))
 
     def minus(self, other: Counters) -> Counters:
         """What was counted since another moment."""
@@ -134,10 +134,8 @@ class ProcessTree:
             self._looks.pop(pid, None)
         self._last = now
         self._watch_files()
-        total, readers = self._lost, self._lost_by_readers
-        for pid, one in now.items():
-            total = total.plus(one.counters)
-            readers = readers.plus(one.counters) if pid in self._readers else readers
+        total = self._lost.plus(*(one.counters for one in now.values()))
+        readers = self._lost_by_readers.plus(*(one.counters for pid, one in now.items() if pid in self._readers))
         return Sample(self._moment, total, readers, len(now))
 
     def _settled(self) -> dict[int, _Process]:
@@ -191,10 +189,15 @@ class ProcessTree:
         expected |= dict.fromkeys(range(before + 1, self._newest + 1), MORE_LOOKS)
         self._expected = {}
         for pid, looks in sorted(expected.items()):
-            above = self._parent(pid)
-            if above is None:
+            try:
+                status = (self._proc / str(pid) / "status").read_text(encoding="utf-8", errors="replace")
+            except OSError:
                 self._expected[pid] = looks
-            elif above in self._members:
+                continue
+            found = dict(line.split(":\t", 1) for line in status.splitlines() if line.startswith(("Tgid:", "PPid:")))
+            # A thread has the number of its process.
+            above = int(found["PPid"]) if found.get("Tgid") == str(pid) else 0
+            if above in self._members:
                 self._join(pid, above)
 
     def _newest_of_all(self) -> int | None:
@@ -203,15 +206,6 @@ class ProcessTree:
             return int((self._proc / "loadavg").read_text(encoding="ascii").split()[4])
         except (OSError, ValueError, IndexError):
             return None
-
-    def _parent(self, pid: int) -> int | None:
-        """The parent of a process; 0 for a thread, None for a process that is not there."""
-        try:
-            status = (self._proc / str(pid) / "status").read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            return None
-        found = dict(line.split(":\t", 1) for line in status.splitlines() if line.startswith(("Tgid:", "PPid:")))
-        return int(found["PPid"]) if found.get("Tgid") == str(pid) else 0
 
     def _join(self, pid: int, parent: int) -> None:
         """Open the counters of a process: the open file stays that of this process where its number is used again.
@@ -286,25 +280,24 @@ def watch(tree: ProcessTree, seconds: float | None, ended: Callable[[], bool] = 
         with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWEST_PRIORITY)
 
+    def sampled() -> list[Sample]:
+        first = tree.sample()
+        if first is None:
+            raise IngestError(f"--pid: there is no process {tree.pid}, expected the id of a running job")
+        samples, due = [first], first.seconds
+        while not ended() and (seconds is None or samples[-1].seconds - first.seconds < seconds):
+            due = max(due + interval_of(seconds, samples[-1].seconds - first.seconds), time.monotonic())
+            if stopped.wait(max(0.0, due - time.monotonic())):
+                break
+            found = tree.sample()
+            if found is None:
+                break
+            samples.append(found)
+        tree.close()
+        return samples
+
     with ThreadPoolExecutor(1, initializer=yield_to_others) as one:
         try:
-            return one.submit(_watch, tree, seconds, ended, stopped).result()
+            return one.submit(sampled).result()
         finally:
             stopped.set()  # an interrupted user does not wait for the window
-
-
-def _watch(tree: ProcessTree, seconds: float | None, ended: Callable[[], bool], stopped: threading.Event) -> list[Sample]:
-    first = tree.sample()
-    if first is None:
-        raise IngestError(f"--pid: there is no process {tree.pid}, expected the id of a running job")
-    samples, due = [first], first.seconds
-    while not ended() and (seconds is None or samples[-1].seconds - first.seconds < seconds):
-        due = max(due + interval_of(seconds, samples[-1].seconds - first.seconds), time.monotonic())
-        if stopped.wait(max(0.0, due - time.monotonic())):
-            break
-        found = tree.sample()
-        if found is None:
-            break
-        samples.append(found)
-    tree.close()
-    return samples
