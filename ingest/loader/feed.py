@@ -18,7 +18,7 @@ from ingest.engine.result import Answer, Deferred, inputs_below
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity, assumed
 from ingest.errors import UsageError, one_of
-from ingest.loader.observed_loader import CAUSES, ObservedLoader, find_latency, observed_loader, take_observed
+from ingest.loader.observed_loader import CAUSES, OBSERVED, USUAL_NODE, ObservedLoader, find_latency, observed_loader
 from ingest.loader.readers import (
     LOADERS,
     NEVER,
@@ -283,8 +283,10 @@ def feed(
     usual_node = None
     if seen is not None and nodes is None and node is None and gpus is None:
         gpus = seen.gpus
-        usual_node = seen.usual_node if gpus_per_node is None and gpu is None else None
-        gpus_per_node = usual_node or gpus_per_node
+        if gpus_per_node is None and gpu is None:
+            # All GPUs of a small job are one node, a large one has nodes of eight where those make it up.
+            small = seen.gpus <= USUAL_NODE
+            usual_node = gpus_per_node = seen.gpus if small else None if seen.gpus % USUAL_NODE else USUAL_NODE
     rated = (model, gpu, node, efficiency, achieved, samples_per_second)
     own_rate = seen is not None and all(one is None for one in rated)
     if seen is not None and own_rate:
@@ -317,7 +319,9 @@ def feed(
             known.give({"gpus_per_node": assumed(usual_node, f"nodes have {usual_node} GPUs", "gpus_per_node")})
         if own_rate:
             known.give({RATE: known.given[RATE]._replace(origin="observation", where=Path(seen.place).name)})
-        take_observed(known, seen, {*options, *job.settings})
+        shown = {name: seen.value(figure) for name, figure in OBSERVED.items()}
+        named = {*options, *job.settings}
+        known.give({name: seen.item(value) for name, value in shown.items() if value is not None and name not in named})
     further = _place(known, rate, seen, catalog, loader=loader, decoder=decoder, cache=cache, shuffle=shuffle,
                      stalled_by=stalled_by, seed=draws)  # fmt: skip
     known.freeze()

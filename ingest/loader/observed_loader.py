@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -51,13 +50,6 @@ class ObservedLoader:
     rate: float
     utilization: float
     gpus: int
-
-    @property
-    def usual_node(self) -> int | None:
-        """GPUs of a node that make up the job: all of a small one, or eight; None where neither does."""
-        if self.gpus <= USUAL_NODE:
-            return self.gpus
-        return USUAL_NODE if self.gpus % USUAL_NODE == 0 else None
 
     def value(self, name: str) -> float | None:
         """An observed figure; None where it is not known.
@@ -141,12 +133,6 @@ def observed_loader(path: str | Path) -> ObservedLoader:
         known[name] = found.value(name) or 0.0
     utilization = float(solve("utilization_of_stall", known))
     return replace(found, rate=known["demanded_samples_per_second_per_gpu"], utilization=utilization)
-
-
-def take_observed(known: Quantities, seen: ObservedLoader, named: Collection[str]) -> None:
-    """Give the predicted job what was observed, but the quantities that the user named."""
-    found = {name: value for name, figure in OBSERVED.items() if (value := seen.value(figure)) is not None}
-    known.give({name: seen.item(value) for name, value in found.items() if name not in named})
 
 
 def find_latency(known: Quantities, seen: ObservedLoader, stalled_by: str, seed: int) -> None:

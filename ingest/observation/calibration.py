@@ -77,15 +77,10 @@ class Comparison(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison in JSON."""
-        return {
-            **({"observation": self.place} if self.place else {}),
-            "quantity": self.quantity,
-            "estimated": self.estimated.to_dict() if self.estimated else None,
-            "observed": self.observed.to_dict(),
-            "ratio": self.ratio,
-            "inside": self.inside,
-            "why": self.why,
-        }
+        estimated = self.estimated.to_dict() if self.estimated else None
+        row = {**self._asdict(), "estimated": estimated, "observed": self.observed.to_dict()}
+        place = row.pop("place")
+        return {"observation": place, **row} if place else row
 
 
 class Scaling(NamedTuple):
@@ -403,10 +398,6 @@ class Line(NamedTuple):
     height_width: float
 
 
-class _Undetermined(Exception):
-    """The observations leave a quantity open, with what would settle it."""
-
-
 def scaling_of(observations: Sequence[tuple[str, Observation]]) -> Scaling:
     """The exponent of the total rate over the GPUs, and the time in which a batch is handed over, from runs of one job by file.
 
@@ -427,24 +418,25 @@ def scaling_of(observations: Sequence[tuple[str, Observation]]) -> Scaling:
     unknown: dict[str, str] = {}
     counts: dict[str, int] = {}
     for name, found in (("scaling_exponent", _exponent), ("handover_seconds", _handover)):
-        try:
-            results[name], counts[name] = found(points)
-        except _Undetermined as why:
-            unknown[name] = str(why)
+        made = found(points)
+        if isinstance(made, str):
+            unknown[name] = made
+        else:
+            results[name], counts[name] = made
     if not results:
         lines = "; ".join(f"{name.replace('_', ' ')}: {why}" for name, why in unknown.items())
         raise IngestError(f"{len(points)} observations determine nothing together: {lines}")
     return Scaling(results, unknown, counts)
 
 
-def _exponent(points: Sequence[Point]) -> tuple[Quantity, int]:
-    """The slope of the logarithm of the total rate over that of the GPUs, at one batch per GPU."""
+def _exponent(points: Sequence[Point]) -> tuple[Quantity, int] | str:
+    """The slope of the logarithm of the total rate over that of the GPUs, at one batch per GPU, or what would determine it."""
     if len({one.gpus for one in points}) < 2:
-        raise _Undetermined(f"all have {points[0].gpus:,} GPUs, expected two sizes or more")
+        return f"all have {points[0].gpus:,} GPUs, expected two sizes or more"
     if len({one.batch for one in points if one.batch is not None}) > 1:
-        raise _Undetermined("the batch per GPU changes with the size, expected one batch")
+        return "the batch per GPU changes with the size, expected one batch"
     if len(points) < LEAST_OBSERVATIONS:
-        raise _Undetermined(f"two observations leave no interval, expected {LEAST_OBSERVATIONS} or more")
+        return f"two observations leave no interval, expected {LEAST_OBSERVATIONS} or more"
     logs = [(math.log(one.gpus), math.log(one.gpus * one.rate)) for one in points]
     line = line_through(logs)
     for one, (across, up) in zip(points, logs, strict=True):
@@ -464,11 +456,11 @@ def _exponent(points: Sequence[Point]) -> tuple[Quantity, int]:
     return Quantity(value, "1", low, high), len(points)
 
 
-def _handover(points: Sequence[Point]) -> tuple[Quantity, int]:
-    """The wait of each step that does not grow with the batch, of jobs whose loader keeps up."""
+def _handover(points: Sequence[Point]) -> tuple[Quantity, int] | str:
+    """The wait of each step that does not grow with the batch, of jobs whose loader keeps up, or what would determine it."""
     usable = [one for one in points if one.batch and one.stall is not None and one.stall <= MOST_STALL]
     if len(usable) < LEAST_OBSERVATIONS or len({one.batch for one in usable}) < 2:
-        raise _Undetermined(
+        return (
             f"expected {LEAST_OBSERVATIONS} observations or more, at two batches or more, with stalls up to {MOST_STALL:.0%} "
             "(--synthetic)"
         )
@@ -483,7 +475,7 @@ def _handover(points: Sequence[Point]) -> tuple[Quantity, int]:
     line = line_through(waits)
     low, high = line.height - line.height_width, line.height + line.height_width
     if low <= 0:
-        raise _Undetermined(f"within the spread of the observations, at most {max(high, 0):.2g} s")
+        return f"within the spread of the observations, at most {max(high, 0):.2g} s"
     return Quantity(line.height, "s", low, high), len(usable)
 
 

@@ -88,16 +88,12 @@ def refuse_unseen(mount: Mount, path: str) -> None:
     Raises:
         IngestError: the file system is in memory, in user space, or on a network without counters that this reads.
     """
-    where = f"--path: {path} is on {mount.kind} ({mount.point})"
+    why = "/proc/PID/io does not count its reads, expected a block device, NFS, Lustre, or a Darshan log of the job"
     if mount.kind in IN_MEMORY:
-        raise IngestError(f"{where}: these files are in memory, expected a path on storage")
-    if mount.kind.startswith("fuse"):
-        raise IngestError(
-            f"{where}: /proc/PID/io does not count what a user-space file system moves, expected a Darshan log of the job"
-        )
-    raise IngestError(
-        f"{where}: /proc/PID/io does not count its reads, expected a block device, NFS, Lustre, or a Darshan log of the job"
-    )
+        why = "these files are in memory, expected a path on storage"
+    elif mount.kind.startswith("fuse"):
+        why = "/proc/PID/io does not count what a user-space file system moves, expected a Darshan log of the job"
+    raise IngestError(f"--path: {path} is on {mount.kind} ({mount.point}): {why}")
 
 
 def nfs_counters(text: str, point: str) -> MountCounters | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import is_quantity, solve, unit_of
@@ -19,6 +19,8 @@ EXPECTED = "the JSON of `ingest observe`"
 MOST_BYTES = 64 * 2**20
 #: No job has more bytes, samples or seconds: what follows from two of them stays a number.
 MOST_NUMBER = 1e30
+#: Bytes, samples and microseconds that a program counts are below.
+MOST_COUNTED = 1e18
 BASES = ("measured", "given")
 #: the words that a bundle may hold: all others could name a place or a person
 SOURCES = ("processes", "training log", "Darshan log", "DFTracer trace", "DLIO output", "nfs mount", "nfs4 mount",
@@ -93,6 +95,11 @@ class Figure(NamedTuple):
         }
 
 
+def is_number(found: object) -> TypeGuard[float]:
+    """Whether something read from a log is a number that a run can have."""
+    return isinstance(found, (int, float)) and not isinstance(found, bool) and abs(found) < MOST_COUNTED
+
+
 def figure_of(
     name: str, given: Mapping[str, float], source: str, window: Window | None = None, coverage: float | None = None, **more: Any
 ) -> Figure:
@@ -165,10 +172,6 @@ class Observation(InteractiveResult):
 
 def bundle_of(seen: Observation) -> dict[str, Any]:
     """The numbers of an observation, and none of its texts, to give away: what is not known to be harmless is left out."""
-
-    def is_number(found: object) -> bool:
-        return isinstance(found, (int, float)) and not isinstance(found, bool) and abs(found) < 1e18
-
     figures = {}
     for name, one in seen.figures.items():
         window = {**one.window.to_dict(), "note": ""} if one.window else None

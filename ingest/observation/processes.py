@@ -55,10 +55,6 @@ class Counters(NamedTuple):
         """What was counted since another moment."""
         return Counters(*(mine - its for mine, its in zip(self, other, strict=True)))
 
-    def reaches(self, least: Counters, more: Counters) -> bool:
-        """Whether each counter is at least the sum of two others."""
-        return all(mine >= low + extra for mine, low, extra in zip(self, least, more, strict=True))
-
 
 class Sample(NamedTuple):
     """The tree at one moment.
@@ -122,7 +118,11 @@ class ProcessTree:
                 continue
             # Its parent may have taken its counters over.
             before, after = self._last.get(gone.parent), now.get(gone.parent)
-            taken = before is not None and after is not None and after.counters.reaches(before.counters, gone.counters)
+            taken = (
+                before is not None
+                and after is not None
+                and all(has >= least for has, least in zip(after.counters, before.counters.plus(gone.counters), strict=True))
+            )
             if not taken:
                 self._lost = self._lost.plus(gone.counters)
             if pid in self._readers and taken:

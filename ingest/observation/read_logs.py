@@ -15,13 +15,13 @@ from dataclasses import replace
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, Any, TypeGuard
+from typing import IO, Any
 
 from ingest.errors import IngestError, brief
 from ingest.files import open_regular
 from ingest.observation import darshan_records
-from ingest.observation.observation import Reading
-from ingest.observation.read_totals import ReadTotals, size_bins, totals_reading
+from ingest.observation.observation import Reading, SizeBin, is_number
+from ingest.observation.read_totals import ReadTotals, totals_reading
 
 DARSHAN, DFTRACER = "Darshan log", "DFTracer trace"
 #: Seconds between the logs of one job: two of its processes start within the life of one of them, their clocks agree to the
@@ -52,8 +52,8 @@ LIMITS = (0, *(2**power for power in range(41)))
 #: Clocks count microseconds: a thread can begin two shorter reads in one of them, but no longer ones.
 SURELY_LONG = 5e-6
 WRITES_ONLY = 1  # O_WRONLY
-#: microseconds and bytes of events are below, and have fewer digits
-MOST_NUMBER, LONGEST_NUMBER = 1e18, 19
+#: Numbers of events have fewer digits.
+LONGEST_NUMBER = 19
 #: marks of the events that count, as they stand in a line; all others are only counted
 _MARKS = tuple(f'"name":"{name}"'.encode() for name in (*READS, *OPENS, *MAPS, "FH", "start", "end"))
 #: an event of a read as DFTracer writes it: five times as fast as JSON; any other form goes through JSON
@@ -95,7 +95,8 @@ def darshan_reading(paths: Sequence[Path], path: str | None) -> Reading:
         counts = [mine + its for mine, its in zip(counts, log["sizes"], strict=True)]
         totals.common.update(dict(log["common"]))
     totals.files = len({one for log in logs for one in log["files"]})
-    totals.sizes = size_bins(LIMITS_OF_DARSHAN, counts) if any(counts) else ()
+    if any(counts):
+        totals.sizes = tuple(map(SizeBin, LIMITS_OF_DARSHAN, LIMITS_OF_DARSHAN[1:], counts))
     # The heat maps are joined on one clock; a log that read and has none leaves the job without.
     timed = [log for log in logs if log["heat"].get("width")]
     if timed and not any(log["all_bytes"] and log not in timed for log in logs):
@@ -223,7 +224,7 @@ def trace_reading(paths: Sequence[Path], path: str | None) -> Reading:
     counts = [0] * len(LIMITS)
     for size, count in totals.common.items():
         counts[min(bisect_right(LIMITS, size) - 1, len(LIMITS) - 2)] += count
-    totals.sizes = size_bins(LIMITS, counts)
+    totals.sizes = tuple(map(SizeBin, LIMITS, LIMITS[1:], counts))
     empty, open_ended = len(traces) - len(known), sum(not one.ended for one in known)
     for count, what in ((empty, "are empty"), (open_ended, "do not end")):
         if count:
@@ -299,7 +300,7 @@ class _Trace:
                 self.names[str(args.get("value"))] = str(args.get("name"))
             return
         start, length = _unquoted(event.get("ts")), _unquoted(event.get("dur", 0))
-        if not _is_number(start) or not _is_number(length):
+        if not is_number(start) or not is_number(length):
             raise IngestError(f"{place}: found ts {brief(start)}, dur {brief(length)}, expected microseconds")
         if length < 0 or start < 0:
             raise IngestError(f"{place}: found ts {start}, dur {length}, expected a clock that runs forwards")
@@ -316,16 +317,16 @@ class _Trace:
         elif name in READS:
             returned = _unquoted(args.get("ret", args.get("size")))
             each = args.get("size", 1) if name == "fread" and "ret" in args else 1
-            if not _is_number(returned) or not _is_number(each):
+            if not is_number(returned) or not is_number(each):
                 raise IngestError(f"{place}: a read without its result, expected a trace with DFTRACER_INC_METADATA=1")
             if returned < -1:
                 raise IngestError(f"{place}: found a read of {returned} bytes, expected a number from 0")
             if returned >= 0:
                 offset, thread = args.get("offset"), str(event.get("tid"))
-                known = int(offset) if _is_number(offset) else None
+                known = int(offset) if is_number(offset) else None
                 self.count(file, int(returned) * int(each), begin, seconds, known, thread, line)
-        elif name in OPENS and not (_is_number(args.get("ret")) and args["ret"] < 0):
-            writes = _is_number(args.get("flags")) and int(args["flags"]) & WRITES_ONLY
+        elif name in OPENS and not (is_number(args.get("ret")) and args["ret"] < 0):
+            writes = is_number(args.get("flags")) and int(args["flags"]) & WRITES_ONLY
             if not writes and "w" not in str(args.get("mode", "")):
                 self.opens[file] += 1
         elif name in MAPS and args.get("fhash", args.get("fname")) is not None:
@@ -370,10 +371,6 @@ class _Trace:
 def _unquoted(found: object) -> object:
     """A number of an event, which traces of the first versions quote."""
     return int(found) if isinstance(found, str) and found.isdecimal() and len(found) < LONGEST_NUMBER else found
-
-
-def _is_number(found: object) -> TypeGuard[float]:
-    return isinstance(found, (int, float)) and not isinstance(found, bool) and abs(found) < MOST_NUMBER
 
 
 def _trace(path: Path) -> _Trace:

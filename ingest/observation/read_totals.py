@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -154,8 +153,3 @@ def _window(totals: ReadTotals, source: str, path: str | None) -> tuple[Window |
     if totals.began is None or totals.ended is None or totals.ended <= totals.began:
         return None, 0
     return Window(totals.ended - totals.began, note=note), totals.all_bytes
-
-
-def size_bins(limits: Sequence[float], counts: Sequence[int]) -> tuple[SizeBin, ...]:
-    """Bins of sizes from their limits, one more than there are counts."""
-    return tuple(SizeBin(low, below, count) for low, below, count in zip(limits, limits[1:], counts, strict=False))

@@ -16,7 +16,7 @@ from typing import Any
 from ingest.engine.registry import solve
 from ingest.errors import IngestError, brief
 from ingest.observation.mlperf_logs import mllog
-from ingest.observation.observation import Figure, Reading
+from ingest.observation.observation import Figure, Reading, is_number
 from ingest.observation.training_run import (
     TWO_JOBS,
     Checkpoint,
@@ -361,7 +361,7 @@ def profile_reading(text: str, path: str, gpus: int | None, samples_per_step: fl
     names = {"input_wait_ms": "input_wait_seconds", "traced_step_time_ms": "rest", "step_time_ms": "mean_step_seconds"}
     for name, known in names.items():
         found = average.get(name)
-        if not isinstance(found, (int, float)) or isinstance(found, bool) or not 0 <= found < MOST_MILLISECONDS:
+        if not is_number(found) or not 0 <= found < MOST_MILLISECONDS:
             raise IngestError(
                 f"{path}: found {name} {brief(found)}, expected milliseconds: the summary of a run whose data loader TraceML "
                 "patched"

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ingest.engine.registry import solve
 from ingest.errors import IngestError, UsageError
-from ingest.observation.observation import Figure, Reading
+from ingest.observation.observation import Figure, Reading, is_number
 from ingest.observation.steady_window import LEAST_BINS, Steady, steady_part
 
 #: Ranks of one job print a step at nearly one speed; lines of one step that differ by more, at the median, are of two jobs.
@@ -100,7 +100,7 @@ class TrainingLog(NamedTuple):
 
 def positive(found: object) -> float | None:
     """A number above 0 in a log, below any that a run can have; None for all else."""
-    return float(found) if isinstance(found, (int, float)) and not isinstance(found, bool) and 0 < found < 1e18 else None
+    return float(found) if is_number(found) and found > 0 else None
 
 
 def one_line_per_step(steps: Sequence[LogStep], path: str) -> tuple[LogStep, ...]:

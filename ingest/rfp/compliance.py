@@ -8,7 +8,7 @@ from typing import Any
 
 from ingest.engine.registry import solve
 from ingest.errors import IngestError, UsageError, brief, expected_one_of
-from ingest.requirement import ANSWER, INFORMATION
+from ingest.requirement import ANSWER, INFORMATION, least_accepted
 from ingest.rfp import response_form as form
 from ingest.rfp.requirement_lines import MANDATORY, RequirementLine, in_base_units, is_value
 from ingest.rfp.response_form import ResponseUnit, read_unit, response_unit, units_offered
@@ -94,18 +94,9 @@ class LineVerdict:
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""
         one = self.requirement
-        return {
-            "id": one.id,
-            "priority": one.priority,
-            "required": one.value,
-            "unit": one.unit,
-            "result": self.verdict,
-            "offered": self.offered,
-            "margin": self.margin,
-            "said": dict(self.stated),
-            "note": self.note,
-            "reservations": list(self.reservations),
-        }
+        required = {"id": one.id, "priority": one.priority, "required": one.value, "unit": one.unit}
+        return {**required, "result": self.verdict, "offered": self.offered, "margin": self.margin,
+                "said": dict(self.stated), "note": self.note, "reservations": list(self.reservations)}  # fmt: skip
 
 
 def offer_lines(sheet: Sheet) -> list[OfferLine]:
@@ -245,7 +236,8 @@ def judge(requirement: RequirementLine, offer: OfferLine | None, optimized: bool
     if slip and comply != form.NO:
         note = "; ".join(filter(None, (slip, partial)))
         return LineVerdict(requirement, SLIP, offered, margin, stated, note, reserved)
-    verdict, note = by_value(offered >= requirement.least * (1 - SAME))
+    least = required if requirement.rounded else least_accepted(required, requirement.unit)
+    verdict, note = by_value(offered >= least * (1 - SAME))
     noted = (*reserved, *filter(None, (slip, binary_note(offered, required, found.unit))))
     return LineVerdict(requirement, verdict, offered, margin, stated, note, noted)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeGuard
 
 from ingest.errors import IngestError, UsageError, brief
 from ingest.files import read_json_object
-from ingest.requirement import ANSWER, PRIORITIES, least_accepted, lines_for_vendors
+from ingest.requirement import ANSWER, PRIORITIES, lines_for_vendors
 from ingest.rfp import response_form as form
 from ingest.rfp.response_form import ResponseUnit, read_unit, response_unit
 from ingest.rfp.workbook_reader import Rows, Sheet, SheetLine, same
@@ -55,12 +55,6 @@ class RequirementLine:
     rounded: bool = True
     statement: str = ""
     bound: str = ""
-
-    @property
-    def least(self) -> float:
-        """The lowest offer that meets it."""
-        required = self.value or 0
-        return required if self.rounded else least_accepted(required, self.unit)
 
 
 def is_value(stored: Any) -> TypeGuard[float]:
@@ -125,15 +119,16 @@ def visible_word(found: object) -> str:
     return brief(str(found))[1:-1]
 
 
-def terms_on(form_sheet: Sheet, known: Container[str]) -> list[RequirementLine]:
-    """The terms of the service on a response form: lines without a unit whose id the sheet of requirements does not have."""
-    found: dict[str, RequirementLine] = {}
-    for line in form_sheet.lines:
+def stated_lines(sheets: Mapping[str, Sheet]) -> list[RequirementLine]:
+    """The requirements of a workbook: those on their sheet, and the terms of the service that the form alone has."""
+    lines = requirement_lines(sheets[form.REQUIREMENTS_SHEET])
+    found, known = dict[str, RequirementLine](), {one.id for one in lines}
+    for line in sheets[form.RESPONSE_SHEET].lines:
         name, priority = str(line.stored[form.ID]), line.stored.get(form.PRIORITY)
         if name not in known and priority in (*PRIORITIES, ANSWER) and not line.stored.get(form.UNIT):
             statement, bound = (str(line.stored.get(head) or "") for head in (form.REQUIREMENT, form.REQUIRED))
             found.setdefault(name, RequirementLine(name, str(priority), None, "", None, True, statement, bound))
-    return list(found.values())
+    return [*lines, *found.values()]
 
 
 def planned_lines(path: Path) -> list[RequirementLine]:

@@ -14,9 +14,8 @@ from ingest.rfp.requirement_lines import (
     RequirementLine,
     differences,
     planned_lines,
-    requirement_lines,
     sheet_differences,
-    terms_on,
+    stated_lines,
 )
 from ingest.rfp.response_form import REQUIREMENTS_SHEET, RESPONSE_SHEET
 from ingest.rfp.workbook_reader import Rows, Sheet, other_sheets, read_sheets
@@ -88,12 +87,12 @@ def response(
         lines = planned_lines(place)
     elif place is not None:
         sheets, others = read_sheets(place), other_sheets(place)
-        lines, sheet = _stated(sheets), sheets[REQUIREMENTS_SHEET]
+        lines, sheet = stated_lines(sheets), sheets[REQUIREMENTS_SHEET]
     offers = []
     for path in paths:
         returned = read_sheets(path)
         if place is None and sheet is None:
-            lines, sheet = _stated(returned), returned[REQUIREMENTS_SHEET]
+            lines, sheet = stated_lines(returned), returned[REQUIREMENTS_SHEET]
         filled_in = {one.id: one for one in offer_lines(returned[RESPONSE_SHEET])}
         verdicts = tuple(judge(one, filled_in.get(one.id), optimized, one.id in confirmed) for one in lines)
         changed = [*differences(lines, returned, sheet)]
@@ -110,9 +109,3 @@ def response(
     if isinstance(filled, (str, Path)):
         return offers[0]
     return Comparison(tuple(offers), weights_of([one.id for one in lines if one.priority == TARGET], weights))
-
-
-def _stated(sheets: Mapping[str, Sheet]) -> list[RequirementLine]:
-    """The requirements of a workbook: those on their sheet, and the terms that the form alone has."""
-    lines = requirement_lines(sheets[REQUIREMENTS_SHEET])
-    return [*lines, *terms_on(sheets[RESPONSE_SHEET], {one.id for one in lines})]
