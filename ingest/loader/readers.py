@@ -168,9 +168,7 @@ def staged_steps(known: Quantities, loader: Loader, shared: Step, *, steps: int,
     names = ("step_computation_seconds", "cores_load", "host_link_load", "gpu_decode_load")
     given = {**{name: known.value(name) for name in names}, **drives}
     local = replace(
-        loader,
-        latency_seconds=known.value("local_read_seconds"),
-        shared_seconds=float(solve("shared_seconds_per_step", given)),
+        loader, latency_seconds=known.value("local_read_seconds"), shared_seconds=float(solve("shared_seconds_per_step", given))
     )
     found = simulate(local, steps=steps, seed=seed)
     where = f"{found.runs} runs of {steps:,} steps, seed {seed}; median, P10 and P90"

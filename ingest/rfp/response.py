@@ -9,14 +9,7 @@ from typing import Any, overload
 from ingest.errors import UsageError, listed, nearest
 from ingest.rfp.compliance import judge, offer_lines
 from ingest.rfp.offer_verdict import MOST_LISTED, Comparison, Response, weights_of
-from ingest.rfp.requirement_lines import (
-    TARGET,
-    RequirementLine,
-    differences,
-    planned_lines,
-    sheet_differences,
-    stated_lines,
-)
+from ingest.rfp.requirement_lines import TARGET, RequirementLine, differences, planned_lines, sheet_differences, stated_lines
 from ingest.rfp.response_form import REQUIREMENTS_SHEET, RESPONSE_SHEET
 from ingest.rfp.workbook_reader import Rows, Sheet, other_sheets, read_sheets
 
