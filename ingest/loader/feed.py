@@ -319,9 +319,10 @@ def feed(
             known.give({"gpus_per_node": assumed(usual_node, f"nodes have {usual_node} GPUs", "gpus_per_node")})
         if own_rate:
             known.give({RATE: known.given[RATE]._replace(origin="observation", where=Path(seen.place).name)})
-        shown = {name: seen.value(figure) for name, figure in OBSERVED.items()}
-        named = {*options, *job.settings}
-        known.give({name: seen.item(value) for name, value in shown.items() if value is not None and name not in named})
+        # What the user names replaces what was observed.
+        values = {name: seen.value(figure) for name, figure in OBSERVED.items()}
+        kept = {name: value for name, value in values.items() if name not in options and name not in job.settings}
+        known.give({name: seen.item(value) for name, value in kept.items() if value is not None})
     further = _place(known, rate, seen, catalog, loader=loader, decoder=decoder, cache=cache, shuffle=shuffle,
                      stalled_by=stalled_by, seed=draws)  # fmt: skip
     known.freeze()
