@@ -359,11 +359,16 @@ def add_bundle(
     output: str | Path | None = None,
     catalogs: Sequence[str | Path] = (),
 ) -> Calibration:
-    """Take a bundle, the JSON of `ingest observe --bundle`, into the catalogs, after its entries have been checked.
+    """Take a bundle into the catalogs, after its entries have been checked.
 
     Args:
-        bundle, model, gpu, nodes, precision, catalogs: as `calibrate` takes them.
+        bundle: the JSON of `ingest observe --bundle`.
+        model: id, alias or YAML file of the model that was trained.
+        gpu: id, alias or YAML file of the GPU that it ran on.
+        nodes: nodes of the job, one by default.
+        precision: `bf16`, `fp16`, `tf32`, `fp32`, `fp8` or `fp4`; that of the best evidence on the GPU by default.
         output: folder of the entries; your own catalogs by default.
+        catalogs: folders with entries of your own.
 
     Raises:
         UsageError: an unknown model or GPU.
