@@ -29,7 +29,7 @@ from ingest.sizing.catalog_commands import template
 from ingest.sizing.rules import RETIRED, ROWS
 
 #: module of families -> its heading, where the name alone is an abbreviation
-FAMILIES = {"gpt2_era": "GPT-2 and its successors", "mla": "Multi-head latent attention", "moe": "Mixture of experts"}
+FAMILIES = {"mla": "Multi-head latent attention", "moe": "Mixture of experts"}
 
 # Commands
 

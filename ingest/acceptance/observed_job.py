@@ -16,8 +16,7 @@ from ingest.engine.result import envelope
 from ingest.engine.value import Quantity
 from ingest.errors import IngestError
 from ingest.files import sha256, write_folder
-from ingest.observation.observation import Observation
-from ingest.observation.observation_file import read_observation
+from ingest.observation.observation import Observation, read_observation
 from ingest.text import comment
 from ingest.units import display
 

@@ -47,17 +47,15 @@ def structure(name: str, catalog: Catalog) -> Structure:
     shown = {key: item for key, item in data.items() if key not in _HEAD and not isinstance(item, (dict, list))}
     source, where = str(data.get("source", "arithmetic")), str(data.get("where", ""))
 
-    def counted(number: float) -> Value:
-        return Value(number, "parameter", source, "derived", f"{where}: counted over the weights".removeprefix(": "))
-
+    counted = Value(0, "parameter", source, "derived", f"{where}: counted over the weights".removeprefix(": "))
     return Structure(
         made.id,
         path,
         name=str(data.get("name", made.id)),
         model_type=made.model_type,
         hyper_parameters=", ".join(f"{key} {item}" for key, item in shown.items()),
-        parameters=counted(made.parameters),
-        parameters_active=counted(made.parameters_active),
+        parameters=counted._replace(value=made.parameters),
+        parameters_active=counted._replace(value=made.parameters_active),
     )
 
 
@@ -65,6 +63,7 @@ def structure(name: str, catalog: Catalog) -> Structure:
 SAME_FLOPS = 0.02
 #: Sequence length at which FLOPs are counted; attention is a small part of them at such lengths.
 USUAL_SEQUENCE = 4096
+_NOTE = "causal attention, forward and backward pass, sequences of {length:,.0f} tokens; counted from the weights"
 
 
 def model_of(source: str, catalog: Catalog, sequence_length: float | None = None) -> Model:
@@ -82,7 +81,32 @@ def model_of(source: str, catalog: Catalog, sequence_length: float | None = None
     """
     if not _describes_structure(source, catalog):
         return catalog.get(Model, source)
-    return _made(architecture.describe(source, catalog), Path(source), sequence_length or USUAL_SEQUENCE)
+    made, length = architecture.describe(source, catalog), sequence_length or USUAL_SEQUENCE
+    rows, note = f"rows of {made.id}", _NOTE.format(length=length)
+    towers = sorted({row.kind for row in made.weights} & {"vision", "audio"})
+    encodings = {}
+    if made.vocabulary and not towers:
+        width = solve("token_id_bytes", {"vocabulary": made.vocabulary})
+        where = f"a vocabulary of {made.vocabulary:,} ids"
+        encodings["tokens"] = Encoding(stored=Value(width, "B/sample", "megatron-lm", "derived", where), format="megatron")
+    seen = f"it has a tower for {' and '.join(towers)}, so its bytes are those of images, video or sound"
+    return Model(
+        id=made.id,
+        path=Path(source),
+        name=made.id,
+        sample="one token",
+        sample_unit="token",
+        tokens_per_sample=Value(1, "token/sample", "definition", "derived"),
+        sequence_length=Value(length, "token", "arithmetic", "derived", "FLOPs of attention"),
+        family="llm",
+        flops_per_sample=Value(made.flops_per_token(length), "FLOP/sample", "arithmetic", "derived", rows, note=note),
+        parameters=Value(made.parameters, "parameter", "arithmetic", "derived", rows),
+        encodings=encodings,
+        missing={
+            "sample_bytes": seen if towers else "bytes per token are unknown",
+            "dataset_samples": "tokens of the data set are unknown",
+        },
+    )
 
 
 def at_length(model: Model, sequence_length: float | None, catalog: Catalog) -> Model:
@@ -107,7 +131,7 @@ def at_length(model: Model, sequence_length: float | None, catalog: Catalog) -> 
         raise IngestError(Message(Option("sequence_length"), why, supply=("flops_per_sample",)))
     grown = sequence_length / own.value if own is model.tokens_per_sample else 1
     tokens = model.tokens_per_sample.value * grown
-    note = f"causal attention, forward and backward pass, sequences of {sequence_length:,.0f} tokens; counted from the weights"
+    note = _NOTE.format(length=sequence_length)
     flops = made.flops_per_token(sequence_length) * tokens
     encodings = {
         name: Encoding(**{**vars(one), **{size: _times(getattr(one, size), grown) for size in SIZES}})
@@ -137,33 +161,3 @@ def _describes_structure(source: str, catalog: Catalog) -> bool:
         return isinstance(data, dict) and ("model_type" in data or "weights" in data)
     known = source.lower() in catalog.ids(Model.kind) or source.lower() in catalog.aliases.get(Model.kind, {})
     return not known and any((folder / "architectures" / f"{source.lower()}.yaml").is_file() for folder in catalog.folders)
-
-
-def _made(made: architecture.Architecture, path: Path, sequence_length: float) -> Model:
-    flops = made.flops_per_token(sequence_length)
-    note = f"causal attention, forward and backward pass, sequences of {sequence_length:,.0f} tokens; counted from the weights"
-    towers = sorted({row.kind for row in made.weights} & {"vision", "audio"})
-    encodings = {}
-    if made.vocabulary and not towers:
-        width = solve("token_id_bytes", {"vocabulary": made.vocabulary})
-        where = f"a vocabulary of {made.vocabulary:,} ids"
-        encodings["tokens"] = Encoding(stored=Value(width, "B/sample", "megatron-lm", "derived", where), format="megatron")
-    return Model(
-        id=made.id,
-        path=path,
-        name=made.id,
-        sample="one token",
-        sample_unit="token",
-        tokens_per_sample=Value(1, "token/sample", "definition", "derived"),
-        sequence_length=Value(sequence_length, "token", "arithmetic", "derived", "FLOPs of attention"),
-        family="llm",
-        flops_per_sample=Value(flops, "FLOP/sample", "arithmetic", "derived", f"rows of {made.id}", note=note),
-        parameters=Value(made.parameters, "parameter", "arithmetic", "derived", f"rows of {made.id}"),
-        encodings=encodings,
-        missing={
-            "sample_bytes": f"it has a tower for {' and '.join(towers)}, so its bytes are those of images, video or sound"
-            if towers
-            else "bytes per token are unknown",
-            "dataset_samples": "tokens of the data set are unknown",
-        },
-    )

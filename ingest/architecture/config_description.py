@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,6 @@ from ingest.errors import IngestError
 MAX_PARAMETERS = 10**17
 #: Keys of the tokens that positions reach.
 _LONGEST = ("max_target_positions", "max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "max_sequence_length")
-#: Keys of the width of a recurrent state.
-_STATE = ("mamba_ssm_cache_dtype", "mamba_ssm_dtype")
-
 #: Keys of how many modules predict further tokens.
 _PREDICTION = ("num_nextn_predict_layers", "num_mtp_modules", "mtp_num_hidden_layers")
 
@@ -40,35 +37,48 @@ def from_config(name: str, path: str | Path, data: Mapping[str, Any], *, strict:
     config = ModelConfig({key: item for key, item in data.items() if key not in ("source", "where", "name", "note")}, str(path))
     own = "weights" in data
     rows = [*joined(by_hand(config) if own else _family(config))]
-    open_keys = () if own else _unverified(config, rows, strict)
+    open_keys = [] if own else [*unverified(config, rows), *((config, key) for key in sorted(config.doubtful))]
+    for owner, key in open_keys:
+        # A whole part of the model that the family does not have is refused.
+        if strict or is_part(key, owner.data[key]):
+            kind = config.data.get("model_type")
+            raise owner.refuse(key, owner.data[key], f"a key of the family '{kind}': this key may change the structure; {HOW}")
     weights = tuple(row for row in rows if isinstance(row, Weight))
     attentions = tuple(row for row in rows if isinstance(row, Attention))
     if sum(row.parameters for row in weights) > MAX_PARAMETERS:
         raise IngestError(f"{path}: more than {MAX_PARAMETERS:,} parameters, expected sizes that can be built")
-    row_bytes = None if own else _row_bytes(weights, config, data)
-    first = max(attentions, key=lambda row: row.cached, default=None)
+    layers = _layers(config)
+    row_bytes = None if own else stored_row_bytes(weights, data, layers)
     table = next((row for row in weights if row.kind == "embedding"), None)
     return Architecture(
         id=name,
         model_type=str(config.data.get("model_type", "by hand")),
         weights=weights,
         attentions=attentions,
-        layers=_layers(config),
-        hidden=table.shape[-1] if table else 0,
-        heads=first.heads if first else 0,
-        kv_heads=max(first.cached // (first.key + first.value), 1) if first and first.cached else 0,
-        head_dim=first.key if first else 0,
-        vocabulary=table.shape[0] if table else 0,
+        layers=layers,
+        **usual_sizes(table, attentions),
         defaults=config.all_defaults(),
         basis="by-hand" if own else "family",
-        row_bytes=row_bytes,
+        row_bytes=None if row_bytes is None else tuple(row_bytes),
         state_bytes=_state_bytes(config),
         estimated=_readings(config, weights),
         longest=_longest(config) or next((row.shape[0] for row in weights if row.name == "places"), 0),
-        unverified_keys=open_keys,
-        missing={} if own else {**_unknown_packing(data, row_bytes is not None), **_of_diffusion(data), **_of_blocks(config)},
-        notes=(*_notes(data, config), *_prediction(config, weights), *_doubts(config)),
+        unverified_keys=tuple(f"{owner.prefix}{key}" for owner, key in open_keys),
+        missing={} if own else _missing(config, data, row_bytes is not None),
+        notes=(*_name_notes(data, config), *_count_notes(config, weights)),
     )
+
+
+def usual_sizes(table: Weight | None, attentions: Sequence[Attention]) -> dict[str, Any]:
+    """Return the usual sizes of a model from its table of words and its attention; 0 where it has none."""
+    first = max(attentions, key=lambda row: row.cached, default=None)
+    return {
+        "hidden": table.shape[-1] if table else 0,
+        "heads": first.heads if first else 0,
+        "kv_heads": max(first.cached // (first.key + first.value), 1) if first and first.cached else 0,
+        "head_dim": first.key if first else 0,
+        "vocabulary": table.shape[0] if table else 0,
+    }
 
 
 def _family(config: ModelConfig) -> Iterable[TableRow]:
@@ -91,7 +101,7 @@ def _family(config: ModelConfig) -> Iterable[TableRow]:
     return rows
 
 
-def _notes(data: Mapping[str, Any], config: ModelConfig) -> tuple[str, ...]:
+def _name_notes(data: Mapping[str, Any], config: ModelConfig) -> tuple[str, ...]:
     """The note of a catalog entry, and one where the classes that the file names decided, not its model type."""
     own = [str(data["note"])] if "source" in data and "note" in data else []
     stated, used = data.get("model_type") or data.get("_class_name"), config.data.get("model_type")
@@ -107,14 +117,16 @@ def _notes(data: Mapping[str, Any], config: ModelConfig) -> tuple[str, ...]:
     return (*own, *(renamed if stated != used else ()))
 
 
-def _prediction(config: ModelConfig, weights: tuple[Weight, ...]) -> tuple[str, ...]:
-    """A note on modules that predict further tokens where the file states some and its family counts none."""
+def _count_notes(config: ModelConfig, weights: tuple[Weight, ...]) -> tuple[str, ...]:
+    """Notes on modules that the family does not count, and on keys that versions of the class understand differently."""
     found = (part.data.get(key) for part in (config, *config.parts) for key in _PREDICTION)
     stated = next((number for number in found if type(number) is int and number > 0), 0)
-    if not stated or any(row.kind == "mtp" for row in weights):
-        return ()
-    kind = config.data["model_type"]
-    return (f"the modules that predict further tokens ({stated}) are not counted: the family '{kind}' describes none",)
+    why = "releases store the head apart, as the file says; transformers 5 ties it all the same: see the range"
+    notes = [f"unverified: versions of the class disagree on {key}: {why}" for key in sorted(config.doubtful)]
+    if stated and not any(row.kind == "mtp" for row in weights):
+        none = f"the family '{config.data['model_type']}' describes none"
+        notes.insert(0, f"the modules that predict further tokens ({stated}) are not counted: {none}")
+    return tuple(notes)
 
 
 def _readings(config: ModelConfig, weights: tuple[Weight, ...]) -> tuple[int, int, int] | None:
@@ -130,46 +142,21 @@ def _readings(config: ModelConfig, weights: tuple[Weight, ...]) -> tuple[int, in
     return built - apart, built, built
 
 
-def _doubts(config: ModelConfig) -> tuple[str, ...]:
-    """A note on each key that versions of the class understand differently."""
-    why = "releases store the head apart, as the file says; transformers 5 ties it all the same: see the range"
-    return tuple(f"unverified: versions of the class disagree on {key}: {why}" for key in sorted(config.doubtful))
-
-
-def _unknown_packing(data: Mapping[str, Any], known: bool) -> dict[str, str]:
-    """Why the bytes of the weights are not known, where they are quantized in a way that is not described."""
-    found = stated_quantization(data)
-    method = found.get("quant_algo") or found.get("quant_method") or "by a method without a name"
-    how = "in a way that is not described, or with exceptions that cannot be read"
-    why = f"the release is quantized ({str(method)[:40]}) {how}; use --precision"
-    return {"weights_bytes": why} if found and not known else {}
-
-
-def _of_diffusion(data: Mapping[str, Any]) -> dict[str, str]:
-    """Why FLOPs and caches of a diffusion model are not known."""
-    why = "those of a diffusion model follow from the size of its images, their text and the number of steps"
-    return {} if "model_type" in data else dict.fromkeys((*TOKEN_COLUMNS, "active_weight_parameters"), why)
-
-
-def _of_blocks(config: ModelConfig) -> dict[str, str]:
-    """Why FLOPs of a draft model that proposes blocks of tokens are not known."""
-    why = "those of a draft model that proposes blocks follow from the tokens of a block and the states that it reads"
-    blocks = str(config.data["model_type"]) if "model_type" in config.data else ""
-    return dict.fromkeys(TOKEN_COLUMNS[:2], why) if blocks.startswith(("dflash", "dflare", "dspark", "domino")) else {}
-
-
-def _unverified(config: ModelConfig, rows: Iterable[TableRow], strict: bool) -> tuple[str, ...]:
-    """The keys that may change the structure.
-
-    Raises:
-        IngestError: a whole part of the model that the family does not have, or any such key where `strict`.
-    """
-    found = [*unverified(config, rows), *((config, key) for key in sorted(config.doubtful))]
-    for owner, key in found:
-        if strict or is_part(key, owner.data[key]):
-            kind = config.data.get("model_type")
-            raise owner.refuse(key, owner.data[key], f"a key of the family '{kind}': this key may change the structure; {HOW}")
-    return tuple(f"{owner.prefix}{key}" for owner, key in found)
+def _missing(config: ModelConfig, data: Mapping[str, Any], packed: bool) -> dict[str, str]:
+    """What cannot be known and why: bytes by an unknown quantization, FLOPs of diffusion and of drafts that propose blocks."""
+    missing = {}
+    quantization = stated_quantization(data)
+    if quantization and not packed:
+        method = quantization.get("quant_algo") or quantization.get("quant_method") or "by a method without a name"
+        how = "in a way that is not described, or with exceptions that cannot be read"
+        missing["weights_bytes"] = f"the release is quantized ({str(method)[:40]}) {how}; use --precision"
+    if "model_type" not in data:
+        why = "those of a diffusion model follow from the size of its images, their text and the number of steps"
+        missing |= dict.fromkeys((*TOKEN_COLUMNS, "active_weight_parameters"), why)
+    if str(config.data.get("model_type", "")).startswith(("dflash", "dflare", "dspark", "domino")):
+        why = "those of a draft model that proposes blocks follow from the tokens of a block and the states that it reads"
+        missing |= dict.fromkeys(TOKEN_COLUMNS[:2], why)
+    return missing
 
 
 def _layers(config: ModelConfig) -> int:
@@ -183,27 +170,15 @@ def _layers(config: ModelConfig) -> int:
 
 def _state_bytes(config: ModelConfig) -> int | None:
     """Bytes of a number of the recurrent state, where a config states them."""
-    stated = next((found for key in _STATE if (found := config.data.get(key))), None)
-    if stated is None:
+    stated = config.data.get("mamba_ssm_cache_dtype") or config.data.get("mamba_ssm_dtype")
+    if not stated:
         return next((found for part in config.parts if (found := _state_bytes(part)) is not None), None)
     return TYPES.get(str(stated).removeprefix("torch."))
 
 
-def _row_bytes(weights: tuple[Weight, ...], config: ModelConfig, data: Mapping[str, Any]) -> tuple[float, ...] | None:
-    found = stored_row_bytes(weights, data, _layers(config))
-    return None if found is None else tuple(found)
-
-
 def _longest(config: ModelConfig) -> int:
     """The tokens that the positions of a model reach; 0 where no key says."""
-    for key in (
-        "max_target_positions",
-        "max_position_embeddings",
-        "n_positions",
-        "n_ctx",
-        "max_seq_len",
-        "max_sequence_length",
-    ):
+    for key in _LONGEST:
         found = config.data.get(key)
         if type(found) is int and found > 0:
             return found

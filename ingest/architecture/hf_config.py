@@ -157,15 +157,6 @@ class ModelConfig:
             raise self.refuse(key, found, expected)
         return listed.pop()
 
-    def length_of(self, names: str) -> int:
-        """Return the length of a list of whole numbers; 1 for a single number or an absent key."""
-        _, found = self.get(names)
-        if isinstance(found, list):
-            return len(self.integers(names) or ())
-        if found is not None:
-            self.integer(names, low=-MAX_NUMBER)
-        return 1
-
     def _list(self, names: str, kind: type, what: str, length: int | None) -> list[Any] | None:
         key, found = self.get(names)
         if found is None:
@@ -217,14 +208,14 @@ class ModelConfig:
         if found is not None and found not in allowed:
             raise self.refuse(key, found, f"{' or '.join(map(str, allowed)) or 'no value'}; no other value is described")
 
+    def fixed(self, **values: object) -> None:
+        """Accept keys only with one value each; see `only`."""
+        for key, value in values.items():
+            self.only(key, value)
+
     def ignore(self, *names: str) -> None:
         """Mark keys as read that name a part of the structure, but change no weight of this family."""
         self.read_keys.update(names)
-
-    def doubt(self, key: str) -> None:
-        """Mark a key as read that versions of the class understand differently: the count stays unverified."""
-        self.read_keys.add(key)
-        self.doubtful.add(key)
 
     def all_defaults(self) -> dict[str, Any]:
         """Return the class defaults that this table and its nested tables use."""

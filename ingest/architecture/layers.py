@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
@@ -17,12 +18,18 @@ def biased(name: str, shape: tuple[int, ...], kind: str, passes: int = 0, bias: 
 
 
 def linear(name: str, out: int, into: int, bias: bool = False, kind: str = "mlp") -> Iterator[Weight]:
-    """Return a matrix with which every token is multiplied, and its bias.
-
-    >>> [row.parameters for row in linear("q", 4, 3, bias=True)]
-    [12, 4]
-    """
+    """Return a matrix with which every token is multiplied, and its bias."""
     return biased(name, (out, into), kind, 1, bias)
+
+
+def products(name: str, *widths: int, bias: bool = True) -> Iterator[Weight]:
+    """Return matrices one after the other, from the first width to the last, numbered from 1.
+
+    >>> [(row.name, row.shape) for row in products("merger", 8, 4, 2, bias=False)]
+    [('merger.1', (4, 8)), ('merger.2', (2, 4))]
+    """
+    for number, (into, out) in enumerate(pairwise(widths), start=1):
+        yield from linear(f"{name}.{number}", out, into, bias)
 
 
 def norm(name: str, width: int, bias: bool = False, number: int = 1) -> Iterator[Weight]:
@@ -60,6 +67,8 @@ def attention(
     kv_heads: int,
     width: int,
     *,
+    value: int | None = None,
+    into: int | None = None,
     bias: bool = False,
     o_bias: bool | None = None,
     causal: bool = True,
@@ -68,40 +77,61 @@ def attention(
 ) -> Iterator[TableRow]:
     """Multi-head, grouped-query or multi-query attention: Q, K, V, O and the attention itself, cached where it is causal.
 
-    >>> sum(row.parameters for row in attention(8, 4, 2, 2) if isinstance(row, Weight))
-    192
+    Args:
+        hidden, heads, kv_heads, width: width of the stream, query heads, key and value heads, width of one head.
+        value: width of a value in one head, where it is another one.
+        into: width that Q, K and V read, where it is another one than O writes.
+        bias, o_bias: of Q, K and V, and of O; None for the same.
+        causal: a query attends to earlier tokens only.
+        name, prefix: of the attention, and of its matrices.
     """
-    yield from linear(f"{prefix}.q", heads * width, hidden, bias, "attention")
-    yield from linear(f"{prefix}.k", kv_heads * width, hidden, bias, "attention")
-    yield from linear(f"{prefix}.v", kv_heads * width, hidden, bias, "attention")
-    yield from linear(f"{prefix}.o", hidden, heads * width, bias if o_bias is None else o_bias, "attention")
-    yield Attention(name, heads, width, width, 1, 2 * kv_heads * width if causal else 0, causal=causal)
+    read, own = into or hidden, value or width
+    for part, out in (("q", heads * width), ("k", kv_heads * width), ("v", kv_heads * own)):
+        yield from linear(f"{prefix}.{part}", out, read, bias, "attention")
+    yield from linear(f"{prefix}.o", hidden, heads * own, bias if o_bias is None else o_bias, "attention")
+    yield Attention(name, heads, width, own, 1, kv_heads * (width + own) if causal else 0, causal=causal)
 
 
-def encoder_attention(hidden: int, heads: int, width: int, bias: bool = True) -> Iterator[TableRow]:
-    """Multi-head attention of an encoder: every token attends to every token, without a cache."""
-    return attention(hidden, heads, heads, width, bias=bias, causal=False)
+def encoder_attention(
+    config: ModelConfig, hidden: int, heads: int, bias: bool = True, o_bias: bool | None = None
+) -> Iterator[TableRow]:
+    """Multi-head attention of an encoder: every token attends to every token, without a cache.
 
-
-def gated_mlp(hidden: int, inner: int, bias: bool = False, kind: str = "mlp", prefix: str = "mlp") -> Iterator[Weight]:
-    """Gated feed-forward network (SwiGLU, GeGLU): gate, up, down.
-
-    >>> sum(row.parameters for row in gated_mlp(4, 8))
-    96
+    Raises:
+        IngestError: the heads do not divide the width.
     """
-    yield from linear(f"{prefix}.gate", inner, hidden, bias, kind)
-    yield from linear(f"{prefix}.up", inner, hidden, bias, kind)
-    yield from linear(f"{prefix}.down", hidden, inner, bias, kind)
+    width = even_width(config, hidden, heads)
+    return attention(hidden, heads, heads, width, bias=bias, o_bias=o_bias, causal=False)
 
 
-def plain_mlp(hidden: int, inner: int, bias: bool = True, kind: str = "mlp", prefix: str = "mlp") -> Iterator[Weight]:
-    """Feed-forward network without gate: up, activation, down.
+def encoder_layer(config: ModelConfig, hidden: int, inner: int, heads: int, bias: bool = True) -> list[TableRow]:
+    """Return a layer of an encoder: attention, a plain network, two LayerNorms; `bias` on Q, K and V."""
+    mixer = encoder_attention(config, hidden, heads, bias, True)
+    return [*mixer, *plain_mlp(hidden, inner), *norm("norm", hidden, True, 2)]
 
-    >>> sum(row.parameters for row in plain_mlp(4, 8))
-    76
-    """
-    yield from linear(f"{prefix}.up", inner, hidden, bias, kind)
-    yield from linear(f"{prefix}.down", hidden, inner, bias, kind)
+
+#: Keys of width, inner width, depth and heads of an encoder.
+TOWER = ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads")
+
+
+def tower_sizes(
+    config: ModelConfig, hidden: int, inner: int, layers: int, heads: int, names: tuple[str, ...] = TOWER
+) -> tuple[int, int, int, int]:
+    """Read width, inner width, depth and heads of an encoder; the numbers are the family's defaults."""
+    wide, network = config.size(names[0], hidden), config.integer(names[1], inner)
+    return wide, network, config.integer(names[2], layers, high=MAX_LAYERS), config.integer(names[3], heads)
+
+
+def gated_mlp(hidden: int, inner: int, bias: bool = False, prefix: str = "mlp") -> Iterator[Weight]:
+    """Gated feed-forward network (SwiGLU, GeGLU): gate, up, down."""
+    yield from linear(f"{prefix}.gate", inner, hidden, bias)
+    yield from plain_mlp(hidden, inner, bias, prefix)
+
+
+def plain_mlp(hidden: int, inner: int, bias: bool = True, prefix: str = "mlp") -> Iterator[Weight]:
+    """Feed-forward network without gate: up, activation, down."""
+    yield from linear(f"{prefix}.up", inner, hidden, bias)
+    yield from linear(f"{prefix}.down", hidden, inner, bias)
 
 
 def prediction(
@@ -265,7 +295,7 @@ def multi_head_sizes(
     wide, deep = config.size(names[0], hidden), config.size(names[1], layers, high=MAX_LAYERS)
     count = 0 if heads is None else config.size(names[2], heads)
     words = config.size("vocab_size", vocabulary)
-    return DecoderSizes(config, wide, 0, deep, count, count, head_width(config, wide, count, name="-") if count else 0, words)
+    return DecoderSizes(config, wide, 0, deep, count, count, even_width(config, wide, count) if count else 0, words)
 
 
 def kv_group_count(config: ModelConfig, heads: int, default: int | None, names: str = "num_key_value_heads") -> int:
@@ -280,20 +310,32 @@ def kv_group_count(config: ModelConfig, heads: int, default: int | None, names: 
     return groups
 
 
-def head_width(config: ModelConfig, hidden: int, heads: int, default: int | None = None, name: str = "head_dim") -> int:
+def head_width(config: ModelConfig, hidden: int, heads: int, default: int | None = None) -> int:
     """Return the width of a head: as stated, or the hidden size over the heads.
 
     Raises:
         IngestError: the heads do not divide the hidden size.
     """
-    _, stated = config.get(name)
-    if stated is not None:
-        return config.integer(name)
-    if default is not None and name not in config.data:
-        return config.integer(name, default)
+    stated = config.get("head_dim")[1] is not None
+    if stated or (default is not None and "head_dim" not in config.data):
+        return config.integer("head_dim", default or 0)
+    return even_width(config, hidden, heads)
+
+
+def even_width(config: ModelConfig, hidden: int, heads: int) -> int:
+    """Return the hidden size over the heads.
+
+    Raises:
+        IngestError: the heads do not divide it.
+    """
     if hidden % heads:
         raise config.refuse("num_attention_heads", heads, f"a divisor of the hidden size {hidden:,}")
     return hidden // heads
+
+
+def up_to(multiple: int, width: int) -> int:
+    """Return the next multiple of a number, as kernels want a width."""
+    return -(-width // multiple) * multiple
 
 
 def windowed(rows: Iterable[TableRow], short: int, window: int) -> Iterator[TableRow]:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from ingest.architecture.config_description import from_config
-from ingest.architecture.release import MOST_CONFIG_BYTES
-from ingest.architecture.safetensors_headers import LocalFiles
+from ingest.architecture.release import MOST_CONFIG_BYTES, LocalFiles
 from ingest.architecture.structure import Architecture
 from ingest.catalog.store import Catalog
 from ingest.catalog.yaml_reader import read_yaml
@@ -38,20 +35,13 @@ def describe(source: str | Path, catalog: Catalog | None = None, *, strict: bool
 
         return from_release(path.resolve().name or "release", LocalFiles(path), strict=strict)
     if path.suffix == ".json":
-        return from_config(
-            path.parent.name or path.stem if path.stem == "config" else path.stem, path, _config(path), strict=strict
-        )
+        # transformers writes limits of time steps as `Infinity`.
+        data = read_json_object(path, "a model's config.json", most=MOST_CONFIG_BYTES, infinite=True)
+        name = path.parent.name or path.stem if path.stem == "config" else path.stem
+        return from_config(name, path, data, strict=strict)
     if path.suffix in (".yaml", ".yml"):
         return _from_yaml(path, strict)
-    return _from_catalog(str(source), catalog or Catalog(), strict)
-
-
-def _config(path: Path) -> Mapping[str, Any]:
-    """The keys of a `config.json`; transformers writes limits of time steps as `Infinity`."""
-    return read_json_object(path, "a model's config.json", most=MOST_CONFIG_BYTES, infinite=True)
-
-
-def _from_catalog(name: str, catalog: Catalog, strict: bool) -> Architecture:
+    name, catalog = str(source), catalog or Catalog()
     wanted = name.lower()
     for candidate in (wanted, catalog.aliases.get("models", {}).get(wanted, "")):
         for folder in catalog.folders:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import product
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ingest.architecture.hf_config import ModelConfig
 from ingest.architecture.weight_table import HOW, TableRow, Weight
@@ -28,6 +29,14 @@ def family(*model_types: str) -> Callable[[AnyFamily], AnyFamily]:
         return function
 
     return register
+
+
+def register(module: str, *records: Any) -> None:
+    """Register records of a module's families: each has `model_types`, separated by spaces, `doc` and `rows(config)`."""
+    for one in records:
+        describing: Family = partial(one.rows)
+        describing.__doc__, describing.__module__ = one.doc, module
+        family(*one.model_types.split())(describing)
 
 
 def families() -> Mapping[str, Family]:
@@ -106,24 +115,6 @@ def stems(model_type: str) -> set[str]:
     return {_bare(model_type), _bare(model_type.removesuffix("_text")), *_OTHER_STEMS.get(model_type, ())}
 
 
-def _check_remote(config: ModelConfig, model_type: str) -> None:
-    """Refuse a file whose `auto_map` names classes of another model."""
-    _, named = config.get("auto_map")
-    if named is None:
-        return
-    if not isinstance(named, dict):
-        raise config.refuse("auto_map", named, "a table of class names")
-    allowed = stems(model_type) | {*_REMOTE_STEMS.get(model_type, ())}
-    for key, found in named.items():
-        if not str(key).startswith(("AutoModel", "AutoConfig")) or found is None:
-            continue
-        if not isinstance(found, str):
-            raise config.refuse(f"auto_map.{key}", found, "the name of a class")
-        name = re.split(r"--|\.", found)[-1]
-        if _bare(_ANY_END.sub("", name)) not in allowed:
-            raise config.refuse(f"auto_map.{key}", name, f"a class of '{model_type}': {HOW}")
-
-
 def draft(config: ModelConfig) -> str:
     """Return the family of the draft model that `architectures` names; empty for any other class.
 
@@ -178,7 +169,19 @@ def class_suffix(config: ModelConfig, *known: str) -> str:
         IngestError: a class whose last layers are not described, or a class of another family.
     """
     model_type = str(config.data["model_type"])
-    _check_remote(config, model_type)
+    _, named = config.get("auto_map")
+    if named is not None and not isinstance(named, dict):
+        raise config.refuse("auto_map", named, "a table of class names")
+    allowed = stems(model_type) | {*_REMOTE_STEMS.get(model_type, ())}
+    for key, remote in (named or {}).items():
+        # The files of a release may name classes of another model.
+        if not str(key).startswith(("AutoModel", "AutoConfig")) or remote is None:
+            continue
+        if not isinstance(remote, str):
+            raise config.refuse(f"auto_map.{key}", remote, "the name of a class")
+        name = re.split(r"--|\.", remote)[-1]
+        if _bare(_ANY_END.sub("", name)) not in allowed:
+            raise config.refuse(f"auto_map.{key}", name, f"a class of '{model_type}': {HOW}")
     listed = config.texts("architectures")
     if not listed:
         return known[0]

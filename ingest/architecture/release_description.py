@@ -7,22 +7,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
-from ingest.architecture.config_description import from_config
-from ingest.architecture.release import MOST_CONFIG_BYTES, Release, read_json, release_of
-from ingest.architecture.release_width import TYPES, stated_quantization
-from ingest.architecture.safetensors_headers import ReleaseFiles
+from ingest.architecture.config_description import from_config, usual_sizes
+from ingest.architecture.release import MOST_CONFIG_BYTES, Release, ReleaseFiles, read_json, release_of
+from ingest.architecture.release_width import TYPES, stated_quantization, stated_type
 from ingest.architecture.stored_weights import (
     Sizes,
     StoredRow,
-    StoredWeights,
     parameters_of,
     sizes_of,
     stored_weights,
-    tied_heads,
 )
-from ingest.architecture.structure import Architecture
+from ingest.architecture.structure import TOKEN_COLUMNS, Architecture
 from ingest.architecture.weight_table import UNTRAINED, Attention, Weight
 from ingest.errors import IngestError, listed, shortened
 
@@ -31,8 +28,6 @@ CONFIG, PIPELINE, QUANTIZATION = "config.json", "model_index.json", "hf_quant_co
 MOST_FUSED = 4
 #: Rows named in a note at most.
 MOST_NAMED = 3
-#: Columns of the table of attention.
-_ATTENTION = ("multiply_adds_per_token_pair", "cached_elements_per_token")
 #: Columns of the table of weights.
 _WEIGHTS = ("weight_parameters", "active_weight_parameters", "embedding_weight_parameters", "multiply_adds_per_token")
 
@@ -53,55 +48,39 @@ def from_release(name: str, files: ReleaseFiles, *, strict: bool = False) -> Arc
     """
     if PIPELINE in files.sizes:
         return _pipeline(name, files)
-    config = read_json(files, CONFIG, "a model's config.json", MOST_CONFIG_BYTES) if CONFIG in files.sizes else None
-    release = release_of(files)
+    path = f"{files.place}/{CONFIG}"
+    stated = read_json(files, CONFIG, "a model's config.json", MOST_CONFIG_BYTES) if CONFIG in files.sizes else None
+    release, config = release_of(files), stated or {}
     if release is None:
-        if config is None:
+        if stated is None:
             raise IngestError(f"{files.place}: found no {CONFIG} and no safetensors file, expected the folder of a model")
-        family = from_config(name, f"{files.place}/{CONFIG}", config, strict=strict)
-        return replace(family, notes=(*family.notes, *_pickled(files, family)))
+        built = from_config(name, path, config, strict=strict)
+        # Files of PyTorch without an index are programs and therefore not read.
+        size = sum(size for file, size in files.sizes.items() if fnmatchcase(file, "pytorch_model*.bin"))
+        if not size or "weight_parameters" in built.missing:
+            return built
+        why = f"its {size:,} bytes are {size / built.parameters:.3g} B per parameter, set --precision if that differs"
+        return replace(built, notes=(*built.notes, f"pytorch_model.bin is not read: {why}"))
     quantization = None
     if QUANTIZATION in files.sizes:
         found = read_json(files, QUANTIZATION, "a table of quantization", MOST_CONFIG_BYTES).get("quantization")
         quantization = found if isinstance(found, dict) else None
-    return _described(name, release, config, quantization, f"{files.place}/{CONFIG}", strict)
-
-
-def _pickled(files: ReleaseFiles, family: Architecture) -> tuple[str, ...]:
-    """A note on files of PyTorch without an index, which are programs and therefore not read."""
-    size = sum(size for name, size in files.sizes.items() if fnmatchcase(name, "pytorch_model*.bin"))
-    if not size or "weight_parameters" in family.missing:
-        return ()
-    each = size / family.parameters
-    return (
-        f"pytorch_model.bin is not read: its {size:,} bytes are {each:.3g} B per parameter, set --precision if that differs",
-    )
-
-
-def _described(
-    name: str,
-    release: Release,
-    config: Mapping[str, Any] | None,
-    quantization: Mapping[str, Any] | None,
-    path: str,
-    strict: bool,
-) -> Architecture:
     family, refusal = None, ""
-    if config is not None and isinstance(config.get("model_type"), str):
+    if isinstance(config.get("model_type"), str):
         try:
             family = from_config(name, path, config, strict=strict)
         except IngestError as error:
             if strict or (not release.tensors and release.bytes is None):
                 raise
             refusal = str(error)
-    sizes = sizes_of(config or {}, quantization)
+    sizes = sizes_of(config, quantization)
     if release.tensors:
-        return _from_headers(name, release, sizes, config or {}, family, refusal)
-    if family is not None:
-        notes = (*family.notes, *_index_notes(release, family, config or {}))
-        own = None if release.bytes else family.row_bytes
-        return replace(family, stored_bytes=release.bytes, row_bytes=own, notes=notes)
-    return _from_index(name, release, sizes, config or {}, refusal)
+        return _from_headers(name, release, sizes, config, family, refusal)
+    if family is None:
+        return _from_index(name, release, sizes, config, refusal)
+    notes = (*family.notes, *_index_notes(release, family, config))
+    own = None if release.bytes else family.row_bytes
+    return replace(family, stored_bytes=release.bytes, row_bytes=own, notes=notes)
 
 
 def _from_headers(
@@ -112,34 +91,38 @@ def _from_headers(
     notes += [*release.notes, *stored.notes]
     further = tuple(row.weight for row in rows if row.weight.kind == "mtp")
     if family is not None and stored.unpacked:
-        rows = _with_trained_buffers(rows, family)
+        # A buffer that the family counts as a weight is one.
+        lacking = family.parameters - parameters_of(row for row in rows if row.weight.kind != "mtp")
+        found = next((row for row in rows if row.weight.kind == "buffer" and row.weight.parameters == lacking > 0), None)
+        if found is not None:
+            trained = found._replace(weight=found.weight._replace(kind="router", active=found.weight.count))
+            rows = tuple(trained if row is found else row for row in rows)
         own = [row for row in rows if row.weight.kind != "mtp"]
         if parameters_of(own) == family.parameters:
             weights = (*(row for row in family.weights if row.kind != "mtp"), *further)
-            found = replace(family, basis="headers", stored=rows, stored_bytes=release.bytes, weights=weights, row_bytes=None)
-            return replace(found, missing={}, notes=(*family.notes, *notes))
+            known: dict[str, Any] = {"weights": weights, "row_bytes": None, "missing": {}, "notes": (*family.notes, *notes)}
+            return replace(family, basis="headers", stored=rows, stored_bytes=release.bytes, **known)
         notes.append(_differences(own, family))
     elif family is None and refusal:
         notes.append(f"the structure is that of the headers alone: {refusal.partition('; ')[0]}")
     weights = tuple(row.weight for row in rows if row.weight.kind not in UNTRAINED)
-    missing = _not_known(stored)
+    missing: dict[str, str] = {}
+    if not stored.unpacked:
+        missing = dict.fromkeys(_WEIGHTS, stored.notes[0])
+    elif not stored.active:
+        why = "the config does not say how many experts a token visits"
+        missing = dict.fromkeys(("active_weight_parameters", "multiply_adds_per_token"), why)
     attentions = family.attentions if family else _attentions(config, sizes)
     if not attentions and not family:
-        why = "the config does not say how its attention is built"
-        missing |= dict.fromkeys(_ATTENTION, why)
+        missing |= dict.fromkeys(TOKEN_COLUMNS[1:], "the config does not say how its attention is built")
     table = max((row for row in weights if row.kind == "embedding"), key=lambda row: row.parameters, default=None)
-    first = max(attentions, key=lambda row: row.cached, default=None)
     return Architecture(
         id=name,
         model_type=str(config.get("model_type") or config.get("_class_name") or "not named"),
         weights=weights,
         attentions=attentions,
         layers=sizes.layers,
-        hidden=table.shape[-1] if table else 0,
-        heads=first.heads if first else 0,
-        kv_heads=max(first.cached // (first.key + first.value), 1) if first and first.cached else 0,
-        head_dim=first.key if first else 0,
-        vocabulary=table.shape[0] if table else 0,
+        **usual_sizes(table, attentions),
         basis="headers",
         stored=tuple(rows),
         stored_bytes=release.bytes,
@@ -149,20 +132,11 @@ def _from_headers(
     )
 
 
-def _not_known(stored: StoredWeights) -> dict[str, str]:
-    """The columns that the tensors leave open, and why."""
-    if not stored.unpacked:
-        why = stored.notes[0]
-        return dict.fromkeys(_WEIGHTS, why)
-    if not stored.active:
-        why = "the config does not say how many experts a token visits"
-        return dict.fromkeys(("active_weight_parameters", "multiply_adds_per_token"), why)
-    return {}
-
-
 def _tied(rows: Sequence[StoredRow], sizes: Sizes, family: Architecture | None) -> tuple[tuple[StoredRow, ...], list[str]]:
     """The rows with a tied head counted once: stored or not, it is multiplied once and has no parameters of its own."""
-    heads = tied_heads(rows)
+    matrices = [row for row in rows if len(row.weight.shape) > 1]
+    tables = {row.weight.shape for row in matrices if row.weight.kind == "embedding"}
+    heads = [row for row in matrices if row.weight.kind == "head" and row.weight.shape in tables]
     if heads:
         counted, twice = parameters_of(row for row in rows if row.weight.kind != "mtp"), parameters_of(heads)
         by_family = family is not None and counted - twice == family.parameters
@@ -178,43 +152,24 @@ def _tied(rows: Sequence[StoredRow], sizes: Sizes, family: Architecture | None) 
     return tuple(rows), []
 
 
-def _with_trained_buffers(rows: tuple[StoredRow, ...], family: Architecture) -> tuple[StoredRow, ...]:
-    """The rows with those buffers as weights that the family counts as such."""
-    lacking = family.parameters - parameters_of(row for row in rows if row.weight.kind != "mtp")
-    found = next((row for row in rows if row.weight.kind == "buffer" and row.weight.parameters == lacking > 0), None)
-    if found is None:
-        return rows
-    changed = found._replace(weight=found.weight._replace(kind="router", active=found.weight.count))
-    return tuple(changed if row is found else row for row in rows)
-
-
-class _Rest(NamedTuple):
-    """Rows that the other count does not have."""
-
-    name: str
-    kind: str
-    parameters: int
-
-
 def _differences(rows: Iterable[StoredRow], family: Architecture) -> str:
     """Which rows differ between the headers and the family, in one line."""
     ours = [row.weight for row in rows if row.weight.kind not in UNTRAINED and row.weight.count]
     theirs = [row for row in family.weights if row.count and row.kind != "mtp"]
-    left, right = _unmatched(ours, theirs)
     total = sum(row.parameters for row in ours)
     named = [
         f"only in {where}: {listed((f'{row.name} ({row.parameters:,})' for row in rest), MOST_NAMED)}"
-        for where, rest in (("the headers", left), ("the family", right))
+        for where, rest in zip(("the headers", "the family"), _unmatched(ours, theirs), strict=True)
         if rest
     ]
     counts = f"the headers hold {total:,} parameters, the family '{family.model_type}' {family.parameters:,}; the headers count"
     return shortened("; ".join([counts, *named]), 280)
 
 
-def _unmatched(ours: Sequence[Weight], theirs: Sequence[Weight]) -> tuple[list[_Rest], list[_Rest]]:
+def _unmatched(ours: Sequence[Weight], theirs: Sequence[Weight]) -> list[list[Weight]]:
     """The rows of each count without a counterpart: one of equal size, several that are stored as one, or a whole kind."""
-    left, right = ([_Rest(row.name, row.kind, row.parameters) for row in rows] for rows in (ours, theirs))
-    for row in [*left]:
+    left, right = [*ours], [*theirs]
+    for row in ours:
         same = [other for other in right if other.parameters == row.parameters]
         twin = next((other for other in same if other.kind == row.kind), same[0] if same else None)
         if twin is not None:
@@ -237,8 +192,7 @@ def _unmatched(ours: Sequence[Weight], theirs: Sequence[Weight]) -> tuple[list[_
         for row in rest:
             sums[row.kind] += row.parameters
     equal = {kind for kind in kinds[0] if kinds[0][kind] == kinds[1][kind]}
-    left, right = ([row for row in rest if row.kind not in equal] for rest in (left, right))
-    return sorted(left, key=lambda row: -row.parameters), sorted(right, key=lambda row: -row.parameters)
+    return [sorted((row for row in rest if row.kind not in equal), key=lambda row: -row.parameters) for rest in (left, right)]
 
 
 def _attentions(config: Mapping[str, Any], sizes: Sizes) -> tuple[Attention, ...]:
@@ -272,17 +226,9 @@ def _attentions(config: Mapping[str, Any], sizes: Sizes) -> tuple[Attention, ...
     return every._replace(layers=short, window=window), every._replace(layers=sizes.layers - short)
 
 
-def _type_bytes(config: Mapping[str, Any], quantized: bool) -> int:
-    """Bytes of a weight as the config states its type; 0 where it does not, or where weights are quantized."""
-    texts = [config, *(one for key in ("text_config", "llm_config") if isinstance(one := config.get(key), dict))]
-    names = (level.get(key) for level in texts for key in ("dtype", "torch_dtype"))
-    found = next((name for name in names if isinstance(name, str)), "")
-    return 0 if quantized else TYPES.get(found.removeprefix("torch."), 0)
-
-
 def _index_notes(release: Release, family: Architecture, config: Mapping[str, Any]) -> tuple[str, ...]:
     """Whether the bytes of an index are those of the family's parameters."""
-    width = _type_bytes(config, bool(stated_quantization(config)))
+    width = 0 if stated_quantization(config) else TYPES.get(stated_type(config), 0)
     if release.listing is not None and release.bytes is None:
         return (f"{release.listing.name} states no bytes in total_size; the bytes are those of the family's weights",)
     if release.bytes is None or not width or release.listing is None:
@@ -301,14 +247,15 @@ def _from_index(name: str, release: Release, sizes: Sizes, config: Mapping[str, 
     index, total = release.listing, release.bytes
     assert index is not None
     notes = [f"the structure is unknown: {refusal}"] if refusal else []
-    width = _type_bytes(config, bool(sizes.quantization))
+    width = 0 if sizes.quantization else TYPES.get(stated_type(config), 0)
     if total is None:
         raise IngestError(f"{release.place}/{index.name}: total_size: found nothing or 0, expected bytes; {refusal}"[:300])
-    missing = dict.fromkeys((*_WEIGHTS, *_ATTENTION), "an index has no shapes; put the safetensors files next to it")
+    missing = dict.fromkeys((*_WEIGHTS, *TOKEN_COLUMNS[1:]), "an index has no shapes; put the safetensors files next to it")
     estimated = None
     if width:
         words, wide = (config.get(key) for key in ("vocab_size", "hidden_size"))
-        head = words * wide if sizes.tied and type(words) is int and type(wide) is int and _has_head(index.files) else 0
+        twice = sizes.tied and any(name.endswith("lm_head.weight") for name in index.files)
+        head = words * wide if twice and type(words) is int and type(wide) is int else 0
         most = total // width
         estimated = (max(most - head, 1), most, most)
     return Architecture(
@@ -317,21 +264,12 @@ def _from_index(name: str, release: Release, sizes: Sizes, config: Mapping[str, 
         weights=(),
         attentions=(),
         layers=sizes.layers,
-        hidden=0,
-        heads=0,
-        kv_heads=0,
-        head_dim=0,
-        vocabulary=0,
         basis="index",
         stored_bytes=total,
         estimated=estimated,
         missing=missing,
         notes=tuple(notes),
     )
-
-
-def _has_head(names: Iterable[str]) -> bool:
-    return any(name.endswith("lm_head.weight") for name in names)
 
 
 def _pipeline(name: str, files: ReleaseFiles) -> Architecture:
@@ -359,10 +297,7 @@ def _pipeline(name: str, files: ReleaseFiles) -> Architecture:
         raise IngestError(f"{files.place}: found no safetensors file in the folders of {PIPELINE}, expected {listed(parts, 3)}")
     weights = tuple(row.weight for row in rows if row.weight.kind not in UNTRAINED)
     why = "the parts of a pipeline see sequences of different lengths"
-    missing = dict.fromkeys(
-        ("active_weight_parameters", "multiply_adds_per_token", "multiply_adds_per_token_pair", "cached_elements_per_token"),
-        why,
-    )
+    missing = dict.fromkeys(("active_weight_parameters", *TOKEN_COLUMNS), why)
     if not unpacked:
         missing["weight_parameters"] = missing["embedding_weight_parameters"] = "the packing of a part is unknown"
     return Architecture(
@@ -370,12 +305,6 @@ def _pipeline(name: str, files: ReleaseFiles) -> Architecture:
         model_type=str(table.get("_class_name") or "pipeline"),
         weights=weights,
         attentions=(),
-        layers=0,
-        hidden=0,
-        heads=0,
-        kv_heads=0,
-        head_dim=0,
-        vocabulary=0,
         basis="headers",
         stored=tuple(rows),
         stored_bytes=total,

@@ -42,6 +42,13 @@ def stated_quantization(config: Mapping[str, Any]) -> Mapping[str, Any]:
     return next((table for table in tables if isinstance(table, dict) and table), {})
 
 
+def stated_type(config: Mapping[str, Any]) -> str:
+    """The type of the weights that a config, or its text part, names; empty where neither does."""
+    levels = [config, *(one for key in ("text_config", "llm_config") if isinstance(one := config.get(key), dict))]
+    found = (level.get(key) for level in levels for key in ("dtype", "torch_dtype"))
+    return next((name.removeprefix("torch.") for name in found if isinstance(name, str)), "")
+
+
 def bits_per_weight(quantization: Mapping[str, Any]) -> float | None:
     """Bits of a narrow weight with its share of the scales; None for a method that is not described.
 
@@ -56,15 +63,19 @@ def bits_per_weight(quantization: Mapping[str, Any]) -> float | None:
         return 4 + 8 / _MX
     if "nvfp4" in (algorithm or form):
         return 4 + 8 / _NV
+    bits, group = quantization.get("bits"), quantization.get("group_size")
     if method in ("gptq", "awq"):
-        bits, group = quantization.get("bits") or quantization.get("w_bit"), quantization.get("group_size")
+        bits = bits or quantization.get("w_bit")
         # A scale and a zero point for each group of inputs.
         return bits + (_SCALE + bits) / group if type(bits) is int and type(group) is int and group > 0 else None
     if method == "bitsandbytes":
         nested = quantization.get("bnb_4bit_use_double_quant")
         return 4 + (8 if nested else 32) / _BNB if quantization.get("load_in_4bit") else 8
     if not method and not algorithm:
-        return _of_mlx(quantization)
+        # MLX: a scale and a shift of 16 bits for each group of inputs; no answer where a module has a width of its own.
+        odd = any(isinstance(value, dict) and value.get("bits") != bits for value in quantization.values())
+        known = not odd and quantization.get("mode", "affine") == "affine"
+        return bits + 2 * _SCALE / group if known and type(bits) is int and type(group) is int and group > 0 else None
     block = quantization.get("weight_block_size")
     if method == "fp8" or algorithm == "fp8":
         whole = isinstance(block, list) and len(block) == 2 and all(type(side) is int and side > 0 for side in block)
@@ -72,23 +83,12 @@ def bits_per_weight(quantization: Mapping[str, Any]) -> float | None:
     return _of_groups(quantization) if method == "compressed-tensors" else None
 
 
-def _of_mlx(quantization: Mapping[str, Any]) -> float | None:
-    """MLX: a scale and a shift of 16 bits for each group of inputs; no answer where a module has a width of its own."""
-    bits, group = quantization.get("bits"), quantization.get("group_size")
-    if any(isinstance(value, dict) and value.get("bits") != bits for value in quantization.values()):
-        return None
-    if type(bits) is not int or type(group) is not int or group < 1 or quantization.get("mode", "affine") != "affine":
-        return None
-    return bits + 2 * _SCALE / group
-
-
 def _of_groups(quantization: Mapping[str, Any]) -> float | None:
+    """Groups of compressed-tensors: no answer where they have widths of their own."""
     groups = quantization.get("config_groups")
     tables = [one.get("weights") for one in groups.values() if isinstance(one, dict)] if isinstance(groups, dict) else []
     widths = {(one.get("num_bits"), one.get("group_size")) for one in tables if isinstance(one, dict)}
-    if len(widths) != 1:
-        return None
-    ((bits, group),) = widths
+    bits, group = widths.pop() if len(widths) == 1 else (None, None)
     if type(bits) is not int or bits not in (4, 8):
         return None
     return bits + _SCALE / group if type(group) is int and group > 0 else bits
@@ -112,23 +112,20 @@ def stored_row_bytes(rows: Sequence[Weight], config: Mapping[str, Any], layers: 
     excepted = [matches for matches in patterns if matches]
     if len(excepted) < len(patterns):
         return None
-    wide = 8.0 * next((TYPES[name] for name in (_type(config),) if name in TYPES), 2)
+    wide = 8.0 * TYPES.get(stated_type(config), 2)
     if "quant_method" in quantization or "quant_algo" in quantization:
         found = [row.parameters * _bits_of(row, rows, bits, wide, excepted, layers) / 8 for row in rows]
     else:
-        found = [row.parameters * (bits if _narrow_in_mlx(row) else wide) / 8 for row in rows]
+        # MLX stores every matrix of the text narrow, the tables of words and the routers too.
+        wider = ("vision", "audio", "norm")
+        narrow = [len(row.shape) == 2 and row.kind not in wider and "conv" not in row.name for row in rows]
+        found = [row.parameters * (bits if small else wide) / 8 for row, small in zip(rows, narrow, strict=True)]
     if config.get("num_nextn_predict_layers"):
         # Each such module is stored with copies of embedding and head, which it shares with the model when it runs.
         modules = sum(row.count for row in rows if row.name == "mtp.join")
         tables = [row.kind in ("embedding", "head") and bool(row.count) for row in rows]
         found = [size * (1 + modules) if table else size for size, table in zip(found, tables, strict=True)]
     return found
-
-
-def _type(config: Mapping[str, Any]) -> str:
-    levels = [config, *(one for key in ("text_config", "llm_config") if isinstance(one := config.get(key), dict))]
-    found = (level.get(key) for level in levels for key in ("dtype", "torch_dtype"))
-    return next((name.removeprefix("torch.") for name in found if isinstance(name, str)), "")
 
 
 def _bits_of(
@@ -140,11 +137,6 @@ def _bits_of(
     places = [*_places(row, rows, layers)]
     kept = sum(any(matches(name) for matches in excepted) for name in places)
     return (kept * wide + (len(places) - kept) * narrow) / len(places)
-
-
-def _narrow_in_mlx(row: Weight) -> bool:
-    """Whether MLX stores a row narrow: every matrix of the text, the tables of words and the routers too."""
-    return len(row.shape) == 2 and row.kind not in ("vision", "audio", "norm") and "conv" not in row.name
 
 
 def _places(row: Weight, rows: Iterable[Weight], layers: int) -> Iterator[str]:
@@ -180,25 +172,19 @@ def _pattern(entry: object) -> Callable[[str], bool] | None:
     """How an entry of a list of exceptions names modules: by an expression, by wildcards, or by a part of the name."""
     if not isinstance(entry, str) or len(entry) > 300:
         return None
-    if not entry.startswith("re:"):
-        return _named(re.sub(r"^((language_)?model\.)+", "", entry))
-    if _REPEATED_GROUP.search(entry) or len(_REPEAT.findall(entry)) > MOST_REPEATS:
-        return None
-    try:
-        return _matching(re.compile(entry[3:]))
-    except (re.error, OverflowError, RecursionError):
-        return None
-
-
-def _matching(expression: re.Pattern[str]) -> Callable[[str], bool]:
-    return lambda name: bool(expression.match(name) or expression.match(f"model.{name}"))
-
-
-def _named(entry: str) -> Callable[[str], bool]:
-    if entry == "gate":
+    if entry.startswith("re:"):
+        if _REPEATED_GROUP.search(entry) or len(_REPEAT.findall(entry)) > MOST_REPEATS:
+            return None
+        try:
+            expression = re.compile(entry[3:])
+        except (re.error, OverflowError, RecursionError):
+            return None
+        return lambda name: bool(expression.match(name) or expression.match(f"model.{name}"))
+    words = re.sub(r"^((language_)?model\.)+", "", entry)
+    if words == "gate":
         # A router's name is also the beginning of that of a projection.
         return lambda _: False
-    inside = f".{entry.rstrip('.*')}."
-    if "*" in entry:
-        return lambda name: fnmatchcase(name, entry) or fnmatchcase(name, f"{entry}.*") or fnmatchcase(f"model.{name}", entry)
+    inside = f".{words.rstrip('.*')}."
+    if "*" in words:
+        return lambda name: fnmatchcase(name, words) or fnmatchcase(name, f"{words}.*") or fnmatchcase(f"model.{name}", words)
     return lambda name: inside in f".{name}."

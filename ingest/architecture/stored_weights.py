@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from ingest.architecture.safetensors_headers import StoredTensor
+from ingest.architecture.release import StoredTensor
 from ingest.architecture.weight_table import UNTRAINED, Weight
 
 
@@ -61,17 +61,9 @@ class Sizes(NamedTuple):
 
 #: Names of nested configs of the text model, outermost first.
 _TEXT = ("text_config", "llm_config", "language_config", "thinker_config", "decoder")
-_EXPERTS = ("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts", "num_routed_experts")
 _CHOSEN = (
-    "num_experts_per_tok",
-    "moe_top_k",
-    "moe_topk",
-    "top_k_experts",
-    "num_experts_per_token",
-    "moe_k",
-    "experts_per_token",
-)
-_LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_decoder_layers")
+    "num_experts_per_tok", "moe_top_k", "moe_topk", "top_k_experts", "num_experts_per_token", "moe_k", "experts_per_token",
+)  # fmt: skip
 
 
 def sizes_of(config: Mapping[str, Any], quantization: Mapping[str, Any] | None = None) -> Sizes:
@@ -91,21 +83,18 @@ def sizes_of(config: Mapping[str, Any], quantization: Mapping[str, Any] | None =
             break
         levels.append(inner)
 
-    def first(keys: Iterable[str], fits: Callable[[Any], bool]) -> Any:
-        found = (level[key] for key in keys for level in reversed(levels) if fits(level.get(key)))
-        return next(found, None)
-
-    def whole(found: Any) -> bool:
-        return type(found) is int and 0 < found < 10**6
+    def first(*keys: str) -> int:
+        found = (level.get(key) for key in keys for level in reversed(levels))
+        return next((size for size in found if type(size) is int and 0 < size < 10**6), 0)
 
     tied = next((level["tie_word_embeddings"] for level in levels if isinstance(level.get("tie_word_embeddings"), bool)), None)
     classes = config.get("architectures")
     names = [str(name) for name in classes] if isinstance(classes, list) else []
     stated = config.get("quantization_config") or config.get("compression_config") or quantization or {}
     return Sizes(
-        first(_LAYERS, whole) or 0,
-        first(_EXPERTS, whole) or 0,
-        first(_CHOSEN, whole) or 0,
+        first("num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_decoder_layers"),
+        first("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts", "num_routed_experts"),
+        first(*_CHOSEN),
         tied,
         any(name.endswith(("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "ForMaskedLM")) for name in names),
         stated if isinstance(stated, dict) else {},
@@ -179,7 +168,8 @@ def stored_weights(tensors: Iterable[StoredTensor], sizes: Sizes) -> StoredWeigh
     by_name = {tensor.name: tensor for tensor in tensors}
     narrow = {name for name, tensor in by_name.items() if tensor.dtype in _NARROW}
     whole_tower = not any(_EMBEDDING.search(name) for name in by_name if not _VISION.search(name) and not _AUDIO.search(name))
-    experts = _counted_experts(by_name) or sizes.experts
+    # Experts of a layer by the numbers in the names; by the config where they are fused.
+    experts = max((int(found[1]) + 1 for name in by_name if (found := _EXPERT.search(name))), default=0) or sizes.experts
     groups: dict[tuple[str, str, str, tuple[int, ...]], list[int]] = {}
     unknown: list[str] = []
     for tensor in by_name.values():
@@ -191,7 +181,8 @@ def stored_weights(tensors: Iterable[StoredTensor], sizes: Sizes) -> StoredWeigh
                 unknown.append(tensor.name)
             else:
                 shape = _unpacked(tensor.shape, packing)
-        group = groups.setdefault((_pattern(tensor.name), kind, tensor.dtype, shape), [0, 0])
+        pattern = re.sub(r"(?<![^.])\d+(?![^.])", "*", tensor.name)
+        group = groups.setdefault((pattern, kind, tensor.dtype, shape), [0, 0])
         group[0] += 1
         group[1] += tensor.bytes
     rows = [
@@ -205,15 +196,6 @@ def stored_weights(tensors: Iterable[StoredTensor], sizes: Sizes) -> StoredWeigh
     if not chosen_known:
         notes.append("the config does not say how many experts a token visits, so the active parameters are unknown")
     return StoredWeights(tuple(rows), not unknown, chosen_known, tuple(notes))
-
-
-def _pattern(name: str) -> str:
-    return re.sub(r"(?<![^.])\d+(?![^.])", "*", name)
-
-
-def _counted_experts(names: Iterable[str]) -> int:
-    """Experts of a layer, from the numbers in the names; 0 where they are fused or there are none."""
-    return max((int(found[1]) + 1 for name in names if (found := _EXPERT.search(name))), default=0)
 
 
 def _kind(
@@ -260,17 +242,13 @@ def _is_scale(name: str, by_name: Mapping[str, StoredTensor], narrow: set[str]) 
         return name.partition(".weight.")[0] + ".weight" in by_name
     packed = any(f"{before}.{one}" in narrow for one in ("weight", "qweight", "weight_packed"))
     if last in _SCALES or last in ("scales", "scale"):
-        return packed or (last in ("k_scale", "v_scale", "q_scale") and not tensor_is_matrix(by_name[name]))
+        matrix = sum(width > 1 for width in by_name[name].shape) > 1
+        return packed or (last in ("k_scale", "v_scale", "q_scale") and not matrix)
     for end in ("_scales", "_scale_inv", "_scale", "_scale_2", "_input_scale"):
         if name.endswith(end):
             base = name.removesuffix(end)
             return base in narrow or f"{base}_blocks" in narrow
     return False
-
-
-def tensor_is_matrix(tensor: StoredTensor) -> bool:
-    """Whether a tensor has two axes or more that are longer than one."""
-    return sum(width > 1 for width in tensor.shape) > 1
 
 
 def _packing(tensor: StoredTensor, by_name: Mapping[str, StoredTensor], quantization: Mapping[str, Any]) -> _Packing | None:
@@ -291,7 +269,8 @@ def _packing(tensor: StoredTensor, by_name: Mapping[str, StoredTensor], quantiza
         return _Packing(2)
     if method == "bitnet" and tensor.dtype == "U8":
         return _Packing(4, 0)
-    scale = next((by_name[name] for name in _own_scales(tensor.name, before) if name in by_name), None)
+    scales = (f"{tensor.name}_scale", f"{tensor.name}_scale_inv", f"{before}.scale", f"{before}.SCB")
+    scale = next((by_name[name] for name in scales if name in by_name), None)
     if scale is None or tensor.dtype not in ("U8", "I8"):
         return None
     if f"{tensor.name}_scale_2" in by_name:
@@ -300,10 +279,6 @@ def _packing(tensor: StoredTensor, by_name: Mapping[str, StoredTensor], quantiza
         # Blocks of 32 share a scale: sixteen bytes of four-bit weights, or 32 of eight-bit ones.
         return _Packing({16: 2, 32: 1, 128: 1}[per]) if (per := tensor.shape[-1] // scale.shape[-1]) in (16, 32, 128) else None
     return _Packing(1) if tensor.dtype == "I8" else None
-
-
-def _own_scales(name: str, before: str) -> Iterator[str]:
-    yield from (f"{name}_scale", f"{name}_scale_inv", f"{before}.scale", f"{before}.SCB")
 
 
 def _bits(quantization: Mapping[str, Any]) -> int:
@@ -349,10 +324,3 @@ def parameters_of(rows: Iterable[StoredRow]) -> int:
     64
     """
     return sum(row.weight.parameters for row in rows if row.weight.kind not in UNTRAINED)
-
-
-def tied_heads(rows: Iterable[StoredRow]) -> list[StoredRow]:
-    """The head that is stored although an embedding of the same shape is; empty where there is none."""
-    found = [row for row in rows if len(row.weight.shape) > 1]
-    tables = {row.weight.shape for row in found if row.weight.kind == "embedding"}
-    return [row for row in found if row.weight.kind == "head" and row.weight.shape in tables]

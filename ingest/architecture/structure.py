@@ -18,12 +18,8 @@ if TYPE_CHECKING:
 
 #: Where a structure comes from, the surest first.
 BASES = ("headers", "family", "index", "by-hand")
-
-
 #: Keys that a warning names; JSON has them all.
 MOST_KEYS = 6
-
-
 #: Columns that say what a token costs.
 TOKEN_COLUMNS = ("multiply_adds_per_token", "multiply_adds_per_token_pair", "cached_elements_per_token")
 
@@ -55,12 +51,12 @@ class Architecture:
     model_type: str
     weights: tuple[Weight, ...]
     attentions: tuple[Attention, ...]
-    layers: int
-    hidden: int
-    heads: int
-    kv_heads: int
-    head_dim: int
-    vocabulary: int
+    layers: int = 0
+    hidden: int = 0
+    heads: int = 0
+    kv_heads: int = 0
+    head_dim: int = 0
+    vocabulary: int = 0
     defaults: Mapping[str, Any] = field(default_factory=dict)
     basis: str = "family"
     stored: tuple[StoredRow, ...] = ()

@@ -7,7 +7,7 @@ rate of dropout), or where the rows already say the same as the key. Any other k
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ingest.architecture.hf_config import ModelConfig
@@ -70,80 +70,40 @@ _TYPES = re.compile(r"^(torch\.)?(auto|bfloat16|float(8\w*|16|32|64)|half|fp(8|1
 _WORD_ID = re.compile(r"^(?!.*(layer|block|expert|head)).*(^|_)id$")
 #: Words of keys whose fractions may scale a width.
 _SIZING = {
-    "ratio",
-    "multiplier",
-    "factor",
-    "expansion",
-    "expand",
-    "rank",
-    "width",
-    "dim",
-    "hidden",
-    "inner",
-    "ffn",
-    "mlp",
-    "lora",
-}
+    "ratio", "multiplier", "factor", "expansion", "expand", "rank", "width", "dim", "hidden", "inner", "ffn", "mlp", "lora",
+}  # fmt: skip
 
 
-def _named(*ends: str) -> Callable[[Sequence[Weight]], bool]:
-    """Whether a row's name, or its part after the last dot but one, is one of these."""
-    return lambda rows: any(row.name.endswith(ends) for row in rows if row.count)
-
-
-def _tied(rows: Sequence[Weight]) -> bool | None:
-    """Whether the head is the table of words; None where no head writes words, so that there is nothing to tie."""
-    words = {row.shape[0] for row in rows if row.kind == "embedding"}
-    heads = [row for row in rows if row.kind == "head" and row.shape[0] in words]
-    return any(not row.count for row in heads) if heads else None
-
-
-def _of_kind(kind: str) -> Callable[[Sequence[Weight]], bool]:
-    return lambda rows: any(row.kind == kind for row in rows)
-
-
-#: What a flag says, and how the rows say it. The first pattern that the key matches decides.
-_FLAGS: tuple[tuple[str, Callable[[Sequence[Weight]], bool | None]], ...] = (
-    (r"(^|_)(qk|q_k|query_key)_?(layer)?norm|^use_qk_ln$", _named("qk_norm", "q_norm", "k_norm")),
-    (r"lm_head_bias|head_bias", _named("head.bias")),
-    (r"mlp_bias|ffn_bias|feed_forward_bias", _named("mlp.gate.bias", "mlp.up.bias", "mlp.down.bias")),
-    (r"attn_out(put)?_bias|attention_out_bias|o_proj_bias", _named("attention.o.bias")),
-    (r"qkv_bias|attention_bias|attn_bias|attn_qkv_bias", _named("attention.q.bias")),
-    (r"bias", _named(".bias")),
-    (r"(^|_)(sinks?|attention_sink)(_|$)", _named(".sinks")),
-    (r"cross_att", lambda _: False),
-    (r"shared_expert", _named("shared_expert.up", "shared_expert.gate")),
-    (r"(^|_)(moe|experts?)(_|$)", _of_kind("expert")),
-    (r"(^|_)(mla|latent)(_|$)", _named("attention.kv_down")),
-    (r"attn_output_gate|attention_gate|gated_attention", _named("attention.gate")),
-    (r"(^|_)(s?w?i?glu|geglu|gated|gate)(_|$)", _named("mlp.gate", "expert.gate")),
-    (r"(^|_)(tied?|share)_(word_|input_output_)?embeddings?|use_embedding_sharing", _tied),
-    (r"(^|_)(mamba|ssm)(_|$)", _of_kind("ssm")),
-    (r"(^|_)(mtp|nextn)(_|$)", _of_kind("mtp")),
-    (r"norm|affine", _named("norm")),
-    (r"(^|_)(attn|attention|ffn|mlp|feed|embed|embeddings?|head|proj|conv)(_|$)", lambda _: True),
+#: What a flag says, and the rows that say so: by the ends of their names or by their kind; or a constant. None: words that are
+#: tied. The first pattern that the key matches decides.
+_FLAGS: tuple[tuple[str, tuple[str, ...] | str | bool | None], ...] = (
+    (r"(^|_)(qk|q_k|query_key)_?(layer)?norm|^use_qk_ln$", ("qk_norm", "q_norm", "k_norm")),
+    (r"lm_head_bias|head_bias", ("head.bias",)),
+    (r"mlp_bias|ffn_bias|feed_forward_bias", ("mlp.gate.bias", "mlp.up.bias", "mlp.down.bias")),
+    (r"attn_out(put)?_bias|attention_out_bias|o_proj_bias", ("attention.o.bias",)),
+    (r"qkv_bias|attention_bias|attn_bias|attn_qkv_bias", ("attention.q.bias",)),
+    (r"bias", (".bias",)),
+    (r"(^|_)(sinks?|attention_sink)(_|$)", (".sinks",)),
+    (r"cross_att", False),
+    (r"shared_expert", ("shared_expert.up", "shared_expert.gate")),
+    (r"(^|_)(moe|experts?)(_|$)", "expert"),
+    (r"(^|_)(mla|latent)(_|$)", ("attention.kv_down",)),
+    (r"attn_output_gate|attention_gate|gated_attention", ("attention.gate",)),
+    (r"(^|_)(s?w?i?glu|geglu|gated|gate)(_|$)", ("mlp.gate", "expert.gate")),
+    (r"(^|_)(tied?|share)_(word_|input_output_)?embeddings?|use_embedding_sharing", None),
+    (r"(^|_)(mamba|ssm)(_|$)", "ssm"),
+    (r"(^|_)(mtp|nextn)(_|$)", "mtp"),
+    (r"norm|affine", ("norm",)),
+    (r"(^|_)(attn|attention|ffn|mlp|feed|embed|embeddings?|head|proj|conv)(_|$)", True),
 )
-#: Keys that repeat a size: which sizes of the rows they may have.
-_REPEATED: Mapping[str, Callable[[Sequence[TableRow]], set[int]]] = {
-    **dict.fromkeys(
-        ("kv_channels", "attention_head_dim"), lambda rows: {row.key for row in rows if isinstance(row, Attention)}
-    ),
-    **dict.fromkeys(
-        ("mm_hidden_size", "text_hidden_size", "vt_hidden_size", "dim", "d_model", "n_embd", "n_embed", "model_dim"),
-        lambda rows: {row.shape[0] for row in rows if isinstance(row, Weight) and row.name.endswith("norm")},
-    ),
-    **dict.fromkeys(
-        ("vt_intermediate_size", "ffn_hidden_size", "ffn_dim", "d_ff"),
-        lambda rows: {row.shape[0] for row in rows if isinstance(row, Weight) and row.name.endswith("mlp.up")},
-    ),
-    **dict.fromkeys(
-        ("n_head", "n_heads", "num_heads", "attention_heads"),
-        lambda rows: {row.heads for row in rows if isinstance(row, Attention)},
-    ),
-    **dict.fromkeys(
-        ("padded_vocab_size", "vocab_size", "n_vocab"),
-        lambda rows: {row.shape[0] for row in rows if isinstance(row, Weight) and row.kind == "embedding"},
-    ),
+#: Keys that repeat a size, and the rows that have it: the ends of their names, or `embedding`; attention by `key` or `heads`.
+_REPEATED = {
+    **dict.fromkeys(("kv_channels", "attention_head_dim"), "key"),
+    **dict.fromkeys(("n_head", "n_heads", "num_heads", "attention_heads"), "heads"),
+    **dict.fromkeys(("mm_hidden_size", "text_hidden_size", "vt_hidden_size", "dim", "d_model", "n_embd", "n_embed"), "norm"),
+    "model_dim": "norm",
+    **dict.fromkeys(("vt_intermediate_size", "ffn_hidden_size", "ffn_dim", "d_ff"), "mlp.up"),
+    **dict.fromkeys(("padded_vocab_size", "vocab_size", "n_vocab"), "embedding"),
 }
 
 
@@ -163,7 +123,13 @@ def unverified(config: ModelConfig, rows: Iterable[TableRow]) -> list[tuple[Mode
     ['use_mla']
     """
     table = list(rows)
-    unread = [(owner, key) for owner, key in config.unread() if not _repeats_text(owner, key) and not _wordless(owner, key)]
+    unread = []
+    for owner, key in config.unread():
+        # An encoder has no words to tie; a wrapper may repeat what its text part says and its family has read.
+        wordless = key == "tie_word_embeddings" and owner.prefix.endswith(("vision_config.", "audio_config."))
+        value, texts = owner.data[key], [part for part in owner.parts if part.prefix in _TEXTS and key in part.read_keys]
+        repeated = any(type(part.data.get(key)) is type(value) and part.data[key] == value for part in texts)
+        unread += [] if wordless or repeated else [(owner, key)]
     # A key of the text is not answered by the rows of an encoder, unless the model is one.
     text = [row for row in table if not row.name.startswith(("vision.", "audio."))] or table
     return [
@@ -173,16 +139,18 @@ def unverified(config: ModelConfig, rows: Iterable[TableRow]) -> list[tuple[Mode
     ]
 
 
-def _repeats_text(owner: ModelConfig, key: str) -> bool:
-    """Whether a wrapper repeats what its text part says and its family has read, as releases of 2025 do."""
-    texts = [part for part in owner.parts if part.prefix in _TEXTS]
-    return any(key in part.read_keys and type(part.data.get(key)) is type(owner.data[key]) and part.data[key] == owner.data[key]
-               for part in texts)  # fmt: skip
-
-
-def _wordless(owner: ModelConfig, key: str) -> bool:
-    """Whether an encoder says that its words are tied: it has none."""
-    return key == "tie_word_embeddings" and owner.prefix.endswith(("vision_config.", "audio_config."))
+def _says(key: str, rows: Sequence[Weight]) -> bool | None:
+    """Whether the rows have what a flag switches on; None where no head writes words, so that there is nothing to tie."""
+    says = next((says for pattern, says in _FLAGS if re.search(pattern, key)), False)
+    if isinstance(says, bool):
+        return says
+    if isinstance(says, str):
+        return any(row.kind == says for row in rows)
+    if says is not None:
+        return any(row.name.endswith(says) for row in rows if row.count)
+    words = {row.shape[0] for row in rows if row.kind == "embedding"}
+    heads = [row for row in rows if row.kind == "head" and row.shape[0] in words]
+    return any(not row.count for row in heads) if heads else None
 
 
 def _certain(key: str, value: Any, own: Sequence[TableRow], rows: Sequence[TableRow]) -> bool:
@@ -199,10 +167,15 @@ def _certain(key: str, value: Any, own: Sequence[TableRow], rows: Sequence[Table
         return abs(value) < 1 and words.isdisjoint(_SIZING)
     weights = [row for row in own if isinstance(row, Weight)]
     if isinstance(value, bool) or value == 0:
-        says = next((says for pattern, says in _FLAGS if re.search(pattern, name)), None)
-        said = says(weights) if says else False
+        said = _says(name, weights)
         return said is None or said is bool(value)
-    return key in _REPEATED and type(value) is int and value in _REPEATED[key](rows)
+    if key not in _REPEATED or type(value) is not int:
+        return False
+    size = _REPEATED[key]
+    if size in ("key", "heads"):
+        return any(getattr(row, size) == value for row in rows if isinstance(row, Attention))
+    found = [row for row in rows if isinstance(row, Weight) and row.shape[0] == value]
+    return any(row.kind == size if size == "embedding" else row.name.endswith(size) for row in found)
 
 
 def is_part(key: str, value: object) -> bool:

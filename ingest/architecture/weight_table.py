@@ -12,24 +12,9 @@ from typing import NamedTuple
 from ingest.architecture.hf_config import MAX_NUMBER, ModelConfig
 
 KINDS = (
-    "embedding",
-    "position",
-    "attention",
-    "mlp",
-    "expert",
-    "router",
-    "norm",
-    "head",
-    "ssm",
-    "conv",
-    "recurrent",
-    "vision",
-    "audio",
-    "mtp",
-    "scale",
-    "buffer",
-    "other",
-)
+    "embedding", "position", "attention", "mlp", "expert", "router", "norm", "head", "ssm", "conv", "recurrent", "vision",
+    "audio", "mtp", "scale", "buffer", "other",
+)  # fmt: skip
 #: Kinds with bytes but without parameters.
 UNTRAINED = ("scale", "buffer")
 
@@ -130,26 +115,23 @@ def recurrent(state: int, window: int) -> Attention:
     return Attention("recurrent", 0, 0, 0, state=state + window)
 
 
-def times(layers: int, rows: Iterable[TableRow]) -> Iterator[TableRow]:
-    """Repeat rows: the same layer so many times, each with weights of its own.
+def work(name: str, *shape: int, kind: str = "ssm", positions: int = 0) -> Weight:
+    """Multiplications of a token, or of so many positions, without weights: those of a scan with its state."""
+    return Weight(f"{name} (work, no weights)", shape, kind, 0, 0, 1, positions)
+
+
+def times(layers: int, rows: Iterable[TableRow], stored: bool = True) -> Iterator[TableRow]:
+    """Repeat rows: the same layer so many times, each with weights of its own; not `stored`, all with the same ones.
 
     >>> next(times(32, [Weight("up", (4, 2), "mlp", passes=1)])).parameters
     256
     """
     for row in rows:
         if isinstance(row, Weight):
-            yield row._replace(count=row.count * layers, active=row.active * layers, passes=row.passes * layers)
+            own = layers if stored else 1
+            yield row._replace(count=row.count * own, active=row.active * own, passes=row.passes * layers)
         else:
             yield row._replace(layers=row.layers * layers)
-
-
-def shared(uses: int, rows: Iterable[TableRow]) -> Iterator[TableRow]:
-    """Pass through the same weights several times: stored once, multiplied `uses` times."""
-    for row in rows:
-        if isinstance(row, Weight):
-            yield row._replace(passes=row.passes * uses)
-        else:
-            yield row._replace(layers=row.layers * uses)
 
 
 def routed(experts: int, chosen: int, rows: Iterable[TableRow]) -> Iterator[TableRow]:
@@ -182,6 +164,11 @@ def relabelled(rows: Iterable[TableRow], prefix: str, kind: str | None = None, c
             yield row._replace(name=f"{prefix}.{row.name}", kind=kind or row.kind, passes=passes)
         elif computed:
             yield row._replace(name=f"{prefix}.{row.name}")
+
+
+def aside(rows: Iterable[TableRow], kind: str = "vision") -> Iterator[TableRow]:
+    """An encoder, of images where nothing else is said: text tokens do not pass it, so it counts as parameters alone."""
+    return relabelled(rows, kind, kind, computed=False)
 
 
 def joined(rows: Iterable[TableRow]) -> Iterator[TableRow]:

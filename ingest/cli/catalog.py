@@ -9,7 +9,7 @@ import click
 from ingest.cli.options import catalog_option, hand_over, options_of, output_options, tell_written, warn
 from ingest.cli.telling import tell
 from ingest.errors import IngestError, in_one_line, listed
-from ingest.observation.bundle import add_bundle
+from ingest.observation.calibration import add_bundle
 from ingest.reports.page import as_text, terminal_width
 from ingest.reports.pages.sizing import check_page, entry_page, list_page, settings_page
 from ingest.reports.pages.storage import comparison_page

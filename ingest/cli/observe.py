@@ -9,7 +9,7 @@ import click
 
 from ingest.cli.group import COMMAND
 from ingest.cli.options import hand_over, options_of, output_options
-from ingest.observation.bundle import bundle_of
+from ingest.observation.observation import bundle_of
 from ingest.observation.observe import observe
 from ingest.reports.pages.observation import observation_page
 

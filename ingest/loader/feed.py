@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -18,12 +18,19 @@ from ingest.engine.result import Answer, Deferred, inputs_below
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity, assumed
 from ingest.errors import UsageError, one_of
-from ingest.loader.observed_loader import CAUSES, find_latency, observed_loader, take_observed
-from ingest.loader.readers import LOADERS, USUAL_LOADER, share_data, warnings_of
-from ingest.loader.shuffle import shuffle_of
-from ingest.loader.staging import NEVER, place_staging, staged_steps
-from ingest.loader.staging import RESULTS as STAGED
-from ingest.loader.stall import MOST_PREFETCH, MOST_RANKS, MOST_WORKERS, Loader, Utilization, remedies, simulate, tried
+from ingest.loader.observed_loader import CAUSES, OBSERVED, USUAL_NODE, ObservedLoader, find_latency, observed_loader
+from ingest.loader.readers import (
+    LOADERS,
+    NEVER,
+    STAGED,
+    USUAL_LOADER,
+    place_staging,
+    share_data,
+    shuffle_of,
+    staged_steps,
+    warnings_of,
+)
+from ingest.loader.stall import MOST_PREFETCH, MOST_RANKS, MOST_WORKERS, Loader, remedies, simulate, tried
 from ingest.sizing.bandwidth import rate_warnings, sized
 from ingest.sizing.decoding import place_decoding
 from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
@@ -251,7 +258,10 @@ def feed(
         raise UsageError("--latency-factor: there is no observed job, expected --from-observation FILE beside it")
     if cache is not None:
         one_of("--cache", cache, CACHES)
-    seed_of_draws = _seed(seed)
+    number = parse(seed, "1", "--seed")
+    if number % 1 or number < 0:
+        raise UsageError(f"--seed: found {seed}, expected a whole number from 0")
+    draws = int(number)
     numbers = {
         "workers": workers,
         "prefetch": prefetch,
@@ -273,8 +283,10 @@ def feed(
     usual_node = None
     if seen is not None and nodes is None and node is None and gpus is None:
         gpus = seen.gpus
-        usual_node = seen.usual_node if gpus_per_node is None and gpu is None else None
-        gpus_per_node = usual_node or gpus_per_node
+        if gpus_per_node is None and gpu is None:
+            # All GPUs of a small job are one node, a large one has nodes of eight where those make it up.
+            small = seen.gpus <= USUAL_NODE
+            usual_node = gpus_per_node = seen.gpus if small else None if seen.gpus % USUAL_NODE else USUAL_NODE
     rated = (model, gpu, node, efficiency, achieved, samples_per_second)
     own_rate = seen is not None and all(one is None for one in rated)
     if seen is not None and own_rate:
@@ -307,12 +319,90 @@ def feed(
             known.give({"gpus_per_node": assumed(usual_node, f"nodes have {usual_node} GPUs", "gpus_per_node")})
         if own_rate:
             known.give({RATE: known.given[RATE]._replace(origin="observation", where=Path(seen.place).name)})
-        take_observed(known, seen, {*options, *job.settings})
-    _join_parts(known)
+        # What the user names replaces what was observed.
+        values = {name: seen.value(figure) for name, figure in OBSERVED.items()}
+        kept = {name: value for name, value in values.items() if name not in options and name not in job.settings}
+        known.give({name: seen.item(value) for name, value in kept.items() if value is not None})
+    further = _place(known, rate, seen, catalog, loader=loader, decoder=decoder, cache=cache, shuffle=shuffle,
+                     stalled_by=stalled_by, seed=draws)  # fmt: skip
+    known.freeze()
+    first = _loader_of(known, loader)
+    count, accepted = int(known.value("simulated_steps")), known.value("accepted_utilization")
+    found = simulate(first, steps=count, seed=draws)
+    where = f"{found.runs} runs of {count:,} steps, seed {draws}; median, P10 and P90"
+    computing = _by_simulation(known, "accelerator_utilization", Input(found.median, found.low, found.high, where=where))
+    own = {"accelerator_utilization": computing, "fed_samples_per_second_per_gpu": _fed(known, computing)}
+    if cache == "staged":
+        own |= staged_steps(known, first, computing, steps=count, seed=draws)
+    elif cache is not None:
+        own["cache_hit_fraction"] = known.step("later_hit_share")
+    every = Deferred(lambda: {**own, **_remedies(known, first, count, draws)}, own)
+    shown = [name for name in (*RESULTS, *further) if name not in UNLIMITED or name not in known.given]
+    results, unknown = known.results([name for name in shown if name not in own and name not in REMEDIES])
+    unknown |= {name: why for name, why in BEYOND.items() if name in unknown}
+
+    def quantity(name: str) -> Quantity:
+        """A result of the simulations, with the range of their runs."""
+        step = every[name]
+        return Quantity(float(step.value), unit_of(name), *((step.source.low, step.source.high) if step.source else ()))
+
+    def all_results() -> dict[str, Quantity]:
+        return {name: quantity(name) if name in every else results[name] for name in shown if name in every or name in results}
+
+    def all_unknown() -> dict[str, Any]:
+        beyond = {name: BEYOND[name] for name in REMEDIES if name not in every}
+        return {name: beyond.get(name) or unknown[name] for name in shown if name in beyond or name in unknown}
+
+    def tables() -> dict[str, list[dict[str, Any]]]:
+        curve = {"utilization": _curve(known, first, every, count, draws)}
+        return curve if cache in (None, "staged") else {**curve, "epochs": _epochs(known, first, count, draws)}
+
+    words = {"model": rate.model and rate.model.id, "gpu": rate.gpu and rate.gpu.id, "loader": loader, "cache": cache,
+             "decoder": decoder, "seed": draws}  # fmt: skip
+    usual = {"loader": loader == USUAL_LOADER, "gpu": gpu is None, "seed": draws == USUAL_SEED}
+    ready = results | {name: quantity(name) for name in own}
+    missed = f"--utilization: GPUs compute {found.median:.1%} of the time in the median of the runs, expected {accepted:.1%}"
+    named = rate.model.name if rate.model is not None else "your model"
+    answer = Feed(
+        command="feed",
+        title=f"Loaders of {named}: {loader}, {first.workers} workers × {first.prefetch} batches per GPU",
+        chosen={
+            name: {"value": word, "from": "default" if usual.get(name) else "user"}
+            for name, word in words.items()
+            if word is not None
+        },
+        known=known,
+        results=Deferred(all_results, ready),
+        unknown=Deferred(all_unknown),
+        tables=Deferred(tables),
+        warnings=tuple(_warnings(known, rate, loader, first, own)),
+        catalog=catalog,
+        unmet=missed if utilization is not None and found.median < accepted else "",
+        own=every,
+    )
+    # The remedies rest on what the utilization rests on: nobody has to search them for a warning.
+    used = inputs_below((own.get(name) or known.step(name) for name in ready), known.given)
+    given = {name: Option(option) for option, name in QUANTITIES.items() if name in options}
+    given |= {name: Option(f"set.{name}") for name in job.settings}
+    idle = [unused(option) for name, option in given.items() if name not in used]
+    idle += [unused(Option("decoder"))] if decoder is not None and not any(name in used for name in DECODED) else []
+    return revised(answer, warnings=(*answer.warnings, *idle, *contradictions(known, job.settings)))
+
+
+def _place(
+    known: Quantities, rate: RateBasis, seen: ObservedLoader | None, catalog: Catalog, *, loader: str, decoder: str | None,
+    cache: str | None, shuffle: str | None, stalled_by: str, seed: int,
+) -> tuple[str, ...]:  # fmt: skip
+    """Choose who reads, what decodes, what a read takes and what a cache serves; returns the results that these add."""
+    size = known.given.get("sample_bytes")
+    if "images_per_sample" in known.given and (size is None or size.origin != "user"):
+        # A sample of text, images and audio, where its parts are given.
+        known.withdraw("sample_bytes")
+        known.choose("sample_bytes", "sample_bytes_of_parts")
     share_data(known, loader)
     place_decoding(known, rate, decoder, catalog)
     if seen is not None:
-        find_latency(known, seen, stalled_by, seed_of_draws)
+        find_latency(known, seen, stalled_by, seed)
     _complete(known, rate, catalog)
     _choose_cache(known, cache, rate.node)
     further = shuffle_of(known, shuffle)
@@ -322,54 +412,7 @@ def feed(
         further = (*STAGED, *further)
     if seen is not None:
         further = ("sample_read_seconds", "sample_read_variation", *further)
-    known.freeze()
-    first = _loader_of(known, loader)
-    count, accepted = int(known.value("simulated_steps")), known.value("accepted_utilization")
-    found = simulate(first, steps=count, seed=seed_of_draws)
-    own = {"accelerator_utilization": _simulated(known, found, count, seed_of_draws)}
-    own["fed_samples_per_second_per_gpu"] = _fed(known, own["accelerator_utilization"])
-    if cache == "staged":
-        own |= staged_steps(known, first, own["accelerator_utilization"], steps=count, seed=seed_of_draws)
-    elif cache is not None:
-        own["cache_hit_fraction"] = known.step("later_hit_share")
-    every = Deferred(lambda: {**own, **_remedies(known, first, count, seed_of_draws)}, own)
-    shown = [name for name in (*RESULTS, *further) if name not in UNLIMITED or name not in known.given]
-    results, unknown = known.results([name for name in shown if name not in own and name not in REMEDIES])
-    unknown |= {name: why for name, why in BEYOND.items() if name in unknown}
-    ready = results | {name: _result(name, step) for name, step in own.items()}
-    answer = Feed(
-        command="feed",
-        title=f"Loaders of {_name(rate)}: {loader}, {first.workers} workers × {first.prefetch} batches per GPU",
-        chosen=_chosen(gpu, loader, {"cache": cache, "decoder": decoder}, rate, seed_of_draws),
-        known=known,
-        results=Deferred(lambda: _in_order(shown, results, {name: _result(name, every[name]) for name in every}), ready),
-        unknown=Deferred(lambda: _in_order(shown, unknown, {name: BEYOND[name] for name in REMEDIES if name not in every})),
-        tables=Deferred(lambda: _tables(known, first, every, cache, count, seed_of_draws)),
-        warnings=tuple(_warnings(known, rate, loader, first, own)),
-        catalog=catalog,
-        unmet=_unmet(found, accepted) if utilization is not None else "",
-        own=every,
-    )
-    # The remedies rest on what the utilization rests on: nobody has to search them for a warning.
-    used = inputs_below((own.get(name) or known.step(name) for name in ready), known.given)
-    idle = [unused(Option("decoder"))] if decoder is not None and not any(name in used for name in DECODED) else []
-    return revised(
-        answer, warnings=(*answer.warnings, *_unused(used, options, job.settings), *idle, *contradictions(known, job.settings))
-    )
-
-
-def _unmet(found: Utilization, accepted: float) -> str:
-    if found.median >= accepted:
-        return ""
-    return f"--utilization: GPUs compute {found.median:.1%} of the time in the median of the runs, expected {accepted:.1%}"
-
-
-def _tables(
-    known: Quantities, loader: Loader, own: Mapping[str, Step], cache: str | None, steps: int, seed: int
-) -> dict[str, list[dict[str, Any]]]:
-    enough = [int(own["sufficient_workers"].value)] if "sufficient_workers" in own else []
-    curve = {"utilization": _curve(known, loader, enough, steps, seed)}
-    return curve if cache in (None, "staged") else {**curve, "epochs": _epochs(known, loader, steps, seed)}
+    return further
 
 
 #: What the variants of a loader have in common.
@@ -387,8 +430,9 @@ def _variant(known: Quantities, loader: Loader) -> dict[str, float]:
     return {**same, "loader_workers": loader.workers, "cache_hit_fraction": loader.hit_fraction}
 
 
-def _curve(known: Quantities, loader: Loader, enough: Collection[int], steps: int, seed: int) -> list[dict[str, Any]]:
+def _curve(known: Quantities, loader: Loader, own: Mapping[str, Step], steps: int, seed: int) -> list[dict[str, Any]]:
     """Utilization by the number of workers: what further workers gain, up to those that suffice."""
+    enough = [int(own["sufficient_workers"].value)] if "sufficient_workers" in own else []
     powers = {2**power for power in range(max(2 * loader.workers, 16, *enough).bit_length())}
     rows = []
     for workers in sorted({*powers, loader.workers, *enough}):
@@ -419,21 +463,6 @@ def _utilization(given: Mapping[str, float], loader: Loader, steps: int, seed: i
     }
 
 
-def _seed(written: int | str) -> int:
-    found = parse(written, "1", "--seed")
-    if found % 1 or found < 0:
-        raise UsageError(f"--seed: found {written}, expected a whole number from 0")
-    return int(found)
-
-
-def _join_parts(known: Quantities) -> None:
-    """A sample of text, images and audio, where its parts are given."""
-    size = known.given.get("sample_bytes")
-    if "images_per_sample" in known.given and (size is None or size.origin != "user"):
-        known.withdraw("sample_bytes")
-        known.choose("sample_bytes", "sample_bytes_of_parts")
-
-
 def _complete(known: Quantities, rate: RateBasis, catalog: Catalog) -> None:
     """Fill in the latency, the batch, and the resources that nobody limits."""
     known.choose_first("sample_read_seconds", "scaled_read_seconds", "read_seconds_in_order")
@@ -441,8 +470,18 @@ def _complete(known: Quantities, rate: RateBasis, catalog: Catalog) -> None:
         known.give(
             {"sample_read_seconds": assumed(0.005, "a sample takes 5 ms: a few requests to a busy file system", "latency")}
         )
-    if "samples_per_step" not in known.given:
-        _choose_batch(known, rate, catalog)
+    if "samples_per_step" not in known.given and known.find("flops_per_sample") is not None:
+        known.choose("samples_per_step", "usual_samples_per_step")
+    elif "samples_per_step" not in known.given:
+        # A batch that follows the model, and not the rate of the GPU.
+        model = rate.model
+        rows = [] if model is None else [row for row in catalog.rates(model) if not is_emulation(catalog, model, row.protocol)]
+        published = [speed for row in rows if model is not None and (speed := samples_of(model, row)) is not None]
+        samples, why = USUAL_BATCH, f"{USUAL_BATCH} samples per GPU and step: neither a batch nor FLOPs of a sample are known"
+        if published:
+            samples = math.ceil(USUAL_STEP_SECONDS * median(published) * known.value("gpus_per_loader"))
+            why = f"a step takes {display(USUAL_STEP_SECONDS, 's')} at the median of the published rates of the model"
+        known.give({"samples_per_step": assumed(samples, why, "batch")})
     if "feed_read_bandwidth" not in known.given:
         known.give({"storage_load": Input(0).by_default("the bandwidth of the storage is no limit", "read_bandwidth")})
     if "host_link_bandwidth_per_gpu" not in known.given:
@@ -452,21 +491,6 @@ def _complete(known: Quantities, rate: RateBasis, catalog: Catalog) -> None:
         known.give({"gpu_decode_load": Input(0).by_default("no GPU decodes", "decoder")})
     if "cores_per_node" not in known.given:
         known.give({"cores_load": Input(0).by_default("the workers have a core each", "cores")})
-
-
-def _choose_batch(known: Quantities, rate: RateBasis, catalog: Catalog) -> None:
-    """Assume a batch that follows the model, and not the rate of the GPU."""
-    if known.find("flops_per_sample") is not None:
-        known.choose("samples_per_step", "usual_samples_per_step")
-        return
-    model = rate.model
-    rows = [] if model is None else [row for row in catalog.rates(model) if not is_emulation(catalog, model, row.protocol)]
-    published = [speed for row in rows if model is not None and (speed := samples_of(model, row)) is not None]
-    samples, why = USUAL_BATCH, f"{USUAL_BATCH} samples per GPU and step: neither a batch nor FLOPs of a sample are known"
-    if published:
-        samples = math.ceil(USUAL_STEP_SECONDS * median(published) * known.value("gpus_per_loader"))
-        why = f"a step takes {display(USUAL_STEP_SECONDS, 's')} at the median of the published rates of the model"
-    known.give({"samples_per_step": assumed(samples, why, "batch")})
 
 
 def _choose_cache(known: Quantities, cache: str | None, node: Node | None) -> None:
@@ -504,12 +528,6 @@ def _loader_of(known: Quantities, kind: str) -> Loader:
     )
 
 
-def _simulated(known: Quantities, found: Utilization, steps: int, seed: int) -> Step:
-    """The utilization in the simulation, as a step that it gave."""
-    where = f"{found.runs} runs of {steps:,} steps, seed {seed}; median, P10 and P90"
-    return _by_simulation(known, "accelerator_utilization", Input(found.median, found.low, found.high, where=where))
-
-
 def _remedies(known: Quantities, loader: Loader, steps: int, seed: int) -> dict[str, Step]:
     """What alone would suffice, as steps that the simulation gave."""
     needed = remedies(loader, known.value("accepted_utilization"), steps=steps, seed=seed)
@@ -534,11 +552,6 @@ def _by_simulation(known: Quantities, name: str, item: Input) -> Step:
     return Step(name, item.value, None, inputs, item._replace(source="ingest-loader-recurrence", grade="derived"))
 
 
-def _in_order(names: Sequence[str], *found: Mapping[str, Any]) -> dict[str, Any]:
-    """What is found of some names, in their order."""
-    return {name: some[name] for name in names for some in found if name in some}
-
-
 def _fed(known: Quantities, utilization: Step) -> Step:
     """The rate of a GPU with its loader, with the range of the simulated runs."""
     rate, source = known.step("unstalled_samples_per_second_per_gpu"), utilization.source
@@ -549,34 +562,6 @@ def _fed(known: Quantities, utilization: Step) -> Step:
     ]
     item = source._replace(value=ends[0], low=ends[1], high=ends[2])
     return Step("fed_samples_per_second_per_gpu", item.value, None, (rate, utilization), item)
-
-
-def _result(name: str, step: Step) -> Quantity:
-    ends = (step.source.low, step.source.high) if step.source is not None else ()
-    return Quantity(float(step.value), unit_of(name), *ends)
-
-
-def _name(rate: RateBasis) -> str:
-    return rate.model.name if rate.model is not None else "your model"
-
-
-def _chosen(
-    gpu: str | None, loader: str, further: Mapping[str, str | None], rate: RateBasis, seed: int
-) -> dict[str, dict[str, Any]]:
-    words = {"model": rate.model and rate.model.id, "gpu": rate.gpu and rate.gpu.id, "loader": loader, **further}
-    by_default = {"loader": loader == USUAL_LOADER, "gpu": gpu is None, "seed": seed == USUAL_SEED}
-    return {
-        name: {"value": word, "from": "default" if by_default.get(name) else "user"}
-        for name, word in {**words, "seed": seed}.items()
-        if word is not None
-    }
-
-
-def _unused(used: Mapping[str, Input], options: Mapping[str, float], settings: Mapping[str, float]) -> list[Message]:
-    """Warnings about options on which no result depends."""
-    shown = {name: Option(option) for option, name in QUANTITIES.items() if name in options}
-    shown |= {name: Option(f"set.{name}") for name in settings}
-    return [unused(option) for name, option in shown.items() if name not in used]
 
 
 def _warnings(known: Quantities, rate: RateBasis, kind: str, loader: Loader, own: Mapping[str, Step]) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,8 +11,7 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError
 from ingest.loader.stall import Loader, longest_latency, matching_latency, round_variation
-from ingest.observation.observation import Figure, Observation
-from ingest.observation.observation_file import read_observation
+from ingest.observation.observation import Observation, read_observation
 
 #: A smaller stall is within the spread of two runs: the loader kept up, and any shorter latency would too.
 LEAST_STALL = 0.03
@@ -25,8 +23,6 @@ LEAST_VARIATION, MOST_VARIATION, HALVINGS = 0.05, 4.0, 6
 USUAL_NODE = 8
 #: What stalls an observed job: reads that keep its workers waiting, or the bandwidth that its storage gives.
 CAUSES = ("latency", "bandwidth")
-
-
 #: quantity of an observed job -> the figure of its observation
 OBSERVED = {
     "loader_workers": "loader_workers",
@@ -55,13 +51,6 @@ class ObservedLoader:
     utilization: float
     gpus: int
 
-    @property
-    def usual_node(self) -> int | None:
-        """GPUs of a node that make up the job: all of a small one, or eight; None where neither does."""
-        if self.gpus <= USUAL_NODE:
-            return self.gpus
-        return USUAL_NODE if self.gpus % USUAL_NODE == 0 else None
-
     def value(self, name: str) -> float | None:
         """An observed figure; None where it is not known.
 
@@ -69,7 +58,20 @@ class ObservedLoader:
             IngestError: it is out of the range of its quantity.
         """
         figure = self.seen.figures.get(name)
-        return None if figure is None else _checked(name, figure, self.place)
+        if figure is None:
+            return None
+        try:
+            return float(check_value(name, figure.value, f"{self.place}: results.{name}"))
+        except UsageError as error:
+            raise IngestError(str(error)) from None
+
+    def item(self, value: float, searched: str = "") -> Input:
+        """A value as the observation shows it: measured, or searched by simulation for what is `searched` for."""
+        place = Path(self.place).name
+        if searched:
+            where = f"search by simulation: {searched} in {place}"
+            return Input(value, where=where, origin="observation", source="ingest-loader-recurrence", grade="derived")
+        return Input(value, origin="observation", grade="measured", where=place)
 
     def latency(self, loader: Loader, *, steps: int, seed: int, rough: bool = False) -> float:
         """The mean latency at which a loader keeps its GPUs computing for the observed share of the time.
@@ -77,7 +79,6 @@ class ObservedLoader:
         Args:
             loader: the observed one; its latency starts the search.
             steps: steps of each simulated run.
-            seed: of the draws.
             rough: one of many, from a few runs of each simulation.
 
         Raises:
@@ -98,13 +99,7 @@ class ObservedLoader:
         return found
 
     def variation(self, loader: Loader, *, steps: int, seed: int) -> float | None:
-        """The variation of the latency at which the rounds of the workers vary as observed; None where they were not seen.
-
-        Args:
-            loader: the observed one.
-            steps: steps of each simulated run.
-            seed: of the draws.
-        """
+        """The variation of the latency at which the rounds of the workers vary as observed; None where they were not seen."""
         seen = self.value("step_round_variation")
         if seen is None:
             return None
@@ -124,53 +119,27 @@ def observed_loader(path: str | Path) -> ObservedLoader:
         IngestError: the file is no observation, or states neither the rate nor the stall.
     """
     seen = read_observation(path)
-    rate, stall = (_known(seen, path, name) for name in ("demanded_samples_per_second_per_gpu", "stall_fraction"))
     gpus = seen.facts.get("gpus")
     count = gpus if isinstance(gpus, int) and not isinstance(gpus, bool) and gpus > 0 else 1
-    utilization = float(solve("utilization_of_stall", {"stall_fraction": stall.value}))
-    return ObservedLoader(str(path), seen, rate.value, utilization, count)
-
-
-def _known(seen: Observation, path: str | Path, name: str) -> Figure:
-    figure = seen.figures.get(name)
-    if figure is None or figure.lower_bound:
-        raise IngestError(
-            f"{path}: the observation has no {name.replace('_', ' ')}, expected the rate of its job with and without reads: "
-            "ingest observe train.log --synthetic synthetic.log"
-        )
-    _checked(name, figure, path)
-    return figure
-
-
-def _checked(name: str, figure: Figure, place: str | Path) -> float:
-    try:
-        return float(check_value(name, figure.value, f"{place}: results.{name}"))
-    except UsageError as error:
-        raise IngestError(str(error)) from None
-
-
-def take_observed(known: Quantities, seen: ObservedLoader, named: Collection[str]) -> None:
-    """Give what was observed, but what the user named.
-
-    Args:
-        known: the quantities of the predicted job.
-        seen: the observed job.
-        named: quantities that the user gave.
-    """
-    found = {name: value for name, figure in OBSERVED.items() if (value := seen.value(figure)) is not None}
-    for name, value in found.items():
-        if name not in named:
-            known.give({name: Input(value, origin="observation", grade="measured", where=Path(seen.place).name)})
+    found = ObservedLoader(str(path), seen, 0.0, 0.0, count)
+    known = {}
+    for name in ("demanded_samples_per_second_per_gpu", "stall_fraction"):
+        figure = seen.figures.get(name)
+        if figure is None or figure.lower_bound:
+            raise IngestError(
+                f"{path}: the observation has no {name.replace('_', ' ')}, expected the rate of its job with and without reads:"
+                " ingest observe train.log --synthetic synthetic.log"
+            )
+        known[name] = found.value(name) or 0.0
+    utilization = float(solve("utilization_of_stall", known))
+    return replace(found, rate=known["demanded_samples_per_second_per_gpu"], utilization=utilization)
 
 
 def find_latency(known: Quantities, seen: ObservedLoader, stalled_by: str, seed: int) -> None:
     """Give the latency or the bandwidth that makes the observed job wait as long as it did, unless the latency is given.
 
     Args:
-        known: the quantities of the predicted job.
-        seen: the observed job.
-        stalled_by: what it waits for, one of `CAUSES`.
-        seed: of the draws.
+        stalled_by: what the job waits for, one of `CAUSES`.
 
     Raises:
         IngestError: the observation does not determine it, with what would.
@@ -181,9 +150,7 @@ def find_latency(known: Quantities, seen: ObservedLoader, stalled_by: str, seed:
         bandwidth = seen.value("read_bandwidth")
         if bandwidth is None:
             raise IngestError(f"{seen.place}: the observation has no read bandwidth, expected one for --stalled-by bandwidth")
-        known.give_default(
-            "feed_read_bandwidth", Input(bandwidth, origin="observation", grade="measured", where=Path(seen.place).name)
-        )
+        known.give_default("feed_read_bandwidth", seen.item(bandwidth))
         hidden = Input(0).by_default("the latency of single reads is hidden behind the bandwidth", "latency")
         known.give({"sample_read_seconds": hidden})
         return
@@ -211,16 +178,8 @@ def find_latency(known: Quantities, seen: ObservedLoader, stalled_by: str, seed:
     if given["sample_read_variation"].origin == "default":
         varied = seen.variation(loader, steps=counted, seed=seed)
         if varied is not None:
-            shown = f"search by simulation: the rounds of the workers vary as in {Path(seen.place).name}"
-            made = Input(varied, where=shown, origin="observation", source="ingest-loader-recurrence", grade="derived")
+            made = seen.item(varied, "the rounds of the workers vary as")
             known.give({"sample_read_variation": made})
             loader = replace(loader, latency_variation=varied)
     found = seen.latency(loader, steps=counted, seed=seed)
-    where = f"search by simulation: {1 - seen.utilization:.1%} stall in {Path(seen.place).name}"
-    known.give(
-        {
-            "observed_read_seconds": Input(
-                found, where=where, origin="observation", source="ingest-loader-recurrence", grade="derived"
-            )
-        }
-    )
+    known.give({"observed_read_seconds": seen.item(found, f"{1 - seen.utilization:.1%} stall")})

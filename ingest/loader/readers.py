@@ -1,13 +1,34 @@
-"""Who reads what: how the ranks of a job share its data set, by the loader that it uses."""
+"""Who reads what: how the ranks of a job share and shuffle its data set, and what copies on the drives of their nodes take."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
+from ingest.catalog.records import Node
 from ingest.engine.messages import Message, Option, option_error
+from ingest.engine.registry import Step, check_value, derive, linked, solve
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input
+from ingest.engine.value import Input, assumed
+from ingest.errors import nearest
+from ingest.loader.stall import Loader, simulate
+from ingest.sizing.evidence_ladder import from_fields
+from ingest.units import display, parse
+
+#: policy -> the results that it adds
+POLICIES = {
+    "buffer": ("shuffle_bytes_per_node", "mixing_score"),
+    "block": ("shuffle_block_bytes", "mixing_score"),
+    "global": ("samples_per_second_per_job",),
+}
+#: results of `feed --cache staged`
+STAGED = ("stage_seconds", "staged_utilization", "fed_epoch_seconds", "staged_epoch_seconds", "staging_break_even_epochs")
+DRIVES = {
+    "local_request_seconds": assumed(1e-4, "a drive of the node answers in 0.1 ms", "set.local_request_seconds"),
+    "local_stream_bandwidth": assumed(2e9, "a worker reads 2 GB/s from the drives of its node", "set.local_stream_bandwidth"),
+}
+NEVER = "GPUs wait no less with the data on the nodes: staging does not pay after any number of epochs"
 
 
 class LoaderKind(NamedTuple):
@@ -93,3 +114,80 @@ def warnings_of(known: Quantities, loader: str) -> list[Message]:
         what = f"{shards:,.0f} shards over {ranks:,.0f} ranks leave a remainder: every rank reads the whole data set"
         return [Message(what, supply=(Option("set.dataset_shards", "N"),))]
     return [Message(f"every worker reads the whole data set, {times:,.0f} times in all", supply=(Option("loader", "pytorch"),))]
+
+
+def shuffle_of(known: Quantities, written: str | None) -> tuple[str, ...]:
+    """Set the samples that are shuffled together; returns the results that the policy adds.
+
+    Raises:
+        UsageError: an unknown policy, or not a number of samples.
+    """
+    if written is None:
+        return ()
+    policy, equals, count = written.partition("=")
+    if policy not in POLICIES or (policy == "global") == bool(equals):
+        hint = nearest(policy, POLICIES) if policy not in POLICIES else ""
+        raise option_error("shuffle", f": found '{written}', expected buffer=N, block=N or global{hint}")
+    if policy != "global":
+        samples = float(check_value("shuffle_samples", parse(count, "sample", "--shuffle"), "--shuffle"))
+        known.give({"shuffle_samples": Input(samples, origin="user")})
+    return POLICIES[policy]
+
+
+def place_staging(known: Quantities, node: Node | None) -> None:
+    """Choose what staging reads and what the drives of a node give, by its type.
+
+    Raises:
+        UsageError: no bandwidth of the storage is given, or the data set does not fit the drives of a node.
+    """
+    if "feed_read_bandwidth" not in known.given:
+        raise option_error("cache", ": found staged without a bandwidth to stage at, expected --read-bandwidth, such as 10GB/s")
+    if node is not None:
+        drives = {"nvme_read_bandwidth_per_node": node.nvme_read_bandwidth, "nvme_bytes_per_node": node.nvme_bytes}
+        known.give({name: item for name, item in from_fields(drives).items() if name not in known.given and item.value})
+    known.give({name: item for name, item in DRIVES.items() if name not in known.given})
+    copies = Input(known.value("nodes")).by_default("each node gets the whole data set", "set.copies_staged")
+    known.give_default("copies_staged", copies)
+    known.link("dataset_bytes", known.step("job_dataset_bytes"))
+    known.link("read_bandwidth_available", known.step("feed_read_bandwidth"))
+    room = known.find("job_cache_bytes") or known.find("nvme_bytes_per_node")
+    share = {"dataset_bytes": known.value("dataset_bytes"), "nodes": known.value("nodes") / known.value("copies_staged")}
+    held = float(solve("dataset_share_per_node", share))
+    if room is not None and held > room.value:
+        sizes = f"{display(held, 'B')} per node for {display(room.value, 'B')} of drives"
+        raise option_error("cache", f": staging takes {sizes}, expected lru, pinned or partitioned, or larger --cache-memory")
+
+
+def staged_steps(known: Quantities, loader: Loader, shared: Step, *, steps: int, seed: int) -> dict[str, Step]:
+    """The utilization with staged data, by simulation, and what follows from it; without a break-even where staging never pays.
+
+    `shared` is the utilization of the loader that reads from shared storage.
+    """
+    load = known.find("local_drives_load")
+    drives = {"storage_load": load.value if load is not None else 0.0}
+    names = ("step_computation_seconds", "cores_load", "host_link_load", "gpu_decode_load")
+    given = {**{name: known.value(name) for name in names}, **drives}
+    local = replace(
+        loader, latency_seconds=known.value("local_read_seconds"), shared_seconds=float(solve("shared_seconds_per_step", given))
+    )
+    found = simulate(local, steps=steps, seed=seed)
+    where = f"{found.runs} runs of {steps:,} steps, seed {seed}; median, P10 and P90"
+    item = Input(found.median, found.low, found.high, source="ingest-loader-recurrence", grade="derived", where=where)
+    inputs = tuple(known.step(name) for name in ("local_read_seconds", "step_computation_seconds", "loader_workers"))
+    staged = Step("staged_utilization", found.median, None, inputs, item)
+    own = {"staged_utilization": staged}
+    epoch = known.find("epoch_seconds")
+    if epoch is None:
+        return own
+    made = {"accelerator_utilization": shared, "staged_utilization": staged}
+    made |= {"epoch_seconds": epoch, "stage_seconds": known.step("stage_seconds")}
+    for name in ("fed_epoch_seconds", "staged_epoch_seconds"):
+        own[name] = derive(name, known.given, made)
+    made |= {"staged_epoch_seconds": own["staged_epoch_seconds"]}
+    made |= {name: known.step(name) for name in ("stage_bytes", "job_epochs")}
+    own["epochs_read_bandwidth"] = linked("epochs_read_bandwidth", derive("staged_read_bandwidth", known.given, made))
+    gain = derive("gain_of_staging", known.given, made)
+    if gain.value > 0:
+        made["staging_gain"] = linked("staging_gain", gain)
+        own["staging_break_even_epochs"] = derive("staging_break_even_epochs", known.given, made)
+    return own

@@ -6,7 +6,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import islice, repeat
 from typing import NamedTuple
 
@@ -159,31 +159,17 @@ def simulate(
     """Utilization over the given number of steps: the median of many runs, and their 10th and 90th percentile.
 
     Args:
-        loader: the loader.
         steps: steps of each run.
         seed: of the draws; the same seed gives the same numbers.
-        most_batches: batches drawn at most, which limits the number of runs.
-        fewest_runs: runs at least.
+        most_batches: batches drawn at most, which limits the number of runs, of which there are `fewest_runs` at least.
         from_request: count the time from the request of the first batch on, not from the first step.
-
-    >>> simulate(Loader(4, 2, 1, 0.02, 0.06, latency_variation=2), steps=600, seed=1)._replace(runs=0)
-    Utilization(median=..., low=..., high=..., runs=0)
     """
-    ranks = min(loader.ranks, MOST_RANKS)
-    runs = int(numpy.clip(most_batches // (steps * ranks), fewest_runs, MOST_RUNS))
+    runs = int(numpy.clip(most_batches // (steps * min(loader.ranks, MOST_RANKS)), fewest_runs, MOST_RUNS))
     chance = numpy.random.default_rng(seed)
     low, high = loader.handover_seconds
     # Each run has a processor of its own speed: a range of the hand-over moves a whole run.
     handover = numpy.exp(chance.uniform(numpy.log(low), numpy.log(high), runs)) if low > 0 else high
-    found = utilizations(
-        _batches(loader, seed, steps, (runs, ranks)),
-        workers=loader.workers,
-        prefetch=loader.prefetch,
-        step_seconds=loader.step_seconds,
-        handover_seconds=handover,
-        shared_seconds=loader.shared_seconds,
-        from_request=from_request,
-    )
+    found = _utilizations(loader, steps, seed, runs, handover, from_request=from_request)
     median, least, most = (float(end) for end in numpy.quantile(found, (0.5, 0.1, 0.9)))
     return Utilization(median, least, most, runs)
 
@@ -194,31 +180,34 @@ def round_variation(loader: Loader, *, steps: int, seed: int) -> float:
     In so many steps each worker delivers one batch. Their sum shows how the latency varies, and not the bursts of workers that
     started together.
 
-    Args:
-        loader: the loader.
-        steps: steps of each run.
-        seed: of the draws.
-
     >>> steady, varied = (round_variation(Loader(4, 2, 4, 0.02, 0.04, variation), steps=400, seed=1) for variation in (0.1, 1))
     >>> steady < 0.05 < varied
     True
     """
     starts: list[Array] = []
-    runs = int(
-        numpy.clip(MOST_BATCHES_OF_TRIAL // (4 * steps * min(loader.ranks, MOST_RANKS)), FEWEST_RUNS_OF_TRIAL, MOST_RUNS)
-    )
-    utilizations(
+    affordable = MOST_BATCHES_OF_TRIAL // (4 * steps * min(loader.ranks, MOST_RANKS))
+    runs = int(numpy.clip(affordable, FEWEST_RUNS_OF_TRIAL, MOST_RUNS))
+    _utilizations(loader, steps, seed, runs, loader.handover_seconds[0], starts=starts)
+    times = numpy.stack(starts)
+    rounds = times[loader.workers :] - times[: -loader.workers]
+    return float(numpy.median(rounds.std(axis=0) / rounds.mean(axis=0)))
+
+
+def _utilizations(
+    loader: Loader, steps: int, seed: int, runs: int, handover: ArrayLike, *, from_request: bool = False,
+    starts: list[Array] | None = None,
+) -> Array:  # fmt: skip
+    """Accelerator utilization of runs of a loader, with latencies drawn."""
+    return utilizations(
         _batches(loader, seed, steps, (runs, min(loader.ranks, MOST_RANKS))),
         workers=loader.workers,
         prefetch=loader.prefetch,
         step_seconds=loader.step_seconds,
-        handover_seconds=loader.handover_seconds[0],
+        handover_seconds=handover,
         shared_seconds=loader.shared_seconds,
+        from_request=from_request,
         starts=starts,
     )
-    times = numpy.stack(starts)
-    rounds = times[loader.workers :] - times[: -loader.workers]
-    return float(numpy.median(rounds.std(axis=0) / rounds.mean(axis=0)))
 
 
 def tried(loader: Loader, *, steps: int, seed: int) -> Utilization:
@@ -274,22 +263,25 @@ class Remedies(NamedTuple):
 
 
 def remedies(loader: Loader, accepted: float, *, steps: int, seed: int) -> Remedies:
-    """Find the workers, the prefetch or the latency at which the median reaches an accepted utilization.
-
-    Args:
-        loader: the loader as it is.
-        accepted: the utilization to reach.
-        steps: steps of each run.
-        seed: of the draws, the same in every trial.
-    """
-    reaches = partial(_reaches, accepted=accepted, steps=_trial_steps(loader, steps), seed=seed)
-    holds = partial(_holds, accepted=accepted, steps=steps, seed=seed)
+    """Find the workers, the prefetch or the latency at which the median reaches an accepted utilization, by equal draws."""
+    reaches, holds = _tests(loader, accepted, steps, seed)
 
     def fewest(changed: Callable[[int], Loader], most: int) -> int | None:
-        count = _fewest(lambda number: reaches(changed(number)), most)
-        while count is not None and not holds(changed(count)):
-            count = count + math.ceil(count * NEXT) if count < most else None
-        return count
+        """The smallest count that suffices, found by doubling and halving; None beyond the largest."""
+        high = 1
+        while not reaches(changed(high)):
+            high *= 2
+            if high > most:
+                return None
+        low = high // 2
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if reaches(changed(middle)) else (middle, high)
+        while not holds(changed(high)):
+            if high >= most:
+                return None
+            high += math.ceil(high * NEXT)
+        return high
 
     return Remedies(
         fewest(lambda count: replace(loader, workers=count), MOST_WORKERS),
@@ -302,18 +294,13 @@ def remedies(loader: Loader, accepted: float, *, steps: int, seed: int) -> Remed
 def longest_latency(loader: Loader, accepted: float, *, steps: int, seed: int, near: float = NEAR) -> float | None:
     """The longest mean latency at which the median reaches an accepted utilization; None where no latency does.
 
-    Args:
-        loader: its own latency starts the search.
-        accepted: the utilization to reach.
-        steps: steps of each run.
-        seed: of the draws, the same in every trial.
-        near: relative width at which the search ends.
+    The search starts from the latency of the loader and ends at a relative width of `near`; all trials draw alike.
 
     >>> found = longest_latency(Loader(4, 2, 1, 0.02, 0.0), 0.95, steps=600, seed=1)
     >>> 0.08 < found < 0.085
     True
     """
-    reaches = partial(_reaches, accepted=accepted, steps=_trial_steps(loader, steps), seed=seed)
+    reaches, holds = _tests(loader, accepted, steps, seed)
     if not reaches(replace(loader, latency_seconds=0.0)):
         return None
     low, high = 0.0, max(loader.latency_seconds, loader.step_seconds / loader.batch)
@@ -322,7 +309,7 @@ def longest_latency(loader: Loader, accepted: float, *, steps: int, seed: int, n
     while high - low > near * high and high > 1e-7:
         middle = (low + high) / 2
         low, high = (middle, high) if reaches(replace(loader, latency_seconds=middle)) else (low, middle)
-    while low and not _holds(replace(loader, latency_seconds=low), accepted=accepted, steps=steps, seed=seed):
+    while low and not holds(replace(loader, latency_seconds=low)):
         low *= 1 - NEXT
     return low or None
 
@@ -330,12 +317,7 @@ def longest_latency(loader: Loader, accepted: float, *, steps: int, seed: int, n
 def matching_latency(loader: Loader, observed: float, *, steps: int, seed: int, near: float = NEAR) -> float | None:
     """The mean latency at which the median of whole simulations is an observed utilization; None where no latency is.
 
-    Args:
-        loader: its own latency starts the search.
-        observed: the utilization to give back.
-        steps: steps of each run.
-        seed: of the draws, the same in every simulation.
-        near: relative width at which the search ends.
+    The search starts from the latency of the loader and ends at a relative width of `near`; all simulations draw alike.
 
     >>> loader = Loader(4, 2, 32, 0.16, 0.0, ranks=8)
     >>> found = matching_latency(loader, 0.5, steps=600, seed=1, near=0.001)
@@ -345,7 +327,7 @@ def matching_latency(loader: Loader, observed: float, *, steps: int, seed: int, 
     low = longest_latency(loader, observed, steps=steps, seed=seed, near=near)
     if low is None:
         return None
-    holds = partial(_holds, accepted=observed, steps=steps, seed=seed)
+    _, holds = _tests(loader, observed, steps, seed)
     high = low * (1 + NEXT)
     while high < 1e6 * loader.step_seconds and holds(replace(loader, latency_seconds=high)):
         low, high = high, high * (1 + NEXT)
@@ -355,30 +337,12 @@ def matching_latency(loader: Loader, observed: float, *, steps: int, seed: int, 
     return low
 
 
-def _trial_steps(loader: Loader, steps: int) -> int:
-    """Steps of each trial of a search: fewer where many ranks wait for each other."""
+def _tests(loader: Loader, accepted: float, steps: int, seed: int) -> tuple[Callable[[Loader], bool], Callable[[Loader], bool]]:
+    """Whether a variant reaches a utilization in a trial of a search, and whether the runs of a whole simulation confirm it."""
+    # Fewer steps where many ranks wait for each other.
     affordable = MOST_BATCHES_OF_TRIAL // (FEWEST_RUNS_OF_TRIAL * min(loader.ranks, MOST_RANKS))
-    return min(steps, max(FEWEST_STEPS_OF_TRIAL, affordable))
-
-
-def _reaches(changed: Loader, *, accepted: float, steps: int, seed: int) -> bool:
-    return tried(changed, steps=steps, seed=seed).median >= accepted
-
-
-def _holds(changed: Loader, *, accepted: float, steps: int, seed: int) -> bool:
-    """Whether the runs of a whole simulation confirm what a trial found."""
-    return simulate(changed, steps=steps, seed=seed).median >= accepted
-
-
-def _fewest(suffices: Callable[[int], bool], most: int) -> int | None:
-    """The smallest count that suffices, found by doubling and halving; None beyond the largest."""
-    high = 1
-    while not suffices(high):
-        high *= 2
-        if high > most:
-            return None
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if suffices(middle) else (middle, high)
-    return high
+    few = min(steps, max(FEWEST_STEPS_OF_TRIAL, affordable))
+    return (
+        lambda changed: tried(changed, steps=few, seed=seed).median >= accepted,
+        lambda changed: simulate(changed, steps=steps, seed=seed).median >= accepted,
+    )

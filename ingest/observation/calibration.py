@@ -1,26 +1,30 @@
-"""`ingest calibrate`: estimate beside observation, why they differ, and entries of your own that carry the observation on."""
+"""`ingest calibrate`: estimate beside observation, why they differ, what several show together, and entries that carry them."""
 
 from __future__ import annotations
 
 import csv
 import io
+import math
 import re
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
+from ingest.catalog.folders import user_folder
 from ingest.catalog.records import Model
 from ingest.catalog.store import Catalog
+from ingest.corpus.sampling.estimators import student_quantile
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import solve, unit_of
 from ingest.engine.result import envelope
 from ingest.engine.value import Quantity
 from ingest.errors import IngestError, UsageError
 from ingest.files import check_target, sha256, write_all
-from ingest.observation.observation import Figure, Observation
-from ingest.observation.observation_file import read_observation
-from ingest.observation.scaling import Scaling, scaling_of
+from ingest.observation.observation import Figure, Observation, read_observation
 from ingest.sizing.bandwidth import Estimate, bw
 from ingest.sizing.catalog_commands import check
 from ingest.sizing.published_rates import LOWER_BOUND
@@ -40,6 +44,16 @@ HELD_AGAINST = {
     "ingest_bandwidth_per_job": ("demanded_read_bandwidth", "read_bandwidth"),
     "bytes_per_file_open": ("read_bytes_per_open",),
 }
+#: A line through fewer points leaves no interval.
+LEAST_OBSERVATIONS = 3
+#: An observation further from the line of the others, as a share of its rate, is of another job.
+CONTRADICTS_BEYOND = 0.1
+#: Rates that grow faster than the GPUs by this much are of two jobs.
+SUPERLINEAR_FROM = 1.05
+#: Of jobs that wait for longer, the wait is that for reads.
+MOST_STALL = 0.1
+CONFIDENCE = 0.95
+RATES = ("demanded_samples_per_second_per_gpu", "samples_per_second_per_gpu")
 
 
 class Comparison(NamedTuple):
@@ -63,15 +77,24 @@ class Comparison(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison in JSON."""
-        return {
-            **({"observation": self.place} if self.place else {}),
-            "quantity": self.quantity,
-            "estimated": self.estimated.to_dict() if self.estimated else None,
-            "observed": self.observed.to_dict(),
-            "ratio": self.ratio,
-            "inside": self.inside,
-            "why": self.why,
-        }
+        estimated = self.estimated.to_dict() if self.estimated else None
+        row = {**self._asdict(), "estimated": estimated, "observed": self.observed.to_dict()}
+        place = row.pop("place")
+        return {"observation": place, **row} if place else row
+
+
+class Scaling(NamedTuple):
+    """What several observations show together.
+
+    Attributes:
+        results: `scaling_exponent` and `handover_seconds`, with their 95 % intervals, where they are determined.
+        unknown: the reason why one is missing, by its name.
+        points: number of the observations behind each, by its name.
+    """
+
+    results: Mapping[str, Quantity]
+    unknown: Mapping[str, str]
+    points: Mapping[str, int]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -156,15 +179,12 @@ def calibrate(
         return _one(observation, None, nodes=nodes, **options)
     if nodes is not None:
         raise UsageError("--nodes: each of several observations states its GPUs, expected none")
-    return _together((observation, *others), options)
-
-
-def _together(places: Sequence[str | Path], options: Mapping[str, Any]) -> Calibration:
-    """Several observations of one job: each beside the estimate of its size, and what they show together."""
+    places = (observation, *others)
     if len(set(map(str, places))) < len(places):
         raise UsageError("an observation is given twice, expected each once")
     seen = [(str(place), read_observation(place)) for place in places]
     scaling = scaling_of(seen)
+    # Each beside the estimate of its size.
     made = [_one(place, one.facts.get("gpus"), nodes=None, **options) for place, one in seen]
     rows = tuple(row._replace(place=place) for (place, _), one in zip(seen, made, strict=True) for row in one.rows)
     warnings = tuple(dict.fromkeys(line for one in made for line in one.warnings))
@@ -187,9 +207,18 @@ def _one(observation: str | Path, gpus: int | None, *, output: str | Path | None
     files = overlay(seen, answer, identity) if output is not None else {}
     if output is not None:
         write_entries(Path(output), files)
-    warnings = (*_warnings(seen, rows, answer), *_refused(output, files, catalogs))
-    unmet = _unmet(rows, allowed)
-    return Calibration(answer.model.id, answer.gpu.id, rows, files, str(output or ""), warnings, Catalog(catalogs), unmet)
+    warnings = list(_warnings(seen, rows, answer))
+    # Every command that reads the entries will refuse the first problem of those that were written.
+    problems = () if output is None else check(output, catalogs=catalogs).problems
+    if written := [one for one in problems if any(name in one for name in files)]:
+        warnings.append(f"the entries do not pass the check of catalogs, and no command takes them: {written[0]}")
+    unmet = ""
+    for one in rows:
+        judged = allowed is not None and one.quantity == "samples_per_second_per_gpu" and one.ratio is not None
+        if judged and not unmet and abs((one.ratio or 0) - 1) > (allowed or 0):
+            unmet = f"the observed rate is {one.ratio:.3g} times the estimate, more than {allowed:.0%} off"
+    folder = str(output or "")
+    return Calibration(answer.model.id, answer.gpu.id, rows, files, folder, tuple(warnings), Catalog(catalogs), unmet)
 
 
 def _compared(answer: Estimate, seen: Observation) -> Iterator[Comparison]:
@@ -200,30 +229,20 @@ def _compared(answer: Estimate, seen: Observation) -> Iterator[Comparison]:
         figure = seen.figures[held]
         estimated = answer.results.get(quantity)
         if estimated is None and quantity in ("bytes_read_per_sample", "bytes_per_file_open"):
-            estimated = _computed(answer, quantity)
+            with suppress(IngestError):
+                estimated = Quantity(float(answer.known.value(quantity)), unit_of(quantity))
         if estimated is None or not estimated.value:
             yield Comparison(quantity, None, figure, None, None, "the catalogs do not know it")
             continue
-        given = {"value_before": estimated.value, "value_after": figure.value}
-        ratio = float(solve("change_ratio", given))
-        inside = _inside(estimated, figure, ratio)
+        ratio = float(solve("change_ratio", {"value_before": estimated.value, "value_after": figure.value}))
+        if estimated.low is None or estimated.high is None:
+            inside = abs(ratio - 1) <= AGREES_WITHIN
+        else:
+            inside = estimated.low <= figure.value <= estimated.high
         why = _why(quantity, answer, figure, ratio, inside)
         if held.startswith("demanded_") and not figure.lower_bound:
             why += "; the stalls of the job are taken out of the observed rate"
         yield Comparison(quantity, estimated, figure, ratio, inside, why)
-
-
-def _computed(answer: Estimate, quantity: str) -> Quantity | None:
-    try:
-        return Quantity(float(answer.known.value(quantity)), unit_of(quantity))
-    except IngestError:
-        return None
-
-
-def _inside(estimated: Quantity, figure: Figure, ratio: float) -> bool:
-    if estimated.low is None or estimated.high is None:
-        return abs(ratio - 1) <= AGREES_WITHIN
-    return estimated.low <= figure.value <= estimated.high
 
 
 def _why(quantity: str, answer: Estimate, figure: Figure, ratio: float, inside: bool) -> str:
@@ -254,32 +273,8 @@ def _warnings(seen: Observation, rows: Sequence[Comparison], answer: Estimate) -
         yield f"the observed job had {gpus:,} GPUs, the estimate is of {answer.known.value('gpus'):,.0f}: set --nodes"
 
 
-def _refused(output: str | Path | None, files: Mapping[str, str], catalogs: Sequence[str | Path]) -> Iterator[str]:
-    """The first problem of the entries that were written, which every command that reads them will refuse."""
-    problems = () if output is None else check(output, catalogs=catalogs).problems
-    written = [one for one in problems if any(name in one for name in files)]
-    if written:
-        yield f"the entries do not pass the check of catalogs, and no command takes them: {written[0]}"
-
-
-def _unmet(rows: Sequence[Comparison], allowed: float | None) -> str:
-    for one in rows:
-        judged = allowed is not None and one.quantity == "samples_per_second_per_gpu" and one.ratio is not None
-        if judged and abs((one.ratio or 0) - 1) > (allowed or 0):
-            return f"the observed rate is {one.ratio:.3g} times the estimate, more than {allowed:.0%} off"
-    return ""
-
-
 def overlay(seen: Observation, answer: Estimate, identity: str) -> dict[str, str]:
-    """Entries that carry an observation: a row of the model's rates, its bytes per sample, the protocol and the source.
-
-    Args:
-        seen: the observation.
-        answer: the estimate of the same job, for model, GPU and precision.
-        identity: id of the source.
-
-    Returns:
-        Path inside the folder -> content.
+    """Entries that carry an observation, by path: a row of rates, its bytes per sample, the protocol and the source.
 
     Raises:
         IngestError: the observation has neither a rate per GPU nor bytes per sample.
@@ -298,32 +293,28 @@ def overlay(seen: Observation, answer: Estimate, identity: str) -> dict[str, str
         'advice: "The job as it ran: stalls taken out where a rate on synthetic data is known, else a lower bound."\n',
     }
     if rate is not None:
-        files[f"models/{model.id}.csv"] = _rates(rate, seen, answer, identity)
+        gpus = seen.facts.get("gpus")
+        count = gpus if isinstance(gpus, int) and gpus > 0 else round(answer.known.value("gpus"))
+        nodes = max(1, round(count / answer.known.value("gpus_per_node")))
+        note = f"{LOWER_BOUND}: the stall is unknown" if rate.lower_bound else "stalls taken out"
+        row = (answer.gpu.id, answer.precision, rate.value, "", count, nodes, PROTOCOL, "", identity, _where(rate),
+               GRADES[rate.basis], note)  # fmt: skip
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows([COLUMNS, row])
+        files[f"models/{model.id}.csv"] = text.getvalue()
     if size is not None:
         files[f"models/{model.id}.yaml"] = _with_encoding(model, size, seen, identity)
     return files
 
 
-def _rates(rate: Figure, seen: Observation, answer: Estimate, identity: str) -> str:
-    gpus = seen.facts.get("gpus")
-    count = gpus if isinstance(gpus, int) and gpus > 0 else round(answer.known.value("gpus"))
-    nodes = max(1, round(count / answer.known.value("gpus_per_node")))
-    assert answer.gpu is not None
-    note = f"{LOWER_BOUND}: the stall is unknown" if rate.lower_bound else "stalls taken out"
-    row = (answer.gpu.id, answer.precision, rate.value, "", count, nodes, PROTOCOL, "", identity, f"window of {_seconds(rate)}",
-           GRADES[rate.basis], note)  # fmt: skip
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([COLUMNS, row])
-    return text.getvalue()
-
-
-def _seconds(figure: Figure) -> str:
-    return f"{figure.window.seconds:.6g} s" if figure.window else "the whole run"
+def _where(figure: Figure) -> str:
+    """The part of the observation on which a figure rests, as entries cite it."""
+    return f"window of {figure.window.seconds:.6g} s" if figure.window else "window of the whole run"
 
 
 def _with_encoding(model: Model, size: Figure, seen: Observation, identity: str) -> str:
     """The entry of a model with the observed bytes per sample as its first encoding, which is the default."""
-    places = f'source: {identity}, where: "window of {_seconds(size)}", grade: {GRADES[size.basis]}'
+    places = f'source: {identity}, where: "{_where(size)}", grade: {GRADES[size.basis]}'
     lines = [f"  {PROTOCOL}:", f"    stored: {{value: {size.value!r}, unit: B/sample, {places}}}"]
     per_open = seen.figures.get("read_bytes_per_open")
     if per_open is not None and per_open.value > 0:
@@ -341,23 +332,166 @@ def _with_encoding(model: Model, size: Figure, seen: Observation, identity: str)
 
 
 def write_entries(folder: Path, files: Mapping[str, str]) -> None:
-    """Write the entries; a folder that holds rates of other observations keeps them."""
+    """Write the entries; a folder that holds rates or sources of other observations keeps them."""
     if folder.exists() and not folder.is_dir():
         raise IngestError(f"-o: '{folder}' is a file, expected a folder")
     targets = {folder / name: content for name, content in files.items()}
     for path in targets:
         path.parent.mkdir(parents=True, exist_ok=True)
         check_target(path)
-    write_all({path: _joined(path, content) for path, content in targets.items()})
+    for path, content in targets.items():
+        if not path.is_file() or (path.name != "sources.yaml" and path.suffix != ".csv"):
+            continue
+        kept, lines = path.read_text(encoding="utf-8"), content.splitlines()
+        # Of a table the row is new, of the sources the whole entry below its first line.
+        own, added = (lines[1], f"{lines[1]}\n") if path.suffix == ".csv" else (lines[0], content)
+        targets[path] = kept if own in kept.splitlines() else kept.rstrip("\n") + "\n" + added
+    write_all(targets)
 
 
-def _joined(path: Path, content: str) -> str:
-    """A table of rates or of sources with the rows that the folder has already."""
-    if not path.is_file() or (path.name != "sources.yaml" and path.suffix != ".csv"):
-        return content
-    kept = path.read_text(encoding="utf-8")
-    if path.suffix == ".csv":
-        row = content.splitlines()[1]
-        return kept if row in kept.splitlines() else kept.rstrip("\n") + f"\n{row}\n"
-    head = content.splitlines()[0]
-    return kept if head in kept.splitlines() else kept.rstrip("\n") + "\n" + content
+def add_bundle(
+    bundle: str | Path,
+    *,
+    model: str,
+    gpu: str,
+    nodes: int | str | None = None,
+    precision: str | None = None,
+    output: str | Path | None = None,
+    catalogs: Sequence[str | Path] = (),
+) -> Calibration:
+    """Take a bundle into the catalogs, after its entries have been checked.
+
+    Args:
+        bundle: the JSON of `ingest observe --bundle`.
+        model: id, alias or YAML file of the model that was trained.
+        gpu: id, alias or YAML file of the GPU that it ran on.
+        nodes: nodes of the job, one by default.
+        precision: `bf16`, `fp16`, `tf32`, `fp32`, `fp8` or `fp4`; that of the best evidence on the GPU by default.
+        output: folder of the entries; your own catalogs by default.
+        catalogs: folders with entries of your own.
+
+    Raises:
+        UsageError: an unknown model or GPU.
+        IngestError: the file is no bundle, or its entries do not pass `catalog check`.
+    """
+    folder = Path(output) if output is not None else user_folder()
+    with tempfile.TemporaryDirectory() as trial:
+        made = calibrate(bundle, model=model, gpu=gpu, nodes=nodes, precision=precision, output=trial, catalogs=catalogs)
+        problems = check(trial, catalogs=catalogs).problems
+    if problems:
+        raise IngestError(f"{bundle}: its entries do not pass the check of catalogs: {problems[0].removeprefix(f'{trial}/')}")
+    write_entries(folder, made.files)
+    return made
+
+
+class Point(NamedTuple):
+    """One observation: samples per second per GPU, its size, and where known its batch per GPU and its stall."""
+
+    place: str
+    rate: float
+    gpus: int
+    batch: float | None
+    stall: float | None
+
+
+class Line(NamedTuple):
+    """A line of least squares with the half widths of the 95 % intervals of slope and height at 0."""
+
+    slope: float
+    height: float
+    slope_width: float
+    height_width: float
+
+
+def scaling_of(observations: Sequence[tuple[str, Observation]]) -> Scaling:
+    """The exponent of the total rate over the GPUs, and the time in which a batch is handed over, from runs of one job by file.
+
+    Raises:
+        IngestError: they contradict each other, or determine neither.
+    """
+    points = []
+    for place, seen in observations:
+        rate = next((seen.figures[name].value for name in RATES if name in seen.figures), None)
+        gpus = seen.facts.get("gpus")
+        if rate is None or not isinstance(gpus, int) or isinstance(gpus, bool) or gpus < 1:
+            raise IngestError(
+                f"{place}: no rate per GPU, or no number of GPUs, expected an observation with both: observe LOG --gpus N"
+            )
+        batch, stall = seen.figures.get("samples_per_step"), seen.figures.get("stall_fraction")
+        points.append(Point(place, rate, gpus, batch.value if batch else None, stall.value if stall else None))
+    results: dict[str, Quantity] = {}
+    unknown: dict[str, str] = {}
+    counts: dict[str, int] = {}
+    for name, found in (("scaling_exponent", _exponent), ("handover_seconds", _handover)):
+        made = found(points)
+        if isinstance(made, str):
+            unknown[name] = made
+        else:
+            results[name], counts[name] = made
+    if not results:
+        lines = "; ".join(f"{name.replace('_', ' ')}: {why}" for name, why in unknown.items())
+        raise IngestError(f"{len(points)} observations determine nothing together: {lines}")
+    return Scaling(results, unknown, counts)
+
+
+def _exponent(points: Sequence[Point]) -> tuple[Quantity, int] | str:
+    """The slope of the logarithm of the total rate over that of the GPUs, at one batch per GPU, or what would determine it."""
+    if len({one.gpus for one in points}) < 2:
+        return f"all have {points[0].gpus:,} GPUs, expected two sizes or more"
+    if len({one.batch for one in points if one.batch is not None}) > 1:
+        return "the batch per GPU changes with the size, expected one batch"
+    if len(points) < LEAST_OBSERVATIONS:
+        return f"two observations leave no interval, expected {LEAST_OBSERVATIONS} or more"
+    logs = [(math.log(one.gpus), math.log(one.gpus * one.rate)) for one in points]
+    line = line_through(logs)
+    for one, (across, up) in zip(points, logs, strict=True):
+        off = math.expm1(up - line.height - line.slope * across)
+        if abs(off) > CONTRADICTS_BEYOND:
+            raise IngestError(
+                f"{one.place}: {one.rate:.4g} sample/s per GPU on {one.gpus:,} GPUs is {off:+.0%} off the line of the others: "
+                "another job, or a disturbed one; leave it out"
+            )
+    if line.slope > SUPERLINEAR_FROM:
+        raise IngestError(
+            f"{points[0].place}: the total rate grows with GPUs^{line.slope:.3g}, faster than the GPUs: expected observations "
+            "of one job, with stalls taken out (--synthetic)"
+        )
+    ends = (line.slope - line.slope_width, line.slope, line.slope + line.slope_width)
+    low, value, high = (min(1.0, max(0.0, one)) for one in ends)
+    return Quantity(value, "1", low, high), len(points)
+
+
+def _handover(points: Sequence[Point]) -> tuple[Quantity, int] | str:
+    """The wait of each step that does not grow with the batch, of jobs whose loader keeps up, or what would determine it."""
+    usable = [one for one in points if one.batch and one.stall is not None and one.stall <= MOST_STALL]
+    if len(usable) < LEAST_OBSERVATIONS or len({one.batch for one in usable}) < 2:
+        return (
+            f"expected {LEAST_OBSERVATIONS} observations or more, at two batches or more, with stalls up to {MOST_STALL:.0%} "
+            "(--synthetic)"
+        )
+    waits = []
+    for one in usable:
+        given = {
+            "samples_per_step": one.batch or 0,
+            "demanded_samples_per_second_per_gpu": one.rate,
+            "stall_fraction": one.stall or 0,
+        }
+        waits.append((one.batch or 0.0, float(solve("observed_wait_seconds", given))))
+    line = line_through(waits)
+    low, high = line.height - line.height_width, line.height + line.height_width
+    if low <= 0:
+        return f"within the spread of the observations, at most {max(high, 0):.2g} s"
+    return Quantity(line.height, "s", low, high), len(usable)
+
+
+def line_through(points: Sequence[tuple[float, float]]) -> Line:
+    """The line of least squares through three points or more, with 95 % intervals."""
+    middle, level = fmean(across for across, _ in points), fmean(up for _, up in points)
+    spread = sum((across - middle) ** 2 for across, _ in points)
+    slope = sum((across - middle) * (up - level) for across, up in points) / spread
+    height = level - slope * middle
+    degrees = len(points) - 2
+    variance = sum((up - height - slope * across) ** 2 for across, up in points) / degrees
+    factor = student_quantile(CONFIDENCE, degrees)
+    return Line(slope, height, factor * (variance / spread) ** 0.5,
+                factor * (variance * (1 / len(points) + middle**2 / spread)) ** 0.5)  # fmt: skip

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from ingest.errors import IngestError, brief
-from ingest.observation.training_log import LogStep, TrainingLog, positive
+from ingest.observation.training_run import LogStep, TrainingLog, positive
 
-#: an event of MLPerf: its line, the event, and its time in seconds
-Event = tuple[int, dict[str, Any], float]
 #: the events between which samples are trained on
 SPANS = ("block_start", "block_stop", "epoch_start", "epoch_stop")
 #: Larger epoch numbers count samples: no submission trains as many epochs.
@@ -38,56 +36,108 @@ SECONDS_FROM, SECONDS_BELOW = 1e9, 4e9
 LEAST_RATES = 5
 
 
+class Event(NamedTuple):
+    """An event of MLPerf: its line, its time in seconds, its key and value, and its metadata."""
+
+    line: int
+    clock: float
+    key: str
+    value: Any
+    told: Mapping[str, Any]
+
+    @property
+    def epochs(self) -> dict[str, float]:
+        """Its epoch numbers, and its samples."""
+        names = ("first_epoch_num", "epoch_count", "epoch_num", "samples_count")
+        return {name: value for name in names if (value := positive(self.told.get(name))) is not None}
+
+
 def mllog(text: str, path: str) -> TrainingLog | None:
     """A log of MLPerf Training, lines of `:::MLLOG`: samples between events with their times, evaluations left out."""
     if ":::MLLOG" not in text:
         return None
-    events = [(line, one, _milliseconds(one, path, line) / 1000) for line, one in _events(text, path)]
-    starts = [line for line, one, _ in events if one.get("key") == "run_start"]
+    events = list(_events(text, path))
+    starts = [one.line for one in events if one.key == "run_start"]
     if len(starts) > 1:
         raise IngestError(f"{path}:{starts[1]}: a second run_start, expected the log of one run; observe each run by itself")
     batch, epoch, length = _counted(events, path)
-    by_samples = _largest_epoch(events, SPANS) > MOST_EPOCHS
-    if _unmoved(events):
-        events, by_samples = list(_by_blocks(events, path)), True
-    if not by_samples and _largest_epoch(events, ("eval_accuracy",)) > MOST_EPOCHS:
-        # Evaluations are numbered by samples, blocks by steps or evaluations: a block has those since the last evaluation.
-        events, by_samples = list(_by_evaluations(events, path)), True
-    if any(value % 1 for _, one, _ in events if one.get("key") in SPANS for value in _epochs(one).values()):
+    largest, evaluated = (
+        max((value for one in events if one.key in keys for value in one.epochs.values()), default=0)
+        for keys in (SPANS, ("eval_accuracy",))
+    )
+    by_samples = largest > MOST_EPOCHS
+    # Each block states one count of samples at its start and at its stop.
+    blocks = [one for one in events if one.key.startswith("block_")]
+    edges = [(one.told.get("samples_count"), other.told.get("samples_count")) for one, other in pairwise(blocks)
+             if (one.key, other.key) == ("block_start", "block_stop")]  # fmt: skip
+    if any(positive(last) for _, last in edges) and all(first == last for first, last in edges):
+        events, by_samples = _by_blocks(events, path), True
+    if not by_samples and evaluated > MOST_EPOCHS:
+        events, by_samples = _by_evaluations(events, path), True
+    if any(value % 1 for one in events if one.key in SPANS for value in one.epochs.values()):
         raise IngestError(f"{path}: its blocks are parts of an epoch, expected whole ones; give the rate with --real")
     steps: list[LogStep] = []
-    began: dict[str, tuple[float, Mapping[str, Any]]] = {}
+    began: dict[str, Event] = {}
     tested: list[tuple[float, float]] = []
-    for line, one, clock in events:
-        kind, _, edge = str(one.get("key")).partition("_")
+    for one in events:
+        kind, _, edge = one.key.partition("_")
         if kind == "eval" and edge == "start":
-            tested.append((clock, clock))
+            tested.append((one.clock, one.clock))
         elif kind == "eval" and edge == "stop" and tested:
-            tested[-1] = tested[-1][0], clock
-        if f"{kind}_{edge}" not in SPANS:
+            tested[-1] = tested[-1][0], one.clock
+        if one.key not in SPANS:
             continue
-        told = _told(one)
         if edge == "start":
-            if kind in began and _epochs(one) != _epochs({"metadata": began[kind][1]}):
-                raise IngestError(f"{path}:{line}: the next {kind} begins before the last one stops, expected one run")
-            began.setdefault(kind, (clock, told))
+            if kind in began and one.epochs != began[kind].epochs:
+                raise IngestError(f"{path}:{one.line}: the next {kind} begins before the last one stops, expected one run")
+            began.setdefault(kind, one)
         elif kind in began:
-            since, first = began.pop(kind)
-            if clock < since:
-                raise IngestError(f"{path}:{line}: {kind}_stop is before its start, expected times that ascend")
-            done = _samples_between(first, told, by_samples, epoch) / length
-            seconds = clock - since - sum(stop - start for start, stop in tested if since <= start <= stop <= clock)
+            first = began.pop(kind)
+            if one.clock < first.clock:
+                raise IngestError(f"{path}:{one.line}: {kind}_stop is before its start, expected times that ascend")
+            done = _samples_between(first.told, one.told, by_samples, epoch) / length
+            pauses = (stop - start for start, stop in tested if first.clock <= start <= stop <= one.clock)
+            seconds = one.clock - first.clock - sum(pauses)
             # A block holds epochs, or an epoch holds blocks: the inner ones are the steps.
-            if done and seconds > 0 and (not steps or since >= (steps[-1].clock or 0)):
-                steps.append(LogStep(line, len(steps) + 1, seconds, done, clock=clock))
+            if done and seconds > 0 and (not steps or first.clock >= (steps[-1].clock or 0)):
+                steps.append(LogStep(one.line, len(steps) + 1, seconds, done, clock=one.clock))
     found = _by_throughput(events, steps, path)
-    _refuse_little(events, found, path)
+    run = [next((one.clock for one in events if one.key == key), None) for key in ("run_start", "run_stop")]
+    if run[0] is not None and run[1] is not None and run[1] > run[0] and found:
+        share = sum(one.seconds or 0 for one in found) / (run[1] - run[0])
+        if share < LEAST_SHARE:
+            raise IngestError(
+                f"{path}: blocks and epochs take {share:.0%} of the run: work goes on after they are logged as stopped; give "
+                "the rate with --real"
+            )
     return TrainingLog("MLPerf", found, (), None, batch, remark="samples between start and stop of blocks or epochs")
+
+
+def _events(text: str, path: str) -> Iterator[Event]:
+    for place, line in enumerate(text.splitlines(), 1):
+        _, mark, rest = line.partition(":::MLLOG")
+        if not mark:
+            continue
+        try:
+            event = json.loads(rest)
+        except ValueError:
+            raise IngestError(
+                f"{path}:{place}: found no whole JSON after :::MLLOG, expected an event; the log is cut off"
+            ) from None
+        if not isinstance(event, dict):
+            continue
+        time, told = event.get("time_ms"), event.get("metadata")
+        if isinstance(time, bool) or not isinstance(time, (int, float)) or not math.isfinite(time):
+            raise IngestError(f"{path}:{place}: found time_ms {brief(time)}, expected milliseconds")
+        if SECONDS_FROM <= time < SECONDS_BELOW:
+            raise IngestError(f"{path}:{place}: found time_ms {time:g}, expected milliseconds since 1970; these are seconds")
+        told = told if isinstance(told, dict) else {}
+        yield Event(place, float(time) / 1000, str(event.get("key")), event.get("value"), told)
 
 
 def _counted(events: Sequence[Event], path: str) -> tuple[float | None, float | None, float]:
     """The global batch, the samples of an epoch, and how many of what the log counts make a sample: 1, or tokens."""
-    values = {str(one.get("key")): one.get("value") for _, one, _ in events}
+    values = {one.key: one.value for one in events}
     batch, epoch = (positive(values.get(name)) for name in ("global_batch_size", "train_samples"))
     benchmark = values.get("submission_benchmark")
     if benchmark in WITHOUT_DATA:
@@ -97,48 +147,20 @@ def _counted(events: Sequence[Event], path: str) -> tuple[float | None, float | 
         if length is None:
             raise IngestError(f"{path}: a log of {benchmark} counts tokens, expected its max_sequence_length")
         return batch, epoch, length
-    if benchmark in WHOLE_RUNS:
-        return batch, None, 1
     whole = COUNT_BATCHES.get(str(benchmark))
     if whole and epoch and batch and abs(epoch * batch / whole - 1) < BATCHES_WITHIN:
         return batch, epoch * batch, 1
-    return batch, epoch, 1
+    return batch, None if benchmark in WHOLE_RUNS else epoch, 1
 
 
-def _told(event: Mapping[str, Any]) -> Mapping[str, Any]:
-    metadata = event.get("metadata")
-    return metadata if isinstance(metadata, dict) else {}
-
-
-def _epochs(event: Mapping[str, Any]) -> dict[str, float]:
-    """The epoch numbers of an event, and its samples."""
-    names = ("first_epoch_num", "epoch_count", "epoch_num", "samples_count")
-    return {name: value for name in names if (value := positive(_told(event).get(name))) is not None}
-
-
-def _largest_epoch(events: Sequence[Event], keys: Sequence[str]) -> float:
-    return max((value for _, one, _ in events if one.get("key") in keys for value in _epochs(one).values()), default=0)
-
-
-def _unmoved(events: Sequence[Event]) -> bool:
-    """Whether each block states one count of samples at its start and at its stop."""
-    edges = [
-        (one.get("key"), _told(one).get("samples_count")) for _, one, _ in events if str(one.get("key")).startswith("block_")
-    ]
-    pairs = [(first[1], last[1]) for first, last in pairwise(edges) if (first[0], last[0]) == ("block_start", "block_stop")]
-    return any(positive(last) for _, last in pairs) and all(first == last for first, last in pairs)
-
-
-def _by_blocks(events: Sequence[Event], path: str) -> Iterator[Event]:
+def _by_blocks(events: Sequence[Event], path: str) -> list[Event]:
     """Events whose blocks have the samples stated at both edges: those before the block, where the first has none, or its own.
 
     Raises:
         IngestError: the evaluations count other samples, or there are none and the counts ascend as totals do.
     """
-    stops = [place for place, (_, one, _) in enumerate(events) if one.get("key") == "block_stop"]
-    stated = [positive(_told(events[place][1]).get("samples_count")) or 0 for place in stops]
-    done = [_epochs(one).get("samples_count") for _, one, _ in events if one.get("key") == "eval_accuracy"]
-    tested = {count for count in done if count is not None}
+    stated = [positive(one.told.get("samples_count")) or 0 for one in events if one.key == "block_stop"]
+    tested = {one.epochs["samples_count"] for one in events if one.key == "eval_accuracy" and "samples_count" in one.epochs}
     before = not stated[0]
     counts = [after - first for first, after in pairwise(stated)] if before else stated
     totals = {*stated} if before else {*accumulate(stated)}
@@ -150,46 +172,35 @@ def _by_blocks(events: Sequence[Event], path: str) -> Iterator[Event]:
             f"{path}: the samples of its blocks and of its evaluations contradict each other, expected one count; give the "
             "rate with --real"
         )
-    yield from _with_counts(events, dict(zip(stops, counts, strict=False)))
+    return _with_counts(events, counts)
 
 
-def _by_evaluations(events: Sequence[Event], path: str) -> Iterator[Event]:
+def _by_evaluations(events: Sequence[Event], path: str) -> list[Event]:
     """Events whose blocks have the samples since the last evaluation, which numbers itself by samples.
+
+    Blocks are numbered by steps or evaluations then.
 
     Raises:
         IngestError: there are several blocks between two evaluations.
     """
-    numbers = [_epochs(one).get("epoch_num", 0) for _, one, _ in events if one.get("key") == "eval_accuracy"]
-    stops = [place for place, (_, one, _) in enumerate(events) if one.get("key") == "block_stop"]
-    if not 0 <= len(stops) - len(numbers) <= 1:
+    numbers = [one.epochs.get("epoch_num", 0) for one in events if one.key == "eval_accuracy"]
+    stops = sum(one.key == "block_stop" for one in events)
+    if not 0 <= stops - len(numbers) <= 1:
         raise IngestError(
-            f"{path}: {len(numbers)} evaluations are numbered by samples, {len(stops)} blocks are not: expected one after "
-            "each; give the rate with --real"
+            f"{path}: {len(numbers)} evaluations are numbered by samples, {stops} blocks are not: expected one after each; "
+            "give the rate with --real"
         )
-    since = dict(zip(stops, (after - before for before, after in pairwise([0, *numbers])), strict=False))
-    yield from _with_counts(events, since)
+    return _with_counts(events, [after - before for before, after in pairwise([0, *numbers])])
 
 
-def _with_counts(events: Sequence[Event], counts: Mapping[int, float]) -> Iterator[Event]:
-    """Events whose blocks have these samples, by the place of their stops."""
-    for place, (line, one, clock) in enumerate(events):
-        if one.get("key") in SPANS:
-            count = {"epoch_count": counts[place]} if place in counts else {}
-            one = {**one, "metadata": count}  # noqa: PLW2901
-        yield line, one, clock
-
-
-def _refuse_little(events: Sequence[Event], steps: Sequence[LogStep], path: str) -> None:
-    """Refuse steps that take a small share of their run: work goes on after they are logged as done."""
-    edges = [next((clock for _, one, clock in events if one.get("key") == key), None) for key in ("run_start", "run_stop")]
-    if edges[0] is None or edges[1] is None or edges[1] <= edges[0] or not steps:
-        return
-    share = sum(one.seconds or 0 for one in steps) / (edges[1] - edges[0])
-    if share < LEAST_SHARE:
-        raise IngestError(
-            f"{path}: blocks and epochs take {share:.0%} of the run: work goes on after they are logged as stopped; give the "
-            "rate with --real"
-        )
+def _with_counts(events: Sequence[Event], counts: Iterable[float]) -> list[Event]:
+    """Events whose blocks have these samples, in the order of their stops."""
+    left, found = iter(counts), []
+    for one in events:
+        count = next(left, None) if one.key == "block_stop" else None
+        told = {} if count is None else {"epoch_count": count}
+        found.append(one._replace(told=told) if one.key in SPANS else one)
+    return found
 
 
 def _samples_between(first: Mapping[str, Any], last: Mapping[str, Any], by_samples: bool, epoch: float | None) -> float:
@@ -213,9 +224,8 @@ def _by_throughput(events: Sequence[Event], steps: Sequence[LogStep], path: str)
     """
     rates: list[LogStep] = []
     before: float | None = None
-    benchmark = next((one.get("value") for _, one, _ in events if one.get("key") == "submission_benchmark"), None)
-    for line, one, clock in events:
-        key, value = one.get("key"), one.get("value")
+    benchmark = next((one.value for one in events if one.key == "submission_benchmark"), None)
+    for line, clock, key, value, _ in events:
         before = clock if before is None and key in ("block_start", "epoch_start") else before
         rate = positive(value.get("throughput")) if key == "tracked_stats" and isinstance(value, dict) else None
         if rate is not None and before is not None and clock > before and benchmark not in COUNT_BATCHES:
@@ -232,27 +242,3 @@ def _by_throughput(events: Sequence[Event], steps: Sequence[LogStep], path: str)
             "give the rate with --real"
         )
     return tuple(steps)
-
-
-def _events(text: str, path: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    for place, line in enumerate(text.splitlines(), 1):
-        _, mark, rest = line.partition(":::MLLOG")
-        if not mark:
-            continue
-        try:
-            found = json.loads(rest)
-        except ValueError:
-            raise IngestError(
-                f"{path}:{place}: found no whole JSON after :::MLLOG, expected an event; the log is cut off"
-            ) from None
-        if isinstance(found, dict):
-            yield place, found
-
-
-def _milliseconds(event: Mapping[str, Any], path: str, line: int) -> float:
-    found = event.get("time_ms")
-    if isinstance(found, bool) or not isinstance(found, (int, float)) or not math.isfinite(found):
-        raise IngestError(f"{path}:{line}: found time_ms {brief(found)}, expected milliseconds")
-    if SECONDS_FROM <= found < SECONDS_BELOW:
-        raise IngestError(f"{path}:{line}: found time_ms {found:g}, expected milliseconds since 1970; these are seconds")
-    return float(found)

@@ -1,9 +1,10 @@
-"""Mounts of a path, and the counters that network file systems keep for each of them."""
+"""Mounts of a path, and counters beside those of processes: of network file systems and of control groups."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +13,8 @@ from ingest.errors import IngestError
 #: File systems whose reads a block device of this machine serves: `/proc/PID/io` counts them.
 BLOCK_BACKED = ("ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "zfs", "bcachefs", "overlay", "jfs", "vfat", "exfat", "iso9660")
 IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs", "hugetlbfs")
+#: where control groups are mounted
+GROUPS = Path("/sys/fs/cgroup")
 #: counters of a line of `llite.*.stats`: name, samples, unit, and for sizes least, most and sum
 _LLITE = re.compile(r"^(\w+)\s+(\d+)\s+samples\s+\[(\w+)\](?:\s+(\d+)\s+(\d+)\s+(\d+))?", re.MULTILINE)
 
@@ -72,8 +75,6 @@ def _unescaped(text: str) -> str:
 def mount_of(path: str, known: list[Mount]) -> Mount | None:
     """The mount that holds a path: the longest mount point above it, the last one mounted where there are several.
 
-    >>> mount_of("/data/a", [Mount("/", "ext4", "/dev/vda"), Mount("/data", "nfs4", "server:/x")]).kind
-    'nfs4'
     >>> mount_of("/database", [Mount("/", "ext4", "/dev/vda"), Mount("/data", "nfs4", "server:/x")]).kind
     'ext4'
     """
@@ -87,16 +88,12 @@ def refuse_unseen(mount: Mount, path: str) -> None:
     Raises:
         IngestError: the file system is in memory, in user space, or on a network without counters that this reads.
     """
-    where = f"--path: {path} is on {mount.kind} ({mount.point})"
+    why = "/proc/PID/io does not count its reads, expected a block device, NFS, Lustre, or a Darshan log of the job"
     if mount.kind in IN_MEMORY:
-        raise IngestError(f"{where}: these files are in memory, expected a path on storage")
-    if mount.kind.startswith("fuse"):
-        raise IngestError(
-            f"{where}: /proc/PID/io does not count what a user-space file system moves, expected a Darshan log of the job"
-        )
-    raise IngestError(
-        f"{where}: /proc/PID/io does not count its reads, expected a block device, NFS, Lustre, or a Darshan log of the job"
-    )
+        why = "these files are in memory, expected a path on storage"
+    elif mount.kind.startswith("fuse"):
+        why = "/proc/PID/io does not count what a user-space file system moves, expected a Darshan log of the job"
+    raise IngestError(f"--path: {path} is on {mount.kind} ({mount.point}): {why}")
 
 
 def nfs_counters(text: str, point: str) -> MountCounters | None:
@@ -123,14 +120,10 @@ def nfs_counters(text: str, point: str) -> MountCounters | None:
 
 
 def lustre_counters(text: str, servers: Sequence[str] = ()) -> MountCounters | None:
-    """Counters of a Lustre client; None where it counts no reads.
+    """Counters of a Lustre client, from the text of `llite.*.stats`; None where it counts no reads.
 
-    Args:
-        text: of `llite.*.stats`: what programs asked for, whether a cache or a server has it.
-        servers: texts of `osc.*.stats` of the mount, one for each target: what the servers sent.
+    Those are what programs asked for; `servers` are texts of `osc.*.stats`, one for each target: what the servers sent.
 
-    >>> lustre_counters("read_bytes 500 samples [bytes] 4096 1048576 209715200")[:3]
-    (209715200, 209715200, 500)
     >>> lustre_counters("read_bytes 500 samples [bytes] 4096 1048576 209715200",
     ...                 ["read_bytes 100 samples [bytes] 4096 1048576 104857600"])[:3]
     (104857600, 209715200, 100)
@@ -153,13 +146,8 @@ def _of_lustre(text: str) -> dict[str, tuple[int, int]]:
 
 
 def mount_counters(mount: Mount, proc: Path) -> MountCounters | None:
-    """The counters of a network mount; None for a file system without counters of its own that this user may read.
-
-    Args:
-        mount: the mount.
-        proc: the folder of the kernel's process files, `/proc`.
-    """
-    try:
+    """The counters of a network mount; None for a file system without counters of its own that this user may read."""
+    with suppress(OSError):
         if mount.kind.startswith("nfs"):
             return nfs_counters((proc / "self" / "mountstats").read_text(encoding="utf-8", errors="replace"), mount.point)
         if mount.kind == "lustre":
@@ -169,6 +157,31 @@ def mount_counters(mount: Mount, proc: Path) -> MountCounters | None:
                 targets = sorted((proc / "fs" / "lustre" / "osc").glob(f"{name}-OST*-osc-{client}/stats"))
                 text, *servers = (one.read_text(encoding="utf-8", errors="replace") for one in (place, *targets))
                 return lustre_counters(text, servers)
+    return None
+
+
+def group_bytes_read(pid: int, proc: Path = Path("/proc"), groups: Path = GROUPS) -> int | None:
+    """Bytes that the control group of a process has read; None for the group of the whole machine, and where none counts.
+
+    Groups are those of version 2 or, by controller, of version 1.
+    """
+    try:
+        lines = (proc / str(pid) / "cgroup").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return None
+    for line in lines:
+        _, controllers, path = ([*line.split(":", 2), "", ""])[:3]
+        if path in ("", "/") or ".." in path.split("/"):
+            continue
+        inside = path.lstrip("/")
+        if controllers == "":
+            place, pattern = groups / inside / "io.stat", r"\brbytes=(\d+)"
+        elif "blkio" in controllers.split(","):
+            place, pattern = groups / "blkio" / inside / "blkio.throttle.io_service_bytes_recursive", r"\bRead (\d+)"
+        else:
+            continue
+        with suppress(OSError):
+            # The sum over all devices; a group that counts no I/O has none.
+            if found := re.findall(pattern, place.read_text(encoding="ascii", errors="replace")):
+                return sum(map(int, found))
     return None

@@ -1,16 +1,36 @@
-"""An observation: figures with their evidence level, window and coverage, and its JSON form `ingest/observation/1`."""
+"""An observation: figures with their evidence level, window and coverage; its JSON form, read back and without its texts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, TypeGuard
 
 from ingest.engine.interactive import InteractiveResult
+from ingest.engine.registry import is_quantity, solve, unit_of
 from ingest.engine.result import envelope
 from ingest.engine.value import Quantity
+from ingest.errors import IngestError, brief
+from ingest.files import read_json_object
 
 SCHEMA = "ingest/observation/1"
+EXPECTED = "the JSON of `ingest observe`"
+MOST_BYTES = 64 * 2**20
+#: No job has more bytes, samples or seconds: what follows from two of them stays a number.
+MOST_NUMBER = 1e30
+#: Bytes, samples and microseconds that a program counts are below.
+MOST_COUNTED = 1e18
+BASES = ("measured", "given")
+#: the words that a bundle may hold: all others could name a place or a person
+SOURCES = ("processes", "training log", "Darshan log", "DFTracer trace", "DLIO output", "nfs mount", "nfs4 mount",
+           "lustre mount", "TraceML summary", "user")  # fmt: skip
+WORDS = {
+    "pattern": ("sequential", "random"),
+    "program": ("Megatron", "MLPerf", "torchtitan", "Hugging Face Trainer", "Lightning", "Composer", "DLIO", "TraceML"),
+}
+NUMBERS = ("files", "logs", "traces", "readers", "events", "steps", "checkpoints", "restarts", "gpus", "processes_most",
+           "io_pressure_full")  # fmt: skip
 
 
 class Window(NamedTuple):
@@ -75,6 +95,19 @@ class Figure(NamedTuple):
         }
 
 
+def is_number(found: object) -> TypeGuard[float]:
+    """Whether something read from a log is a number that a run can have."""
+    return isinstance(found, (int, float)) and not isinstance(found, bool) and abs(found) < MOST_COUNTED
+
+
+def figure_of(
+    name: str, given: Mapping[str, float], source: str, window: Window | None = None, coverage: float | None = None, **more: Any
+) -> Figure:
+    """An observed quantity in its own unit: the counted value, else what its formula makes of the values given by name."""
+    value = given[name] if name in given else float(solve(name, given))
+    return Figure(value, unit_of(name), source, window, coverage, **more)
+
+
 class SizeBin(NamedTuple):
     """Read requests of sizes from `low` up to and without `below`, in bytes."""
 
@@ -106,16 +139,11 @@ class Reading:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Observation(InteractiveResult):
-    """What is known of one job from its own run.
+    """What is known of one job from its own run: the figures, reasons, warnings, sizes and facts of its readings.
 
     Attributes:
         title: one line.
         inputs: what was asked for: sources, paths, GPUs.
-        figures: quantities by name.
-        unknown: the reason why a quantity is missing, by its name.
-        warnings: one line each.
-        sizes: read requests by size.
-        facts: further words and numbers about the job.
     """
 
     title: str
@@ -133,11 +161,93 @@ class Observation(InteractiveResult):
 
     def to_dict(self) -> dict[str, Any]:
         """The observation in JSON, schema `ingest/observation/1`."""
-        sizes: Sequence[Mapping[str, float]] = [one._asdict() for one in self.sizes]
         body = {
             "results": {name: one.to_dict() for name, one in self.figures.items()},
             "unknown": dict(self.unknown),
-            "read_sizes": list(sizes),
+            "read_sizes": [one._asdict() for one in self.sizes],
             "facts": dict(self.facts),
         }
         return {**envelope("observe", body, inputs=self.inputs, warnings=self.warnings), "schema": SCHEMA}
+
+
+def bundle_of(seen: Observation) -> dict[str, Any]:
+    """The numbers of an observation, and none of its texts, to give away: what is not known to be harmless is left out."""
+    figures = {}
+    for name, one in seen.figures.items():
+        window = {**one.window.to_dict(), "note": ""} if one.window else None
+        source = one.source if one.source in SOURCES else ""
+        figures[name] = {**one.to_dict(), "source": source, "window": window, "note": ""}
+    facts = {name: seen.facts[name] for name in NUMBERS if is_number(seen.facts.get(name))}
+    facts |= {name: seen.facts[name] for name, known in WORDS.items() if seen.facts.get(name) in known}
+    sizes = seen.facts.get("common_read_sizes")
+    listed = sizes.items() if isinstance(sizes, Mapping) else ()
+    common = {size: count for size, count in listed if str(size).isascii() and str(size).isdigit() and is_number(count)}
+    body = {
+        "bundle": True,
+        "results": figures,
+        "unknown": {},
+        "read_sizes": [one._asdict() for one in seen.sizes],
+        "facts": facts | ({"common_read_sizes": common} if common else {}),
+    }
+    return {**envelope("observe", body, inputs={}, warnings=[]), "schema": SCHEMA}
+
+
+def read_observation(path: str | Path) -> Observation:
+    """Read the JSON file that `ingest observe -o` wrote; every number is checked, because it may come from anywhere.
+
+    Raises:
+        IngestError: the file is unreadable, another result, or holds what no observation holds.
+    """
+    data = read_json_object(path, EXPECTED, most=MOST_BYTES)
+    if data.get("schema") != SCHEMA:
+        raise IngestError(f"{path}: found schema {brief(data.get('schema'))}, expected {SCHEMA}: {EXPECTED}")
+    results = data.get("results")
+    if not isinstance(results, dict) or not results:
+        raise IngestError(f"{path}: found results {brief(results)}, expected a table of figures: {EXPECTED}")
+    figures = {name: _figure(one, f"{path}: results.{brief(name)}", name) for name, one in results.items()}
+    facts, rows, warnings, sizes = data.get("facts"), data.get("read_sizes", []), data.get("warnings", []), []
+    for row in rows if isinstance(rows, list) else [rows]:
+        if not isinstance(row, dict):
+            raise IngestError(f"{path}: read_sizes: found {brief(row)}, expected rows with low, below and requests")
+        sizes.append(SizeBin(*(_number(row.get(name), f"{path}: read_sizes.{name}") for name in SizeBin._fields)))
+    return Observation(
+        title=Path(path).name,
+        inputs={},
+        figures=figures,
+        unknown={},
+        warnings=tuple(map(str, warnings)) if isinstance(warnings, list) else (),
+        sizes=tuple(sizes),
+        facts=facts if isinstance(facts, dict) else {},
+    )
+
+
+def _figure(found: Any, place: str, name: str) -> Figure:
+    if not is_quantity(name):
+        raise IngestError(f"{place}: no quantity has this name, expected {EXPECTED}")
+    if not isinstance(found, dict):
+        raise IngestError(f"{place}: found {brief(found)}, expected a value with its unit")
+    unit, basis = found.get("unit"), found.get("basis")
+    if unit != unit_of(name):
+        raise IngestError(f"{place}: found unit {brief(unit)}, expected {unit_of(name)}")
+    if basis not in BASES:
+        raise IngestError(f"{place}: found basis {brief(basis)}, expected one of {', '.join(BASES)}")
+    value = _number(found.get("value"), f"{place}.value")
+    low, high = (None if found.get(end) is None else _number(found[end], f"{place}.{end}") for end in ("low", "high"))
+    coverage = None if found.get("coverage") is None else _number(found["coverage"], f"{place}.coverage")
+    if not (low if low is not None else value) <= value <= (high if high is not None else value) or (coverage or 0) > 1:
+        raise IngestError(f"{place}: found {brief(found)}, expected low ≤ value ≤ high and a coverage up to 1")
+    window, frame = None, found.get("window")
+    if isinstance(frame, dict):
+        names = ("seconds", "cut_before", "cut_after")
+        seconds, before, after = (_number(frame.get(one, 0), f"{place}.window.{one}") for one in names)
+        window = Window(seconds, before, after, str(frame.get("note", "")))
+    lower_bound = found.get("lower_bound") is True
+    source, note = str(found.get("source", "")), str(found.get("note", ""))
+    return Figure(value, unit, source, window, coverage, basis, low, high, lower_bound, note)
+
+
+def _number(found: Any, place: str) -> float:
+    """A number from 0, below any that a job can have."""
+    if isinstance(found, (int, float)) and not isinstance(found, bool) and 0 <= found < MOST_NUMBER:
+        return found
+    raise IngestError(f"{place}: found {brief(found)}, expected a number from 0 to {MOST_NUMBER:g}")

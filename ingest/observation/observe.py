@@ -8,17 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ingest.engine.registry import check_value, solve, unit_of
+from ingest.engine.registry import check_value, solve
 from ingest.errors import IngestError, UsageError, cannot_be_read
 from ingest.files import open_regular, read_bytes, read_text
-from ingest.observation.darshan_logs import darshan_reading, is_darshan_log
-from ingest.observation.dftracer_traces import is_trace, trace_reading
-from ingest.observation.live import data_path, observe_command, observe_process
-from ingest.observation.observation import SCHEMA, Figure, Observation, Reading
-from ingest.observation.observation_file import read_observation
-from ingest.observation.profiles import profile_reading
-from ingest.observation.training_logs import read_training_log
-from ingest.observation.training_rate import training_reading
+from ingest.observation.live import observe_job
+from ingest.observation.observation import SCHEMA, Figure, Observation, Reading, figure_of, read_observation
+from ingest.observation.read_logs import darshan_reading, is_darshan_log, is_trace, trace_reading
+from ingest.observation.training_logs import profile_reading, read_training_log
+from ingest.observation.training_run import rate_figures, training_reading
 from ingest.units import parse, parse_whole
 
 #: The longest window, and the usual one: a minute shows dozens of batches.
@@ -75,95 +72,89 @@ def observe(
         raise UsageError("nothing to observe, expected a log, --pid N, --command CMD…, or --real and --synthetic")
     count = None if gpus is None else parse_whole(gpus, "--gpus", 1)
     step = None if samples_per_step is None else parse_whole(samples_per_step, "--samples-per-step", 1)
-    tokens = _number(tokens_per_sample, "token/sample", "--tokens-per-sample")
-    loader = {"loader_workers": (workers, "--workers"), "loader_prefetch": (prefetch, "--prefetch")}
-    given = {
-        name: Figure(check_value(name, parse_whole(found, option, 1), option), unit_of(name), "user", basis="given")
-        for name, (found, option) in loader.items()
-        if found is not None
-    }
-    if len(sources) == 1 and (kept := _kept(Path(sources[0]))) is not None:
-        return replace(kept, figures={**kept.figures, **given})
-    # A job that is started here may write its log while it runs; every other source is read first, to refuse early.
-    known = [one for one in sources if not command or Path(one).exists()]
+    tokens = None if tokens_per_sample is None else parse(tokens_per_sample, "token/sample", "--tokens-per-sample")
+    if tokens is not None and tokens <= 0:
+        raise UsageError(f"--tokens-per-sample: found {tokens_per_sample}, expected a number above 0")
+    given: dict[str, Figure] = {}
+    for name, found, option in (("loader_workers", workers, "--workers"), ("loader_prefetch", prefetch, "--prefetch")):
+        if found is not None:
+            value = check_value(name, parse_whole(found, option, 1), option)
+            given[name] = figure_of(name, {name: value}, "user", basis="given")
+    if len(sources) == 1:
+        # An observation that was written before.
+        only = Path(sources[0])
+        if only.suffix == ".json" and only.is_file() and SCHEMA in read_text(only, EXPECTED, most=MOST_BYTES):
+            kept = read_observation(only)
+            return replace(kept, figures={**kept.figures, **given})
     data = None if path is None else os.path.abspath(path)
     per_gpu = None if workers is None else round(given["loader_workers"].value)
-
-    def kinds(places: Sequence[str | Path]) -> tuple[list[Path], list[Path], list[Path]]:
-        darshan, traces, logs = _sorted(places)
-        if len([True for one in (darshan, traces, pid or command) if one]) > 1:
-            raise UsageError(
-                "two kinds of sources count the reads of the job, expected one: Darshan logs, DFTracer traces or a live job"
-            )
-        return darshan, traces, logs
+    watched = pid or command
 
     def read(places: Sequence[str | Path]) -> list[Reading]:
-        darshan, traces, logs = kinds(places)
+        darshan, traces, logs = _sorted(places, bool(watched))
         found = [_log(one, count, step, tokens, per_gpu) for one in logs]
-        _refuse_two_jobs(logs, found)
+        rated = [path for path, one in zip(logs, found, strict=True) if "real_samples_per_second" in one.figures]
+        if len(rated) > 1:
+            raise UsageError(
+                f"{rated[0]} and {rated[1]} are two runs, expected one; observe each by itself, join restarts in one file"
+            )
         found += [darshan_reading(darshan, data)] if darshan else []
         return found + ([trace_reading(traces, data)] if traces else [])
 
-    readings = read(known) if not command else []
+    # A job that is started here may write its log while it runs; every other source is read first, to refuse early.
+    readings = [] if command else read(sources)
     if command:
-        kinds(known)
-    live = _live(pid, command, window, path)
+        _sorted([one for one in sources if Path(one).exists()], True)
+    live = [_live(pid, command, window, path)] if pid is not None or command else []
     readings = (read(sources) if live else readings) + live
     if real is not None:
         if any("real_samples_per_second" in one.figures for one in readings):
             raise UsageError("--real: a log has the rate of this run, expected only one of them")
-        readings.append(_given(_rate(real, "--real"), count, step))
+        figures = rate_figures(_rate(real, "--real"), count, step, "user", basis="given")
+        unknown = {"samples_per_second_per_gpu": "the GPUs of the job are not known; --gpus sets them"} if count is None else {}
+        readings.append(Reading("user", figures, unknown, facts={} if count is None else {"gpus": count}))
     readings += [Reading("user", given)] if given else []
-    stalled = None if synthetic is None else _synthetic(synthetic, count, step, tokens)
+    stalled = None
+    if isinstance(synthetic, (int, float)) or (synthetic is not None and not Path(synthetic).is_file()):
+        stalled = Figure(_rate(str(synthetic), "--synthetic"), "sample/s", "user", basis="given")
+    elif synthetic is not None:
+        stalled = _log(synthetic, count, step, tokens, None).figures["real_samples_per_second"]
     inputs = {"sources": {"value": [str(one) for one in sources], "from": "user"},
               **({"path": {"value": str(path), "from": "user"}} if path is not None else {})}  # fmt: skip
     return combined(readings, stalled, inputs)
 
 
-def _kept(path: Path) -> Observation | None:
-    """An observation that was written before; None for any other file."""
-    if path.suffix != ".json" or not path.is_file() or SCHEMA not in read_text(path, EXPECTED, most=MOST_BYTES):
-        return None
-    return read_observation(path)
-
-
-def _sorted(sources: Sequence[str | Path]) -> tuple[list[Path], list[Path], list[Path]]:
+def _sorted(sources: Sequence[str | Path], watched: bool) -> tuple[list[Path], list[Path], list[Path]]:
     """Darshan logs, DFTracer traces and other files among the sources; a folder stands for the logs and traces in it.
 
     Raises:
         IngestError: a source is not there, or a folder holds no log and no trace.
+        UsageError: two kinds of sources count reads; a job that is `watched` is one.
     """
     darshan: list[Path] = []
     traces: list[Path] = []
     logs: list[Path] = []
     for source in map(Path, sources):
+        inside = [source]
         if source.is_dir():
             inside = [one for one in sorted(source.iterdir()) if one.suffix == ".darshan" or is_trace(one)]
             if not inside:
                 raise IngestError(f"{source}: the folder holds no *.darshan and no *.pfw, expected the logs of one job")
-        else:
-            inside = [source]
         for one in inside:
-            kind = traces if is_trace(one) else darshan if is_darshan_log(one, _head(one)) else logs
-            kind.append(one)
+            if is_trace(one):
+                traces.append(one)
+                continue
+            try:
+                with open_regular(one) as file:
+                    head = file.read(16)
+            except OSError as error:
+                raise IngestError(cannot_be_read(one, error.strerror, EXPECTED)) from None
+            (darshan if is_darshan_log(one, head) else logs).append(one)
+    if sum(map(bool, (darshan, traces, watched))) > 1:
+        raise UsageError(
+            "two kinds of sources count the reads of the job, expected one: Darshan logs, DFTracer traces or a live job"
+        )
     return darshan, traces, logs
-
-
-def _head(path: Path) -> bytes:
-    try:
-        with open_regular(path) as file:
-            return file.read(16)
-    except OSError as error:
-        raise IngestError(cannot_be_read(path, error.strerror, EXPECTED)) from None
-
-
-def _number(written: float | str | None, unit: str, option: str) -> float | None:
-    if written is None:
-        return None
-    found = parse(written, unit, option)
-    if found <= 0:
-        raise UsageError(f"{option}: found {written}, expected a number above 0")
-    return found
 
 
 def _rate(written: str | float, option: str) -> float:
@@ -172,20 +163,7 @@ def _rate(written: str | float, option: str) -> float:
     return found
 
 
-def _given(rate: float, gpus: int | None, step: float | None) -> Reading:
-    """The rate that a user typed, and the batch of one GPU."""
-    figures = {"real_samples_per_second": Figure(rate, "sample/s", "user", basis="given")}
-    if gpus is None:
-        return Reading("user", figures, {"samples_per_second_per_gpu": "the GPUs of the job are not known; --gpus sets them"})
-    each = solve("observed_samples_per_second_per_gpu", {"real_samples_per_second": rate, "observed_gpus": gpus})
-    figures["samples_per_second_per_gpu"] = Figure(float(each), "sample/s/GPU", "user", basis="given")
-    if step is not None:
-        batch = solve("observed_batch", {"job_samples_per_step": step, "observed_gpus": gpus})
-        figures["samples_per_step"] = Figure(float(batch), "sample/GPU", "user", basis="given")
-    return Reading("user", figures, facts={"gpus": gpus})
-
-
-def _log(path: str | Path, gpus: int | None, step: float | None, tokens: float | None, workers: int | None = None) -> Reading:
+def _log(path: str | Path, gpus: int | None, step: float | None, tokens: float | None, workers: int | None) -> Reading:
     # Progress bars of several ranks that write at once break characters: a log is read around them.
     text = read_bytes(path, EXPECTED, most=MOST_BYTES).decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n")
     profile = profile_reading(text, str(path), gpus, step)
@@ -197,32 +175,15 @@ def _log(path: str | Path, gpus: int | None, step: float | None, tokens: float |
     return training_reading(log, str(path), gpus, step, tokens, workers)
 
 
-def _refuse_two_jobs(sources: Sequence[str | Path], readings: Sequence[Reading]) -> None:
-    rated = [str(path) for path, one in zip(sources, readings, strict=True) if "real_samples_per_second" in one.figures]
-    if len(rated) > 1:
-        raise UsageError(
-            f"{rated[0]} and {rated[1]} are two runs, expected one; observe each by itself, join restarts in one file"
-        )
-
-
-def _live(pid: int | str | None, command: Sequence[str], window: str | float | None, path: str | Path | None) -> list[Reading]:
-    if pid is None and not command:
-        return []
-    folder = None if path is None else data_path(str(path))
+def _live(pid: int | str | None, command: Sequence[str], window: str | float | None, path: str | Path | None) -> Reading:
+    # The kernel names open files by absolute paths without links.
+    folder = None if path is None else os.path.realpath(path)
+    if folder is not None and not os.path.exists(folder):
+        raise IngestError(f"--path: there is no '{path}', expected a file or folder of the job's data")
     seconds = None if window is None and command else parse(window if window is not None else USUAL_WINDOW, "s", "--window")
     if seconds is not None and not 1 <= seconds <= LONGEST_WINDOW:
         raise UsageError(f"--window: found {window}, expected 1 s to 7 d")
-    if command:
-        return [observe_command(command, folder, seconds)]
-    assert seconds is not None
-    return [observe_process(parse_whole(pid, "--pid", 1), folder, seconds)]
-
-
-def _synthetic(found: str | float | Path, gpus: int | None, step: float | None, tokens: float | None) -> Figure:
-    """The rate on synthetic data: typed, or of a log."""
-    if isinstance(found, (int, float)) or not Path(found).is_file():
-        return Figure(_rate(str(found), "--synthetic"), "sample/s", "user", basis="given")
-    return _log(found, gpus, step, tokens).figures["real_samples_per_second"]
+    return observe_job(None if command else parse_whole(pid, "--pid", 1), command, folder, seconds)
 
 
 #: demand -> the observed figure, and its name in the formula

@@ -7,15 +7,13 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from ingest.errors import IngestError
-
-COUNTERS = ("rchar", "wchar", "syscr", "syscw", "read_bytes", "write_bytes")
 
 #: Processes that start all the time leave no moment without a change: the last try counts then, or the first without an end.
 MOST_TRIES, MORE_TRIES = 5, 4
@@ -49,13 +47,13 @@ class Counters(NamedTuple):
     read_bytes: int = 0
     write_bytes: int = 0
 
-    def plus(self, other: Counters) -> Counters:
-        """The sum of both."""
-        return Counters(*(mine + its for mine, its in zip(self, other, strict=True)))
+    def plus(self, *others: Counters) -> Counters:
+        """The sum of all."""
+        return Counters(*map(sum, zip(self, *others, strict=True)))
 
-    def reaches(self, least: Counters, more: Counters) -> bool:
-        """Whether each counter is at least the sum of two others."""
-        return all(mine >= low + extra for mine, low, extra in zip(self, least, more, strict=True))
+    def minus(self, other: Counters) -> Counters:
+        """What was counted since another moment."""
+        return Counters(*(mine - its for mine, its in zip(self, other, strict=True)))
 
 
 class Sample(NamedTuple):
@@ -103,7 +101,7 @@ class ProcessTree:
     def close(self) -> None:
         """Close the files of counters."""
         for pid in [*self._members]:
-            self._leave(pid)
+            os.close(self._members.pop(pid)[1])
 
     def sample(self) -> Sample | None:
         """The counters now; None once the first process has ended.
@@ -116,14 +114,28 @@ class ProcessTree:
             self.close()
             return None
         for pid, gone in self._last.items():
-            if pid not in now:
-                self._account_for(pid, gone, now)
+            if pid in now:
+                continue
+            # Its parent may have taken its counters over.
+            before, after = self._last.get(gone.parent), now.get(gone.parent)
+            taken = (
+                before is not None
+                and after is not None
+                and all(has >= least for has, least in zip(after.counters, before.counters.plus(gone.counters), strict=True))
+            )
+            if not taken:
+                self._lost = self._lost.plus(gone.counters)
+            if pid in self._readers and taken:
+                # The parent's counters hold those of a reader from now on.
+                self._readers.add(gone.parent)
+            elif pid in self._readers:
+                self._lost_by_readers = self._lost_by_readers.plus(gone.counters)
+            self._readers.discard(pid)
+            self._looks.pop(pid, None)
         self._last = now
         self._watch_files()
-        total, readers = self._lost, self._lost_by_readers
-        for pid, one in now.items():
-            total = total.plus(one.counters)
-            readers = readers.plus(one.counters) if pid in self._readers else readers
+        total = self._lost.plus(*(one.counters for one in now.values()))
+        readers = self._lost_by_readers.plus(*(one.counters for pid, one in now.items() if pid in self._readers))
         return Sample(self._moment, total, readers, len(now))
 
     def _settled(self) -> dict[int, _Process]:
@@ -136,9 +148,9 @@ class ProcessTree:
                 try:
                     fields = os.pread(file, 512, 0).split()
                 except OSError:
-                    self._leave(pid)
+                    os.close(self._members.pop(pid)[1])
                 else:
-                    now[pid] = _Process(parent, Counters(*map(int, fields[1 : 2 * len(COUNTERS) : 2])))
+                    now[pid] = _Process(parent, Counters(*map(int, fields[1 : 2 * len(Counters._fields) : 2])))
             ended = time.monotonic()
             self._moment = (began + ended) / 2
             at_once = ended - began <= LONGEST_SAMPLE and self._newest == self._newest_of_all()
@@ -155,19 +167,37 @@ class ProcessTree:
         self._walks += 1
         few = before is not None and self._newest is not None and 0 <= self._newest - before <= MOST_NEW
         if not few or self._walks % EVERY_WALK == 0:
-            for pid, parent in self._below():
-                self._join(pid, parent)
+            # All processes below the known ones, parents first.
+            waiting, seen = deque(self._members), set(self._members)
+            while waiting:
+                parent = waiting.popleft()
+                threads = self._proc / str(parent) / "task"
+                children: list[int] = []
+                with suppress(OSError):
+                    for thread in os.listdir(threads):
+                        with suppress(OSError):
+                            children += map(int, (threads / thread / "children").read_text(encoding="ascii").split())
+                for pid in children:
+                    if pid not in seen:
+                        seen.add(pid)
+                        waiting.append(pid)
+                        self._join(pid, parent)
         if before is None or self._newest is None or not few:
             return
         # A number is given before its process appears: one that is not there yet is looked for again.
-        waiting = {pid: looks - 1 for pid, looks in self._expected.items() if looks > 1}
-        waiting |= dict.fromkeys(range(before + 1, self._newest + 1), MORE_LOOKS)
+        expected = {pid: looks - 1 for pid, looks in self._expected.items() if looks > 1}
+        expected |= dict.fromkeys(range(before + 1, self._newest + 1), MORE_LOOKS)
         self._expected = {}
-        for pid, looks in sorted(waiting.items()):
-            above = self._parent(pid)
-            if above is None:
+        for pid, looks in sorted(expected.items()):
+            try:
+                status = (self._proc / str(pid) / "status").read_text(encoding="utf-8", errors="replace")
+            except OSError:
                 self._expected[pid] = looks
-            elif above in self._members:
+                continue
+            found = dict(line.split(":\t", 1) for line in status.splitlines() if line.startswith(("Tgid:", "PPid:")))
+            # A thread has the number of its process.
+            above = int(found["PPid"]) if found.get("Tgid") == str(pid) else 0
+            if above in self._members:
                 self._join(pid, above)
 
     def _newest_of_all(self) -> int | None:
@@ -176,15 +206,6 @@ class ProcessTree:
             return int((self._proc / "loadavg").read_text(encoding="ascii").split()[4])
         except (OSError, ValueError, IndexError):
             return None
-
-    def _parent(self, pid: int) -> int | None:
-        """The parent of a process; 0 for a thread, None for a process that is not there."""
-        try:
-            status = (self._proc / str(pid) / "status").read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            return None
-        found = dict(line.split(":\t", 1) for line in status.splitlines() if line.startswith(("Tgid:", "PPid:")))
-        return int(found["PPid"]) if found.get("Tgid") == str(pid) else 0
 
     def _join(self, pid: int, parent: int) -> None:
         """Open the counters of a process: the open file stays that of this process where its number is used again.
@@ -208,42 +229,6 @@ class ProcessTree:
             return
         self._members[pid] = (parent, file)
 
-    def _leave(self, pid: int) -> None:
-        os.close(self._members.pop(pid)[1])
-
-    def _account_for(self, pid: int, gone: _Process, now: dict[int, _Process]) -> None:
-        """Keep the counters of a process that has ended, unless its parent took them over."""
-        before, after = self._last.get(gone.parent), now.get(gone.parent)
-        taken = before is not None and after is not None and after.counters.reaches(before.counters, gone.counters)
-        if not taken:
-            self._lost = self._lost.plus(gone.counters)
-        if pid in self._readers:
-            if taken:
-                # The parent's counters hold those of a reader from now on.
-                self._readers.add(gone.parent)
-            else:
-                self._lost_by_readers = self._lost_by_readers.plus(gone.counters)
-            self._readers.discard(pid)
-        self._looks.pop(pid, None)
-
-    def _below(self) -> Iterator[tuple[int, int]]:
-        """All processes below the known ones, each with its parent, parents first."""
-        waiting, seen = deque(self._members), set(self._members)
-        while waiting:
-            parent = waiting.popleft()
-            for pid in self._children(parent):
-                if pid not in seen:
-                    seen.add(pid)
-                    waiting.append(pid)
-                    yield pid, parent
-
-    def _children(self, pid: int) -> Iterator[int]:
-        with suppress(OSError):
-            for thread in os.listdir(self._proc / str(pid) / "task"):
-                with suppress(OSError):
-                    place = self._proc / str(pid) / "task" / thread / "children"
-                    yield from map(int, place.read_text(encoding="ascii").split())
-
     def _watch_files(self) -> None:
         """Note which processes have files of the data path open, or map them: looked at less and less often."""
         if self._path is None:
@@ -255,23 +240,19 @@ class ProcessTree:
             look = self._looks[pid] = self._looks.get(pid, 0) + 1
             if look > EVERY_LOOK and look % EVERY_LOOK:
                 continue
-            if self._has_open(pid, inside) or (look & (look - 1) == 0 and self._has_mapped(pid, inside)):
-                self._readers.add(pid)
-
-    def _has_open(self, pid: int, inside: str) -> bool:
-        with suppress(OSError):
-            folder = f"{self._proc}/{pid}/fd"
-            for name in os.listdir(folder):
+            folder, mapped = f"{self._proc}/{pid}", ""
+            with suppress(OSError):
+                for name in os.listdir(f"{folder}/fd"):
+                    with suppress(OSError):
+                        file = os.readlink(f"{folder}/fd/{name}")
+                        if file == self._path or file.startswith(inside):
+                            self._readers.add(pid)
+                            break
+            if pid not in self._readers and look & (look - 1) == 0:
                 with suppress(OSError):
-                    file = os.readlink(f"{folder}/{name}")
-                    if file == self._path or file.startswith(inside):
-                        return True
-        return False
-
-    def _has_mapped(self, pid: int, inside: str) -> bool:
-        with suppress(OSError):
-            return f" {inside}" in (self._proc / str(pid) / "maps").read_text(encoding="utf-8", errors="replace")
-        return False
+                    mapped = Path(folder, "maps").read_text(encoding="utf-8", errors="replace")
+            if f" {inside}" in mapped:
+                self._readers.add(pid)
 
 
 def interval_of(seconds: float | None, elapsed: float) -> float:
@@ -286,43 +267,37 @@ def interval_of(seconds: float | None, elapsed: float) -> float:
 
 
 def watch(tree: ProcessTree, seconds: float | None, ended: Callable[[], bool] = lambda: False) -> list[Sample]:
-    """Sample a tree until its first process ends or the window is over.
+    """Sample a tree until its first process ends, `ended` says so, or the window of so many seconds is over; None is no end.
 
     The samples are taken in a thread of the lowest priority: the job goes first.
-
-    Args:
-        tree: the processes.
-        seconds: the window; None watches to the end of the job.
-        ended: asks whether the job has ended, and waits for it if it is a child of this process.
 
     Raises:
         IngestError: there is no such process, or it belongs to another user.
     """
     stopped = threading.Event()
-    with ThreadPoolExecutor(1, initializer=_yield_to_others) as one:
+
+    def yield_to_others() -> None:
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWEST_PRIORITY)
+
+    def sampled() -> list[Sample]:
+        first = tree.sample()
+        if first is None:
+            raise IngestError(f"--pid: there is no process {tree.pid}, expected the id of a running job")
+        samples, due = [first], first.seconds
+        while not ended() and (seconds is None or samples[-1].seconds - first.seconds < seconds):
+            due = max(due + interval_of(seconds, samples[-1].seconds - first.seconds), time.monotonic())
+            if stopped.wait(max(0.0, due - time.monotonic())):
+                break
+            found = tree.sample()
+            if found is None:
+                break
+            samples.append(found)
+        tree.close()
+        return samples
+
+    with ThreadPoolExecutor(1, initializer=yield_to_others) as one:
         try:
-            return one.submit(_watch, tree, seconds, ended, stopped).result()
+            return one.submit(sampled).result()
         finally:
             stopped.set()  # an interrupted user does not wait for the window
-
-
-def _yield_to_others() -> None:
-    with suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWEST_PRIORITY)
-
-
-def _watch(tree: ProcessTree, seconds: float | None, ended: Callable[[], bool], stopped: threading.Event) -> list[Sample]:
-    first = tree.sample()
-    if first is None:
-        raise IngestError(f"--pid: there is no process {tree.pid}, expected the id of a running job")
-    samples, due = [first], first.seconds
-    while not ended() and (seconds is None or samples[-1].seconds - first.seconds < seconds):
-        due = max(due + interval_of(seconds, samples[-1].seconds - first.seconds), time.monotonic())
-        if stopped.wait(max(0.0, due - time.monotonic())):
-            break
-        found = tree.sample()
-        if found is None:
-            break
-        samples.append(found)
-    tree.close()
-    return samples

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
-from ingest.observation.observation import Figure, Reading, SizeBin, Window
+from ingest.observation.observation import Figure, Reading, SizeBin, Window, figure_of
 from ingest.observation.steady_window import LEAST_OF_MEAN, steady_part
 
 #: More of the opened files than this share were never read: they were mapped, and their reads are not counted.
 UNREAD_SHARE = 0.05
 #: A job whose reads continue where the last one ended for at least this share reads in sequence.
 SEQUENTIAL_SHARE = 0.5
-
-
 #: Reads within a shorter time show a burst, not a rate.
 LEAST_SECONDS = 1.0
 #: No job reads for a longer time, in seconds: a year.
@@ -25,7 +22,9 @@ LONGEST_JOB = 366 * 86_400
 #: how a rate begins that no steady part shows: pauses lower it
 MEAN = "mean from the first to the last read, pauses included"
 #: what reads that were not recorded would raise
-COUNTS = ("bytes_read", "reads", "opens", "read_bandwidth")
+COUNTS = ("bytes_read", "reads", "opens")
+#: A time line of more bins is a clock that jumps, not a job.
+MOST_TIME_BINS = 10_000_000
 
 
 @dataclass
@@ -73,13 +72,7 @@ class ReadTotals:
 
 
 def totals_reading(totals: ReadTotals, source: str, path: str | None, place: str) -> Reading:
-    """Figures of the reads of a job.
-
-    Args:
-        totals: the counts.
-        source: the kind of source.
-        path: what counts as data; None for every file.
-        place: the sources, for messages.
+    """Figures of the reads of a job below a path, or of every file; the place names the sources in messages.
 
     Raises:
         IngestError: nothing was read, or the data path was mapped.
@@ -105,21 +98,14 @@ def totals_reading(totals: ReadTotals, source: str, path: str | None, place: str
     coverage = float(solve("coverage", {"explained_bytes": totals.bytes, "bytes_read": totals.all_bytes}))
     share = coverage if path is not None else None
     whole = Window((totals.ended or 0) - (totals.began or 0), note="first to last read")
-    given = {"bytes_read": totals.bytes, "reads": totals.reads, "opens": totals.opens or 1, "bytes_requested": totals.bytes,
+    given = {"bytes_read": totals.bytes, "reads": totals.reads, "opens": totals.opens, "bytes_requested": totals.bytes,
              "read_seconds": totals.seconds}  # fmt: skip
-
-    def figure(name: str, unit: str, value: float | None = None, note: str = "") -> Figure:
-        found = float(solve(name, given)) if value is None else value
-        return Figure(found, unit, source, whole, share, lower_bound=totals.lower_bound and name in COUNTS, note=note)
-
+    names = ["bytes_read", "reads", "opens", "read_bytes_mean"]
+    names += ["read_bytes_per_open"] * bool(totals.opens) + ["read_seconds_mean"] * bool(totals.seconds)
     figures = {
-        "bytes_read": figure("bytes_read", "B", totals.bytes, "bytes that read calls returned, caches included"),
-        "reads": figure("reads", "1", totals.reads),
-        "opens": figure("opens", "file", totals.opens),
-        "read_bytes_mean": figure("read_bytes_mean", "B"),
-        **({"read_bytes_per_open": figure("read_bytes_per_open", "B/file")} if totals.opens else {}),
-        **({"read_seconds_mean": figure("read_seconds_mean", "s")} if totals.seconds else {}),
+        name: figure_of(name, given, source, whole, share, lower_bound=totals.lower_bound and name in COUNTS) for name in names
     }
+    figures["bytes_read"] = figures["bytes_read"]._replace(note="bytes that read calls returned, caches included")
     warnings = list(totals.warnings)
     unknown = {}
     if window is None or window.seconds < LEAST_SECONDS:
@@ -127,28 +113,25 @@ def totals_reading(totals: ReadTotals, source: str, path: str | None, place: str
     else:
         moved = float(solve("explained_window_bytes", {"window_bytes": rate_bytes, "coverage": coverage}))
         rate = float(solve("read_bandwidth", {"bytes_read": moved, "window_seconds": window.seconds}))
-        figures["read_bandwidth"] = figure("read_bandwidth", "B/s", rate)._replace(window=window)
-        figures["window_seconds"] = figure("window_seconds", "s", window.seconds)._replace(window=window)
-        if window.note.startswith(MEAN):
-            figures["read_bandwidth"] = figures["read_bandwidth"]._replace(lower_bound=True)
-            warnings.append(f"{place}: {window.note}")
+        is_mean = window.note.startswith(MEAN)
+        warnings += [f"{place}: {window.note}"] if is_mean else []
+        lower_bound = totals.lower_bound or is_mean
+        figures["read_bandwidth"] = Figure(rate, "B/s", source, window, share, lower_bound=lower_bound)
+        figures["window_seconds"] = Figure(window.seconds, "s", source, window, share)
     if share is not None:
-        figures["coverage"] = figure("coverage", "1", share, "bytes read below --path, over all bytes read")
+        figures["coverage"] = Figure(share, "1", source, whole, share, note="bytes read below --path, over all bytes read")
     else:
         unknown["coverage"] = "no --path tells data from imports and checkpoints; all files that were read count"
-    facts: dict[str, Any] = {"files": totals.files, "pattern": _pattern(totals)}
+    pattern = "sequential" if totals.sequential >= SEQUENTIAL_SHARE * totals.reads else "random"
+    facts: dict[str, Any] = {"files": totals.files, "pattern": pattern}
     if totals.common:
         facts["common_read_sizes"] = {str(size): count for size, count in totals.common.most_common(16) if count}
     return Reading(source, figures, unknown, tuple(warnings), totals.sizes, facts)
 
 
-def _pattern(totals: ReadTotals) -> str:
-    return "sequential" if totals.sequential >= SEQUENTIAL_SHARE * totals.reads else "random"
-
-
 def _window(totals: ReadTotals, source: str, path: str | None) -> tuple[Window | None, float]:
     """The steady window with the bytes within it; from the first to the last read where the source has no time line."""
-    bins = totals.bins
+    bins, note = totals.bins, f"{MEAN}: the {source} shows no steady part"
     if totals.width and bins:
         first, last = min(bins), max(bins)
         if last - first < MOST_TIME_BINS:
@@ -159,30 +142,14 @@ def _window(totals: ReadTotals, source: str, path: str | None) -> tuple[Window |
             if (found := steady_part(times, amounts)) is not None:
                 return found.window, amounts[found.last] - amounts[found.first]
             if not path:
-                busy = _busy_part(times, amounts)
-                return busy[0]._replace(note=f"{MEAN}: the {source} shows no steady part"), busy[1]
+                # Bins of more than a tenth of the mean, from the first to the last: imports are no reads of data.
+                least = LEAST_OF_MEAN * amounts[-1] / (times[-1] - times[0])
+                busy = [
+                    at for at in range(len(times) - 1) if amounts[at + 1] - amounts[at] > least * (times[at + 1] - times[at])
+                ]
+                first, last = busy[0], busy[-1] + 1
+                window = Window(times[last] - times[first], times[first] - times[0], times[-1] - times[last], note)
+                return window, amounts[last] - amounts[first]
     if totals.began is None or totals.ended is None or totals.ended <= totals.began:
         return None, 0
-    return Window(totals.ended - totals.began, note=f"{MEAN}: the {source} shows no steady part"), totals.all_bytes
-
-
-def _busy_part(times: Sequence[float], amounts: Sequence[float]) -> tuple[Window, float]:
-    """The time from the first to the last bin of more than a tenth of the mean, and its bytes: imports are no reads of data."""
-    least = LEAST_OF_MEAN * amounts[-1] / (times[-1] - times[0])
-    busy = [at for at in range(len(times) - 1) if amounts[at + 1] - amounts[at] > least * (times[at + 1] - times[at])]
-    first, last = busy[0], busy[-1] + 1
-    window = Window(times[last] - times[first], times[first] - times[0], times[-1] - times[last])
-    return window, amounts[last] - amounts[first]
-
-
-#: A time line of more bins is a clock that jumps, not a job.
-MOST_TIME_BINS = 10_000_000
-
-
-def size_bins(limits: Sequence[float], counts: Sequence[int]) -> tuple[SizeBin, ...]:
-    """Bins of sizes from their limits, one more than there are counts.
-
-    >>> size_bins([0, 101, 1025], [3, 0])
-    (SizeBin(low=0, below=101, requests=3), SizeBin(low=101, below=1025, requests=0))
-    """
-    return tuple(SizeBin(low, below, count) for low, below, count in zip(limits, limits[1:], counts, strict=False))
+    return Window(totals.ended - totals.began, note=note), totals.all_bytes

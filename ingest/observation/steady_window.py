@@ -61,21 +61,16 @@ def steady_part(times: Sequence[float], totals: Sequence[float], *, by_amount: b
         step *= 2
     measure = totals if by_amount else times
     best = _steady_part(times, totals, step, by_amount)
-    while (len(times) - 1) / step >= 2 * COARSE_BINS and not _is_long(best, measure):
+
+    def length(found: Steady | None) -> float:
+        return measure[found.last] - measure[found.first] if found else 0.0
+
+    while (len(times) - 1) / step >= 2 * COARSE_BINS and length(best) < LONG_SHARE * (measure[-1] - measure[0]):
         # Bursts hide a level that their sums show.
         step *= 2
         found = _steady_part(times, totals, step, by_amount)
-        if found is not None and (best is None or _length(found, measure) > _length(best, measure)):
-            best = found
+        best = found if length(found) > length(best) else best
     return best
-
-
-def _length(found: Steady, measure: Sequence[float]) -> float:
-    return measure[found.last] - measure[found.first]
-
-
-def _is_long(found: Steady | None, measure: Sequence[float]) -> bool:
-    return found is not None and _length(found, measure) >= LONG_SHARE * (measure[-1] - measure[0])
 
 
 def _steady_part(times: Sequence[float], totals: Sequence[float], step: int, by_amount: bool = False) -> Steady | None:
@@ -98,24 +93,21 @@ def _steady_part(times: Sequence[float], totals: Sequence[float], step: int, by_
     measure = totals if by_amount else times
     if measure[last] - measure[first] < LEAST_SHARE * (measure[-1] - measure[0]) or steady[1] - steady[0] < LEAST_BINS:
         return None
-    rates = [amount / span for amount, span in zip(amounts, spans, strict=True)][steady[0] : steady[1]]
-    apart = _halves_apart(times[first : last + 1], totals[first : last + 1])
-    if apart > ALIKE and not (apart <= ALIKE_BY_CHANCE and apart <= _by_chance(rates)):
-        return None
+    # By which share the rates of both halves differ: a rate that drifts has no level.
+    middle = times[first] + seconds / 2
+    half = min(range(first + 1, last), key=lambda at: abs(times[at] - middle))
+    early = (totals[half] - totals[first]) / (times[half] - times[first])
+    late = (totals[last] - totals[half]) / (times[last] - times[half])
+    apart = abs(late - early) / max(early, late)
+    if apart > ALIKE:
+        rates = [amount / span for amount, span in zip(amounts, spans, strict=True)][steady[0] : steady[1]]
+        if apart > min(ALIKE_BY_CHANCE, _by_chance(rates)):
+            return None
     before, after = times[first] - times[0], times[-1] - times[last]
     note = "the rate shifts there" if before or after else "the whole observation is steady"
     if apart > ALIKE:
         note += f"; its halves differ by {apart:.0%}, within their spread: a longer one knows the rate better"
     return Steady(first, last, Window(seconds, before, after, note))
-
-
-def _halves_apart(times: Sequence[float], totals: Sequence[float]) -> float:
-    """By which share the rates of both halves of a stretch differ: a rate that drifts has no level."""
-    middle = times[0] + (times[-1] - times[0]) / 2
-    place = min(range(1, len(times) - 1), key=lambda at: abs(times[at] - middle))
-    before = (totals[place] - totals[0]) / (times[place] - times[0])
-    after = (totals[-1] - totals[place]) / (times[-1] - times[place])
-    return abs(after - before) / max(before, after)
 
 
 def _by_chance(rates: Sequence[float]) -> float:
@@ -154,14 +146,11 @@ def _segments(amounts: Sequence[float], spans: Sequence[float]) -> list[tuple[in
 
 def _merged(parts: Sequence[tuple[int, int]], amounts: Sequence[float], spans: Sequence[float]) -> list[tuple[int, int]]:
     """Neighbouring parts of nearly one rate as one."""
-
-    def rate(part: tuple[int, int]) -> float:
-        return sum(amounts[part[0] : part[1]]) / sum(spans[part[0] : part[1]])
-
     found = [parts[0]]
-    for part in parts[1:]:
-        if abs(rate(part) - rate(found[-1])) <= ALIKE * max(rate(part), rate(found[-1])):
-            found[-1] = (found[-1][0], part[1])
+    for start, end in parts[1:]:
+        before, after = (sum(amounts[first:last]) / sum(spans[first:last]) for first, last in (found[-1], (start, end)))
+        if abs(after - before) <= ALIKE * max(after, before):
+            found[-1] = (found[-1][0], end)
         else:
-            found.append(part)
+            found.append((start, end))
     return found

@@ -1,4 +1,4 @@
-"""Logs of training runs: steps with their samples and times, checkpoints and restarts, by the program that wrote them."""
+"""Logs of training runs, by the program that wrote them: steps with their samples and times, checkpoints; and profilers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from itertools import pairwise
 from statistics import median
@@ -15,9 +15,18 @@ from typing import Any
 
 from ingest.engine.registry import solve
 from ingest.errors import IngestError, brief
-from ingest.observation.log_agreement import one_line_per_step, refuse_interleaved
 from ingest.observation.mlperf_logs import mllog
-from ingest.observation.training_log import Checkpoint, LogStep, TrainingLog, positive
+from ingest.observation.observation import Figure, Reading, is_number
+from ingest.observation.training_run import (
+    TWO_JOBS,
+    Checkpoint,
+    LogStep,
+    TrainingLog,
+    one_line_per_step,
+    positive,
+    rate_figures,
+    refuse_interleaved,
+)
 
 #: A rate of one GPU is printed with four decimals: a smaller one does not tell how many GPUs there are.
 LEAST_PRINTED = 0.05
@@ -27,54 +36,48 @@ LEAST_NUMBER, MOST_NUMBER = 1e-6, 1e12
 MEAN_WITHIN = 0.001
 #: A utilization above is a mistake, not rounding.
 MOST_PERCENT = 100.5
+PROFILE = "TraceML summary"
+#: Profiles name their parts near the start.
+PROFILE_HEAD = 2**16
+#: A step is the wait for data and the rest; summaries in which they do not add up use the names in another sense.
+ADDS_UP_WITHIN = 0.05
+#: milliseconds of a summary
+MOST_MILLISECONDS = 1e9
+MILLISECONDS = 1000
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _NUMBER = r"([0-9][0-9,]*(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?)"
 
 
 def read_training_log(text: str, path: str) -> TrainingLog | None:
-    """The training run in a log; None where no known program wrote the file.
-
-    Args:
-        text: the content of the file.
-        path: its name, for messages.
+    """The training run in the text of a log; None where no known program wrote it.
 
     Raises:
         IngestError: a known form without usable steps, with a clock that runs backwards, negative numbers or two runs.
     """
-    for form in FORMS:
-        found = form(text, path)
-        if found is not None:
-            _check(found, path)
-            steps = one_line_per_step(found.steps, path)
-            refuse_interleaved(steps, path)
-            return found._replace(steps=steps)
-    return None
-
-
-def _check(log: TrainingLog, path: str) -> None:
+    log = next((found for form in FORMS if (found := form(text, path)) is not None), None)
+    if log is None:
+        return None
     if not log.steps and log.rate is None:
         raise IngestError(f"{path}: the {log.program} log has no step with a time, expected at least two")
     for one in log.steps:
         for what, value in (("seconds", one.seconds), ("samples", one.samples), ("rate", one.per_gpu), ("rate", one.rate)):
-            if value is not None and value <= 0:
-                raise IngestError(f"{path}:{one.line}: found {what} {value:g} in a step, expected a number above 0")
             if value is not None and not LEAST_NUMBER <= value <= MOST_NUMBER:
-                raise IngestError(
-                    f"{path}:{one.line}: found {what} {value:g} in a step, expected {LEAST_NUMBER:g} to {MOST_NUMBER:g}"
-                )
-    timed = [one for one in log.steps if one.clock is not None]
+                expected = "a number above 0" if value <= 0 else f"{LEAST_NUMBER:g} to {MOST_NUMBER:g}"
+                raise IngestError(f"{path}:{one.line}: found {what} {value:g} in a step, expected {expected}")
     for before, after in pairwise(log.steps):
         if after.number < before.number and None not in (before.samples, after.samples) and after.samples != before.samples:
             raise IngestError(
-                f"{path}:{after.line}: step {after.number:,} follows step {before.number:,} with another batch: two jobs, "
-                "expected the log of one; observe each by itself"
+                f"{path}:{after.line}: step {after.number:,} follows step {before.number:,} with another batch: {TWO_JOBS}"
             )
-    for before, after in pairwise(timed):
-        if (after.clock or 0) < (before.clock or 0):
+    for before, after in pairwise([one for one in log.steps if one.clock is not None]):
+        if (back := (before.clock or 0) - (after.clock or 0)) > 0:
             raise IngestError(
-                f"{path}:{after.line}: the clock runs backwards by {(before.clock or 0) - (after.clock or 0):g} s, expected one"
-                " run in the order of its lines; sort joined logs by time"
+                f"{path}:{after.line}: the clock runs backwards by {back:g} s, expected one run in the order of its lines; "
+                "sort joined logs by time"
             )
+    steps = one_line_per_step(log.steps, path)
+    refuse_interleaved(steps, path)
+    return log._replace(steps=steps)
 
 
 def _figure(found: str | None, path: str, line: int) -> float:
@@ -126,20 +129,20 @@ def megatron(text: str, path: str) -> TrainingLog | None:
         if world := re.search(r"(?<!parallel[ _-])\bworld size:\s*(\d+)", line):
             size = int(_figure(world[1], path, place))
             if gpus not in (None, size):
-                raise IngestError(
-                    f"{path}:{place}: the world size is {size:,} after {gpus:,}: two jobs, expected the log of one; "
-                    "observe each by itself"
-                )
+                raise IngestError(f"{path}:{place}: the world size is {size:,} after {gpus:,}: {TWO_JOBS}")
             gpus = size
         if saved := re.search(r"save-checkpoint[ .]*:\s*\(([\d.]+),\s*(\d+(?:\.\d+)?)\)", line):
             checkpoints[-1:] = [Checkpoint(place, _figure(saved[2], path, place) / 1000)]
         elif re.search(r"successfully saved checkpoint", line):
             checkpoints.append(Checkpoint(place, None))
-        seconds = _seconds_of(line, path, place)
+        seconds = None
         if elapsed := _ELAPSED.search(line):
+            seconds = _figure(elapsed[2], path, place) / (1000 if elapsed[1] == "ms" else 1)
             if unit not in (None, elapsed[1]):
                 raise IngestError(f"{path}:{place}: found times in {elapsed[1]} after {unit}, expected one unit")
             unit = elapsed[1]
+        elif timing := _NEMO.search(line):
+            seconds = _figure(timing[1], path, place)
         # The iteration of NeMo counts within the epoch, its global step through the run.
         number = (re.search(r'\bglobal_step"?[:= ]+(\d+)', line) or _MEGATRON.search(line)
                   or re.search(r"\biteration[:= ]+(\d+)", line))  # fmt: skip
@@ -175,43 +178,29 @@ def megatron(text: str, path: str) -> TrainingLog | None:
     return TrainingLog("Megatron", tuple(steps), tuple(checkpoints), gpus, batch, remark="time per iteration, as printed")
 
 
-def _seconds_of(line: str, path: str, place: int) -> float | None:
-    if elapsed := _ELAPSED.search(line):
-        return _figure(elapsed[2], path, place) / (1000 if elapsed[1] == "ms" else 1)
-    timing = _NEMO.search(line)
-    return _figure(timing[1], path, place) if timing else None
-
-
 #: Each is looked for behind the one before it: one pattern with `.*?` takes quadratic time on a long line.
 _TITAN = (re.compile(r"\bstep:\s*(\d+)\b"), re.compile(rf"\b(?:tps|wps):\s*({_NUMBER}|-\S+|nan|inf)"))
 _SAVED = (re.compile(r"[Ff]inished saving the checkpoint"), re.compile(rf"in {_NUMBER} seconds"))
 
 
-def _in_turn(patterns: tuple[re.Pattern[str], re.Pattern[str]], line: str) -> tuple[re.Match[str], re.Match[str]] | None:
-    """The first match of one pattern and the next of the other; None where a line lacks one."""
-    first = patterns[0].search(line)
-    second = patterns[1].search(line, first.end()) if first else None
-    return (first, second) if first and second else None
-
-
 def torchtitan(text: str, path: str) -> TrainingLog | None:
     """A log of torchtitan: tokens per second of each GPU, and checkpoints."""
     lines = [_COLOUR.sub("", line) for line in text.splitlines()]
+
+    def having(first: re.Pattern[str], second: re.Pattern[str]) -> Iterator[tuple[int, str, re.Match[str], re.Match[str]]]:
+        for place, line in enumerate(lines, 1):
+            if (start := first.search(line)) and (end := second.search(line, start.end())):
+                yield place, line, start, end
+
     steps = [
-        LogStep(place, int(_figure(found[0][1], path, place)), per_gpu=_figure(found[1][1], path, place), clock=_clock(line))
-        for place, line in enumerate(lines, 1)
-        if (found := _in_turn(_TITAN, line))
+        LogStep(place, int(_figure(step[1], path, place)), per_gpu=_figure(rate[1], path, place), clock=_clock(line))
+        for place, line, step, rate in having(*_TITAN)
     ]
     if not steps:
         return None
-    saved = [
-        Checkpoint(place, _figure(found[1][1], path, place))
-        for place, line in enumerate(lines, 1)
-        if (found := _in_turn(_SAVED, line))
-    ]
-    return TrainingLog(
-        "torchtitan", tuple(steps), tuple(saved), unit="token", remark="tokens per second of each GPU, as printed"
-    )
+    saved = [Checkpoint(place, _figure(seconds[1], path, place)) for place, _, _, seconds in having(*_SAVED)]
+    remark = "tokens per second of each GPU, as printed"
+    return TrainingLog("torchtitan", tuple(steps), tuple(saved), unit="token", remark=remark)
 
 
 _BATCH = re.compile(r"^\s*\[(?:epoch=(\d+)\]\[)?batch=(\d+)/(\d+)\]:\s*$")
@@ -317,34 +306,84 @@ def dlio(text: str, path: str) -> TrainingLog | None:
         raise IngestError(f"{path}: found no whole summary of DLIO, expected the summary.json of a run that ended") from None
     if rate is None or gpus is None or gpus % 1:
         raise IngestError(f"{path}: found no training in DLIO's summary, expected 'train_throughput_mean_samples_per_second'")
-    epochs = _epochs(metric, "train_throughput_samples_per_second", rate, path)
-    _epochs(metric, "train_au_percentage", positive(waited), path)
-    used = positive(waited)
+    used, epochs = positive(waited), {}
+    for name, mean in (("train_throughput_samples_per_second", rate), ("train_au_percentage", used)):
+        listed = metric.get(name)
+        values = [value for one in listed if (value := positive(one)) is not None] if isinstance(listed, list) else []
+        if values and mean is not None and not min(values) * (1 - MEAN_WITHIN) <= mean <= max(values) * (1 + MEAN_WITHIN):
+            raise IngestError(
+                f"{path}: the mean of {name} is {mean:.4g}, its epochs have {min(values):.4g} to {max(values):.4g}: expected "
+                "the summary of one run"
+            )
+        epochs[name] = tuple(values)
     if waited is not None and (used is None or used > MOST_PERCENT):
         raise IngestError(f"{path}: found an accelerator utilization of {brief(waited)} %, expected above 0 up to 100 %")
     given = {"accelerator_utilization": min(used or 0, 100) / 100}
     stall = None if used is None else float(solve("stall_of_utilization", given))
-    remark = "emulated accelerators; mean of the epochs"
-    return TrainingLog("DLIO", (), gpus=int(gpus), rate=rate, rates=epochs, remark=remark, stall=stall)
-
-
-def _epochs(metric: Mapping[str, Any], name: str, mean: float | None, path: str) -> tuple[float, ...]:
-    """What a summary of DLIO states of each epoch.
-
-    Raises:
-        IngestError: its mean lies outside.
-    """
-    listed = metric.get(name)
-    found = tuple(value for one in listed if (value := positive(one)) is not None) if isinstance(listed, list) else ()
-    if found and mean is not None and not min(found) * (1 - MEAN_WITHIN) <= mean <= max(found) * (1 + MEAN_WITHIN):
-        raise IngestError(
-            f"{path}: the mean of {name} is {mean:.4g}, its epochs have {min(found):.4g} to {max(found):.4g}: expected the "
-            "summary of one run"
-        )
-    return found
+    remark, rates = "emulated accelerators; mean of the epochs", epochs["train_throughput_samples_per_second"]
+    return TrainingLog("DLIO", (), gpus=int(gpus), rate=rate, rates=rates, remark=remark, stall=stall)
 
 
 #: the readers, the most particular first
 FORMS: tuple[Callable[[str, str], TrainingLog | None], ...] = (
     mllog, megatron, torchtitan, composer, trainer_state, dlio, lightning,
 )  # fmt: skip
+
+
+def profile_reading(text: str, path: str, gpus: int | None, samples_per_step: float | None) -> Reading | None:
+    """The stall of a job from the summary of TraceML, which states no samples of a step; None for a text that is no profile.
+
+    Raises:
+        IngestError: a profile that shows no stall, with what does.
+    """
+    head = text[:PROFILE_HEAD]
+    better = "it shows no stall. Give rates on real and on synthetic data (--synthetic), or a Darshan log"
+    if '"traceEvents"' in head:
+        raise IngestError(
+            f"{path}: a Kineto trace has no reads, and its DataLoader spans are 0 ms where workers load: {better}"
+        )
+    if '"schema"' in head and "chakra" in head.lower():
+        raise IngestError(f"{path}: a Chakra execution trace has operators and no times of reads: {better}")
+    if '"step_time"' not in text or not text.lstrip().startswith("{"):
+        return None
+
+    def table(found: Any) -> Mapping[str, Any]:
+        return found if isinstance(found, dict) else {}
+
+    try:
+        times = table(json.loads(text).get("step_time"))
+    except (ValueError, RecursionError):
+        return None
+    average = table(table(times.get("global")).get("average"))
+    if "step_time_ms" not in average:
+        return None
+    shares = {}
+    names = {"input_wait_ms": "input_wait_seconds", "traced_step_time_ms": "rest", "step_time_ms": "mean_step_seconds"}
+    for name, known in names.items():
+        found = average.get(name)
+        if not is_number(found) or not 0 <= found < MOST_MILLISECONDS:
+            raise IngestError(
+                f"{path}: found {name} {brief(found)}, expected milliseconds: the summary of a run whose data loader TraceML "
+                "patched"
+            )
+        shares[known] = found / MILLISECONDS
+    wait, rest, step = shares.values()
+    if step <= 0 or not math.isclose(wait + rest, step, rel_tol=ADDS_UP_WITHIN):
+        raise IngestError(
+            f"{path}: step_time_ms is {MILLISECONDS * step:g}, input_wait_ms and traced_step_time_ms add up to "
+            f"{MILLISECONDS * (wait + rest):g}: expected the summary of one run, of TraceML from schema 1.6 on"
+        )
+    metadata = table(times.get("metadata"))
+    stated = metadata.get("gpus_observed", metadata.get("global_ranks_used"))
+    count = gpus or (stated if isinstance(stated, int) and not isinstance(stated, bool) and stated > 0 else None)
+    note = "wait of the training loop for data; a GPU may still compute in it"
+    figures = {"stall_fraction": Figure(float(solve("stall_of_wait", shares)), "1", PROFILE, note=note)}
+    unknown = {}
+    if samples_per_step is None:
+        unknown["real_samples_per_second"] = "the summary does not state the batch size; --samples-per-step does"
+    else:
+        given = {"observed_samples": samples_per_step, "window_seconds": step}
+        rate = float(solve("observed_samples_per_second", given))
+        figures |= rate_figures(rate, count, samples_per_step, PROFILE, note="mean step")
+    facts = {"program": "TraceML", **({"gpus": count} if count else {})}
+    return Reading(PROFILE, figures, unknown, facts=facts)

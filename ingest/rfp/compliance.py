@@ -1,4 +1,4 @@
-"""Compliance of an offer, line by line: what is required, what the vendor filled in, and the verdict."""
+"""Compliance of an offer, line by line: what is required, what the vendor filled in, slips of its units, and the verdict."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from typing import Any
 
 from ingest.engine.registry import solve
 from ingest.errors import IngestError, UsageError, brief, expected_one_of
-from ingest.requirement import ANSWER, INFORMATION
+from ingest.requirement import ANSWER, INFORMATION, least_accepted
 from ingest.rfp import response_form as form
 from ingest.rfp.requirement_lines import MANDATORY, RequirementLine, in_base_units, is_value
-from ingest.rfp.response_units import ResponseUnit, read_unit, units_offered
-from ingest.rfp.term_bounds import bound_kept
-from ingest.rfp.unit_slips import binary_note, slip_note
+from ingest.rfp.response_form import ResponseUnit, read_unit, response_unit, units_offered
 from ingest.rfp.workbook_reader import SAME, Sheet, SheetLine, is_formula
 from ingest.text import visible
-from ingest.units import parse, physical
+from ingest.units import display, parse, physical
 
 #: Cells that one refusal names, characters of one text, and characters of a remark that are shown.
 MOST_NAMED, MOST_TEXT, MOST_REMARK = 3, 4_000, 200
@@ -24,6 +22,18 @@ MOST_NAMED, MOST_TEXT, MOST_REMARK = 3, 4_000, 200
 MET, MISSED, PARTLY = "met", "missed", "partly"
 UNANSWERED, UNPROVEN, UNASKED, SLIP = "no answer", "yes without a value", "for information", "unit slip"
 ANSWERED = "answered"
+#: Where an offered value is taken as written, in multiples of the required one. Of 165 bandwidths and capacities of catalog
+#: systems sized for the example sites, all are above the lower end and three quarters below the upper one; three of them would
+#: be taken for slips (decision 0091). The ends are less than a thousand times apart, so that one power of ten fits at most.
+PLAUSIBLE_FROM, PLAUSIBLE_TO = 1 / 3, 10
+#: Powers of ten between a value and what is meant.
+POWERS = (3, 6, 9, 12, 15)
+#: Relative difference from a power of 1.024: what rounding to three digits, as documents print binary numbers, can make.
+OF_BINARY = 0.005
+#: Words of a bound before its value.
+AT_LEAST, AT_MOST = "at least", "at most"
+#: Base units of terms, in the order in which a value is tried; a share is read as such only with its `%`, or up to 1.
+BASES_OF_TERMS = ("B/s", "W", "s", "1")
 
 
 @dataclass(frozen=True)
@@ -89,10 +99,6 @@ class LineVerdict:
                 "said": dict(self.stated), "note": self.note, "reservations": list(self.reservations)}  # fmt: skip
 
 
-class _Unfit(Exception):
-    """A cell whose content does not fit its field."""
-
-
 def offer_lines(sheet: Sheet) -> list[OfferLine]:
     """The vendor's answers on the response form.
 
@@ -103,21 +109,21 @@ def offer_lines(sheet: Sheet) -> list[OfferLine]:
     lines = []
     for line in sheet.lines:
         found: dict[str, Any] = {}
-        unit = None
+        ident, unit = line.stored[form.ID], None
         try:
             unit = _unit(line)
-        except _Unfit as why:
+        except UsageError as why:
             head = form.OFFERED_UNIT if line.stored.get(form.OFFERED_UNIT) else form.UNIT
-            bad.append(f"{sheet.place(head, line)} ({line.stored[form.ID]}, '{head}'): {why}")
+            bad.append(f"{sheet.place(head, line)} ({ident}, '{head}'): {why}")
         for field in form.FIELDS:
             try:
-                found[field.head] = _read(field, line, unit)
-            except _Unfit as why:
-                bad.append(f"{sheet.place(field.head, line)} ({line.stored[form.ID]}, '{field.head}'): {why}")
+                found[field.head] = _answer(field, line, unit)
+            except UsageError as why:
+                bad.append(f"{sheet.place(field.head, line)} ({ident}, '{field.head}'): {why}")
         stated = {head: "" if value is None else str(value) for head, value in found.items()}
         values = (found.get(head) for head in (form.AS_IS, form.OPTIMIZED))
         as_is, tuned = (in_base_units(one, unit) if unit and isinstance(one, float) else None for one in values)
-        lines.append(OfferLine(str(line.stored[form.ID]), stated.get(form.COMPLY, ""), as_is, tuned, stated, unit))
+        lines.append(OfferLine(str(ident), stated.get(form.COMPLY, ""), as_is, tuned, stated, unit))
     if bad:
         more = f"; and {len(bad) - MOST_NAMED:,} more cells" if len(bad) > MOST_NAMED else ""
         raise IngestError(f"{sheet.path}: sheet '{sheet.name}': {'; '.join(bad[:MOST_NAMED])}{more}")
@@ -129,149 +135,114 @@ def _unit(line: SheetLine) -> ResponseUnit | None:
     own, picked = line.stored.get(form.UNIT), line.stored.get(form.OFFERED_UNIT)
     if not own and not picked:
         return None
-    try:
-        asked = read_unit(str(own or picked))
-        unit = read_unit(str(picked)) if picked else asked
-    except UsageError as error:
-        raise _Unfit(str(error)) from None
+    asked = read_unit(str(own or picked))
+    unit = read_unit(str(picked)) if picked else asked
     if physical(unit.base) != physical(asked.base):
-        raise _Unfit(f"found {brief(picked)}, expected one of {', '.join(units_offered(asked))}")
+        raise UsageError(f"found {brief(picked)}, expected one of {', '.join(units_offered(asked))}")
     return unit
 
 
-def _read(field: form.FormField, line: SheetLine, unit: ResponseUnit | None) -> Any:
-    """The value of a cell of the vendor's: a word, a number, text, or nothing."""
+def _answer(field: form.FormField, line: SheetLine, unit: ResponseUnit | None) -> Any:
+    """The content of a cell of the vendor's: a word, a number, text, or None.
+
+    Raises:
+        UsageError: it does not fit its field.
+    """
     stored, live = line.stored.get(field.head), line.live.get(field.head)
+    is_number = field.kind == form.NUMBER and unit is not None
+    expected = {form.CHOICE: f"one of {', '.join(field.choices)}", form.COUNT: "a whole number from 1"}.get(field.kind, "text")
+    if is_number and unit is not None:
+        expected = f"a number from 0 in {unit.name}"
     if is_formula(live):
-        raise _Unfit(f"found the formula {brief(str(live))}, expected {_expected(field, unit)}")
+        raise UsageError(f"found the formula {brief(str(live))}, expected {expected}")
     if stored is None or (isinstance(stored, str) and not stored.strip()):
         return None
+    shown = brief(stored.isoformat() if hasattr(stored, "isoformat") else stored)
     if field.kind == form.CHOICE:
-        return _choice(field, stored)
-    if field.kind == form.COUNT or (field.kind == form.NUMBER and unit is not None):
-        return _number(field, unit, stored)
-    if len(str(stored)) > MOST_TEXT:
-        raise _Unfit(f"found {len(str(stored)):,} characters, expected at most {MOST_TEXT:,}")
-    return " ".join(str(stored).split())
+        word = str(stored).strip().lower()
+        if word not in field.choices:
+            raise UsageError(f"found {shown}, {expected_one_of(word, field.choices)}")
+        return word
+    if field.kind != form.COUNT and not is_number:
+        if len(str(stored)) > MOST_TEXT:
+            raise UsageError(f"found {len(str(stored)):,} characters, expected at most {MOST_TEXT:,}")
+        return " ".join(str(stored).split())
+    number = stored
+    if is_number and unit is not None and isinstance(stored, str) and any(mark.isalpha() for mark in stored):
+        # A text that has a unit of its own, such as `109 GB/s`.
+        read = _parsed(stored, unit.base)
+        number = stored if read is None else read / unit.factor
+    whole = field.kind != form.COUNT or (is_value(number) and number >= 1 and number == int(number))
+    if not is_value(number) or not whole or (unit is not None and not is_value(number * unit.factor)):
+        raise UsageError(f"found {shown}, expected {expected}")
+    return int(number) if field.kind == form.COUNT else float(number)
 
 
-def _choice(field: form.FormField, stored: Any) -> str:
-    word = str(stored).strip().lower()
-    if word not in field.choices:
-        raise _Unfit(f"found {brief(_shown(stored))}, {expected_one_of(word, field.choices)}")
-    return word
-
-
-def _number(field: form.FormField, unit: ResponseUnit | None, stored: Any) -> float | int:
-    if field.kind == form.NUMBER and unit is not None and isinstance(stored, str):
-        stored = _with_unit(stored, unit)
-    good = is_value(stored)
-    if good and field.kind == form.COUNT:
-        good = stored >= 1 and stored == int(stored)
-    if not good or (unit is not None and not is_value(stored * unit.factor)):
-        raise _Unfit(f"found {brief(_shown(stored))}, expected {_expected(field, unit)}")
-    return int(stored) if field.kind == form.COUNT else float(stored)
-
-
-def _shown(stored: Any) -> Any:
-    """A date as people write it."""
-    return stored.isoformat() if hasattr(stored, "isoformat") else stored
-
-
-def _expected(field: form.FormField, unit: ResponseUnit | None) -> str:
-    if field.kind == form.NUMBER and unit is not None:
-        return f"a number from 0 in {unit.name}"
-    return {form.CHOICE: f"one of {', '.join(field.choices)}", form.COUNT: "a whole number from 1"}.get(field.kind, "text")
-
-
-def _with_unit(written: str, unit: ResponseUnit) -> float | str:
-    """A text that has a unit of its own, such as `109 GB/s`, as a number in the unit of the cell; any other text as it is."""
-    if not any(mark.isalpha() for mark in written):
-        return written
+def _parsed(written: str, base: str) -> float | None:
+    """A value with its unit in base units; None for another unit or for words."""
     try:
-        return parse(written, unit.base, "the value") / unit.factor
+        return parse(written, base, "the value")
     except UsageError:
-        return written
+        return None
 
 
 def judge(requirement: RequirementLine, offer: OfferLine | None, optimized: bool, confirmed: bool = False) -> LineVerdict:
-    """The verdict on one line of an offer.
+    """The verdict on one line of an offer, of which the form may have none.
 
     Args:
-        requirement: the requirement.
-        offer: the vendor's line; None where the form has none.
         optimized: whether tuned values count.
         confirmed: whether the vendor has confirmed a value that looks like a slip of its unit.
     """
     found = offer or OfferLine(requirement.id, "", None, None, {field.head: "" for field in form.FIELDS})
-    reserved = tuple(_reservations(requirement, found))
+    comply, stated, remark = found.comply, found.stated, visible(found.stated.get(form.REMARKS, ""))
+    remark = f"{remark[:MOST_REMARK]}…" if len(remark) > MOST_REMARK else remark
+    reserved = tuple(_reservations(requirement, found, remark))
+    partial = "" if comply != form.PARTIAL else f"says '{form.PARTIAL}'" + (f": {remark}" if remark else ", without a remark")
+    silent = UNASKED if requirement.priority == INFORMATION else UNANSWERED
+    words = {form.YES: MET, form.NO: MISSED, form.PARTIAL: PARTLY}
+
+    def by_value(met: bool) -> tuple[str, str]:
+        """The verdict on a value and its note: what is partial, or where word and value contradict each other."""
+        if met and comply == form.NO:
+            return MISSED, f"says '{comply}', but its value meets the requirement"
+        if not met:
+            return MISSED, partial or ("says 'yes', but its value misses the requirement" if comply == form.YES else "")
+        return PARTLY if comply == form.PARTIAL else MET, partial
+
     if requirement.value is None:
-        verdict, note = _of_term(requirement, found)
-        return LineVerdict(requirement, verdict, None, None, found.stated, note, reserved)
+        written = stated.get(form.AS_IS, "")
+        if requirement.priority == ANSWER:
+            verdict = ANSWERED if any((comply, written, remark)) else UNANSWERED
+            return LineVerdict(requirement, verdict, None, None, stated, "", reserved)
+        # A value against the bound of the term, else the word.
+        kept = bound_kept(requirement.bound, written)
+        verdict, note = (words.get(comply, silent), partial) if kept is None else by_value(kept)
+        return LineVerdict(requirement, verdict, None, None, stated, note, reserved)
     values = [value for value in (found.as_is, found.optimized if optimized else None) if value is not None]
     if not values or found.unit is None or physical(found.unit.base) != physical(requirement.unit):
         note = "only a tuned value was given; --optimized counts it" if found.optimized is not None else ""
         if values and found.unit is not None:
             note = f"offered in {found.unit.name}, required in {requirement.unit}"
-        verdict = _without_value(requirement, found.comply)
-        return LineVerdict(requirement, verdict, None, None, found.stated, _partial(found) or note, reserved)
+        verdict = (words | {form.YES: UNPROVEN}).get(comply, silent)
+        return LineVerdict(requirement, verdict, None, None, stated, partial or note, reserved)
     offered, required = max(values), requirement.value
     margin = float(solve("acceptance_margin", {"measured_rate": offered, "required_rate": required})) if required else None
-    met = offered >= requirement.least * (1 - SAME)
-    slip = slip_note(offered, required, found.unit)
-    if slip and confirmed:
-        reserved, slip = (*reserved, "confirmed as written"), ""
-    if slip and found.comply != form.NO:
-        note = "; ".join(filter(None, (slip, _partial(found))))
-        return LineVerdict(requirement, SLIP, offered, margin, found.stated, note, reserved)
-    binary = binary_note(offered, required, found.unit)
-    note = _partial(found) or _contradiction(met, found.comply)
-    noted = (*reserved, *filter(None, (slip, binary)))
-    return LineVerdict(requirement, _verdict(met, found.comply), offered, margin, found.stated, note, noted)
+    slip, meant = "", meant_instead(offered, required, found.unit)
+    if meant is not None and confirmed:
+        reserved = (*reserved, "confirmed as written")
+    elif meant is not None:
+        shown, asked, near = (display(value, found.unit.base, binary=False) for value in (offered, required, meant))
+        slip = f"unit slip? {shown} is offered, {asked} is required: confirm whether {near} is meant"
+    if slip and comply != form.NO:
+        note = "; ".join(filter(None, (slip, partial)))
+        return LineVerdict(requirement, SLIP, offered, margin, stated, note, reserved)
+    least = required if requirement.rounded else least_accepted(required, requirement.unit)
+    verdict, note = by_value(offered >= least * (1 - SAME))
+    noted = (*reserved, *filter(None, (slip, binary_note(offered, required, found.unit))))
+    return LineVerdict(requirement, verdict, offered, margin, stated, note, noted)
 
 
-def _verdict(met: bool, comply: str) -> str:
-    if not met or comply == form.NO:
-        return MISSED
-    return PARTLY if comply == form.PARTIAL else MET
-
-
-def _of_term(requirement: RequirementLine, offer: OfferLine) -> tuple[str, str]:
-    """The verdict on a term and its note: a value against the bound of the term, else the word."""
-    stated = offer.stated.get(form.AS_IS, "")
-    if requirement.priority == ANSWER:
-        return (ANSWERED if any((offer.comply, stated, _remark(offer))) else UNANSWERED), ""
-    kept = bound_kept(requirement.bound, stated)
-    word = {form.YES: MET, form.NO: MISSED, form.PARTIAL: PARTLY}.get(offer.comply, _silent(requirement))
-    if kept is None:
-        return word, _partial(offer)
-    return _verdict(kept, offer.comply), _partial(offer) or _contradiction(kept, offer.comply)
-
-
-def _without_value(requirement: RequirementLine, comply: str) -> str:
-    return {form.YES: UNPROVEN, form.NO: MISSED, form.PARTIAL: PARTLY}.get(comply, _silent(requirement))
-
-
-def _silent(requirement: RequirementLine) -> str:
-    return UNASKED if requirement.priority == INFORMATION else UNANSWERED
-
-
-def _partial(offer: OfferLine) -> str:
-    """The remark of a vendor who complies in part."""
-    if offer.comply != form.PARTIAL:
-        return ""
-    remark = _remark(offer)
-    return f"says '{form.PARTIAL}': {remark}" if remark else f"says '{form.PARTIAL}', without a remark"
-
-
-def _contradiction(met: bool, comply: str) -> str:
-    """Where word and value of an answer contradict each other."""
-    if met and comply == form.NO:
-        return f"says '{comply}', but its value meets the requirement"
-    return "says 'yes', but its value misses the requirement" if comply == form.YES and not met else ""
-
-
-def _reservations(requirement: RequirementLine, offer: OfferLine) -> Iterator[str]:
+def _reservations(requirement: RequirementLine, offer: OfferLine, remark: str) -> Iterator[str]:
     """What to read next to the verdict on an answer, a phrase each."""
     has_value = offer.as_is is not None or offer.optimized is not None
     if requirement.priority == MANDATORY and not offer.comply and has_value:
@@ -283,10 +254,72 @@ def _reservations(requirement: RequirementLine, offer: OfferLine) -> Iterator[st
     nodes = offer.stated.get(form.NODES)
     if nodes and requirement.clients is not None and int(nodes) < requirement.clients:
         yield f"tested with {int(nodes):,} of {requirement.clients:,.0f} clients"
-    if offer.comply != form.PARTIAL and (remark := _remark(offer)):
+    if offer.comply != form.PARTIAL and remark:
         yield f"remark: {remark}"
 
 
-def _remark(offer: OfferLine) -> str:
-    remark = visible(offer.stated.get(form.REMARKS, ""))
-    return f"{remark[:MOST_REMARK]}…" if len(remark) > MOST_REMARK else remark
+def meant_instead(offered: float, required: float, unit: ResponseUnit) -> float | None:
+    """The value that an answer was probably meant to be; None where the answer is plausible, or no power of ten makes it so.
+
+    Both values are in base units, the unit is that of the answer. A value is too high by at most the prefix of its unit:
+    somebody who writes a plain count has no prefix to mistake.
+
+    >>> unit = response_unit(491e9, "B/s")
+    >>> meant_instead(540e6, 491e9, unit), meant_instead(540e12, 491e9, unit), meant_instead(400e9, 491e9, unit)
+    (540000000000.0, 540000000000.0, None)
+    """
+    low, high = PLAUSIBLE_FROM * required, PLAUSIBLE_TO * required
+    if not required or low <= offered <= high:
+        return None
+    for power in POWERS:
+        if low <= offered * 10.0**power <= high:
+            return offered * 10.0**power
+        if low <= offered / 10.0**power <= high and unit.factor >= 10**power:
+            return offered / 10.0**power
+    return None
+
+
+def binary_note(offered: float, required: float, unit: ResponseUnit) -> str:
+    """A remark on an answer whose number would be the required one in GiB instead of GB, or the reverse; empty for others.
+
+    An answer in a decimal unit that is above the requirement by that ratio is right in both readings.
+
+    >>> binary_note(457e9, 491e9, response_unit(491e9, "B/s"))
+    'offered / required is 0.931, the ratio of GB/s to GiB/s: confirm the unit'
+    """
+    named = unit if unit.power else response_unit(required, unit.base)
+    if not named.power or not required or unit.base.split("/")[0] != "B":
+        return ""
+    step, ratio = 1.024**named.power, offered / required
+    decimal = named.name.replace("i", "", 1) if named.binary else named.name
+    binary = f"{decimal[0].upper()}i{decimal[1:]}"
+    pair, expected = (f"{binary} to {decimal}", step) if unit.binary else (f"{decimal} to {binary}", 1 / step)
+    if abs(ratio / expected - 1) > OF_BINARY:
+        return ""
+    return f"offered / required is {ratio:.3f}, the ratio of {pair}: confirm the unit"
+
+
+def bound_kept(bound: str, offered: str) -> bool | None:
+    """Whether an offered value keeps the bound of a term; None where there is no bound, or the value does not read as one.
+
+    >>> bound_kept("at least 99.9 %", "98 %"), bound_kept("at most 40 kW", "35 kW"), bound_kept("at most 24 h", "2 days")
+    (False, True, False)
+    >>> bound_kept("at least 99.9 %", "99.9"), bound_kept("at most 0.5 ms", "under a millisecond"), bound_kept("", "5 ms")
+    (None, None, None)
+    """
+    most = bound.startswith(AT_MOST)
+    if not offered or not (most or bound.startswith(AT_LEAST)):
+        return None
+    required = bound.removeprefix(AT_MOST).removeprefix(AT_LEAST).strip()
+    # A number alone is a share or a count.
+    alone = [one.replace(".", "").replace(",", "").strip().isdigit() for one in (required, offered)]
+    for base in BASES_OF_TERMS:
+        limit, value = (
+            None if base != "1" and is_bare else _parsed(written, base)
+            for written, is_bare in zip((required, offered), alone, strict=True)
+        )
+        if limit is not None:
+            if value is None or (base == "1" and limit <= 1 < value):
+                return None
+            return value <= limit * (1 + SAME) if most else value >= limit * (1 - SAME)
+    return None

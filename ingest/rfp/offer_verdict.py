@@ -1,19 +1,21 @@
-"""The verdict on a vendor's offer: one word, counts, and what a reader has to know besides."""
+"""The verdict on a vendor's offer with its counts, and several offers next to each other with a score for the targets."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.result import envelope, frame_of
-from ingest.errors import listed
+from ingest.errors import UsageError, brief, listed, nearest
 from ingest.requirement import ANSWER
 from ingest.rfp.compliance import MET, MISSED, PARTLY, SLIP, UNANSWERED, UNASKED, UNPROVEN, LineVerdict
-from ingest.rfp.differences import RequirementDifference
-from ingest.rfp.requirement_lines import MANDATORY, TARGET
-from ingest.rfp.response_form import REQUIREMENTS_SHEET
+from ingest.rfp.requirement_lines import MANDATORY, TARGET, RequirementDifference, RequirementLine, is_value
+from ingest.rfp.response_form import COMPLY, NO, REQUIREMENTS_SHEET
 
 if TYPE_CHECKING:
     import pandas
@@ -30,6 +32,8 @@ COMPLIES, DEVIATES, INCOMPLETE = "COMPLIES", "DOES NOT COMPLY", "INCOMPLETE"
 #: Why a mandatory requirement is not met, with the words of a count: the vendor deviates, or has yet to answer.
 DEVIATING = {MISSED: "missed", PARTLY: "partly met"}
 PENDING = {UNANSWERED: "not answered", UNPROVEN: "answered yes without a value", SLIP: "with a unit slip to confirm"}
+#: What a target earns that the vendor meets in part.
+PARTIAL_CREDIT = 0.5
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -75,12 +79,7 @@ class Response(InteractiveResult):
 
     @property
     def summary(self) -> str:
-        """The verdict with its counts."""
-        return f"{self.verdict}: {self.counts}"
-
-    @property
-    def counts(self) -> str:
-        """How many mandatory requirements are met, and why others are not; targets; changed requirements."""
+        """The verdict; how many mandatory requirements are met, and why others are not; targets; changed requirements."""
         lines, targets = self.of(MANDATORY), self.of(TARGET)
         counted = Counter(line.verdict for line in lines)
         parts = [f"{counted[MET]} of {len(lines)} mandatory requirements met"]
@@ -92,45 +91,34 @@ class Response(InteractiveResult):
         if self.differences:
             ids = {one.id for one in self.differences}
             parts.append(f"{len(ids)} line{'' if len(ids) == 1 else 's'} changed from what was sent")
-        return ", ".join(parts)
+        return f"{self.verdict}: {', '.join(parts)}"
+
+    @property
+    def _differing(self) -> str:
+        """That requirements differ, and which; empty where none does."""
+        ids = list(dict.fromkeys(one.id for one in self.differences))
+        sent = self.sent or f"its sheet '{REQUIREMENTS_SHEET}'"
+        return f"requirements differ from {sent}: {listed(ids, MOST_LISTED)}" if ids else ""
 
     @property
     def unmet(self) -> str:
         """Why the offer does not comply; empty where it does."""
         missed = [line.requirement.id for line in self.of(MANDATORY) if line.verdict != MET]
-        reasons = [self._differing] if self.differences else []
-        reasons += [f"mandatory requirements are not met: {listed(missed, MOST_LISTED)}"] if missed else []
-        return f"{self.path}: {'; '.join(reasons)}" if reasons else ""
-
-    @property
-    def _differing(self) -> str:
-        ids = list(dict.fromkeys(one.id for one in self.differences))
-        sent = self.sent or f"its sheet '{REQUIREMENTS_SHEET}'"
-        return f"requirements differ from {sent}: {listed(ids, MOST_LISTED)}"
-
-    @property
-    def slips(self) -> tuple[LineVerdict, ...]:
-        """The lines whose value fits in another unit only."""
-        return tuple(line for line in self.lines if line.verdict == SLIP)
-
-    @property
-    def reserved(self) -> tuple[str, ...]:
-        """The lines with reservations."""
-        return tuple(line.requirement.id for line in self.lines if line.reservations)
+        why = f"mandatory requirements are not met: {listed(missed, MOST_LISTED)}" if missed else ""
+        reasons = "; ".join(filter(None, (self._differing, why)))
+        return f"{self.path}: {reasons}" if reasons else ""
 
     @property
     def reservations(self) -> str:
         """How many answers carry reservations; empty where none does."""
-        if not self.reserved:
-            return ""
-        answered = sum(line.answered for line in self.lines)
-        return f"{len(self.reserved)} of {answered} answers carr{'y' if len(self.reserved) > 1 else 'ies'} reservations"
+        reserved, answered = sum(bool(line.reservations) for line in self.lines), sum(line.answered for line in self.lines)
+        return f"{reserved} of {answered} answers carr{'y' if reserved > 1 else 'ies'} reservations" if reserved else ""
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What the verdict rests on, and that requirements differ; each note stands on the page, next to its line."""
-        alone = () if self.sent else (ALONE,)
-        return (*alone, *((f"{self.path}: {self._differing}",) if self.differences else ()))
+        differing = f"{self.path}: {self._differing}" if self.differences else ""
+        return tuple(filter(None, ("" if self.sent else ALONE, differing)))
 
     def to_dict(self) -> dict[str, Any]:
         """The verdicts as JSON."""
@@ -150,3 +138,114 @@ class Response(InteractiveResult):
     def to_frame(self) -> pandas.DataFrame:
         """One row per requirement."""
         return frame_of([{key: item for key, item in line.to_dict().items() if key != "said"} for line in self.lines])
+
+
+def credit(line: LineVerdict) -> float:
+    """The share of a target that an offer earns, from 0 to 1.
+
+    1 where it is met, one half where the vendor complies in part, offered over required where the value misses, and 0 for "no",
+    for no answer, for a "yes" without a value and for a unit that is to be confirmed.
+    """
+    if line.verdict == MET:
+        return 1
+    if line.verdict == PARTLY:
+        return PARTIAL_CREDIT
+    if line.verdict == MISSED and line.stated.get(COMPLY) != NO and line.margin is not None:
+        return 1 + line.margin
+    return 0
+
+
+def weights_of(targets: Sequence[str], given: Mapping[str, Any] | None) -> dict[str, float]:
+    """The weight of each target: the given ones, or 1 for each.
+
+    Raises:
+        UsageError: a weight of no target, a target without one, no number from 0, or all of them 0.
+    """
+    if given is None:
+        return dict.fromkeys(targets, 1)
+    for name, weight in given.items():
+        if name not in targets:
+            known = f"one of the targets: {listed(targets, MOST_LISTED)}" if targets else "no weight: there are no targets"
+            raise UsageError(f"--weights: found {brief(name)}, expected {known}{nearest(str(name), targets)}")
+        if not is_value(weight):
+            raise UsageError(f"--weights: {name}: found {brief(weight)}, expected a number from 0")
+    lacking = [name for name in targets if name not in given]
+    if lacking:
+        raise UsageError(
+            f"--weights: found no {listed(lacking, MOST_LISTED)}, expected a weight for each target; 0 ignores one"
+        )
+    if targets and not any(given.values()):
+        raise UsageError("--weights: found 0 for every target, expected one above 0")
+    return {name: given[name] for name in targets}
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Comparison(InteractiveResult):
+    """Several offers against one set of requirements.
+
+    Attributes:
+        offers: the verdict on each, in the order in which they were given.
+        weights: of the targets, by id.
+    """
+
+    offers: tuple[Response, ...]
+    weights: Mapping[str, float]
+
+    @property
+    def requirements(self) -> tuple[RequirementLine, ...]:
+        """The requirements, which all offers share."""
+        return tuple(line.requirement for line in self.offers[0].lines)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """A short name of each offer: that of its file, or its path where two are alike."""
+        stems = [Path(one.path).stem for one in self.offers]
+        return tuple(stem if stems.count(stem) == 1 else one.path for stem, one in zip(stems, self.offers, strict=True))
+
+    @cached_property
+    def scores(self) -> tuple[float | None, ...]:
+        """The weighted share of the targets that each offer earns, from 0 to 1; None without targets."""
+        total = sum(self.weights.values())
+        if not total:
+            return (None,) * len(self.offers)
+        return tuple(
+            sum(self.weights[line.requirement.id] * credit(line) for line in one.of(TARGET)) / total for one in self.offers
+        )
+
+    def row(self, place: int) -> tuple[LineVerdict, ...]:
+        """The verdicts of all offers on the requirement at that place."""
+        return tuple(one.lines[place] for one in self.offers)
+
+    @property
+    def complying(self) -> tuple[str, ...]:
+        """The offers that comply."""
+        return tuple(name for name, one in zip(self.names, self.offers, strict=True) if one.verdict == COMPLIES)
+
+    @property
+    def unmet(self) -> str:
+        """Why the comparison fails: no offer complies; empty where one does."""
+        return "" if self.complying else f"none of the {len(self.offers)} offers complies"
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the verdicts rest on, and which offers change requirements."""
+        alone = () if self.offers[0].sent else (f"{ALONE}; the other offers are compared with the first one",)
+        return (*alone, *(text for one in self.offers for text in one.warnings if text != ALONE))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The offers as JSON."""
+        offers = [
+            {"name": name, **one.body(), "score": score}
+            for name, one, score in zip(self.names, self.offers, self.scores, strict=True)
+        ]
+        body = {"complying": list(self.complying), "weights": dict(self.weights), "offers": offers}
+        return envelope("response", body, warnings=self.warnings)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per requirement and offer."""
+        rows = [
+            {"offer": name, **{key: item for key, item in line.to_dict().items() if key != "said"}}
+            for name, one in zip(self.names, self.offers, strict=True)
+            for line in one.lines
+        ]
+        return frame_of(rows)

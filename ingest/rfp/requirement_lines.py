@@ -1,19 +1,22 @@
-"""The requirements that offers are judged by: as a workbook states them, or as a plan does."""
+"""The requirements that offers are judged by, as a workbook or a plan states them, and where a returned workbook differs."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 from ingest.errors import IngestError, UsageError, brief
 from ingest.files import read_json_object
-from ingest.requirement import ANSWER, PRIORITIES, least_accepted, lines_for_vendors
+from ingest.requirement import ANSWER, PRIORITIES, lines_for_vendors
 from ingest.rfp import response_form as form
-from ingest.rfp.response_units import ResponseUnit, read_unit
-from ingest.rfp.workbook_reader import Sheet
-from ingest.text import checked_id, one_line
+from ingest.rfp.response_form import ResponseUnit, read_unit, response_unit
+from ingest.rfp.workbook_reader import Rows, Sheet, SheetLine, same
+from ingest.text import checked_id, one_line, visible
+from ingest.units import physical
 from ingest.version import newer
 
 #: A plan of a thousand jobs is a few megabytes; what is larger is something else.
@@ -25,6 +28,8 @@ UNDECIDED = "open"
 SMALLEST, LARGEST = 1e-100, 1e100
 #: Digits of a number whose last ones are the noise of a change of unit.
 DIGITS = 15
+#: Characters of a long text that are shown before its first difference.
+BEFORE = 20
 
 
 @dataclass(frozen=True)
@@ -50,12 +55,6 @@ class RequirementLine:
     rounded: bool = True
     statement: str = ""
     bound: str = ""
-
-    @property
-    def least(self) -> float:
-        """The lowest offer that meets it."""
-        required = self.value or 0
-        return required if self.rounded else least_accepted(required, self.unit)
 
 
 def is_value(stored: Any) -> TypeGuard[float]:
@@ -120,15 +119,16 @@ def visible_word(found: object) -> str:
     return brief(str(found))[1:-1]
 
 
-def terms_on(form_sheet: Sheet, known: Container[str]) -> list[RequirementLine]:
-    """The terms of the service on a response form: lines without a unit whose id the sheet of requirements does not have."""
-    found: dict[str, RequirementLine] = {}
-    for line in form_sheet.lines:
+def stated_lines(sheets: Mapping[str, Sheet]) -> list[RequirementLine]:
+    """The requirements of a workbook: those on their sheet, and the terms of the service that the form alone has."""
+    lines = requirement_lines(sheets[form.REQUIREMENTS_SHEET])
+    found, known = dict[str, RequirementLine](), {one.id for one in lines}
+    for line in sheets[form.RESPONSE_SHEET].lines:
         name, priority = str(line.stored[form.ID]), line.stored.get(form.PRIORITY)
         if name not in known and priority in (*PRIORITIES, ANSWER) and not line.stored.get(form.UNIT):
             statement, bound = (str(line.stored.get(head) or "") for head in (form.REQUIREMENT, form.REQUIRED))
             found.setdefault(name, RequirementLine(name, str(priority), None, "", None, True, statement, bound))
-    return list(found.values())
+    return [*lines, *found.values()]
 
 
 def planned_lines(path: Path) -> list[RequirementLine]:
@@ -143,7 +143,9 @@ def planned_lines(path: Path) -> list[RequirementLine]:
     lines, terms = data.get("requirements"), data.get("service") or []
     if not isinstance(lines, list) or not isinstance(terms, list) or not lines:
         raise IngestError(f"{path}: found no list 'requirements', expected the plan of one site, as `ingest plan` writes it")
-    found = [*lines_for_vendors(list(_planned(path, lines, True))), *_planned(path, terms, False)]
+    valued = [_planned(path, number, line, True) for number, line in enumerate(lines, start=1)]
+    stated = [_planned(path, number, line, False) for number, line in enumerate(terms, start=1)]
+    found = [*lines_for_vendors([one for one in valued if one]), *(one for one in stated if one)]
     seen: set[str] = set()
     for one in found:
         if one.id in seen:
@@ -152,20 +154,15 @@ def planned_lines(path: Path) -> list[RequirementLine]:
     return found
 
 
-def _planned(path: Path, lines: Iterable[Any], valued: bool) -> Iterable[RequirementLine]:
-    for number, line in enumerate(lines, start=1):
-        place = f"{path}: {'requirement' if valued else 'term'} {number}"
-        if not isinstance(line, Mapping):
-            raise IngestError(f"{place}: found {brief(line)}, expected an object")
-        ident = checked_id(line.get("id"), f"{place}: id")
-        if valued:
-            yield _required(ident, line, place)
-        elif line.get("status") != UNDECIDED:
-            text, bound = (one_line(line.get(name) or "") for name in ("text", "bound"))
-            yield term_line(ident, line.get("value"), text, bound)
-
-
-def _required(ident: str, line: Mapping[str, Any], place: str) -> RequirementLine:
+def _planned(path: Path, number: int, line: Any, valued: bool) -> RequirementLine | None:
+    """A requirement of a plan, or a term of its service; None for a term that the buyer has not decided."""
+    place = f"{path}: {'requirement' if valued else 'term'} {number}"
+    if not isinstance(line, Mapping):
+        raise IngestError(f"{place}: found {brief(line)}, expected an object")
+    ident = checked_id(line.get("id"), f"{place}: id")
+    if not valued:
+        text, bound = (one_line(line.get(name) or "") for name in ("text", "bound"))
+        return None if line.get("status") == UNDECIDED else term_line(ident, line.get("value"), text, bound)
     # A buyer may leave a value open: then nothing is required.
     value, unit, priority = line.get("value") or 0, line.get("unit"), line.get("priority")
     if priority not in PRIORITIES or not is_value(value) or not isinstance(unit, str) or not unit:
@@ -180,3 +177,108 @@ def _required(ident: str, line: Mapping[str, Any], place: str) -> RequirementLin
 def term_line(ident: str, value: object, text: str, bound: str) -> RequirementLine:
     """A term of the service: mandatory where the buyer has set a value, else the vendor states one."""
     return RequirementLine(ident, ANSWER if value is None else MANDATORY, None, "", None, True, text, bound)
+
+
+class RequirementDifference(NamedTuple):
+    """Where the returned workbook states another requirement than was sent."""
+
+    id: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.id}: {self.text}"
+
+
+def differences(
+    sent: Sequence[RequirementLine], returned: Mapping[str, Sheet], stated: Sheet | None = None
+) -> Iterator[RequirementDifference]:
+    """Where ids, values and texts of the returned sheets differ from the requirements that were sent.
+
+    The `returned` are the sheet of requirements and the response form. The sheet that was sent, `stated`, is compared cell by
+    cell with one of its kind; there is none where a plan was sent.
+    """
+    required = {one.id: one for one in sent}
+    for name, sheet in returned.items():
+        present = [str(line.stored[form.ID]) for line in sheet.lines]
+        # A sheet of requirements may leave the terms of the service to another sheet.
+        expected = [one.id for one in sent if name == form.RESPONSE_SHEET or one.value is not None]
+        where = f"the line of sheet '{name}'"
+        yield from (RequirementDifference(one, f"{where} was removed") for one in expected if one not in present)
+        repeated = {one: n for one in required if (n := present.count(one)) > 1}
+        yield from (RequirementDifference(one, f"{where} appears {n} times") for one, n in repeated.items())
+        added = (one for one in dict.fromkeys(present) if one not in required)
+        yield from (RequirementDifference(visible_word(one), f"{where} was added") for one in added)
+        cells: dict[str, SheetLine] = {}
+        # Both are buyer's sheets, or both are vendor's, which lack the computed value.
+        if stated and name == form.REQUIREMENTS_SHEET and (form.VALUE in stated.heads) == (form.VALUE in sheet.heads):
+            cells = {str(line.stored[form.ID]): line for line in reversed(stated.lines)}
+        for line in sheet.lines:
+            one = required.get(str(line.stored[form.ID]))
+            if one is not None:
+                for head, change in _changes(one, sheet, line, stated, cells.get(one.id)):
+                    yield RequirementDifference(one.id, visible(f"'{head}' of sheet '{name}' {change}"))
+
+
+def sheet_differences(sent: Mapping[str, Rows], returned: Mapping[str, Rows]) -> Iterator[RequirementDifference]:
+    """Where the other sheets of the returned workbook, such as the terms, differ from those that were sent, cell by cell.
+
+    >>> sent, returned = {"Terms": [("Delay", "0.5 %")], "Prices": [("Support", None)]}, {"Terms": [("Delay", "0.1 %")]}
+    >>> [str(one) for one in sheet_differences(sent, {**returned, "Prices": [("Support", 9)]})]
+    ["Terms!B1: is '0.1 %', was '0.5 %'"]
+    """
+    from openpyxl.utils import get_column_letter
+
+    for name, rows in sent.items():
+        if name not in returned:
+            yield RequirementDifference(visible_word(name), "the sheet was removed")
+            continue
+        for number, (was, found) in enumerate(zip_longest(rows, returned[name], fillvalue=()), start=1):
+            for column, (before, after) in enumerate(zip_longest(was, found), start=1):
+                # The vendor fills in the blank cells of the prices.
+                if not same(after, before) and not (before is None and name == form.PRICES_SHEET):
+                    place = f"{name}!{get_column_letter(column)}{number}"
+                    shown = "blank" if before is None else _excerpt(before, after)
+                    yield RequirementDifference(place, visible(f"is {_excerpt(after, before)}, was {shown}"))
+
+
+def _changes(
+    one: RequirementLine, sheet: Sheet, line: SheetLine, stated: Sheet | None, own: SheetLine | None
+) -> Iterator[tuple[str, str]]:
+    """What a line states otherwise than the requirement, by heading.
+
+    Against its own line on the sheet that was sent every cell; else priority, text, clients, and the value in whatever unit.
+    """
+    at_response = sheet.name == form.RESPONSE_SHEET
+    statement = form.REQUIREMENT if at_response else form.STATEMENT
+    pairs = [(form.PRIORITY, one.priority), (statement, one.statement), (form.CLIENTS, one.clients)]
+    if own is not None and stated is not None:
+        pairs = [(head, own.stored.get(head)) for head in stated.heads if head not in ("", form.ID)]
+    for head, was in pairs:
+        found = line.stored.get(head)
+        if (own is not None or head in sheet.heads) and not same(found, was):
+            yield head, f"is {_excerpt(found, was)}, was {_excerpt(was, found)}"
+    if own is not None:
+        return
+    head = form.REQUIRED if at_response else required_in(sheet)
+    found, written = line.stored.get(head), line.stored.get(form.UNIT)
+    if one.value is None:
+        if not same(found, one.bound):
+            yield head, f"is {_excerpt(found, one.bound)}, was {_excerpt(one.bound, found) if one.bound else 'blank'}"
+        return
+    unit = None
+    with suppress(UsageError):
+        unit = read_unit(str(written or ""))
+    if unit is None or physical(unit.base) != physical(one.unit):
+        yield form.UNIT, f"is {brief(written)}, was {response_unit(one.value, one.unit).name!r}"
+    elif not (is_value(found) and same(found * unit.factor, one.value)):
+        shown = f"{found:.12g} {unit.name}" if is_value(found) else _excerpt(found, "")
+        yield head, f"is {shown}, was {one.value / unit.factor:.12g} {unit.name}"
+
+
+def _excerpt(text: Any, other: Any) -> str:
+    """A cell in few words: of a long text, from shortly before the first difference."""
+    if not isinstance(text, str) or not isinstance(other, str):
+        return brief(text)
+    first = next((place for place, (one, two) in enumerate(zip(text, other, strict=False)) if one != two), 0)
+    start = max(first - BEFORE, 0)
+    return brief(f"…{text[start:]}" if start else text)

@@ -73,7 +73,9 @@ def read_sheets(path: Path) -> dict[str, Sheet]:
             formulas without stored values, or more than a response can hold; in one line.
     """
     with _opened(path) as (package, book):
-        _check_format(path, book)
+        # Programs that drop the property leave the columns, which decide.
+        if why := newer({one.name: one.value for one in book.custom_doc_props.props}.get(FORMAT_PROPERTY)):
+            raise IngestError(f"{path}: {why}")
         merged = {name: _merged(path, package, book, name) for name in HEADS}
         stored = {name: _rows(path, book[name]) for name in HEADS}
         # A sheet is parsed each time its rows are taken; styles and texts are loaded once.
@@ -97,24 +99,23 @@ def other_sheets(path: Path) -> dict[str, Rows]:
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[tuple[zipfile.ZipFile, Any]]:
-    """The package and the workbook in it; whatever is wrong with either becomes one line."""
+    """The package and the workbook in it with the values of its formulas; whatever is wrong with either becomes one line."""
     try:
         _check_parts(path)
-        with zipfile.ZipFile(path) as package, _loaded(path) as book:
-            yield package, book
+        import openpyxl
+
+        with zipfile.ZipFile(path) as package, warnings.catch_warnings():
+            # What openpyxl drops from a sheet, such as a print area, is no value; its warning would repeat the vendor's text.
+            warnings.filterwarnings("ignore", category=UserWarning, module="openpyxl")
+            # A sheet is parsed when it is used.
+            with contextlib.closing(openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)) as book:
+                yield package, book
     except IngestError:
         raise
     except OSError as error:
         raise IngestError(cannot_be_read(path, error.strerror, "a workbook that `ingest report` made")) from None
     except Exception as error:  # a broken package shows in many ways
         raise IngestError(f"{path}: not readable as .xlsx: a part is missing or damaged ({brief(str(error))})") from None
-
-
-def _check_format(path: Path, book: Any) -> None:
-    """Refuse a form of a format that is not known yet; programs that drop the property leave the columns, which decide."""
-    found = {one.name: one.value for one in book.custom_doc_props.props}
-    if why := newer(found.get(FORMAT_PROPERTY)):
-        raise IngestError(f"{path}: {why}")
 
 
 def _check_parts(path: Path) -> None:
@@ -128,30 +129,10 @@ def _check_parts(path: Path) -> None:
     if len(parts) > MOST_PARTS:
         raise IngestError(f"{path}: has {len(parts):,} parts, expected at most {MOST_PARTS:,}")
     for part in parts:
-        most = _most_bytes(part.filename)
-        if part.file_size > most:
-            raise IngestError(f"{path}: '{part.filename[:60]}' unpacks to {part.file_size:,} B, expected at most {most:,.0f} B")
-
-
-def _most_bytes(name: str) -> float:
-    if name.startswith("xl/worksheets/"):
-        return float("inf")
-    return MOST_BYTES_OF.get(name, MOST_TEXT_BYTES if name.endswith((".xml", ".rels")) else MOST_PART_BYTES)
-
-
-@contextlib.contextmanager
-def _loaded(path: Path) -> Iterator[Any]:
-    """The workbook with the values of its formulas; a sheet is parsed when it is used."""
-    import openpyxl
-
-    with warnings.catch_warnings():
-        # What openpyxl drops from a sheet, such as a print area, is no value; its warning would repeat the vendor's text.
-        warnings.filterwarnings("ignore", category=UserWarning, module="openpyxl")
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
-        try:
-            yield book
-        finally:
-            book.close()
+        name = part.filename
+        most = MOST_BYTES_OF.get(name, MOST_TEXT_BYTES if name.endswith((".xml", ".rels")) else MOST_PART_BYTES)
+        if part.file_size > most and not name.startswith("xl/worksheets/"):
+            raise IngestError(f"{path}: '{name[:60]}' unpacks to {part.file_size:,} B, expected at most {most:,.0f} B")
 
 
 def _merged(path: Path, package: zipfile.ZipFile, book: Any, name: str) -> tuple[str, ...]:
@@ -214,12 +195,7 @@ def _sheet(path: Path, name: str, stored: Rows, live: Rows, merged: Sequence[str
         for number, (values, written) in enumerate(pairs, start=2)
     ]
     sheet = Sheet(path, name, heads, [line for line in lines if line.stored[expected[0]]], merged)
-    _check_calculated(sheet)
-    return sheet
-
-
-def _check_calculated(sheet: Sheet) -> None:
-    """Refuse formulas without stored values: what they require is unknown."""
+    # What formulas without stored values require is unknown.
     empty = [
         f"{sheet.name}!{sheet.place(head, line)}"
         for line in sheet.lines
@@ -231,6 +207,7 @@ def _check_calculated(sheet: Sheet) -> None:
             f"{sheet.path}: found formulas without values ({listed(empty, 1)}), expected a file that a spreadsheet program has"
             " calculated: open it in one, save it, and evaluate that file"
         )
+    return sheet
 
 
 def is_formula(written: Any) -> bool:
@@ -245,12 +222,8 @@ def same(found: Any, expected: Any) -> bool:
     >>> same(1 + 0.9e-9, 1), same(1 + 1.1e-9, 1), same("two  words", "two words"), same(None, ""), same(None, 0)
     (True, False, True, True, False)
     """
-    if _is_number(found) and _is_number(expected):
+    if all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in (found, expected)):
         return bool(abs(found - expected) <= SAME * abs(expected))
     if isinstance(found, str) and isinstance(expected, str):
         return found.split() == expected.split()
     return bool(found == expected) or (found in (None, "") and expected in (None, ""))
-
-
-def _is_number(item: Any) -> bool:
-    return isinstance(item, (int, float)) and not isinstance(item, bool)

@@ -52,7 +52,8 @@ def job(folder: str, seconds: float) -> None:
 
 def run(folder: str, seconds: float, watched: bool) -> tuple[float, float, float]:
     """Wall and CPU seconds of one run of the job, and CPU seconds of its observer."""
-    from ingest.observation.live import _mount, _started, _watched
+    from ingest.observation.live import PROC, _started, _watched
+    from ingest.observation.mounts import mount_of, mounts
     from ingest.observation.processes import ProcessTree
 
     words = [sys.executable, __file__, "job", folder, str(seconds)]
@@ -60,7 +61,7 @@ def run(folder: str, seconds: float, watched: bool) -> tuple[float, float, float
         done = subprocess.run(words, capture_output=True, check=True, text=True)
         return (*json.loads(done.stdout), 0.0)
     with tempfile.TemporaryFile() as kept, _standard_error(kept):
-        mount = _mount(folder)
+        mount = mount_of(folder, mounts(PROC))
         before = time.process_time()
         with _started(words) as job:
             _watched(ProcessTree(job.pid, folder), mount, None, lambda: job.poll() is not None)

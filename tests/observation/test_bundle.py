@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 import ingest
 from ingest.errors import IngestError
-from ingest.observation.bundle import NUMBERS, WORDS, bundle_of
-from ingest.observation.observation import Figure, Observation, SizeBin, Window
+from ingest.observation.observation import NUMBERS, WORDS, Figure, Observation, SizeBin, Window, bundle_of
 
 LOGS = Path(__file__).with_name("logs")
 #: what nobody gives away, inside other letters

@@ -14,10 +14,9 @@ from record_jobs import JOBS, LIBRARIES, run
 
 import ingest
 from ingest.errors import IngestError
-from ingest.observation import dftracer_traces
-from ingest.observation.darshan_logs import GAP, _refuse_incomplete, _refuse_two_jobs
+from ingest.observation import read_logs
 from ingest.observation.darshan_records import BINS, _add
-from ingest.observation.dftracer_traces import GAP_SECONDS, LONGEST_LINE, SURELY_LONG
+from ingest.observation.read_logs import GAP, LONGEST_LINE, SURELY_LONG, _refuse_incomplete, _refuse_two_jobs
 from ingest.observation.read_totals import LEAST_SECONDS, UNREAD_SHARE, ReadTotals, totals_reading
 
 HERE = Path(__file__).parent
@@ -171,7 +170,7 @@ POISON = {
     "cut off": (lines(NAME, *STEADY)[:-9], "cut off"),
     "a negative duration": (lines(NAME, read_event(5, length=-5)), "a clock that runs forwards"),
     "a negative size": (lines(NAME, read_event(5, size=-7)), "a read of -7 bytes"),
-    "an end before the reads": (lines(NAME, read_event(20_000_001 + GAP_SECONDS * 1e6), END), "expected one clock"),
+    "an end before the reads": (lines(NAME, read_event(20_000_001 + GAP * 1e6), END), "expected one clock"),
     "a read without its result": (lines(NAME, read_event(5) | {"args": {"fhash": "f1"}}), "DFTRACER_INC_METADATA=1"),
     "items without a size": (lines(NAME, {**read_event(5), "name": "fread", "args": {"ret": 9, "size": "x", "fhash": "f1"}}),
                              "DFTRACER_INC_METADATA=1"),
@@ -201,10 +200,10 @@ def test_a_trace_that_unpacks_to_more_than_a_trace_does(tmp_path, monkeypatch):
     path = tmp_path / "t.pfw.gz"
     path.write_bytes(gzip.compress(b"[\n" * 500_000))
     for limit, expected in ((10**6, "no event of a file"), (10**6 - 1, "no trace unpacks")):
-        monkeypatch.setattr(dftracer_traces, "SMALL", limit)
+        monkeypatch.setattr(read_logs, "SMALL", limit)
         with pytest.raises(IngestError, match=expected):
             ingest.observe(path)
-    assert dftracer_traces.MOST_UNPACKED * path.stat().st_size < 10**6
+    assert read_logs.MOST_UNPACKED * path.stat().st_size < 10**6
 
 
 def test_the_fast_form_and_the_plain_form_of_an_event_are_one(tmp_path):
@@ -230,7 +229,7 @@ def test_traces_that_are_empty_make_a_lower_bound_and_two_jobs_are_refused(tmp_p
     answer = ingest.observe(tmp_path)
     assert answer.figures["bytes_read"].lower_bound
     assert not answer.figures["read_bytes_mean"].lower_bound
-    late = [read_event(20_000_000 + round(1e6 * GAP_SECONDS) + 10)]
+    late = [read_event(20_000_000 + round(1e6 * GAP) + 10)]
     (tmp_path / "c.pfw").write_bytes(lines(NAME, *late))
     with pytest.raises(IngestError, match="of two jobs"):
         ingest.observe(tmp_path)
@@ -299,7 +298,7 @@ def trace_of(path, starts):
 
 
 def test_a_trace_whose_clock_runs_backwards_slowly_is_refused(tmp_path):
-    back = int(GAP_SECONDS * 1_000_000)
+    back = int(GAP * 1_000_000)
     ingest.observe(trace_of(tmp_path / "a.pfw", [9_000_000, 9_000_000 - back // 2, 9_000_000 - back]))
     with pytest.raises(IngestError, match=r"a\.pfw:3: a read begins 2 s before an earlier one of its thread"):
         ingest.observe(trace_of(tmp_path / "a.pfw", [9_000_000, 9_000_000 - back // 2, 9_000_000 - back - 1]))

@@ -11,20 +11,26 @@ import pytest
 import ingest
 from ingest.errors import IngestError, UsageError
 from ingest.observation import processes
-from ingest.observation.control_groups import group_bytes_read
 from ingest.observation.live import (
     CACHE_SHARE,
     GROUP_BEYOND,
     LEAST_BYTES,
     MAPPED_BEYOND,
-    _beyond,
     _of_mount,
     _of_processes,
     _reading,
     _Seen,
     steady_samples,
 )
-from ingest.observation.mounts import Mount, lustre_counters, mount_counters, mount_of, nfs_counters, refuse_unseen
+from ingest.observation.mounts import (
+    Mount,
+    group_bytes_read,
+    lustre_counters,
+    mount_counters,
+    mount_of,
+    nfs_counters,
+    refuse_unseen,
+)
 from ingest.observation.processes import Counters, ProcessTree, Sample
 
 JOB = Path(__file__).with_name("job.py")
@@ -248,7 +254,7 @@ def test_bytes_of_control_groups_of_both_versions(tmp_path):
 @pytest.mark.parametrize(("share", "warned"), [(GROUP_BEYOND - 0.001, False), (GROUP_BEYOND + 0.001, True)])
 def test_a_control_group_that_read_more_than_the_job(share, warned):
     samples = series(1e8, 1e8)
-    lines = [*_beyond(_Seen(samples, [], None, round(1e8 * share)))]
+    lines = _of_processes(_Seen(samples, [], None, round(1e8 * share)), None, ()).warnings
     assert any("others run in it" in line for line in lines) is warned
 
 

@@ -6,28 +6,26 @@ import pytest
 
 import ingest
 from ingest.errors import IngestError, UsageError
-from ingest.observation.log_agreement import (
-    CLOCK_PARTS,
-    LEAST_CLOCK_SHARE,
-    LEAST_LEAPS,
-    MOST_CLOCK_SHARE,
-    SAME_STEP_WITHIN,
-    WRONG_UNIT,
-    clock_share,
-    one_line_per_step,
-    refuse_interleaved,
-)
 from ingest.observation.mlperf_logs import SECONDS_BELOW, SECONDS_FROM
-from ingest.observation.training_log import LogStep
 from ingest.observation.training_logs import BATCH_WITHIN, MEAN_WITHIN
-from ingest.observation.training_rate import (
+from ingest.observation.training_run import (
+    CLOCK_PARTS,
     DEVIATIONS,
     GPUS_WITHIN,
+    LEAST_CLOCK_SHARE,
+    LEAST_LEAPS,
     LONG_BEYOND,
     MEAN_BELOW,
     MEDIAN_DEVIATION,
+    MOST_CLOCK_SHARE,
     MOST_LONG,
+    SAME_STEP_WITHIN,
+    WRONG_UNIT,
+    LogStep,
+    clock_share,
     long_lines,
+    one_line_per_step,
+    refuse_interleaved,
 )
 
 EPSILON = 1e-6

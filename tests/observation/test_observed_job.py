@@ -10,8 +10,7 @@ import pytest
 
 from ingest.acceptance.observed_job import LISTED_SHARE, observed_job, request_shares
 from ingest.errors import IngestError, UsageError
-from ingest.observation.observation import Figure, Observation, SizeBin
-from ingest.observation.observation_file import MOST_NUMBER
+from ingest.observation.observation import MOST_NUMBER, Figure, Observation, SizeBin
 
 HERE = Path(__file__).parent
 

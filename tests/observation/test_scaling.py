@@ -4,8 +4,8 @@ import pytest
 
 import ingest
 from ingest.errors import IngestError, UsageError
+from ingest.observation.calibration import CONTRADICTS_BEYOND, MOST_STALL, SUPERLINEAR_FROM, scaling_of
 from ingest.observation.observation import Figure, Observation
-from ingest.observation.scaling import CONTRADICTS_BEYOND, MOST_STALL, SUPERLINEAR_FROM, scaling_of
 
 
 def seen(gpus, rate, batch=None, stall=None):

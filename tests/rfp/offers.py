@@ -18,7 +18,7 @@ import openpyxl
 
 import ingest
 from ingest.cli.main import main
-from ingest.rfp.response_units import response_unit
+from ingest.rfp.response_form import response_unit
 
 #: The smallest site whose workbook has every sheet that a vendor returns.
 ONE_JOB = {

@@ -14,12 +14,10 @@ from offers import ONE_JOB, columns, edited, everything_met, filled, on_form, to
 import ingest
 from ingest.errors import IngestError, UsageError
 from ingest.reports.workbook.vendor_workbook import vendor_workbook
-from ingest.rfp.comparison import credit, weights_of
 from ingest.rfp.compliance import OfferLine, judge
-from ingest.rfp.offer_verdict import Response
+from ingest.rfp.offer_verdict import Response, credit, weights_of
 from ingest.rfp.requirement_lines import RequirementLine
-from ingest.rfp.response_form import RESPONSE_SHEET
-from ingest.rfp.response_units import read_unit
+from ingest.rfp.response_form import RESPONSE_SHEET, read_unit
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "workbook"))
 from office import converted
@@ -176,7 +174,7 @@ def test_weights_are_complete_and_numbers_from_zero():
         with pytest.raises(UsageError, match="--weights"):
             weights_of(["R-A", "R-B"], given)
     answer = Response("a.xlsx", (valued(80e9), valued(100e9, ident="R-B")), (), False)
-    assert ingest.rfp.comparison.Comparison((answer,), {"R-A": 3, "R-B": 1}).scores == (pytest.approx(0.85),)
+    assert ingest.rfp.offer_verdict.Comparison((answer,), {"R-A": 3, "R-B": 1}).scores == (pytest.approx(0.85),)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from ingest.errors import IngestError
 from ingest.rfp.compliance import (
     MOST_REMARK,
+    PLAUSIBLE_FROM,
+    PLAUSIBLE_TO,
     LineVerdict,
     OfferLine,
     judge,
@@ -21,7 +23,6 @@ from ingest.rfp.compliance import (
 from ingest.rfp.offer_verdict import Response
 from ingest.rfp.requirement_lines import LARGEST, SMALLEST, RequirementLine, is_value, requirement_lines
 from ingest.rfp.response_form import CLIENTS, HEADS, OFFERED_UNIT, REQUIREMENTS_SHEET, RESPONSE_SHEET
-from ingest.rfp.unit_slips import PLAUSIBLE_FROM, PLAUSIBLE_TO
 from ingest.rfp.workbook_reader import Sheet, SheetLine
 from ingest.units import as_printed
 

@@ -19,9 +19,8 @@ from ingest.errors import IngestError, UsageError
 from ingest.reports.workbook.model_workbook import model_workbook
 from ingest.reports.workbook.vendor_workbook import vendor_workbook
 from ingest.rfp.compliance import judge
-from ingest.rfp.differences import differences
 from ingest.rfp.offer_verdict import Response
-from ingest.rfp.requirement_lines import RequirementLine, requirement_lines
+from ingest.rfp.requirement_lines import RequirementLine, differences, requirement_lines
 from ingest.rfp.response_form import HEADS, PRICES_SHEET, REQUIREMENTS_SHEET, RESPONSE_SHEET
 from ingest.rfp.workbook_reader import Sheet, SheetLine
 from ingest.units import as_printed

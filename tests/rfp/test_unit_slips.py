@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ingest.rfp.compliance import OfferLine, judge
+from ingest.rfp.compliance import OfferLine, binary_note, judge, meant_instead
 from ingest.rfp.requirement_lines import RequirementLine
-from ingest.rfp.response_units import read_unit
-from ingest.rfp.unit_slips import binary_note, meant_instead
+from ingest.rfp.response_form import read_unit
 
 REQUIRED = 491e9
 GB = read_unit("GB/s")

@@ -12,7 +12,7 @@ from ingest.engine.value import Input
 from ingest.requirement import Conditions, MixPart
 from ingest.rfp.compliance import OfferLine, judge
 from ingest.rfp.requirement_lines import RequirementLine
-from ingest.rfp.response_units import response_unit
+from ingest.rfp.response_form import response_unit
 from ingest.site.load_conditions import _depth_in_words, mean_request
 from ingest.units import parse, stated
 

@@ -5,7 +5,7 @@ The name of the class decides: the files carry the model type of the decoder who
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ingest.architecture.families.mla import latent
 from ingest.architecture.hf_config import MAX_LAYERS, REQUIRED, ModelConfig
@@ -24,93 +24,67 @@ _OF_TARGET = (
 )  # fmt: skip
 
 
-def _eagle_frame(config: ModelConfig, hidden: int, layers: Iterator[TableRow]) -> Iterator[TableRow]:
-    """The embedding of the target, the product that joins its states, the layers, a norm, and a head over few words.
+def _eagle_layer(config: ModelConfig, into: int, norms: int) -> Iterator[TableRow]:
+    """A layer of LLaMA whose Q, K and V read `into` times the width."""
+    s = sizes(config, 0, 0, 0, 0, 0)
+    yield from [*_reading(into, s.hidden, s.attention()), *s.gated(), *norm("norm", s.hidden, number=norms)]
 
-    Releases leave out the embedding, which is that of the target.
+
+def _reading(into: int, hidden: int, rows: Iterable[TableRow]) -> Iterator[TableRow]:
+    """The rows of attention whose matrices over the states read so many of them side by side."""
+    for row in rows:
+        joined = isinstance(row, Weight) and row.shape[1:] == (hidden,) and row.name != "attention.o"
+        yield row._replace(shape=(row.shape[0], into * hidden)) if joined and isinstance(row, Weight) else row
+
+
+@family("eagle3", "p_eagle", "eagle3_mla")
+def eagle3(config: ModelConfig) -> Iterator[TableRow]:
+    """Li et al. 2025: one layer of LLaMA over the embedding beside three joined states, whatever the depth in the file.
+
+    P-EAGLE has further layers of LLaMA, and a learned state for the tokens to come; another form has one layer of DeepSeek's
+    latent attention. Releases leave out the embedding, which is that of the target.
     """
+    kind = config.data["model_type"]
+    if kind == "eagle3_mla":
+        config.only("fc_norm", False)
+        a = latent(config, 0, 0, None, 512, 128, 64, 128)
+        hidden = a.hidden
+        config.ignore("num_hidden_layers")
+        feed = gated_mlp(hidden, config.size("intermediate_size", 0))
+        layers: Iterable[TableRow] = [*_reading(2, hidden, a.attention()), *feed, *norm("norm", hidden, number=3)]
+    else:
+        hidden = config.size("hidden_size", 0)
+        layers = _eagle_layer(config, 2, 3)
+    if kind == "p_eagle":
+        config.ignore("norm_before_residual")
+        deep = config.size("num_hidden_layers", 0, high=MAX_LAYERS)
+        layers = [*layers, *times(deep - 1, _eagle_layer(config, 1, 2))]
+        config.only("fc_norm", False)
+    target = config.integer("target_hidden_size", hidden)
+    if kind == "p_eagle":
+        yield Weight("mask", (_JOINED * target,), "other")
     config.ignore(*_OF_TARGET)
-    for key in ("attention_bias", "mlp_bias"):
-        config.only(key, False)
+    config.fixed(attention_bias=False, mlp_bias=False)
     if config.get("use_cla")[1] is False:
         config.ignore("cla_share_factor")
     config.only("use_cla", False)
-    target = config.integer("target_hidden_size", hidden)
     words = config.size("vocab_size", 0)
     few = config.integer("draft_vocab_size", words, high=words)
     if few == words:
         config.only("tie_word_embeddings", False)
     config.ignore("tie_word_embeddings")
-    _check_states(config)
+    if stated := config.part("eagle_config"):
+        # The class joins this many states, and has these norms alone.
+        listed = stated.integers("eagle_aux_hidden_state_layer_ids", low=0)
+        if listed is not None and len(listed) != _JOINED:
+            raise stated.refuse("eagle_aux_hidden_state_layer_ids", f"{len(listed)} layers", f"{_JOINED} layers")
+        stated.fixed(use_aux_hidden_state=True, use_input_layernorm_in_first_layer=True, use_last_layernorm=True)
+        stated.only("use_mtp_layernorm", False)
     yield embedding(words, hidden)
     yield from linear("joint", hidden, _JOINED * target)
     if config.flag("fc_norm", False):
         yield from norm("joint.norm", target, number=_JOINED)
-    yield from layers
-    yield from norm("final_norm", hidden)
-    yield Weight("head", (few, hidden), "head", passes=1)
-
-
-def _check_states(config: ModelConfig) -> None:
-    """Refuse another number of states than the class joins, and norms that it has not."""
-    stated = config.part("eagle_config")
-    if stated is None:
-        return
-    listed = stated.integers("eagle_aux_hidden_state_layer_ids", low=0)
-    if listed is not None and len(listed) != _JOINED:
-        raise stated.refuse("eagle_aux_hidden_state_layer_ids", f"{len(listed)} layers", f"{_JOINED} layers")
-    for key, value in (
-        ("use_aux_hidden_state", True), ("use_input_layernorm_in_first_layer", True), ("use_last_layernorm", True),
-        ("use_mtp_layernorm", False),
-    ):  # fmt: skip
-        stated.only(key, value)
-
-
-def _eagle_layer(config: ModelConfig, into: int, norms: int) -> Iterator[TableRow]:
-    """A layer of LLaMA whose Q, K and V read `into` times the width."""
-    s = sizes(config, 0, 0, 0, 0, 0)
-    wide, narrow = s.heads * s.width, s.kv_heads * s.width
-    yield from linear("attention.q", wide, into * s.hidden, kind="attention")
-    yield from linear("attention.k", narrow, into * s.hidden, kind="attention")
-    yield from linear("attention.v", narrow, into * s.hidden, kind="attention")
-    yield from linear("attention.o", s.hidden, wide, kind="attention")
-    yield Attention("self", s.heads, s.width, s.width, 1, 2 * narrow)
-    yield from gated_mlp(s.hidden, s.inner)
-    yield from norm("norm", s.hidden, number=norms)
-
-
-@family("eagle3")
-def eagle3(config: ModelConfig) -> Iterator[TableRow]:
-    """Li et al. 2025: one layer of LLaMA over the embedding beside three joined states, whatever the depth in the file."""
-    hidden = config.size("hidden_size", 0)
-    yield from _eagle_frame(config, hidden, _eagle_layer(config, 2, 3))
-
-
-@family("p_eagle")
-def p_eagle(config: ModelConfig) -> Iterator[TableRow]:
-    """P-EAGLE: EAGLE-3 with further layers of LLaMA, and a learned state for the tokens to come."""
-    hidden = config.size("hidden_size", 0)
-    deep = config.size("num_hidden_layers", 0, high=MAX_LAYERS)
-    config.ignore("norm_before_residual")
-    layers = [*_eagle_layer(config, 2, 3), *times(deep - 1, _eagle_layer(config, 1, 2))]
-    config.only("fc_norm", False)
-    yield Weight("mask", (_JOINED * config.integer("target_hidden_size", hidden),), "other")
-    yield from _eagle_frame(config, hidden, iter(layers))
-
-
-@family("eagle3_mla")
-def eagle3_mla(config: ModelConfig) -> Iterator[TableRow]:
-    """EAGLE-3 with one layer of DeepSeek's latent attention and a dense network."""
-    config.only("fc_norm", False)
-    a = latent(config, 0, 0, None, 512, 128, 64, 128)
-    config.ignore("num_hidden_layers")
-    rows: list[TableRow] = []
-    for row in a.attention():
-        joined = isinstance(row, Weight) and row.shape[1:] == (a.hidden,) and row.name != "attention.o"
-        rows.append(row._replace(shape=(row.shape[0], 2 * a.hidden)) if joined and isinstance(row, Weight) else row)
-    inner = config.size("intermediate_size", 0)
-    layer = [*rows, *gated_mlp(a.hidden, inner), *norm("norm", a.hidden, number=3)]
-    yield from _eagle_frame(config, a.hidden, iter(layer))
+    yield from [*layers, *norm("final_norm", hidden), Weight("head", (few, hidden), "head", passes=1)]
 
 
 def _blocks(config: ModelConfig, states: int, twice: bool = False) -> Iterator[TableRow]:
@@ -126,17 +100,9 @@ def _blocks(config: ModelConfig, states: int, twice: bool = False) -> Iterator[T
     config.only("target_hidden_size", s.hidden)
     bias, narrow = config.flag("attention_bias", False), s.kv_heads * s.width
     short, window = sliding(config, s.layers)
-    layer: list[TableRow] = [
-        *linear("attention.q", s.heads * s.width, s.hidden, bias, "attention"),
-        *(row for name in "kv" for row in linear(f"attention.{name}", narrow, s.hidden, bias, "attention")),
-        *linear("attention.o", s.hidden, s.heads * s.width, bias, "attention"),
-        *(linear("attention.target_k and v", narrow, s.hidden, bias, "attention") if twice else ()),
-        *(linear("attention.target_k and v", narrow, s.hidden, bias, "attention") if twice else ()),
-        Attention("self", s.heads, s.width, s.width, 1, 2 * narrow, causal=False),
-        *s.head_norms(),
-        *s.gated(),
-        *s.norms(2),
-    ]
+    further = times(2, linear("attention.target_k and v", narrow, s.hidden, bias, "attention")) if twice else ()
+    mixer = [row._replace(causal=False) if isinstance(row, Attention) else row for row in s.attention(bias)]
+    layer = [*mixer, *further, *s.head_norms(), *s.gated(), *s.norms(2)]
     if states:
         yield from linear("joint", s.hidden, states * s.hidden)
     yield from norm("joint.norm", s.hidden)
@@ -149,22 +115,21 @@ def _states(stated: ModelConfig) -> int:
     listed = stated.integers("target_layer_ids", low=0)
     if not listed:
         raise stated.refuse("target_layer_ids", listed, "the numbers of the target's layers whose states the draft reads")
-    stated.ignore("mask_token_id", "pure_draft_prefix_len", "shift_label", "projector_type", "attention_mode")
+    stated.ignore("pure_draft_prefix_len", "shift_label", "projector_type", "attention_mode")
     return len(listed)
 
 
-@family("dflash_qwen3")
+@family("dflash_qwen3", "dflare_qwen3")
 def dflash_qwen3(config: ModelConfig) -> Iterator[TableRow]:
-    """DFlash: a block of tokens at once; embedding and head are those of the target."""
-    yield from _blocks(config, _states(config.table("dflash_config")))
+    """DFlash: a block of tokens at once; embedding and head are those of the target.
 
-
-@family("dflare_qwen3")
-def dflare_qwen3(config: ModelConfig) -> Iterator[TableRow]:
-    """DFlare: DFlash whose layers weigh the target's states, and read them through matrices of their own."""
+    The layers of DFlare weigh the target's states, and read them through matrices of their own.
+    """
     states = _states(config.table("dflash_config"))
-    yield from _blocks(config, 0, twice=True)
-    yield Weight("joint.shares", (config.size("num_hidden_layers", 0), states), "other")
+    weighing = config.data["model_type"] == "dflare_qwen3"
+    yield from _blocks(config, 0 if weighing else states, twice=weighing)
+    if weighing:
+        yield Weight("joint.shares", (config.size("num_hidden_layers", 0), states), "other")
 
 
 @family("dspark_qwen3")
@@ -203,7 +168,7 @@ def domino_qwen3(config: ModelConfig) -> Iterator[TableRow]:
 @family("dflash")
 def dflash(config: ModelConfig) -> Iterator[TableRow]:
     """DFlash under its own model type, with the embedding of the target and as many joined states as the file says."""
-    config.ignore("architectures", "target_layer_ids", "target_num_hidden_layers", "mask_token_id")
+    config.ignore("architectures", "target_layer_ids", "target_num_hidden_layers")
     config.only("attention_bias", False)
     hidden = config.size("hidden_size", 0)
     states = config.integer("num_target_layers", 5)

@@ -1,4 +1,7 @@
-"""Encoders of text: BERT and its successors."""
+"""Encoders of text, BERT and its successors; encoders with decoders, T5, BART and theirs.
+
+With a decoder, one token is one position in encoder and decoder.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +14,18 @@ from ingest.architecture.layers import (
     biased,
     embedding,
     encoder_attention,
+    encoder_layer,
+    even_width,
     gated_mlp,
     head,
-    head_width,
     linear,
     norm,
     plain_mlp,
     positions,
     sizes,
 )
-from ingest.architecture.registry import class_suffix, family, labels
-from ingest.architecture.weight_table import Attention, TableRow, Weight, over, shared, times, without
+from ingest.architecture.registry import class_suffix, family, labels, register
+from ingest.architecture.weight_table import Attention, TableRow, Weight, over, relabelled, times, without, work
 
 #: Ends of the class names of classifiers.
 CLASSIFIERS = ("ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering")
@@ -30,20 +34,18 @@ CLASSIFIERS = ("ForSequenceClassification", "ForTokenClassification", "ForQuesti
 class Encoder(NamedTuple):
     """Sizes of a BERT."""
 
+    config: ModelConfig
     hidden: int
     inner: int
     layers: int
     heads: int
-    width: int
     words: int
     places: int
     segments: int
 
-    def layer(self) -> Iterator[TableRow]:
+    def layer(self) -> list[TableRow]:
         """Attention and a plain network, biases everywhere, a LayerNorm each."""
-        yield from encoder_attention(self.hidden, self.heads, self.width)
-        yield from plain_mlp(self.hidden, self.inner)
-        yield from norm("norm", self.hidden, True, 2)
+        return encoder_layer(self.config, self.hidden, self.inner, self.heads)
 
     def tables(self, width: int | None = None, scaled: bool = True) -> Iterator[TableRow]:
         """Words, places and segments, and a norm over their sum."""
@@ -55,129 +57,115 @@ class Encoder(NamedTuple):
             yield positions(self.segments, wide, "segment_embedding")
         yield from norm("embedding_norm", wide, True, 1 if scaled else 0)
 
+    def heads_of(
+        self, language: tuple[str, ...], narrow: int = 0, sentence: str = "", *, pooled: bool = True, twice: bool = True
+    ) -> Iterator[TableRow]:
+        """The head of the class: words at the width of the embedding, a pair of sentences where the family has it, or classes.
+
+        Args:
+            language: ends of the classes with a head over the words.
+            narrow: width of the embedding, where it is not that of the layers.
+            sentence: name of the head over two sentences.
+            pooled: a product over the first token, where the class has no other head.
+            twice: a head that is not tied keeps a second bias.
+        """
+        pairs = ("ForPreTraining",) if sentence else ()
+        end = class_suffix(self.config, *language, *pairs, "Model", *CLASSIFIERS)
+        if pooled and end in ("ForPreTraining", "Model"):
+            yield from biased("pooler", (self.hidden, self.hidden), "head")
+        if end in (*language, "ForPreTraining"):
+            yield from self.words_head(narrow or self.hidden, twice)
+        if end == "ForPreTraining":
+            yield from linear(sentence, 2, self.hidden, True, "head")
+        if end in CLASSIFIERS:
+            yield from self.classifier(end)
+
+    def words_head(self, narrow: int, twice: bool = False) -> Iterator[TableRow]:
+        """The head over the words behind a product and a norm, tied by default; untied, many classes keep a second bias."""
+        yield from linear("head.transform", narrow, self.hidden, True, "head")
+        yield from norm("head.norm", narrow, True)
+        together = self.config.flag("tie_word_embeddings", True)
+        yield from head(self.words, narrow, together, True)
+        if not together and twice:
+            yield Weight("head.bias", (self.words,), "head")
+
+    def classifier(self, end: str) -> Iterator[TableRow]:
+        """The classifier of such a class: one product over the first token, behind the pooler for whole sequences."""
+        if end == "ForSequenceClassification":
+            yield from biased("pooler", (self.hidden, self.hidden), "head")
+        yield from biased("classifier", (labels(self.config), self.hidden), "head")
+
 
 def encoder(
-    config: ModelConfig,
-    hidden: int,
-    inner: int,
-    layers: int,
-    heads: int,
-    words: int,
-    places: int = 512,
-    segments: int = 2,
+    config: ModelConfig, hidden: int, inner: int, layers: int, heads: int, words: int, places: int = 512, segments: int = 2
 ) -> Encoder:
     """Read the sizes; the arguments are the family's defaults."""
-    config.only("is_decoder", False)
-    config.only("add_cross_attention", False)
-    config.only("position_embedding_type", "absolute")
-    config.only("feed_forward_type", "original")
-    config.ignore("pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head")
-    config.ignore("gap_size", "num_memory_blocks", "directionality", "pooler_type")
+    config.fixed(is_decoder=False, add_cross_attention=False, position_embedding_type="absolute", feed_forward_type="original")
+    config.ignore("pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head", "gap_size")
+    config.ignore("num_memory_blocks", "directionality", "pooler_type")
     wide = config.size("hidden_size|dim|d_model", hidden)
     count = config.size("num_attention_heads|n_heads", heads)
-    return Encoder(
-        wide,
-        config.size("intermediate_size|hidden_dim", inner),
-        config.size("num_hidden_layers|n_layers", layers, high=MAX_LAYERS),
-        count,
-        head_width(config, wide, count, name="-"),
-        config.size("vocab_size", words),
-        config.integer("max_position_embeddings", places),
-        config.integer("type_vocab_size", segments, low=0),
-    )
+    network = config.size("intermediate_size|hidden_dim", inner)
+    depth = config.size("num_hidden_layers|n_layers", layers, high=MAX_LAYERS)
+    even_width(config, wide, count)
+    vocabulary, reach = config.size("vocab_size", words), config.integer("max_position_embeddings", places)
+    return Encoder(config, wide, network, depth, count, vocabulary, reach, config.integer("type_vocab_size", segments, low=0))
 
 
-def tied(config: ModelConfig, words: int, width: int, bias: bool = True, twice: bool = True) -> Iterator[TableRow]:
-    """Return the head over the words, tied by default; untied, many classes keep a second bias."""
-    together = config.flag("tie_word_embeddings", True)
-    yield from head(words, width, together, bias)
-    if not together and twice:
-        yield Weight("head.bias", (words,), "head")
+class Bert(NamedTuple):
+    """A family that differs from BERT in its sizes and its heads.
+
+    Attributes:
+        model_types, doc: see `Decoder`.
+        hidden, inner, layers, heads, words: the family's default sizes.
+        language: ends of the classes with a head over the words.
+        sentence: name of the head over two sentences, where there is one.
+        early: norms before each part, so one at the end and none over the embedding.
+        halved: half of BERT, without segments, pooler and second bias.
+    """
+
+    model_types: str
+    doc: str
+    hidden: int
+    inner: int
+    layers: int
+    heads: int
+    words: int
+    language: tuple[str, ...]
+    sentence: str = ""
+    early: bool = False
+    halved: bool = False
+
+    def rows(self, config: ModelConfig) -> Iterator[TableRow]:
+        """Return the rows of one model of the family."""
+        if self.halved:
+            config.ignore("sinusoidal_pos_embds", "type_vocab_size")
+        e = encoder(config, *self[2:7], segments=0 if self.halved else 2)
+        e = e._replace(segments=0) if self.halved else e
+        tasks = config.data["model_type"] == "ernie" and config.flag("use_task_id", False)
+        tables = [*e.tables(scaled=not self.early)]
+        if tasks:
+            tables.append(positions(config.integer("task_type_vocab_size", 3), e.hidden, "task_embedding"))
+        if self.sentence and not self.early:
+            config.ignore("task_type_vocab_size")
+        yield from [*tables, *times(e.layers, e.layer()), *norm("final_norm", e.hidden, True, int(self.early))]
+        yield from e.heads_of(self.language, sentence=self.sentence, pooled=not self.halved, twice=not self.halved)
 
 
-def classifier(config: ModelConfig, width: int, end: str) -> Iterator[TableRow]:
-    """Return the classifier of such a class: one product over the first token, behind the pooler for whole sequences."""
-    if end == "ForSequenceClassification":
-        yield from pooler(width)
-    yield from biased("classifier", (labels(config), width), "head")
-
-
-def pooler(width: int) -> Iterator[TableRow]:
-    """A product over the first token."""
-    return biased("pooler", (width, width), "head")
-
-
-def transform(out: int, into: int) -> Iterator[TableRow]:
-    """The product and norm before the head over the words."""
-    yield from linear("head.transform", out, into, True, "head")
-    yield from norm("head.norm", out, True)
-
-
-@family("bert", "ernie")
-def bert(config: ModelConfig) -> Iterator[TableRow]:
-    """Devlin et al. 2018; the parts behind the layers depend on the class that `architectures` names."""
-    e = encoder(config, 768, 3072, 12, 12, 30522)
-    tasks = 0
-    if config.data["model_type"] == "ernie" and config.flag("use_task_id", False):
-        tasks = config.integer("task_type_vocab_size", 3)
-    config.ignore("task_type_vocab_size")
-    yield from e.tables()
-    if tasks:
-        yield positions(tasks, e.hidden, "task_embedding")
-    yield from times(e.layers, e.layer())
-    yield from _heads(config, e, ("ForMaskedLM", "LMHeadModel"), e.hidden, "next_sentence")
-
-
-def _heads(
-    config: ModelConfig,
-    e: Encoder,
-    language: tuple[str, ...],
-    narrow: int,
-    sentence: str = "",
-    *,
-    pooled: bool = True,
-    twice: bool = True,
-) -> Iterator[TableRow]:
-    """The head of the class: words at the width of the embedding, a pair of sentences where the family has it, or classes."""
-    end = class_suffix(config, *language, *(("ForPreTraining",) if sentence else ()), "Model", *CLASSIFIERS)
-    if pooled and end in ("ForPreTraining", "Model"):
-        yield from pooler(e.hidden)
-    if end in (*language, "ForPreTraining"):
-        yield from transform(narrow, e.hidden)
-        yield from tied(config, e.words, narrow, twice=twice)
-    if end == "ForPreTraining":
-        yield from linear(sentence, 2, e.hidden, True, "head")
-    if end in CLASSIFIERS:
-        yield from classifier(config, e.hidden, end)
-
-
-@family("megatron-bert")
-def megatron_bert(config: ModelConfig) -> Iterator[TableRow]:
-    """Megatron BERT: norms before each part, so one at the end and none over the embedding."""
-    e = encoder(config, 1024, 4096, 24, 16, 29056)
-    yield from e.tables(scaled=False)
-    yield from times(e.layers, e.layer())
-    yield from norm("final_norm", e.hidden, True)
-    yield from _heads(config, e, ("ForMaskedLM", "LMHeadModel"), e.hidden, "next_sentence")
-
-
-@family("roberta", "xlm-roberta", "camembert")
-def roberta(config: ModelConfig) -> Iterator[TableRow]:
-    """Liu et al. 2019: BERT without the sentence task."""
-    e = encoder(config, 768, 3072, 12, 12, 50265 if config.data["model_type"] == "roberta" else 30522)
-    yield from e.tables()
-    yield from times(e.layers, e.layer())
-    yield from _heads(config, e, ("ForMaskedLM", "ForCausalLM"), e.hidden)
-
-
-@family("distilbert")
-def distilbert(config: ModelConfig) -> Iterator[TableRow]:
-    """Sanh et al. 2019: half the layers of BERT, no segments."""
-    config.ignore("sinusoidal_pos_embds", "tie_weights_", "type_vocab_size")
-    e = encoder(config, 768, 3072, 6, 12, 30522, segments=0)
-    yield from e._replace(segments=0).tables()
-    yield from times(e.layers, e.layer())
-    yield from _heads(config, e, ("ForMaskedLM",), e.hidden, pooled=False, twice=False)
+_BERT = "Devlin et al. 2018; the parts behind the layers depend on the class that `architectures` names."
+_ROBERTA = "Liu et al. 2019: BERT without the sentence task."
+# fmt: off
+register(
+    __name__,
+    Bert("bert ernie", _BERT, 768, 3072, 12, 12, 30522, ("ForMaskedLM", "LMHeadModel"), "next_sentence"),
+    Bert("megatron-bert", "Megatron BERT: norms before each part, so one at the end and none over the embedding.",
+         1024, 4096, 24, 16, 29056, ("ForMaskedLM", "LMHeadModel"), "next_sentence", early=True),
+    Bert("roberta", _ROBERTA, 768, 3072, 12, 12, 50265, ("ForMaskedLM", "ForCausalLM")),
+    Bert("xlm-roberta camembert", _ROBERTA, 768, 3072, 12, 12, 30522, ("ForMaskedLM", "ForCausalLM")),
+    Bert("distilbert", "Sanh et al. 2019: half the layers of BERT, no segments.",
+         768, 3072, 6, 12, 30522, ("ForMaskedLM",), halved=True),
+)
+# fmt: on
 
 
 @family("albert")
@@ -190,8 +178,8 @@ def albert(config: ModelConfig) -> Iterator[TableRow]:
         raise config.refuse("num_hidden_groups", groups, f"a divisor of the {e.layers:,} layers")
     yield from e.tables(narrow)
     yield from linear("embedding.in", e.hidden, narrow, True, "other")
-    yield from times(groups * deep, shared(e.layers // groups, e.layer()))
-    yield from _heads(config, e, ("ForMaskedLM",), narrow, "sentence_order")
+    yield from times(groups * deep, times(e.layers // groups, e.layer(), stored=False))
+    yield from e.heads_of(("ForMaskedLM",), narrow, "sentence_order")
 
 
 @family("electra")
@@ -205,32 +193,23 @@ def electra(config: ModelConfig) -> Iterator[TableRow]:
     yield from times(e.layers, e.layer())
     end = class_suffix(config, "ForMaskedLM", "Model", "ForPreTraining", *CLASSIFIERS)
     if end == "ForMaskedLM":
-        yield from transform(narrow, e.hidden)
-        yield from tied(config, e.words, narrow, twice=False)
+        yield from e.words_head(narrow)
     elif end == "ForPreTraining":
         yield from linear("discriminator", e.hidden, e.hidden, True, "head")
         yield from linear("discriminator.out", 1, e.hidden, True, "head")
     elif end != "Model":
-        yield from classifier(config, e.hidden, end)
+        yield from e.classifier(end)
 
 
-class Places(NamedTuple):
-    """Relative places of DeBERTa: whether there are any, the kinds of attention to them, and how far they reach."""
-
-    relative: bool
-    kinds: list[str]
-    reach: int
-
-
-def _places(config: ModelConfig, e: Encoder) -> Places:
-    """Read the keys that both versions of DeBERTa have."""
+def _places(config: ModelConfig, e: Encoder) -> tuple[bool, list[str], int]:
+    """Relative places of both versions of DeBERTa: are there any, the kinds of attention to them, how far they reach."""
     config.ignore("pooler_hidden_size")
     config.only("embedding_size", e.hidden)
     relative = config.flag("relative_attention", False)
     kinds = config.names("pos_att_type")
     if not all(kind in ("c2p", "p2c") for kind in kinds):
         raise config.refuse("pos_att_type", kinds, "c2p, p2c or both")
-    return Places(relative, kinds, config.optional_integer("max_relative_positions", -1, 0) or e.places)
+    return relative, kinds, config.optional_integer("max_relative_positions", -1, 0) or e.places
 
 
 def _deberta(config: ModelConfig, e: Encoder, layer: Iterable[TableRow], *relative: TableRow) -> Iterator[TableRow]:
@@ -241,7 +220,7 @@ def _deberta(config: ModelConfig, e: Encoder, layer: Iterable[TableRow], *relati
     yield from relative
     if class_suffix(config, "ForMaskedLM", "Model", *CLASSIFIERS) == "ForMaskedLM":
         config.only("legacy", True)
-    yield from _heads(config, e, ("ForMaskedLM",), e.hidden, pooled=False)
+    yield from e.heads_of(("ForMaskedLM",), pooled=False)
 
 
 @family("deberta-v2")
@@ -251,18 +230,19 @@ def deberta_v2(config: ModelConfig) -> Iterator[TableRow]:
     Each sequence counts the projections of all places; a batch shares them.
     """
     e = encoder(config, 1536, 6144, 24, 24, 128100, segments=0)
-    config.only("attention_head_size", e.width)
-    places = _places(config, e)
-    span = config.optional_integer("position_buckets", -1, 0) or places.reach
-    layer = [*e.layer()]
-    if places.relative:
+    width = e.hidden // e.heads
+    config.only("attention_head_size", width)
+    relative, kinds, reach = _places(config, e)
+    span = config.optional_integer("position_buckets", -1, 0) or reach
+    layer = e.layer()
+    if relative:
         square, shared_keys = (e.hidden, e.hidden), config.flag("share_att_key", False)
-        again = Weight("attention.place (work, no weights)", square, "attention", 0, 0, 1)
-        for _ in places.kinds:
+        again = work("attention.place", *square, kind="attention")
+        for _ in kinds:
             layer += over(2 * span, [again] if shared_keys else biased("attention.place", square, "attention", 1))
-    if places.relative and places.kinds:
-        layer.append(Attention("places", e.heads, e.width * len(places.kinds), 0, causal=False, keys=2 * span))
-    rows = [positions(2 * span, e.hidden, "relative_embedding")] if places.relative else []
+    if relative and kinds:
+        layer.append(Attention("places", e.heads, width * len(kinds), 0, causal=False, keys=2 * span))
+    rows = [positions(2 * span, e.hidden, "relative_embedding")] if relative else []
     scaled = [word.lower() for word in config.names("norm_rel_ebd")]
     if not {*scaled} <= {"none", "layer_norm"}:
         raise config.refuse("norm_rel_ebd", "|".join(scaled), "none or layer_norm")
@@ -285,15 +265,15 @@ def deberta(config: ModelConfig) -> Iterator[TableRow]:
     """
     e = encoder(config, 768, 3072, 12, 12, 50265, segments=0)
     config.only("talking_head", False)
-    places = _places(config, e)
+    relative, kinds, reach = _places(config, e)
     layer = [*without(e.layer(), "attention.k.bias")]
-    if places.relative and "c2p" in places.kinds:
+    if relative and "c2p" in kinds:
         layer.append(Weight("attention.place_key", (e.hidden, e.hidden), "attention", passes=2))
-    if places.relative and "p2c" in places.kinds:
+    if relative and "p2c" in kinds:
         layer += biased("attention.place_query", (e.hidden, e.hidden), "attention", 2)
-    if places.relative and places.kinds:
-        layer.append(Attention("places", e.heads, 2 * e.width * len(places.kinds), 0, causal=False))
-    rows = [positions(2 * places.reach, e.hidden, "relative_embedding")] if places.relative else []
+    if relative and kinds:
+        layer.append(Attention("places", e.heads, 2 * (e.hidden // e.heads) * len(kinds), 0, causal=False))
+    rows = [positions(2 * reach, e.hidden, "relative_embedding")] if relative else []
     yield from _deberta(config, e, layer, *rows)
 
 
@@ -306,7 +286,7 @@ def modernbert(config: ModelConfig) -> Iterator[TableRow]:
     config.ignore("type_vocab_size", "classifier_bias", "layer_types", "global_attn_every_n_layers")
     yield embedding(e.words, e.hidden)
     yield from norm("embedding_norm", e.hidden, norms)
-    mixer = encoder_attention(e.hidden, e.heads, e.width, bias)
+    mixer = encoder_attention(config, e.hidden, e.heads, bias)
     yield from times(e.layers, [*mixer, *gated_mlp(e.hidden, e.inner, mlp_bias)])
     yield from norm("norm", e.hidden, norms, 2 * e.layers - 1)
     yield from norm("final_norm", e.hidden, norms)
@@ -314,7 +294,7 @@ def modernbert(config: ModelConfig) -> Iterator[TableRow]:
     if end == "ForMaskedLM":
         yield from linear("head.transform", e.hidden, e.hidden, config.flag("classifier_bias", False), "head")
         yield from norm("head.norm", e.hidden, norms)
-        yield from tied(config, e.words, e.hidden, last, twice=False)
+        yield from head(e.words, e.hidden, config.flag("tie_word_embeddings", True), last)
 
 
 @family("eurobert")
@@ -330,3 +310,163 @@ def eurobert(config: ModelConfig) -> Iterator[TableRow]:
     yield from norm("final_norm", s.hidden)
     if end == "ForMaskedLM":
         yield from head(s.vocabulary, s.hidden, config.flag("tie_word_embeddings", False), mlp_bias)
+
+
+@family("t5", "mt5", "umt5")
+def t5(config: ModelConfig) -> Iterator[TableRow]:
+    """Raffel et al. 2019: RMSNorm, no biases, relative places in buckets (in the first layer; in each with umT5)."""
+    kind = config.data["model_type"]
+    hidden_default, inner_default, layers, heads, words = (
+        (512, 2048, 6, 8, 32128) if kind == "t5" else (512, 1024, 8, 6, 250112)
+    )
+    hidden, inner = config.size("d_model|hidden_size", hidden_default), config.size("d_ff", inner_default)
+    deep = config.size("num_layers|num_hidden_layers", layers, high=MAX_LAYERS)
+    down = config.integer("num_decoder_layers", deep, high=MAX_LAYERS)
+    count, width = config.size("num_heads|num_attention_heads", heads), config.integer("d_kv|head_dim", 64)
+    vocabulary, buckets = config.size("vocab_size", words), config.integer("relative_attention_num_buckets", 32)
+    act = config.text("feed_forward_proj", "relu" if kind == "t5" else "gated-gelu")
+    config.only("is_gated_act", act.startswith("gated"))
+    config.ignore("n_positions", "vocab_size_")
+    end = class_suffix(config, "ForConditionalGeneration", "WithLMHeadModel", "EncoderModel", "Model")
+    feed = [*(gated_mlp(hidden, inner) if act.startswith("gated") else plain_mlp(hidden, inner, False))]
+    places = Weight("relative_places", (buckets, count), "position")
+
+    own, decoding, cross = (
+        [*attention(hidden, count, count, width, name=name, prefix=f"{name}_attention", causal=causal)]
+        for name, causal in (("self", False), ("self", True), ("cross", False))
+    )
+    yield embedding(vocabulary, hidden)
+    each = kind == "umt5"
+    up = [*times(deep, [*own, *feed, *norm("norm", hidden, number=2)]), *norm("final_norm", hidden)]
+    yield from relabelled([*up, *times(deep if each else 1, [places])], "encoder")
+    if end == "EncoderModel":
+        return
+    layer = [*decoding, *cross, *feed, *norm("norm", hidden, number=3)]
+    yield from relabelled([*times(down, layer), *norm("final_norm", hidden), *times(down if each else 1, [places])], "decoder")
+    tied = config.flag("tie_word_embeddings", True)
+    if end != "Model":
+        if not tied:
+            # Releases of T5 1.1 store a head of their own; transformers 5 ties it whatever the file says.
+            config.doubtful.add("tie_word_embeddings")
+        yield from head(vocabulary, hidden, tied)
+
+
+class Translator(NamedTuple):
+    """A family of BART's kind, one word table for both sides and the head; sizes are defaults, of encoder and decoder.
+
+    Attributes:
+        model_types, doc: see `Decoder`.
+        hidden: width.
+        layers, heads, inner: of encoder and decoder.
+        words, places: default vocabulary and learned places.
+        offset: places before the first one.
+        first_norm, last_norm: a norm over the embedding of each side, and one at its end.
+        stored_places: whether the table of places is stored.
+        only: keys that must have this value.
+    """
+
+    model_types: str
+    doc: str
+    hidden: int = 1024
+    layers: tuple[int, int] = (12, 12)
+    heads: tuple[int, int] = (16, 16)
+    inner: tuple[int, int] = (4096, 4096)
+    words: int = 50265
+    places: int = 1024
+    offset: int = 0
+    first_norm: bool = False
+    last_norm: bool = False
+    stored_places: bool = True
+    only: tuple[tuple[str, object], ...] = ()
+
+    def read(self, config: ModelConfig) -> Translator:
+        """Return the sizes of a model."""
+        wide = config.size("d_model|hidden_size", self.hidden)
+        config.ignore("num_hidden_layers", "num_attention_heads", "extra_pos_embeddings", "add_bias_logits")
+        config.only("is_decoder", False)
+        sides = ("encoder", "decoder")
+        first, second = (
+            config.integer(f"{side}_attention_heads", count) for side, count in zip(sides, self.heads, strict=True)
+        )
+        for number in (first, second):
+            even_width(ModelConfig({**config.data, "num_attention_heads": number}, config.path), wide, number)
+        up, down = (config.size(f"{side}_layers", deep, high=MAX_LAYERS) for side, deep in zip(sides, self.layers, strict=True))
+        inner, other = (config.integer(f"{side}_ffn_dim", width) for side, width in zip(sides, self.inner, strict=True))
+        return self._replace(hidden=wide, layers=(up, down), heads=(first, second), inner=(inner, other))
+
+    def layer(self, side: int) -> Iterator[TableRow]:
+        """Attention to its own side; in the decoder also to the encoder; a plain network; biases; a LayerNorm each."""
+        heads = self.heads[side]
+        for name in ("self", "cross")[: side + 1]:
+            own = side == 1 and name == "self"
+            width, prefix = self.hidden // heads, f"{name}_attention"
+            yield from attention(self.hidden, heads, heads, width, bias=True, causal=own, name=name, prefix=prefix)
+        yield from plain_mlp(self.hidden, self.inner[side])
+        yield from norm("norm", self.hidden, True, 2 + side)
+
+    def rows(self, config: ModelConfig) -> Iterator[TableRow]:
+        """Return the rows of one model of the family."""
+        config.fixed(**dict(self.only))
+        if self.model_types == "marian":
+            config.only("decoder_vocab_size", config.size("vocab_size", self.words))
+        p = self.read(config)
+        vocabulary = config.size("vocab_size", self.words)
+        number = config.integer("max_position_embeddings", self.places) + self.offset
+        config.only("tie_word_embeddings", True)
+        end = class_suffix(config, "ForConditionalGeneration", "MTModel", "Model")
+        config.ignore("normalize_embedding", "static_position_embeddings", "add_final_layer_norm", "normalize_before")
+        config.ignore("do_blenderbot_90_layernorm")
+        yield embedding(vocabulary, p.hidden)
+        for side, name in enumerate(("encoder", "decoder")):
+            rows: list[TableRow] = [*times(p.layers[side], p.layer(side))]
+            rows += [positions(number, p.hidden)] if self.stored_places else []
+            rows += norm("embedding_norm", p.hidden, True, int(self.first_norm))
+            rows += norm("final_norm", p.hidden, True, int(self.last_norm))
+            yield from relabelled(rows, name)
+        if end != "Model":
+            yield from head(vocabulary, p.hidden, config.flag("tie_word_embeddings", True))
+
+
+_PEGASUS = "Zhang et al. 2019 (sinusoidal places, stored) and Roller et al. 2020 (learned): norms before each part."
+# fmt: off
+register(
+    __name__,
+    Translator("bart", "Lewis et al. 2019: learned places with an offset of two, norms after each part and over the embedding.",
+               offset=2, first_norm=True, only=(("normalize_before", False), ("add_final_layer_norm", False))),
+    Translator("mbart", "Liu et al. 2020: BART with norms before each part, so one at the end of each side.",
+               offset=2, first_norm=True, last_norm=True),
+    Translator("pegasus", _PEGASUS, last_norm=True),
+    Translator("blenderbot", _PEGASUS, 2560, (2, 24), (32, 32), (10240, 10240), 8008, 128, last_norm=True),
+    Translator("marian", "Junczys-Dowmunt et al. 2018: sinusoidal places, stored; one word table for both languages.",
+               words=58101, only=(("share_encoder_decoder_embeddings", True),)),
+    Translator("m2m_100", "Fan et al. 2020, and NLLB: sinusoidal places, not stored; norms before each part.",
+               words=128112, last_norm=True, stored_places=False),
+)
+# fmt: on
+
+
+@family("whisper")
+def whisper(config: ModelConfig) -> Iterator[TableRow]:
+    """Radford et al. 2022: two convolutions over the spectrum, halving it; K without bias; the encoder reads all its frames."""
+    p = Translator("", "", 384, (4, 4), (6, 6), (1536, 1536)).read(config)
+    config.ignore("use_weighted_layer_sum", "classifier_proj_size", "median_filter_width")
+    config.ignore(*(key for key in config.data if key.startswith("mask_")), "alignment_heads")
+    vocabulary, bins = config.size("vocab_size", 51865), config.integer("num_mel_bins", 80)
+    audio_places, text_places = config.integer("max_source_positions", 1500), config.integer("max_target_positions", 448)
+    end = class_suffix(config, "ForConditionalGeneration", "Model")
+    yield embedding(vocabulary, p.hidden)
+    for side, name, places in ((0, "encoder", audio_places), (1, "decoder", text_places)):
+        layer = without(p.layer(side), "self_attention.k.bias", "cross_attention.k.bias")
+        rows = [positions(places, p.hidden), *times(p.layers[side], layer), *norm("final_norm", p.hidden, True)]
+        if side == 0:
+            front = [*biased("conv1", (p.hidden, bins, 3), "audio", 2), *biased("conv2", (p.hidden, p.hidden, 3), "audio", 1)]
+            rows = [*over(places, [*front, *rows])]
+        # The decoder looks at the positions of the encoder, each of which has one key and one value.
+        for row in relabelled(rows, name):
+            if isinstance(row, Weight):
+                heard = row.name in ("decoder.cross_attention.k", "decoder.cross_attention.v")
+                yield row._replace(positions=audio_places) if heard else row
+            else:
+                yield row._replace(keys=audio_places) if row.name == "decoder.cross" else row
+    if end != "Model":
+        yield from head(vocabulary, p.hidden, config.flag("tie_word_embeddings", True))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from ingest.architecture.families.decoders import dense_first
 from ingest.architecture.families.linear_attention import DELTA_CHUNK
-from ingest.architecture.families.moe import dense_first
 from ingest.architecture.hf_config import MAX_LAYERS, REQUIRED, ModelConfig, Required
 from ingest.architecture.layers import DecoderSizes, gated_mlp, linear, norm, prediction
-from ingest.architecture.registry import family
-from ingest.architecture.weight_table import Attention, TableRow, Weight, recurrent, routed, times
+from ingest.architecture.registry import family, register
+from ingest.architecture.weight_table import Attention, TableRow, Weight, recurrent, routed, times, work
 
 
 class Latent(NamedTuple):
@@ -54,10 +54,8 @@ def latent(
     config: ModelConfig, hidden: int, heads: int, q_rank: int | None, kv_rank: int, nope: int, rope: int, value: int
 ) -> Latent:
     """Read the widths; the arguments are the family's defaults. `q_lora_rank: null` means Q without a latent."""
-    null = "q_lora_rank" in config.data and config.get("q_lora_rank")[1] is None
-    rank = (
-        0 if null or (q_rank is None and config.get("q_lora_rank")[1] is None) else config.integer("q_lora_rank", q_rank or 0)
-    )
+    unset = config.get("q_lora_rank")[1] is None and (q_rank is None or "q_lora_rank" in config.data)
+    rank = 0 if unset else config.integer("q_lora_rank", q_rank or 0)
     config.ignore("qk_head_dim", "head_dim", "num_key_value_heads")
     return Latent(
         config.size("hidden_size", hidden),
@@ -71,9 +69,31 @@ def latent(
     )
 
 
-class DeepSeek(NamedTuple):
-    """A family's own defaults: words, depth, inner widths of network and expert, experts, shared ones, dense layers."""
+def _index(config: ModelConfig, a: Latent, heads: int) -> tuple[int, int]:
+    """Heads of the indexer and their width."""
+    if not a.q_rank:
+        raise config.refuse("q_lora_rank", None, "a rank: the indexer reads the latent of Q")
+    config.ignore("layer_types", "index_topk")
+    return config.integer("index_n_heads", heads), config.integer("index_head_dim", 128)
 
+
+class DeepSeek(NamedTuple):
+    """A family of DeepSeek's kind: latent attention, the first layers dense, the others with fine and shared experts, if any.
+
+    Attributes:
+        model_types, doc: see `Decoder`.
+        widths: defaults of `latent`.
+        words, layers, inner: default vocabulary, depth, inner width of a dense network.
+        expert, number, shared, dense, chosen: default inner width of an expert, experts, shared ones, dense layers, and experts
+            that a token visits; without experts the head is tied.
+        indexers: default heads of the indexer; 0 where there is none.
+        mlp_bias: whether the file may switch on biases of dense networks and shared experts; None for no such key.
+        last_norm: a norm after the experts too.
+    """
+
+    model_types: str
+    doc: str
+    widths: tuple[int, int, int, int, int, int, int]
     words: int
     layers: int
     inner: int
@@ -82,31 +102,25 @@ class DeepSeek(NamedTuple):
     shared: int = 0
     dense: int = 0
     chosen: int | Required = 0
+    indexers: int = 0
+    mlp_bias: bool | None = None
+    last_norm: bool = False
 
-    def rows(
-        self,
-        config: ModelConfig,
-        a: Latent,
-        index: tuple[int, int] | None = None,
-        indexed: int | None = None,
-        mlp_bias: bool = False,
-        each: Sequence[TableRow] = (),
-        beside: Sequence[TableRow] = (),
-    ) -> Iterator[TableRow]:
-        """Return latent attention in each layer; the first layers dense, the others with fine and shared experts, if any.
+    def rows(self, config: ModelConfig, indexed: int | None = None, each: Sequence[TableRow] = ()) -> Iterator[TableRow]:
+        """Return the rows of one model of the family.
 
         Args:
             config: the keys.
-            a: latent attention.
-            index: heads of the indexer and their width.
             indexed: layers with an indexer of their own; all where None.
-            mlp_bias: biases of dense networks and shared experts.
             each: further rows of every layer.
-            beside: further rows of every layer with experts.
         """
+        a = latent(config, *self.widths)
+        if self.mlp_bias is False:
+            config.only("mlp_bias", False)
+        mlp_bias = bool(self.mlp_bias) and config.flag("mlp_bias", False)
+        index = _index(config, a, self.indexers) if self.indexers else None
         deep = config.size("num_hidden_layers", self.layers, high=MAX_LAYERS)
-        vocabulary = config.size("vocab_size", self.words)
-        s = DecoderSizes(config, a.hidden, 0, deep, a.heads, a.heads, a.nope, vocabulary)
+        s = DecoderSizes(config, a.hidden, 0, deep, a.heads, a.heads, a.nope, config.size("vocab_size", self.words))
         if not self.number:
             feed = s.gated(config.size("intermediate_size", self.inner), bias=mlp_bias)
             yield from s.frame(times(deep, [*a.attention(), *feed, *s.norms(2)]), tied=True)
@@ -119,80 +133,61 @@ class DeepSeek(NamedTuple):
         chosen = config.integer("num_experts_per_tok", self.chosen)
         number = config.integer("n_routed_experts|num_experts|num_local_experts", self.number)
         shared = width * config.integer("n_shared_experts", self.shared, low=0)
-        rows = [*times(deep, [*a.attention(), *s.norms(2), *each])]
-        if index:
-            rows += times(deep if indexed is None else indexed, a.indexer(*index))
-        rows += times(dense, s.gated(inner, mlp_bias))
-        experts = [*s.experts(number, chosen, width, shared=shared, shared_bias=mlp_bias), *beside]
-        rows += times(deep - dense, experts)
-        yield from s.frame(rows)
-        layer = [*a.attention(), *s.norms(2), *each, *(a.indexer(*index) if index else ()), *experts]
-        yield from prediction(s.hidden, further, layer)
+        mixer = [*a.attention(), *s.norms(2), *each]
+        indexer = [*(a.indexer(*index) if index else ())]
+        experts = [*s.experts(number, chosen, width, shared=shared, shared_bias=mlp_bias), *s.norms(int(self.last_norm))]
+        yield from s.frame([
+            *times(deep, mixer),
+            *times(deep if indexed is None else indexed, indexer),
+            *times(dense, s.gated(inner, mlp_bias)),
+            *times(deep - dense, experts),
+        ])  # fmt: skip
+        yield from prediction(s.hidden, further, [*mixer, *indexer, *experts])
 
 
-@family("deepseek_v2")
-def deepseek_v2(config: ModelConfig) -> Iterator[TableRow]:
-    """DeepSeek-AI 2024: latent attention and fine experts; V2-Lite without a latent for Q."""
-    a = latent(config, 4096, 32, 1536, 512, 128, 64, 128)
-    yield from DeepSeek(102400, 32, 11008, 1407, 64, 2, 0, REQUIRED).rows(config, a, mlp_bias=config.flag("mlp_bias", False))
-
-
-@family("deepseek_v3")
-def deepseek_v3(config: ModelConfig) -> Iterator[TableRow]:
-    """DeepSeek-AI 2024: 256 experts, of which a token visits eight; the prediction module of the release apart."""
-    a = latent(config, 7168, 128, 1536, 512, 128, 64, 128)
-    yield from DeepSeek(129280, 61, 18432, 2048, 256, 1, 3, 8).rows(config, a)
-
-
-@family("mistral4")
-def mistral4(config: ModelConfig) -> Iterator[TableRow]:
-    """Mistral Small 4: DeepSeek-V3's structure at other sizes, with experts in every layer."""
-    a = latent(config, 4096, 32, 1024, 256, 64, 64, 128)
-    config.only("mlp_bias", False)
-    yield from DeepSeek(131072, 36, 12288, 2048, 128, 1, 0, 4).rows(config, a)
-
-
-def _index(config: ModelConfig, a: Latent, heads: int) -> tuple[int, int]:
-    """Heads of the indexer and their width."""
-    if not a.q_rank:
-        raise config.refuse("q_lora_rank", None, "a rank: the indexer reads the latent of Q")
-    config.ignore("layer_types", "index_topk")
-    return config.integer("index_n_heads", heads), config.integer("index_head_dim", 128)
-
-
-@family("deepseek_v32")
-def deepseek_v32(config: ModelConfig) -> Iterator[TableRow]:
-    """DeepSeek-V3.2: V3 with an indexer in every layer."""
-    a = latent(config, 7168, 128, 1536, 512, 128, 64, 128)
-    yield from DeepSeek(129280, 61, 18432, 2048, 256, 1, 3, 8).rows(config, a, _index(config, a, 64))
+# fmt: off
+register(
+    __name__,
+    DeepSeek("deepseek_v2", "DeepSeek-AI 2024: latent attention and fine experts; V2-Lite without a latent for Q.",
+             (4096, 32, 1536, 512, 128, 64, 128), 102400, 32, 11008, 1407, 64, 2, 0, REQUIRED, mlp_bias=True),
+    DeepSeek("deepseek_v3",
+             "DeepSeek-AI 2024: 256 experts, of which a token visits eight; the prediction module of the release apart.",
+             (7168, 128, 1536, 512, 128, 64, 128), 129280, 61, 18432, 2048, 256, 1, 3, 8),
+    DeepSeek("mistral4", "Mistral Small 4: DeepSeek-V3's structure at other sizes, with experts in every layer.",
+             (4096, 32, 1024, 256, 64, 64, 128), 131072, 36, 12288, 2048, 128, 1, 0, 4, mlp_bias=False),
+    DeepSeek("deepseek_v32", "DeepSeek-V3.2: V3 with an indexer in every layer.",
+             (7168, 128, 1536, 512, 128, 64, 128), 129280, 61, 18432, 2048, 256, 1, 3, 8, indexers=64),
+    DeepSeek("axk1", "A.X K1: DeepSeek-V3's structure at other sizes, with a norm after the experts too.",
+             (7168, 64, 1536, 512, 128, 64, 128), 163840, 61, 18432, 2048, 192, 1, 1, 8, last_norm=True),
+    DeepSeek("glm4_moe_lite", "GLM-4.7-Flash: latent attention, the first layer dense, 64 experts.",
+             (2048, 20, 768, 512, 192, 64, 256), 154880, 47, 10240, 1536, 64, 1, 1, 4),
+    DeepSeek("minicpm3", "MiniCPM3: latent attention with dense layers, tied.",
+             (2560, 40, 768, 256, 64, 32, 64), 73448, 62, 6400, mlp_bias=True),
+    DeepSeek("youtu", "Youtu-LLM: latent attention with dense layers, tied.",
+             (2048, 16, 1536, 512, 128, 64, 128), 128256, 32, 6144, mlp_bias=False),
+)
+# fmt: on
 
 
 @family("glm_moe_dsa")
 def glm_moe_dsa(config: ModelConfig) -> Iterator[TableRow]:
     """GLM-5: DeepSeek-V3.2's attention at other sizes; some layers may share the indexer of another."""
-    a = latent(config, 6144, 64, 2048, 512, 192, 64, 256)
-    index = _index(config, a, 32)
     config.only("index_topk_pattern")
     kinds = config.texts("indexer_types")
     if kinds is None:
         config.only("index_topk_freq", 1)
     config.ignore("index_share_for_mtp_iteration", "index_topk_freq", "index_skip_topk_offset")
-    full = kinds.count("full") if kinds else None
-    yield from DeepSeek(154880, 78, 12288, 2048, 256, 1, 3, 8).rows(config, a, index, full)
-
-
-@family("axk1")
-def axk1(config: ModelConfig) -> Iterator[TableRow]:
-    """A.X K1: DeepSeek-V3's structure at other sizes, with a norm after the experts too."""
-    a = latent(config, 7168, 64, 1536, 512, 128, 64, 128)
-    yield from DeepSeek(163840, 61, 18432, 2048, 192, 1, 1, 8).rows(config, a, beside=[*norm("norm", a.hidden)])
+    widths = (6144, 64, 2048, 512, 192, 64, 256)
+    glm = DeepSeek("", "", widths, 154880, 78, 12288, 2048, 256, 1, 3, 8, indexers=32)
+    return glm.rows(config, kinds.count("full") if kinds else None)
 
 
 @family("hy_v4")
 def hy_v4(config: ModelConfig) -> Iterator[TableRow]:
     """Hunyuan 4: DeepSeek-V3.2's attention with sinks, a gate and shared indexers, and several residual streams."""
-    a = latent(config, 2816, 32, 1536, 512, 192, 64, 256)
-    index = _index(config, a, 16)
+    hunyuan = DeepSeek("", "", (2816, 32, 1536, 512, 192, 64, 256), 120832, 34, 6912, 768, 256, 1, 1, 8, indexers=16)
+    a = latent(config, *hunyuan.widths)
+    _index(config, a, hunyuan.indexers)
     config.only("gating_type", "elementwise")
     config.ignore("learnable_sink_init", "hc_magnitude")
     # The class has no prediction modules.
@@ -206,7 +201,7 @@ def hy_v4(config: ModelConfig) -> Iterator[TableRow]:
               Weight("residual.scale", (2,), "other")]  # fmt: skip
     each = [Weight("attention.sinks", (a.heads,), "attention"),
             *linear("attention.gate", a.heads * a.value, a.hidden, kind="attention"), *times(2, mixing)]  # fmt: skip
-    yield from DeepSeek(120832, 34, 6912, 768, 256, 1, 1, 8).rows(config, a, index, full, each=each)
+    yield from hunyuan.rows(config, full, each)
     yield from linear("residual.head", streams, wide, kind="other")
     yield from (Weight("residual.head.base", (streams,), "other"), Weight("residual.head.scale", (1,), "other"))
 
@@ -237,29 +232,7 @@ def longcat_flash(config: ModelConfig) -> Iterator[TableRow]:
     yield from s.frame(times(deep, layer))
 
 
-@family("glm4_moe_lite")
-def glm4_moe_lite(config: ModelConfig) -> Iterator[TableRow]:
-    """GLM-4.7-Flash: latent attention, the first layer dense, 64 experts."""
-    a = latent(config, 2048, 20, 768, 512, 192, 64, 256)
-    yield from DeepSeek(154880, 47, 10240, 1536, 64, 1, 1, 4).rows(config, a)
-
-
-@family("minicpm3")
-def minicpm3(config: ModelConfig) -> Iterator[TableRow]:
-    """MiniCPM3: latent attention with dense layers, tied."""
-    a = latent(config, 2560, 40, 768, 256, 64, 32, 64)
-    yield from DeepSeek(73448, 62, 6400).rows(config, a, mlp_bias=config.flag("mlp_bias", False))
-
-
-@family("youtu")
-def youtu(config: ModelConfig) -> Iterator[TableRow]:
-    """Youtu-LLM: latent attention with dense layers, tied."""
-    a = latent(config, 2048, 16, 1536, 512, 128, 64, 128)
-    config.only("mlp_bias", False)
-    yield from DeepSeek(128256, 32, 6144).rows(config, a)
-
-
-def kimi_delta(hidden: int, heads: int, width: int, taps: int, low_rank: bool) -> Iterator[TableRow]:
+def _kimi_delta(hidden: int, heads: int, width: int, taps: int, low_rank: bool) -> Iterator[TableRow]:
     """Kimi Delta Attention: Q, K, V through short convolutions, a decay per channel and an output gate, of low rank or full."""
     wide = heads * width
     yield from linear("delta.qkv", 3 * wide, hidden, kind="ssm")
@@ -273,8 +246,8 @@ def kimi_delta(hidden: int, heads: int, width: int, taps: int, low_rank: bool) -
     yield from linear("delta.strength", heads, hidden, kind="ssm")
     yield from norm("delta.norm", width)
     yield from linear("delta.out", hidden, wide, kind="ssm")
-    yield Weight("delta.chunk (work, no weights)", (DELTA_CHUNK, heads, 3 * width), "ssm", 0, 0, 1)
-    yield Weight("delta.state (work, no weights)", (3, wide, width), "ssm", 0, 0, 1)
+    yield work("delta.chunk", DELTA_CHUNK, heads, 3 * width)
+    yield work("delta.state", 3, wide, width)
     yield recurrent(wide * width, 3 * wide * (taps - 1))
 
 
@@ -285,11 +258,10 @@ def kimi_linear(config: ModelConfig) -> Iterator[TableRow]:
     listed = config.part("linear_attn_config") or config
     heads, width = listed.integer("linear_num_heads|num_heads", 32), listed.integer("linear_head_dim|head_dim", 128)
     taps = listed.integer("linear_conv_kernel_dim|short_conv_kernel_size", 4)
-    config.only("num_nextn_predict_layers", 0)
-    config.only("tie_word_embeddings", False)
+    config.fixed(num_nextn_predict_layers=0, tie_word_embeddings=False)
     config.ignore("linear_num_heads", "linear_head_dim", "linear_conv_kernel_dim", "mla_use_nope")
-    delta = kimi_delta(a.hidden, heads, width, taps, low_rank=True)
-    yield from _delta_experts(config, a, (163840, 27, 9216, 1024, 256, 1), [*delta], [*a.attention()], listed)
+    delta = [*_kimi_delta(a.hidden, heads, width, taps, low_rank=True)]
+    return _delta_experts(config, a, (163840, 27, 9216, 1024, 256, 1), delta, [*a.attention()], listed)
 
 
 @family("bailing_hybrid")
@@ -298,15 +270,13 @@ def bailing_hybrid(config: ModelConfig) -> Iterator[TableRow]:
     a = latent(config, 2560, 32, None, 512, 128, 64, 128)
     config.only("q_lora_rank")
     # The prediction module of the release is not in the class.
-    config.ignore("num_nextn_predict_layers", "mtp_loss_scaling_factor", "kda_safe_gate", "kda_lower_bound")
-    config.ignore("linear_num_heads", "linear_head_dim", "linear_conv_kernel_dim", "num_key_value_heads")
+    config.ignore("num_nextn_predict_layers", "mtp_loss_scaling_factor", "kda_safe_gate", "kda_lower_bound", "linear_num_heads")
+    config.ignore("linear_head_dim", "linear_conv_kernel_dim", "num_key_value_heads")
     taps = config.integer("short_conv_kernel_size", 4)
-    delta = kimi_delta(a.hidden, a.heads, config.integer("head_dim", 128), taps, low_rank=False)
-    gate = linear("attention.gate", a.heads, a.hidden, kind="attention")
-    sizes = (157184, 42, 6144, 768, 512, 2)
-    yield from _delta_experts(
-        config, a, sizes, [*delta], [*a.attention(), *gate], config, config.integer("layer_group_size", 6)
-    )
+    delta = [*_kimi_delta(a.hidden, a.heads, config.integer("head_dim", 128), taps, low_rank=False)]
+    full = [*a.attention(), *linear("attention.gate", a.heads, a.hidden, kind="attention")]
+    every = config.integer("layer_group_size", 6)
+    return _delta_experts(config, a, (157184, 42, 6144, 768, 512, 2), delta, full, config, every)
 
 
 def _delta_experts(
@@ -332,7 +302,15 @@ def _delta_experts(
     words, layers, inner, narrow, experts, first = defaults
     deep = config.size("num_hidden_layers", layers, high=MAX_LAYERS)
     s = DecoderSizes(config, a.hidden, 0, deep, a.heads, a.heads, a.nope, config.size("vocab_size", words))
-    deltas = _delta_layers(config, listed, deep, every)
+    kinds = config.texts("layer_types", deep, choices=("linear_attention", "full_attention"))
+    if kinds is not None:
+        deltas = kinds.count("linear_attention")
+    else:
+        attending, others = ({*(listed.integers(key, low=1, high=deep) or ())} for key in ("full_attn_layers", "kda_layers"))
+        both = attending | others
+        if attending & others or (both and len(both) != deep):
+            raise config.refuse("linear_attn_config", sorted(both), f"each of {deep} layers once")
+        deltas = len(others) if others else deep - deep // every
     config.only("moe_layer_freq", 1)
     config.ignore("use_grouped_topk", "moe_router_activation_func")
     dense, width = dense_first(config, deep, first), config.integer("moe_intermediate_size", narrow)
@@ -342,14 +320,3 @@ def _delta_experts(
     rows += times(dense, s.gated(config.size("intermediate_size", inner)))
     rows += times(deep - dense, s.experts(number, chosen, width, shared=shared))
     yield from s.frame([*rows, *times(deep, s.norms(2))])
-
-
-def _delta_layers(config: ModelConfig, listed: ModelConfig, layers: int, every: int) -> int:
-    """How many layers have Kimi Delta Attention: by the list of types, the numbers of the layers, or `every`."""
-    kinds = config.texts("layer_types", layers, choices=("linear_attention", "full_attention"))
-    if kinds is not None:
-        return kinds.count("linear_attention")
-    full, delta = ({*(listed.integers(key, low=1, high=layers) or ())} for key in ("full_attn_layers", "kda_layers"))
-    if full & delta or (full | delta and len(full | delta) != layers):
-        raise config.refuse("linear_attn_config", sorted(full | delta), f"each of {layers} layers once")
-    return len(delta) if delta else layers - layers // every

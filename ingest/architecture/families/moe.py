@@ -2,67 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from ingest.architecture.families.decoders import ATTENTION_BIAS, MLP_BIAS, Decoder, Experts, register, rows_if, sinks, slide
+from ingest.architecture.families.decoders import ATTENTION_BIAS, MLP_BIAS, Decoder, Experts, listed_dense, rows_if, slide
 from ingest.architecture.hf_config import REQUIRED, ModelConfig
 from ingest.architecture.layers import DecoderSizes, kv_group_count, linear, multi_head_sizes, sizes, sliding, windowed
-from ingest.architecture.registry import family
+from ingest.architecture.registry import family, register
 from ingest.architecture.weight_table import Attention, TableRow, Weight, routed, times
 
 #: Keys of Qwen's sliding window, which its classes with experts do not use.
 QWEN_WINDOW = ("use_sliding_window", "sliding_window", "max_window_layers", "layer_types")
 
 
-def listed_dense(config: ModelConfig, layers: int, default: int) -> int:
-    """Return how many layers the list of types names as dense, or the default where there is no list."""
-    kinds = config.texts("mlp_layer_types", layers, choices=("dense", "sparse"))
-    return default if kinds is None else kinds.count("dense")
-
-
-def dense_first(config: ModelConfig, layers: int, default: int) -> int:
-    """Return how many layers are dense: from the list of types, or the first k."""
-    return listed_dense(config, layers, min(config.integer("first_k_dense_replace", default, low=0), layers))
-
-
-def first_dense(default: int) -> Callable[[ModelConfig, int], int]:
-    """Return `dense_first` with the family's default."""
-    return lambda config, layers: dense_first(config, layers, default)
-
-
-def qwen_sparse(config: ModelConfig, layers: int) -> int:
-    """Return how many layers have experts: every `decoder_sparse_step`-th, without those listed as dense."""
+def qwen_dense(config: ModelConfig, layers: int) -> int:
+    """Return the layers of a Qwen model without experts: those listed, and all but every `decoder_sparse_step`-th."""
     step = config.integer("decoder_sparse_step", 1)
     listed = set(config.integers("mlp_only_layers") or ())
-    return sum((layer + 1) % step == 0 and layer not in listed for layer in range(layers))
+    return sum((layer + 1) % step > 0 or layer in listed for layer in range(layers))
 
 
-def qwen_dense(config: ModelConfig, layers: int) -> int:
-    """Return how many layers of a Qwen model have a feed-forward network instead of experts."""
-    return layers - qwen_sparse(config, layers)
-
-
-def shared_gate(s: DecoderSizes, _: int = 0) -> Iterator[TableRow]:
-    """Return the gate before the shared expert."""
-    return linear("shared_expert_gate", 1, s.hidden, kind="router")
-
-
-def expert_bias(_: DecoderSizes, number: int) -> Iterator[TableRow]:
-    """Return the stored correction of each expert."""
-    yield Weight("expert_bias", (number,), "router")
-
-
-def ernie_dense(config: ModelConfig, layers: int) -> int:
+def _ernie_dense(config: ModelConfig, layers: int) -> int:
     """Return how many layers of ERNIE are dense: those without experts, which every n-th has between two layer numbers."""
     start, last = config.integer("moe_layer_start_index", 1, low=0), config.optional_integer("moe_layer_end_index", -1, low=0)
     if last is None:
         last = layers - 1 if config.lenient or "moe_layer_end_index" in config.data else 27
     step = config.integer("moe_layer_interval", 1)
     return layers - sum((layer + 1) % step == 0 and start <= layer <= last for layer in range(layers))
-
-
-def _attention_gate(s: DecoderSizes) -> Iterator[TableRow]:
-    return linear("attention.gate", s.heads * s.width, s.hidden, kind="attention")
 
 
 def _cohere_window(config: ModelConfig, layers: int) -> tuple[int, int]:
@@ -94,11 +59,11 @@ register(
             8192, 22528, 40, 64, 256000, head_width=128, bias=ATTENTION_BIAS, norms=1, tied=True, window=_cohere_window,
             only=(("use_qk_norm", False), ("layer_norm_bias", False)),
             ignore=("use_parallel_block", "shared_expert_combination_strategy", "expert_selection_fn"),
-            experts=Experts((LOCAL, 8), (CHOSEN, 2), shared=("num_shared_experts", 0, 0), dense=first_dense(0),
+            experts=Experts((LOCAL, 8), (CHOSEN, 2), shared=("num_shared_experts", 0, 0), dense=0,
                             dense_width="prefix_dense_intermediate_size")),
     Decoder("qwen2_moe", "Qwen1.5-MoE and Qwen2-57B: fine experts, and a shared one behind a gate of its own.",
             2048, 5632, 24, 16, 151936, kv_heads=16, bias=("qkv_bias", True), o_bias=False, ignore=QWEN_WINDOW,
-            experts=Experts(("num_experts", 60), (CHOSEN, 4), (WIDTH, 1408), dense=qwen_dense, extra=shared_gate,
+            experts=Experts(("num_experts", 60), (CHOSEN, 4), (WIDTH, 1408), dense=qwen_dense, gate=True,
                             shared_width=("shared_expert_intermediate_size", 5632))),
     Decoder("qwen3_moe", "Qwen3-30B-A3B and 235B-A22B: norms on the heads of Q and K, no shared expert.",
             2048, 6144, 24, 32, 151936, kv_heads=4, bias=ATTENTION_BIAS, qk_norm="heads", ignore=QWEN_WINDOW,
@@ -110,8 +75,8 @@ register(
     Decoder("granitemoe", "Granite 3 MoE: LLaMA with experts.",
             4096, 11008, 32, 32, 32000, bias=ATTENTION_BIAS, experts=Experts(("num_local_experts", 8), (CHOSEN, 2))),
     Decoder("granitemoe_swa", "Granite MoE with windows in three of four layers, sinks, and a shared expert by its width.",
-            4096, 11008, 32, 32, 32000, bias=ATTENTION_BIAS, window=slide(128, 4), ignore=("layer_rope_theta",),
-            after_attention=sinks,
+            4096, 11008, 32, 32, 32000, bias=ATTENTION_BIAS, window=slide(128, 4),
+            sinks=True,
             experts=Experts(("num_local_experts", 8), (CHOSEN, 2), shared_width=("shared_intermediate_size", 0, 0))),
     Decoder("mellum", "Mellum 2: norms on the heads of Q and K, 64 fine experts.",
             2304, 7168, 28, 32, 98304, kv_heads=4, head_width=128, bias=ATTENTION_BIAS, qk_norm="heads", window=slide(1024, 0),
@@ -123,8 +88,7 @@ register(
             experts=Experts(("num_local_experts", 8), (CHOSEN, 2), shared_width=("shared_intermediate_size", 0, 0))),
     Decoder("gpt_oss", "gpt-oss: biases on all matrices, also of the experts; one learned attention sink per head.",
             2880, 2880, 36, 64, 201088, kv_heads=8, head_width=64, bias=("attention_bias", True), window=slide(128, 2),
-            ignore=("experts_per_token",), after_attention=sinks,
-            experts=Experts((LOCAL, 128), (CHOSEN, 4), router_bias=True, bias=True)),
+            sinks=True, experts=Experts((LOCAL, 128), (CHOSEN, 4), router_bias=True, bias=True)),
     Decoder("minimax_m2", "MiniMax-M2: norms over all of Q and K, 256 experts; without the prediction modules of the release.",
             3072, 1536, 62, 48, 200064, kv_heads=8, head_width=128, qk_norm="flat", experts=Experts((LOCAL, 256), (CHOSEN, 8)),
             only=(("use_qk_norm", True), ("qk_norm_type", "per_layer"), ("shared_intermediate_size", 0)),
@@ -132,26 +96,27 @@ register(
     Decoder("glm4_moe", "GLM-4.5 to 4.7: first layers dense, then 128 or 160 experts and a shared one; head norms by switch.",
             4096, 10944, 46, 96, 151552, kv_heads=8, bias=ATTENTION_BIAS, o_bias=False, mtp="num_nextn_predict_layers",
             extra=rows_if("use_qk_norm", False, DecoderSizes.head_norms),
-            experts=Experts((ROUTED, 128), (CHOSEN, 8), (WIDTH, 1408), ("n_shared_experts", 1, 0), dense=first_dense(1))),
+            experts=Experts((ROUTED, 128), (CHOSEN, 8), (WIDTH, 1408), ("n_shared_experts", 1, 0), dense=1)),
     Decoder("dots1", "dots.llm1: norms on the heads of Q and K, the first layers dense, shared experts.",
             4608, 10944, 62, 32, 152064, kv_heads=32, bias=ATTENTION_BIAS, qk_norm="heads", window=slide(4096, 0),
             experts=Experts((ROUTED, REQUIRED), (CHOSEN, REQUIRED), (WIDTH, 1408), ("n_shared_experts", REQUIRED),
-                            dense=first_dense(0))),
+                            dense=0)),
     Decoder("exaone_moe", "K-EXAONE: norms on the heads of Q and K, the first layer dense, a shared expert.",
             4096, 16384, 32, 32, 102400, kv_heads=32, qk_norm="heads", window=slide(4096, 4),
             ignore=("sliding_window_pattern",), mtp="num_nextn_predict_layers", mtp_dense=True,
-            experts=Experts((PLAIN, 64), (CHOSEN, 8), (WIDTH, 1024), ("num_shared_experts", 1, 0), dense=first_dense(1))),
+            experts=Experts((PLAIN, 64), (CHOSEN, 8), (WIDTH, 1024), ("num_shared_experts", 1, 0), dense=1)),
     Decoder("solar_open", "Solar Open: experts in every layer, and a shared one.",
             4096, None, 48, 64, 196608, kv_heads=8, head_width=128, bias=ATTENTION_BIAS, o_bias=False,
             ignore=("intermediate_size", "use_qk_norm"),
             experts=Experts((ROUTED, 128), (CHOSEN, 8), (WIDTH, 1280), ("n_shared_experts", 1, 0))),
     Decoder("afmoe", "Arcee Trinity: a gate on attention's output, norms before and after each part, a correction per expert.",
             2048, 6144, 32, 16, 200192, head_width=128, bias=ATTENTION_BIAS, qk_norm="heads", norms=4,
-            window=slide(1024, ("global_attn_every_n_layers", 4)), after_attention=_attention_gate,
+            window=slide(1024, ("global_attn_every_n_layers", 4)),
+            after_attention=lambda s: linear("attention.gate", s.heads * s.width, s.hidden, kind="attention"),
             ignore=("num_expert_groups", "num_limited_groups"),
             experts=Experts((PLAIN, 64), (CHOSEN, 6), (WIDTH, 1408), ("num_shared_experts", 2, 0),
                             dense=lambda config, layers: min(config.integer("num_dense_layers", 1, low=0), layers),
-                            extra=expert_bias)),
+                            corrected=1)),
     Decoder("hy_v3", "Hunyuan 3: norms on the heads of Q and K, the first layer dense, a shared expert.",
             4096, 13312, 80, 64, 120832, kv_heads=8, head_width=128, bias=ATTENTION_BIAS, mlp_bias=MLP_BIAS, qk_norm="heads",
             ignore=("num_nextn_predict_layers",),
@@ -162,8 +127,7 @@ register(
             ignore=("moe_capacity", "moe_gate", "moe_use_aux_free", "use_moe", "moe_layer_type"),
             mtp="num_nextn_predict_layers", mtp_plain=True,
             experts=Experts(("moe_num_experts|num_experts", 64), ("moe_k|num_experts_per_tok", 6), (WIDTH, 1536),
-                            ("moe_num_shared_experts", 2, 0), dense=ernie_dense, shared_bias=USE_BIAS,
-                            extra=lambda _, number: [Weight("expert_bias", (1, number), "router")])),
+                            ("moe_num_shared_experts", 2, 0), dense=_ernie_dense, shared_bias=USE_BIAS, corrected=2)),
 )
 # fmt: on
 
@@ -172,10 +136,9 @@ register(
 def hunyuan_moe(config: ModelConfig) -> Iterator[TableRow]:
     """Hunyuan MoE (A13B): norms on the heads of Q and K; one shared expert as wide as the others."""
     s = sizes(config, 4096, 11008, 32, 32, 290943)
-    config.ignore("use_qk_norm", "mlp_bias", "norm_type", "moe_layer_num_skipped")
-    config.ignore("attention_head_dim", "moe_drop_tokens", "use_mixed_mlp_moe", "moe_random_routing_dropped_token")
-    for key in ("add_classification_head", "use_cla"):
-        config.only(key, False)
+    config.ignore("use_qk_norm", "mlp_bias", "norm_type", "moe_layer_num_skipped", "attention_head_dim", "moe_drop_tokens")
+    config.ignore("use_mixed_mlp_moe")
+    config.fixed(add_classification_head=False, use_cla=False)
     config.only("vit_path")
     config.only("vit_type")
     if config.get("use_cla")[1] is False:
@@ -184,7 +147,7 @@ def hunyuan_moe(config: ModelConfig) -> Iterator[TableRow]:
     config.ignore(
         "anyres_pooling_size", "position_embedding_xdrope", "vit_input_resolution", "vit_mapping_type", "vit_norm_type"
     )
-    config.ignore("vit_patch", "vit_remove_prenorm", "vit_used_rms_norm", "vit_token", "vit_add_patchemb_bias")
+    config.ignore("vit_patch", "vit_remove_prenorm", "vit_used_rms_norm", "vit_add_patchemb_bias")
     alike = "the same number for every layer"
     number = config.repeated("num_experts|num_local_experts", 1, alike)
     chosen = config.repeated("moe_topk|num_experts_per_tok", 1, alike)
@@ -203,8 +166,7 @@ def hunyuan_moe(config: ModelConfig) -> Iterator[TableRow]:
 def llama4(config: ModelConfig) -> Iterator[TableRow]:
     """Llama 4: one expert of many, and a shared one; in every layer (Scout) or every other (Maverick)."""
     s = sizes(config, 5120, 8192, 48, 40, 202048, kv_heads=8, width=128)
-    config.ignore("no_rope_layers", "no_rope_layer_interval", "use_qk_norm", "layer_types")
-    config.ignore("attention_chunk_size")
+    config.ignore("no_rope_layers", "no_rope_layer_interval", "use_qk_norm", "layer_types", "attention_chunk_size")
     bias = config.flag("attention_bias", False)
     step = config.integer("interleave_moe_layer_step", 1)
     listed = config.integers("moe_layers", low=0)
@@ -265,7 +227,7 @@ def laguna(config: ModelConfig) -> Iterator[TableRow]:
         raise config.refuse(key, gating, "true, false, per-head or per-element")
     config.only("gating", True, False, "per-head", "per-element")
     dense = listed_dense(config, s.layers, 1)
-    experts = Experts((PLAIN, 256), (CHOSEN, 8), (WIDTH, 512), shared_width=SHARED_WIDTH, extra=expert_bias)
+    experts = Experts((PLAIN, 256), (CHOSEN, 8), (WIDTH, 512), shared_width=SHARED_WIDTH, corrected=1)
     rows: list[TableRow] = []
     for heads in counts:
         layer = s._replace(heads=heads)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ingest.architecture.hf_config import MAX_LAYERS, REQUIRED, ModelConfig
 from ingest.architecture.layers import (
     DecoderSizes,
+    attention,
     biased,
     gated_mlp,
     kv_group_count,
@@ -18,10 +19,10 @@ from ingest.architecture.layers import (
     sizes,
 )
 from ingest.architecture.registry import family
-from ingest.architecture.weight_table import Attention, TableRow, Weight, recurrent, routed, times
+from ingest.architecture.weight_table import TableRow, Weight, recurrent, routed, times, work
 
 
-def selective(
+def _selective(
     hidden: int, inner: int, state: int, conv: int, rank: int, *, bias: bool = False, conv_bias: bool = True
 ) -> Iterator[TableRow]:
     """Gu & Dao 2023: in and gate, a short convolution, the selection of step, B and C, the scan, out."""
@@ -35,7 +36,7 @@ def selective(
     yield recurrent(inner * state, inner * (conv - 1))
 
 
-def duality(
+def _duality(
     hidden: int,
     heads: int,
     width: int,
@@ -59,15 +60,15 @@ def duality(
     yield from biased("ssm.conv", (mixed, 1, conv), "ssm", 1, conv_bias)
     for name in ("ssm.step", "ssm.decay", "ssm.skip"):
         yield Weight(name, (heads,), "ssm")
-    yield Weight("ssm.chunk (work, no weights)", (chunk, heads, state + width), "ssm", 0, 0, 1)
-    yield Weight("ssm.state (work, no weights)", (2, inner, state), "ssm", 0, 0, 1)
+    yield work("ssm.chunk", chunk, heads, state + width)
+    yield work("ssm.state", 2, inner, state)
     if gate_norm:
         yield from norm("ssm.norm", inner)
     yield from linear("ssm.out", hidden, inner, bias if out_bias is None else out_bias, "ssm")
     yield recurrent(inner * state, mixed * (conv - 1))
 
 
-def step_rank(config: ModelConfig, key: str, hidden: int) -> int:
+def _step_rank(config: ModelConfig, key: str, hidden: int) -> int:
     """Rank of the step size: a number; a sixteenth of the width for `auto` or none."""
     return -(-hidden // 16) if config.get(key)[1] in (None, "auto") else config.integer(key)
 
@@ -78,11 +79,11 @@ def mamba(config: ModelConfig) -> Iterator[TableRow]:
     s = multi_head_sizes(config, 768, 32, None, 50280, ("hidden_size|d_model", "num_hidden_layers|n_layer"))
     expand = config.integer("expand", 2)
     config.ignore("d_inner", "ssm_cfg", "fused_add_norm", "rms_norm")
-    rank = step_rank(config, "time_step_rank", s.hidden)
+    rank = _step_rank(config, "time_step_rank", s.hidden)
     bias, conv_bias = config.flag("use_bias", False), config.flag("use_conv_bias", True)
     state, conv = config.integer("state_size", 16), config.integer("conv_kernel", 4)
     inner = config.integer("intermediate_size", expand * s.hidden)
-    block = selective(s.hidden, inner, state, conv, rank, bias=bias, conv_bias=conv_bias)
+    block = _selective(s.hidden, inner, state, conv, rank, bias=bias, conv_bias=conv_bias)
     yield from s.frame(times(s.layers, [*block, *s.norms(1)]), tied=True)
 
 
@@ -98,7 +99,7 @@ def mamba2(config: ModelConfig) -> Iterator[TableRow]:
     bias, conv_bias = config.flag("use_bias", False), config.flag("use_conv_bias", True)
     state, groups, conv = config.integer("state_size", 128), config.integer("n_groups", 8), config.integer("conv_kernel", 4)
     chunk = config.integer("chunk_size", 256)
-    block = duality(s.hidden, heads, width, state, groups, conv, chunk, bias=bias, conv_bias=conv_bias)
+    block = _duality(s.hidden, heads, width, state, groups, conv, chunk, bias=bias, conv_bias=conv_bias)
     yield from s.frame(times(s.layers, [*block, *s.norms(1)]))
 
 
@@ -108,13 +109,13 @@ def jamba(config: ModelConfig) -> Iterator[TableRow]:
     s = sizes(config, 4096, 14336, 32, 32, 65536, kv_heads=8)
     attention_layers = _placed(config, "attn_layer", s.layers, 8, 4)
     sparse = _placed(config, "expert_layer", s.layers, 2, 1)
-    state, rank = config.integer("mamba_d_state", 16), step_rank(config, "mamba_dt_rank", s.hidden)
+    state, rank = config.integer("mamba_d_state", 16), _step_rank(config, "mamba_dt_rank", s.hidden)
     inner = config.integer("mamba_expand", 2) * s.hidden
     bias, conv_bias = config.flag("mamba_proj_bias", False), config.flag("mamba_conv_bias", True)
     config.ignore("layers_block_type", "mamba_inner_layernorms", "use_mamba_kernels", "layer_types")
     conv = config.integer("mamba_d_conv", 4)
     block = [
-        *selective(s.hidden, inner, state, conv, rank, bias=bias, conv_bias=conv_bias),
+        *_selective(s.hidden, inner, state, conv, rank, bias=bias, conv_bias=conv_bias),
         *norm("ssm.step_norm", rank),
         *norm("ssm.state_norm", state, number=2),
     ]
@@ -154,7 +155,7 @@ def _mamba2(
     conv, chunk = config.integer("mamba_d_conv", 4), config.integer("mamba_chunk_size", 256)
     state = config.integer("mamba_d_state", 256)
     out_bias = config.flag("projectors_bias", False) if inner is not None else bias
-    return duality(
+    return _duality(
         hidden, count, wide, state, groups, conv, chunk, bias=bias, out_bias=out_bias, conv_bias=conv_bias, gate_norm=gate_norm
     )
 
@@ -199,9 +200,8 @@ def falcon_h1(config: ModelConfig) -> Iterator[TableRow]:
     null = "mamba_d_ssm" in config.data and config.optional_integer("mamba_d_ssm") is None
     inner = config.integer("mamba_expand", 2) * s.hidden if null else config.integer("mamba_d_ssm", 1024)
     block = _mamba2(config, s.hidden, inner, width=8, gate_norm=config.flag("mamba_rms_norm", False))
-    config.ignore("mamba_norm_before_gate", "mamba_use_mlp", "attn_layer_indices", "layer_types")
-    config.ignore("mlp_multipliers", "mlp_expansion_factor", "ssm_multipliers", "time_step_rank")
-    config.ignore("ssm_in_multiplier", "ssm_out_multiplier", "lm_head_multiplier")
+    config.ignore("mamba_norm_before_gate", "mamba_use_mlp", "attn_layer_indices", "layer_types", "mlp_multipliers")
+    config.ignore("mlp_expansion_factor", "ssm_multipliers", "time_step_rank", "ssm_in_multiplier", "ssm_out_multiplier")
     bias, mlp_bias = config.flag("attention_bias", False), config.flag("mlp_bias", False)
     yield from s.frame(times(s.layers, [*block, *s.attention(bias), *s.gated(bias=mlp_bias), *s.norms(2)]))
 
@@ -220,31 +220,24 @@ def nemotron_h(config: ModelConfig) -> Iterator[TableRow]:
     groups = kv_group_count(config, heads, 8)
     width = config.integer("head_dim|attention_head_dim", 128)
     s = DecoderSizes(config, hidden, 0, len(kinds), heads, groups, width, words)
-    config.ignore("use_mamba_kernels", "mamba_ssm_cache_dtype", "time_step_rank", "mamba_dt_rank")
-    config.ignore("attention_bias", "mamba_proj_bias", "mamba_expand", "expand", "moe_shared_expert_overlap")
-    config.ignore("mamba_state_scale_weights")
+    config.ignore("use_mamba_kernels", "time_step_rank", "mamba_dt_rank", "attention_bias", "mamba_proj_bias", "mamba_expand")
+    config.ignore("expand", "moe_shared_expert_overlap", "mamba_state_scale_weights")
     bias, mlp_bias = config.flag("use_bias", False), config.flag("mlp_bias", False)
     rows: list[TableRow] = [*times(len(kinds), s.norms(1))]
     if "mamba" in kinds:
-        block = duality(
-            hidden,
-            config.integer("mamba_num_heads", 128),
-            config.integer("mamba_head_dim", 64),
-            config.integer("ssm_state_size", 128),
-            config.integer("mamba_n_groups|n_groups", 8),
-            config.integer("mamba_d_conv|conv_kernel", 4),
-            config.integer("mamba_chunk_size|chunk_size", 128),
-            bias=bias,
-            conv_bias=config.flag("mamba_conv_bias|use_conv_bias", True),
-        )
+        keys = (("mamba_num_heads", 128), ("mamba_head_dim", 64), ("ssm_state_size", 128), ("mamba_n_groups|n_groups", 8),
+                ("mamba_d_conv|conv_kernel", 4), ("mamba_chunk_size|chunk_size", 128))  # fmt: skip
+        count, wide, state, mixed, conv, chunk = (config.integer(key, default) for key, default in keys)
+        conv_bias = config.flag("mamba_conv_bias|use_conv_bias", True)
+        block = _duality(hidden, count, wide, state, mixed, conv, chunk, bias=bias, conv_bias=conv_bias)
         rows += times(kinds.count("mamba"), block)
     rows += times(kinds.count("attention"), s.attention())
     if "mlp" in kinds:
         rows += times(kinds.count("mlp"), plain_mlp(hidden, config.integer("intermediate_size", 21504), mlp_bias))
     if "moe" in kinds:
         rows += times(kinds.count("moe"), _nemotron_experts(config, hidden, mlp_bias))
-    keys = ("intermediate_size", "mamba_num_heads", "mamba_head_dim", "ssm_state_size", "n_groups", "conv_kernel")
-    config.ignore(*keys, "use_conv_bias", *(key for key in config.data if "expert" in key or key.startswith("moe_")))
+    config.ignore("intermediate_size", "mamba_num_heads", "mamba_head_dim", "ssm_state_size", "n_groups", "conv_kernel")
+    config.ignore("use_conv_bias", *(key for key in config.data if "expert" in key or key.startswith("moe_")))
     yield from s.frame(rows)
     yield from _nemotron_further(s, mlp_bias)
 
@@ -324,25 +317,13 @@ def zamba2(config: ModelConfig) -> Iterator[TableRow]:
     config.ignore("attention_hidden_size", "attention_head_dim", "mamba_headdim", "kv_channels", "num_query_groups")
     config.ignore("use_mamba_kernels", "use_conv_bias", "use_mem_eff_path", "use_long_context", "use_mem_rope", "head_dim")
     config.ignore("hybrid_layer_ids", "ffn_hidden_size")
-    state, mixed, conv = (
-        config.integer("mamba_d_state", 64),
-        config.integer("mamba_ngroups", 1),
-        config.integer("mamba_d_conv", 4),
-    )
-    chunk = config.integer("chunk_size", 256)
-    mamba = duality(hidden, count, expand * hidden // count, state, mixed, conv, chunk, bias=bias)
-    block: list[TableRow] = [
-        *linear("attention.q", wide, wide, kind="attention"),
-        *linear("attention.k", groups * s.width, wide, kind="attention"),
-        *linear("attention.v", groups * s.width, wide, kind="attention"),
-        *linear("attention.o", hidden, wide, kind="attention"),
-        *gated_mlp(hidden, inner, bias),
-        *norm("block_norm", wide),
-        *norm("norm", hidden),
-    ]
+    keys = (("mamba_d_state", 64), ("mamba_ngroups", 1), ("mamba_d_conv", 4), ("chunk_size", 256))
+    state, mixed, conv, chunk = (config.integer(key, default) for key, default in keys)
+    mamba = _duality(hidden, count, expand * hidden // count, state, mixed, conv, chunk, bias=bias)
+    *mixer, attending = attention(hidden, heads, groups, s.width, into=wide)
+    block = [*mixer, *gated_mlp(hidden, inner, bias), *norm("block_norm", wide), *norm("norm", hidden)]
     own: list[TableRow] = [*linear("block.out", hidden, hidden), *linear("adapter.in", rank, hidden)]
-    own += [*linear("adapter.out", 2 * inner, rank)]
-    own += [Attention("self", heads, s.width, s.width, 1, 2 * groups * s.width)]
+    own += [*linear("adapter.out", 2 * inner, rank), attending]
     if config.flag("use_shared_attention_adapter", False):
         own += times(3, [*linear("attention.adapter.in", rank, wide), *linear("attention.adapter.out", wide, rank)])
     rows = [*times(layers, [*mamba, *s.norms(1)]), *times(uses, own)]

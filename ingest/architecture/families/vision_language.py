@@ -5,41 +5,63 @@ The vision encoders count as parameters; FLOPs per token are those of a text tok
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Generator, Iterator
 
-from ingest.architecture.families import vision_encoders
-from ingest.architecture.families.decoders import ATTENTION_BIAS, Decoder, Experts, register
-from ingest.architecture.families.moe import CHOSEN, LOCAL, QWEN_WINDOW, WIDTH, qwen_dense
-from ingest.architecture.hf_config import ModelConfig
-from ingest.architecture.layers import linear, norm
-from ingest.architecture.registry import class_suffix, families, family, resolved
-from ingest.architecture.weight_table import TableRow, Weight, relabelled
-
-#: Keys of the wrapper that change no weight: places of images in the text.
-_MARKS = ("image_seq_length", "image_token_index", "video_token_index", "spatial_merge_size", "image_grid_pinpoints")
+from ingest.architecture.families.decoders import ATTENTION_BIAS, Decoder, Experts
+from ingest.architecture.families.moe import CHOSEN, LOCAL, QWEN_WINDOW, ROUTED, WIDTH, qwen_dense
+from ingest.architecture.families.vision_encoders import (
+    TOWER_NAMES,
+    clip_tower,
+    naflex_tower,
+    pixtral_tower,
+    qwen2_5_vl_tower,
+    qwen2_vl_tower,
+    qwen3_vl_tower,
+    siglip_tower,
+)
+from ingest.architecture.hf_config import MAX_LAYERS, MAX_NUMBER, ModelConfig
+from ingest.architecture.layers import (
+    attention,
+    biased,
+    encoder_attention,
+    encoder_layer,
+    even_width,
+    gated_mlp,
+    linear,
+    norm,
+    plain_mlp,
+    products,
+    tower_sizes,
+)
+from ingest.architecture.registry import class_suffix, families, family, register, resolved
+from ingest.architecture.weight_table import TableRow, Weight, aside, times
 
 #: Model types of text parts that are registered under another name.
 _ALIASES = {"exaone4_5_text": "exaone4", "ministral3": "ministral3_text"}
 
 
-def joined(
+def text_part(
     config: ModelConfig,
     default: str,
     tied: bool,
-    rows: Callable[[ModelConfig], Iterable[TableRow]],
     *,
-    vision: bool = True,
     either: bool = False,
     sized: bool = False,
     never_tied: bool = False,
     classes: tuple[str, ...] = (),
-) -> Iterator[TableRow]:
-    """Return the rows of the text part by its own family, then those of the vision encoder.
+) -> Generator[TableRow, None, ModelConfig]:
+    """Return the rows of the text part by its own family, and at the end its keys.
 
     The wrapper decides whether the head is tied; where it does not, a text part with another value is refused.
-    With `either`, the head is tied where the wrapper or the text part ties it; with `never_tied`, neither may.
-    `classes` are further ends of class names.
-    With `sized`, the text part must state its width: versions of the class disagree on the default.
+
+    Args:
+        config: the keys of the wrapper.
+        default: family of the text part where it names none.
+        tied: whether the head is, where the wrapper does not say.
+        either: the head is tied where the wrapper or the text part ties it.
+        sized: the text part must state its width: versions of the class disagree on the default.
+        never_tied: the text part may not tie its head.
+        classes: further ends of class names.
     """
     class_suffix(config, "ForConditionalGeneration", *classes)
     text = config.table("text_config|llm_config") if sized else config.table_or_defaults("text_config|llm_config")
@@ -60,30 +82,28 @@ def joined(
     elif "tie_word_embeddings" not in config.data and own is not None and own != together:
         raise text.refuse("tie_word_embeddings", own, f"{together}, or the same key next to text_config, which decides")
     text.data = {**text.data, "model_type": kind, "tie_word_embeddings": together}
-    text.ignore("architectures", "model_type", "num_image_tokens")
-    config.ignore(*_MARKS)
+    text.ignore("num_image_tokens")
+    # Places of images in the text.
+    config.ignore("spatial_merge_size")
     yield from describing(text)
-    vision_rows = [*rows(config)] if vision else []
-    yield from relabelled(vision_rows, "vision", "vision", computed=False)
+    return text
 
 
-def text_width(config: ModelConfig) -> int:
-    """The width that the text part has read: stated, or its family's default."""
-    text = config.parts[0]
+def text_width(text: ModelConfig) -> int:
+    """Return the width that a text part has read: stated, or its family's default."""
     default = text.defaults.get(f"{text.prefix}hidden_size")
     return text.integer("hidden_size") if default is None else int(default)
 
 
-def _with_text(tower: Callable[[ModelConfig, int], list[TableRow]]) -> Callable[[ModelConfig], list[TableRow]]:
-    """Return a vision encoder that ends in the width of the text."""
-    return lambda wrapper: tower(wrapper.table_or_defaults("vision_config"), text_width(wrapper))
-
-
-def two_products(config: ModelConfig, width: int, text: int, bias: bool) -> Iterator[TableRow]:
-    """Return the projection of LLaVA: two matrices."""
-    times_wide = config.length_of("vision_feature_layer")
-    yield from linear("projector.1", text, width * times_wide, bias)
-    yield from linear("projector.2", text, text, bias)
+def _two_products(config: ModelConfig, width: int, text: int, bias: bool) -> Iterator[TableRow]:
+    """The projection of LLaVA, over the states of one layer of the encoder, or of several side by side."""
+    stated = config.get("vision_feature_layer")[1]
+    layers = 1
+    if isinstance(stated, list):
+        layers = len(config.integers("vision_feature_layer") or ())
+    elif stated is not None:
+        config.integer("vision_feature_layer", low=-MAX_NUMBER)
+    return products("projector", width * layers, text, text, bias=bias)
 
 
 # fmt: off
@@ -96,22 +116,23 @@ register(
     Decoder("qwen3_vl_moe_text", "The text part of Qwen3-VL MoE: Qwen3 MoE with other defaults.",
             2048, 5632, 24, 16, 151936, kv_heads=16, head_width=128, bias=ATTENTION_BIAS, qk_norm="heads",
             experts=Experts((LOCAL, 60), (CHOSEN, 4), (WIDTH, 1408), dense=qwen_dense)),
+    Decoder("glm4v_text", "The text part of GLM-4.1V: GLM-4 with norms after each part.",
+            4096, 13696, 40, 32, 151552, kv_heads=2, bias=True, o_bias=False, norms=4),
+    Decoder("glm4v_moe_text", "The text part of GLM-4.5V: GLM-4.5 without head norms.",
+            4096, 10944, 46, 96, 151424, kv_heads=8, bias=("attention_bias", True), o_bias=False,
+            ignore=("use_qk_norm", "num_nextn_predict_layers"),
+            experts=Experts((ROUTED, 128), (CHOSEN, 8), (WIDTH, 1408), ("n_shared_experts", 1, 0), dense=1)),
 )
 # fmt: on
 
-_VISION_ENCODERS = {
-    "pixtral": vision_encoders.pixtral,
-    "clip_vision_model": vision_encoders.clip,
-    "siglip_vision_model": vision_encoders.siglip,
-}
-
-
+_TOWERS = {"pixtral": pixtral_tower, "clip_vision_model": clip_tower, "siglip_vision_model": siglip_tower}
 #: What the classes build where a file has no `vision_config`.
 _USUAL_TOWER = {"hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 24, "num_attention_heads": 16,
                 "patch_size": 14}  # fmt: skip
 
 
-def _vision_encoder(config: ModelConfig, default: str) -> tuple[int, list[TableRow]]:
+def _named_tower(config: ModelConfig, default: str) -> tuple[int, list[TableRow]]:
+    """The encoder that `vision_config` names."""
     vision = config.table_or_defaults("vision_config")
     if config.get("vision_config")[1] is None:
         usual = {**_USUAL_TOWER, "image_size": 1540 if default == "pixtral" else 336}
@@ -119,9 +140,9 @@ def _vision_encoder(config: ModelConfig, default: str) -> tuple[int, list[TableR
         vision.defaults.update({f"{vision.prefix}{key}": value for key, value in usual.items()})
     vision.ignore("vision_use_head")
     kind = vision.text("model_type", default)
-    if kind not in _VISION_ENCODERS:
-        raise vision.refuse("model_type", kind, f"one of {', '.join(_VISION_ENCODERS)}")
-    return _VISION_ENCODERS[kind](vision)
+    if kind not in _TOWERS:
+        raise vision.refuse("model_type", kind, f"one of {', '.join(_TOWERS)}")
+    return _TOWERS[kind](vision)
 
 
 @family("mistral3", "ministral3")
@@ -130,124 +151,316 @@ def mistral3(config: ModelConfig) -> Iterator[TableRow]:
     if "text_config" not in config.data and config.data["model_type"] == "ministral3":
         yield from families()["ministral3_text"](config)
         return
-
-    def rows(wrapper: ModelConfig) -> Iterator[TableRow]:
-        width, tower = _vision_encoder(wrapper, "pixtral")
-        yield from tower
-        yield from norm("projector.norm", width)
-        yield from linear("projector.merge", width, width * wrapper.integer("spatial_merge_size", 2) ** 2)
-        bias = wrapper.flag("multimodal_projector_bias", False)
-        yield from two_products(wrapper, width, text_width(wrapper), bias)
-
-    yield from joined(config, "mistral", True, rows, sized=True)
+    text = yield from text_part(config, "mistral", True, sized=True)
+    width, tower = _named_tower(config, "pixtral")
+    tower += norm("projector.norm", width)
+    tower += linear("projector.merge", width, width * config.integer("spatial_merge_size", 2) ** 2)
+    bias = config.flag("multimodal_projector_bias", False)
+    yield from aside([*tower, *_two_products(config, width, text_width(text), bias)])
 
 
 @family("llava", "llava_next")
 def llava(config: ModelConfig) -> Iterator[TableRow]:
     """Liu et al. 2023: CLIP, projected by two matrices; a learned end of line in LLaVA-NeXT."""
-
-    def rows(wrapper: ModelConfig) -> Iterator[TableRow]:
-        width, tower = _vision_encoder(wrapper, "clip_vision_model")
-        yield from tower
-        text = text_width(wrapper)
-        yield from two_products(wrapper, width, text, wrapper.flag("multimodal_projector_bias", True))
-        if wrapper.data["model_type"] == "llava_next":
-            yield Weight("newline", (text,), "vision")
-
     config.ignore("vocab_size")
-    yield from joined(config, "llama", False, rows, either=config.data["model_type"] == "llava")
+    first = config.data["model_type"] == "llava"
+    text = yield from text_part(config, "llama", False, either=first)
+    width, tower = _named_tower(config, "clip_vision_model")
+    wide, bias = text_width(text), config.flag("multimodal_projector_bias", True)
+    newline = [] if first else [Weight("newline", (wide,), "vision")]
+    yield from aside([*tower, *_two_products(config, width, wide, bias), *newline])
 
 
 @family("gemma3")
 def gemma3(config: ModelConfig) -> Iterator[TableRow]:
     """Gemma 3: SigLIP, projected by a norm and one matrix."""
-
-    def rows(wrapper: ModelConfig) -> Iterator[TableRow]:
-        width, tower = vision_encoders.siglip(wrapper.table_or_defaults("vision_config"))
-        yield from tower
-        yield from norm("projector.norm", width)
-        yield Weight("projector", (width, text_width(wrapper)), "vision")
-
-    yield from joined(config, "gemma3_text", True, rows)
+    text = yield from text_part(config, "gemma3_text", True)
+    width, tower = siglip_tower(config.table_or_defaults("vision_config"))
+    yield from aside([*tower, *norm("projector.norm", width), Weight("projector", (width, text_width(text)), "vision")])
 
 
 @family("paligemma")
 def paligemma(config: ModelConfig) -> Iterator[TableRow]:
     """PaliGemma: SigLIP, projected by one matrix."""
-
-    def rows(wrapper: ModelConfig) -> Iterator[TableRow]:
-        width, tower = vision_encoders.siglip(wrapper.table("vision_config"))
-        yield from tower
-        out = wrapper.parts[-1].get("projection_dim")[1] or wrapper.get("projection_dim")[1]
-        text = text_width(wrapper)
-        wrapper.only("projection_dim", text)
-        if (2048 if out is None else out) != text:
-            raise wrapper.refuse("projection_dim", out, f"the width of the text, {text:,} (2,048 by default)")
-        yield from linear("projector", text, width, True)
-
     config.ignore("num_image_tokens", "vocab_size", "hidden_size", "_vocab_size")
-    yield from joined(config, "gemma", True, rows)
+    wide = text_width((yield from text_part(config, "gemma", True)))
+    vision = config.table("vision_config")
+    width, tower = siglip_tower(vision)
+    out = vision.get("projection_dim")[1] or config.get("projection_dim")[1]
+    config.only("projection_dim", wide)
+    if (2048 if out is None else out) != wide:
+        raise config.refuse("projection_dim", out, f"the width of the text, {wide:,} (2,048 by default)")
+    yield from aside([*tower, *linear("projector", wide, width, True)])
 
 
 @family("qwen2_vl", "qwen2_5_vl")
 def qwen2_vl(config: ModelConfig) -> Iterator[TableRow]:
     """Qwen2-VL and Qwen2.5-VL; older files keep the keys of the text next to `vision_config`."""
     kind = str(config.data["model_type"])
-    tower = vision_encoders.qwen2_vl if kind == "qwen2_vl" else vision_encoders.qwen2_5_vl
-    if "text_config" not in config.data:
+    if "text_config" in config.data:
+        yield from text_part(config, f"{kind}_text", False, either=True)
+        vision = config.table_or_defaults("vision_config")
+    else:
         class_suffix(config, "ForConditionalGeneration")
         yield from families()["qwen2_vl_text"](config)
         vision = config.table("vision_config")
-        yield from relabelled(tower(vision), "vision", "vision", computed=False)
-        return
-    yield from joined(
-        config, f"{kind}_text", False, lambda wrapper: tower(wrapper.table_or_defaults("vision_config")), either=True
-    )
+    yield from aside((qwen2_vl_tower if kind == "qwen2_vl" else qwen2_5_vl_tower)(vision))
 
 
-@family("qwen3_vl", "qwen3_vl_moe")
+@family("qwen3_vl", "qwen3_vl_moe", "qwen3_5", "qwen3_5_moe")
 def qwen3_vl(config: ModelConfig) -> Iterator[TableRow]:
-    """Qwen3-VL: mergers on the way and at the end."""
-    text = f"{config.data['model_type']}_text"
-    yield from joined(config, text, False, lambda wrapper: vision_encoders.qwen3_vl(wrapper.table_or_defaults("vision_config")))
-
-
-@family("qwen3_5", "qwen3_5_moe")
-def qwen3_5(config: ModelConfig) -> Iterator[TableRow]:
-    """Qwen3.5: Qwen3-VL's tower without the mergers on the way."""
-    text = f"{config.data['model_type']}_text"
-    yield from joined(
-        config,
-        text,
-        False,
-        lambda wrapper: vision_encoders.qwen3_vl(wrapper.table_or_defaults("vision_config"), deepstack=False),
-    )
+    """Qwen3-VL: mergers on the way and at the end; Qwen3.5: at the end alone."""
+    kind = str(config.data["model_type"])
+    yield from text_part(config, f"{kind}_text", False)
+    yield from aside(qwen3_vl_tower(config.table_or_defaults("vision_config"), kind.startswith("qwen3_vl")))
 
 
 @family("llama4")
 def llama4(config: ModelConfig) -> Iterator[TableRow]:
-    """Llama 4; its class never ties the head."""
+    """Llama 4: a class token, patches unfolded, pixel shuffle and two products; the class never ties the head."""
     config.only("tie_word_embeddings", False)
-    yield from joined(config, "llama4_text", False, _with_text(vision_encoders.llama4), never_tied=True)
+    text = yield from text_part(config, "llama4_text", False, never_tied=True)
+    vision, wide = config.table_or_defaults("vision_config"), text_width(text)
+    hidden, inner, layers, heads = tower_sizes(vision, 768, 5632, 34, 16, TOWER_NAMES)
+    patch, image = vision.integer("patch_size", 14), vision.integer("image_size", 448)
+    channels, out = vision.integer("num_channels", 3), vision.integer("vision_output_dim", 7680)
+    into, joint = vision.integer("projector_input_dim", 4096), vision.integer("projector_output_dim", 4096)
+    vision.ignore("pixel_shuffle_ratio", "vision_feature_layer", "num_key_value_heads")
+    vision.fixed(multi_modal_projector_bias=False, vision_output_dim=out)
+    yield from aside([
+        *linear("patches", hidden, channels * patch**2),
+        Weight("class", (hidden,), "vision"),
+        Weight("places", ((image // patch) ** 2 + 1, hidden), "vision"),
+        *norm("outer_norm", hidden, True, 2),
+        *times(layers, encoder_layer(vision, hidden, inner, heads)),
+        *linear("adapter.1", into, inner),
+        *linear("adapter.2", joint, joint),
+        *linear("projector", wide, out),
+    ])  # fmt: skip
 
 
-@family("kimi_k25")
-def kimi_k25(config: ModelConfig) -> Iterator[TableRow]:
-    """Kimi K2.5: DeepSeek-V3's structure for the text."""
+@family("kimi_k25", "kimi_vl")
+def kimi(config: ModelConfig) -> Iterator[TableRow]:
+    """Kimi K2.5 and Kimi-VL, with one frame: DeepSeek-V3's structure; a grid of learned places, two products at the end."""
+    single = config.data["model_type"] == "kimi_vl"
+    text = yield from text_part(config, "deepseek_v3", not single)
+    joint = 0 if single else config.integer("projection_hidden_size", 1152)
+    vision, wide = config.table_or_defaults("vision_config"), text_width(text)
+    joint = joint or vision.integer("hidden_size", 1152)
+    hidden, inner, layers, heads = tower_sizes(vision, 1152, 4304, 27, 16, TOWER_NAMES)
+    patch = vision.integer("patch_size", 14)
+    vision.ignore("pos_emb_time", "pos_emb_type")
+    repeated = {"hidden_size": hidden, "intermediate_size": inner, "num_hidden_layers": layers, "num_attention_heads": heads}
+    for key, size in repeated.items():
+        vision.only(f"vt_{key}", size)
+    merge = vision.integers("merge_kernel_size", low=1) or [2, 2]
+    high = vision.integer("pos_emb_height|init_pos_emb_height", 64)
+    long = vision.integer("pos_emb_width|init_pos_emb_width", 64)
+    merged = hidden * merge[0] * merge[-1]
+    yield from aside([
+        *biased("patches", (hidden, 3, patch, patch), "vision"),
+        Weight("places", (high, long, hidden), "vision"),
+        *times(layers, encoder_layer(vision, hidden, inner, heads)),
+        *norm("final_norm", hidden, True),
+        *norm("projector.norm", joint, True),
+        *linear("projector.in", merged, merged, True),
+        *linear("projector.out", wide, merged, True),
+    ])  # fmt: skip
 
-    def rows(wrapper: ModelConfig) -> Iterator[TableRow]:
-        joint = wrapper.integer("projection_hidden_size", 1152)
-        yield from vision_encoders.moonvit(wrapper.table_or_defaults("vision_config"), text_width(wrapper), joint)
 
-    yield from joined(config, "deepseek_v3", True, rows)
+@family("internvl", "internvl_chat")
+def internvl(config: ModelConfig) -> Iterator[TableRow]:
+    """InternVL 2 to 3.5: InternViT, a pixel shuffle, a norm and two matrices; `internvl_chat` is the form of the release.
+
+    InternViT has a class token, learned places and a learned scale after each part.
+    """
+    released = config.data["model_type"] == "internvl_chat"
+    config.ignore("template", "dynamic_image_size", "use_thumbnail", "min_dynamic_patch", "max_dynamic_patch")
+    config.ignore("use_backbone_lora", "use_llm_lora", "force_image_size", "image_fold", "system_message", "hidden_size")
+    config.only("vision_feature_layer", -1)
+    text = yield from text_part(config, "qwen2", not released, either=released, classes=("Model",) if released else ())
+    vision = config.table_or_defaults("vision_config")
+    if released:
+        # The code of the release has biases unless the file says otherwise, and no table of pooling.
+        vision.data = {"attention_bias": vision.flag("qkv_bias", True), **vision.data}
+        vision.ignore("drop_path_rate")
+        config.only("select_layer", -1)
+    hidden, inner, layers, heads = tower_sizes(vision, 1024, 4096, 24, 16)
+    patch, image = vision.repeated("patch_size", 14), vision.repeated("image_size", 448)
+    with_bias = vision.text("norm_type", "layer_norm", choices=("layer_norm", "rms_norm")) == "layer_norm"
+    bias, normed = vision.flag("attention_bias|qkv_bias", False), vision.flag("use_qk_norm|qk_normalization", False)
+    vision.ignore("layer_scale_init_value")
+    layer = [*encoder_attention(vision, hidden, heads, bias, True), *plain_mlp(hidden, inner)]
+    layer += [
+        *norm("norm", hidden, with_bias, 2),
+        *norm("qk_norm", hidden, number=2 * normed),
+        *norm("scale", hidden, number=2),
+    ]
+    rows: list[TableRow] = [
+        Weight("class", (hidden,), "vision"),
+        *([Weight("mask", (hidden,), "vision")] if vision.flag("use_mask_token", False) else []),
+        *biased("patches", (hidden, vision.integer("num_channels", 3), patch, patch), "vision"),
+        *times(layers, layer),
+    ]
+    if vision.flag("use_absolute_position_embeddings", True):
+        rows.append(Weight("places", ((image // patch) ** 2 + 1, hidden), "vision"))
+    if not vision.flag("use_mean_pooling", True):
+        rows += norm("final_norm", hidden, True)
+    joint, wide = hidden * int(1 / config.number("downsample_ratio", 0.5)) ** 2, text_width(text)
+    yield from aside([*rows, *norm("projector.norm", joint, True), *products("projector", joint, wide, wide)])
 
 
-@family("kimi_vl")
-def kimi_vl(config: ModelConfig) -> Iterator[TableRow]:
-    """Kimi-VL: Moonlight, in DeepSeek-V3's structure, and Kimi's encoder of images with one frame."""
+@family("glm4v", "glm4v_moe", "glm46v")
+def glm4v(config: ModelConfig) -> Iterator[TableRow]:
+    """GLM-4.1V, GLM-4.5V and GLM-4.6V: gated networks, patches merged by a convolution, and a gated merger."""
+    yield from text_part(config, "glm4v_moe_text" if config.data["model_type"] == "glm4v_moe" else "glm4v_text", False)
+    vision = config.table_or_defaults("vision_config")
+    hidden, layers = vision.integer("hidden_size", 1536), vision.integer("depth", 24, high=MAX_LAYERS)
+    heads, out = vision.integer("num_heads", 12), vision.integer("out_hidden_size", 4096)
+    inner, merge = vision.integer("intermediate_size", 13696), vision.integer("spatial_merge_size", 2)
+    patch, image = vision.integer("patch_size", 14), vision.repeated("image_size", 336)
+    time, channels = vision.integer("temporal_patch_size", 2), vision.integer("in_channels", 3)
+    mixer = encoder_attention(vision, hidden, heads, vision.flag("attention_bias", False), False)
+    yield from aside([
+        *biased("patches", (hidden, channels, time, patch, patch), "vision"),
+        Weight("places", ((image // patch) ** 2, hidden), "vision"),
+        *times(layers, [*mixer, *gated_mlp(hidden, out), *norm("norm", hidden, number=2)]),
+        *norm("outer_norm", hidden, number=2),
+        *gated_merger(hidden, out, inner, merge),
+    ])  # fmt: skip
 
-    def rows(wrapper: ModelConfig) -> Iterator[TableRow]:
-        vision = wrapper.table_or_defaults("vision_config")
-        yield from vision_encoders.moonvit(vision, text_width(wrapper), vision.integer("hidden_size", 1152))
 
-    yield from joined(config, "deepseek_v3", False, rows)
+def gated_merger(hidden: int, out: int, inner: int, merge: int) -> Iterator[TableRow]:
+    """Return the way of GLM into the text: a convolution over neighbours, a product, a norm, a gated network."""
+    yield from biased("downsample", (out, hidden, merge, merge), "vision")
+    yield from linear("merger.in", out, out)
+    yield from norm("merger.norm", out, True)
+    yield from gated_mlp(out, inner, prefix="merger")
+
+
+@family("smolvlm", "idefics3")
+def smolvlm(config: ModelConfig) -> Iterator[TableRow]:
+    """SmolVLM and Idefics 3: SigLIP without pooling, a pixel shuffle and one matrix."""
+    text = yield from text_part(config, "llama", False)
+    vision = config.table_or_defaults("vision_config")
+    defaults = {"hidden_size": 1152, "num_attention_heads": 16, "patch_size": 32}
+    vision.data = {**defaults, **vision.data, "vision_use_head": False}
+    vision.ignore("size", "tie_word_embeddings")
+    width, tower = siglip_tower(vision)
+    joint = linear("projector", text_width(text), width * config.integer("scale_factor", 2) ** 2)
+    yield from aside([*tower, *joint])
+
+
+@family("lfm2_vl")
+def lfm2_vl(config: ModelConfig) -> Iterator[TableRow]:
+    """LFM2-VL: SigLIP 2 with patches of any grid, a pixel unshuffle, a norm by switch and two matrices."""
+    config.ignore("do_image_splitting", "encoder_patch_size", "max_image_tokens", "min_image_tokens", "max_num_patches")
+    config.ignore("max_tiles", "min_tiles", "tile_size", "max_pixels_tolerance", "use_image_special_tokens", "use_thumbnail")
+    config.ignore("vision_feature_layer")
+    text = yield from text_part(config, "lfm2", True)
+    width, tower = naflex_tower(config.table_or_defaults("vision_config"))
+    joint, wide = width * config.integer("downsample_factor", 2) ** 2, config.integer("projector_hidden_size", 2560)
+    bias = config.flag("projector_bias", True)
+    normed = norm("projector.norm", joint, True) if config.flag("projector_use_layernorm", True) else ()
+    yield from aside([*tower, *normed, *products("projector", joint, wide, text_width(text), bias=bias)])
+
+
+@family("llava_onevision")
+def llava_onevision(config: ModelConfig) -> Iterator[TableRow]:
+    """LLaVA-OneVision: SigLIP without its last layer and pooling, two matrices and a learned end of line."""
+    config.ignore("vision_aspect_ratio")
+    text = yield from text_part(config, "qwen2", False)
+    vision = config.table_or_defaults("vision_config")
+    if not vision.data:
+        sizes = {"hidden_size": 1152, "intermediate_size": 4304, "num_hidden_layers": 26, "num_attention_heads": 16}
+        vision.data = {**sizes, "image_size": 384, "patch_size": 14, "vision_use_head": False}
+    width, tower = siglip_tower(vision)
+    wide = text_width(text)
+    joint = _two_products(config, width, wide, config.flag("multimodal_projector_bias", True))
+    yield from aside([*tower, *joint, Weight("newline", (wide,), "vision")])
+
+
+@family("exaone4_5")
+def exaone4_5(config: ModelConfig) -> Iterator[TableRow]:
+    """EXAONE 4.5: the encoder of Qwen2.5-VL with grouped heads."""
+    config.ignore("num_nextn_predict_layers")
+    yield from text_part(config, "exaone4", False, either=True)
+    vision = config.table_or_defaults("vision_config")
+    hidden, heads = vision.integer("hidden_size", 3584), vision.integer("num_heads", 16)
+    groups, width = vision.integer("num_key_value_heads", 8), even_width(vision, hidden, heads)
+    mixer = [*attention(hidden, heads, groups, width, bias=True, causal=False)]
+    layers, named = vision.integer("depth", 32, high=MAX_LAYERS), {row.name for row in mixer}
+    tower = qwen2_5_vl_tower(vision)
+    yield from aside([*times(layers, mixer), *(row for row in tower if row.name not in named)])
+
+
+@family("cohere2_vision")
+def cohere2_vision(config: ModelConfig) -> Iterator[TableRow]:
+    """Command A Vision: SigLIP, a pixel shuffle and a gated pair of matrices; the class always ties the head."""
+    text = yield from text_part(config, "cohere2", True)
+    vision = config.table_or_defaults("vision_config")
+    if not vision.data:
+        vision.data = {"hidden_size": 1152, "num_hidden_layers": 27, "num_attention_heads": 12, "image_size": 512}
+    width, tower = siglip_tower(vision)
+    wide = config.integer("alignment_intermediate_size", 36864)
+    tower += linear("projector.1", wide, width * config.integer("downsample_factor", 2) ** 2, True)
+    yield from aside([*tower, *linear("projector.2", text_width(text), wide // 2, True)])
+
+
+#: The text family of each version of MiniCPM-V whose code is described.
+_MINICPMV_TEXTS = {2.6: "qwen2", 4.0: "llama"}
+
+
+@family("minicpmv")
+def minicpmv(config: ModelConfig) -> Iterator[TableRow]:
+    """MiniCPM-V 2.6 and 4.0: SigLIP without pooling, and learned queries that read its patches; the version tells the text."""
+    class_suffix(config, "")
+    version = config.number("version")
+    if version not in _MINICPMV_TEXTS:
+        raise config.refuse("version", version, f"one of {', '.join(map(str, _MINICPMV_TEXTS))}; no other code is described")
+    config.ignore("image_size", "patch_size", "slice_config", "slice_mode", "use_image_id", "vision_batch_size")
+    config.ignore("batch_vision_input", "version")
+    vision = config.table_or_defaults("vision_config")
+    defaults = {"hidden_size": 1152, "intermediate_size": 4304, "num_hidden_layers": 27, "num_attention_heads": 16,
+                "image_size": 980, "patch_size": 14}  # fmt: skip
+    vision.data = {**defaults, **vision.data, "vision_use_head": False}
+    vision.data["num_hidden_layers"] = vision.integer("num_hidden_layers") - config.flag("drop_vision_last_layer", True)
+    width, tower = siglip_tower(vision)
+    hidden, queries = config.integer("hidden_size"), config.integer("query_num", 64)
+    reader: list[TableRow] = [
+        Weight("queries", (queries, hidden), "vision"),
+        *(linear("reader.kv", hidden, width) if width != hidden else ()),
+        *times(4, linear("reader.qkv and o", hidden, hidden, True)),
+        *norm("reader.norm", hidden, True, 3),
+        *linear("projector", hidden, hidden),
+    ]
+    yield from families()[_MINICPMV_TEXTS[version]](config)
+    yield from aside([*tower, *reader])
+
+
+@family("minicpmv4_6")
+def minicpmv4_6(config: ModelConfig) -> Iterator[TableRow]:
+    """MiniCPM-V 4.6: SigLIP with a merger of windows on the way, Qwen3.5 for the text, and mergers at the end."""
+    config.only("drop_vision_last_layer", False)
+    config.ignore("insert_layer_id", "downsample_mode", "image_size", "patch_size")
+    text = yield from text_part(config, "qwen3_5_text", False)
+    vision = config.table_or_defaults("vision_config")
+    vision.data = {**vision.data, "vision_use_head": False}
+    hidden, tower = siglip_tower(vision)
+    heads, inner = vision.integer("num_attention_heads", 12), vision.integer("intermediate_size", 3072)
+    patches = vision.integers("window_kernel_size", 2, low=1) or [2, 2]
+    times_wide = patches[0] * patches[1]
+    merged = config.integers("merge_kernel_size", 2, low=1) or [2, 2]
+    wide, rounds = merged[0] * merged[1] * hidden, config.integer("merger_times", 1)
+    vision.ignore("insert_layer_id")
+    yield from aside([
+        *tower,
+        *encoder_attention(vision, hidden, heads),
+        *norm("merger.norm", hidden, True),
+        *norm("merger.window_norm", times_wide * hidden, True),
+        *products("merger", times_wide * hidden, times_wide * inner, hidden),
+        *norm("projector.norm", wide, True, rounds),
+        *times(rounds, linear("projector.1", wide, wide, True)),
+        *times(rounds - 1, linear("projector.again", hidden, wide, True)),
+        *linear("projector.2", text_width(text), wide, True),
+    ])  # fmt: skip

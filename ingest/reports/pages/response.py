@@ -10,9 +10,8 @@ from ingest.errors import listed
 from ingest.reports.answer_line import titled
 from ingest.reports.page import Page, Section, page_of
 from ingest.requirement import INFORMATION
-from ingest.rfp.comparison import Comparison, credit
 from ingest.rfp.compliance import ANSWERED, MET, PARTLY, SLIP, UNASKED, LineVerdict
-from ingest.rfp.offer_verdict import MOST_LISTED, Response
+from ingest.rfp.offer_verdict import MOST_LISTED, Comparison, Response, credit
 from ingest.rfp.requirement_lines import TARGET, RequirementLine
 from ingest.units import display
 

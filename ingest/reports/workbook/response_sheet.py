@@ -11,7 +11,7 @@ from ingest.reports.workbook.sheet import CellContent, CellFormula, EntryCell, N
 from ingest.reports.workbook.workbook_writer import WorkbookWriter
 from ingest.rfp import response_form as form
 from ingest.rfp.requirement_lines import term_line
-from ingest.rfp.response_units import ResponseUnit, read_unit, response_unit, units_offered
+from ingest.rfp.response_form import ResponseUnit, read_unit, response_unit, units_offered
 
 if TYPE_CHECKING:
     from ingest.requirement import Requirement

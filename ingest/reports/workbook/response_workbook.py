@@ -9,11 +9,10 @@ from ingest.reports.pages.response import summary_rows
 from ingest.reports.workbook.sheet import CellContent, NumberCell
 from ingest.reports.workbook.styles import SheetLayout
 from ingest.reports.workbook.workbook_writer import WorkbookWriter
-from ingest.rfp.comparison import Comparison, credit
 from ingest.rfp.compliance import MET, UNASKED, LineVerdict
-from ingest.rfp.offer_verdict import COMPLIES
+from ingest.rfp.offer_verdict import COMPLIES, Comparison, credit
 from ingest.rfp.requirement_lines import TARGET
-from ingest.rfp.response_units import response_unit
+from ingest.rfp.response_form import response_unit
 
 #: Columns of a sheet of lines before those of the offers, with their widths.
 LINE = {"Id": 15, "Priority": 14, "Required": 12, "Unit": 11}

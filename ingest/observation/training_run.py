@@ -1,0 +1,392 @@
+"""A training run as its log states it: whether its lines agree with one another, its steady rate, its pauses and restarts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+from statistics import fmean, median, pstdev, quantiles
+from typing import NamedTuple
+
+from ingest.engine.registry import solve
+from ingest.errors import IngestError, UsageError
+from ingest.observation.observation import Figure, Reading, is_number
+from ingest.observation.steady_window import LEAST_BINS, Steady, steady_part
+
+#: Ranks of one job print a step at nearly one speed; lines of one step that differ by more, at the median, are of two jobs.
+SAME_STEP_WITHIN = 0.1
+#: Two runs in one log leap over each other again and again; a restart whose lines were lost leaps once.
+LEAST_LEAPS = 2
+#: Clocks of logs have whole seconds: parts of a log that last shorter are not held against their clock.
+LEAST_CLOCK_SECONDS = 20.0
+#: how many parts of a log are held against the clock
+CLOCK_PARTS = 10
+#: The clock cannot pass in fewer seconds than the steps take, up to rounding.
+LEAST_CLOCK_SHARE = 0.8
+#: Work between the steps is said beyond the first ratio; beyond the second the unit of the printed times is wrong.
+MOST_CLOCK_SHARE, WRONG_UNIT = 1.25, 10.0
+SOURCE = "training log"
+TWO_JOBS = "two jobs, expected the log of one; observe each by itself"
+#: A gap between two lines of the clock that takes this many times the usual one is a pause: a checkpoint, an evaluation.
+PAUSE_BEYOND = 3.0
+#: A line is long that takes so many times the usual time of its samples, and differs from it by so many deviations; more of
+#: them than this share are the job's own rhythm.
+LONG_BEYOND, DEVIATIONS, MOST_LONG = 1.5, 10.0, 0.1
+#: The median of absolute deviations is this share of the standard deviation, if they are normal.
+MEDIAN_DEVIATION = 0.6745
+#: A run whose mean is so much below its steady rate slows down or stops: that is said.
+MEAN_BELOW = 0.25
+#: Fewer rounds of all workers tell no spread.
+LEAST_ROUNDS = 20
+#: Some logs tell their GPUs by two printed rates, which leaves so much open.
+GPUS_WITHIN = 0.01
+
+
+class LogStep(NamedTuple):
+    """One line of a log that states a step, or several steps together.
+
+    Attributes:
+        line: its line in the file.
+        number: of the last step, as printed.
+        seconds: time of what the line covers; None where only the clock tells.
+        samples: samples of the whole job that the line covers; None where only the batch of one GPU is known.
+        per_gpu: samples or tokens per second of one GPU, where the log prints a rate.
+        rate: samples per second of the whole job, where the log prints that and no time.
+        clock: seconds of the wall clock, or of the run; None where the line has no time.
+    """
+
+    line: int
+    number: int
+    seconds: float | None = None
+    samples: float | None = None
+    per_gpu: float | None = None
+    rate: float | None = None
+    clock: float | None = None
+
+
+class Checkpoint(NamedTuple):
+    """One checkpoint that a log reports, and the seconds for which it held the job; None where the log does not tell."""
+
+    line: int
+    seconds: float | None
+
+
+class TrainingLog(NamedTuple):
+    """What a log of a training run states.
+
+    Attributes:
+        program: the program or the format that wrote it.
+        steps: in the order of the file.
+        checkpoints: saved checkpoints.
+        gpus: of the job, where the log states them.
+        batch: samples of one step of the whole job.
+        rate: samples per second of the whole run, where the log has no single steps.
+        rates: samples per second of each epoch, beside the rate of the whole run.
+        unit: of `per_gpu` and `rate`: `sample` or `token`.
+        remark: how the rate was counted.
+        stall: share of the time in which accelerators waited, where the log states it.
+    """
+
+    program: str
+    steps: tuple[LogStep, ...]
+    checkpoints: tuple[Checkpoint, ...] = ()
+    gpus: int | None = None
+    batch: float | None = None
+    rate: float | None = None
+    rates: tuple[float, ...] = ()
+    unit: str = "sample"
+    remark: str = ""
+    stall: float | None = None
+
+
+def positive(found: object) -> float | None:
+    """A number above 0 in a log, below any that a run can have; None for all else."""
+    return float(found) if is_number(found) and found > 0 else None
+
+
+def one_line_per_step(steps: Sequence[LogStep], path: str) -> tuple[LogStep, ...]:
+    """The first line of each step; ranks and progress bars print a step several times.
+
+    Raises:
+        IngestError: lines of one step differ in speed: two jobs.
+    """
+    found, apart = [*steps[:1]], []
+    for before, after in pairwise(steps):
+        if after.number != before.number:
+            found.append(after)
+            continue
+        first, second = (one.seconds or one.per_gpu or one.rate or 1 for one in (before, after))
+        apart.append((abs(first - second) / max(first, second), after.line))
+    if apart and median(share for share, _ in apart) > SAME_STEP_WITHIN:
+        share, line = max(apart)
+        raise IngestError(f"{path}:{line}: a step is printed twice, at speeds {share:.0%} apart: {TWO_JOBS}")
+    return tuple(found)
+
+
+def refuse_interleaved(steps: Sequence[LogStep], path: str) -> None:
+    """Refuse two runs whose lines alternate: their steps fall back and leap on, while those of a restart count on.
+
+    Raises:
+        IngestError: the log holds two runs.
+    """
+    furthest, fallen, leaps = steps[0].number if steps else 0, False, 0
+    for before, after in pairwise(steps):
+        fallen = fallen or after.number < before.number
+        if fallen and before.number < furthest < after.number:
+            leaps += 1
+            fallen = False
+        furthest = max(furthest, after.number)
+        if leaps >= LEAST_LEAPS:
+            raise IngestError(
+                f"{path}:{after.line}: step {after.number:,} follows step {before.number:,} after a fall back: {TWO_JOBS}"
+            )
+
+
+def clock_share(steps: Sequence[LogStep], covered: Sequence[int], path: str) -> float | None:
+    """Seconds of the clock for each second that the steps print, the median of parts of the log; None where no clock tells.
+
+    Raises:
+        IngestError: less time passes than the steps take, or ten times as much: the unit is wrong, or lines are of two jobs.
+    """
+    if len(steps) < CLOCK_PARTS + 1 or any(one.clock is None or one.seconds is None for one in steps):
+        return None
+    edges = [round(part * (len(steps) - 1) / CLOCK_PARTS) for part in range(CLOCK_PARTS + 1)]
+    shares = []
+    for first, last in pairwise(edges):
+        passed = (steps[last].clock or 0) - (steps[first].clock or 0)
+        printed = sum((steps[at].seconds or 0) * covered[at] for at in range(first + 1, last + 1))
+        if max(passed, printed) >= LEAST_CLOCK_SECONDS:
+            shares.append(passed / printed)
+    if not shares:
+        return None
+    share = median(shares)
+    if not LEAST_CLOCK_SHARE <= share <= WRONG_UNIT:
+        raise IngestError(
+            f"{path}: the clock passes {share:.3g} s for each second that the steps take: the unit of the times is wrong, or "
+            "the lines are of two jobs; give the rate with --real"
+        )
+    return share
+
+
+def training_reading(log: TrainingLog, path: str, gpus: int | None, samples_per_step: float | None,
+                     tokens_per_sample: float | None, workers: int | None = None) -> Reading:  # fmt: skip
+    """Figures of a training log; options say what it does not state, in GPUs, samples, tokens and workers of one GPU.
+
+    Raises:
+        UsageError: an option contradicts the log.
+        IngestError: the log leaves the rate open, with what would settle it, or no part of the run is steady.
+    """
+    if gpus is not None and log.gpus is not None and abs(gpus - log.gpus) > GPUS_WITHIN * log.gpus:
+        raise UsageError(f"--gpus: found {gpus:,}, expected the {log.gpus:,} that {path} states, or no --gpus")
+    is_megatron, count = log.program == "Megatron", gpus or log.gpus
+    stated = {one.samples for one in log.steps if one.samples is not None} if is_megatron else set()
+    if samples_per_step is not None and stated and samples_per_step not in stated:
+        raise UsageError(
+            f"--samples-per-step: found {samples_per_step:g}, expected the {median(stated):g} that {path} states, or no "
+            "--samples-per-step"
+        )
+    level, restarts, warnings = _longest_attempt(log.steps, path)
+    figures: dict[str, Figure] = {}
+    if log.rate is None:
+        figures, level, slow = _of_steps(log, level, path, count, samples_per_step, tokens_per_sample, workers)
+        warnings += slow
+    else:
+        low, high = (min(log.rate, *log.rates), max(log.rate, *log.rates)) if log.rates else (None, None)
+        figures["real_samples_per_second"] = Figure(log.rate, "sample/s", SOURCE, low=low, high=high, note=log.remark)
+        if low is not None and high is not None and low < (1 - MEAN_BELOW) * high:
+            warnings.append(
+                f"{path}: its epochs make {low:.4g} to {high:.4g} sample/s: a cache may serve the fast ones; the rate is their "
+                "mean"
+            )
+        if log.program != "DLIO":
+            warnings.append(
+                f"{path}: the rate is the mean of the whole run: evaluations and checkpoints lower it; of a resumed run it is "
+                "too high, for its time counts from there"
+            )
+    unknown = {}
+    whole = figures["real_samples_per_second"]
+    if count is None:
+        unknown["samples_per_second_per_gpu"] = "the log does not state the GPUs of the job; --gpus does"
+    else:
+        value, low, high = (None if end is None else per_gpu(end, count) for end in (whole.value, whole.low, whole.high))
+        figures["samples_per_second_per_gpu"] = whole._replace(value=value or 0, unit="sample/s/GPU", low=low, high=high)
+    if whole.window is not None:
+        figures["window_seconds"] = Figure(whole.window.seconds, "s", SOURCE, whole.window)
+    if log.stall is not None:
+        figures["stall_fraction"] = Figure(log.stall, "1", SOURCE, note="1 − accelerator utilization")
+    # A line of Megatron has the batch of its step; lines of other logs cover blocks, epochs or seconds.
+    sizes = [float((one.samples if is_megatron else None) or samples_per_step or log.batch or 0) for one in level]
+    if count is not None and sizes and median(sizes):
+        batch = float(solve("observed_batch", {"job_samples_per_step": median(sizes), "observed_gpus": count}))
+        if batch >= 1 and batch % 1 == 0:
+            figures["samples_per_step"] = Figure(batch, "sample/GPU", SOURCE, note="median of the steps")
+    figures |= _interruptions(log, restarts)
+    facts = {"program": log.program, "steps": len(log.steps), "checkpoints": len(log.checkpoints), "restarts": restarts}
+    return Reading(SOURCE, figures, unknown, tuple(warnings), facts=facts | ({"gpus": count} if count else {}))
+
+
+def per_gpu(rate: float, gpus: int) -> float:
+    """Samples per second of one GPU, from those of the whole job."""
+    return float(solve("observed_samples_per_second_per_gpu", {"real_samples_per_second": rate, "observed_gpus": gpus}))
+
+
+def rate_figures(
+    rate: float, gpus: int | None, samples_per_step: float | None, source: str, *, basis: str = "measured", note: str = ""
+) -> dict[str, Figure]:
+    """A rate of the whole job, and those of one GPU and its batch where GPUs and steps are known."""
+    figures = {"real_samples_per_second": Figure(rate, "sample/s", source, basis=basis, note=note)}
+    if gpus is not None:
+        each = Figure(per_gpu(rate, gpus), "sample/s/GPU", source, basis=basis, note=note)
+        figures["samples_per_second_per_gpu"] = each
+        if samples_per_step is not None:
+            batch = float(solve("observed_batch", {"job_samples_per_step": samples_per_step, "observed_gpus": gpus}))
+            figures["samples_per_step"] = Figure(batch, "sample/GPU", source, basis=basis)
+    return figures
+
+
+def _longest_attempt(steps: Sequence[LogStep], path: str) -> tuple[Sequence[LogStep], int, list[str]]:
+    """The longest stretch of ascending steps, whose rate stands for the job, the restarts, and an attempt of another speed.
+
+    Step numbers fall at a restart from a checkpoint.
+    """
+    falls = [place for place, (before, after) in enumerate(pairwise(steps), 1) if after.number < before.number]
+    attempts = [steps[first:last] for first, last in pairwise([0, *falls, len(steps)])]
+    longest = max(attempts, key=len)
+    # The median speed of the lines, in a measure of the log's own.
+    speeds = [
+        (median(one.rate or one.per_gpu or (one.samples or 1) / (one.seconds or 1) for one in part), part)
+        for part in attempts
+        if len(part) >= LEAST_BINS
+    ]
+    mine = next((speed for speed, part in speeds if part is longest), 0)
+    if not mine:
+        return longest, len(falls), []
+    found, other = max(speeds, key=lambda one: max(one[0], mine) / (min(one[0], mine) or 1))
+    if min(found, mine) >= (1 - MEAN_BELOW) * max(found, mine):
+        return longest, len(falls), []
+    warning = (
+        f"{path}:{other[0].line}: the job ran {found / mine:.3g} times as fast between two restarts, from step "
+        f"{other[0].number:,} on: the rate is that of its longest attempt, from step {longest[0].number:,} on"
+    )
+    return longest, len(falls), [warning]
+
+
+def _of_steps(
+    log: TrainingLog, steps: Sequence[LogStep], path: str, gpus: int | None, samples_per_step: float | None,
+    tokens_per_sample: float | None, workers: int | None,
+) -> tuple[dict[str, Figure], Sequence[LogStep], list[str]]:  # fmt: skip
+    """The rate of the steady steps and how rounds of all workers vary, the steps of its level, and what slow lines do."""
+    # How many steps each line covers: those since the line before; the first line as many as the second.
+    covered = [max(1, after.number - before.number) for before, after in pairwise(steps)]
+    covered = [*covered[:1], *covered] or [1]
+    if steps[0].per_gpu is not None or steps[0].rate is not None:
+        each = 1.0 if log.unit == "sample" else tokens_per_sample
+        if each is None or (gpus is None and steps[0].rate is None):
+            need = "--gpus" if each is not None else "--tokens-per-sample (the sequence length)"
+            raise IngestError(f"{path}: the {log.program} log has {log.unit}s per second of one GPU, expected {need} beside it")
+        # Steps are of one size: a slow one counts by the time that it takes.
+        amounts = [float(one) for one in covered]
+        speeds = [one.rate if one.rate is not None else (one.per_gpu or 1) * (gpus or 1) for one in steps]
+        whole, steady, warnings = _steady(path, [one * each / speed for one, speed in zip(amounts, speeds, strict=True)],
+                                          amounts, log.remark)  # fmt: skip
+        # The window is by the times of the lines; None where they have none.
+        window, clocks = None, [one.clock for one in steps if one.clock is not None]
+        if len(clocks) == len(steps):
+            first, last = clocks[max(steady.first - 1, 0)], clocks[steady.last - 1]
+            window = steady.window._replace(seconds=last - first, cut_before=first - clocks[0], cut_after=clocks[-1] - last)
+        return {"real_samples_per_second": whole._replace(window=window)}, steps, warnings
+    batches = [one.samples or samples_per_step or log.batch for one in steps]
+    if None in batches:
+        raise IngestError(f"{path}: the {log.program} log does not state the batch size, expected --samples-per-step beside it")
+    seconds = [(one.seconds or 0) * lines for one, lines in zip(steps, covered, strict=True)]
+    amounts = [(one or 0) * lines for one, lines in zip(batches, covered, strict=True)]
+    share = clock_share(steps, covered, path) if log.program == "Megatron" else None
+    # Long lines with a checkpoint since the line before are no training.
+    long, saved = long_lines(seconds, amounts) if log.checkpoints else set(), [one.line for one in log.checkpoints]
+    paused = {at for at in long if at and any(steps[at - 1].line < line <= steps[at].line for line in saved)}
+    kept = [at for at in range(len(steps)) if at not in paused]
+    seconds = [seconds[at] for at in kept]
+    whole, steady, warnings = _steady(path, seconds, [amounts[at] for at in kept], log.remark)
+    if share is not None and share > MOST_CLOCK_SHARE:
+        warnings.append(
+            f"{path}: the clock passes {share:.3g} s for each second that the steps take: evaluations, checkpoints or "
+            "waits lie between them, and the rate is that of the steps alone"
+        )
+    figures = {}
+    level = kept[steady.first : steady.last]
+    # As many steps as there are workers are a round, where each line of the log is one step.
+    if workers is not None and max(covered[at] for at in kept) <= 1 and len(level) >= LEAST_ROUNDS * workers:
+        totals = [0.0, *accumulate(seconds[steady.first : steady.last])]
+        rounds = [after - before for before, after in zip(totals, totals[workers:], strict=False)]
+        varied = pstdev(rounds) / fmean(rounds)
+        figures["step_round_variation"] = Figure(varied, "1", SOURCE, note=f"{workers} steps together")
+    return {**figures, "real_samples_per_second": whole}, [steps[at] for at in level], warnings
+
+
+def _steady(path: str, seconds: Sequence[float], samples: Sequence[float], remark: str) -> tuple[Figure, Steady, list[str]]:
+    """The rate of the steady part, and what slow lines do to it, within and outside: no log tells checkpoints from waits."""
+    times, totals = [0.0, *accumulate(seconds)], [0.0, *accumulate(samples)]
+    found = steady_part(times, totals, by_amount=True)
+    if found is None:
+        raise IngestError(
+            f"{path}: no steady part among {len(seconds)} lines of steps, expected at least {LEAST_BINS} at one rate"
+        )
+
+    def rate_of(amount: float, time: float) -> float:
+        return float(solve("observed_samples_per_second", {"observed_samples": amount, "window_seconds": time}))
+
+    inside = range(found.first, found.last)
+    rate, mean = rate_of(totals[found.last] - totals[found.first], found.window.seconds), rate_of(sum(samples), sum(seconds))
+    rates = [samples[at] / seconds[at] for at in inside]
+    tenths = quantiles(rates, n=10) if len(rates) > 1 else [rates[0]] * 9
+    window = found.window._replace(note=f"{len(inside)} of {len(seconds)} lines of steps; {found.window.note}")
+    whole = Figure(rate, "sample/s", SOURCE, window, low=min(tenths[0], rate), high=max(tenths[-1], rate), note=remark)
+    warnings = []
+    if mean < (1 - MEAN_BELOW) * rate:
+        warnings.append(
+            f"{path}: the whole run makes {mean:.4g} sample/s: it slows down or stops outside its steady part, which makes "
+            f"{rate:.4g} sample/s"
+        )
+    long = {at for at in long_lines(seconds, samples) if at in inside}
+    if long:
+        rest = [at for at in inside if at not in long]
+        other = rate_of(sum(samples[at] for at in rest), sum(seconds[at] for at in rest))
+        warnings.append(
+            f"{path}: {len(long):,} of {len(inside):,} lines take {LONG_BEYOND:g} times as long as usual or more: checkpoints, "
+            f"or waits for data. The rate counts them; that of the other lines is {other:.4g} sample/s"
+        )
+    return whole, found._replace(window=window), warnings
+
+
+def long_lines(seconds: Sequence[float], samples: Sequence[float]) -> set[int]:
+    """Lines that take far longer for their samples than the others do; none where they are many, or all vary as much.
+
+    >>> long_lines([1.0] * 20 + [9.0], [64.0] * 21)
+    {20}
+    """
+    paces = [time / amount for time, amount in zip(seconds, samples, strict=True)]
+    usual = median(paces)
+    spread = median(abs(pace - usual) for pace in paces) / MEDIAN_DEVIATION
+    found = {at for at, pace in enumerate(paces) if pace > max(LONG_BEYOND * usual, usual + DEVIATIONS * spread)}
+    return found if len(found) <= MOST_LONG * len(paces) else set()
+
+
+def _interruptions(log: TrainingLog, restarts: int) -> dict[str, Figure]:
+    """The mean pause of a checkpoint, printed or by the clock, and the mean time between restarts, where the log has them."""
+    figures: dict[str, Figure] = {}
+    timed = [one for one in log.steps if one.clock is not None]
+    gaps = [((after.clock or 0) - (before.clock or 0), before.line, after.line) for before, after in pairwise(timed)]
+    pauses = [one.seconds for one in log.checkpoints if one.seconds is not None]
+    if gaps and not pauses:
+        # The time beyond the usual between two lines that have a checkpoint between them.
+        usual, saved = median(gap for gap, *_ in gaps), [one.line for one in log.checkpoints]
+        long = [(gap, first, last) for gap, first, last in gaps if gap > PAUSE_BEYOND * usual]
+        pauses = [gap - usual for gap, first, last in long if any(first < one < last for one in saved)]
+    if pauses:
+        note = f"mean; checkpoints: {len(pauses)}"
+        figures["checkpoint_stall_seconds"] = Figure(fmean(pauses), "s", SOURCE, note=note)
+    elapsed = (timed[-1].clock or 0) - (timed[0].clock or 0) if timed else 0
+    if restarts and elapsed > 0:
+        given = {"observed_seconds": elapsed, "observed_interrupts": restarts}
+        mean, note = float(solve("observed_mean_time_to_interrupt", given)), f"{restarts} restarts: the step number falls back"
+        figures["job_mean_time_to_interrupt"] = Figure(mean, "s", SOURCE, note=note)
+    return figures
