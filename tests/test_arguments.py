@@ -189,7 +189,7 @@ def test_a_long_refusal_is_cut(letters, cut):
         raise UsageError("two\nlines ".ljust(letters, "x"))
 
     with pytest.raises(UsageError) as error:
-        checked("refuse", refuse)()
+        checked("refuse", refuse, {}, {})()
     assert ("…" in str(error.value)) == cut
     assert len(str(error.value)) <= MOST_LETTERS
     assert "two lines" in str(error.value)

@@ -47,7 +47,11 @@ def files() -> Seeds:
         job = ("--gpus", "8", "--samples-per-step", "256", "--synthetic", "2500 sample/s", "--workers", "4")
         told("observe", "metrics.csv", *job, "-o", "stalled.json")
         made = {name: Path(name).read_bytes() for name in ("bundle.json", "stalled.json")}
-    chosen = {"one-job.yaml": seeds.sites[0], "observation.json": seeds.observation, "config.json": seeds.configs[-2]}
+    chosen = {
+        "one-job.yaml": seeds.sites[0],
+        "observation.json": seeds.observation.replace(f"{ROOT}/", ""),
+        "config.json": seeds.configs[-2],
+    }
     chosen |= dict(zip(("plan.json", "second.json", "good.json"), seeds.plans, strict=True))
     chosen |= dict(zip(("measured.json", "samples.json"), seeds.measures[1:], strict=True))
     chosen |= {"prices.yaml": PRICES, "weights.yaml": "R-READ-02: 2\n", "hosts.txt": "n1\nn2\nn3\n"}
