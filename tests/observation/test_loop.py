@@ -10,7 +10,6 @@ import pytest
 
 import ingest
 from ingest.errors import IngestError, UsageError
-from ingest.loader.observed_loader import LEAST_STALL
 
 HERE = Path(__file__).parent
 #: `make observe-loop` judges pairs of its own.
@@ -90,10 +89,11 @@ def observed(tmp_path, run):
 
 
 def test_a_loader_that_kept_up_tells_no_latency(observed):
+    """A stall below 3 % is within the spread of two runs."""
     words = ("--workers", 4)
-    assert ingest.feed(from_observation=observed(LEAST_STALL + 1e-4, *words)).known.value("observed_read_seconds") > 0
+    assert ingest.feed(from_observation=observed(0.0301, *words)).known.value("observed_read_seconds") > 0
     with pytest.raises(IngestError, match=r"kept up.*fewer workers"):
-        ingest.feed(from_observation=observed(LEAST_STALL - 1e-4, *words))
+        ingest.feed(from_observation=observed(0.0299, *words))
 
 
 def test_what_an_observation_lacks(observed, run):
