@@ -7,7 +7,6 @@ import pytest
 
 import ingest
 from ingest.errors import IngestError
-from ingest.loader.observed_loader import ObservedLoader
 from ingest.sizing.checkpoint_ranks import Machine
 from ingest.sizing.checkpoint_schedule import interval_course
 from ingest.units import parse
@@ -122,11 +121,6 @@ def test_machines_draw_down_to_76_percent_of_the_power_that_their_makers_state()
     assert (drawn.value, drawn.low, drawn.high) == pytest.approx((10_200 / 8, 0.76 * 10_200 / 8, 10_200 / 8))
     known = ingest.train(**options, storage_power="20 kW").results["storage_power_share"].value
     assert known == pytest.approx(20_000 / (20_000 + 2 * 10_200))
-
-
-@pytest.mark.parametrize(("gpus", "of_a_node"), [(1, 1), (7, 7), (8, 8), (9, None), (12, None), (16, 8), (24, 8)])
-def test_an_observed_job_runs_on_one_node_or_on_nodes_of_eight(gpus, of_a_node):
-    assert ObservedLoader("job.json", None, 100.0, 0.5, gpus).usual_node == of_a_node
 
 
 @pytest.mark.parametrize("name", ["defaults-checkpoints", "defaults-sites", "defaults-choices", "defaults-runs"])

@@ -88,6 +88,19 @@ def observed(tmp_path, run):
     return make
 
 
+@pytest.mark.parametrize(("gpus", "of_a_node"), [(1, 1), (7, 7), (8, 8), (9, None), (12, None), (16, 8), (24, 8)])
+def test_an_observed_job_runs_on_one_node_or_on_nodes_of_eight(gpus, of_a_node, observed):
+    path = observed(0.2, "--workers", 4, "--samples-per-step", 8)
+    kept = json.loads(path.read_text())
+    kept["facts"]["gpus"] = gpus
+    path.write_text(json.dumps(kept))
+    if of_a_node is None:
+        with pytest.raises(UsageError, match="expected a multiple of 8"):
+            ingest.feed(from_observation=path, latency="5 ms")
+    else:
+        assert ingest.feed(from_observation=path, latency="5 ms").known.given["gpus_per_node"].value == of_a_node
+
+
 def test_a_loader_that_kept_up_tells_no_latency(observed):
     """A stall below 3 % is within the spread of two runs."""
     words = ("--workers", 4)
