@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE =
 WHEELHOUSE := build/wheelhouse
 WHEELS := .
 
-.PHONY: demo setup test test-slow fuzz frozen frozen-record feed-runs dlio-runs audit lint docs linkcheck pictures dist wheelhouse bench bench-exact corpus observe-jobs observe-loop clean
+.PHONY: demo setup test test-slow fuzz mutants frozen frozen-record feed-runs dlio-runs audit lint docs linkcheck pictures dist wheelhouse bench bench-exact corpus observe-jobs observe-loop clean
 
 demo: $(VENV)/.core                 ## set up .venv and run the main job
 	$(BIN)/ingest bw --model cosmoflow --gpu h100 --nodes 128
@@ -36,6 +36,9 @@ frozen: $(VENV)/.all               ## today's answers to 20,000 recorded questio
 
 frozen-record: $(VENV)/.all        ## keep today's answers to them, after a change that moves an answer on purpose
 	PYTHONPATH=tests $(BIN)/python -m frozen accept
+
+mutants: $(VENV)/.all               ## one-line mutants of decisions must turn a test red: the list, or fresh ones: make mutants SEED=7 COUNT=60
+	$(BIN)/python tests/mutants.py $(if $(filter command% environment%,$(origin SEED)),--seed $(SEED) --count $(if $(filter file,$(origin COUNT)),60,$(COUNT)))
 
 feed-runs: $(VENV)/.all             ## runs of a real loader, judged against the recurrence: make feed-runs SEED=7 RUNS=60; 5 minutes
 	rm -f build/feed-runs.csv && mkdir -p build

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import ingest
 from ingest.catalog.store import Catalog
 from ingest.errors import IngestError, UsageError
 from ingest.sizing import evidence_ladder
@@ -33,7 +34,7 @@ def gpu_text(vendor, peak, bandwidth):
 
 @pytest.fixture
 def toy(write_entry, tmp_path):
-    """Catalogs with one model, four GPUs and the rates that a test gives: (gpu, rate, gpus, nodes, protocol)."""
+    """Catalogs with one model, four GPUs and the rates of a test: (gpu, rate, gpus, nodes, protocol), and its precision."""
 
     def build(*rows, model=MODEL, precision="bf16"):
         for name, vendor, peak, bandwidth in (
@@ -45,8 +46,8 @@ def toy(write_entry, tmp_path):
             write_entry("gpus", f"toy-{name}", gpu_text(vendor, peak, bandwidth))
         folder = write_entry("models", "toy", model)
         lines = [
-            f"toy-{gpu},{precision},{rate},,{gpus},{nodes},{protocol},,recalled,log,measured,\n"
-            for gpu, rate, gpus, nodes, protocol in rows
+            f"toy-{gpu},{own or precision},{rate},,{gpus},{nodes},{protocol},,recalled,log,measured,\n"
+            for gpu, rate, gpus, nodes, protocol, own in ((*row, "")[:6] for row in rows)
         ]
         (tmp_path / "mine" / "models" / "toy.csv").write_text(HEADER + "".join(lines), encoding="utf-8")
         return Catalog([folder])
@@ -86,7 +87,7 @@ def test_one_protocol_can_be_asked_for(toy):
 
 
 def test_runs_on_one_or_two_nodes_count_where_there_are_any(toy):
-    catalog = toy(("small", 100, 8, 1, "paper"), ("small", 90, 16, 2, "paper"), ("small", 20, 1024, 128, "paper"))
+    catalog = toy(("small", 100, 8, 1, "paper"), ("small", 90, 16, 2, "paper"), ("small", 20, 24, 3, "paper"))
     assert rung(catalog, "small", "measured", scaling="linear").given[RATE].value == 95
 
 
@@ -116,6 +117,14 @@ def test_a_larger_job_never_reads_less_than_a_smaller_one(toy):
     catalog = toy(("small", 100, 8, 1, "paper"), ("small", 10, 16, 2, "paper"))
     rates = [rung(catalog, "small", "measured", nodes=nodes).given[RATE].value * nodes for nodes in (1, 2, 3, 8)]
     assert rates == pytest.approx(sorted(rates))
+
+
+@pytest.mark.parametrize(("flops", "samples"), [(MODEL.splitlines()[3], 100), ("", 30)])
+def test_a_step_without_a_batch_takes_10_tflop_or_a_tenth_of_a_second_at_the_median_published_rate(toy, flops, samples):
+    rows = [("small", 100, 1, 1, "paper"), ("large", 300, 1, 1, "paper"), ("huge", 301, 1, 1, "paper")]
+    model = MODEL.replace(MODEL.splitlines()[3], flops)
+    found = ingest.feed("toy", gpu="toy-small", nodes=1, catalogs=toy(*rows, model=model))
+    assert found.known.value("samples_per_step") == samples
 
 
 @pytest.mark.parametrize(("nodes", "said"), [(4, False), (5, True)])
@@ -357,3 +366,33 @@ def test_every_transfer_lies_between_its_sources(shipped):
     rate = answer.given[RATE]
     carried = [part.value for part in rate.parts]
     assert min(carried) <= rate.value <= max(carried)
+
+
+@pytest.mark.parametrize(("nodes", "words", "told"), [
+    (2, "smallest published run", False), (3, "smallest published run used 24 GPUs", True),
+])  # fmt: skip
+def test_the_smallest_run_is_told_where_none_is_on_one_or_two_nodes(toy, nodes, words, told):
+    found = rung(toy(("small", 100, 8 * nodes, nodes, "paper")), "small", "measured", scaling="linear")
+    assert any(words in line for line in found.warnings) is told
+    assert f" {8 * nodes} GPUs" in found.note
+    assert " to " not in found.note
+
+
+@pytest.mark.parametrize(("rate", "told"), [(150, False), (150.3, True)])
+def test_protocols_disagree_beyond_one_and_a_half(toy, rate, told):
+    found = rung(toy(("small", 100, 8, 1, "lambda-v1"), ("small", rate, 8, 1, "mlperf-training")), "small", "measured")
+    assert any("protocols disagree" in line for line in found.warnings) is told
+
+
+def test_the_precision_is_that_of_the_runs_on_the_fewest_nodes(toy):
+    rows = [
+        ("small", 100, 32, 4, "paper", "tf32"),
+        *[("small", 100, 64 * nodes, 8 * nodes, "paper", "fp8") for nodes in (1, 2)],
+    ]
+    assert estimate(job_of(model="toy", gpu="toy-small"), toy(*rows)).precision == "tf32"
+
+
+@pytest.mark.parametrize(("gpus", "told"), [(16, False), (17, True)])
+def test_a_run_of_one_gpu_says_nothing_of_more_than_16(toy, gpus, told):
+    found = rung(toy(("small", 100, 1, 1, "paper")), "small", "measured", nodes=gpus, gpus_per_node=1)
+    assert any("behind this rate have up to 1 GPU" in line for line in found.warnings) is told

@@ -506,3 +506,10 @@ def test_layers_may_be_wider_than_the_embedding(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps({**sizes, **rest}), encoding="utf-8")
     answer = ingest.memory(str(tmp_path / "config.json"), sequence_length=1024, gpus=8)
     assert answer.known.value("layer_activation_bytes") / (1024 * 1024 * 24) == pytest.approx(32, rel=0.02)
+
+
+@pytest.mark.parametrize(("option", "value"), [("recompute", "full"), ("dropout", True), ("fp8_inputs", True)])
+def test_an_option_of_activations_is_told_where_no_step_is_counted(option, value):
+    for step, told in (({}, True), ({"micro_batch": 1, "sequence_length": 4096}, False)):
+        found = ingest.memory("llama3-8b", gpu="h100", gpus=64, **step, **{option: value})
+        assert any(f"{option.replace('_', '-')} changes nothing" in line for line in found.warnings) is told

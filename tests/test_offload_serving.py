@@ -156,6 +156,8 @@ def test_a_trace_gives_the_hits_at_the_capacity(tmp_path, run):
     assert ran.data["results"]["kv_hit_share"]["value"] == lru_hits(
         [one for line in requests for one in dict.fromkeys(line)], 20
     )
+    # 1, 2, 5, 10, 20, 50 and 100 % of 60 blocks, at least one.
+    assert [row["kv_tier_capacity"] / block for row in ran.data["tables"]["hits"]] == [1, 1, 3, 6, 12, 30, 60]
     shares = [row["kv_hit_share"] for row in ran.data["tables"]["hits"]]
     assert shares == sorted(shares)
 

@@ -9,9 +9,11 @@ import pytest
 import ingest
 from ingest.engine.messages import fact_of, in_site_words, rule_of
 from ingest.errors import IngestError
-from ingest.sizing.rule import SAME_TIME, Rule
-from ingest.sizing.rules import NEAR, RETIRED, ROWS, RULES, finding, ranked
+from ingest.sizing.rule import Rule
+from ingest.sizing.rules import RETIRED, ROWS, RULES, finding, ranked
 
+#: Durations differ by more than a fifth of the longer one; a quantity is near its limit within ten times of it.
+SAME_TIME, NEAR = 0.2, 10
 #: A limit that is a quantity of its own.
 LIMIT = 1000.0
 #: Relative distance from a limit, above what two floating-point numbers may differ by.
@@ -88,6 +90,12 @@ def test_a_job_that_loses_most_of_its_time_says_so_first(restart, fired):
 def test_a_cache_that_serves_all_reads_leaves_the_first_epoch(share, fired):
     answer = ingest.bw(model="cosmoflow", gpu="h100", cache_hit=share)
     assert any(rule_of(line) == "W19" and "first epoch (cold cache)" in line for line in answer.warnings) is fired
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_the_job_that_sets_the_conditions_is_checked_where_there_are_several(jobs):
+    plan = ingest.plan(site(**{f"job{number}": SLOW for number in range(jobs)}), samples=0)
+    assert any(one.rule.id == "C09" for one in plan.findings) is (jobs > 1)
 
 
 def test_no_share_is_written_in_powers_of_ten():

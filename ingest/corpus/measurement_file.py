@@ -25,17 +25,11 @@ NOTED_PERCENTILES = ("p5", "p95")
 
 
 class MeasurementFile(NamedTuple):
-    """The JSON result of `ingest measure`.
+    """The JSON result of `ingest measure`."""
 
-    Attributes:
-        path: the file.
-        option: the option or key that named it, for messages.
-        data: the JSON object.
-    """
-
-    path: Path
-    option: str
-    data: dict[str, Any]
+    path: Path  # the file
+    option: str  # the option or key that named it, for messages
+    data: dict[str, Any]  # the JSON object
 
     @property
     def _place(self) -> str:

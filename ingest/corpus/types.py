@@ -9,37 +9,22 @@ from typing import NamedTuple
 
 
 class CorpusFile(NamedTuple):
-    """A file of the corpus.
+    """A file of the corpus."""
 
-    Attributes:
-        path: as it is shown, and by which it is sorted: below the argument's root, with `/`; or a URL.
-        location: what is opened: a local path, an fsspec URL, or `-` for standard input.
-        stored_bytes: what storage holds, when it was listed.
-        stamp: modification time in nanoseconds, or an object's version: a file that changed has another one.
-        format: `text`, `jsonl`, `csv`, `tsv`, `parquet`, `arrow`, `tar`, `warc`.
-        compression: `gzip`, `zstd`, `xz`, `bz2`, or nothing.
-    """
-
-    path: str
-    location: str
-    stored_bytes: int
-    stamp: str
-    format: str
-    compression: str
+    path: str  # as it is shown, and by which it is sorted: below the argument's root, with `/`; or a URL
+    location: str  # what is opened: a local path, an fsspec URL, or `-` for standard input
+    stored_bytes: int  # what storage holds, when it was listed
+    stamp: str  # modification time in nanoseconds, or an object's version: a file that changed has another one
+    format: str  # `text`, `jsonl`, `csv`, `tsv`, `parquet`, `arrow`, `tar`, `warc`
+    compression: str  # `gzip`, `zstd`, `xz`, `bz2`, or nothing
 
 
 class SkippedFile(NamedTuple):
-    """What was not counted, and why.
+    """What was not counted, and why."""
 
-    Attributes:
-        path: of the file.
-        reason: why; of lines, rows, records and members within the file also which ones.
-        number: how many.
-    """
-
-    path: str
-    reason: str
-    number: int = 1
+    path: str  # of the file
+    reason: str  # why; of lines, rows, records and members within the file also which ones
+    number: int = 1  # how many
 
 
 class Chunk(NamedTuple):
@@ -74,23 +59,14 @@ Note = Callable[[SkippedFile], None]
 
 
 class Tally(NamedTuple):
-    """What has been counted.
+    """What has been counted."""
 
-    Attributes:
-        files: files read whole.
-        documents: lines, rows, members or files, by format.
-        stored_bytes: what storage holds of them.
-        text_bytes: UTF-8 bytes of their text.
-        tokens: tokens of the text.
-        bytes_read: what was moved from storage for it.
-    """
-
-    files: int = 0
-    documents: int = 0
-    stored_bytes: int = 0
-    text_bytes: int = 0
-    tokens: int = 0
-    bytes_read: int = 0
+    files: int = 0  # files read whole
+    documents: int = 0  # lines, rows, members or files, by format
+    stored_bytes: int = 0  # what storage holds of them
+    text_bytes: int = 0  # UTF-8 bytes of their text
+    tokens: int = 0  # tokens of the text
+    bytes_read: int = 0  # what was moved from storage for it
 
     def plus(self, other: Tally) -> Tally:
         """Both together.

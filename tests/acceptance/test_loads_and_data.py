@@ -138,9 +138,12 @@ def test_data_never_exceed_what_the_planned_system_holds(tmp_path, metric, value
     assert data.fill_seconds == pytest.approx(data.all_bytes / 10e9)
 
 
-def test_capacity_to_buy_comes_before_data_held(tmp_path):
-    lines = [requirement(fill=0.5), capacity(100 * TB, "site_usable_bytes"), capacity(300 * TB, "site_capacity_to_buy")]
-    assert made_of(tmp_path, lines).setting.data.room == 150 * TB
+@pytest.mark.parametrize(("fill", "room"), [(0.5, 150 * TB), (None, 240 * TB)])
+def test_capacity_to_buy_comes_before_data_held(tmp_path, fill, room):
+    """A plan without a fill level is tested at 80 %."""
+    stated = {} if fill is None else {"fill": fill}
+    lines = [requirement(**stated), capacity(100 * TB, "site_usable_bytes"), capacity(300 * TB, "site_capacity_to_buy")]
+    assert made_of(tmp_path, lines).setting.data.room == pytest.approx(room)
 
 
 @pytest.mark.parametrize(
@@ -281,6 +284,10 @@ def test_nothing_that_is_written_can_be_reduced(tmp_path):
         # Seeds of its own for each client: with those of fio, all clients would write the same.
         for option in ("refill_buffers=1", "buffer_compress_percentage=0", "dedupe_percentage=0", "randrepeat=0"):
             assert f"\n{option}\n" in text
+    # Writes end on the media and leave no files; nothing else is removed.
+    for text in jobs:
+        writes = "\nrw=write\n" in text and "[fill]" not in text
+        assert ("\nend_fsync=1\n" in text, "\nrw=write\n" in text and "\nunlink=1\n" in text) == (writes, writes)
     scripts = [text for test in made.tests for name, text in test.files.items() if re.search("(ior|elbencho)/.*sh$", name)]
     writes = [row for text in scripts for row in text.splitlines() if re.search(r"(ior|elbencho) .* -w ", row)]
     assert len(writes) >= 4

@@ -46,6 +46,12 @@ def test_late_answers_have_an_upper_limit_with_the_same_deviation(seconds, expec
     assert result(TAIL, 5, *[seen(latency_99=seconds)] * 2) == NOT_TESTED
 
 
+@pytest.mark.parametrize(("seconds", "expected"), [(0.01, PASS), (0.01001, FAIL)])
+def test_one_run_without_an_interval_answers_within_the_stated_latency(seconds, expected):
+    test, run = replace(TEST, repeats=1), Run("fio", "1.json", TEST.id, (seen(latency_99=seconds),))
+    assert judged_limit(ServiceLimit("S-LAT-02", TAIL, "limit", 5), [test], {TEST.id: [run]}).result == expected
+
+
 def test_a_mandatory_term_is_not_judged_by_the_test_of_a_target():
     limit, target = ServiceLimit("S-LAT-03", STALL, "limit", 0.5), replace(TEST, priority="target")
     runs = {TEST.id: [Run("fio", "a.json", TEST.id, (seen(lowest_second=1.0),))]}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.loader.feed import feed
-from ingest.loader.stall import Loader, Remedies, remedies, simulate, utilizations
+from ingest.loader.stall import Loader, Remedies, Utilization, longest_latency, remedies, simulate, utilizations
 
 LOADERS = st.builds(
     Loader,
@@ -165,3 +165,22 @@ def test_remedies_are_searched_when_one_is_read(monkeypatch):
     for read in (lambda: answer.results["sufficient_workers"], lambda: answer.unknown["sufficient_workers"], answer.to_dict):
         with pytest.raises(AssertionError):
             read()
+
+
+def test_what_a_whole_simulation_refutes_grows_by_a_twentieth(monkeypatch):
+    """A trial finds 40 workers, 60 batches each or 1 s; whole simulations want a little more."""
+
+    def median(workers, prefetch, latency):
+        def run(loader, **_):
+            enough = loader.workers >= workers or loader.prefetch >= prefetch or loader.latency_seconds <= latency
+            return Utilization(0.96 if enough else 0.94, 0.9, 1.0, 1)
+
+        return run
+
+    monkeypatch.setattr("ingest.loader.stall.tried", median(40, 60, 1.0))
+    monkeypatch.setattr("ingest.loader.stall.simulate", median(1, 1, 3.0))
+    tried = longest_latency(Loader(4, 2, 1, 0.02, 3.0), 0.95, steps=77, seed=76)
+    monkeypatch.setattr("ingest.loader.stall.simulate", median(41, 61, 0.91 * tried))
+    found = remedies(Loader(4, 2, 1, 0.02, 3.0), 0.95, steps=77, seed=77)
+    assert (found.workers, found.prefetch) == (42, 63)
+    assert found.latency_seconds == pytest.approx(0.95**2 * tried)

@@ -4,7 +4,7 @@ import pytest
 
 import ingest
 from ingest.errors import IngestError, UsageError
-from ingest.observation.calibration import CONTRADICTS_BEYOND, MOST_STALL, SUPERLINEAR_FROM, scaling_of
+from ingest.observation.calibration import scaling_of
 from ingest.observation.observation import Figure, Observation
 
 
@@ -54,6 +54,7 @@ def test_the_hand_over_and_its_interval():
         ([seen(8, 100, 4), seen(16, 95, 8), seen(32, 90, 8)], "expected one batch"),
         (at_batches(3e-4, off=(0, -1.5, 0)), "within the spread of the observations, at most"),
         ([seen(8, 100)] * 2 + [("x.json", Observation("", {}, {}, {}, ()))], "x.json: no rate per GPU"),
+        *[([*at_sizes(0.9), seen(gpus, 90)], f"{gpus}-None.json: .*no number of GPUs") for gpus in (0, True, "8", 8.0)],
     ],
 )
 def test_observations_that_determine_nothing(observations, expected):
@@ -70,14 +71,13 @@ def test_one_of_another_job_and_rates_beyond_the_gpus():
         else:
             with pytest.raises(IngestError, match=r"32-None.json.* off the line of the others"):
                 scaling_of(observations)
-    assert CONTRADICTS_BEYOND == 0.1
-    scaling_of(at_sizes(SUPERLINEAR_FROM - 0.001, off=(0, 0, 0, 0)))
+    scaling_of(at_sizes(1.049, off=(0, 0, 0, 0)))
     with pytest.raises(IngestError, match="faster than the GPUs"):
-        scaling_of(at_sizes(SUPERLINEAR_FROM + 0.001, off=(0, 0, 0, 0)))
+        scaling_of(at_sizes(1.051, off=(0, 0, 0, 0)))
 
 
 def test_jobs_that_wait_for_reads_show_no_hand_over():
-    for most, fine in ((MOST_STALL - 1e-6, True), (MOST_STALL + 1e-6, False)):
+    for most, fine in ((0.1 - 1e-6, True), (0.1 + 1e-6, False)):
         waits = [0.004 * most / (1 - most)] * 2
         made = [
             seen(8, 1000, 4, most),

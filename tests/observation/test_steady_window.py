@@ -1,18 +1,14 @@
 """The steady part of a series: found within noise, cut where the rate shifts, refused where it drifts."""
 
 import random
+from math import log, sqrt
 
 import pytest
 
-from ingest.observation.steady_window import (
-    ALIKE,
-    ALIKE_BY_CHANCE,
-    LEAST_BINS,
-    LEAST_SHARE,
-    _by_chance,
-    _steady_part,
-    steady_part,
-)
+from ingest.observation.steady_window import _by_chance, _steady_part, steady_part
+
+#: Least share and number of intervals of a steady part; share below which rates are alike, and halves by chance.
+LEAST_SHARE, LEAST_BINS, ALIKE, ALIKE_BY_CHANCE = 0.25, 5, 0.1, 0.25
 
 
 def totals_of(rates):
@@ -38,17 +34,17 @@ def test_warm_up_and_tail_are_cut(noise):
 
 
 def test_a_part_that_is_too_short_is_no_steady_state():
-    least = int(40 * LEAST_SHARE)
+    least = int(100 * LEAST_SHARE)
     for length, steady in ((least, True), (least - 1, False)):
-        idle = [0.0] * (40 - length)
+        idle = [0.0] * (100 - length)
         assert (part(idle[::2] + [100.0] * length + idle[1::2]) is not None) is steady
     assert part([100.0] * LEAST_BINS) is not None
     assert part([100.0] * (LEAST_BINS - 1)) is None
 
 
 def test_neighbours_of_nearly_one_rate_are_one_part():
-    assert part([100.0] * 20 + [100 * (1 + ALIKE * 0.99)] * 20).window.seconds == 40
-    assert part([100.0] * 20 + [100 * (1 + ALIKE * 1.3)] * 20).window.seconds == 20
+    assert part([100.0] * 20 + [100 / (1 - ALIKE) - 0.1] * 20).window.seconds == 40
+    assert part([100.0] * 20 + [100 / (1 - ALIKE) + 0.1] * 20).window.seconds == 20
     assert part([100 * 1.2**second for second in range(30)]) is None
 
 
@@ -63,6 +59,7 @@ def test_halves_apart_by_chance(share, steady):
     """Halves that differ are of one level where the spread of the rates explains it, and not where it does not."""
     rates = [1.6, 2.4] * 20
     limit = _by_chance(rates)
+    assert limit == pytest.approx(2.58 * sqrt(2 * 0.4**2 / 20) / 2)
     assert 0.1 < limit < ALIKE_BY_CHANCE
     moved = [rate * (1 - share * limit) if place < 20 else rate for place, rate in enumerate(rates)]
     totals = totals_of(moved)
@@ -86,5 +83,18 @@ def test_by_amount_the_part_that_does_a_quarter_of_the_work_is_steady():
     assert steady_part(range(21), totals_of(fast)).first == 0
     assert steady_part(range(41), totals_of(fast + [1.0] * 20)).first == 10
     assert steady_part(range(41), totals_of(fast + [1.0] * 20), by_amount=True).last == 10
-    assert LEAST_SHARE == 0.25
     assert steady_part(range(156), totals_of([16.0] * 5 + rates), by_amount=True) is None
+
+
+@pytest.mark.parametrize(("share", "cut"), [(0.98, False), (1.02, True)])
+def test_a_shift_counts_where_it_removes_six_variances_per_logarithm_of_the_length(share, cut):
+    """36 rates that alternate by ±5 around a level, which shifts in the middle; the deviation is that of neighbours ÷ 0.954."""
+    shift = sqrt(share * 6 * (10 / 0.954) ** 2 * log(36) / 9)
+    found = part([100 + 5 * (-1) ** second + (shift if second >= 18 else 0) for second in range(36)])
+    assert (found is not None and (found.first, found.last) == (18, 36)) is cut
+
+
+@pytest.mark.parametrize(("apart", "steady"), [(0.249, True), (0.251, False)])
+def test_halves_a_quarter_apart_are_of_no_level_whatever_their_spread(apart, steady):
+    rates = [(1 - apart if second < 10 else 1) * (1 + 0.7 * (-1) ** second) for second in range(20)]
+    assert (_steady_part([float(one) for one in range(21)], totals_of(rates), 1) is not None) is steady

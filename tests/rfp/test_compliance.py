@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -286,3 +287,26 @@ def test_numbers_that_no_requirement_has_are_no_values(scale):
     assert is_value(limit)
     assert is_value(0)
     assert not is_value(limit * (1 + scale * 1e-9))
+
+
+#: Verdict on a mandatory line -> the word on an offer whose other lines are met.
+WORDS = {
+    "met": "COMPLIES",
+    "for information": "COMPLIES",
+    "missed": "DOES NOT COMPLY",
+    "partly": "DOES NOT COMPLY",
+    "no answer": "INCOMPLETE",
+    "yes without a value": "INCOMPLETE",
+    "unit slip": "INCOMPLETE",
+}
+
+
+@pytest.mark.parametrize("one", WORDS)
+@pytest.mark.parametrize("other", WORDS)
+@pytest.mark.parametrize("changed", [False, True])
+def test_an_offer_complies_where_every_mandatory_line_is_met_and_none_was_changed(one, other, changed):
+    lines = [LineVerdict(required(1, priority), found, None, None, {}) for priority, found in
+             (("mandatory", one), ("mandatory", other), ("target", "missed"), ("answer", "no answer"))]  # fmt: skip
+    found = Response("offer.xlsx", tuple(lines), (SimpleNamespace(id="R-READ-01"),) * changed, False).verdict
+    words = [WORDS[one], WORDS[other], *(["DOES NOT COMPLY"] if changed else [])]
+    assert found == min(words, key=["DOES NOT COMPLY", "INCOMPLETE", "COMPLIES"].index)

@@ -30,5 +30,9 @@ def test_inputs_turned_at_once_move_what_each_moves_alone():
     expected = {step: moved for step in inputs if (moved := alone(plan, step))}
     assert found.keys() == expected.keys()
     assert len(found) > 50
+    # An input without a range moves by a tenth, a whole number by at least one.
+    by_name = {step.name: step for step in inputs}
+    assert _others(by_name["create_seconds"]) == pytest.approx([9, 11])
+    assert _others(by_name["cluster_nodes"]) == [128 - 13, 128 + 13]
     for step, moved in found.items():
         assert moved == pytest.approx(expected[step], rel=1e-9), step.name

@@ -262,3 +262,15 @@ def test_a_plan_of_before_differs_in_its_values_only_where_they_do():
     new["requirements"] = [{**new["requirements"][0], "value": 1.24e9, "computed": 1_234_567_890.5}]
     (change,) = ingest.diff(old_plan(), new).requirements
     assert (change.before, change.after) == (1_234_567_890.5, 1.24e9)
+
+
+@pytest.mark.parametrize(("rounded", "demanded"), [(6.46e12, 6.45e12), (6.44e12, 6.44e12)])
+def test_a_line_demands_no_more_than_its_limit(rounded, demanded):
+    assert solve("limited_requirement", {"rounded_requirement": rounded, "requirement_limit": 6.45e12}) == demanded
+
+
+@pytest.mark.parametrize(("apart", "differ"), [(1e-13, False), (1e-11, True)])
+def test_plans_differ_beyond_the_last_digit_of_a_sum(apart, differ):
+    new = old_plan()
+    new["requirements"] = [{**new["requirements"][0], "value": 1_234_567_890.5 * (1 + apart)}]
+    assert bool(ingest.diff(old_plan(), new).requirements) is differ

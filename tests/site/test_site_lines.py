@@ -11,7 +11,7 @@ import ingest
 from ingest.engine.messages import rule_of
 from ingest.errors import IngestError
 from ingest.site.jobs import SAVED as SAVED_QUANTITIES
-from ingest.site.load_conditions import SMALLEST_SHARE, LoadPart, mix_of
+from ingest.site.load_conditions import LoadPart, mix_of
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -313,6 +313,12 @@ def test_jobs_with_equal_checkpoints_own_their_entries():
     )
 
 
+@pytest.mark.parametrize(("share", "parts"), [(0.0101, [0.989, 0.011]), (0.0099, [1]), (0.0304, [0.969, 0.031])])
+def test_a_part_of_a_mix_is_at_least_a_hundredth_and_writes_are_rounded_up_to_a_thousandth(share, parts):
+    mix = mix_of([LoadPart("a", 1 - share, 2**20, "sequential"), LoadPart("b", share, 2**20, "random", operation="write")])
+    assert [part.share for part in mix] == parts
+
+
 @given(st.floats(1, 1e4), st.floats(1, 1e4), st.floats(0, 1e3))
 def test_a_mix_asks_for_no_fewer_writes_than_were_computed(reads, writes, small):
     parts = [LoadPart("a", reads, 2**20, "sequential"), LoadPart("b", small, 4096, "random")]
@@ -322,8 +328,8 @@ def test_a_mix_asks_for_no_fewer_writes_than_were_computed(reads, writes, small)
     assert sum(part.share for part in mix) == pytest.approx(1)
     asked = sum(part.share for part in mix if part.operation == "write")
     share = (writes + small) / (reads + writes + 2 * small)
-    assert asked >= share * (1 - 1e-9) or share < SMALLEST_SHARE
-    assert asked <= share + 0.003 or share > 1 - SMALLEST_SHARE
+    assert asked >= share * (1 - 1e-9) or share < 0.01
+    assert asked <= share + 0.003 or share > 0.99
 
 
 @pytest.mark.parametrize("name", SAVED_QUANTITIES)

@@ -294,3 +294,15 @@ def test_a_cache_that_no_turn_reads_is_told():
     assert "W89" in rules_of(planned(serving={**CHAT, "turns": 1}))
     assert "W89" in rules_of(planned(serving={**CHAT, "hit": 0}))
     assert "W89" not in rules_of(planned(serving={**CHAT, "turns": 2}))
+
+
+@pytest.mark.parametrize(("size", "pattern"), [("1 MiB", "sequential"), ("1048575 B", "random")])
+def test_row_groups_are_read_in_order_by_requests_of_a_mebibyte(size, pattern):
+    job = {"model": "llama3-8b", "cluster": "main", "nodes": 4, "io_size": size, "data": "text", "tokens": 1e12}
+    data = {"text": {"tokens": 1e12, "bytes_per_token": 4, "format": "parquet"}}
+    found = ingest.plan(
+        {"clusters": {"main": {"node": "dgx-h100", "count": 4}}, "datasets": data, "jobs": {"job": job}}, samples=0
+    )
+    assert found.requirement("R-READ-01").conditions.pattern == pattern
+    files = ingest.dataset(tokens=1e12, bytes_per_token=4, format="parquet").results["dataset_files"].value
+    assert found.rows["datasets"][0].known.value("data_files") == files

@@ -6,10 +6,11 @@ import pytest
 
 import ingest
 from ingest.site.planner import bandwidth_by_year
-from ingest.site.training_day import INTERRUPT, STEP, STEPS, request_shares, training_day
+from ingest.site.training_day import STEP, STEPS, request_shares, training_day
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DAY = STEP * STEPS
+NOON = 12 * 3600
 
 
 def site(**checkpoint):
@@ -57,19 +58,20 @@ def test_a_day_writes_one_checkpoint_in_each_interval():
 
 def test_a_run_that_fails_reads_its_checkpoint_and_nothing_else():
     day = training_day(ingest.plan(site(), samples=0))
-    first, again = (int((INTERRUPT + seconds) / STEP) for seconds in (0, 900))
+    first, again = (int((NOON + seconds) / STEP) for seconds in (0, 900))
     assert day.restored == "train"
+    assert DAY == 2 * NOON
     assert not any(day.reads[first:again])
     assert day.reads[first - 1]
     assert day.reads[again]
     assert sum(day.copies) * STEP == pytest.approx(6e12, rel=0.01)
-    assert [place for place, load in enumerate(day.copies) if load] == list(range(int((INTERRUPT + 600) / STEP), again))
+    assert [place for place, load in enumerate(day.copies) if load] == list(range(int((NOON + 600) / STEP), again))
 
 
 def test_a_synchronous_checkpoint_stops_the_reads_of_its_run():
     stopped, going = (training_day(ingest.plan(site(mode=mode), samples=0)) for mode in ("sync", "async"))
     assert any(writes and not reads for writes, reads in zip(stopped.writes, stopped.reads, strict=True))
-    before = int(INTERRUPT / STEP)
+    before = int(NOON / STEP)
     assert all(going.reads[:before])
 
 
@@ -101,3 +103,10 @@ def test_many_runs_load_as_much_as_their_number(monkeypatch):
     for place, what in enumerate(("reads", "copies", "writes")):
         loads = [sum(day[place]) for day in days]
         assert loads[1] == pytest.approx(loads[0] * (1 if what == "copies" else 5), rel=0.01), what
+
+
+@pytest.mark.parametrize(("interval", "hours"), [(60, 0), (59.9, 12)])
+def test_checkpoints_less_than_a_minute_apart_are_one_load(interval, hours):
+    """One each minute is drawn by itself and leaves gaps; more frequent ones are a load without any."""
+    day = training_day(ingest.plan(site(interval=interval, drain_time=10, bytes=1e11), samples=0))
+    assert sum(load > 0 for load in day.writes[: int(NOON / STEP)]) == (NOON / STEP if hours else NOON / STEP / 4 - 1)

@@ -35,3 +35,10 @@ def test_units_are_counted_for_degraded_requests():
 
 def test_one_down_is_no_where_the_requests_do_not_hold():
     assert layers(units=5)[0].one_down is False
+
+
+@pytest.mark.parametrize(("share", "holds"), [(1, True), (1 + 1e-9, False)])
+def test_all_requests_hold_up_to_those_of_the_units_that_are_left(share, holds):
+    """Of five units four are left, at 70 % of their 3 million requests per second."""
+    found = ingest.fit(**{**ASKED, "read_bandwidth": share * 4096 * 0.7 * 4 * 3e6}, units=5, set=RATES).systems[0]
+    assert found.one_down is holds

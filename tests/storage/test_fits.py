@@ -195,6 +195,20 @@ def test_a_data_set_larger_than_the_drives_cannot_be_staged_on_every_node():
     assert by_name["stage a share of it on each node"] is True
 
 
+def test_a_data_set_that_fills_the_drives_of_a_node_can_be_staged_on_it():
+    asked = {"model": "cosmoflow", "node": "dgx-h100", "nodes": 2, "storage": "nfs-tcp"}
+    drives = one(**asked).answer.known.value("nvme_bytes_per_node")
+    for share, holds in ((1, True), (1.0001, False)):
+        ways = one(**asked, set={"dataset_bytes": share * drives}).answer.tables["ways"]
+        assert {row["way"]: row["holds"] for row in ways}["stage the whole data set on every node"] is holds
+
+
+def test_one_unit_that_a_need_determines_is_not_assumed():
+    few = one(storage="ddn-ai400x2", read_bandwidth="1 GB/s")
+    assert value(few, "units_required") == 1
+    assert "units" not in few.answer.given
+
+
 def test_another_size_of_sample_makes_another_data_set():
     asked = {"gpu": "h100-sxm", "nodes": 1, "storage": "lustre"}
     plain = one(model="cosmoflow", **asked).answer.tables["ways"][2]["stage_bytes"]
@@ -810,3 +824,17 @@ def test_what_takes_more_units_than_anybody_has_does_not_head_as_a_fit(command):
     _, out, _ = command("--read-bandwidth", "1e30 GB/s", "--storage", "ddn-ai400x2")
     assert "Beyond any published installation (1)" in out
     assert "as far as known" not in out
+
+
+def test_what_fits_so_far_with_open_units_stands_behind_what_has_known_ones():
+    asked = {"read_bandwidth": "100 GB/s", "write_bandwidth": "50 GB/s", "capacity": "5 PB", "storage": "all"}
+    so_far = [found for found in ingest.fit(**asked).systems if found.verdict == "fits as far as known"]
+    are_open = {found.entry.id: found.standing > 3 for found in so_far}
+    assert [*are_open.values()] == sorted(are_open.values())
+    assert (are_open["oci-lustre"], are_open["ibm-ess3500"], are_open["vast-ceres"]) == (False, True, True)
+
+
+def test_a_setting_that_no_system_uses_is_told():
+    for name, told in (("cache_hit_fraction", True), ("fill_limit", False)):
+        found = ingest.fit(read_bandwidth="1 GB/s", capacity="1 TB", storage="ddn-ai400x2", set={name: 0.5})
+        assert any(name in line and "changes nothing" in line for line in found.warnings) is told

@@ -34,7 +34,7 @@ def layer(of, headroom, at_least=False):
     return LayerVerdict(of, 100.0, 100.0 / (1 - headroom), headroom, at_least)
 
 
-@pytest.mark.parametrize(("headroom", "tight"), [(0.051, False), (0.049, True), (-0.1, True)])
+@pytest.mark.parametrize(("headroom", "tight"), [(0.0501, False), (0.0499, True), (-0.1, True)])
 def test_what_has_only_been_shown_is_never_tight(headroom, tight):
     assert layer(READS, headroom).tight is tight
     assert layer(READS, headroom, at_least=True).tight is False

@@ -140,6 +140,7 @@ def test_a_lower_tier_may_take_a_quarter_more(monkeypatch):
     rows = {row["tier"]: row["capacity"] for row in asked_of("google-managed-lustre", need).tiers}
     least, lowest = min(rows.values()), next(iter(rows))
     assert rows[lowest] > least
+    assert fit.MORE_OF_A_LOWER_TIER == 0.25
     for share, expected in ((rows[lowest] / least - 1 + 1e-9, lowest), (rows[lowest] / least - 1 - 1e-9, None)):
         monkeypatch.setattr(fit, "MORE_OF_A_LOWER_TIER", share)
         assert (asked_of("google-managed-lustre", need).label == expected) == (expected is not None)

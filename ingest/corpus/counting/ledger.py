@@ -38,19 +38,14 @@ class Shard(NamedTuple):
 
 
 class ShardCount(NamedTuple):
-    """The counts of one shard, in total and by folder and extension, over the files that were read to their end.
-
-    Attributes:
-        skipped: files that do not count.
-        parts: lines, rows and members that do not count, of files that do.
-    """
+    """The counts of one shard, in total and by folder and extension, over the files that were read to their end."""
 
     number: int
     total: Tally
     folders: dict[str, Tally]
     extensions: dict[str, Tally]
-    skipped: tuple[SkippedFile, ...] = ()
-    parts: tuple[SkippedFile, ...] = ()
+    skipped: tuple[SkippedFile, ...] = ()  # files that do not count
+    parts: tuple[SkippedFile, ...] = ()  # lines, rows and members that do not count, of files that do
 
 
 def shard_spans(sizes: Sequence[int]) -> list[range]:

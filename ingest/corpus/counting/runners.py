@@ -244,24 +244,17 @@ def local_runner(
 
 
 class SharedState:
-    """State shared with forked workers.
+    """State shared with forked workers."""
 
-    Attributes:
-        local: counts in the worker.
-        moved: stored bytes done by all workers.
-        stop: set when the run ends, so that no worker continues a large shard.
-        current: in a worker, the state that it was forked with.
-    """
-
-    current: ClassVar[SharedState]
+    current: ClassVar[SharedState]  # in a worker, the state that it was forked with
 
     def __init__(self, local: LocalRunner) -> None:
         from multiprocessing import get_context
 
         context = get_context("fork")
-        self.local = local
-        self.moved = context.Value("q", 0)
-        self.stop = context.Event()
+        self.local = local  # counts in the worker
+        self.moved = context.Value("q", 0)  # stored bytes done by all workers
+        self.stop = context.Event()  # set when the run ends, so that no worker continues a large shard
 
     def add_moved(self, size: int) -> None:
         """Add stored bytes that are done.

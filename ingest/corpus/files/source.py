@@ -16,17 +16,12 @@ STANDARD_INPUT = "-"
 
 
 class Unreadable(IngestError):
-    """A file cannot be counted; what was counted of it must be dropped.
-
-    Attributes:
-        path: as shown to the user.
-        reason: in a few words.
-    """
+    """A file cannot be counted; what was counted of it must be dropped."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"'{path}': {reason}")
-        self.path = path
-        self.reason = reason
+        self.path = path  # as shown to the user
+        self.reason = reason  # in a few words
 
     def __reduce__(self) -> tuple[type[Unreadable], tuple[str, str]]:
         return Unreadable, (self.path, self.reason)
@@ -34,15 +29,10 @@ class Unreadable(IngestError):
 
 @dataclass(slots=True)
 class Meter:
-    """The bytes moved to read a file.
+    """The bytes moved to read a file."""
 
-    Attributes:
-        stored_bytes: size of the file when it was opened; for standard input, bytes received.
-        bytes_read: bytes read from storage, also of a file that then failed.
-    """
-
-    stored_bytes: int = 0
-    bytes_read: int = 0
+    stored_bytes: int = 0  # size of the file when it was opened; for standard input, bytes received
+    bytes_read: int = 0  # bytes read from storage, also of a file that then failed
 
 
 class Source(Protocol):

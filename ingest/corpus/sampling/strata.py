@@ -49,15 +49,10 @@ def draw(frame_bytes: int, pairs: int, seed: str) -> list[int]:
 
 @dataclass
 class SamplingFrame:
-    """The units that can be drawn, end to end: files, parts of files, or files that are drawn by the block.
+    """The units that can be drawn, end to end: files, parts of files, or files that are drawn by the block."""
 
-    Attributes:
-        members: for each unit the position of its file in the listing.
-        sizes: for each unit its stored bytes.
-    """
-
-    members: array[int] = field(default_factory=lambda: array("q"))
-    sizes: array[int] = field(default_factory=lambda: array("q"))
+    members: array[int] = field(default_factory=lambda: array("q"))  # for each unit the position of its file in the listing
+    sizes: array[int] = field(default_factory=lambda: array("q"))  # for each unit its stored bytes
     _ends: numpy.ndarray[Any, Any] | None = field(default=None, repr=False)
 
     def add(self, member: int, size: int) -> None:

