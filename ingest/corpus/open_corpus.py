@@ -10,14 +10,13 @@ from typing import Any
 from ingest.catalog.store import Catalog
 from ingest.corpus.counting.exact import DocumentCounter
 from ingest.corpus.counting.ledger import Ledger, Shards, Totals
-from ingest.corpus.counting.runners import ClusterRunner, CountingTask, ExactCount, TooLong, cores, local_runner
-from ingest.corpus.files.file_kind import short_title
+from ingest.corpus.counting.runners import ClusterRunner, CountingTask, ExactCount, Runner, TooLong, cores, local_runner
 from ingest.corpus.files.listing import list_inputs
-from ingest.corpus.measurement import CorpusMeasurement, measured_by_sample, measured_exactly
-from ingest.corpus.progress import Progress
+from ingest.corpus.files.names import short_title
+from ingest.corpus.measurement import CorpusMeasurement, Progress, measured_by_sample, measured_exactly
 from ingest.corpus.sample_sizes import measured_samples
 from ingest.corpus.sampling.sample import sample_corpus
-from ingest.corpus.tokenizers.engine_choice import CHECKED_FILES, TRAINING_FILES, beginnings, select_engine
+from ingest.corpus.tokenizers.engines import CHECKED_FILES, TRAINING_FILES, beginnings, select_engine
 from ingest.corpus.tokenizers.splitter import split_rule_for
 from ingest.corpus.tokenizers.vocabulary import vocabulary_of
 from ingest.corpus.types import SkippedFile, root_of
@@ -56,7 +55,7 @@ class OpenCorpus:
         text_field: str,
         threads: int | None,
         catalog: Catalog,
-        ledger: str | Path | None = None,
+        ledger: str | Path | None,
     ) -> None:
         self.named, self.threads, self.catalog, self.ledger = short_title(paths), threads or cores(), catalog, ledger
         self.text_field = text_field
@@ -80,7 +79,6 @@ class OpenCorpus:
         """
         listing = self.listing
         root, shards = root_of(listing[0].path, listing[-1].path), Shards(listing, listing.sizes)
-        task = CountingTask(self.vocabulary, self.text_field, root, self.proof)
         identity = {
             "manifest": listing.manifest_hash(),
             "vocabulary": self.vocabulary.sha256,
@@ -89,16 +87,16 @@ class OpenCorpus:
         }
         ledger = None if self.ledger is None else Ledger(self.ledger, identity)
         counting = ExactCount(listing, shards, progress, limit)
-        runner = (
-            ClusterRunner(task, shards, scheduler)
-            if scheduler
-            else local_runner(self.counter, shards, root, self.threads, listing.has_standard_input)
-        )
+        if scheduler:
+            task = CountingTask(self.vocabulary, self.text_field, root, self.proof)
+            runner: Runner = ClusterRunner(task, shards, scheduler)
+        else:
+            runner = local_runner(self.counter, shards, root, self.threads, listing.has_standard_input)
         partial = counting.run(runner, ledger)
         answer = self._exactly(counting.totals, partial)
-        if scheduler or partial or progress.taken_up or not counting.totals.total.text_bytes:
-            return answer
         text = counting.totals.total.text_bytes
+        if scheduler or partial or progress.taken_up or not text:
+            return answer
         return revised(answer, speed={"bytes": text, "seconds": progress.seconds, "workers": runner.processes})
 
     def sampled(self, tolerance: float, confidence: float, seed: int | None, progress: Progress) -> CorpusMeasurement:
@@ -134,7 +132,7 @@ def measured_files(
 ) -> CorpusMeasurement:
     """Measure sizes of samples and files instead of tokens."""
     listing = list_inputs([str(path) for path in paths], include, exclude)
-    progress.begin(listing.total_bytes, 0)
+    progress.begin(sum(listing.sizes), 0)
     about = {"date": _now(), "manifest_hash": listing.manifest_hash()}
     answer = measured_samples(short_title(paths), listing, listing.skipped, catalog, progress.moved, **about)
     progress.clear()
@@ -146,11 +144,7 @@ def _now() -> str:
 
 
 def nothing_counted(named: str, skipped: Sequence[SkippedFile]) -> str:
-    """Return the message for a corpus in which no file counts.
-
-    >>> nothing_counted("books", [])
-    'books: found no file, expected at least one'
-    """
+    """Return the message for a corpus in which no file counts."""
     if not skipped:
         return f"{named}: found no file, expected at least one"
     first = skipped[0]

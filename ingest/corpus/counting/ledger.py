@@ -136,9 +136,9 @@ class Totals:
         self.parts.note(*counted.parts)
 
 
-FORM = "ingest-ledger/3"
-#: How every ledger begins, whatever its format.
-KIND = FORM.rpartition("/")[0]
+#: how every ledger begins, whatever its format
+KIND = "ingest-ledger/"
+FORM = f"{KIND}3"
 #: keys of the header and what a difference means
 IDENTITY = {
     "manifest": "another corpus, or its files have changed",
@@ -170,11 +170,25 @@ class Ledger:
             raise UsageError(f"--resume: '{self.path}' cannot be opened: {error.strerror}") from None
         try:
             refuse_output(identity_of(os.fstat(self.file.fileno())))
-            _lock(self.file, self.path)
+            self._lock()
             self._take_up(dict(identity))
         except BaseException:
             self.close()
             raise
+
+    def _lock(self) -> None:
+        """Lock the file; the lock ends with the process."""
+        try:
+            if os.name == "nt":
+                import msvcrt
+
+                msvcrt.locking(self.file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+            else:
+                import fcntl
+
+                fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise IngestError(f"--resume: '{self.path}' is in use by another run; set another file") from None
 
     def _take_up(self, identity: dict[str, Any]) -> None:
         """Read the entries, remove a half-written last line, and write the header of a new ledger."""
@@ -196,35 +210,28 @@ class Ledger:
     def _read_line(self, number: int, line: bytes, identity: dict[str, Any]) -> None:
         try:
             entry = json.loads(line)
-            if number == 1:
-                self._check_form(entry)
+            form = entry.get("ledger")
+            if number == 1 and form != FORM:
+                if isinstance(form, str) and form.startswith(KIND):
+                    expected = f"expected {FORM}: another version of ingest has written it; set a new file"
+                    raise IngestError(f"--resume: '{self.path}' has the format {brief(form)}, {expected}")
+                raise IngestError(f"--resume: '{self.path}' is not a ledger of ingest measure, expected one or a new file")
             if entry.pop("crc32") != _crc(entry):
                 raise ValueError(line)
-            if number == 1:
-                self._check_identity(entry, identity)
-            else:
+            if number > 1:
                 counted = _counted(entry)
                 self.done[counted.number] = counted
+                return
+            for name, reason in IDENTITY.items():
+                if entry.get(name) != identity[name]:
+                    found = f"(found {entry.get(name)}, expected {identity[name]})"
+                    raise IngestError(f"--resume: '{self.path}' belongs to {reason} {found}; set a new file")
         except (ValueError, KeyError, TypeError, AttributeError):
             raise self._damaged(number) from None
 
     def _damaged(self, number: int) -> IngestError:
         expected = "the header of a ledger" if number == 1 else "a shard"
         return IngestError(f"--resume: '{self.path}' line {number} is damaged, expected {expected}; set a new file")
-
-    def _check_form(self, entry: dict[str, Any]) -> None:
-        form = entry.get("ledger")
-        if form != FORM and isinstance(form, str) and form.startswith(f"{KIND}/"):
-            expected = f"expected {FORM}: another version of ingest has written it; set a new file"
-            raise IngestError(f"--resume: '{self.path}' has the format {brief(form)}, {expected}")
-        if form != FORM:
-            raise IngestError(f"--resume: '{self.path}' is not a ledger of ingest measure, expected one or a new file")
-
-    def _check_identity(self, entry: dict[str, Any], identity: dict[str, Any]) -> None:
-        for name, reason in IDENTITY.items():
-            if entry.get(name) != identity[name]:
-                found = f"(found {entry.get(name)}, expected {identity[name]})"
-                raise IngestError(f"--resume: '{self.path}' belongs to {reason} {found}; set a new file")
 
     def finished(self, counted: ShardCount) -> None:
         """Record the counts of a shard; they are on disk on return."""
@@ -246,50 +253,34 @@ class Ledger:
             self.file.close()
 
 
-def _line(entry: Mapping[str, Any]) -> bytes:
-    return json.dumps(entry, separators=(",", ":")).encode("ascii")
-
-
 def _entry_line(entry: Mapping[str, Any]) -> bytes:
     """An entry as it lies in the file."""
-    return _line({**entry, "crc32": _crc(entry)}) + b"\n"
+    return json.dumps({**entry, "crc32": _crc(entry)}, separators=(",", ":")).encode("ascii") + b"\n"
 
 
 def _crc(entry: Mapping[str, Any]) -> str:
     """The check sum of an entry, which its line carries: one digit that a disk has changed would be another corpus."""
-    return f"{zlib.crc32(_line(entry)):08x}"
+    return f"{zlib.crc32(json.dumps(entry, separators=(',', ':')).encode('ascii')):08x}"
 
 
 def _counted(entry: dict[str, Any]) -> ShardCount:
-    folders, extensions = ({name: _tally(row) for name, row in entry[key].items()} for key in ("folders", "extensions"))
-    skipped, parts = (tuple(map(_left_out, entry[key])) for key in ("skipped", "parts"))
-    total = _tally(entry["total"])
+    """The counts of a shard.
+
+    Raises:
+        ValueError, KeyError, TypeError, AttributeError: the entry is not what `Ledger.finished` writes.
+    """
+
+    def tally(row: list[Any]) -> Tally:
+        if len(row) != len(Tally._fields) or not all(type(value) is int and value >= 0 for value in row):
+            raise ValueError(row)
+        return Tally(*row)
+
+    total = tally(entry["total"])
+    folders, extensions = ({name: tally(row) for name, row in entry[key].items()} for key in ("folders", "extensions"))
     if any(reduce(Tally.plus, groups.values(), Tally()) != total for groups in (folders, extensions)):
         raise ValueError(entry)
+    skipped, parts = (
+        tuple(SkippedFile(str(path), str(reason), int(number)) for path, reason, number in entry[key])
+        for key in ("skipped", "parts")
+    )
     return ShardCount(int(entry["shard"]), total, folders, extensions, skipped, parts)
-
-
-def _left_out(row: list[Any]) -> SkippedFile:
-    path, reason, number = row
-    return SkippedFile(str(path), str(reason), int(number))
-
-
-def _tally(row: list[Any]) -> Tally:
-    if len(row) != len(Tally._fields) or not all(type(value) is int and value >= 0 for value in row):
-        raise ValueError(row)
-    return Tally(*row)
-
-
-def _lock(file: BinaryIO, path: Path) -> None:
-    """Lock the file; the lock ends with the process."""
-    try:
-        if os.name == "nt":
-            import msvcrt
-
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise IngestError(f"--resume: '{path}' is in use by another run; set another file") from None

@@ -13,15 +13,14 @@ from functools import lru_cache, partial
 from itertools import islice
 from typing import Any, ClassVar, NamedTuple
 
-from ingest.corpus.counting.exact import Batch, BatchCounter, DocumentCounter, ShardTally, TokenCounter, count, count_batches
+from ingest.corpus.counting.exact import Batch, BatchCounter, DocumentCounter, ShardTally, count, count_batches
 from ingest.corpus.counting.ledger import Ledger, Shard, ShardCount, Shards, Totals
 from ingest.corpus.files.listing import FileListing
-from ingest.corpus.native_calls import one_line
-from ingest.corpus.progress import Progress
-from ingest.corpus.tokenizers.engine_choice import select_engine
+from ingest.corpus.measurement import Progress
+from ingest.corpus.native_calls import can_fork, one_line, one_line_failure, worker_pool
+from ingest.corpus.tokenizers.engines import Engine, limit_growth, select_engine
 from ingest.corpus.tokenizers.splitter import split_rule_for
 from ingest.corpus.types import Vocabulary
-from ingest.corpus.worker_process import can_fork, limit_growth, one_line_failure, worker_pool
 from ingest.errors import IngestError, UsageError
 from ingest.units import display
 from ingest.version import __version__
@@ -39,16 +38,13 @@ GROWTH, LEAST_GROWTH = 224 << 20, 64 << 20
 TASKS_AHEAD = 2
 #: seconds between two updates of the progress
 UPDATE_SECONDS = 0.2
+#: seconds after which the rate is known well enough
+PROBE_SECONDS = 1.0
 
 
-class CountingTask(NamedTuple):
-    """The input of a worker, next to the shard."""
-
-    vocabulary: Vocabulary
-    text_field: str
-    root: str
-    proof: tuple[bytes, ...]
-    version: str = __version__
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Runner:
@@ -69,21 +65,6 @@ class Runner:
         return None
 
 
-def in_any_order(
-    start: Callable[[int], Future[ShardCount]], numbers: Iterator[int], most: int, waited: Callable[[], object]
-) -> Iterator[ShardCount]:
-    """Keep up to `most` shards in flight and yield their counts in the order in which they are done; call `waited` often."""
-    running: set[Future[ShardCount]] = set()
-    while True:
-        running.update(map(start, islice(numbers, most - len(running))))
-        if not running:
-            return
-        done, running = wait(running, UPDATE_SECONDS, FIRST_COMPLETED)
-        waited()
-        for future in done:
-            yield future.result()
-
-
 class LocalRunner(Runner):
     """Reads in this process and counts there; the engine has threads of its own."""
 
@@ -101,123 +82,19 @@ class LocalRunner(Runner):
         return self.open_shard.unfinished()
 
 
-class ClusterRunner(Runner):
-    """Counts on the workers of the Dask cluster whose scheduler is at `address`; each loads its engine once.
-
-    Raises:
-        UsageError: it is not an address.
-        IngestError: `distributed` is not installed, or no scheduler answers at the address.
-    """
-
-    def __init__(self, task: CountingTask, shards: Shards, address: str) -> None:
-        try:
-            import distributed
-        except ImportError:
-            raise IngestError("--scheduler: needs the package distributed; pip install 'ingest-sizing[cluster]'") from None
-        connect: Any = distributed.Client
-        try:
-            _greet(address)
-            self.client = connect(address, timeout=CONNECT_SECONDS, set_as_default=False)
-        except OSError:  # among them TimeoutError
-            raise IngestError(f"--scheduler: no scheduler answers at '{address}' within {CONNECT_SECONDS} s") from None
-        except ValueError:
-            raise UsageError(f"--scheduler: found '{address}', expected an address such as tcp://node1:8786") from None
-        self.task, self.shards = task, shards
-
-    def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[ShardCount]:
-        try:
-            yield from self._run(numbers, moved)
-        except IngestError:
-            raise
-        except Exception as error:  # a worker or the network may fail in any way; each is one line
-            raise IngestError(f"--scheduler: {one_line(error)}") from None
-        finally:
-            self.client.close()
-
-    def _run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[ShardCount]:
-        # the scheduler computes a lost result again; scattered data are gone with the last worker that held them
-        with warnings.catch_warnings(action="ignore", category=UserWarning):  # a vocabulary of over 10 MiB is meant
-            task = self.client.submit(_task, self.task, pure=False)
-        workers = self.client.get_executor(pure=False)
-        most = max(sum(self.client.nthreads().values()), 1) * SHARDS_AHEAD
-
-        def start(number: int) -> Future[ShardCount]:
-            future: Future[ShardCount] = workers.submit(count_one, task, self.shards[number])
-            return future
-
-        for counted in in_any_order(start, numbers, most, lambda: None):
-            moved(sum(found.stored_bytes for found in self.shards[counted.number].found))
-            yield counted
-
-
-def _task(task: CountingTask) -> CountingTask:
-    """What the workers count with, as a result that they share."""
-    return task
-
-
-def _greet(address: str) -> None:
-    """Open a connection and close it: a client that finds no scheduler goes on trying while it is closed, and says so.
-
-    Raises:
-        OSError: no scheduler answers.
-        ValueError: it is not an address.
-    """
-    import asyncio
-
-    from distributed import comm, security
-
-    network: Any = comm
-    ours: Any = security
-
-    async def greet() -> None:
-        opened = network.connect(address, timeout=CONNECT_SECONDS, **ours.Security().get_connection_args("client"))
-        await (await asyncio.wait_for(opened, CONNECT_SECONDS)).close()
-
-    with ThreadPoolExecutor(1) as thread:  # a notebook has an event loop in this one
-        thread.submit(asyncio.run, greet()).result()
-
-
-def count_one(task: CountingTask, shard: Shard) -> ShardCount:
-    """Count one shard on a worker of a cluster.
-
-    Raises:
-        IngestError: the worker has another version of ingest, or cannot load the vocabulary.
-    """
-    if task.version != __version__:
-        raise IngestError(f"--scheduler: a worker has ingest {__version__}, expected {task.version} as here")
-    with _LOADING:
-        counter = _loaded(task)
-    return next(count([shard], counter, ShardTally(task.root), lambda _: None))
-
-
-class SharedEngine:
-    """An engine that the threads of a cluster's worker take turns to use; it has threads of its own."""
-
-    def __init__(self, engine: TokenCounter) -> None:
-        self.engine, self.lock = engine, threading.Lock()
-
-    def count(self, texts: Sequence[bytes]) -> list[int]:
-        with self.lock:
-            return self.engine.count(texts)
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-_LOADING = threading.Lock()
-
-
-@lru_cache(maxsize=1)
-def _loaded(task: CountingTask) -> DocumentCounter:
-    """What a worker of a cluster counts with, loaded with its first shard."""
-    engine, _ = select_engine(task.vocabulary, task.proof, cores())
-    return DocumentCounter(task.text_field, SharedEngine(engine), split_rule_for(task.vocabulary, engine, task.proof))
-
-
-class Stopped(Exception):
-    """The run has ended before this shard."""
+def in_any_order(
+    start: Callable[[int], Future[ShardCount]], numbers: Iterator[int], most: int, waited: Callable[[], object]
+) -> Iterator[ShardCount]:
+    """Keep up to `most` shards in flight and yield their counts in the order in which they are done; call `waited` often."""
+    running: set[Future[ShardCount]] = set()
+    while True:
+        running.update(map(start, islice(numbers, most - len(running))))
+        if not running:
+            return
+        done, running = wait(running, UPDATE_SECONDS, FIRST_COMPLETED)
+        waited()
+        for future in done:
+            yield future.result()
 
 
 def local_runner(
@@ -241,6 +118,10 @@ def local_runner(
     if with_standard_input or len(shards) < SHARDS_PER_PROCESS * processes:
         return TextPool(state, pool, processes)
     return ShardPool(state, pool, processes)
+
+
+class Stopped(Exception):
+    """The run has ended before this shard."""
 
 
 class SharedState:
@@ -339,8 +220,122 @@ class TextPool(LocalRunner):
             self.pool.shutdown(cancel_futures=True)
 
 
-#: time after which the rate is known well enough
-PROBE_SECONDS = 1.0
+class CountingTask(NamedTuple):
+    """The input of a worker of a cluster, next to the shard."""
+
+    vocabulary: Vocabulary
+    text_field: str
+    root: str
+    proof: tuple[bytes, ...]
+    version: str = __version__
+
+
+class ClusterRunner(Runner):
+    """Counts on the workers of the Dask cluster whose scheduler is at `address`; each loads its engine once.
+
+    Raises:
+        UsageError: it is not an address.
+        IngestError: `distributed` is not installed, or no scheduler answers at the address.
+    """
+
+    def __init__(self, task: CountingTask, shards: Shards, address: str) -> None:
+        try:
+            import distributed
+        except ImportError:
+            raise IngestError("--scheduler: needs the package distributed; pip install 'ingest-sizing[cluster]'") from None
+        connect: Any = distributed.Client
+        try:
+            with ThreadPoolExecutor(1) as thread:  # a notebook has an event loop in this one
+                thread.submit(_greet, address).result()
+            self.client = connect(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        except OSError:  # among them TimeoutError
+            raise IngestError(f"--scheduler: no scheduler answers at '{address}' within {CONNECT_SECONDS} s") from None
+        except ValueError:
+            raise UsageError(f"--scheduler: found '{address}', expected an address such as tcp://node1:8786") from None
+        self.task, self.shards = task, shards
+
+    def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[ShardCount]:
+        try:
+            # the scheduler computes a lost result again; scattered data are gone with the last worker that held them
+            with warnings.catch_warnings(action="ignore", category=UserWarning):  # a vocabulary of over 10 MiB is meant
+                task = self.client.submit(_task, self.task, pure=False)
+            workers = self.client.get_executor(pure=False)
+            most = max(sum(self.client.nthreads().values()), 1) * SHARDS_AHEAD
+
+            def start(number: int) -> Future[ShardCount]:
+                future: Future[ShardCount] = workers.submit(count_one, task, self.shards[number])
+                return future
+
+            for counted in in_any_order(start, numbers, most, lambda: None):
+                moved(sum(found.stored_bytes for found in self.shards[counted.number].found))
+                yield counted
+        except IngestError:
+            raise
+        except Exception as error:  # a worker or the network may fail in any way; each is one line
+            raise IngestError(f"--scheduler: {one_line(error)}") from None
+        finally:
+            self.client.close()
+
+
+def _task(task: CountingTask) -> CountingTask:
+    """What the workers count with, as a result that they share."""
+    return task
+
+
+def _greet(address: str) -> None:
+    """Open a connection and close it: a client that finds no scheduler goes on trying while it is closed, and says so.
+
+    Raises:
+        OSError: no scheduler answers.
+        ValueError: it is not an address.
+    """
+    import asyncio
+
+    from distributed import comm, security
+
+    network: Any = comm
+    ours: Any = security
+
+    async def greet() -> None:
+        opened = network.connect(address, timeout=CONNECT_SECONDS, **ours.Security().get_connection_args("client"))
+        await (await asyncio.wait_for(opened, CONNECT_SECONDS)).close()
+
+    asyncio.run(greet())
+
+
+def count_one(task: CountingTask, shard: Shard) -> ShardCount:
+    """Count one shard on a worker of a cluster.
+
+    Raises:
+        IngestError: the worker has another version of ingest, or cannot load the vocabulary.
+    """
+    if task.version != __version__:
+        raise IngestError(f"--scheduler: a worker has ingest {__version__}, expected {task.version} as here")
+    with _LOADING:
+        counter = _loaded(task)
+    return next(count([shard], counter, ShardTally(task.root), lambda _: None))
+
+
+_LOADING = threading.Lock()
+
+
+@lru_cache(maxsize=1)
+def _loaded(task: CountingTask) -> DocumentCounter:
+    """What a worker of a cluster counts with, loaded with its first shard."""
+    engine, _ = select_engine(task.vocabulary, task.proof, cores())
+    return DocumentCounter(task.text_field, SharedEngine(engine), split_rule_for(task.vocabulary, engine, task.proof))
+
+
+class SharedEngine:
+    """An engine that the threads of a cluster's worker take turns to use; it has threads of its own."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.name, self.version = engine.name, engine.version
+        self.engine, self.lock = engine, threading.Lock()
+
+    def count(self, texts: Sequence[bytes]) -> list[int]:
+        with self.lock:
+            return self.engine.count(texts)
 
 
 class TooLong(Exception):
@@ -357,7 +352,7 @@ class ExactCount:
         self.probed = False
 
     def run(self, runner: Runner, ledger: Ledger | None) -> str:
-        """Count every shard that is not in the ledger.
+        """Count every shard that is not in the ledger; after an interruption the open shards count as far as they are.
 
         Returns:
             The files counted, where the run was interrupted; otherwise empty.
@@ -365,24 +360,30 @@ class ExactCount:
         Raises:
             TooLong: the rate of the first second predicts more than the limit.
         """
+        totals, progress = self.totals, self.progress
         done = dict(ledger.done) if ledger is not None else {}
         known = sum(one.total.stored_bytes for one in done.values())
         for counted in done.values():
-            self.totals.add(counted)
+            totals.add(counted)
         if ledger is not None and done:
-            self.progress.say(f"resuming '{ledger.path}': {len(done):,} shards with {display(known, 'B')} are done")
-        self.progress.begin(self.listing.total_bytes, known)
+            progress.say(f"resuming '{ledger.path}': {len(done):,} shards with {display(known, 'B')} are done")
+        progress.begin(self.shards.total_bytes, known)
         try:
             numbers = (number for number in range(len(self.shards)) if number not in done)
             with closing(runner.run(numbers, self.moved)) as results:  # type: ignore[type-var]
                 for counted in results:
-                    self.totals.add(counted)  # first, so that Ctrl-C while the ledger is written does not forget it
+                    totals.add(counted)  # first, so that Ctrl-C while the ledger is written does not forget it
                     if ledger is not None:
                         ledger.finished(counted)
         except KeyboardInterrupt:
-            return self._interrupted(runner)
+            for number in sorted(totals.waiting):
+                totals.merge(totals.waiting[number])
+            if (unfinished := runner.unfinished()) is not None:
+                totals.merge(unfinished)
+            files = f"{totals.total.files:,} of {len(self.listing):,} files"
+            return f"interrupted after {files}: all results are of these files only"
         finally:
-            self.progress.clear()
+            progress.clear()
             if ledger is not None:
                 ledger.close()
         return ""
@@ -399,13 +400,3 @@ class ExactCount:
             self.progress.say(f"{estimate}: measuring a sample instead; set --exact to count everything")
             raise TooLong
         self.progress.say(estimate)
-
-    def _interrupted(self, runner: Runner) -> str:
-        """Add the counts of the open shards; return how many files are counted."""
-        for number in sorted(self.totals.waiting):
-            self.totals.merge(self.totals.waiting[number])
-        unfinished = runner.unfinished()
-        if unfinished is not None:
-            self.totals.merge(unfinished)
-        files, of_all = self.totals.total.files, len(self.listing)
-        return f"interrupted after {files:,} of {of_all:,} files: all results are of these files only"

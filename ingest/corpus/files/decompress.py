@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from ingest.corpus.files.file_kind import MAGIC
+from ingest.corpus.files.names import MAGIC
 from ingest.corpus.files.source import BorrowedSource, FileSource, Source, Unreadable
 
 #: read from storage at a time

@@ -6,11 +6,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ingest.corpus.files.file_kind import first_line
+from ingest.corpus.files.names import first_line
 from ingest.corpus.files.source import BorrowedSource, Source, Unreadable
-from ingest.corpus.formats.plain_text import CHUNK_BYTES
-from ingest.corpus.formats.rows import DEFAULT_FIELD, SkippedRows, no_column
-from ingest.corpus.worker_process import return_freed_memory
+from ingest.corpus.formats.rows import CHUNK_BYTES, DEFAULT_FIELD, SkippedRows, no_column
+from ingest.corpus.native_calls import return_freed_memory
+
+#: Most rows of a batch: rows differ in size, and a batch is held in memory.
+BATCH_ROWS = 512
+#: Column chunks up to this size are read as a dictionary, which holds a repeated text once; Arrow needs several times as much
+#: memory for it.
+DICTIONARY_BYTES = 16 * 2**20
+#: Fewest and most rows of a batch where a dictionary is larger, and the most that they may decode to in a small file.
+WARY_BATCH_ROWS = (4, 16)
+UNFOLDED_BYTES = 256 * 2**20
+_ARROW_FILE = b"ARROW1"
 
 
 def column_path(schema: Any, text_field: str, path: str) -> list[str]:
@@ -19,34 +28,22 @@ def column_path(schema: Any, text_field: str, path: str) -> list[str]:
     Raises:
         Unreadable: no such column, or its type is not text.
     """
-    field = text_field or (DEFAULT_FIELD if DEFAULT_FIELD in schema.names or len(schema.names) != 1 else schema.names[0])
-    steps = [field] if field in schema.names else field.split(".")
-    kind = _type_at(schema, steps)
-    if kind is None:
-        raise Unreadable(path, no_column(field, schema.names))
-    if not _holds_text(kind):
-        raise Unreadable(path, f"column '{field}' holds {kind}, expected text")
-    return steps
-
-
-def _type_at(schema: Any, steps: list[str]) -> Any:
     import pyarrow
-
-    kind: Any = pyarrow.struct(list(schema))
-    for step in steps:
-        index = kind.get_field_index(step) if pyarrow.types.is_struct(kind) else -1
-        if index < 0:
-            return None
-        kind = kind.field(index).type
-    return kind
-
-
-def _holds_text(kind: Any) -> bool:
     from pyarrow import types
 
+    field = text_field or (DEFAULT_FIELD if DEFAULT_FIELD in schema.names or len(schema.names) != 1 else schema.names[0])
+    steps = [field] if field in schema.names else field.split(".")
+    kind: Any = pyarrow.struct(list(schema))
+    for step in steps:
+        index = kind.get_field_index(step) if types.is_struct(kind) else -1
+        if index < 0:
+            raise Unreadable(path, no_column(field, schema.names))
+        kind = kind.field(index).type
     inner = kind.value_type if types.is_dictionary(kind) else kind
     tests = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary, types.is_string_view)
-    return any(test(inner) for test in (*tests, types.is_binary_view))
+    if not any(test(inner) for test in (*tests, types.is_binary_view)):
+        raise Unreadable(path, f"column '{field}' holds {kind}, expected text")
+    return steps
 
 
 def nested_column(batch: Any, steps: list[str]) -> Any:
@@ -94,13 +91,27 @@ def row_texts(array: Any, first_row: int, left_out: SkippedRows) -> Iterator[byt
         for row, missing in enumerate(array.is_null().to_pylist(), first_row):
             if missing:
                 left_out.add(row, "null")
+    is_dictionary = pyarrow.types.is_dictionary(array.type)
     try:
-        if pyarrow.types.is_dictionary(array.type):
-            yield from _dictionary_texts(array.drop_null())
+        if is_dictionary:
+            # texts that recur are held once each: a small file can repeat a long text very often
+            present = array.drop_null()
+            used = present.indices.unique()
+            texts = dict(zip(used.to_pylist(), texts_of(_as_strings(present.dictionary.take(used))), strict=True))
+            for index in present.indices.to_pylist():
+                yield texts[index]
         else:
             yield from texts_of(_as_strings(array).drop_null())
     except pyarrow.ArrowInvalid:
-        yield from _checked_one_by_one(array, first_row, left_out)
+        values = array.dictionary_decode() if is_dictionary else array
+        for row, value in enumerate(values.cast(pyarrow.large_binary()), first_row):
+            text = value.as_py()
+            try:
+                if text is not None:
+                    text.decode("utf-8")
+                    yield text
+            except UnicodeDecodeError:
+                left_out.add(row, "not UTF-8")
 
 
 def _as_strings(array: Any) -> Any:
@@ -110,30 +121,6 @@ def _as_strings(array: Any) -> Any:
     if types.is_string(array.type) or types.is_large_string(array.type):
         return array
     return array.cast(pyarrow.large_string())
-
-
-def _dictionary_texts(array: Any) -> Iterator[bytes]:
-    """Yield texts that may recur, held once each: a small file can repeat a long text very often."""
-    used = array.indices.unique()
-    texts = dict(zip(used.to_pylist(), texts_of(_as_strings(array.dictionary.take(used))), strict=True))
-    for index in array.indices.to_pylist():
-        yield texts[index]
-
-
-def _checked_one_by_one(array: Any, first_row: int, left_out: SkippedRows) -> Iterator[bytes]:
-    import pyarrow
-
-    values = array.dictionary_decode() if pyarrow.types.is_dictionary(array.type) else array
-    for row, value in enumerate(values.cast(pyarrow.large_binary()), first_row):
-        text = value.as_py()
-        if text is None:
-            continue
-        try:
-            text.decode("utf-8")
-        except UnicodeDecodeError:
-            left_out.add(row, "not UTF-8")
-        else:
-            yield text
 
 
 def check_utf8(data: bytes) -> None:
@@ -170,17 +157,6 @@ def texts_of(strings: Any) -> Iterator[bytes]:
     for stop in places[1:]:
         yield bytes(held[start:stop])
         start = stop
-
-
-#: Most rows of a batch: rows differ in size, and a batch is held in memory.
-BATCH_ROWS = 512
-#: Column chunks up to this size are read as a dictionary, which holds a repeated text once; Arrow needs several times as much
-#: memory for it.
-DICTIONARY_BYTES = 16 * 2**20
-#: Fewest and most rows of a batch where a dictionary is larger, and the most that they may decode to in a small file.
-WARY_BATCH_ROWS = (4, 16)
-UNFOLDED_BYTES = 256 * 2**20
-_ARROW_FILE = b"ARROW1"
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Reading the documents of a listed file in chunks, in bounded memory: its format, CSV and TSV, splits of `datasets`."""
+"""Reading the documents of a listed file in chunks, in bounded memory: plain text, CSV and TSV, splits of `datasets`."""
 
 from __future__ import annotations
 
@@ -10,21 +10,26 @@ from functools import partial
 from itertools import chain
 
 from ingest.corpus.files.decompress import Stream, decompressed, decompressed_to_disk
-from ingest.corpus.files.file_kind import first_line, kind_by_magic
-from ingest.corpus.files.open_file import StandardInput, open_file, read_small
-from ingest.corpus.files.saved_datasets import FORMAT as DATASETS
-from ingest.corpus.files.saved_datasets import SCHEME, list_splits
-from ingest.corpus.files.source import CHANGED, Meter, Source, Unreadable
-from ingest.corpus.formats.buffered import whole_lines
+from ingest.corpus.files.listing import DATASETS, SCHEME, list_splits
+from ingest.corpus.files.names import first_line, kind_by_magic
+from ingest.corpus.files.source import CHANGED, Meter, Source, StandardInput, Unreadable, open_file, read_small
+from ingest.corpus.formats.archives import read_members, warc_texts
 from ingest.corpus.formats.columnar import arrow_texts, parquet_texts, record_batches, row_groups
 from ingest.corpus.formats.json_text import first_row_has, json_texts, jsonl_texts
-from ingest.corpus.formats.plain_text import CHUNK_BYTES, documents, not_text_reason, read_text, whole_characters
-from ingest.corpus.formats.rows import DEFAULT_FIELD, LIMIT_BYTES, TOO_LONG, SkippedRows, field_texts, no_column
-from ingest.corpus.formats.tar import read_members
-from ingest.corpus.formats.warc import warc_texts
+from ingest.corpus.formats.rows import (
+    CHUNK_BYTES,
+    DEFAULT_FIELD,
+    LIMIT_BYTES,
+    TOO_LONG,
+    SkippedRows,
+    documents,
+    field_texts,
+    no_column,
+    not_text_reason,
+    whole_characters,
+    whole_lines,
+)
 from ingest.corpus.types import Chunk, CorpusFile, Note
-
-__all__ = ["Meter", "Unreadable", "can_seek", "parts_of", "read", "read_block", "read_chunks", "whole_text"]
 
 #: first bytes that are enough to detect the format
 HEAD_BYTES = 2**16
@@ -88,31 +93,25 @@ def read_chunks(
 def _documents(
     source: Source, form: str, compression: str, text_field: str, note: Note, parts: Sequence[int] | None = None
 ) -> Iterator[Chunk]:
+    path = source.path
     if source.size == 0 and form != "text":
         return
     if form == "text" and not compression:
-        yield from _plain(source, text_field, note)
-    elif form in SOUGHT:
+        head = source.read(CHUNK_BYTES)
+        # what is named as text may be of a format that its first bytes prove
+        kind = kind_by_magic(head) if not_text_reason(head[: whole_characters(head[:HEAD_BYTES])]) else None
+        if kind is None:
+            yield from _text(source, path, head)
+        else:
+            source.seek(0)
+            yield from _documents(source, *kind, text_field, note)
+        return
+    if form in SOUGHT:
         on_disk = compression or isinstance(source, StandardInput)
         with decompressed_to_disk(source, compression) if on_disk else nullcontext(source) as whole:
-            yield from _rows(SOUGHT[form], source.path, "row", note, whole, text_field, parts)
-    else:
-        yield from _streamed(source, form, compression, text_field, note)
-
-
-def _plain(source: Source, text_field: str, note: Note) -> Iterator[Chunk]:
-    """Yield the document of a file named as text, or its documents in the format that its first bytes prove."""
-    head = source.read(CHUNK_BYTES)
-    kind = kind_by_magic(head) if not_text_reason(head[: whole_characters(head[:HEAD_BYTES])]) else None
-    if kind is None:
-        yield from read_text(source, source.path, head)
-    else:
-        source.seek(0)
-        yield from _documents(source, *kind, text_field, note)
-
-
-def _streamed(source: Source, form: str, compression: str, text_field: str, note: Note) -> Iterator[Chunk]:
-    stream, path = decompressed(source, compression), source.path
+            yield from _rows(SOUGHT[form], path, "row", note, whole, text_field, parts)
+        return
+    stream = decompressed(source, compression)
     if form == "json" and not text_field:
         form = "json" if first_row_has(stream, path, DEFAULT_FIELD) else "text"
         source.seek(0)
@@ -125,7 +124,25 @@ def _streamed(source: Source, form: str, compression: str, text_field: str, note
             stream, path, note, lambda member, form, compression, note: _documents(member, form, compression, text_field, note)
         )
     else:
-        yield from read_text(stream, path)
+        yield from _text(stream, path)
+
+
+def _text(stream: Stream, path: str, head: bytes = b"") -> Iterator[Chunk]:
+    """Yield the document of a plain-text stream; `head` are first bytes that have been read already.
+
+    Raises:
+        Unreadable: the stream is binary or not UTF-8.
+    """
+    data, offset = head or stream.read(CHUNK_BYTES), 0
+    while data:
+        following = stream.read(CHUNK_BYTES)
+        cut = whole_characters(data) if following else len(data)
+        if reason := not_text_reason(data[:cut], offset):
+            raise Unreadable(path, reason)
+        yield Chunk(data[:cut], not following)
+        offset, data = offset + cut, data[cut:] + following
+    if not offset:
+        yield Chunk(b"", True)
 
 
 def _rows(texts: Callable[..., Iterator[bytes]], path: str, unit: str, note: Note, *arguments: object) -> Iterator[Chunk]:
@@ -184,20 +201,24 @@ def separated_texts(form: str, stream: Stream, text_field: str, left_out: Skippe
     Raises:
         Unreadable: the column is missing, quoting is invalid, or the file is not UTF-8.
     """
+    path = left_out.path
     csv.field_size_limit(LIMIT_BYTES)
-    rows = csv.reader(chain.from_iterable(_lines(stream, left_out.path)), delimiter=DELIMITERS[form], strict=True)
+    rows = csv.reader(chain.from_iterable(_lines(stream, path)), delimiter=DELIMITERS[form], strict=True)
     try:
         header = next(rows, None)
         if header is None:
             return
-        column = _column(header, text_field, left_out.path)
+        field = header[0] if len(header) == 1 and not text_field else text_field or DEFAULT_FIELD
+        if field not in header:
+            raise Unreadable(path, no_column(field, header))
+        column = header.index(field)
         for number, row in enumerate(rows, 2):
             if len(row) == len(header):
                 yield row[column].encode("utf-8")
             elif row:
                 left_out.add(number, f"other than the {len(header)} columns of the header")
     except csv.Error as error:
-        raise Unreadable(left_out.path, f"line {rows.line_num} is not valid {form.upper()}: {error}") from None
+        raise Unreadable(path, f"line {rows.line_num} is not valid {form.upper()}: {error}") from None
 
 
 def _lines(stream: Stream, path: str) -> Iterator[io.StringIO]:
@@ -213,15 +234,6 @@ def _lines(stream: Stream, path: str) -> Iterator[io.StringIO]:
         mark = ""
         # only line feeds end a line: str.splitlines also splits at characters that occur within texts
         yield io.StringIO(text, newline="\n")
-
-
-def _column(header: list[str], text_field: str, path: str) -> int:
-    if len(header) == 1 and not text_field:
-        return 0
-    field = text_field or DEFAULT_FIELD
-    if field not in header:
-        raise Unreadable(path, no_column(field, header))
-    return header.index(field)
 
 
 def dataset_texts(file: CorpusFile, field: str, meter: Meter, left_out: SkippedRows) -> Iterator[bytes]:

@@ -9,7 +9,6 @@ from typing import Any
 
 from ingest.corpus.files.decompress import Stream
 from ingest.corpus.files.source import Unreadable
-from ingest.corpus.formats.buffered import whole_lines
 from ingest.corpus.formats.columnar import check_utf8, texts_of
 from ingest.corpus.formats.rows import (
     DECODER,
@@ -17,9 +16,9 @@ from ingest.corpus.formats.rows import (
     LIMIT_BYTES,
     TOO_LONG,
     SkippedRows,
-    encoded,
     field_texts,
-    value_in,
+    text_in,
+    whole_lines,
 )
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -62,20 +61,20 @@ def _by_arrow(block: bytes, lines: int, field: str) -> Iterable[bytes] | None:
 def _line_by_line(block: bytes, first_number: int, field: str, left_out: SkippedRows) -> Iterator[bytes]:
     """Yield the texts of lines of which some may be broken or blank, or whose field is a path."""
     for number, line in enumerate(block.split(b"\n"), first_number):
-        if line and not line.isspace():
-            try:
-                yield encoded(value_in(_parsed(line), field))
-            except ValueError as error:
-                left_out.add(number, str(error))
-
-
-def _parsed(line: bytes) -> Any:
-    try:
-        return DECODER.decode(line.removeprefix(_BYTE_ORDER_MARK).decode("utf-8"))
-    except UnicodeDecodeError:
-        raise ValueError("not UTF-8") from None
-    except (ValueError, RecursionError):
-        raise ValueError("not JSON") from None
+        if not line or line.isspace():
+            continue
+        try:
+            row = DECODER.decode(line.removeprefix(_BYTE_ORDER_MARK).decode("utf-8"))
+        except UnicodeDecodeError:
+            left_out.add(number, "not UTF-8")
+            continue
+        except (ValueError, RecursionError):
+            left_out.add(number, "not JSON")
+            continue
+        try:
+            yield text_in(row, field)
+        except ValueError as error:
+            left_out.add(number, str(error))
 
 
 #: bytes of the first read, doubled while a value is longer
@@ -95,7 +94,7 @@ def json_texts(stream: Stream, text_field: str, left_out: SkippedRows) -> Iterat
 def first_row_has(stream: Stream, path: str, field: str) -> bool:
     """Whether the first row of a JSON file has text in the field."""
     try:
-        encoded(value_in(next(values(stream, path)), field))
+        text_in(next(values(stream, path)), field)
     except (ValueError, StopIteration, Unreadable):
         return False
     return True
@@ -126,7 +125,6 @@ class _JsonReader:
         self._stream = stream
         self._path = path
         self._decode = codecs.getincrementaldecoder("utf-8-sig")().decode
-        self._parse = DECODER.raw_decode
         self._text = ""
         self._ended = False
         self.position = 0
@@ -155,7 +153,7 @@ class _JsonReader:
         """Return the value at the position, and move past it."""
         while True:
             try:
-                value, stop = self._parse(self._text, self.position)
+                value, stop = DECODER.raw_decode(self._text, self.position)
             except RecursionError:
                 raise Unreadable(self._path, "JSON that is nested too deep") from None
             except ValueError as error:

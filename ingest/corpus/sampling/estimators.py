@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.formulas import sampling as formulas
 
+if TYPE_CHECKING:
+    import numpy
+
+    Column = numpy.ndarray[Any, numpy.dtype[numpy.float64]]
+
+#: with fewer draws no interval is given
+FEWEST_DRAWS = 30
+FEWEST_PER_PART = 5
+#: weights of Simpson's rule
 _STEPS = 200
+_SIMPSON = tuple(1 if step in (0, _STEPS) else 4 if step % 2 else 2 for step in range(_STEPS + 1))
 #: degrees of freedom from which the normal distribution equals Student's to eight digits
 _MANY = 1e7
 
@@ -33,31 +43,15 @@ def student_quantile(confidence: float, degrees: float) -> float:
         return quantile
     log_beta = math.lgamma(0.5) + math.lgamma(degrees / 2) - math.lgamma((degrees + 1) / 2)
     for _ in range(100):
-        angle = math.atan(quantile / math.sqrt(degrees))
-        share = 2 * _integral_of_cosine_power(angle, degrees - 1) * math.exp(-log_beta)
+        width = math.atan(quantile / math.sqrt(degrees)) / _STEPS
+        powers = (weight * math.cos(step * width) ** (degrees - 1) for step, weight in enumerate(_SIMPSON))
+        share = 2 * (width / 3 * math.fsum(powers)) * math.exp(-log_beta)
         slope = 2 * math.exp(-log_beta - (degrees + 1) / 2 * math.log1p(quantile * quantile / degrees)) / math.sqrt(degrees)
         step = (confidence - share) / slope
         quantile += step
         if abs(step) < 1e-10 * quantile:
             break
     return quantile
-
-
-def _integral_of_cosine_power(end: float, power: float) -> float:
-    """Simpson's rule from zero."""
-    width = end / _STEPS
-    weights = (1 if step in (0, _STEPS) else 4 if step % 2 else 2 for step in range(_STEPS + 1))
-    return width / 3 * math.fsum(weight * math.cos(step * width) ** power for step, weight in enumerate(weights))
-
-
-if TYPE_CHECKING:
-    import numpy
-
-    Column = numpy.ndarray[Any, numpy.dtype[numpy.float64]]
-
-#: with fewer draws no interval is given
-FEWEST_DRAWS = 30
-FEWEST_PER_PART = 5
 
 
 class RatioEstimate(NamedTuple):

@@ -25,10 +25,34 @@ FIRST_BYTES = 2**30
 #: allowance for the uncertainty of the pilot's variance
 MARGIN = 1.2
 ROUNDS = 6
+SEEDS = 2**32
 #: share of a stratum from which reading all of it replaces the sample
 WORTH_SAMPLING = 0.5
 #: figures whose intervals must meet the tolerance: totals, and ratios of totals
 PROMISED = (("tokens",), ("text_bytes", "tokens"))
+
+
+class GroupEstimate(NamedTuple):
+    """The figures of a folder or an extension, with intervals; None with too few draws.
+
+    Attributes:
+        name: the folder or extension.
+        files, stored_bytes: as listed.
+        draws: number of draws in it.
+    """
+
+    name: str
+    files: int
+    stored_bytes: int
+    draws: int
+    tokens: RatioEstimate | None = None
+    corpus_bytes: RatioEstimate | None = None
+    bytes_per_token: RatioEstimate | None = None
+
+    @property
+    def note(self) -> str:
+        """Why figures are missing; otherwise empty."""
+        return "" if self.tokens else f"fewer than {FEWEST_DRAWS} draws fell into it"
 
 
 @dataclass
@@ -141,28 +165,23 @@ class Survey:
         return max(half_width(estimand.estimate(*figure)) for figure in PROMISED)
 
     def planned(self, estimand: Estimand) -> Iterator[tuple[Stratum, float]]:
-        """Total draws of each stratum that would meet the tolerance."""
+        """Total draws of each stratum that would meet the tolerance: most where the variance per cost of a draw is largest."""
         if not self.drawn:
             return
-        plans = [self.plan(estimand, *figure) for figure in PROMISED]
-        yield from zip(list(self.drawn), map(max, zip(*plans, strict=True)), strict=True)
-
-    def plan(self, estimand: Estimand, *figure: str) -> list[float]:
-        """Draws of each stratum for one promised figure: most where the variance per cost of a draw is largest."""
-        value = estimand.value(*figure)
-        pairs = estimand.variances(*figure) if value else []
-        if not any(column.any() for column in pairs):
-            return [0.0] * len(self.drawn)
-        allowed = formulas.variance_allowed(self.tolerance, value, estimand.quantile(pairs))
-        spreads = [
-            len(stratum.drawn) * formulas.sampling_variance(column) for stratum, column in zip(self.drawn, pairs, strict=True)
-        ]
         costs = [stratum.cost_per_draw() for stratum in self.drawn]
-        rooted = [formulas.rooted_cost(spread, cost) for spread, cost in zip(spreads, costs, strict=True)]
-        return [
-            float(formulas.draws_planned(MARGIN, spread, cost, rooted, allowed))
-            for spread, cost in zip(spreads, costs, strict=True)
-        ]
+        most = [0.0] * len(costs)
+        for figure in PROMISED:
+            value = estimand.value(*figure)
+            pairs = estimand.variances(*figure) if value else []
+            if not any(column.any() for column in pairs):
+                continue
+            allowed = formulas.variance_allowed(self.tolerance, value, estimand.quantile(pairs))
+            drawn = zip(self.drawn, pairs, strict=True)
+            spreads = [len(stratum.drawn) * formulas.sampling_variance(column) for stratum, column in drawn]
+            rooted = list(map(formulas.rooted_cost, spreads, costs))
+            for place, (spread, cost) in enumerate(zip(spreads, costs, strict=True)):
+                most[place] = max(most[place], float(formulas.draws_planned(MARGIN, spread, cost, rooted, allowed)))
+        yield from zip(list(self.drawn), most, strict=True)
 
     @property
     def all_strata(self) -> list[Stratum]:
@@ -176,7 +195,8 @@ class Survey:
         for stratum in self.all_strata:
             whole = stratum in self.complete
             drawn = [] if whole else stratum.drawn
-            row = {"files_of": stratum.name, "unit": "whole" if whole else stratum.unit, "files": len(stratum.files)}
+            unit = "whole" if whole else "block" if stratum.blocks else "part" if stratum.parts else "file"
+            row = {"files_of": stratum.name, "unit": unit, "files": len(stratum.files)}
             rows.append({**row, "stored_bytes": stratum.stored_bytes, "draws": len(drawn), "distinct": len(set(drawn))})
         return rows
 
@@ -184,7 +204,11 @@ class Survey:
     def figures(self) -> dict[str, RatioEstimate]:
         """The figures of the readable files, and `unreadable_bytes`; an interval without width means an exact figure."""
         estimand, strata = self.estimand(), self.all_strata
-        lost = unreadable(estimand)
+        lost = estimand.estimate("lost_bytes")
+        if lost.high <= lost.low:  # no draw met an unreadable file: the upper end covers those that may have been missed
+            risk = 1 - estimand.confidence
+            missed = sum(part.bytes * formulas.unseen_share_high(risk, part.draws) for part in estimand.parts if part.draws)
+            lost = lost._replace(high=lost.high + float(missed))
         return {
             "tokens": estimand.estimate("tokens"),
             "corpus_bytes": estimand.estimate("text_bytes"),
@@ -195,18 +219,45 @@ class Survey:
             "unreadable_bytes": lost,
         }
 
-    @property
-    def folders(self) -> list[GroupEstimate]:
-        return rows_of(self, "folders")
+    def groups(self, kind: str) -> list[GroupEstimate]:
+        """The figures of each of the `folders` or `extensions`, the largest first."""
+        files, sizes = Counter[str](), Counter[str]()
+        for stratum in self.all_strata:
+            for name, (count, size, _) in stratum.breakdown[kind].rows.items():
+                files[name] += count
+                sizes[name] += size
+        parts: dict[str, list[StratumPart]] = {}
+        for name, part in self._drawn_parts(kind):
+            parts.setdefault(name, []).append(part)
+        tallies = getattr(self.totals, kind).tallies()
+        rows = []
+        for name in sorted(files, key=lambda name: (-sizes[name], name)):
+            tally = tallies.get(name, Tally())
+            exact = {"tokens": tally.tokens, "text_bytes": tally.text_bytes}
+            estimand = Estimand(parts.get(name, []), exact, self.confidence)
+            row = GroupEstimate(name, files[name], sizes[name], sum(part.draws for part in estimand.parts))
+            if estimand.enough():
+                totals = estimand.estimate("tokens"), estimand.estimate("text_bytes")
+                row = GroupEstimate(*row[:4], *totals, estimand.estimate("text_bytes", "tokens"))
+            rows.append(row)
+        return rows
 
-    @property
-    def extensions(self) -> list[GroupEstimate]:
-        return rows_of(self, "extensions")
+    def _drawn_parts(self, kind: str) -> Iterator[tuple[str, StratumPart]]:
+        """The part of each sampled stratum in each folder, or with each extension."""
+        import numpy
 
-    @property
-    def bytes_read(self) -> int:
-        """Bytes read from storage."""
-        return self.reader.bytes_read
+        listing = self.reader.listing
+        for stratum in self.drawn:
+            sample = stratum.sample(self.reader)
+            names = {unit: self.strata.name_of(listing[stratum.frame.members[unit]], kind) for unit, _ in stratum.drawn}
+            owners = numpy.array([names[unit] for unit, _ in stratum.drawn])
+            order = numpy.argsort(owners, kind="stable")
+            found, starts = numpy.unique(owners[order], return_index=True)
+            places = dict(zip(found.tolist(), numpy.split(order, starts[1:]), strict=True))
+            nowhere = numpy.zeros(0, dtype=int)
+            for name, (_, _, size) in stratum.breakdown[kind].rows.items():
+                if size:
+                    yield name, StratumPart(sample, size, places.get(name, nowhere))
 
     @property
     def skipped(self) -> list[SkippedFile]:
@@ -223,7 +274,7 @@ class Survey:
         """Exact totals, where every stratum was counted instead of sampled."""
         if self.drawn or self.partial:
             return None
-        self.totals.total = self.totals.total._replace(bytes_read=self.bytes_read)
+        self.totals.total = self.totals.total._replace(bytes_read=self.reader.bytes_read)
         return self.totals
 
 
@@ -231,77 +282,6 @@ def pilot_draws(stratum: Stratum) -> float:
     """Draws of the pilot; fewer where each costs more."""
     fewest, most = FIRST_FILES
     return FIRST_BLOCKS if stratum.blocks else max(fewest, min(most, FIRST_BYTES / stratum.cost_per_draw()))
-
-
-TOO_FEW = f"fewer than {FEWEST_DRAWS} draws fell into it"
-
-
-class GroupEstimate(NamedTuple):
-    """The figures of a folder or an extension, with intervals; None with too few draws.
-
-    Attributes:
-        name: the folder or extension.
-        files, stored_bytes: as listed.
-        draws: number of draws in it.
-    """
-
-    name: str
-    files: int
-    stored_bytes: int
-    draws: int
-    tokens: RatioEstimate | None = None
-    corpus_bytes: RatioEstimate | None = None
-    bytes_per_token: RatioEstimate | None = None
-
-    @property
-    def note(self) -> str:
-        """Why figures are missing; otherwise empty."""
-        return "" if self.tokens else TOO_FEW
-
-
-def rows_of(survey: Survey, kind: str) -> list[GroupEstimate]:
-    """The figures of each folder or of each extension, the largest first."""
-    files, sizes = Counter[str](), Counter[str]()
-    for stratum in survey.all_strata:
-        for name, (count, size, _) in stratum.breakdown[kind].rows.items():
-            files[name] += count
-            sizes[name] += size
-    parts: dict[str, list[StratumPart]] = {}
-    for name, part in drawn_parts(survey, kind):
-        parts.setdefault(name, []).append(part)
-    tallies = getattr(survey.totals, kind).tallies()
-    rows = []
-    for name in sorted(files, key=lambda name: (-sizes[name], name)):
-        tally = tallies.get(name, Tally())
-        exact = {"tokens": tally.tokens, "text_bytes": tally.text_bytes}
-        estimand = Estimand(parts.get(name, []), exact, survey.confidence)
-        row = GroupEstimate(name, files[name], sizes[name], sum(part.draws for part in estimand.parts))
-        if estimand.enough():
-            figures = estimand.estimate("tokens"), estimand.estimate("text_bytes"), estimand.estimate("text_bytes", "tokens")
-            row = GroupEstimate(*row[:4], *figures)
-        rows.append(row)
-    return rows
-
-
-def drawn_parts(survey: Survey, kind: str) -> Iterator[tuple[str, StratumPart]]:
-    """The part of each sampled stratum in each folder, or with each extension."""
-    import numpy
-
-    listing = survey.reader.listing
-    for stratum in survey.drawn:
-        sample = stratum.sample(survey.reader)
-        names = {unit: survey.strata.name_of(listing[stratum.frame.members[unit]], kind) for unit, _ in stratum.drawn}
-        owners = numpy.array([names[unit] for unit, _ in stratum.drawn])
-        order = numpy.argsort(owners, kind="stable")
-        found, starts = numpy.unique(owners[order], return_index=True)
-        places = dict(zip(found.tolist(), numpy.split(order, starts[1:]), strict=True))
-        nowhere = numpy.zeros(0, dtype=int)
-        for name, (_, _, size) in stratum.breakdown[kind].rows.items():
-            if size:
-                yield name, StratumPart(sample, size, places.get(name, nowhere))
-
-
-SEEDS = 2**32
 
 
 def sample_corpus(
@@ -337,13 +317,3 @@ def sample_corpus(
         if not survey.partial:
             raise
     return survey
-
-
-def unreadable(estimand: Estimand) -> RatioEstimate:
-    """Stored bytes of unreadable files; where no draw met one, the upper end covers those that may have been missed."""
-    lost = estimand.estimate("lost_bytes")
-    if lost.high > lost.low:
-        return lost
-    risk = 1 - estimand.confidence
-    missed = sum(part.bytes * formulas.unseen_share_high(risk, part.draws) for part in estimand.parts if part.draws)
-    return lost._replace(high=lost.high + float(missed))

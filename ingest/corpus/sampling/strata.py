@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.corpus.counting.exact import DocumentCounter, ShardTally, count
 from ingest.corpus.counting.ledger import OTHER, GroupTallies, Shard, ShardCount
-from ingest.corpus.formats.documents import Unreadable, can_seek, parts_of, read_block
-from ingest.corpus.formats.plain_text import not_text_reason
+from ingest.corpus.files.source import Unreadable
+from ingest.corpus.formats.documents import can_seek, parts_of, read_block
+from ingest.corpus.formats.rows import not_text_reason
 from ingest.corpus.sampling.estimators import DrawnSample
 from ingest.corpus.types import CorpusFile, LeftOut, SkippedFile, extension_of, folder_of, root_of
 
@@ -25,6 +26,20 @@ if TYPE_CHECKING:
 
 #: shorter blocks split more characters and words, longer ones do not vary less
 BLOCK_BYTES = 16 * 1024
+#: blocks per call of the engine
+BATCH_BLOCKS = 512
+#: a drawn unit: its position in the frame, and the start of the block within it
+UnitKey = tuple[int, int]
+#: lines, rows and members that are named
+NAMED = 1000
+#: tokens, text bytes, documents (for blocks: less the lost files), and unreadable bytes and files
+FIGURES = ("tokens", "text_bytes", "documents", "lost_bytes", "lost_files")
+#: folders, and extensions, with figures of their own
+MOST_NAMES = 1000
+#: formats whose parts can be read alone, and the most files that are opened to list their parts
+PARTED = ("parquet", "arrow")
+MOST_OPENED = 1000
+KINDS = ("folders", "extensions")
 
 
 class DrawnUnit(NamedTuple):
@@ -111,34 +126,12 @@ def whole_characters(raw: bytes, size: int, first: bool) -> bytes:
     >>> whole_characters("aé".encode(), 2, True).decode(), whole_characters("éa".encode()[1:], 2, False)
     ('aé', b'a')
     """
-    begin = 0
-    while not first and begin < min(3, size) and _continues(raw, begin):
+    begin, end = 0, min(size, len(raw))
+    while not first and begin < min(3, size, len(raw)) and raw[begin] & 0xC0 == 0x80:
         begin += 1
-    end = min(size, len(raw))
-    while end < len(raw) and _continues(raw, end):
+    while end < len(raw) and raw[end] & 0xC0 == 0x80:
         end += 1
     return raw[begin:end]
-
-
-def _continues(raw: bytes, place: int) -> bool:
-    return place < len(raw) and raw[place] & 0xC0 == 0x80
-
-
-#: blocks per call of the engine
-BATCH_BLOCKS = 512
-#: a drawn unit: its position in the frame, and the start of the block within it
-UnitKey = tuple[int, int]
-#: lines, rows and members that are named
-NAMED = 1000
-#: tokens, text bytes, documents (for blocks: less the lost files), and unreadable bytes and files
-FIGURES = ("tokens", "text_bytes", "documents", "lost_bytes", "lost_files")
-#: folders, and extensions, with figures of their own
-MOST_NAMES = 1000
-PLAIN = "plain text"
-#: formats whose parts can be read alone, and the most files that are opened to list their parts
-PARTED = ("parquet", "arrow")
-MOST_OPENED = 1000
-KINDS = ("folders", "extensions")
 
 
 @dataclass
@@ -203,11 +196,6 @@ class Stratum:
         self.files.append(member)
         self.stored_bytes += size
         self.frame.add(member, size)
-
-    @property
-    def unit(self) -> str:
-        """The kind of unit: block, part or file."""
-        return "block" if self.blocks else "part" if self.parts else "file"
 
     def cost_per_draw(self) -> float:
         """Mean stored bytes that a draw reads."""
@@ -326,19 +314,16 @@ class Strata:
         self.names: dict[str, set[str]] = {kind: set() for kind in KINDS}
         self.by_name: dict[str, Stratum] = {}
         for member, found in enumerate(listing):
-            self._add(member, found)
+            blocks = can_seek(found)
+            name = "plain text" if blocks else " ".join(filter(None, (found.format, found.compression)))
+            if not (found.stored_bytes or blocks):
+                name = f"{name}, empty"
+            stratum = self.by_name.setdefault(name, Stratum(name, blocks))
+            stratum.add(member, found.stored_bytes)
+            self._add_to_breakdown(stratum, found, 1, found.stored_bytes, found.stored_bytes)
         for stratum in self.by_name.values():
             if stratum.name in PARTED and len(stratum.files) <= MOST_OPENED:
                 self._divide(stratum, listing)
-
-    def _add(self, member: int, found: CorpusFile) -> None:
-        blocks = can_seek(found)
-        name = PLAIN if blocks else " ".join(filter(None, (found.format, found.compression)))
-        if not (found.stored_bytes or blocks):
-            name = f"{name}, empty"
-        stratum = self.by_name.setdefault(name, Stratum(name, blocks))
-        stratum.add(member, found.stored_bytes)
-        self._add_to_breakdown(stratum, found, 1, found.stored_bytes, found.stored_bytes)
 
     def _divide(self, stratum: Stratum, listing: Sequence[CorpusFile]) -> None:
         """Draw parts of files."""
@@ -359,13 +344,10 @@ class Strata:
     def _add_to_breakdown(self, stratum: Stratum, found: CorpusFile, *numbers: int) -> None:
         for kind, names in self.names.items():
             if len(names) < MOST_NAMES:
-                names.add(self._own_name(found, kind))
+                names.add(folder_of(found.path, self.root) if kind == "folders" else extension_of(found.path))
             stratum.breakdown[kind].add(self.name_of(found, kind), numbers)
-
-    def _own_name(self, found: CorpusFile, kind: str) -> str:
-        return folder_of(found.path, self.root) if kind == "folders" else extension_of(found.path)
 
     def name_of(self, found: CorpusFile, kind: str) -> str:
         """The folder or extension of a file in the breakdown."""
-        name = self._own_name(found, kind)
+        name = folder_of(found.path, self.root) if kind == "folders" else extension_of(found.path)
         return name if name in self.names[kind] else OTHER

@@ -15,13 +15,15 @@ from importlib import metadata
 from itertools import chain
 from pathlib import Path
 
-from ingest.corpus.tokenizers.tiktoken_ranks import PATTERNS, from_rank_file, is_rank_file, ranks_of_merges
-from ingest.corpus.tokenizers.tokenizer_json import (
+from ingest.corpus.tokenizers.vocabulary_files import (
+    PATTERNS,
+    from_rank_file,
     from_tokenizer_json,
-    largest_id,
-    load_reference,
+    is_rank_file,
     load_sentencepiece,
+    number_of_ids,
     outline_of,
+    ranks_of_merges,
 )
 from ingest.corpus.types import Vocabulary
 from ingest.errors import IngestError, UsageError, brief, nearest
@@ -29,94 +31,15 @@ from ingest.files import read_bytes
 
 #: the vocabulary without `--tokenizer`: recent, and its package is a dependency of this one
 DEFAULT = "deepseek-v3"
-
-#: documents of the corpus, always in the same order
-Sample = Callable[[], Iterable[bytes]]
-
 #: the largest vocabulary file that is read; the largest published ones stay below 40 MB
 LARGEST_FILE = 128 << 20
-
-
-def vocabulary_of(requested: str | None, corpus_sample: Sample | None = None) -> Vocabulary:
-    """The vocabulary of a `--tokenizer` value.
-
-    Args:
-        requested: an id of `vocabularies()`, a file, `FILE:PATTERN` for a rank file, or `train:SIZE`; None for the default.
-        corpus_sample: yields documents of the corpus, for `train:SIZE` only.
-
-    Raises:
-        UsageError: no id and no file of that name.
-        IngestError: the file or package cannot be used, or its content is not that of this id.
-
-    >>> vocabulary_of("deepseek-v3").size
-    129280
-    """
-    name = requested or DEFAULT
-    if name in PACKAGED:
-        return from_package(name)
-    if name.startswith(TRAIN):
-        return trained_vocabulary(name, corpus_sample)
-    path, pattern = file_and_pattern(name)
-    if path.exists():
-        return from_file(path, pattern, name)
-    raise UsageError(
-        f"--tokenizer: found {brief(name)}, expected a file or one of {', '.join(vocabularies())}, train:SIZE"
-        f"{nearest(name, vocabularies())}"
-    )
-
-
-def vocabularies() -> list[str]:
-    """The ids that need no file.
-
-    >>> "deepseek-v3" in vocabularies()
-    True
-    """
-    return list(PACKAGED)
-
-
-def file_and_pattern(requested: str) -> tuple[Path, str]:
-    """Split `FILE:PATTERN`; an existing file with a colon in its name is that file.
-
-    >>> file_and_pattern("ranks.tiktoken:cl100k")
-    (PosixPath('ranks.tiktoken'), 'cl100k')
-    >>> file_and_pattern("tokenizer.json")
-    (PosixPath('tokenizer.json'), '')
-    """
-    name, colon, pattern = requested.rpartition(":")
-    if colon and name and not Path(requested).exists() and (pattern in PATTERNS or Path(name).is_file()):
-        return Path(name), pattern
-    return Path(requested), ""
-
-
-def from_file(path: Path, pattern: str, name: str) -> Vocabulary:
-    """The vocabulary in a file; its content decides the format, not its name.
-
-    Raises:
-        IngestError: the file cannot be read, is too large, or has an unknown format.
-    """
-    content = read_limited(path)
-    if is_rank_file(content):
-        return from_rank_file(content, pattern, name=name, source=str(path))
-    if pattern:
-        raise IngestError(f"--tokenizer: '{path}' is not a rank file (lines of base64 and a number): remove ':{pattern}'")
-    if content.lstrip()[:1] == b"{":
-        return from_tokenizer_json(content, name=name, source=str(path))
-    if content.startswith(b"\n"):
-        size = load_sentencepiece(content, str(path)).get_piece_size()
-        digest = hashlib.sha256(content).hexdigest()
-        return Vocabulary(name, "sentencepiece", size, digest, str(path), "", b"", sentencepiece=content)
-    raise IngestError(f"--tokenizer: '{path}': expected a tokenizer.json, a rank file (.tiktoken) or a SentencePiece model")
-
-
-def read_limited(path: Path) -> bytes:
-    """The content of a vocabulary file; of `tokenizer.json` in a folder.
-
-    Raises:
-        IngestError: it cannot be read, or is larger than `LARGEST_FILE`.
-    """
-    if path.is_dir():
-        path = path / "tokenizer.json"
-    return read_bytes(path, "a tokenizer", place=f"--tokenizer: {path}", most=LARGEST_FILE)
+TRAIN = "train:"
+#: the 256 bytes and one merge; more ids than any published vocabulary has
+SMALLEST_SIZE, LARGEST_SIZE = 257, 1_000_000
+#: the longest text for the trainer
+PART_BYTES = 1 << 20
+#: documents of the corpus, always in the same order
+Sample = Callable[[], Iterable[bytes]]
 
 
 @dataclass(frozen=True)
@@ -169,16 +92,71 @@ PACKAGED = {
 }
 
 
+def vocabulary_of(requested: str | None, corpus_sample: Sample | None = None) -> Vocabulary:
+    """The vocabulary of a `--tokenizer` value.
+
+    Args:
+        requested: an id in `PACKAGED`, a file, `FILE:PATTERN` for a rank file, or `train:SIZE`; None for the default.
+        corpus_sample: yields documents of the corpus, for `train:SIZE` only.
+
+    Raises:
+        UsageError: no id and no file of that name.
+        IngestError: the file or package cannot be used, or its content is not that of this id.
+
+    >>> vocabulary_of("deepseek-v3").size
+    129280
+    """
+    name = requested or DEFAULT
+    if name in PACKAGED:
+        return from_package(name)
+    if name.startswith(TRAIN):
+        return trained_vocabulary(name, corpus_sample)
+    path, pattern = Path(name), ""
+    file, colon, suffix = name.rpartition(":")
+    # an existing file with a colon in its name is that file
+    if colon and file and not path.exists() and (suffix in PATTERNS or Path(file).is_file()):
+        path, pattern = Path(file), suffix
+    if path.exists():
+        return from_file(path, pattern, name)
+    raise UsageError(
+        f"--tokenizer: found {brief(name)}, expected a file or one of {', '.join(PACKAGED)}, train:SIZE"
+        f"{nearest(name, list(PACKAGED))}"
+    )
+
+
+def from_file(path: Path, pattern: str, name: str) -> Vocabulary:
+    """The vocabulary in a file, or in `tokenizer.json` of a folder; its content decides the format, not its name.
+
+    Raises:
+        IngestError: the file cannot be read, is larger than `LARGEST_FILE`, or has an unknown format.
+    """
+    read = path / "tokenizer.json" if path.is_dir() else path
+    content = read_bytes(read, "a tokenizer", place=f"--tokenizer: {read}", most=LARGEST_FILE)
+    if is_rank_file(content):
+        return from_rank_file(content, pattern, name=name, source=str(path))
+    if pattern:
+        raise IngestError(f"--tokenizer: '{path}' is not a rank file (lines of base64 and a number): remove ':{pattern}'")
+    if content.lstrip()[:1] == b"{":
+        return from_tokenizer_json(content, name=name, source=str(path))
+    if content.startswith(b"\n"):
+        size = load_sentencepiece(content, str(path)).get_piece_size()
+        digest = hashlib.sha256(content).hexdigest()
+        return Vocabulary(name, "sentencepiece", size, digest, str(path), "", b"", sentencepiece=content)
+    raise IngestError(f"--tokenizer: '{path}': expected a tokenizer.json, a rank file (.tiktoken) or a SentencePiece model")
+
+
 def from_package(name: str) -> Vocabulary:
     """The vocabulary of an id in `PACKAGED`; the file is read, the package is not imported.
 
     Raises:
         IngestError: the package is missing, or its file has another SHA-256.
     """
-    packaged = PACKAGED[name]
-    content = unpacked(packaged, name)
-    source = f"{packaged.package} {metadata.version(packaged.package)}"
-    license = license_of(packaged.package)
+    package = PACKAGED[name].package
+    content = unpacked(PACKAGED[name], name)
+    source = f"{package} {metadata.version(package)}"
+    described = metadata.metadata(package)
+    stated = next((described[field] for field in ("License-Expression", "License") if field in described), "")
+    license = f"{stated.splitlines()[0][:80]} (as {package} states)" if stated else f"not stated by {package}"
     if is_rank_file(content):
         return from_rank_file(content, "", name=name, source=source, license=license)
     return from_tokenizer_json(content, name=name, source=source, license=license)
@@ -207,22 +185,6 @@ def unpacked(packaged: Packaged, name: str) -> bytes:
     return content
 
 
-def license_of(package: str) -> str:
-    """The license in the package's metadata."""
-    described = metadata.metadata(package)
-    stated = next((described[field] for field in ("License-Expression", "License") if field in described), "")
-    return f"{stated.splitlines()[0][:80]} (as {package} states)" if stated else f"not stated by {package}"
-
-
-TRAIN = "train:"
-
-#: the 256 bytes and one merge; more ids than any published vocabulary has
-SMALLEST_SIZE, LARGEST_SIZE = 257, 1_000_000
-
-#: the longest text for the trainer
-PART_BYTES = 1 << 20
-
-
 def trained_vocabulary(requested: str, corpus_sample: Sample | None) -> Vocabulary:
     """Train a byte-level BPE on a sample of the corpus; equal samples give equal vocabularies.
 
@@ -230,29 +192,19 @@ def trained_vocabulary(requested: str, corpus_sample: Sample | None) -> Vocabula
         UsageError: the size is not a number in range.
         IngestError: there is no text to train on.
     """
-    size = size_of(requested)
-    if corpus_sample is None:
-        raise UsageError(f"--tokenizer: '{requested}' needs a corpus to train on")
-    content = trained(size, corpus_sample)
-    ids = largest_id(load_reference(content, "trained")) + 1
-    digest = hashlib.sha256(content).hexdigest()
-    outline = outline_of(json.loads(content))
-    return Vocabulary(requested, "trained", ids, digest, "trained on a sample of the corpus", "", content, outline)
-
-
-def size_of(requested: str) -> int:
-    """The number of ids in `train:SIZE`.
-
-    >>> size_of("train:32000")
-    32000
-    """
     word = requested.removeprefix(TRAIN)
     if not word.isascii() or not word.isdigit() or not SMALLEST_SIZE <= int(word) <= LARGEST_SIZE:
         raise UsageError(
             f"--tokenizer: found {brief(requested)}, expected train: and an integer from {SMALLEST_SIZE} to {LARGEST_SIZE},"
             " as in train:32000"
         )
-    return int(word)
+    if corpus_sample is None:
+        raise UsageError(f"--tokenizer: '{requested}' needs a corpus to train on")
+    content = trained(int(word), corpus_sample)
+    ids = number_of_ids(content, "trained")
+    digest = hashlib.sha256(content).hexdigest()
+    outline = outline_of(json.loads(content))
+    return Vocabulary(requested, "trained", ids, digest, "trained on a sample of the corpus", "", content, outline)
 
 
 def trained(size: int, corpus_sample: Sample) -> bytes:
@@ -264,24 +216,21 @@ def trained(size: int, corpus_sample: Sample) -> bytes:
     from tokenizers import Tokenizer, decoders, pre_tokenizers, trainers
     from tokenizers.models import BPE
 
+    def texts() -> Iterator[str]:
+        for document in corpus_sample():
+            for start in range(0, len(document), PART_BYTES):
+                if text := document[start : start + PART_BYTES].decode("utf-8", "ignore"):
+                    yield text
+
     tokenizer = Tokenizer(BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=size, show_progress=False, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), special_tokens=[]
     )
-    texts = training_texts(corpus_sample)
-    first = next(texts, None)
+    sample = texts()
+    first = next(sample, None)
     if first is None:
         raise IngestError("--tokenizer: the corpus holds no text to train on")
-    tokenizer.train_from_iterator(chain([first], texts), trainer=trainer)
+    tokenizer.train_from_iterator(chain([first], sample), trainer=trainer)
     return str(tokenizer.to_str()).encode()
-
-
-def training_texts(corpus_sample: Sample) -> Iterator[str]:
-    """The sample's texts, each of at most `PART_BYTES`."""
-    for document in corpus_sample():
-        for start in range(0, len(document), PART_BYTES):
-            text = document[start : start + PART_BYTES].decode("utf-8", "ignore")
-            if text:
-                yield text
