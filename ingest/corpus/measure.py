@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ingest.catalog.store import Catalog
-from ingest.corpus.measurement import CorpusMeasurement, Progress
+from ingest.corpus.measurement import CorpusMeasurement
+from ingest.corpus.types import Progress
 from ingest.engine.frozen import revised
 from ingest.errors import UsageError
 from ingest.units import parse_share, parse_whole
@@ -104,10 +105,6 @@ def measure(
 
 
 def refuse_sample(exact: bool | None, counts_all: str) -> None:
-    """Refuse a sample of an input, or with an option, that counts everything.
-
-    Raises:
-        UsageError: it was asked for.
-    """
+    """Refuse a sample of an input, or with an option, that counts everything. Raises UsageError: it was asked for."""
     if exact is False and counts_all:
         raise UsageError(f"--sample: found with {counts_all}, which counts everything; expected one of them")

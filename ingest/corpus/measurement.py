@@ -1,10 +1,9 @@
-"""The result of `ingest measure`: counts, provenance and skipped files; and its progress."""
+"""The result of `ingest measure`: counts, provenance and skipped files."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ingest.catalog.store import Catalog
 from ingest.corpus.types import LeftOut, SkippedFile, Vocabulary
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
 #: rows by name of the table
 Tables = Mapping[str, list[dict[str, Any]]]
-REDRAW_SECONDS = 0.2
 #: what counting yields, by the name of the quantity
 COUNTED = {
     "tokens": "tokens",
@@ -49,70 +47,6 @@ RESULTS = (
     "files_skipped",
     "documents_skipped",
 )
-
-
-class Progress:
-    """The progress of reading a corpus.
-
-    Args:
-        stream: receives bar and lines; None for none. Only a terminal gets the bar.
-        clock: monotonic seconds.
-    """
-
-    def __init__(self, stream: TextIO | None, clock: Callable[[], float] = time.monotonic) -> None:
-        self.stream = stream
-        self.clock = clock
-        self.total = self.moved_bytes = self.taken_up = 0
-        self.started = clock()
-        self._bar: Any = None
-
-    def begin(self, total: int, taken_up: int) -> None:
-        """Start the clock on `total` stored bytes, of which `taken_up` were counted by an earlier run."""
-        self.total, self.moved_bytes, self.taken_up = total, taken_up, taken_up
-        self.started = self.clock()
-
-    def moved(self, size: int) -> None:
-        """Add `size` stored bytes as read."""
-        if self._bar is None and self.stream is not None and self.stream.isatty():
-            from threading import RLock
-
-            from tqdm import tqdm
-
-            class Bar(tqdm):  # type: ignore[misc]  # it has no types
-                # neither a thread nor a lock between processes: the process forks while the bar is shown
-                monitor_interval = 0
-
-            Bar.set_lock(RLock())
-            self._bar = Bar(
-                total=self.total or None, initial=self.moved_bytes, file=self.stream, unit="B", unit_scale=True, leave=False,
-                dynamic_ncols=True, mininterval=REDRAW_SECONDS,
-            )  # fmt: skip
-        self.moved_bytes += size
-        if self._bar is not None:
-            self._bar.update(size)
-
-    @property
-    def seconds(self) -> float:
-        """Seconds since the start."""
-        return self.clock() - self.started
-
-    @property
-    def seconds_left(self) -> float:
-        """Seconds that the remaining bytes take at the rate so far."""
-        rate = (self.moved_bytes - self.taken_up) / max(self.seconds, 1e-6)
-        return (self.total - self.moved_bytes) / max(rate, 1e-6)
-
-    def say(self, line: str) -> None:
-        if self.stream is not None:
-            if self._bar is not None:
-                self._bar.clear()
-            self.stream.write(f"ingest: {line}\n")
-            self.stream.flush()
-
-    def clear(self) -> None:
-        if self._bar is not None:
-            self._bar.close()
-            self._bar = None
 
 
 class CorpusMeasurement(Answer):

@@ -153,11 +153,7 @@ def _begin(prepare: Callable[..., object] | None, arguments: tuple[object, ...])
 
 @contextmanager
 def one_line_failure() -> Iterator[None]:
-    """Report the death of a worker in one line.
-
-    Raises:
-        IngestError: a worker process of the pool ended before its task.
-    """
+    """Report the death of a worker in one line. Raises IngestError: a worker process of the pool ended before its task."""
     from concurrent.futures.process import BrokenProcessPool
 
     try:

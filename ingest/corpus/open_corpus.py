@@ -13,13 +13,13 @@ from ingest.corpus.counting.ledger import Ledger, Shards, Totals
 from ingest.corpus.counting.runners import ClusterRunner, CountingTask, ExactCount, Runner, TooLong, cores, local_runner
 from ingest.corpus.files.listing import list_inputs
 from ingest.corpus.files.names import short_title
-from ingest.corpus.measurement import CorpusMeasurement, Progress, measured_by_sample, measured_exactly
+from ingest.corpus.measurement import CorpusMeasurement, measured_by_sample, measured_exactly
 from ingest.corpus.sample_sizes import measured_samples
 from ingest.corpus.sampling.sample import sample_corpus
 from ingest.corpus.tokenizers.engines import CHECKED_FILES, TRAINING_FILES, beginnings, select_engine
 from ingest.corpus.tokenizers.splitter import split_rule_for
 from ingest.corpus.tokenizers.vocabulary import vocabulary_of
-from ingest.corpus.types import SkippedFile, root_of
+from ingest.corpus.types import Progress, SkippedFile, root_of
 from ingest.engine.frozen import revised
 from ingest.errors import IngestError
 from ingest.version import __version__
@@ -72,11 +72,7 @@ class OpenCorpus:
         self.counter = DocumentCounter(self.text_field, self.engine, rule)
 
     def counted(self, limit: float | None, scheduler: str | None, progress: Progress) -> CorpusMeasurement:
-        """Count everything.
-
-        Raises:
-            TooLong: that would take longer than the limit.
-        """
+        """Count everything. Raises TooLong: that would take longer than the limit."""
         listing = self.listing
         root, shards = root_of(listing[0].path, listing[-1].path), Shards(listing, listing.sizes)
         identity = {

@@ -148,11 +148,7 @@ class BatchBuilder:
         self._document, self._document_size = len(self._texts), 0
 
     def add(self, part: SplitText, path: str) -> None:
-        """Add texts of the open file.
-
-        Raises:
-            Unreadable: a document is refused whose first texts are in an earlier batch.
-        """
+        """Add texts of the open file. Raises Unreadable: a document is refused whose first texts are in an earlier batch."""
         if part.refused:
             if self._document is None:
                 raise Unreadable(path, part.refused)

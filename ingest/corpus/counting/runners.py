@@ -16,11 +16,10 @@ from typing import Any, ClassVar, NamedTuple
 from ingest.corpus.counting.exact import Batch, BatchCounter, DocumentCounter, ShardTally, count, count_batches
 from ingest.corpus.counting.ledger import Ledger, Shard, ShardCount, Shards, Totals
 from ingest.corpus.files.listing import FileListing
-from ingest.corpus.measurement import Progress
 from ingest.corpus.native_calls import can_fork, one_line, one_line_failure, worker_pool
 from ingest.corpus.tokenizers.engines import Engine, limit_growth, select_engine
 from ingest.corpus.tokenizers.splitter import split_rule_for
-from ingest.corpus.types import Vocabulary
+from ingest.corpus.types import Progress, Vocabulary
 from ingest.errors import IngestError, UsageError
 from ingest.units import display
 from ingest.version import __version__
@@ -145,11 +144,7 @@ class SharedState:
         self.stop = context.Event()
 
     def add_moved(self, size: int) -> None:
-        """Add stored bytes that are done.
-
-        Raises:
-            Stopped: the run has ended.
-        """
+        """Add stored bytes that are done. Raises Stopped: the run has ended."""
         if self.stop.is_set():
             raise Stopped
         with self.moved.get_lock():

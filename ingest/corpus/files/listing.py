@@ -248,11 +248,7 @@ def named_paths(arguments: Sequence[str]) -> Iterator[tuple[str, bool]]:
 
 
 def local_roots(named: Iterable[tuple[str, bool]]) -> tuple[list[CorpusRoot], list[SkippedFile]]:
-    """Return the local roots in path order, and the missing files of lists.
-
-    Raises:
-        UsageError: an argument matches nothing.
-    """
+    """Return the local roots in path order, and the missing files of lists. Raises UsageError: an argument matches nothing."""
     roots: list[CorpusRoot] = []
     skipped: list[SkippedFile] = []
     for path, from_list in named:

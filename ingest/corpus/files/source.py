@@ -218,11 +218,7 @@ class BorrowedSource:
 
 
 def open_file(file: CorpusFile, meter: Meter) -> Source:
-    """Open a listed file.
-
-    Raises:
-        Unreadable: the file vanished, may not be read, or is not a regular file any more.
-    """
+    """Open a listed file. Raises Unreadable: the file vanished, may not be read, or is not a regular file any more."""
     if file.location == STANDARD_INPUT:
         return StandardInput(file.path, meter)
     return RemoteSource(file, meter) if is_remote(file.location) else LocalSource(file, meter)

@@ -124,11 +124,7 @@ def _as_strings(array: Any) -> Any:
 
 
 def check_utf8(data: bytes) -> None:
-    """Check that bytes are UTF-8, without a copy.
-
-    Raises:
-        pyarrow.ArrowInvalid: they are not.
-    """
+    """Check that bytes are UTF-8, without a copy. Raises pyarrow.ArrowInvalid: they are not."""
     import pyarrow
 
     ends = pyarrow.array([0, len(data)], pyarrow.int64()).buffers()[1]
@@ -193,11 +189,7 @@ def _row_group(file: Any, number: int) -> Any:
 
 
 def row_groups(source: Source) -> list[tuple[int, int]]:
-    """Return stored bytes and rows of each row group of a Parquet file.
-
-    Raises:
-        Unreadable: the file is broken.
-    """
+    """Return stored bytes and rows of each row group of a Parquet file. Raises Unreadable: the file is broken."""
     with _refusals_of(source.path, "Parquet"):
         file = _parquet(source)
         groups = [_row_group(file, number) for number in range(file.metadata.num_row_groups)]
@@ -290,11 +282,7 @@ def is_arrow_file(source: Source) -> bool:
 
 
 def record_batches(source: Source) -> int:
-    """Return the number of record batches of an Arrow file; a stream counts as one.
-
-    Raises:
-        Unreadable: the file is broken.
-    """
+    """Return the number of record batches of an Arrow file; a stream counts as one. Raises Unreadable: the file is broken."""
     import pyarrow
 
     with _refusals_of(source.path, "Arrow"):
@@ -302,11 +290,7 @@ def record_batches(source: Source) -> int:
 
 
 def arrow_rows(source: Source) -> int:
-    """Return the number of rows of an Arrow file or stream.
-
-    Raises:
-        Unreadable: the file is broken.
-    """
+    """Return the number of rows of an Arrow file or stream. Raises Unreadable: the file is broken."""
     import pyarrow
 
     with _refusals_of(source.path, "Arrow"):

@@ -83,11 +83,7 @@ _BETWEEN = " \t\r\n"
 
 
 def json_texts(stream: Stream, text_field: str, left_out: SkippedRows) -> Iterator[bytes]:
-    """Yield the field's text of every row.
-
-    Raises:
-        Unreadable: the file is not JSON.
-    """
+    """Yield the field's text of every row. Raises Unreadable: the file is not JSON."""
     return field_texts(values(stream, left_out.path), text_field or DEFAULT_FIELD, left_out)
 
 

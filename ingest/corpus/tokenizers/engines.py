@@ -293,11 +293,7 @@ class CheckedEngine:
             return self._reference.count(texts)
 
     def fast_count(self, texts: Sequence[bytes]) -> list[int]:
-        """Tokens of each text.
-
-        Raises:
-            NativeFailure: an engine fails.
-        """
+        """Tokens of each text. Raises NativeFailure: an engine fails."""
         doubts = [self._in_doubt(text) for text in texts]
         if not any(doubts):
             return self._fast.count(texts)
@@ -385,11 +381,7 @@ def select_engine(
 
 
 def expected_counts(reference: Engine, texts: Sequence[bytes], source: str) -> list[int]:
-    """The counts of the reference.
-
-    Raises:
-        IngestError: the reference cannot count with this vocabulary.
-    """
+    """The counts of the reference. Raises IngestError: the reference cannot count with this vocabulary."""
     with refusals(f"--tokenizer: '{source}' cannot be counted with"):
         return reference.count(texts)
 

@@ -208,11 +208,7 @@ def trained_vocabulary(requested: str, corpus_sample: Sample | None) -> Vocabula
 
 
 def trained(size: int, corpus_sample: Sample) -> bytes:
-    """The text of the trained `tokenizer.json`.
-
-    Raises:
-        IngestError: the sample has no text.
-    """
+    """The text of the trained `tokenizer.json`. Raises IngestError: the sample has no text."""
     from tokenizers import Tokenizer, decoders, pre_tokenizers, trainers
     from tokenizers.models import BPE
 

@@ -177,22 +177,14 @@ def check_merges(model: dict[str, Any], source: str) -> None:
 
 
 def checked_size(size: int, source: str, least: int = 1) -> int:
-    """Check the number of ids: engines hold a table by id.
-
-    Raises:
-        IngestError: fewer than `least`, or more than `MOST_IDS`.
-    """
+    """Check the number of ids: engines hold a table by id. Raises IngestError: fewer than `least`, or more than `MOST_IDS`."""
     if least <= size <= MOST_IDS:
         return size
     raise IngestError(f"--tokenizer: '{source}' has ids up to {size - 1}; expected at least one, and at most {MOST_IDS - 1}")
 
 
 def load_reference(tokenizer_json: bytes, source: str) -> Tokenizer:
-    """Load the reference tokenizer.
-
-    Raises:
-        IngestError: `tokenizers` refuses the file.
-    """
+    """Load the reference tokenizer. Raises IngestError: `tokenizers` refuses the file."""
     from tokenizers import Tokenizer
 
     with refusals(f"--tokenizer: '{source}' cannot be loaded by tokenizers"):
