@@ -75,11 +75,12 @@ def measure(
         IngestError: nothing could be counted.
         Interrupted: a KeyboardInterrupt, with the measurement so far.
     """
-    from ingest.corpus.open_corpus import OpenCorpus, TooLong, measured_files
+    from ingest.corpus.open_corpus import OpenCorpus, TooLong
+    from ingest.corpus.sample_sizes import measured_samples
 
     shown, catalog = progress or Progress(None), Catalog(catalogs)
     if samples:
-        answer = measured_files(paths, include, exclude, catalog, shown)
+        answer = measured_samples(paths, include, exclude, catalog, shown)
     else:
         needs = {"--resume": resume is not None, "--scheduler": scheduler is not None, "standard input": "-" in map(str, paths)}
         counts_all = next((name for name, is_there in needs.items() if is_there), "")

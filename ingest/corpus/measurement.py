@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ingest.catalog.store import Catalog
@@ -147,7 +148,8 @@ def measurement_of(
     """The result with these quantities and those of the tables that have rows; `about` are attributes of the result."""
     results, unknown = known.results(names)
     filled = {name: rows for name, rows in tables.items() if rows}
-    return CorpusMeasurement("measure", title, {}, known, results, unknown, filled, warnings, catalog, **about)
+    date = datetime.now(UTC).isoformat(timespec="seconds")
+    return CorpusMeasurement("measure", title, {}, known, results, unknown, filled, warnings, catalog, date=date, **about)
 
 
 def _ends(name: str, figure: RatioEstimate) -> tuple[float, ...]:

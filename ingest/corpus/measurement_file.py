@@ -34,8 +34,7 @@ class MeasurementFile(NamedTuple):
     def quantity(self, name: str) -> Input | None:
         """Return a result with its interval; None where it was not measured.
 
-        Raises:
-            IngestError: the value is not a number above 0, or lies outside its interval.
+        Raises IngestError: the value is not a number above 0, or lies outside its interval.
         """
         result = self.data["results"].get(name)
         if result is None:
@@ -59,8 +58,7 @@ class MeasurementFile(NamedTuple):
     def rate_of_core(self) -> Input:
         """Return the bytes of text that one worker process tokenized in a second.
 
-        Raises:
-            IngestError: the file does not tell: a sample, or a count that was resumed or ran on a cluster.
+        Raises IngestError: the file does not tell: a sample, or a count that was resumed or ran on a cluster.
         """
         speed = {name: _number(self.table("speed").get(name), f"{self.place}: speed.{name}") for name in SPEED.values()}
         if None in speed.values():
@@ -97,8 +95,7 @@ class MeasurementFile(NamedTuple):
 def read_measurement(path: Path, option: str) -> MeasurementFile:
     """Read the JSON file that `ingest measure -o` wrote; `option` named it.
 
-    Raises:
-        IngestError: the file is unreadable, too large, not JSON, or another result.
+    Raises IngestError: the file is unreadable, too large, not JSON, or another result.
     """
     place = f"{option}: {path}"
     data = read_json_object(path, "the JSON of `ingest measure`", place=place, most=MOST_BYTES)
@@ -155,8 +152,7 @@ def is_file_name(written: str | float | Path) -> TypeGuard[str | Path]:
 def sample_sizes_in(path: Path) -> dict[str, Input]:
     """Return the mean sample size in B and, where known, the samples per file, of a file of `ingest measure --samples`.
 
-    Raises:
-        IngestError: the file is not the result of `ingest measure --samples`.
+    Raises IngestError: the file is not the result of `ingest measure --samples`.
     """
     file = read_measurement(path, SIZES_OPTION)
     mean, in_file = file.needed("sample_bytes", " --samples"), file.quantity("samples_per_file")

@@ -48,8 +48,7 @@ def guarded(call: Callable[[], Result]) -> Result:
 def refusals(what: str) -> Iterator[None]:
     """Report the failure of an extension as `what`, with its reason, and nothing else on the terminal.
 
-    Raises:
-        IngestError: a `NativeFailure` was raised.
+    Raises IngestError: a `NativeFailure` was raised.
     """
     try:
         with no_panic_message():

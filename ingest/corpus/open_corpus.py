@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from ingest.corpus.counting.runners import ClusterRunner, CountingTask, ExactCou
 from ingest.corpus.files.listing import list_inputs
 from ingest.corpus.files.names import short_title
 from ingest.corpus.measurement import CorpusMeasurement, measured_by_sample, measured_exactly
-from ingest.corpus.sample_sizes import measured_samples
 from ingest.corpus.sampling.sample import sample_corpus
 from ingest.corpus.tokenizers.engines import CHECKED_FILES, TRAINING_FILES, beginnings, select_engine
 from ingest.corpus.tokenizers.splitter import split_rule_for
@@ -24,25 +22,13 @@ from ingest.engine.frozen import revised
 from ingest.errors import IngestError
 from ingest.version import __version__
 
-__all__ = ["OpenCorpus", "TooLong", "measured_files"]
+__all__ = ["OpenCorpus", "TooLong"]
 
 
 class OpenCorpus:
     """A listed corpus; the engine counts as the reference does.
 
-    Attributes:
-        named: the inputs as a title.
-        listing: the files.
-        text_field: field that holds the text of a document; empty for `text`.
-        vocabulary: of the tokenizer.
-        proof: the texts on which the engine was checked.
-        engine: the engine that counts tokens.
-        counter: counts documents with that engine.
-        ledger: from which an interrupted run resumes; no file of the corpus.
-        notes: warnings for the user.
-
-    Raises:
-        IngestError: no file was found.
+    Raises IngestError: no file was found.
     """
 
     def __init__(
@@ -57,12 +43,14 @@ class OpenCorpus:
         catalog: Catalog,
         ledger: str | Path | None,
     ) -> None:
-        self.named, self.threads, self.catalog, self.ledger = short_title(paths), threads or cores(), catalog, ledger
+        self.named, self.threads, self.catalog = short_title(paths), threads or cores(), catalog
+        self.ledger = ledger  # from which an interrupted run resumes; no file of the corpus
         self.text_field = text_field
         self.listing = list_inputs([str(path) for path in paths], include, exclude, input_format, ledger)
         self.vocabulary = vocabulary_of(tokenizer, lambda: beginnings(self.listing, self.text_field, TRAINING_FILES))
         if not len(self.listing):
             raise IngestError(nothing_counted(self.named, self.listing.skipped))
+        # the texts on which the engine is checked
         self.proof = tuple(beginnings(self.listing, self.text_field, CHECKED_FILES))
         self.engine, self.notes = select_engine(self.vocabulary, self.proof, self.threads)
         if number := self.listing.repeated:
@@ -120,23 +108,7 @@ class OpenCorpus:
 
     def _about(self) -> dict[str, Any]:
         engine = f"{self.engine.name} {self.engine.version}"
-        return {"catalog": self.catalog, "engine": engine, "manifest_hash": self.listing.manifest_hash(), "date": _now()}
-
-
-def measured_files(
-    paths: Sequence[str | Path], include: Sequence[str], exclude: Sequence[str], catalog: Catalog, progress: Progress
-) -> CorpusMeasurement:
-    """Measure sizes of samples and files instead of tokens."""
-    listing = list_inputs([str(path) for path in paths], include, exclude)
-    progress.begin(sum(listing.sizes), 0)
-    about = {"date": _now(), "manifest_hash": listing.manifest_hash()}
-    answer = measured_samples(short_title(paths), listing, listing.skipped, catalog, progress.moved, **about)
-    progress.clear()
-    return answer
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+        return {"catalog": self.catalog, "engine": engine, "manifest_hash": self.listing.manifest_hash()}
 
 
 def nothing_counted(named: str, skipped: Sequence[SkippedFile]) -> str:

@@ -8,19 +8,20 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, groupby
+from pathlib import Path
 from typing import Any
 
 from ingest.catalog.store import Catalog
 from ingest.corpus.counting.ledger import GroupTallies
 from ingest.corpus.files.decompress import decompressed
-from ingest.corpus.files.listing import DATASETS
-from ingest.corpus.files.names import MAGIC, suffix_of
+from ingest.corpus.files.listing import DATASETS, list_inputs
+from ingest.corpus.files.names import MAGIC, short_title, suffix_of
 from ingest.corpus.files.source import BorrowedSource, Meter, Source, Unreadable, is_remote, open_file
 from ingest.corpus.formats.archives import BLOCK, Archive
 from ingest.corpus.formats.columnar import arrow_rows, row_groups
 from ingest.corpus.formats.rows import BufferedReader
 from ingest.corpus.measurement import CorpusMeasurement, measurement_of, skipped_rows
-from ingest.corpus.types import CorpusFile, LeftOut, SkippedFile, extension_of
+from ingest.corpus.types import CorpusFile, LeftOut, Progress, SkippedFile, extension_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import IngestError
@@ -200,17 +201,11 @@ PERCENTILES = (1, 5, 25, 50, 75, 95, 99)
 
 
 class SizeCounts:
-    """The distribution of sizes.
-
-    Attributes:
-        count: number of sizes.
-        bytes: their sum.
-        rounded: whether percentiles are accurate to a thousandth only, because too many sizes differ.
-    """
+    """The distribution of sizes: their number, sum and largest."""
 
     def __init__(self) -> None:
         self.count = self.bytes = self.largest = 0
-        self.rounded = False
+        self.rounded = False  # with too many sizes, percentiles are accurate to a thousandth only
         self._times, self._bytes = Counter[int](), Counter[int]()
         self._most = MOST_SIZES
 
@@ -300,22 +295,14 @@ HDF5_NOTE = (
 
 @dataclass
 class SampleSizes:
-    """Sizes of samples and files.
+    """Sizes of samples and files."""
 
-    Attributes:
-        samples, files: distributions of their sizes.
-        forms: number of files by framing.
-        extensions: files, samples and stored bytes by extension.
-        skipped: broken files.
-        bytes_read: bytes read from storage to find the samples.
-    """
-
-    samples: SizeCounts = field(default_factory=SizeCounts)
-    files: SizeCounts = field(default_factory=SizeCounts)
-    forms: Counter[str] = field(default_factory=Counter)
-    extensions: GroupTallies = field(default_factory=lambda: GroupTallies(MOST_ROWS))
-    skipped: LeftOut = field(default_factory=LeftOut)
-    bytes_read: int = 0
+    samples: SizeCounts = field(default_factory=SizeCounts)  # their sizes
+    files: SizeCounts = field(default_factory=SizeCounts)  # their sizes
+    forms: Counter[str] = field(default_factory=Counter)  # files by framing
+    extensions: GroupTallies = field(default_factory=lambda: GroupTallies(MOST_ROWS))  # files, samples, bytes by extension
+    skipped: LeftOut = field(default_factory=LeftOut)  # broken files
+    bytes_read: int = 0  # to find the samples
 
 
 def sizes_of(listing: Sequence[CorpusFile], skipped: Sequence[SkippedFile], moved: Callable[[int], object]) -> SampleSizes:
@@ -341,19 +328,13 @@ def sizes_of(listing: Sequence[CorpusFile], skipped: Sequence[SkippedFile], move
 
 
 def measured_samples(
-    named: str,
-    listing: Sequence[CorpusFile],
-    skipped: Sequence[SkippedFile],
-    catalog: Catalog,
-    moved: Callable[[int], object],
-    **about: Any,
+    paths: Sequence[str | Path], include: Sequence[str], exclude: Sequence[str], catalog: Catalog, progress: Progress
 ) -> CorpusMeasurement:
-    """Return the result of `measure --samples`; `skipped` are files that could not be listed.
-
-    Raises:
-        IngestError: no file holds a sample.
-    """
-    sizes = sizes_of(listing, skipped, moved)
+    """Measure sizes of samples and files instead of tokens. Raises IngestError: no file holds a sample."""
+    named, listing = short_title(paths), list_inputs([str(path) for path in paths], include, exclude)
+    progress.begin(sum(listing.sizes), 0)
+    sizes = sizes_of(listing, listing.skipped, progress.moved)
+    progress.clear()
     if not sizes.samples.count:
         first = "".join(f": the first file left out is {one.path}: {one.reason}" for one in sizes.skipped.named[:1])
         raise IngestError(f"{named}: found no sample, expected at least one{first}")
@@ -385,4 +366,5 @@ def measured_samples(
     }
     design = {"design": "samples", "forms": dict(sizes.forms)}
     title = f"{named}: sizes of samples"
-    return measurement_of(known, RESULTS, tables, title, catalog, tuple(notes), design=design, **about)
+    about = {"design": design, "manifest_hash": listing.manifest_hash()}
+    return measurement_of(known, RESULTS, tables, title, catalog, tuple(notes), **about)

@@ -10,23 +10,14 @@ from typing import Any, NamedTuple, TextIO
 
 
 class CorpusFile(NamedTuple):
-    """A file of the corpus.
+    """A file of the corpus."""
 
-    Attributes:
-        path: as it is shown, and by which it is sorted: below the argument's root, with `/`; or a URL.
-        location: what is opened: a local path, an fsspec URL, or `-` for standard input.
-        stored_bytes: what storage holds, when it was listed.
-        stamp: modification time in nanoseconds, or an object's version: a file that changed has another one.
-        format: `text`, `jsonl`, `csv`, `tsv`, `parquet`, `arrow`, `tar`, `warc`.
-        compression: `gzip`, `zstd`, `xz`, `bz2`, or nothing.
-    """
-
-    path: str
-    location: str
-    stored_bytes: int
-    stamp: str
-    format: str
-    compression: str
+    path: str  # as it is shown, and by which it is sorted: below the argument's root, with `/`; or a URL
+    location: str  # what is opened: a local path, an fsspec URL, or `-` for standard input
+    stored_bytes: int  # what storage holds, when it was listed
+    stamp: str  # modification time in nanoseconds, or an object's version: a file that changed has another one
+    format: str  # `text`, `jsonl`, `csv`, `tsv`, `parquet`, `arrow`, `tar`, `warc`
+    compression: str  # `gzip`, `zstd`, `xz`, `bz2`, or nothing
 
 
 class SkippedFile(NamedTuple):
@@ -49,17 +40,11 @@ class Chunk(NamedTuple):
 
 
 class LeftOut:
-    """Files, or lines, rows and members of files, that do not count.
-
-    Attributes:
-        named: the first.
-        count: how many are listed.
-        documents: how many documents they are.
-    """
+    """Files, or lines, rows and members of files, that do not count."""
 
     def __init__(self, most: int = 100_000) -> None:
-        self.named: list[SkippedFile] = []
-        self.count = self.documents = 0
+        self.named: list[SkippedFile] = []  # the first
+        self.count = self.documents = 0  # listed, and the documents that they are
         self._most = most
 
     def note(self, *skipped: SkippedFile) -> None:
@@ -69,23 +54,14 @@ class LeftOut:
 
 
 class Tally(NamedTuple):
-    """What has been counted.
+    """What has been counted."""
 
-    Attributes:
-        files: files read whole.
-        documents: lines, rows, members or files, by format.
-        stored_bytes: what storage holds of them.
-        text_bytes: UTF-8 bytes of their text.
-        tokens: tokens of the text.
-        bytes_read: what was moved from storage for it.
-    """
-
-    files: int = 0
-    documents: int = 0
-    stored_bytes: int = 0
-    text_bytes: int = 0
-    tokens: int = 0
-    bytes_read: int = 0
+    files: int = 0  # files read whole
+    documents: int = 0  # lines, rows, members or files, by format
+    stored_bytes: int = 0  # what storage holds of them
+    text_bytes: int = 0  # UTF-8 bytes of their text
+    tokens: int = 0  # tokens of the text
+    bytes_read: int = 0  # what was moved from storage for it
 
     def plus(self, other: Tally) -> Tally:
         return Tally(*(one + two for one, two in zip(self, other, strict=True)))
@@ -93,29 +69,17 @@ class Tally(NamedTuple):
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """A tokenizer's vocabulary, in the form that the engines load.
+    """A tokenizer's vocabulary, in the form that the engines load."""
 
-    Attributes:
-        name: its id, or the file as given.
-        kind: `tokenizer.json`, `rank file`, `sentencepiece` or `trained`.
-        size: number of ids: the largest id plus one, which decides the bytes per id of the tokenized copy.
-        sha256: of the file that holds it; of the new `tokenizer.json` for a trained one.
-        source: the package with its version, or the path.
-        license: as stated by the package; empty for the user's own files.
-        tokenizer_json: the `tokenizer.json` without truncation, padding and dropout; empty for SentencePiece models.
-        outline: the `tokenizer.json` without its model, as JSON: normalizers, pre-tokenizers and added tokens.
-        sentencepiece: the SentencePiece model, which its own package counts.
-    """
-
-    name: str
-    kind: str
-    size: int
-    sha256: str
-    source: str
-    license: str
-    tokenizer_json: bytes = field(repr=False)
-    outline: bytes = field(repr=False, default=b"{}")
-    sentencepiece: bytes = field(repr=False, default=b"")
+    name: str  # its id, or the file as given
+    kind: str  # `tokenizer.json`, `rank file`, `sentencepiece` or `trained`
+    size: int  # number of ids: the largest id plus one, which decides the bytes per id of the tokenized copy
+    sha256: str  # of the file that holds it; of the new `tokenizer.json` for a trained one
+    source: str  # the package with its version, or the path
+    license: str  # as stated by the package; empty for the user's own files
+    tokenizer_json: bytes = field(repr=False)  # without truncation, padding and dropout; empty for SentencePiece models
+    outline: bytes = field(repr=False, default=b"{}")  # JSON of normalizers, pre-tokenizers and added tokens: no model
+    sentencepiece: bytes = field(repr=False, default=b"")  # the SentencePiece model, which its own package counts
 
 
 COMPRESSED = ("gz", "gzip", "zst", "zstd", "xz", "bz2")

@@ -25,11 +25,10 @@ NAMED_PARTS = 100
 NAMED_REASONS = 3
 
 
-class _End:
+class _End(NamedTuple):
     """The end of an iterator, with its error."""
 
-    def __init__(self, error: BaseException | None) -> None:
-        self.error = error
+    error: BaseException | None
 
 
 def read_ahead(items: Iterator[Item], depth: int) -> Iterator[Item]:
@@ -112,16 +111,10 @@ BatchCounter = Callable[[Iterator[Batch]], Iterator[tuple[Batch, list[int]]]]
 
 
 class BatchBuilder:
-    """Fills batches.
-
-    Attributes:
-        size: text bytes in the batch.
-        documents: of the file that is being read.
-        refused: why a document of it does not count.
-    """
+    """Fills batches."""
 
     def __init__(self) -> None:
-        self.documents, self.refused = 0, ""
+        self.documents, self.refused = 0, ""  # of the file that is being read; why a document of it does not count
         self._clear()
 
     def _clear(self) -> None:
@@ -129,7 +122,7 @@ class BatchBuilder:
         self._portions: list[FileTexts] = []
         #: of the open portion: its first text and its text bytes
         self._first = self._portion_size = 0
-        self.size = 0
+        self.size = 0  # text bytes in the batch
         #: of the open document: its first text, None where that is in an earlier batch, and its text bytes
         self._document: int | None = None
         self._document_size = 0

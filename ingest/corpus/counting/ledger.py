@@ -26,10 +26,9 @@ OTHER = "(other)"
 
 
 class Shard(NamedTuple):
-    """A part of the listing: files by position, in path order.
+    """A part of the listing: files by position, in path order; whole, or of each the part that is read.
 
-    Attributes:
-        parts: the parts of each file that are read, and may hold no document that counts; None for whole files.
+    A part may hold no document that counts.
     """
 
     number: int
@@ -38,19 +37,14 @@ class Shard(NamedTuple):
 
 
 class ShardCount(NamedTuple):
-    """The counts of one shard, in total and by folder and extension, over the files that were read to their end.
-
-    Attributes:
-        skipped: files that do not count.
-        parts: lines, rows and members that do not count, of files that do.
-    """
+    """The counts of one shard, in total and by folder and extension, over the files that were read to their end."""
 
     number: int
     total: Tally
     folders: dict[str, Tally]
     extensions: dict[str, Tally]
-    skipped: tuple[SkippedFile, ...] = ()
-    parts: tuple[SkippedFile, ...] = ()
+    skipped: tuple[SkippedFile, ...] = ()  # files that do not count
+    parts: tuple[SkippedFile, ...] = ()  # lines, rows and members that do not count, of files that do
 
 
 def shard_spans(sizes: Sequence[int]) -> list[range]:
@@ -170,68 +164,61 @@ class Ledger:
             raise UsageError(f"--resume: '{self.path}' cannot be opened: {error.strerror}") from None
         try:
             refuse_output(identity_of(os.fstat(self.file.fileno())))
-            self._lock()
-            self._take_up(dict(identity))
+            try:  # the lock ends with the process
+                if os.name == "nt":
+                    import msvcrt
+
+                    msvcrt.locking(self.file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+                else:
+                    import fcntl
+
+                    fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise IngestError(f"--resume: '{self.path}' is in use by another run; set another file") from None
+            self._take_up({"ledger": FORM, **identity})
         except BaseException:
             self.close()
             raise
 
-    def _lock(self) -> None:
-        """Lock the file; the lock ends with the process."""
-        try:
-            if os.name == "nt":
-                import msvcrt
-
-                msvcrt.locking(self.file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
-            else:
-                import fcntl
-
-                fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise IngestError(f"--resume: '{self.path}' is in use by another run; set another file") from None
-
-    def _take_up(self, identity: dict[str, Any]) -> None:
+    def _take_up(self, header: dict[str, Any]) -> None:
         """Read the entries, remove a half-written last line, and write the header of a new ledger."""
-        header = {"ledger": FORM, **identity}
         self.file.seek(0)
         intact = 0
         for number, line in enumerate(self.file, start=1):
-            if not line.endswith(b"\n"):
-                # A kill cuts off the header that this run would write, or a shard; any other file is the user's.
-                if number == 1 and not _entry_line(header).startswith(line):
-                    raise self._damaged(number)
-                break
-            self._read_line(number, line, identity)
+            if not line.endswith(b"\n") and (number > 1 or _entry_line(header).startswith(line)):
+                break  # A kill cuts off the header that this run would write, or a shard; any other file is the user's.
+            try:
+                self._read_line(number, line, header)
+            except (ValueError, KeyError, TypeError, AttributeError):
+                expected = "the header of a ledger" if number == 1 else "a shard"
+                found = f"'{self.path}' line {number} is damaged"
+                raise IngestError(f"--resume: {found}, expected {expected}; set a new file") from None
             intact += len(line)
         self.file.truncate(intact)
         if intact == 0:
             self._append(header)
 
-    def _read_line(self, number: int, line: bytes, identity: dict[str, Any]) -> None:
-        try:
-            entry = json.loads(line)
-            form = entry.get("ledger")
-            if number == 1 and form != FORM:
-                if isinstance(form, str) and form.startswith(KIND):
-                    expected = f"expected {FORM}: another version of ingest has written it; set a new file"
-                    raise IngestError(f"--resume: '{self.path}' has the format {brief(form)}, {expected}")
-                raise IngestError(f"--resume: '{self.path}' is not a ledger of ingest measure, expected one or a new file")
-            if entry.pop("crc32") != _crc(entry):
-                raise ValueError(line)
-            if number > 1:
-                counted = _counted(entry)
-                self.done[counted.number] = counted
-                return
-            for name, reason in IDENTITY.items():
-                if entry.get(name) != identity[name]:
-                    found = f"(found {entry.get(name)}, expected {identity[name]})"
-                    raise IngestError(f"--resume: '{self.path}' belongs to {reason} {found}; set a new file")
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise self._damaged(number) from None
-
-    def _damaged(self, number: int) -> IngestError:
-        expected = "the header of a ledger" if number == 1 else "a shard"
-        return IngestError(f"--resume: '{self.path}' line {number} is damaged, expected {expected}; set a new file")
+    def _read_line(self, number: int, line: bytes, header: dict[str, Any]) -> None:
+        """Take up the header, which must be that of this run, or a shard; any other error where the line is damaged."""
+        if not line.endswith(b"\n"):
+            raise ValueError(line)
+        entry = json.loads(line)
+        form = entry.get("ledger")
+        if number == 1 and form != FORM:
+            if isinstance(form, str) and form.startswith(KIND):
+                expected = f"expected {FORM}: another version of ingest has written it; set a new file"
+                raise IngestError(f"--resume: '{self.path}' has the format {brief(form)}, {expected}")
+            raise IngestError(f"--resume: '{self.path}' is not a ledger of ingest measure, expected one or a new file")
+        if entry.pop("crc32") != _crc(entry):
+            raise ValueError(line)
+        if number > 1:
+            counted = _counted(entry)
+            self.done[counted.number] = counted
+            return
+        for name, reason in IDENTITY.items():
+            if entry.get(name) != header[name]:
+                found = f"(found {entry.get(name)}, expected {header[name]})"
+                raise IngestError(f"--resume: '{self.path}' belongs to {reason} {found}; set a new file")
 
     def finished(self, counted: ShardCount) -> None:
         """Record the counts of a shard; they are on disk on return."""
@@ -266,8 +253,7 @@ def _crc(entry: Mapping[str, Any]) -> str:
 def _counted(entry: dict[str, Any]) -> ShardCount:
     """The counts of a shard.
 
-    Raises:
-        ValueError, KeyError, TypeError, AttributeError: the entry is not what `Ledger.finished` writes.
+    Raises ValueError, KeyError, TypeError, AttributeError: the entry is not what `Ledger.finished` writes.
     """
 
     def tally(row: list[Any]) -> Tally:

@@ -47,13 +47,9 @@ def cores() -> int:
 
 
 class Runner:
-    """Counts shards.
+    """Counts shards."""
 
-    Attributes:
-        processes: that count at the same time.
-    """
-
-    processes = 1
+    processes = 1  # that count at the same time
 
     def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[ShardCount]:
         """Yield the counts of these shards in any order; call `moved` with the stored bytes done since the last call."""
@@ -124,24 +120,17 @@ class Stopped(Exception):
 
 
 class SharedState:
-    """State shared with forked workers.
+    """State shared with forked workers."""
 
-    Attributes:
-        local: counts in the worker.
-        moved: stored bytes done by all workers.
-        stop: set when the run ends, so that no worker continues a large shard.
-        current: in a worker, the state that it was forked with.
-    """
-
-    current: ClassVar[SharedState]
+    current: ClassVar[SharedState]  # in a worker, the state that it was forked with
 
     def __init__(self, local: LocalRunner) -> None:
         from multiprocessing import get_context
 
         context = get_context("fork")
-        self.local = local
-        self.moved = context.Value("q", 0)
-        self.stop = context.Event()
+        self.local = local  # counts in the worker
+        self.moved = context.Value("q", 0)  # stored bytes done by all workers
+        self.stop = context.Event()  # set when the run ends, so that no worker continues a large shard
 
     def add_moved(self, size: int) -> None:
         """Add stored bytes that are done. Raises Stopped: the run has ended."""
@@ -198,19 +187,15 @@ class TextPool(LocalRunner):
 
     def _counts(self, read: Iterator[Batch]) -> Iterator[tuple[Batch, list[int]]]:
         waiting: deque[tuple[Batch, Future[list[int]]]] = deque()
-
-        def first() -> tuple[Batch, list[int]]:
-            batch, future = waiting.popleft()
-            return batch, future.result()
-
         try:
             with closing(read), one_line_failure():  # type: ignore[type-var]
                 for batch in read:
                     waiting.append((batch._replace(texts=[]), self.pool.submit(_count_texts, batch.texts)))
                     if len(waiting) >= self.most_tasks:
-                        yield first()
-                while waiting:
-                    yield first()
+                        done, counts = waiting.popleft()
+                        yield done, counts.result()
+                for done, counts in waiting:
+                    yield done, counts.result()
         finally:
             self.pool.shutdown(cancel_futures=True)
 
@@ -280,9 +265,7 @@ def _task(task: CountingTask) -> CountingTask:
 def _greet(address: str) -> None:
     """Open a connection and close it: a client that finds no scheduler goes on trying while it is closed, and says so.
 
-    Raises:
-        OSError: no scheduler answers.
-        ValueError: it is not an address.
+    Raises OSError: no scheduler answers; ValueError: it is not an address.
     """
     import asyncio
 
@@ -301,8 +284,7 @@ def _greet(address: str) -> None:
 def count_one(task: CountingTask, shard: Shard) -> ShardCount:
     """Count one shard on a worker of a cluster.
 
-    Raises:
-        IngestError: the worker has another version of ingest, or cannot load the vocabulary.
+    Raises IngestError: the worker has another version of ingest, or cannot load the vocabulary.
     """
     if task.version != __version__:
         raise IngestError(f"--scheduler: a worker has ingest {__version__}, expected {task.version} as here")
@@ -352,8 +334,7 @@ class ExactCount:
         Returns:
             The files counted, where the run was interrupted; otherwise empty.
 
-        Raises:
-            TooLong: the rate of the first second predicts more than the limit.
+        Raises TooLong: the rate of the first second predicts more than the limit.
         """
         totals, progress = self.totals, self.progress
         done = dict(ledger.done) if ledger is not None else {}

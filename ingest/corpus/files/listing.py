@@ -17,7 +17,7 @@ import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 from ingest.corpus.files.names import (
     FORMAT_NAMES,
@@ -184,9 +184,7 @@ def without_bookkeeping(folder: bytes, names: list[bytes], complain: Complain) -
 def list_splits(url: str) -> Iterator[tuple[str, int, str]]:
     """Yield URL, stored bytes and version of each split that `load_dataset` finds in a folder.
 
-    Raises:
-        UsageError: no such folder or split.
-        IngestError: `datasets` cannot load the folder.
+    Raises UsageError: no such folder or split; IngestError: `datasets` cannot load the folder.
     """
     folder, _, wanted = url.removeprefix(SCHEME).partition("#")
     folder = os.path.abspath(folder)
@@ -229,8 +227,7 @@ def named_paths(arguments: Sequence[str]) -> Iterator[tuple[str, bool]]:
 
     NULs separate the names of a list that may contain line feeds.
 
-    Raises:
-        IngestError: a list cannot be read.
+    Raises IngestError: a list cannot be read.
     """
     for argument in arguments:
         is_list = argument.startswith("@") and not os.path.lexists(argument)
@@ -289,20 +286,13 @@ def _below(path: bytes, folder: bytes) -> str:
 
 
 class FileListing(Sequence[CorpusFile]):
-    """The files of a corpus in path order; a million files take about 100 MB.
-
-    Attributes:
-        skipped: files that could not be listed, with the reason.
-        repeated: files listed more than once, through links or overlapping arguments; each counts once.
-        sizes: stored bytes of each file.
-        has_standard_input: whether standard input is among the files; only this process can read it, and only once.
-    """
+    """The files of a corpus in path order; a million files take about 100 MB."""
 
     def __init__(self, base: bytes, form: str, include: Sequence[str], exclude: Sequence[str], ledger: Identity | None) -> None:
-        self.skipped: list[SkippedFile] = []
-        self.repeated = 0
-        self.has_standard_input = False
-        self.sizes = array("Q")
+        self.skipped: list[SkippedFile] = []  # what could not be listed, with the reason
+        self.repeated = 0  # listed more than once, through links or overlapping arguments; each counts once
+        self.has_standard_input = False  # only this process can read it, and only once
+        self.sizes = array("Q")  # stored bytes of each file
         self._base = base
         self._root = os.path.join(os.fsdecode(base), "")
         self._form = form
@@ -320,14 +310,10 @@ class FileListing(Sequence[CorpusFile]):
     def __len__(self) -> int:
         return len(self.sizes)
 
-    @overload
-    def __getitem__(self, index: int) -> CorpusFile: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[CorpusFile]: ...
-    def __getitem__(self, index: int | slice) -> CorpusFile | list[CorpusFile]:
-        if isinstance(index, slice):
-            return [self._found(place) for place in range(*index.indices(len(self)))]
-        return self._found(range(len(self))[index])
+    def __getitem__(self, index: Any) -> Any:
+        """The file at a position, or the files of a slice."""
+        places = range(len(self))[index]
+        return [self._found(place) for place in places] if isinstance(index, slice) else self._found(places)
 
     def __iter__(self) -> Iterator[CorpusFile]:
         return map(self._found, range(len(self)))
@@ -362,8 +348,7 @@ class FileListing(Sequence[CorpusFile]):
     def add_local(self, root: CorpusRoot) -> None:
         """Add a local file, or the files below a folder.
 
-        Raises:
-            UsageError: nothing matches the root's glob, or the command would replace a file that it counts.
+        Raises UsageError: nothing matches the root's glob, or the command would replace a file that it counts.
         """
         wanted, may_hold = (glob_filter(root.glob), folder_filter(root.glob)) if root.glob else (None, None)
 
@@ -399,8 +384,7 @@ class FileListing(Sequence[CorpusFile]):
     def add_remote(self, url: str) -> None:
         """Add an object, the objects below a prefix, or the splits of a data set.
 
-        Raises:
-            UsageError: nothing matches the URL.
+        Raises UsageError: nothing matches the URL.
         """
         is_dataset = url.startswith(SCHEME)
         for name, size, version in list_splits(url) if is_dataset else list_remote(url, self.skipped):
@@ -418,8 +402,15 @@ class FileListing(Sequence[CorpusFile]):
         self._stamps.append(stamp)
 
     def finish(self) -> None:
-        """Sort the files and drop repeated ones."""
-        dropped = self._met_through_links()
+        """Sort the files and drop repeated ones: linked files may be listed under another name too."""
+        wanted = set(self._linked.values())
+        unlinked = (place for place in range(len(self) if wanted else 0) if place not in self._linked)
+        met = wanted.intersection((self._identities[2 * place], self._identities[2 * place + 1]) for place in unlinked)
+        dropped = set()
+        for place, identity in self._linked.items():
+            if identity in met:
+                dropped.add(place)
+            met.add(identity)
         if dropped or not self._in_order:
             names, ends, sizes, stamps = bytearray(), array("Q"), array("Q"), array("q")
             last = b""
@@ -437,20 +428,6 @@ class FileListing(Sequence[CorpusFile]):
         self._linked.clear()
         self._identities = array("Q")
         self._included = self._excluded = None  # these functions cannot be pickled for other processes
-
-    def _met_through_links(self) -> set[int]:
-        """Return the places of linked files that are listed under another name too."""
-        wanted = set(self._linked.values())
-        if not wanted:
-            return set()
-        unlinked = (place for place in range(len(self)) if place not in self._linked)
-        met = wanted.intersection((self._identities[2 * place], self._identities[2 * place + 1]) for place in unlinked)
-        dropped = set()
-        for place, identity in self._linked.items():
-            if identity in met:
-                dropped.add(place)
-            met.add(identity)
-        return dropped
 
 
 def list_inputs(

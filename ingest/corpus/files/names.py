@@ -186,8 +186,7 @@ def gitignore_filter(globs: Sequence[str]) -> PathFilter | None:
     >>> [wanted(path) for path in ("a/b.txt", "x/docs/y.c", "build/a.log", "x/build/a.log")]
     [True, True, True, False]
 
-    Raises:
-        UsageError: an invalid glob.
+    Raises UsageError: an invalid glob.
     """
     if not globs:
         return None

@@ -20,17 +20,12 @@ STANDARD_INPUT = "-"
 
 
 class Unreadable(IngestError):
-    """A file cannot be counted; what was counted of it must be dropped.
-
-    Attributes:
-        path: as shown to the user.
-        reason: in a few words.
-    """
+    """A file cannot be counted; what was counted of it must be dropped."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"'{path}': {reason}")
-        self.path = path
-        self.reason = reason
+        self.path = path  # as shown to the user
+        self.reason = reason  # in a few words
 
     def __reduce__(self) -> tuple[type[Unreadable], tuple[str, str]]:
         return Unreadable, (self.path, self.reason)
@@ -38,31 +33,29 @@ class Unreadable(IngestError):
 
 @dataclass(slots=True)
 class Meter:
-    """The bytes moved to read a file.
+    """The bytes moved to read a file."""
 
-    Attributes:
-        stored_bytes: size of the file when it was opened; for standard input, bytes received.
-        bytes_read: bytes read from storage, also of a file that then failed.
-    """
-
-    stored_bytes: int = 0
-    bytes_read: int = 0
+    stored_bytes: int = 0  # size of the file when it was opened; for standard input, bytes received
+    bytes_read: int = 0  # bytes read from storage, also of a file that then failed
 
 
 class Source:
-    """An open file, readable at any position up to the size it had when it was opened."""
+    """An open file, readable at any position up to the size it had when it was opened; `file` is one in memory or on disk."""
 
-    def __init__(self, path: str, size: int, meter: Meter) -> None:
+    def __init__(self, path: str, size: int, meter: Meter, file: IO[bytes] | None = None) -> None:
         self.path = path
         self.size = size
         self.closed = False
         self._meter = meter
         self._position = 0
+        self._file = file
         meter.stored_bytes = size
 
     def fetch(self, offset: int, size: int) -> bytes:
         """Return exactly these bytes, or fewer if the file has shrunk."""
-        raise NotImplementedError
+        assert self._file is not None
+        self._file.seek(offset)
+        return self._file.read(size)
 
     def read(self, size: int = -1) -> bytes:
         """Return the next `size` bytes, fewer only at the end; all remaining bytes for -1."""
@@ -89,18 +82,6 @@ class Source:
 
     def close(self) -> None:
         self.closed = True
-
-
-class FileSource(Source):
-    """A file object in memory or on the local disk, positioned at its end; reads of it are not metered."""
-
-    def __init__(self, path: str, file: IO[bytes]) -> None:
-        super().__init__(path, file.tell(), Meter())
-        self._file = file
-
-    def fetch(self, offset: int, size: int) -> bytes:
-        self._file.seek(offset)
-        return self._file.read(size)
 
 
 class LocalSource(Source):
@@ -286,8 +267,7 @@ _VERSIONS = ("ETag", "etag", "md5Hash", "generation", "LastModified", "mtime", "
 def file_system(url: str) -> tuple[Any, str]:
     """Return the file system behind a URL and the path in it.
 
-    Raises:
-        IngestError: the protocol is unknown, or its package is not installed.
+    Raises IngestError: the protocol is unknown, or its package is not installed.
     """
     import fsspec
 
@@ -313,9 +293,7 @@ def version_of(info: dict[str, Any]) -> str:
 def list_remote(url: str, skipped: list[SkippedFile]) -> Iterator[tuple[str, int, str]]:
     """Yield URL, size and version of an object, of the objects below a prefix, or of those that match a glob, in path order.
 
-    Raises:
-        UsageError: no object matches.
-        IngestError: the storage refuses the listing.
+    Raises UsageError: no object matches; IngestError: the storage refuses the listing.
     """
     root, glob = fixed_part(url) if has_wildcard(url.partition("://")[2]) else (url, "")
     wanted = glob_filter(glob) if glob else None

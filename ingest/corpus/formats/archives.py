@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from ingest.corpus.files.decompress import Stream
 from ingest.corpus.files.names import kind_of, printable, suffix_of
-from ingest.corpus.files.source import BorrowedSource, FileSource, Source, Unreadable
+from ingest.corpus.files.source import BorrowedSource, Meter, Source, Unreadable
 from ingest.corpus.formats.rows import LIMIT_BYTES, TOO_LONG, BufferedReader, SkippedRows, not_text_reason
 from ingest.corpus.types import Chunk, Note, SkippedFile
 from ingest.errors import brief
@@ -90,8 +90,7 @@ class _Forward:
 class Archive:
     """A tar archive read sequentially from a stream, or from a seekable file object, in which unread members are skipped.
 
-    Raises:
-        Unreadable: the archive is broken or truncated; raised by every method.
+    Raises Unreadable: the archive is broken or truncated; raised by every method.
     """
 
     def __init__(self, path: str, file: Stream | BorrowedSource) -> None:
@@ -137,8 +136,7 @@ def read_members(stream: Stream, path: str, note: Note, documents_of: DocumentsO
 
     Of skipped members with equal suffix and reason, the first is named, the others are counted.
 
-    Raises:
-        Unreadable: the archive is broken or truncated.
+    Raises Unreadable: the archive is broken or truncated.
     """
     first: dict[tuple[str, str], str] = {}
     skipped = Counter[tuple[str, str]]()
@@ -174,10 +172,9 @@ def _documents(
     if form == "text" and not compression and b"\0" in head:
         return "binary"
     held = io.BytesIO(head if len(head) == member.size else head + archive.read(member.size - len(head)))
-    held.seek(0, io.SEEK_END)
     kept, size = [], 0
     try:
-        for piece in documents_of(FileSource(name, held), form, compression, note):
+        for piece in documents_of(Source(name, member.size, Meter(), held), form, compression, note):
             kept.append(piece)
             size += len(piece.text)
             if size > LIMIT_BYTES:
@@ -198,12 +195,18 @@ _TEXTUAL = (b"text/", b"application/xhtml", b"application/xml", b"application/js
 def warc_texts(stream: Stream, _: str, left_out: SkippedRows) -> Iterator[bytes]:
     """Yield the text of every record; other records with documents are skipped by number and reason.
 
-    Raises:
-        Unreadable: the file is not WARC, broken or truncated.
+    Raises Unreadable: the file is not WARC, broken or truncated.
     """
     window, path = BufferedReader(stream), left_out.path
     number = 0
-    while headers := _record_headers(window, path):
+    while window.skip_any(b"\r\n"):
+        head = window.until(b"\r\n\r\n", MOST_HEADER_BYTES)
+        if not head:
+            raise Unreadable(path, "not a WARC file, or a truncated one: a record's header has no end")
+        if not head.startswith(b"WARC/"):
+            raise Unreadable(path, "not a WARC file, or a broken one: a record should begin here")
+        if not (headers := parsed(head)):
+            return
         number += 1
         written = headers.get(b"content-length")
         if written is None:
@@ -234,18 +237,6 @@ def warc_texts(stream: Stream, _: str, left_out: SkippedRows) -> Iterator[bytes]
             yield text
 
 
-def _record_headers(window: BufferedReader, path: str) -> dict[bytes, bytes]:
-    """Return the headers of the next record; empty at the end."""
-    if not window.skip_any(b"\r\n"):
-        return {}
-    head = window.until(b"\r\n\r\n", MOST_HEADER_BYTES)
-    if not head:
-        raise Unreadable(path, "not a WARC file, or a truncated one: a record's header has no end")
-    if not head.startswith(b"WARC/"):
-        raise Unreadable(path, "not a WARC file, or a broken one: a record should begin here")
-    return parsed(head)
-
-
 def parsed(head: bytes) -> dict[bytes, bytes]:
     r"""Return headers by lower-case name.
 
@@ -261,8 +252,7 @@ def http_payload(message: bytes) -> bytes:
 
     Archives often store it decompressed already, under the old header.
 
-    Raises:
-        ValueError: the content type is not text, the compression is not supported, or the body is too long.
+    Raises ValueError: the content type is not text, the compression is not supported, or the body is too long.
 
     >>> http_payload(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n")
     b'abc'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -25,8 +25,7 @@ _ARROW_FILE = b"ARROW1"
 def column_path(schema: Any, text_field: str, path: str) -> list[str]:
     """Return the path of names to the text column: the given one, else `text`, else the only column.
 
-    Raises:
-        Unreadable: no such column, or its type is not text.
+    Raises Unreadable: no such column, or its type is not text.
     """
     import pyarrow
     from pyarrow import types
@@ -59,8 +58,7 @@ def check_places(array: Any) -> None:
 
     Whether the texts are UTF-8 is not checked.
 
-    Raises:
-        pyarrow.ArrowInvalid: a file that is damaged.
+    Raises pyarrow.ArrowInvalid: a file that is damaged.
     """
     import pyarrow
     from pyarrow import types
@@ -134,8 +132,7 @@ def check_utf8(data: bytes) -> None:
 def texts_of(strings: Any) -> Iterator[bytes]:
     """Yield the values of a string or large_string array without nulls.
 
-    Raises:
-        pyarrow.ArrowInvalid: before the first one, if any is not UTF-8.
+    Raises pyarrow.ArrowInvalid: before the first one, if any is not UTF-8.
     """
     import pyarrow
 
@@ -180,8 +177,7 @@ def _parquet(source: Source, **how: Any) -> Any:
 def _row_group(file: Any, number: int) -> Any:
     """The metadata of a row group, with the sizes of its columns.
 
-    Raises:
-        pyarrow.ArrowException, OSError: they are damaged.
+    Raises pyarrow.ArrowException, OSError: they are damaged.
     """
     # Arrow ends the process where damaged metadata of a column are asked for alone; its reader raises. No row is read.
     list(file.reader.iter_batches(0, row_groups=[number], use_threads=False))
@@ -202,8 +198,7 @@ def row_groups(source: Source) -> list[tuple[int, int]]:
 def parquet_texts(source: Source, text_field: str, parts: Sequence[int] | None, left_out: SkippedRows) -> Iterator[bytes]:
     """Yield the text of every row, or of the rows of the row groups in `parts`.
 
-    Raises:
-        Unreadable: the file is broken or has no such column.
+    Raises Unreadable: the file is broken or has no such column.
     """
     import pyarrow
 
@@ -245,33 +240,28 @@ def _group_texts(source: Source, file: Any, number: int, steps: list[str], row: 
 def arrow_texts(source: Source, text_field: str, parts: Sequence[int] | None, left_out: SkippedRows) -> Iterator[bytes]:
     """Yield the text of every row of an Arrow file or stream, or of the record batches in `parts`.
 
-    Raises:
-        Unreadable: the file is broken or has no such column.
+    Raises Unreadable: the file is broken or has no such column.
     """
+    import pyarrow
+
     with _refusals_of(source.path, "Arrow"):
+        batches: Iterable[Any]
+        if is_arrow_file(source):
+            schema = pyarrow.ipc.open_file(_lent(source)).schema
+            steps = column_path(schema, text_field, source.path)
+            only = pyarrow.ipc.IpcReadOptions(included_fields=[schema.get_field_index(steps[0])], use_threads=False)
+            file = pyarrow.ipc.open_file(_lent(source), options=only)
+            batches = map(file.get_batch, range(file.num_record_batches) if parts is None else parts)
+        else:
+            batches = stream = pyarrow.ipc.open_stream(_lent(source))
+            steps = column_path(stream.schema, text_field, source.path)
         row = 1
-        for batch, steps in _batches(source, text_field, parts):
+        for batch in batches:
             batch.column(steps[0]).validate()
             array = nested_column(batch, steps)
             check_places(array)
             yield from row_texts(array, row, left_out)
             row += batch.num_rows
-
-
-def _batches(source: Source, text_field: str, parts: Sequence[int] | None) -> Iterator[tuple[Any, list[str]]]:
-    import pyarrow
-
-    if not is_arrow_file(source):
-        stream = pyarrow.ipc.open_stream(_lent(source))
-        steps = column_path(stream.schema, text_field, source.path)
-        yield from ((batch, steps) for batch in stream)
-        return
-    schema = pyarrow.ipc.open_file(_lent(source)).schema
-    steps = column_path(schema, text_field, source.path)
-    only = pyarrow.ipc.IpcReadOptions(included_fields=[schema.get_field_index(steps[0])], use_threads=False)
-    file = pyarrow.ipc.open_file(_lent(source), options=only)
-    for number in range(file.num_record_batches) if parts is None else parts:
-        yield file.get_batch(number), steps
 
 
 def is_arrow_file(source: Source) -> bool:

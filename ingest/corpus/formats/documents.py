@@ -15,7 +15,7 @@ from ingest.corpus.files.names import first_line, kind_by_magic
 from ingest.corpus.files.source import CHANGED, Meter, Source, StandardInput, Unreadable, open_file, read_small
 from ingest.corpus.formats.archives import read_members, warc_texts
 from ingest.corpus.formats.columnar import arrow_texts, parquet_texts, record_batches, row_groups
-from ingest.corpus.formats.json_text import first_row_has, json_texts, jsonl_texts
+from ingest.corpus.formats.json_text import json_texts, jsonl_texts, values
 from ingest.corpus.formats.rows import (
     CHUNK_BYTES,
     DEFAULT_FIELD,
@@ -26,6 +26,7 @@ from ingest.corpus.formats.rows import (
     field_texts,
     no_column,
     not_text_reason,
+    text_in,
     whole_characters,
     whole_lines,
 )
@@ -76,8 +77,7 @@ def read_chunks(
 ) -> Iterator[Chunk]:
     """Yield the documents of a file as `read` does, whatever its size.
 
-    Raises:
-        Unreadable: the file cannot be counted; the chunks yielded so far must be dropped.
+    Raises Unreadable: the file cannot be counted; the chunks yielded so far must be dropped.
     """
     if file.format == DATASETS:
         yield from _rows(dataset_texts, file.path, "row", note, file, text_field or DEFAULT_FIELD, meter)
@@ -113,7 +113,10 @@ def _documents(
         return
     stream = decompressed(source, compression)
     if form == "json" and not text_field:
-        form = "json" if first_row_has(stream, path, DEFAULT_FIELD) else "text"
+        try:  # it is text unless its first row has text in the field
+            text_in(next(values(stream, path)), DEFAULT_FIELD)
+        except (ValueError, StopIteration, Unreadable):
+            form = "text"
         source.seek(0)
         stream = decompressed(source, compression)
     if form in STREAMED:
@@ -130,8 +133,7 @@ def _documents(
 def _text(stream: Stream, path: str, head: bytes = b"") -> Iterator[Chunk]:
     """Yield the document of a plain-text stream; `head` are first bytes that have been read already.
 
-    Raises:
-        Unreadable: the stream is binary or not UTF-8.
+    Raises Unreadable: the stream is binary or not UTF-8.
     """
     data, offset = head or stream.read(CHUNK_BYTES), 0
     while data:
@@ -164,8 +166,7 @@ def can_seek(file: CorpusFile) -> bool:
 def read_block(file: CorpusFile, offset: int, size: int, meter: Meter | None = None) -> bytes:
     """Return raw bytes of a file, fewer only at its end; they may begin and end within a character.
 
-    Raises:
-        Unreadable: the file cannot be read.
+    Raises Unreadable: the file cannot be read.
     """
     source = open_file(file, meter or Meter())
     try:
@@ -180,8 +181,7 @@ def parts_of(file: CorpusFile, meter: Meter | None = None) -> list[int]:
 
     Parts are the row groups of a Parquet file and the record batches of an Arrow file; other files are one part.
 
-    Raises:
-        Unreadable: the file is broken.
+    Raises Unreadable: the file is broken.
     """
     if file.format not in SOUGHT or file.compression or not file.stored_bytes:
         return [file.stored_bytes]
@@ -198,8 +198,7 @@ def parts_of(file: CorpusFile, meter: Meter | None = None) -> list[int]:
 def separated_texts(form: str, stream: Stream, text_field: str, left_out: SkippedRows) -> Iterator[bytes]:
     """Yield the text column of every row; rows with another number of columns are skipped.
 
-    Raises:
-        Unreadable: the column is missing, quoting is invalid, or the file is not UTF-8.
+    Raises Unreadable: the column is missing, quoting is invalid, or the file is not UTF-8.
     """
     path = left_out.path
     csv.field_size_limit(LIMIT_BYTES)
@@ -239,8 +238,7 @@ def _lines(stream: Stream, path: str) -> Iterator[io.StringIO]:
 def dataset_texts(file: CorpusFile, field: str, meter: Meter, left_out: SkippedRows) -> Iterator[bytes]:
     """Yield the texts of a split's rows; nothing is written to the cache of `datasets`.
 
-    Raises:
-        Unreadable: `datasets` cannot read the split, the column is missing, or the data changed meanwhile.
+    Raises Unreadable: `datasets` cannot read the split, the column is missing, or the data changed meanwhile.
     """
     import datasets
 

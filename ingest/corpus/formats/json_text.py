@@ -87,20 +87,10 @@ def json_texts(stream: Stream, text_field: str, left_out: SkippedRows) -> Iterat
     return field_texts(values(stream, left_out.path), text_field or DEFAULT_FIELD, left_out)
 
 
-def first_row_has(stream: Stream, path: str, field: str) -> bool:
-    """Whether the first row of a JSON file has text in the field."""
-    try:
-        text_in(next(values(stream, path)), field)
-    except (ValueError, StopIteration, Unreadable):
-        return False
-    return True
-
-
 def values(stream: Stream, path: str) -> Iterator[Any]:
     """Yield the elements of a JSON array, or consecutive values, holding one at a time.
 
-    Raises:
-        Unreadable: the file is not JSON, or a value is too long.
+    Raises Unreadable: the file is not JSON, or a value is too long.
     """
     window = _JsonReader(stream, path)
     in_array = window.skip(_BETWEEN) == "["

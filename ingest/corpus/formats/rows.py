@@ -119,8 +119,7 @@ def no_column(field: str, names: Sequence[str]) -> str:
 def text_in(row: Any, field: str) -> bytes:
     """Return the text of a JSON row at a dotted path, or at a key that contains dots, as UTF-8.
 
-    Raises:
-        ValueError: no such field, or it is not text, with the reason.
+    Raises ValueError: no such field, or it is not text, with the reason.
 
     >>> text_in({"a": [{"b": "x"}]}, "a.0.b"), text_in({"a.b": "y"}, "a.b")
     (b'x', b'y')

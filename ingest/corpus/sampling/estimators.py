@@ -64,15 +64,10 @@ class RatioEstimate(NamedTuple):
 
 @dataclass(frozen=True)
 class DrawnSample:
-    """The draws of one stratum, in the order of drawing: pairs share a run of consecutive bytes.
+    """The draws of one stratum, in the order of drawing: pairs share a run of consecutive bytes."""
 
-    Attributes:
-        densities: for each figure the amount per stored byte of each draw.
-        frame_bytes: stored bytes of the sampling frame.
-    """
-
-    densities: Mapping[str, Column]
-    frame_bytes: int
+    densities: Mapping[str, Column]  # for each figure the amount per stored byte of each draw
+    frame_bytes: int  # stored bytes of the sampling frame
 
     @property
     def draws(self) -> int:
@@ -81,17 +76,11 @@ class DrawnSample:
 
 @dataclass(frozen=True)
 class StratumPart:
-    """The part of a stratum that belongs to an estimand.
+    """The part of a stratum that belongs to an estimand."""
 
-    Attributes:
-        sample: the draws of the stratum.
-        bytes: stored bytes of the part.
-        places: positions of the draws in the part, in order; None for all.
-    """
-
-    sample: DrawnSample
-    bytes: int
-    places: Any = None
+    sample: DrawnSample  # the draws of the stratum
+    bytes: int  # stored bytes of the part
+    places: Any = None  # positions of the draws in the part, in order; None for all
 
     @property
     def draws(self) -> int:
@@ -120,17 +109,11 @@ class StratumPart:
 
 @dataclass(frozen=True)
 class Estimand:
-    """A population whose figures are estimated: sampled parts, and exact counts of the rest.
+    """A population whose figures are estimated: sampled parts, and exact counts of the rest."""
 
-    Attributes:
-        parts: of the sampled strata.
-        exact: exact counts, by figure.
-        confidence: of all intervals.
-    """
-
-    parts: Sequence[StratumPart]
-    exact: Mapping[str, float]
-    confidence: float
+    parts: Sequence[StratumPart]  # of the sampled strata
+    exact: Mapping[str, float]  # exact counts, by figure
+    confidence: float  # of all intervals
 
     def enough(self) -> bool:
         """Whether there are enough draws for an interval, in total and in each part."""

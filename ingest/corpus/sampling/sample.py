@@ -33,18 +33,12 @@ PROMISED = (("tokens",), ("text_bytes", "tokens"))
 
 
 class GroupEstimate(NamedTuple):
-    """The figures of a folder or an extension, with intervals; None with too few draws.
-
-    Attributes:
-        name: the folder or extension.
-        files, stored_bytes: as listed.
-        draws: number of draws in it.
-    """
+    """The figures of a folder or an extension, with intervals; None with too few draws."""
 
     name: str
-    files: int
-    stored_bytes: int
-    draws: int
+    files: int  # as listed
+    stored_bytes: int  # as listed
+    draws: int  # in it
     tokens: RatioEstimate | None = None
     corpus_bytes: RatioEstimate | None = None
     bytes_per_token: RatioEstimate | None = None
@@ -57,28 +51,17 @@ class GroupEstimate(NamedTuple):
 
 @dataclass
 class Survey:
-    """An adaptive sample, and the figures that it yields.
+    """An adaptive sample, and the figures that it yields."""
 
-    Attributes:
-        reader: of the corpus; has the bytes read, and what does not count.
-        seed: equal seeds draw equal samples.
-        tolerance, confidence: of the intervals of tokens and of bytes per token.
-        drawn: strata that are sampled.
-        complete: strata that are counted exactly, because sampling would save little.
-        totals: the counts of these.
-        met: whether the tolerance is met.
-        partial: the share of the corpus, where the run was interrupted.
-    """
-
-    reader: UnitReader
-    seed: int
-    tolerance: float
-    confidence: float
-    drawn: list[Stratum] = field(default_factory=list)
-    complete: list[Stratum] = field(default_factory=list)
-    totals: Totals = field(default_factory=Totals)
-    met: bool = False
-    partial: str = ""
+    reader: UnitReader  # of the corpus; has the bytes read, and what does not count
+    seed: int  # equal seeds draw equal samples
+    tolerance: float  # of the intervals of tokens and of bytes per token
+    confidence: float  # of these intervals
+    drawn: list[Stratum] = field(default_factory=list)  # strata that are sampled
+    complete: list[Stratum] = field(default_factory=list)  # counted exactly, because sampling would save little
+    totals: Totals = field(default_factory=Totals)  # the counts of these
+    met: bool = False  # whether the tolerance is met
+    partial: str = ""  # the share of the corpus, where the run was interrupted
 
     @cached_property
     def strata(self) -> Strata:
@@ -221,14 +204,25 @@ class Survey:
 
     def groups(self, kind: str) -> list[GroupEstimate]:
         """The figures of each of the `folders` or `extensions`, the largest first."""
+        import numpy
+
         files, sizes = Counter[str](), Counter[str]()
         for stratum in self.all_strata:
             for name, (count, size, _) in stratum.breakdown[kind].rows.items():
                 files[name] += count
                 sizes[name] += size
         parts: dict[str, list[StratumPart]] = {}
-        for name, part in self._drawn_parts(kind):
-            parts.setdefault(name, []).append(part)
+        nowhere = numpy.zeros(0, dtype=int)
+        for stratum in self.drawn:
+            sample, members = stratum.sample(self.reader), stratum.frame.members
+            names = {unit: self.strata.name_of(self.reader.listing[members[unit]], kind) for unit, _ in stratum.drawn}
+            owners = numpy.array([names[unit] for unit, _ in stratum.drawn])
+            order = numpy.argsort(owners, kind="stable")
+            found, starts = numpy.unique(owners[order], return_index=True)
+            places = dict(zip(found.tolist(), numpy.split(order, starts[1:]), strict=True))
+            for name, (_, _, size) in stratum.breakdown[kind].rows.items():
+                if size:
+                    parts.setdefault(name, []).append(StratumPart(sample, size, places.get(name, nowhere)))
         tallies = getattr(self.totals, kind).tallies()
         rows = []
         for name in sorted(files, key=lambda name: (-sizes[name], name)):
@@ -241,23 +235,6 @@ class Survey:
                 row = GroupEstimate(*row[:4], *totals, estimand.estimate("text_bytes", "tokens"))
             rows.append(row)
         return rows
-
-    def _drawn_parts(self, kind: str) -> Iterator[tuple[str, StratumPart]]:
-        """The part of each sampled stratum in each folder, or with each extension."""
-        import numpy
-
-        listing = self.reader.listing
-        for stratum in self.drawn:
-            sample = stratum.sample(self.reader)
-            names = {unit: self.strata.name_of(listing[stratum.frame.members[unit]], kind) for unit, _ in stratum.drawn}
-            owners = numpy.array([names[unit] for unit, _ in stratum.drawn])
-            order = numpy.argsort(owners, kind="stable")
-            found, starts = numpy.unique(owners[order], return_index=True)
-            places = dict(zip(found.tolist(), numpy.split(order, starts[1:]), strict=True))
-            nowhere = numpy.zeros(0, dtype=int)
-            for name, (_, _, size) in stratum.breakdown[kind].rows.items():
-                if size:
-                    yield name, StratumPart(sample, size, places.get(name, nowhere))
 
     @property
     def skipped(self) -> list[SkippedFile]:

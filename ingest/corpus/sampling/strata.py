@@ -64,15 +64,10 @@ def draw(frame_bytes: int, pairs: int, seed: str) -> list[int]:
 
 @dataclass
 class SamplingFrame:
-    """The units that can be drawn, end to end: files, parts of files, or files that are drawn by the block.
+    """The units that can be drawn, end to end: files, parts of files, or files that are drawn by the block."""
 
-    Attributes:
-        members: for each unit the position of its file in the listing.
-        sizes: for each unit its stored bytes.
-    """
-
-    members: array[int] = field(default_factory=lambda: array("q"))
-    sizes: array[int] = field(default_factory=lambda: array("q"))
+    members: array[int] = field(default_factory=lambda: array("q"))  # for each unit the position of its file in the listing
+    sizes: array[int] = field(default_factory=lambda: array("q"))  # for each unit its stored bytes
     _ends: numpy.ndarray[Any, Any] | None = field(default=None, repr=False)
 
     def add(self, member: int, size: int) -> None:
@@ -136,21 +131,14 @@ def whole_characters(raw: bytes, size: int, first: bool) -> bytes:
 
 @dataclass
 class UnitReader:
-    """Reads drawn units of a corpus.
-
-    Attributes:
-        moved: called with the stored bytes read since the last call.
-        bytes_read: bytes read from storage.
-        skipped: files that do not count, by position in the listing.
-        parts: lines, rows and members that do not count, of files that do.
-    """
+    """Reads drawn units of a corpus."""
 
     listing: Sequence[CorpusFile]
     counter: DocumentCounter
-    moved: Callable[[int], object]
+    moved: Callable[[int], object]  # called with the stored bytes read since the last call
     bytes_read: int = 0
-    skipped: dict[int, SkippedFile] = field(default_factory=dict)
-    parts: LeftOut = field(default_factory=lambda: LeftOut(NAMED))
+    skipped: dict[int, SkippedFile] = field(default_factory=dict)  # files that do not count, by position in the listing
+    parts: LeftOut = field(default_factory=lambda: LeftOut(NAMED))  # what does not count of files that do
 
     def count(self, shards: Iterable[Shard], root: str = "") -> Iterator[ShardCount]:
         for counted in count(shards, self.counter, ShardTally(root), self.moved):
@@ -160,37 +148,22 @@ class UnitReader:
 
 @dataclass
 class Stratum:
-    """Files that are drawn alike.
+    """Files that are drawn alike."""
 
-    Attributes:
-        name: the format and compression, or `plain text`.
-        blocks: whether blocks of files are drawn; otherwise whole files or parts.
-        parts: where parts of files are drawn, the number of each unit within its file.
-        files: positions in the listing, including empty files.
-        stored_bytes: of all files.
-        breakdown: files, stored bytes and bytes of the frame, by folder and by extension.
-        frame: the units that can be drawn.
-        drawn: the draws so far, in pairs.
-        pilot: the draws of a dropped pilot, which count only if there are no others.
-        units: the counts of every drawn unit, the pilot's included: no unit is read twice.
-        file_units: the counts of units whose whole file was read.
-        checked: files that were read because nothing in a drawn part counts.
-        rounds: number of times that draws were added.
-    """
-
-    name: str
-    blocks: bool
-    parts: array[int] = field(default_factory=lambda: array("q"))
-    files: array[int] = field(default_factory=lambda: array("q"))
-    stored_bytes: int = 0
+    name: str  # the format and compression, or `plain text`
+    blocks: bool  # whether blocks of files are drawn; otherwise whole files or parts
+    parts: array[int] = field(default_factory=lambda: array("q"))  # of each unit, where parts of files are drawn
+    files: array[int] = field(default_factory=lambda: array("q"))  # positions in the listing, including empty files
+    stored_bytes: int = 0  # of all files
+    #: files, stored bytes and bytes of the frame, by folder and by extension
     breakdown: dict[str, GroupTallies] = field(default_factory=lambda: {kind: GroupTallies(MOST_NAMES + 1) for kind in KINDS})
-    frame: SamplingFrame = field(default_factory=SamplingFrame)
-    drawn: list[UnitKey] = field(default_factory=list)
-    pilot: list[UnitKey] = field(default_factory=list)
-    units: dict[UnitKey, DrawnUnit] = field(default_factory=dict)
-    file_units: dict[int, DrawnUnit] = field(default_factory=dict)
-    checked: set[int] = field(default_factory=set)
-    rounds: int = 0
+    frame: SamplingFrame = field(default_factory=SamplingFrame)  # the units that can be drawn
+    drawn: list[UnitKey] = field(default_factory=list)  # the draws so far, in pairs
+    pilot: list[UnitKey] = field(default_factory=list)  # dropped draws, which count only if there are no others
+    units: dict[UnitKey, DrawnUnit] = field(default_factory=dict)  # drawn, the pilot's included: no unit is read twice
+    file_units: dict[int, DrawnUnit] = field(default_factory=dict)  # units whose whole file was read
+    checked: set[int] = field(default_factory=set)  # files read because nothing in a drawn part counts
+    rounds: int = 0  # number of times that draws were added
 
     def add(self, member: int, size: int) -> None:
         self.files.append(member)
@@ -228,29 +201,29 @@ class Stratum:
             return
         refused: list[UnitKey] = []
         for start in range(0, len(keys), BATCH_BLOCKS):
-            batch = keys[start : start + BATCH_BLOCKS]
-            texts = [self._block_text(key, reader) for key in batch]
-            counts = iter(reader.counter.engine.count([text for text in texts if text is not None]))
-            for key, text in zip(batch, texts, strict=True):
-                size = block_at(key[1], self.frame.sizes[key[0]])[1]
+            texts, sizes = [], {}
+            for key in keys[start : start + BATCH_BLOCKS]:
+                text, size = self._block_text(*key, reader)
                 if text is None:
                     refused.append(key)
                 else:
-                    yield key, DrawnUnit(size, next(counts), size)
+                    sizes[key] = size
+                    texts.append(text)
+            counts = reader.counter.engine.count(texts)
+            yield from ((key, DrawnUnit(size, tokens, size)) for (key, size), tokens in zip(sizes.items(), counts, strict=True))
         yield from self._count_files(refused, reader)
 
-    def _block_text(self, key: UnitKey, reader: UnitReader) -> bytes | None:
-        """The text of a block; None where it is not text, so that its file must be read to detect its format."""
-        unit, start = key
+    def _block_text(self, unit: int, start: int, reader: UnitReader) -> tuple[bytes | None, int]:
+        """The text of a block and its size; None where it is not text: its file must be read to detect its format."""
         size = block_at(start, self.frame.sizes[unit])[1]
         try:
             raw = read_block(reader.listing[self.frame.members[unit]], start, size + 3)
         except Unreadable:
-            return None
+            return None, size
         reader.bytes_read += len(raw)
         reader.moved(len(raw))
         text = whole_characters(raw, size, first=start == 0)
-        return None if not_text_reason(text, start) else text
+        return None if not_text_reason(text, start) else text, size
 
     def _count_files(self, keys: Sequence[UnitKey], reader: UnitReader) -> Iterator[tuple[UnitKey, DrawnUnit]]:
         """Count whole files as an exact count does, each once; their content decides the format."""
@@ -301,17 +274,11 @@ class Stratum:
 
 
 class Strata:
-    """The strata of a listing, with a breakdown by folder and by extension.
-
-    Attributes:
-        root: the folder that all files share.
-        by_name: the strata.
-        names: folders and extensions with figures of their own; all others are added up as `(other)`.
-    """
+    """The strata of a listing, with a breakdown by folder and by extension."""
 
     def __init__(self, listing: Sequence[CorpusFile]) -> None:
-        self.root = root_of(listing[0].path, listing[-1].path)
-        self.names: dict[str, set[str]] = {kind: set() for kind in KINDS}
+        self.root = root_of(listing[0].path, listing[-1].path)  # the folder that all files share
+        self.names: dict[str, set[str]] = {kind: set() for kind in KINDS}  # with figures of their own; others are added up
         self.by_name: dict[str, Stratum] = {}
         for member, found in enumerate(listing):
             blocks = can_seek(found)

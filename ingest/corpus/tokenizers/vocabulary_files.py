@@ -119,8 +119,7 @@ def are_steps(step: Any, name: str) -> bool:
 def from_tokenizer_json(content: bytes, *, name: str, source: str, license: str = "") -> Vocabulary:
     """A vocabulary from the text of a `tokenizer.json`.
 
-    Raises:
-        IngestError: it is not valid JSON, or `tokenizers` cannot load it.
+    Raises IngestError: it is not valid JSON, or `tokenizers` cannot load it.
     """
     digest = hashlib.sha256(content).hexdigest()
     made = cached(f"{digest}-{JSON_CONVERSION}", lambda: convert(content, source))
@@ -130,8 +129,7 @@ def from_tokenizer_json(content: bytes, *, name: str, source: str, license: str 
 def convert(content: bytes, source: str) -> Converted:
     """Convert the text of a `tokenizer.json`: without dropout, truncation, padding and the adding of special tokens.
 
-    Raises:
-        IngestError: it is not valid JSON, or `tokenizers` cannot load it.
+    Raises IngestError: it is not valid JSON, or `tokenizers` cannot load it.
     """
     try:
         described = json.loads(content)
@@ -162,8 +160,7 @@ def convert(content: bytes, source: str) -> Converted:
 def check_merges(model: dict[str, Any], source: str) -> None:
     """Refuse merges that do not continue a word though the model marks what does: `tokenizers` would abort the process.
 
-    Raises:
-        IngestError: the second part of a merge lacks the mark, or the mark is not ASCII.
+    Raises IngestError: the second part of a merge lacks the mark, or the mark is not ASCII.
     """
     prefix, merges = model.get("continuing_subword_prefix"), model.get("merges")
     if not isinstance(prefix, str) or not prefix or not isinstance(merges, list):
@@ -194,8 +191,7 @@ def load_reference(tokenizer_json: bytes, source: str) -> Tokenizer:
 def number_of_ids(tokenizer_json: bytes, source: str) -> int:
     """The largest id that the reference tokenizer gives, and one; 0 for an empty vocabulary.
 
-    Raises:
-        IngestError: `tokenizers` refuses the file.
+    Raises IngestError: `tokenizers` refuses the file.
     """
     return max(load_reference(tokenizer_json, source).get_vocab(with_added_tokens=True).values(), default=-1) + 1
 
@@ -203,8 +199,7 @@ def number_of_ids(tokenizer_json: bytes, source: str) -> int:
 def load_sentencepiece(content: bytes, source: str) -> SentencePieceProcessor:
     """Load a SentencePiece model.
 
-    Raises:
-        IngestError: the file is not a SentencePiece model, or the package is not installed.
+    Raises IngestError: the file is not a SentencePiece model, or the package is not installed.
     """
     try:
         from sentencepiece import SentencePieceProcessor
@@ -255,9 +250,7 @@ def is_rank_file(content: bytes) -> bool:
 def from_rank_file(content: bytes, pattern: str, *, name: str, source: str, license: str = "") -> Vocabulary:
     """A vocabulary from a rank file.
 
-    Raises:
-        UsageError: the pattern is missing or unknown.
-        IngestError: a line is broken, or a byte has no token.
+    Raises UsageError: the pattern is missing or unknown; IngestError: a line is broken, or a byte has no token.
     """
     digest = hashlib.sha256(content).hexdigest()
     chosen = pattern or KNOWN_FILES.get(digest, "")
@@ -281,8 +274,7 @@ def from_rank_file(content: bytes, pattern: str, *, name: str, source: str, lice
 def read_ranks(content: bytes, source: str) -> dict[bytes, int]:
     """Tokens and their ranks.
 
-    Raises:
-        IngestError: a line is not a token and a number, two tokens share a rank, or a byte has no token.
+    Raises IngestError: a line is not a token and a number, two tokens share a rank, or a byte has no token.
     """
     ranks: dict[bytes, int] = {}
     for number, line in enumerate(content.splitlines(), start=1):
@@ -364,8 +356,7 @@ def byte_letters() -> dict[int, str]:
 def ranks_of_merges(content: bytes) -> bytes:
     """GPT-2's list of merges as a rank file: the 256 bytes, then one token per merge.
 
-    Raises:
-        ValueError: a line is not a merge of two tokens.
+    Raises ValueError: a line is not a merge of two tokens.
     """
     letters = byte_letters()
     byte_of = {letter: byte for byte, letter in letters.items()}
