@@ -21,8 +21,7 @@ from ingest.corpus.tokenizers.engines import (
     has_disputed,
     select_engine,
 )
-from ingest.corpus.tokenizers.vocabulary import PACKAGED, unpacked, vocabulary_of
-from ingest.corpus.tokenizers.vocabulary_files import read_ranks
+from ingest.corpus.tokenizers.vocabulary import PACKAGED, read_ranks, unpacked, vocabulary_of
 from ingest.errors import IngestError
 
 

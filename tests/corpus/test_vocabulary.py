@@ -12,7 +12,7 @@ import sys
 import pytest
 from corpus.texts import real_texts
 
-from ingest.corpus.tokenizers import vocabulary, vocabulary_files
+from ingest.corpus.tokenizers import vocabulary
 from ingest.corpus.tokenizers.engines import Tokenizers, select_engine
 from ingest.corpus.tokenizers.vocabulary import DEFAULT, PACKAGED, unpacked, vocabulary_of
 from ingest.errors import IngestError, UsageError
@@ -150,7 +150,7 @@ def test_every_way_to_join_two_tokens_is_used():
     tiktoken = pytest.importorskip("tiktoken")
     from tokenizers import Tokenizer
 
-    from ingest.corpus.tokenizers.vocabulary_files import PATTERNS, read_ranks, tokenizer_json_of
+    from ingest.corpus.tokenizers.vocabulary import PATTERNS, read_ranks, tokenizer_json_of
 
     ranks = read_ranks(rank_lines(b"bc", b"ab", b"abc", b"cd", b"bcd", b"abcd", b"aa", b"aaa", b"aaaa"), "made")
     loaded = Tokenizer.from_buffer(tokenizer_json_of(ranks, PATTERNS["r50k"]))
@@ -230,15 +230,15 @@ def test_a_file_that_is_too_large_or_unreadable_is_refused(tmp_path, monkeypatch
 def test_a_damaged_entry_of_the_cache_is_made_again(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
-    made, entry = [], vocabulary_files.Converted(1, b"{}", b'{"model": {}}')
+    made, entry = [], vocabulary.Converted(1, b"{}", b'{"model": {}}')
     convert = lambda: made.append(1) or entry  # noqa: E731
-    assert [vocabulary_files.cached("key", convert), vocabulary_files.cached("key", convert)] == [entry, entry]
+    assert [vocabulary.cached("key", convert), vocabulary.cached("key", convert)] == [entry, entry]
     assert len(made) == 1
-    path = vocabulary_files.cache_folder() / "key.json"
+    path = vocabulary.cache_folder() / "key.json"
     path.write_bytes(path.read_bytes() + b" ")
-    assert vocabulary_files.cached("key", convert) == entry
+    assert vocabulary.cached("key", convert) == entry
     assert len(made) == 2
-    assert vocabulary_files.cached("key", convert) == entry
+    assert vocabulary.cached("key", convert) == entry
     assert len(made) == 2
 
 
@@ -246,8 +246,8 @@ def test_a_cache_that_cannot_be_written_costs_only_time(monkeypatch, tmp_path):
     (tmp_path / "file").write_bytes(b"")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "file"))
-    entry = vocabulary_files.Converted(1, b"{}", b"{}")
-    assert vocabulary_files.cached("key", lambda: entry) is entry
+    entry = vocabulary.Converted(1, b"{}", b"{}")
+    assert vocabulary.cached("key", lambda: entry) is entry
 
 
 def test_a_vocabulary_trained_on_the_corpus_is_the_same_each_time(tmp_path):

@@ -143,14 +143,9 @@ IDENTITY = {
 
 
 class Ledger:
-    """An open ledger, locked against other runs.
+    """An open ledger, created where it does not exist, and locked against other runs; `identity` as in `IDENTITY`.
 
-    Args:
-        path: the file; created where it does not exist.
-        identity: `manifest`, `vocabulary`, `options` and `version` of this run.
-
-    Raises:
-        IngestError: it cannot be opened, is in use, is not a ledger, or belongs to another corpus, tokenizer or version.
+    Raises IngestError: it cannot be opened, is in use, is no ledger, or belongs to another corpus, tokenizer or version.
     """
 
     def __init__(self, path: str | Path, identity: Mapping[str, Any]) -> None:

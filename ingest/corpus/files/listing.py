@@ -338,13 +338,6 @@ class FileListing(Sequence[CorpusFile]):
         location, stamp = (name, version.decode()) if nul else (self._root + name, str(self._stamps[place]))
         return CorpusFile(printable(name), location, self.sizes[place], stamp, self._form or form, compression)
 
-    def add_standard_input(self) -> None:
-        """Add standard input as a file of unknown size."""
-        with contextlib.suppress(OSError):  # closed
-            refuse_output(identity_of(os.fstat(0)))
-        self._add(STANDARD_INPUT.encode() + b"\0", 0, 0)
-        self.has_standard_input = True
-
     def add_local(self, root: CorpusRoot) -> None:
         """Add a local file, or the files below a folder.
 
@@ -381,16 +374,6 @@ class FileListing(Sequence[CorpusFile]):
     def _passes(self, path: str) -> bool:
         return (self._included is None or self._included(path)) and (self._excluded is None or not self._excluded(path))
 
-    def add_remote(self, url: str) -> None:
-        """Add an object, the objects below a prefix, or the splits of a data set.
-
-        Raises UsageError: nothing matches the URL.
-        """
-        is_dataset = url.startswith(SCHEME)
-        for name, size, version in list_splits(url) if is_dataset else list_remote(url, self.skipped):
-            if is_dataset or self._passes(name.partition("://")[2]):
-                self._add(f"{name}\0{version}".encode("utf-8", "surrogateescape"), size, 0)
-
     def _add(self, name: bytes, size: int, stamp: int, identity: Identity = (0, 0)) -> None:
         self._identities.extend(identity)
         if name <= self._last_name:
@@ -401,7 +384,29 @@ class FileListing(Sequence[CorpusFile]):
         self.sizes.append(size)
         self._stamps.append(stamp)
 
-    def finish(self) -> None:
+    def fill(self, paths: set[str], roots: Sequence[CorpusRoot]) -> None:
+        """Add what the paths name and the files of the local roots, sort them and drop repeated ones.
+
+        Raises UsageError: nothing matches a URL or glob, or the command would replace a file that it counts.
+        """
+        if STANDARD_INPUT in paths:  # a file of unknown size
+            with contextlib.suppress(OSError):  # closed
+                refuse_output(identity_of(os.fstat(0)))
+            self._add(STANDARD_INPUT.encode() + b"\0", 0, 0)
+            self.has_standard_input = True
+        for root in roots:
+            self.add_local(root)
+        for url in sorted(filter(is_remote, paths)):
+            is_dataset = url.startswith(SCHEME)
+            for name, size, version in list_splits(url) if is_dataset else list_remote(url, self.skipped):
+                if is_dataset or self._passes(name.partition("://")[2]):
+                    self._add(f"{name}\0{version}".encode("utf-8", "surrogateescape"), size, 0)
+        self._drop_repeated()
+        self._linked.clear()
+        self._identities = array("Q")
+        self._included = self._excluded = None  # these functions cannot be pickled for other processes
+
+    def _drop_repeated(self) -> None:
         """Sort the files and drop repeated ones: linked files may be listed under another name too."""
         wanted = set(self._linked.values())
         unlinked = (place for place in range(len(self) if wanted else 0) if place not in self._linked)
@@ -425,9 +430,6 @@ class FileListing(Sequence[CorpusFile]):
                     stamps.append(self._stamps[place])
                 last = name
             self._names, self._ends, self.sizes, self._stamps = names, ends, sizes, stamps
-        self._linked.clear()
-        self._identities = array("Q")
-        self._included = self._excluded = None  # these functions cannot be pickled for other processes
 
 
 def list_inputs(
@@ -439,17 +441,11 @@ def list_inputs(
 ) -> FileListing:
     """List files, folder trees, globs, URLs of these, `@list` files and `-` for standard input.
 
-    Paths are shown relative to the deepest folder that holds all files.
+    Paths are shown relative to the deepest folder that holds all files. Globs of `include` select files at any depth, all files
+    if there are none; those of `exclude` leave out files and folders. `input_format` is that of every file, where names do not
+    tell it. The ledger of this run is no file of the corpus, wherever it lies.
 
-    Args:
-        paths: the inputs.
-        include: globs, at any depth, of files to include; all files if empty.
-        exclude: globs of files and folders to exclude.
-        input_format: format of every file, where file names do not tell it.
-        ledger: of this run; no file of the corpus, wherever it lies.
-
-    Raises:
-        UsageError: a path does not exist, a glob matches nothing, or the command would replace a file that it counts.
+    Raises UsageError: a path does not exist, a glob matches nothing, or the command would replace a file that it counts.
     """
     if input_format:
         one_of("--input-format", input_format, FORMAT_NAMES)
@@ -459,11 +455,5 @@ def list_inputs(
     folders = [root.path if root.is_folder else os.path.dirname(root.path) for root in roots]
     listing = FileListing(os.path.commonpath(folders) if folders else b"/", input_format, include, exclude, own)
     listing.skipped += missing
-    if any(path == STANDARD_INPUT for path, _ in named):
-        listing.add_standard_input()
-    for root in roots:
-        listing.add_local(root)
-    for url in sorted({path for path, _ in named if is_remote(path)}):
-        listing.add_remote(url)
-    listing.finish()
+    listing.fill({path for path, _ in named}, roots)
     return listing

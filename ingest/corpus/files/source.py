@@ -247,18 +247,12 @@ def is_remote(location: str) -> bool:
 
 #: package of each protocol's file system
 PACKAGES = {
-    "s3": "ingest-sizing[s3]",
-    "s3a": "ingest-sizing[s3]",
-    "gs": "gcsfs",
-    "gcs": "gcsfs",
-    "abfs": "adlfs",
-    "abfss": "adlfs",
-    "az": "adlfs",
+    **dict.fromkeys(("s3", "s3a"), "ingest-sizing[s3]"),
+    **dict.fromkeys(("gs", "gcs"), "gcsfs"),
+    **dict.fromkeys(("abfs", "abfss", "az"), "adlfs"),
+    **dict.fromkeys(("http", "https"), "aiohttp"),
+    **dict.fromkeys(("sftp", "ssh"), "paramiko"),
     "hdfs": "pyarrow",
-    "http": "aiohttp",
-    "https": "aiohttp",
-    "sftp": "paramiko",
-    "ssh": "paramiko",
 }
 #: names of an object's version among file systems, most reliable first
 _VERSIONS = ("ETag", "etag", "md5Hash", "generation", "LastModified", "mtime", "last_modified", "created")

@@ -69,10 +69,6 @@ class DrawnSample:
     densities: Mapping[str, Column]  # for each figure the amount per stored byte of each draw
     frame_bytes: int  # stored bytes of the sampling frame
 
-    @property
-    def draws(self) -> int:
-        return len(next(iter(self.densities.values())))
-
 
 @dataclass(frozen=True)
 class StratumPart:
@@ -84,7 +80,7 @@ class StratumPart:
 
     @property
     def draws(self) -> int:
-        return self.sample.draws if self.places is None else len(self.places)
+        return len(next(iter(self.sample.densities.values())) if self.places is None else self.places)
 
     def column(self, figure: str) -> Column:
         column = self.sample.densities[figure]
@@ -133,7 +129,12 @@ class Estimand:
         """The total of a figure, or its ratio over the total of another, with its interval."""
         if over and not self.value(over):
             return RatioEstimate(0, 0, 0)
-        return self.interval(self.value(figure, over), self.variances(figure, over))
+        value, variances = self.value(figure, over), self.variances(figure, over)
+        if not any(column.any() for column in variances):
+            return RatioEstimate(value, value, value)
+        variance = sum(formulas.sampling_variance(column) for column in variances)
+        half = formulas.interval_half_width(variance, self.quantile(variances))
+        return RatioEstimate(value, float(formulas.interval_low(value, half)), float(formulas.interval_high(value, half)))
 
     def variances(self, figure: str, over: str = "") -> list[Column]:
         """The contributions of each part's runs to the variance of a total or ratio."""
@@ -144,26 +145,11 @@ class Estimand:
             part.variances(formulas.ratio_residuals(part.column(figure), guess, part.column(over), base)) for part in self.parts
         ]
 
-    def interval(self, value: float, variances: Sequence[Column]) -> RatioEstimate:
-        """A value with its interval, from the contributions to its variance."""
-        if not any(column.any() for column in variances):
-            return RatioEstimate(value, value, value)
-        variance = sum(formulas.sampling_variance(column) for column in variances)
-        half = formulas.interval_half_width(variance, self.quantile(variances))
-        return RatioEstimate(value, float(formulas.interval_low(value, half)), float(formulas.interval_high(value, half)))
-
     def quantile(self, variances: Sequence[Column]) -> float:
         """Student's t for the sum of these contributions."""
         import numpy
 
         return student_quantile(self.confidence, float(formulas.degrees_of_freedom(numpy.concatenate(variances))))
-
-
-def half_width(estimated: RatioEstimate) -> float:
-    """Half the width of an interval over its value; 0 for a value of 0."""
-    if not estimated.value:
-        return 0.0
-    return float(formulas.relative_half_width(estimated.high - estimated.value, estimated.value))
 
 
 def remainder(total: float, lost: RatioEstimate) -> RatioEstimate:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ingest.corpus.counting.exact import DocumentCounter
 from ingest.corpus.counting.ledger import SHARD_FILES, Shard, Totals
-from ingest.corpus.sampling.estimators import FEWEST_DRAWS, Estimand, RatioEstimate, StratumPart, half_width, remainder
+from ingest.corpus.sampling.estimators import FEWEST_DRAWS, Estimand, RatioEstimate, StratumPart, remainder
 from ingest.corpus.sampling.strata import Strata, Stratum, UnitReader
 from ingest.corpus.types import CorpusFile, SkippedFile, Tally
 from ingest.errors import IngestError
@@ -144,8 +144,9 @@ class Survey:
         return Estimand([StratumPart(sample, sample.frame_bytes) for sample in samples], exact, self.confidence)
 
     def width(self, estimand: Estimand) -> float:
-        """The widest relative half width of the promised intervals."""
-        return max(half_width(estimand.estimate(*figure)) for figure in PROMISED)
+        """The widest relative half width of the promised intervals; 0 for a value of 0."""
+        found = (estimand.estimate(*figure) for figure in PROMISED)
+        return max(float(formulas.relative_half_width(one.high - one.value, one.value)) if one.value else 0.0 for one in found)
 
     def planned(self, estimand: Estimand) -> Iterator[tuple[Stratum, float]]:
         """Total draws of each stratum that would meet the tolerance: most where the variance per cost of a draw is largest."""
@@ -269,18 +270,13 @@ def sample_corpus(
     seed: int | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Survey:
-    """Estimate the tokens and bytes per token of a corpus from blocks and files drawn at random.
+    """Estimate the tokens and bytes per token of a corpus, listed in path order, from blocks and files drawn at random.
 
-    Args:
-        listing: the files, in path order.
-        tolerance: half the width of the intervals of tokens and of bytes per token, over their values.
-        confidence: share of samples whose interval contains the true value.
-        seed: equal seeds give equal results; random by default.
-        progress: called with the stored bytes read since the last call.
+    The tolerance is half the width of the intervals of tokens and of bytes per token, over their values; the confidence is the
+    share of samples whose interval contains the true value. Equal seeds give equal results; the seed is random by default.
+    `progress` is called with the stored bytes read since the last call.
 
-    Raises:
-        IngestError: the listing is empty.
-        KeyboardInterrupt: interrupted before the first results.
+    Raises IngestError: the listing is empty; KeyboardInterrupt: interrupted before the first results.
     """
     if not len(listing):
         raise IngestError("nothing to sample: found no file, expected at least one that holds text")

@@ -33,7 +33,7 @@ from ingest.corpus.native_calls import (
     return_freed_memory,
     worker_pool,
 )
-from ingest.corpus.tokenizers.vocabulary_files import kind, load_reference, load_sentencepiece, members
+from ingest.corpus.tokenizers.vocabulary import kind, load_reference, load_sentencepiece, members
 from ingest.corpus.types import CorpusFile, Vocabulary
 
 #: text per call of an engine: a whole batch

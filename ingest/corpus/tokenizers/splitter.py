@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ingest.corpus.tokenizers.vocabulary_files import PATTERNS, kind, load_sentencepiece, members
+from ingest.corpus.tokenizers.vocabulary import PATTERNS, kind, load_sentencepiece, members
 from ingest.corpus.types import Chunk, Vocabulary
 from ingest.errors import IngestError
 
