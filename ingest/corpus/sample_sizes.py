@@ -41,11 +41,7 @@ FILE = "file"
 
 
 def framing_of(file: CorpusFile) -> str:
-    """Return the framing of samples in a file: `tfrecord`, `hdf5`, `tar`, `parquet`, `arrow`, or `file` for one sample.
-
-    >>> [framing_of(CorpusFile(name, name, 1, "", "text", "")) for name in ("a.jpg", "a.h5", "train.tfrecord-00000-of-01024")]
-    ['file', 'hdf5', 'tfrecord']
-    """
+    """Return the framing of samples in a file: `tfrecord`, `hdf5`, `tar`, `parquet`, `arrow`, or `file` for one sample."""
     if ".tfrecord" in file.path.rpartition("/")[2].lower():
         return "tfrecord"
     if suffix_of(file.path) in HDF5:
@@ -137,11 +133,7 @@ def records(read: Callable[[int], bytes], skip: Callable[[int], bool], path: str
 
 
 def masked_checksum(data: bytes) -> int:
-    """CRC-32C as TFRecord stores it.
-
-    >>> hex(masked_checksum(bytes(8)))
-    '0x7980329'
-    """
+    """CRC-32C as TFRecord stores it."""
     value = 0xFFFFFFFF
     for byte in data:
         value = value >> 8 ^ _CRC_OF_BYTE[(value ^ byte) & 0xFF]
@@ -164,11 +156,7 @@ def walk_tar(source: Source, file: CorpusFile) -> SizesAndCounts:
 
 
 def key_of(name: str) -> str:
-    """Return the part of a name that the members of one sample share.
-
-    >>> key_of("a.b/0001.seg.png"), key_of("0001.cls")
-    ('a.b/0001', '0001')
-    """
+    """Return the part of a name that the members of one sample share."""
     folder, slash, file = name.rpartition("/")
     return folder + slash + file.partition(".")[0]
 
@@ -223,14 +211,7 @@ class SizeCounts:
                 self._times[rounded(exact)] += number
 
     def percentiles(self, percentages: Sequence[int] = PERCENTILES) -> dict[int, int]:
-        """Return, for each percentage, the smallest size that this percentage of sizes does not exceed.
-
-        >>> sizes = SizeCounts()
-        >>> for size in range(1, 101):
-        ...     sizes.add(size)
-        >>> sizes.percentiles((1, 50, 99))
-        {1: 1, 50: 50, 99: 99}
-        """
+        """Return, for each percentage, the smallest size that this percentage of sizes does not exceed."""
         sizes = sorted(self._times)
         ends = list(accumulate(self._times[size] for size in sizes))
         return {percent: sizes[bisect_left(ends, math.ceil(percent * self.count / 100))] for percent in percentages}
@@ -241,14 +222,7 @@ class SizeCounts:
         return [{"size": name, "bytes": size} for name, size in {**named, "max": self.largest}.items()]
 
     def bins(self) -> list[dict[str, int]]:
-        """Return the histogram over powers of two.
-
-        >>> sizes = SizeCounts()
-        >>> sizes.add(3), sizes.add(2), sizes.add(4, times=2)
-        (None, None, None)
-        >>> sizes.bins()
-        [{'from': 2, 'below': 4, 'count': 2, 'bytes': 5}, {'from': 4, 'below': 8, 'count': 2, 'bytes': 8}]
-        """
+        """Return the histogram over powers of two."""
         counts = Counter[int]()
         for size, times in self._times.items():
             counts[size.bit_length()] += times
@@ -259,11 +233,7 @@ class SizeCounts:
 
 
 def rounded(size: int) -> int:
-    """Return a size rounded down to its ten leading binary digits.
-
-    >>> rounded(1023), rounded(1_000_001)
-    (1023, 999424)
-    """
+    """Return a size rounded down to its ten leading binary digits."""
     dropped = max(size.bit_length() - KEPT_BITS, 0)
     return size >> dropped << dropped
 

@@ -17,9 +17,18 @@ from hypothesis import strategies as st
 from ingest.corpus.counting.exact import DocumentCounter
 from ingest.corpus.files.listing import list_inputs
 from ingest.corpus.sampling import sample
-from ingest.corpus.sampling.estimators import DrawnSample, Estimand, StratumPart, student_quantile
+from ingest.corpus.sampling.estimators import (
+    BLOCK_BYTES,
+    DrawnSample,
+    Estimand,
+    SamplingFrame,
+    StratumPart,
+    block_at,
+    draw,
+    student_quantile,
+    whole_characters,
+)
 from ingest.corpus.sampling.sample import sample_corpus
-from ingest.corpus.sampling.strata import BLOCK_BYTES, SamplingFrame, block_at, draw, whole_characters
 from ingest.errors import IngestError
 
 WORDS = 4

@@ -37,9 +37,6 @@ def read_ahead(items: Iterator[Item], depth: int) -> Iterator[Item]:
     The thread ends with the last item, with the first error, which is raised here, or soon after this generator is closed. It
     closes the iterator itself, because no other thread may while it runs. It is a daemon: a read that never returns does not
     keep the process from ending.
-
-    >>> list(read_ahead(iter("abc"), 2))
-    ['a', 'b', 'c']
     """
     waiting: queue.Queue[Item | _End] = queue.Queue(depth)
     closed = threading.Event()

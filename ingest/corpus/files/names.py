@@ -74,11 +74,7 @@ def kind_of(name: str) -> tuple[str, str]:
 
 
 def kind_by_magic(head: bytes) -> tuple[str, str] | None:
-    """Return format and compression by the first bytes; None where they are ambiguous.
-
-    >>> kind_by_magic(bytes([0x1F, 0x8B, 8])), kind_by_magic(b"plain")
-    (('text', 'gzip'), None)
-    """
+    """Return format and compression by the first bytes; None where they are ambiguous."""
     for compression, magic in MAGIC.items():
         if head.startswith(magic):
             return "text", compression
@@ -89,11 +85,7 @@ def kind_by_magic(head: bytes) -> tuple[str, str] | None:
 
 
 def short_title(names: Sequence[object]) -> str:
-    """Return the inputs as a title: a glob that the shell expands can be a hundred thousand names.
-
-    >>> short_title(["books", "web"]), short_title(["a.txt", "b.txt", "c.txt", "d.txt"])
-    ('books web', 'a.txt and 3 more')
-    """
+    """Return the inputs as a title: a glob that the shell expands can be a hundred thousand names."""
     few = names if len(names) <= MOST_NAMES else names[:1]
     more = f" and {len(names) - 1:,} more" if len(names) > MOST_NAMES else ""
     return " ".join(printable(str(name)) for name in few) + more
@@ -167,12 +159,7 @@ def _name_matches(name: str, glob: str) -> bool:
 
 
 def folder_filter(glob: str) -> PathFilter:
-    """Return a filter for folders that may hold a match of a glob at any depth.
-
-    >>> holds = folder_filter("2024-*/en/*.txt")
-    >>> [holds(folder) for folder in ("2024-01", "2023-01", "2024-01/de", "2024-01/en", "2024-01/en/a.txt")]
-    [True, False, False, True, True]
-    """
+    """Return a filter for folders that may hold a match of a glob at any depth."""
     fixed_depth = glob.split("/**")[0].split("/") if not glob.startswith("**") else []
     return lambda folder: all(map(_name_matches, folder.split("/"), fixed_depth))
 

@@ -230,11 +230,7 @@ def read_small(file: CorpusFile, meter: Meter) -> bytes | None:
 
 
 def system_reason(error: OSError) -> str:
-    """Return an operating-system error as a reason.
-
-    >>> system_reason(FileNotFoundError(2, "No such file")), system_reason(PermissionError(13, "Permission denied"))
-    ('vanished since it was listed', 'permission denied')
-    """
+    """Return an operating-system error as a reason."""
     if isinstance(error, FileNotFoundError):
         return VANISHED
     return printable((error.strerror or str(error) or type(error).__name__).lower())
@@ -276,11 +272,7 @@ def file_system(url: str) -> tuple[Any, str]:
 
 
 def version_of(info: dict[str, Any]) -> str:
-    """Return an object's version as one word; empty if unknown.
-
-    >>> version_of({"ETag": '"9a0364b9"', "size": 3})
-    '9a0364b9'
-    """
+    """Return an object's version as one word; empty if unknown."""
     return next((str(info[name]).strip('"') for name in _VERSIONS if info.get(name)), "")
 
 

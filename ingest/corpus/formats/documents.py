@@ -156,11 +156,7 @@ def _rows(texts: Callable[..., Iterator[bytes]], path: str, unit: str, note: Not
 
 
 def can_seek(file: CorpusFile) -> bool:
-    """Whether blocks of a file can be read independently: uncompressed plain text.
-
-    >>> can_seek(CorpusFile("a.txt", "/a.txt", 1, "", "text", "")), can_seek(CorpusFile("a.gz", "/a.gz", 1, "", "text", "gzip"))
-    (True, False)
-    """
+    """Whether blocks of a file can be read independently: uncompressed plain text."""
     return file.format == "text" and not file.compression and file.location != "-"
 
 

@@ -92,14 +92,7 @@ class SkippedRows:
             self._names.setdefault(reason, []).append(str(name))
 
     def tell(self, note: Note) -> None:
-        """Report each reason once.
-
-        >>> left_out = SkippedRows("a.jsonl", "line")
-        >>> for number in (3, 17, *range(100, 140)):
-        ...     left_out.add(number, "not JSON")
-        >>> left_out.tell(print)
-        SkippedFile(path='a.jsonl', reason='lines 3, 17 and 40 more: not JSON', number=42)
-        """
+        """Report each reason once."""
         for reason, times in self._times.items():
             names = self._names[reason]
             who = f"{', '.join(names)} and {times - _NAMED} more" if times > _NAMED else " and ".join(names)

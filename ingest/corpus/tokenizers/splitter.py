@@ -203,11 +203,7 @@ def _spells_spaces(normalizer: dict[str, Any]) -> bool:
 
 
 def no_token_crosses_a_space(tokens: list[str]) -> bool:
-    """Whether no token has a space after another character: then none covers both sides of a space between letters.
-
-    >>> no_token_crosses_a_space(["▁", "▁a", "▁▁"]), no_token_crosses_a_space(["▁", "a▁b"])
-    (True, False)
-    """
+    """Whether no token has a space after another character: then none covers both sides of a space between letters."""
     return SPACE in tokens and not any(SPACE in token.lstrip(SPACE) or " " in token for token in tokens)
 
 
@@ -261,12 +257,7 @@ def split(text: bytes, rule: SplitRule, text_bytes: int = TEXT_BYTES) -> list[by
 
 
 class DocumentSplitter:
-    """Takes documents piece by piece and returns texts to count, whose counts add up to those of the documents.
-
-    >>> splitter = DocumentSplitter(BEFORE_STOP, text_bytes=4)
-    >>> splitter.feed(Chunk(b"three sho", ends=False)), splitter.feed(Chunk(b"rt words", ends=True))
-    ([b'three'], [b' short', b' words'])
-    """
+    """Takes documents piece by piece and returns texts to count, whose counts add up to those of the documents."""
 
     def __init__(
         self, rule: SplitRule | None, text_bytes: int = TEXT_BYTES, most_waiting_bytes: int = MOST_WAITING_BYTES
@@ -332,11 +323,7 @@ class SplitText(NamedTuple):
 
 
 def split_texts(pieces: Iterable[Chunk], rule: SplitRule | None) -> Iterator[SplitText]:
-    """Split documents into texts to count; of a refused document only the end is yielded.
-
-    >>> [part.texts for part in split_texts([Chunk(b"one ", False), Chunk(b"two", True), Chunk(b"", True)], None)]
-    [[], [b'one two'], []]
-    """
+    """Split documents into texts to count; of a refused document only the end is yielded."""
     splitter = DocumentSplitter(rule)
     refused, opened = "", False
     for piece in pieces:

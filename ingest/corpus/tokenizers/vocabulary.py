@@ -84,11 +84,7 @@ def cache_folder() -> Path:
 
 
 def outline_of(described: dict[str, Any]) -> bytes:
-    """A `tokenizer.json` without its model, which can take a hundred megabytes once it is parsed.
-
-    >>> outline_of({"normalizer": None, "model": {"type": "BPE"}})
-    b'{"normalizer": null}'
-    """
+    """A `tokenizer.json` without its model, which can take a hundred megabytes once it is parsed."""
     return json.dumps({name: value for name, value in described.items() if name != "model"}).encode()
 
 
@@ -245,11 +241,7 @@ _LINE = re.compile(rb"[A-Za-z0-9+/]+={0,2} [0-9]+\r?\n")
 
 
 def is_rank_file(content: bytes) -> bool:
-    r"""Whether the file begins with a line of a rank file.
-
-    >>> is_rank_file(b"IQ== 0\nIg== 1\n"), is_rank_file(b"{}")
-    (True, False)
-    """
+    """Whether the file begins with a line of a rank file."""
     return _LINE.match(content) is not None
 
 
@@ -349,11 +341,7 @@ def byte_level(pattern: str) -> dict[str, Any]:
 
 
 def byte_letters() -> dict[int, str]:
-    """The letter that a byte-level vocabulary writes for each byte, in GPT-2's order: printable ones first.
-
-    >>> byte_letters()[0x20], byte_letters()[0x41]
-    ('Ġ', 'A')
-    """
+    """The letter that a byte-level vocabulary writes for each byte, in GPT-2's order: printable ones first."""
     printing = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in printing]
     return {byte: chr(byte) for byte in printing} | {byte: chr(256 + place) for place, byte in enumerate(others)}
@@ -437,9 +425,6 @@ def vocabulary_of(requested: str | None, corpus_sample: Sample | None = None) ->
     Raises:
         UsageError: no id and no file of that name.
         IngestError: the file or package cannot be used, or its content is not that of this id.
-
-    >>> vocabulary_of("deepseek-v3").size
-    129280
     """
     name = requested or DEFAULT
     if name in PACKAGED:
