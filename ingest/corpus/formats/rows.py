@@ -1,4 +1,4 @@
-r"""What the readers of several formats share: lines and small steps in bounded memory, chunks, skipped rows, fields by path."""
+"""What the readers of several formats share: lines and small steps in bounded memory, chunks, skipped rows, fields by path."""
 
 from __future__ import annotations
 
