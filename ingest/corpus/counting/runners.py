@@ -50,14 +50,12 @@ class Runner:
     """Counts shards."""
 
     processes = 1  # that count at the same time
+    #: with the counts so far, where this process counts; elsewhere a worker reports when its shard is done
+    open_shard: ShardTally | None = None
 
     def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[ShardCount]:
         """Yield the counts of these shards in any order; call `moved` with the stored bytes done since the last call."""
         raise NotImplementedError
-
-    def unfinished(self) -> ShardCount | None:
-        """The counts so far of open shards, after an interruption; None where a worker reports when its shard is done."""
-        return None
 
 
 class LocalRunner(Runner):
@@ -68,13 +66,10 @@ class LocalRunner(Runner):
 
     def __init__(self, counter: DocumentCounter, shards: Shards, root: str) -> None:
         self.counter, self.shards, self.root = counter, shards, root
-        self.open_shard = ShardTally(root)
+        self.open_shard: ShardTally = ShardTally(root)
 
     def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[ShardCount]:
         return count(map(self.shards.__getitem__, numbers), self.counter, self.open_shard, moved, self.counts)
-
-    def unfinished(self) -> ShardCount | None:
-        return self.open_shard.unfinished()
 
 
 def in_any_order(
@@ -354,8 +349,8 @@ class ExactCount:
         except KeyboardInterrupt:
             for number in sorted(totals.waiting):
                 totals.merge(totals.waiting[number])
-            if (unfinished := runner.unfinished()) is not None:
-                totals.merge(unfinished)
+            if runner.open_shard is not None:
+                totals.merge(runner.open_shard.unfinished())
             files = f"{totals.total.files:,} of {len(self.listing):,} files"
             return f"interrupted after {files}: all results are of these files only"
         finally:
