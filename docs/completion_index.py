@@ -15,7 +15,7 @@ from ingest.catalog.records import HOLDINGS, PRECISIONS
 from ingest.catalog.records import SIZES as ENCODED
 from ingest.cli.completion import SHELLS
 from ingest.cli.main import COMMANDS, command_of
-from ingest.corpus.files.file_kind import FORMAT_NAMES
+from ingest.corpus.files.names import FORMAT_NAMES
 from ingest.engine.registry import FORMULAS, INPUTS
 from ingest.loader.feed import CACHES
 from ingest.loader.readers import LOADERS

@@ -12,7 +12,7 @@ import pytest
 from ingest import files
 from ingest.catalog import yaml_reader
 from ingest.corpus import measurement_file
-from ingest.corpus.formats import rows, tar
+from ingest.corpus.formats import archives, rows
 from ingest.reports.document import word
 from ingest.reports.page import Page, as_csv
 from ingest.rfp import workbook_reader
@@ -29,7 +29,7 @@ STATED = {
         workbook_reader.MOST_COLUMNS,
     ),
     "Template (.docx)": (word.MOST_BYTES,),
-    "Archive of a corpus": (tar.MOST_HEADER_BYTES, rows.LIMIT_BYTES),
+    "Archive of a corpus": (archives.MOST_HEADER_BYTES, rows.LIMIT_BYTES),
 }
 
 

@@ -10,7 +10,7 @@ import click
 from ingest.cli.options import options_of, output_options
 from ingest.cli.output import QUIET, chosen_option, hand_over
 from ingest.corpus.measure import Interrupted, measure
-from ingest.corpus.progress import Progress
+from ingest.corpus.types import Progress
 from ingest.errors import IngestError
 from ingest.reports.pages.corpus import corpus_page, samples_page
 

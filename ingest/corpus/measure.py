@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ingest.catalog.store import Catalog
 from ingest.corpus.measurement import CorpusMeasurement
-from ingest.corpus.progress import Progress
+from ingest.corpus.types import Progress
 from ingest.engine.frozen import revised
 from ingest.errors import UsageError
 from ingest.units import parse_share, parse_whole
@@ -75,41 +75,37 @@ def measure(
         IngestError: nothing could be counted.
         Interrupted: a KeyboardInterrupt, with the measurement so far.
     """
-    from ingest.corpus.open_corpus import OpenCorpus, TooLong, measured_files
+    from ingest.corpus.open_corpus import OpenCorpus, TooLong
+    from ingest.corpus.sample_sizes import measured_samples
 
     shown, catalog = progress or Progress(None), Catalog(catalogs)
     if samples:
-        return _flagged(measured_files(paths, include, exclude, catalog, shown), strict)
-    needs = {"--resume": resume is not None, "--scheduler": scheduler is not None, "standard input": "-" in map(str, paths)}
-    limit = _limit(exact, next((name for name, is_there in needs.items() if is_there), ""))
-    width, level = parse_share(tolerance, "--tolerance"), parse_share(confidence, "--confidence")
-    start = None if seed is None else parse_whole(seed, "--seed", 0)
-    workers = None if threads is None else parse_whole(threads, "--threads", 1)
-    corpus = OpenCorpus(paths, include, exclude, input_format or "", tokenizer, text_field or "", workers, catalog, resume)
-    if corpus.listing.has_standard_input:
-        limit = _limit(exact, "standard input")
-    try:
-        if exact is False:
-            raise TooLong
-        answer = corpus.counted(limit, scheduler, shown)
-    except TooLong:
-        answer = corpus.sampled(width, level, start, shown)
-    answer = _flagged(answer, strict)
+        answer = measured_samples(paths, include, exclude, catalog, shown)
+    else:
+        needs = {"--resume": resume is not None, "--scheduler": scheduler is not None, "standard input": "-" in map(str, paths)}
+        counts_all = next((name for name, is_there in needs.items() if is_there), "")
+        refuse_sample(exact, counts_all)
+        width, level = parse_share(tolerance, "--tolerance"), parse_share(confidence, "--confidence")
+        start = None if seed is None else parse_whole(seed, "--seed", 0)
+        workers = None if threads is None else parse_whole(threads, "--threads", 1)
+        corpus = OpenCorpus(paths, include, exclude, input_format or "", tokenizer, text_field or "", workers, catalog, resume)
+        if corpus.listing.has_standard_input:
+            counts_all = "standard input"
+            refuse_sample(exact, counts_all)
+        try:
+            if exact is False:
+                raise TooLong
+            answer = corpus.counted(None if exact or counts_all else EXACT_SECONDS, scheduler, shown)
+        except TooLong:
+            answer = corpus.sampled(width, level, start, shown)
+    if strict and answer.left_out:
+        answer = revised(answer, unmet=f"--strict: {answer.left_out}")
     if answer.partial:
         raise Interrupted(answer)
     return answer
 
 
-def _limit(exact: bool | None, needs_exact: str) -> float | None:
-    """The time limit of exact counting in seconds, after which a sample is drawn instead; None for no limit.
-
-    Raises:
-        UsageError: a sample together with an input or option that requires exact counting.
-    """
-    if exact is False and needs_exact:
-        raise UsageError(f"--sample: found with {needs_exact}, which counts everything; expected one of them")
-    return None if exact or needs_exact else EXACT_SECONDS
-
-
-def _flagged(answer: CorpusMeasurement, strict: bool) -> CorpusMeasurement:
-    return revised(answer, unmet=f"--strict: {answer.left_out}") if strict and answer.left_out else answer
+def refuse_sample(exact: bool | None, counts_all: str) -> None:
+    """Refuse a sample of an input, or with an option, that counts everything. Raises UsageError: it was asked for."""
+    if exact is False and counts_all:
+        raise UsageError(f"--sample: found with {counts_all}, which counts everything; expected one of them")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ingest.catalog.store import Catalog
-from ingest.corpus.types import LeftOut, SkippedFile, Tally, Vocabulary
+from ingest.corpus.types import LeftOut, SkippedFile, Vocabulary
 from ingest.engine.frozen import EMPTY
 from ingest.engine.registry import solve
 from ingest.engine.result import Answer
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from ingest.corpus.sampling.estimators import RatioEstimate
     from ingest.corpus.sampling.sample import GroupEstimate, Survey
 
+#: rows by name of the table
+Tables = Mapping[str, list[dict[str, Any]]]
 #: what counting yields, by the name of the quantity
 COUNTED = {
     "tokens": "tokens",
@@ -83,34 +86,40 @@ class CorpusMeasurement(Answer):
 
 def measured_exactly(totals: Totals, vocabulary: Vocabulary, **about: Any) -> CorpusMeasurement:
     """The answer where every file was counted, or every file up to an interruption."""
-    found = {name: getattr(totals.total, column) for name, column in COUNTED.items()}
-    given = {name: Input(value, origin="measured") for name, value in found.items()}
+    total = totals.total
+    given = {name: Input(getattr(total, column), origin="measured") for name, column in COUNTED.items()}
     given["files_skipped"] = Input(totals.skipped.count, origin="measured")
     given["documents_skipped"] = Input(totals.parts.documents, origin="measured")
-    names = [name for name in RESULTS if _computable(name, totals.total)]
+    # a ratio needs something to divide by
+    divides = {"bytes_per_token": total.tokens, "stored_share": total.text_bytes, "tokenized_share": total.stored_bytes}
+    divides |= dict.fromkeys(("tokens_per_document", "bytes_per_document"), total.documents)
+    divides |= {"stored_bytes_per_file": total.files, "unreadable_bytes": 0}
     tables = {
         "folders": _breakdown("folder", totals.folders),
         "extensions": _breakdown("extension", totals.extensions),
         "files_skipped": skipped_rows(totals.skipped),
         "parts_skipped": skipped_rows(totals.parts),
     }
-    return _answer(given, names, tables, vocabulary, **about)
+    return _answer(given, [name for name in RESULTS if divides.get(name, 1)], tables, vocabulary, **about)
 
 
 def measured_by_sample(
     sampled: Survey, skipped: Sequence[SkippedFile], vocabulary: Vocabulary, **about: Any
 ) -> CorpusMeasurement:
     """The answer where a part was drawn; `skipped` could not even be listed."""
-    given = {name: _given(name, figure) for name, figure in sampled.figures.items()}
+    given: dict[str, Input] = {}
+    for name, figure in sampled.figures.items():
+        value, low, high = _ends(name, figure)
+        given[name] = Input(value, origin="measured") if low == high else Input(value, low, high, "measured")
     out, parts = LeftOut(), LeftOut()
     out.note(*skipped, *sampled.skipped)
     parts.note(*sampled.parts)
-    given["bytes_read"] = Input(sampled.bytes_read, origin="measured")
+    given["bytes_read"] = Input(sampled.reader.bytes_read, origin="measured")
     given["files_skipped"] = Input(out.count, origin="measured")
     names = [name for name in RESULTS if name in given or name == "tokenized_bytes"]
     tables = {
-        "folders": [_row("folder", row) for row in sampled.folders],
-        "extensions": [_row("extension", row) for row in sampled.extensions],
+        "folders": [_row("folder", row) for row in sampled.groups("folders")],
+        "extensions": [_row("extension", row) for row in sampled.groups("extensions")],
         "files_skipped": skipped_rows(out),
         "parts_skipped": skipped_rows(parts),
         "design": sampled.design,
@@ -120,11 +129,7 @@ def measured_by_sample(
 
 
 def _answer(
-    given: dict[str, Input],
-    names: Sequence[str],
-    tables: Mapping[str, list[dict[str, Any]]],
-    vocabulary: Vocabulary,
-    **about: Any,
+    given: dict[str, Input], names: Sequence[str], tables: Tables, vocabulary: Vocabulary, **about: Any
 ) -> CorpusMeasurement:
     known = Quantities({**given, "vocabulary": Input(vocabulary.size, origin="measured", note=f"ids of {vocabulary.name}")})
     record = {name: getattr(vocabulary, name) for name in ("name", "size", "sha256", "source")}
@@ -134,7 +139,7 @@ def _answer(
 def measurement_of(
     known: Quantities,
     names: Sequence[str],
-    tables: Mapping[str, list[dict[str, Any]]],
+    tables: Tables,
     title: str,
     catalog: Catalog,
     warnings: tuple[str, ...],
@@ -143,13 +148,8 @@ def measurement_of(
     """The result with these quantities and those of the tables that have rows; `about` are attributes of the result."""
     results, unknown = known.results(names)
     filled = {name: rows for name, rows in tables.items() if rows}
-    return CorpusMeasurement("measure", title, {}, known, results, unknown, filled, warnings, catalog, **about)
-
-
-def _given(name: str, figure: RatioEstimate) -> Input:
-    """A figure of a sample; its interval where it has a width."""
-    value, low, high = _ends(name, figure)
-    return Input(value, origin="measured") if low == high else Input(value, low, high, "measured")
+    date = datetime.now(UTC).isoformat(timespec="seconds")
+    return CorpusMeasurement("measure", title, {}, known, results, unknown, filled, warnings, catalog, date=date, **about)
 
 
 def _ends(name: str, figure: RatioEstimate) -> tuple[float, ...]:
@@ -165,13 +165,6 @@ def _row(kind: str, row: GroupEstimate) -> dict[str, Any]:
         value, low, high = _ends(name, figure) if figure is not None else (None, None, None)
         shown |= {name: value, f"{name}_low": low, f"{name}_high": high}
     return {**shown, "note": row.note}
-
-
-def _computable(name: str, total: Tally) -> bool:
-    divides = {"bytes_per_token": total.tokens, "stored_share": total.text_bytes, "tokenized_share": total.stored_bytes}
-    divides |= dict.fromkeys(("tokens_per_document", "bytes_per_document"), total.documents)
-    divides |= {"stored_bytes_per_file": total.files, "unreadable_bytes": 0}
-    return bool(divides.get(name, 1))
 
 
 def _breakdown(kind: str, sums: GroupTallies) -> list[dict[str, Any]]:

@@ -25,26 +25,21 @@ NOTED_PERCENTILES = ("p5", "p95")
 
 
 class MeasurementFile(NamedTuple):
-    """The JSON result of `ingest measure`."""
+    """The JSON result of `ingest measure`; `place` is the option or key that named it, and its path, for messages."""
 
-    path: Path  # the file
-    option: str  # the option or key that named it, for messages
-    data: dict[str, Any]  # the JSON object
-
-    @property
-    def _place(self) -> str:
-        return f"{self.option}: {self.path}"
+    path: Path
+    place: str
+    data: dict[str, Any]
 
     def quantity(self, name: str) -> Input | None:
         """Return a result with its interval; None where it was not measured.
 
-        Raises:
-            IngestError: the value is not a number above 0, or lies outside its interval.
+        Raises IngestError: the value is not a number above 0, or lies outside its interval.
         """
         result = self.data["results"].get(name)
         if result is None:
             return None
-        place = f"{self._place}: results.{name}"
+        place = f"{self.place}: results.{name}"
         if not isinstance(result, dict) or result.get("value") is None:
             raise IngestError(f"{place}: found {brief(result)}, expected a value")
         value, low, high = (_number(result.get(part), f"{place}.{part}") for part in ("value", "low", "high"))
@@ -54,26 +49,21 @@ class MeasurementFile(NamedTuple):
         return Input(value, low, high, "measured", grade="measured", note=self.note)
 
     def needed(self, name: str, options: str = "") -> Input:
-        """Return a result that `ingest measure` with some options yields.
-
-        Raises:
-            IngestError: the file does not have it.
-        """
+        """Return a result that `ingest measure` with some options yields. Raises IngestError: the file does not have it."""
         result = self.quantity(name)
         if result is None:
-            raise IngestError(f"{self._place} has no results.{name}, expected the JSON of `ingest measure{options}`")
+            raise IngestError(f"{self.place} has no results.{name}, expected the JSON of `ingest measure{options}`")
         return result
 
     def rate_of_core(self) -> Input:
         """Return the bytes of text that one worker process tokenized in a second.
 
-        Raises:
-            IngestError: the file does not tell: a sample, or a count that was resumed or ran on a cluster.
+        Raises IngestError: the file does not tell: a sample, or a count that was resumed or ran on a cluster.
         """
-        speed = {name: _number(self._table("speed").get(name), f"{self._place}: speed.{name}") for name in SPEED.values()}
+        speed = {name: _number(self.table("speed").get(name), f"{self.place}: speed.{name}") for name in SPEED.values()}
         if None in speed.values():
             raise IngestError(
-                f"{self._place} has no speed, expected the JSON of an `ingest measure --exact` that was not resumed"
+                f"{self.place} has no speed, expected the JSON of an `ingest measure --exact` that was not resumed"
             )
         rate = solve("rate_of_core", {quantity: speed[name] for quantity, name in SPEED.items()})
         return Input(float(rate), origin="measured", grade="measured", note=self.note)
@@ -81,42 +71,31 @@ class MeasurementFile(NamedTuple):
     @property
     def note(self) -> str:
         """Design, tokenizer, date and skipped files of the measurement, in one line."""
-        how, count = self._table("design").get("design"), self._table("files_skipped", self.data["results"]).get("value")
+        skipped = self.data["results"].get("files_skipped")
+        how, count = self.table("design").get("design"), skipped.get("value") if isinstance(skipped, dict) else None
         parts = [
-            f"{self.path.name}: {how or 'measured'} with {self._table('tokenizer').get('name') or 'a tokenizer not named'}",
+            f"{self.path.name}: {how or 'measured'} with {self.table('tokenizer').get('name') or 'a tokenizer not named'}",
             str(self.data.get("date") or "no date"),
             *([PARTIAL] if self.data.get("partial") else []),
             *([f"{count:,.0f} of its files could not be read"] if isinstance(count, (int, float)) and count > 0 else []),
         ]
         return ", ".join(parts)
 
-    def _table(self, name: str, within: dict[str, Any] | None = None) -> dict[str, Any]:
+    def table(self, name: str) -> dict[str, Any]:
         """An object of the file; an empty one where there is none."""
-        table = (self.data if within is None else within).get(name)
+        table = self.data.get(name)
         return table if isinstance(table, dict) else {}
-
-    @property
-    def percentiles(self) -> str:
-        """The spread of sample sizes, for a note; nothing where the file does not have it."""
-        rows = self._table("tables").get("sample_sizes")
-        tables = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
-        sizes: dict[str, Any] = {str(row.get("size")): row.get("bytes") for row in tables}
-        noted = [
-            f"{name} {display(sizes[name], 'B', binary=False)}" for name in NOTED_PERCENTILES if _is_positive(sizes.get(name))
-        ]
-        return f"; of single samples {', '.join(noted)}" if noted else ""
 
     @property
     def vocabulary(self) -> float | None:
         """Number of ids of the tokenizer."""
-        return _number(self._table("tokenizer").get("size"), f"{self._place}: tokenizer.size")
+        return _number(self.table("tokenizer").get("size"), f"{self.place}: tokenizer.size")
 
 
 def read_measurement(path: Path, option: str) -> MeasurementFile:
     """Read the JSON file that `ingest measure -o` wrote; `option` named it.
 
-    Raises:
-        IngestError: the file is unreadable, too large, not JSON, or another result.
+    Raises IngestError: the file is unreadable, too large, not JSON, or another result.
     """
     place = f"{option}: {path}"
     data = read_json_object(path, "the JSON of `ingest measure`", place=place, most=MOST_BYTES)
@@ -125,7 +104,7 @@ def read_measurement(path: Path, option: str) -> MeasurementFile:
         raise IngestError(f"{place} holds {found}, expected the JSON of `ingest measure`, schema {SCHEMA}")
     if not isinstance(data.get("results"), dict):
         raise IngestError(f"{place} has results {brief(data.get('results'))}, expected a table of quantities")
-    return MeasurementFile(path, option, data)
+    return MeasurementFile(path, place, data)
 
 
 def _is_positive(found: Any) -> TypeGuard[float]:
@@ -173,12 +152,16 @@ def is_file_name(written: str | float | Path) -> TypeGuard[str | Path]:
 def sample_sizes_in(path: Path) -> dict[str, Input]:
     """Return the mean sample size in B and, where known, the samples per file, of a file of `ingest measure --samples`.
 
-    Raises:
-        IngestError: the file is not the result of `ingest measure --samples`.
+    Raises IngestError: the file is not the result of `ingest measure --samples`.
     """
     file = read_measurement(path, SIZES_OPTION)
     mean, in_file = file.needed("sample_bytes", " --samples"), file.quantity("samples_per_file")
-    sizes = {"sample_bytes": Input(mean.value, origin="user", note=f"mean of {path.name}{file.percentiles}")}
+    rows = file.table("tables").get("sample_sizes")
+    tables = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    sizes: dict[str, Any] = {str(row.get("size")): row.get("bytes") for row in tables}
+    noted = [f"{name} {display(sizes[name], 'B', binary=False)}" for name in NOTED_PERCENTILES if _is_positive(sizes.get(name))]
+    spread = f"; of single samples {', '.join(noted)}" if noted else ""
+    found = {"sample_bytes": Input(mean.value, origin="user", note=f"mean of {path.name}{spread}")}
     if in_file is not None:
-        sizes["samples_per_file"] = Input(in_file.value, origin="user", note=f"mean of {path.name}")
-    return sizes
+        found["samples_per_file"] = Input(in_file.value, origin="user", note=f"mean of {path.name}")
+    return found

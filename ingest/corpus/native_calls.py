@@ -1,15 +1,26 @@
-"""Calls into compiled extensions, whose panics become errors of one line."""
+"""Compiled extensions: their failures in one line, their memory, and worker processes, forked to share a loaded one."""
 
 from __future__ import annotations
 
 import os
+import signal
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ingest.errors import IngestError
 
+if TYPE_CHECKING:
+    from concurrent.futures import ProcessPoolExecutor
+
 Result = TypeVar("Result")
+
+#: a fork does not copy the threads of an engine, and a call that waits for one never returns
+ONE_THREAD = {"RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+#: by name of the exception, because the class of a panic cannot be imported
+_PREFIXES = {"PanicException": "it broke down: ", "KeyError": "it has no "}
 
 
 class NativeFailure(IngestError):
@@ -37,8 +48,7 @@ def guarded(call: Callable[[], Result]) -> Result:
 def refusals(what: str) -> Iterator[None]:
     """Report the failure of an extension as `what`, with its reason, and nothing else on the terminal.
 
-    Raises:
-        IngestError: a `NativeFailure` was raised.
+    Raises IngestError: a `NativeFailure` was raised.
     """
     try:
         with no_panic_message():
@@ -60,10 +70,6 @@ def one_line(error: BaseException) -> str:
     return message if len(message) <= 160 else f"{message[:159]}…"
 
 
-#: by name of the exception, because the class of a panic cannot be imported
-_PREFIXES = {"PanicException": "it broke down: ", "KeyError": "it has no "}
-
-
 @contextmanager
 def no_panic_message() -> Iterator[None]:
     """Keep the panic messages of an extension, written to standard error, off the terminal."""
@@ -76,3 +82,80 @@ def no_panic_message() -> Iterator[None]:
         os.dup2(saved, 2)
         os.close(saved)
         os.close(nowhere)
+
+
+def return_freed_memory() -> None:
+    """Return freed memory to the system, which glibc does not do by itself."""
+    if os.name != "posix":
+        return
+    import ctypes
+
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim:
+        trim(0)
+
+
+def can_fork() -> bool:
+    """Whether workers can be forked: on Linux, while no other thread runs, whose locks a worker would inherit."""
+    if sys.platform != "linux" or threading.active_count() > 1:
+        return False
+    from multiprocessing import current_process, get_context
+
+    try:
+        get_context("fork").Lock()
+    except OSError:  # it needs a file in shared memory, which `ulimit -f 0` or a container may refuse
+        return False
+    return not current_process().daemon
+
+
+def worker_pool(processes: int, prepare: Callable[..., object] | None = None, *arguments: object) -> ProcessPoolExecutor | None:
+    """Fork worker processes; None where this process cannot be forked or the system allows no more processes.
+
+    Args:
+        processes: number of workers.
+        prepare: called in each worker before its first task, with `arguments`; neither is pickled.
+    """
+    if not can_fork():
+        return None
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import active_children, get_context
+
+    others = set(active_children())
+    pool = ProcessPoolExecutor(processes, get_context("fork"), initializer=_begin, initargs=(prepare, arguments))
+    try:
+        pool.submit(os.getpid)
+    except OSError:
+        for worker in set(active_children()) - others:
+            worker.kill()
+        return None
+    return pool
+
+
+def _begin(prepare: Callable[..., object] | None, arguments: tuple[object, ...]) -> None:
+    """Begin a worker. It ends with the main process, even after SIGKILL: a worker keeps the lock of the ledger."""
+
+    def end_with_parent() -> None:
+        from multiprocessing import parent_process
+
+        parent = parent_process()
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process handles Ctrl-C
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.environ.update(ONE_THREAD)
+    threading.Thread(target=end_with_parent, daemon=True).start()
+    if prepare is not None:
+        prepare(*arguments)
+
+
+@contextmanager
+def one_line_failure() -> Iterator[None]:
+    """Report the death of a worker in one line. Raises IngestError: a worker process of the pool ended before its task."""
+    from concurrent.futures.process import BrokenProcessPool
+
+    try:
+        yield
+    except BrokenProcessPool:
+        raise IngestError("a worker process was killed, perhaps for lack of memory: set fewer --threads") from None

@@ -3,47 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from ingest.catalog.store import Catalog
 from ingest.corpus.counting.exact import DocumentCounter
 from ingest.corpus.counting.ledger import Ledger, Shards, Totals
-from ingest.corpus.counting.runners import ClusterRunner, CountingTask, ExactCount, TooLong, cores, local_runner
-from ingest.corpus.files.file_kind import short_title
+from ingest.corpus.counting.runners import ClusterRunner, CountingTask, ExactCount, Runner, TooLong, cores, local_runner
 from ingest.corpus.files.listing import list_inputs
+from ingest.corpus.files.names import short_title
 from ingest.corpus.measurement import CorpusMeasurement, measured_by_sample, measured_exactly
-from ingest.corpus.progress import Progress
-from ingest.corpus.sample_sizes import measured_samples
 from ingest.corpus.sampling.sample import sample_corpus
-from ingest.corpus.tokenizers.engine_choice import CHECKED_FILES, TRAINING_FILES, beginnings, select_engine
+from ingest.corpus.tokenizers.engines import CHECKED_FILES, TRAINING_FILES, beginnings, select_engine
 from ingest.corpus.tokenizers.splitter import split_rule_for
 from ingest.corpus.tokenizers.vocabulary import vocabulary_of
-from ingest.corpus.types import SkippedFile, root_of
+from ingest.corpus.types import Progress, SkippedFile, root_of
 from ingest.engine.frozen import revised
 from ingest.errors import IngestError
 from ingest.version import __version__
 
-__all__ = ["OpenCorpus", "TooLong", "measured_files"]
+__all__ = ["OpenCorpus", "TooLong"]
 
 
 class OpenCorpus:
     """A listed corpus; the engine counts as the reference does.
 
-    Attributes:
-        named: the inputs as a title.
-        listing: the files.
-        text_field: field that holds the text of a document; empty for `text`.
-        vocabulary: of the tokenizer.
-        proof: the texts on which the engine was checked.
-        engine: the engine that counts tokens.
-        counter: counts documents with that engine.
-        ledger: from which an interrupted run resumes; no file of the corpus.
-        notes: warnings for the user.
-
-    Raises:
-        IngestError: no file was found.
+    Raises IngestError: no file was found.
     """
 
     def __init__(
@@ -56,14 +41,16 @@ class OpenCorpus:
         text_field: str,
         threads: int | None,
         catalog: Catalog,
-        ledger: str | Path | None = None,
+        ledger: str | Path | None,
     ) -> None:
-        self.named, self.threads, self.catalog, self.ledger = short_title(paths), threads or cores(), catalog, ledger
+        self.named, self.threads, self.catalog = short_title(paths), threads or cores(), catalog
+        self.ledger = ledger  # from which an interrupted run resumes; no file of the corpus
         self.text_field = text_field
         self.listing = list_inputs([str(path) for path in paths], include, exclude, input_format, ledger)
         self.vocabulary = vocabulary_of(tokenizer, lambda: beginnings(self.listing, self.text_field, TRAINING_FILES))
         if not len(self.listing):
             raise IngestError(nothing_counted(self.named, self.listing.skipped))
+        # the texts on which the engine is checked
         self.proof = tuple(beginnings(self.listing, self.text_field, CHECKED_FILES))
         self.engine, self.notes = select_engine(self.vocabulary, self.proof, self.threads)
         if number := self.listing.repeated:
@@ -73,14 +60,9 @@ class OpenCorpus:
         self.counter = DocumentCounter(self.text_field, self.engine, rule)
 
     def counted(self, limit: float | None, scheduler: str | None, progress: Progress) -> CorpusMeasurement:
-        """Count everything.
-
-        Raises:
-            TooLong: that would take longer than the limit.
-        """
+        """Count everything. Raises TooLong: that would take longer than the limit."""
         listing = self.listing
         root, shards = root_of(listing[0].path, listing[-1].path), Shards(listing, listing.sizes)
-        task = CountingTask(self.vocabulary, self.text_field, root, self.proof)
         identity = {
             "manifest": listing.manifest_hash(),
             "vocabulary": self.vocabulary.sha256,
@@ -89,16 +71,16 @@ class OpenCorpus:
         }
         ledger = None if self.ledger is None else Ledger(self.ledger, identity)
         counting = ExactCount(listing, shards, progress, limit)
-        runner = (
-            ClusterRunner(task, shards, scheduler)
-            if scheduler
-            else local_runner(self.counter, shards, root, self.threads, listing.has_standard_input)
-        )
+        if scheduler:
+            task = CountingTask(self.vocabulary, self.text_field, root, self.proof)
+            runner: Runner = ClusterRunner(task, shards, scheduler)
+        else:
+            runner = local_runner(self.counter, shards, root, self.threads, listing.has_standard_input)
         partial = counting.run(runner, ledger)
         answer = self._exactly(counting.totals, partial)
-        if scheduler or partial or progress.taken_up or not counting.totals.total.text_bytes:
-            return answer
         text = counting.totals.total.text_bytes
+        if scheduler or partial or progress.taken_up or not text:
+            return answer
         return revised(answer, speed={"bytes": text, "seconds": progress.seconds, "workers": runner.processes})
 
     def sampled(self, tolerance: float, confidence: float, seed: int | None, progress: Progress) -> CorpusMeasurement:
@@ -126,31 +108,11 @@ class OpenCorpus:
 
     def _about(self) -> dict[str, Any]:
         engine = f"{self.engine.name} {self.engine.version}"
-        return {"catalog": self.catalog, "engine": engine, "manifest_hash": self.listing.manifest_hash(), "date": _now()}
-
-
-def measured_files(
-    paths: Sequence[str | Path], include: Sequence[str], exclude: Sequence[str], catalog: Catalog, progress: Progress
-) -> CorpusMeasurement:
-    """Measure sizes of samples and files instead of tokens."""
-    listing = list_inputs([str(path) for path in paths], include, exclude)
-    progress.begin(listing.total_bytes, 0)
-    about = {"date": _now(), "manifest_hash": listing.manifest_hash()}
-    answer = measured_samples(short_title(paths), listing, listing.skipped, catalog, progress.moved, **about)
-    progress.clear()
-    return answer
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+        return {"catalog": self.catalog, "engine": engine, "manifest_hash": self.listing.manifest_hash()}
 
 
 def nothing_counted(named: str, skipped: Sequence[SkippedFile]) -> str:
-    """Return the message for a corpus in which no file counts.
-
-    >>> nothing_counted("books", [])
-    'books: found no file, expected at least one'
-    """
+    """Return the message for a corpus in which no file counts."""
     if not skipped:
         return f"{named}: found no file, expected at least one"
     first = skipped[0]

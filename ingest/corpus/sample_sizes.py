@@ -7,23 +7,21 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import accumulate, groupby
-from tarfile import TarInfo
+from pathlib import Path
 from typing import Any
 
 from ingest.catalog.store import Catalog
 from ingest.corpus.counting.ledger import GroupTallies
 from ingest.corpus.files.decompress import decompressed
-from ingest.corpus.files.file_kind import MAGIC, suffix_of
-from ingest.corpus.files.open_file import open_file
-from ingest.corpus.files.saved_datasets import FORMAT as DATASETS
-from ingest.corpus.files.source import BorrowedSource, Meter, Source, Unreadable, is_remote
-from ingest.corpus.formats.buffered import BufferedReader
+from ingest.corpus.files.listing import DATASETS, list_inputs
+from ingest.corpus.files.names import MAGIC, short_title, suffix_of
+from ingest.corpus.files.source import BorrowedSource, Meter, Source, Unreadable, is_remote, open_file
+from ingest.corpus.formats.archives import BLOCK, Archive
 from ingest.corpus.formats.columnar import arrow_rows, row_groups
-from ingest.corpus.formats.tar import BLOCK, Archive
+from ingest.corpus.formats.rows import BufferedReader
 from ingest.corpus.measurement import CorpusMeasurement, measurement_of, skipped_rows
-from ingest.corpus.types import CorpusFile, LeftOut, SkippedFile, extension_of
+from ingest.corpus.types import CorpusFile, LeftOut, Progress, SkippedFile, extension_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import IngestError
@@ -34,17 +32,16 @@ SizesAndCounts = Iterator[tuple[int, int]]
 HDF5 = (".h5", ".hdf5", ".hdf", ".he5")
 #: length, checksum of the length; after the content a checksum of it
 RECORD_HEAD, RECORD_TAIL = 12, 4
-#: CRC-32C, as TFRecord writes it: reversed polynomial, then rotated and shifted by this
-_POLYNOMIAL, _MASK = 0x82F63B78, 0xA282EAD8
+#: CRC-32C, as TFRecord writes it: by byte for the reversed polynomial, then rotated and shifted by this
+_MASK = 0xA282EAD8
+_CRC_OF_BYTE = list(range(256))
+for _ in range(8):
+    _CRC_OF_BYTE = [value >> 1 ^ 0x82F63B78 * (value & 1) for value in _CRC_OF_BYTE]
 FILE = "file"
 
 
 def framing_of(file: CorpusFile) -> str:
-    """Return the framing of samples in a file: `tfrecord`, `hdf5`, `tar`, `parquet`, `arrow`, or `file` for one sample.
-
-    >>> [framing_of(CorpusFile(name, name, 1, "", "text", "")) for name in ("a.jpg", "a.h5", "train.tfrecord-00000-of-01024")]
-    ['file', 'hdf5', 'tfrecord']
-    """
+    """Return the framing of samples in a file: `tfrecord`, `hdf5`, `tar`, `parquet`, `arrow`, or `file` for one sample."""
     if ".tfrecord" in file.path.rpartition("/")[2].lower():
         return "tfrecord"
     if suffix_of(file.path) in HDF5:
@@ -70,7 +67,15 @@ def samples_of(file: CorpusFile, meter: Meter) -> SizesAndCounts:
         raise Unreadable(file.path, "HDF5 is read from file systems only")
     source = open_file(file, meter)
     try:
-        yield from WALKS[form](source, file)
+        if form == "tfrecord":
+            yield from walk_tfrecord(source, file)
+        elif form == "tar":
+            yield from walk_tar(source, file)
+        elif form == "parquet":  # each row has its share of the stored bytes of its row group
+            for size, rows in row_groups(source):
+                yield from even_shares(size, rows)
+        else:  # each row or sample has its share of the file
+            yield from even_shares(file.stored_bytes, arrow_rows(source) if form == "arrow" else hdf5_samples(file))
         source.finish()
     finally:
         source.close()
@@ -95,102 +100,69 @@ def stored_shares(decoded: SizesAndCounts, size: int) -> SizesAndCounts:
     yield from ((length * size // whole, times) for length, times in counts.items())
 
 
-class SeekingSteps:
-    """Framing of a seekable file, read without the contents of its records."""
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        self.exactly = source.read
-
-    def skip(self, size: int) -> bool:
-        """Skip `size` bytes; return whether the file has as many."""
-        end = self._source.tell() + size
-        self._source.seek(min(end, self._source.size))
-        return end <= self._source.size
-
-
 def walk_tfrecord(source: Source, file: CorpusFile) -> SizesAndCounts:
     """Records with their framing; TensorFlow compresses without a suffix in the name."""
     head = source.read(RECORD_HEAD)
     source.seek(0)
     packed = file.compression or ("gzip" if head.startswith(MAGIC["gzip"]) else "")
     if packed:
-        yield from stored_shares(records(BufferedReader(decompressed(source, packed)), file.path), file.stored_bytes)
-    else:
-        yield from records(SeekingSteps(source), file.path)
+        reader = BufferedReader(decompressed(source, packed))
+        yield from stored_shares(records(reader.exactly, reader.skip, file.path), file.stored_bytes)
+        return
+
+    def skip(size: int) -> bool:
+        end = source.tell() + size
+        source.seek(min(end, source.size))
+        return end <= source.size
+
+    yield from records(source.read, skip, file.path)
 
 
-def records(steps: BufferedReader | SeekingSteps, path: str) -> SizesAndCounts:
-    """Yield the size of each record of a TFRecord stream."""
+def records(read: Callable[[int], bytes], skip: Callable[[int], bool], path: str) -> SizesAndCounts:
+    """Yield the size of each record of a TFRecord stream; `skip` tells whether there were as many bytes."""
     number = 0
-    while head := steps.exactly(RECORD_HEAD):
+    while head := read(RECORD_HEAD):
         number += 1
         length = int.from_bytes(head[:8], "little")
         if len(head) < RECORD_HEAD or masked_checksum(head[:8]) != int.from_bytes(head[8:], "little"):
             what = "not a TFRecord" if number == 1 else f"broken at record {number}"
             raise Unreadable(path, f"{what}: the checksum of a length is wrong")
-        if not steps.skip(length + RECORD_TAIL):
+        if not skip(length + RECORD_TAIL):
             raise Unreadable(path, f"truncated in record {number}")
         yield RECORD_HEAD + length + RECORD_TAIL, 1
 
 
 def masked_checksum(data: bytes) -> int:
-    """CRC-32C as TFRecord stores it.
-
-    >>> hex(masked_checksum(bytes(8)))
-    '0x7980329'
-    """
+    """CRC-32C as TFRecord stores it."""
     value = 0xFFFFFFFF
     for byte in data:
-        value = value >> 8 ^ _table()[(value ^ byte) & 0xFF]
+        value = value >> 8 ^ _CRC_OF_BYTE[(value ^ byte) & 0xFF]
     value ^= 0xFFFFFFFF
     return ((value >> 15 | value << 17) + _MASK) & 0xFFFFFFFF
 
 
-@cache
-def _table() -> tuple[int, ...]:
-    values = list(range(256))
-    for _ in range(8):
-        values = [value >> 1 ^ _POLYNOMIAL * (value & 1) for value in values]
-    return tuple(values)
-
-
 def walk_tar(source: Source, file: CorpusFile) -> SizesAndCounts:
-    """Samples as WebDataset groups them: consecutive members whose names agree up to the first dot."""
+    """Samples as WebDataset groups them: consecutive members whose names agree up to the first dot.
+
+    The stored bytes of a member include its header and padding.
+    """
     archive = Archive(file.path, decompressed(source, file.compression) if file.compression else BorrowedSource(source))
-    files = (member for member in archive.members() if member.isfile())
-    sizes = ((sum(map(stored_in_tar, group)), 1) for _, group in groupby(files, lambda member: key_of(member.name)))
+    members = (member for member in archive.members() if member.isfile())
+    sizes = (
+        (sum(one.offset_data - one.offset + -(-one.size // BLOCK) * BLOCK for one in group), 1)
+        for _, group in groupby(members, lambda member: key_of(member.name))
+    )
     return stored_shares(sizes, file.stored_bytes) if file.compression else sizes
 
 
-def stored_in_tar(member: TarInfo) -> int:
-    """Stored bytes of a member, including its header and padding."""
-    return member.offset_data - member.offset + -(-member.size // BLOCK) * BLOCK
-
-
 def key_of(name: str) -> str:
-    """Return the part of a name that the members of one sample share.
-
-    >>> key_of("a.b/0001.seg.png"), key_of("0001.cls")
-    ('a.b/0001', '0001')
-    """
+    """Return the part of a name that the members of one sample share."""
     folder, slash, file = name.rpartition("/")
     return folder + slash + file.partition(".")[0]
 
 
-def walk_parquet(source: Source, file: CorpusFile) -> SizesAndCounts:  # noqa: ARG001  one signature for all formats
-    """Rows, each with its share of the stored bytes of its row group."""
-    for size, rows in row_groups(source):
-        yield from even_shares(size, rows)
-
-
-def walk_arrow(source: Source, file: CorpusFile) -> SizesAndCounts:
-    """Rows, each with its share of the file."""
-    return even_shares(file.stored_bytes, arrow_rows(source))
-
-
-def walk_hdf5(source: Source, file: CorpusFile) -> SizesAndCounts:  # noqa: ARG001  the library opens the file itself
-    """Samples along the first axis of the largest data set, each with its share of the file."""
+def hdf5_samples(file: CorpusFile) -> int:
+    """Number of samples along the first axis of the largest data set, at least one; the library opens the file itself."""
     try:
         import h5py
     except ImportError:
@@ -206,16 +178,7 @@ def walk_hdf5(source: Source, file: CorpusFile) -> SizesAndCounts:  # noqa: ARG0
             hdf5.visititems(see)
     except (OSError, RuntimeError, ValueError, KeyError) as error:
         raise Unreadable(file.path, f"broken or truncated HDF5: {str(error)[:200]}") from None
-    yield from even_shares(file.stored_bytes, max(largest[1], 1))
-
-
-WALKS: dict[str, Callable[[Source, CorpusFile], SizesAndCounts]] = {
-    "tfrecord": walk_tfrecord,
-    "tar": walk_tar,
-    "parquet": walk_parquet,
-    "arrow": walk_arrow,
-    "hdf5": walk_hdf5,
-}
+    return max(largest[1], 1)
 
 
 #: distinct sizes that are counted exactly; with more, sizes are rounded
@@ -226,17 +189,11 @@ PERCENTILES = (1, 5, 25, 50, 75, 95, 99)
 
 
 class SizeCounts:
-    """The distribution of sizes.
-
-    Attributes:
-        count: number of sizes.
-        bytes: their sum.
-        rounded: whether percentiles are accurate to a thousandth only, because too many sizes differ.
-    """
+    """The distribution of sizes: their number, sum and largest."""
 
     def __init__(self) -> None:
         self.count = self.bytes = self.largest = 0
-        self.rounded = False
+        self.rounded = False  # with too many sizes, percentiles are accurate to a thousandth only
         self._times, self._bytes = Counter[int](), Counter[int]()
         self._most = MOST_SIZES
 
@@ -254,27 +211,18 @@ class SizeCounts:
                 self._times[rounded(exact)] += number
 
     def percentiles(self, percentages: Sequence[int] = PERCENTILES) -> dict[int, int]:
-        """Return, for each percentage, the smallest size that this percentage of sizes does not exceed.
-
-        >>> sizes = SizeCounts()
-        >>> for size in range(1, 101):
-        ...     sizes.add(size)
-        >>> sizes.percentiles((1, 50, 99))
-        {1: 1, 50: 50, 99: 99}
-        """
+        """Return, for each percentage, the smallest size that this percentage of sizes does not exceed."""
         sizes = sorted(self._times)
         ends = list(accumulate(self._times[size] for size in sizes))
         return {percent: sizes[bisect_left(ends, math.ceil(percent * self.count / 100))] for percent in percentages}
 
-    def bins(self) -> list[dict[str, int]]:
-        """Return the histogram over powers of two.
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the percentiles and the largest size, as rows."""
+        named = {f"p{percent}": size for percent, size in self.percentiles().items()}
+        return [{"size": name, "bytes": size} for name, size in {**named, "max": self.largest}.items()]
 
-        >>> sizes = SizeCounts()
-        >>> sizes.add(3), sizes.add(2), sizes.add(4, times=2)
-        (None, None, None)
-        >>> sizes.bins()
-        [{'from': 2, 'below': 4, 'count': 2, 'bytes': 5}, {'from': 4, 'below': 8, 'count': 2, 'bytes': 8}]
-        """
+    def bins(self) -> list[dict[str, int]]:
+        """Return the histogram over powers of two."""
         counts = Counter[int]()
         for size, times in self._times.items():
             counts[size.bit_length()] += times
@@ -285,11 +233,7 @@ class SizeCounts:
 
 
 def rounded(size: int) -> int:
-    """Return a size rounded down to its ten leading binary digits.
-
-    >>> rounded(1023), rounded(1_000_001)
-    (1023, 999424)
-    """
+    """Return a size rounded down to its ten leading binary digits."""
     dropped = max(size.bit_length() - KEPT_BITS, 0)
     return size >> dropped << dropped
 
@@ -321,66 +265,46 @@ HDF5_NOTE = (
 
 @dataclass
 class SampleSizes:
-    """Sizes of samples and files.
+    """Sizes of samples and files."""
 
-    Attributes:
-        samples, files: distributions of their sizes.
-        forms: number of files by framing.
-        extensions: files, samples and stored bytes by extension.
-        skipped: broken files.
-        bytes_read: bytes read from storage to find the samples.
-    """
-
-    samples: SizeCounts = field(default_factory=SizeCounts)
-    files: SizeCounts = field(default_factory=SizeCounts)
-    forms: Counter[str] = field(default_factory=Counter)
-    extensions: GroupTallies = field(default_factory=lambda: GroupTallies(MOST_ROWS))
-    skipped: LeftOut = field(default_factory=LeftOut)
-    bytes_read: int = 0
-
-    def take(self, found: CorpusFile) -> None:
-        """Add a file, or skip it with the reason."""
-        meter, sizes = Meter(), Counter[int]()
-        form = framing_of(found)
-        try:
-            for size, times in samples_of(found, meter):
-                sizes[size] += times
-        except Unreadable as error:
-            self.skipped.note(SkippedFile(error.path, error.reason))
-            return
-        finally:
-            self.bytes_read += meter.bytes_read
-        for size, times in sizes.items():
-            self.samples.add(size, times)
-        self.files.add(found.stored_bytes)
-        self.forms[form] += 1
-        self.extensions.add(extension_of(found.path), (1, sizes.total(), found.stored_bytes))
+    samples: SizeCounts = field(default_factory=SizeCounts)  # their sizes
+    files: SizeCounts = field(default_factory=SizeCounts)  # their sizes
+    forms: Counter[str] = field(default_factory=Counter)  # files by framing
+    extensions: GroupTallies = field(default_factory=lambda: GroupTallies(MOST_ROWS))  # files, samples, bytes by extension
+    skipped: LeftOut = field(default_factory=LeftOut)  # broken files
+    bytes_read: int = 0  # to find the samples
 
 
 def sizes_of(listing: Sequence[CorpusFile], skipped: Sequence[SkippedFile], moved: Callable[[int], object]) -> SampleSizes:
-    """Measure every file; only files that may hold several samples are opened."""
+    """Measure every file, or skip it with the reason; only files that may hold several samples are opened."""
     sizes = SampleSizes()
     sizes.skipped.note(*skipped)
     for found in listing:
-        sizes.take(found)
+        meter, counts = Meter(), Counter[int]()
+        try:
+            for size, times in samples_of(found, meter):
+                counts[size] += times
+        except Unreadable as error:
+            sizes.skipped.note(SkippedFile(error.path, error.reason))
+        else:
+            for size, times in counts.items():
+                sizes.samples.add(size, times)
+            sizes.files.add(found.stored_bytes)
+            sizes.forms[framing_of(found)] += 1
+            sizes.extensions.add(extension_of(found.path), (1, counts.total(), found.stored_bytes))
+        sizes.bytes_read += meter.bytes_read
         moved(found.stored_bytes)
     return sizes
 
 
 def measured_samples(
-    named: str,
-    listing: Sequence[CorpusFile],
-    skipped: Sequence[SkippedFile],
-    catalog: Catalog,
-    moved: Callable[[int], object],
-    **about: Any,
+    paths: Sequence[str | Path], include: Sequence[str], exclude: Sequence[str], catalog: Catalog, progress: Progress
 ) -> CorpusMeasurement:
-    """Return the result of `measure --samples`; `skipped` are files that could not be listed.
-
-    Raises:
-        IngestError: no file holds a sample.
-    """
-    sizes = sizes_of(listing, skipped, moved)
+    """Measure sizes of samples and files instead of tokens. Raises IngestError: no file holds a sample."""
+    named, listing = short_title(paths), list_inputs([str(path) for path in paths], include, exclude)
+    progress.begin(sum(listing.sizes), 0)
+    sizes = sizes_of(listing, listing.skipped, progress.moved)
+    progress.clear()
     if not sizes.samples.count:
         first = "".join(f": the first file left out is {one.path}: {one.reason}" for one in sizes.skipped.named[:1])
         raise IngestError(f"{named}: found no sample, expected at least one{first}")
@@ -394,16 +318,14 @@ def measured_samples(
     known = Quantities({name: Input(value, origin="measured") for name, value in counts.items()})
     for name, formula in CHOSEN.items():
         known.choose(name, formula)
-    design = {"design": "samples", "forms": dict(sizes.forms)}
-    title, notes = f"{named}: sizes of samples", tuple(notes_of(sizes))
-    return measurement_of(known, RESULTS, tables_of(sizes), title, catalog, notes, design=design, **about)
-
-
-def tables_of(sizes: SampleSizes) -> dict[str, list[dict[str, Any]]]:
-    """Return the tables of the result: distributions, extensions, skipped files."""
-    return {
-        "sample_sizes": distribution(sizes.samples),
-        "file_sizes": distribution(sizes.files),
+    notes = [HDF5_NOTE] if sizes.forms["hdf5"] else []
+    if sizes.forms[FILE] and len(sizes.forms) > 1:
+        notes.append("files of other formats count as one sample each; see the table of extensions")
+    if sizes.samples.rounded or sizes.files.rounded:
+        notes.append("percentiles are accurate to a thousandth: more than a million sizes differ")
+    tables = {
+        "sample_sizes": sizes.samples.rows(),
+        "file_sizes": sizes.files.rows(),
         "sample_histogram": sizes.samples.bins(),
         "file_histogram": sizes.files.bins(),
         "extensions": [
@@ -412,17 +334,7 @@ def tables_of(sizes: SampleSizes) -> dict[str, list[dict[str, Any]]]:
         ],
         "files_skipped": skipped_rows(sizes.skipped),
     }
-
-
-def distribution(sizes: SizeCounts) -> list[dict[str, Any]]:
-    percentiles = {f"p{percent}": size for percent, size in sizes.percentiles().items()}
-    return [{"size": name, "bytes": size} for name, size in {**percentiles, "max": sizes.largest}.items()]
-
-
-def notes_of(sizes: SampleSizes) -> list[str]:
-    notes = [HDF5_NOTE] if sizes.forms["hdf5"] else []
-    if sizes.forms[FILE] and len(sizes.forms) > 1:
-        notes.append("files of other formats count as one sample each; see the table of extensions")
-    if sizes.samples.rounded or sizes.files.rounded:
-        notes.append("percentiles are accurate to a thousandth: more than a million sizes differ")
-    return notes
+    design = {"design": "samples", "forms": dict(sizes.forms)}
+    title = f"{named}: sizes of samples"
+    about = {"design": design, "manifest_hash": listing.manifest_hash()}
+    return measurement_of(known, RESULTS, tables, title, catalog, tuple(notes), **about)

@@ -1,11 +1,12 @@
-"""The things that pass between listing, reading, counting and sampling."""
+"""The things that pass between listing, reading, counting and sampling, and the progress that they report."""
 
 from __future__ import annotations
 
 import os.path
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 
 class CorpusFile(NamedTuple):
@@ -20,11 +21,15 @@ class CorpusFile(NamedTuple):
 
 
 class SkippedFile(NamedTuple):
-    """What was not counted, and why."""
+    """What was not counted, why (of lines, rows, records and members within the file also which ones), and how many."""
 
-    path: str  # of the file
-    reason: str  # why; of lines, rows, records and members within the file also which ones
-    number: int = 1  # how many
+    path: str
+    reason: str
+    number: int = 1
+
+
+#: called with whatever a reader leaves out although the rest of the file counts
+Note = Callable[[SkippedFile], None]
 
 
 class Chunk(NamedTuple):
@@ -35,27 +40,17 @@ class Chunk(NamedTuple):
 
 
 class LeftOut:
-    """Files, or lines, rows and members of files, that do not count: the first are named, all are counted.
-
-    Attributes:
-        named: the first.
-        count: how many are listed.
-        documents: how many documents they are.
-    """
+    """Files, or lines, rows and members of files, that do not count."""
 
     def __init__(self, most: int = 100_000) -> None:
-        self.named: list[SkippedFile] = []
-        self.count = self.documents = 0
+        self.named: list[SkippedFile] = []  # the first
+        self.count = self.documents = 0  # listed, and the documents that they are
         self._most = most
 
     def note(self, *skipped: SkippedFile) -> None:
         self.named += skipped[: self._most - len(self.named)]
         self.count += len(skipped)
         self.documents += sum(one.number for one in skipped)
-
-
-#: called with whatever a reader leaves out although the rest of the file counts
-Note = Callable[[SkippedFile], None]
 
 
 class Tally(NamedTuple):
@@ -69,16 +64,25 @@ class Tally(NamedTuple):
     bytes_read: int = 0  # what was moved from storage for it
 
     def plus(self, other: Tally) -> Tally:
-        """Both together.
-
-        >>> Tally(1, 10).plus(Tally(2, 5))[:2]
-        (3, 15)
-        """
         return Tally(*(one + two for one, two in zip(self, other, strict=True)))
 
 
+@dataclass(frozen=True)
+class Vocabulary:
+    """A tokenizer's vocabulary, in the form that the engines load."""
+
+    name: str  # its id, or the file as given
+    kind: str  # `tokenizer.json`, `rank file`, `sentencepiece` or `trained`
+    size: int  # number of ids: the largest id plus one, which decides the bytes per id of the tokenized copy
+    sha256: str  # of the file that holds it; of the new `tokenizer.json` for a trained one
+    source: str  # the package with its version, or the path
+    license: str  # as stated by the package; empty for the user's own files
+    tokenizer_json: bytes = field(repr=False)  # without truncation, padding and dropout; empty for SentencePiece models
+    outline: bytes = field(repr=False, default=b"{}")  # JSON of normalizers, pre-tokenizers and added tokens: no model
+    sentencepiece: bytes = field(repr=False, default=b"")  # the SentencePiece model, which its own package counts
+
+
 COMPRESSED = ("gz", "gzip", "zst", "zstd", "xz", "bz2")
-NONE = "(none)"
 #: What is longer is no extension but the end of a name with a dot in it.
 LONGEST = 12
 
@@ -113,35 +117,72 @@ def extension_of(path: str) -> str:
     name = path[path.rfind("/") + 1 :].lower().lstrip(".")
     stem, dot, suffix = name.rpartition(".")
     if not dot or len(suffix) > LONGEST:
-        return NONE
-    if suffix in COMPRESSED:
-        inner = stem.rpartition(".")[2] if "." in stem else ""
-        return f".{inner}.{suffix}" if 0 < len(inner) <= LONGEST else f".{suffix}"
-    return f".{suffix}"
+        return "(none)"
+    inner = stem.rpartition(".")[2] if suffix in COMPRESSED and "." in stem else ""
+    return f".{inner}.{suffix}" if 0 < len(inner) <= LONGEST else f".{suffix}"
 
 
-@dataclass(frozen=True)
-class Vocabulary:
-    """A tokenizer's vocabulary, in the form that the engines load.
+REDRAW_SECONDS = 0.2
 
-    Attributes:
-        name: its id, or the file as given.
-        kind: `tokenizer.json`, `rank file`, `sentencepiece` or `trained`.
-        size: number of ids: the largest id plus one, which decides the bytes per id of the tokenized copy.
-        sha256: of the file that holds it; of the new `tokenizer.json` for a trained one.
-        source: the package with its version, or the path.
-        license: as stated by the package; empty for the user's own files.
-        tokenizer_json: the `tokenizer.json` without truncation, padding and dropout; empty for SentencePiece models.
-        outline: the `tokenizer.json` without its model, as JSON: normalizers, pre-tokenizers and added tokens.
-        sentencepiece: the SentencePiece model, which its own package counts.
+
+class Progress:
+    """The progress of reading a corpus.
+
+    Args:
+        stream: receives bar and lines; None for none. Only a terminal gets the bar.
+        clock: monotonic seconds.
     """
 
-    name: str
-    kind: str
-    size: int
-    sha256: str
-    source: str
-    license: str
-    tokenizer_json: bytes = field(repr=False)
-    outline: bytes = field(repr=False, default=b"{}")
-    sentencepiece: bytes = field(repr=False, default=b"")
+    def __init__(self, stream: TextIO | None, clock: Callable[[], float] = time.monotonic) -> None:
+        self.stream = stream
+        self.clock = clock
+        self._bar: Any = None
+        self.begin(0, 0)
+
+    def begin(self, total: int, taken_up: int) -> None:
+        """Start the clock on `total` stored bytes, of which `taken_up` were counted by an earlier run."""
+        self.total, self.moved_bytes, self.taken_up = total, taken_up, taken_up
+        self.started = self.clock()
+
+    def moved(self, size: int) -> None:
+        """Add `size` stored bytes as read."""
+        if self._bar is None and self.stream is not None and self.stream.isatty():
+            from threading import RLock
+
+            from tqdm import tqdm
+
+            class Bar(tqdm):  # type: ignore[misc]  # it has no types
+                # neither a thread nor a lock between processes: the process forks while the bar is shown
+                monitor_interval = 0
+
+            Bar.set_lock(RLock())
+            self._bar = Bar(
+                total=self.total or None, initial=self.moved_bytes, file=self.stream, unit="B", unit_scale=True, leave=False,
+                dynamic_ncols=True, mininterval=REDRAW_SECONDS,
+            )  # fmt: skip
+        self.moved_bytes += size
+        if self._bar is not None:
+            self._bar.update(size)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the start."""
+        return self.clock() - self.started
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds that the remaining bytes take at the rate so far."""
+        rate = (self.moved_bytes - self.taken_up) / max(self.seconds, 1e-6)
+        return (self.total - self.moved_bytes) / max(rate, 1e-6)
+
+    def say(self, line: str) -> None:
+        if self.stream is not None:
+            if self._bar is not None:
+                self._bar.clear()
+            self.stream.write(f"ingest: {line}\n")
+            self.stream.flush()
+
+    def clear(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ingest.corpus.files.object_store import file_system, list_remote, storage_reason
+from ingest.corpus.files.source import file_system, list_remote, storage_reason
 from ingest.corpus.types import SkippedFile
 from ingest.errors import IngestError
 

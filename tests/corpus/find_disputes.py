@@ -6,8 +6,7 @@ next to letters, digits, marks and spaces with both engines, which takes some mi
 
 from itertools import groupby
 
-from ingest.corpus.tokenizers.engine_choice import DISPUTED
-from ingest.corpus.tokenizers.engines import Gigatoken, Tokenizers
+from ingest.corpus.tokenizers.engines import DISPUTED, Gigatoken, Tokenizers
 from ingest.corpus.tokenizers.vocabulary import vocabulary_of
 
 #: planes 0 to 3, up to the end of the last block, and the tags; the rest is unassigned or for private use

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy
 from counted import as_row_group, blocks_group, gzipped, redraw, shards_group, texts_of
 
-from ingest.corpus.tokenizers.engine_choice import select_engine
+from ingest.corpus.tokenizers.engines import select_engine
 from ingest.corpus.tokenizers.vocabulary import vocabulary_of
 
 MEBI = 2**20

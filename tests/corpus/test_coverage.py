@@ -10,7 +10,7 @@ from counted import as_row_group, blocks_group, gzipped, shards_group, texts_of
 from interval_study import redrawn
 
 from ingest.corpus.sampling import sample
-from ingest.corpus.tokenizers.engine_choice import select_engine
+from ingest.corpus.tokenizers.engines import select_engine
 from ingest.corpus.tokenizers.vocabulary import vocabulary_of
 
 KIBI = 2**10

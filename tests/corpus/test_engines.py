@@ -9,12 +9,19 @@ from corpus.texts import real_texts, strings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.corpus import worker_process
+from ingest.corpus import native_calls
 from ingest.corpus.native_calls import NativeFailure, guarded
-from ingest.corpus.tokenizers.engine_choice import CheckedEngine, Reference, doubt_about, has_disputed, select_engine
-from ingest.corpus.tokenizers.engines import Gigatoken, Tokenizers
-from ingest.corpus.tokenizers.tiktoken_ranks import read_ranks
-from ingest.corpus.tokenizers.vocabulary import PACKAGED, unpacked, vocabulary_of
+from ingest.corpus.tokenizers import engines
+from ingest.corpus.tokenizers.engines import (
+    CheckedEngine,
+    Gigatoken,
+    Reference,
+    Tokenizers,
+    doubt_about,
+    has_disputed,
+    select_engine,
+)
+from ingest.corpus.tokenizers.vocabulary import PACKAGED, read_ranks, unpacked, vocabulary_of
 from ingest.errors import IngestError
 
 
@@ -189,7 +196,7 @@ REPLACED = [
     [*((*one, True) for one in REPLACED), *(pytest.param(*one, False, marks=pytest.mark.slow) for one in REPLACED[1:])],
 )
 def test_an_engine_that_counts_wrong_or_fails_is_replaced_by_the_reference_with_a_note(kind, reason, forks, monkeypatch):
-    monkeypatch.setattr(worker_process, "can_fork", lambda: forks)
+    monkeypatch.setattr(native_calls, "can_fork", lambda: forks)
     chosen, notes = select_engine(vocabulary("r50k"), [b"first", b"other text"], 1, fast=kind)
     assert chosen.name == "tokenizers"
     assert chosen.count([b"first"]) == reference("r50k").count([b"first"])
@@ -214,19 +221,23 @@ def test_an_engine_restarts_when_the_process_grows(monkeypatch):
     restart = engine._load
     monkeypatch.setattr(engine, "_load", lambda: (restarts.append(1), restart()))
     monkeypatch.setattr(engine, "part_bytes", 100_000)
-    monkeypatch.setattr(worker_process, "MOST_RESIDENT", 0)
-    monkeypatch.setattr(worker_process, "LEAST_GROWTH", -1 << 40)
+    monkeypatch.setattr(engines, "MOST_RESIDENT", 0)
+    monkeypatch.setattr(engines, "LEAST_GROWTH", -1 << 40)
     assert engine.count(real_texts()) == reference("r50k").count(real_texts())
     assert len(restarts) > 2
 
 
 def test_where_memory_is_not_reported_an_engine_restarts_after_some_text(monkeypatch):
-    monkeypatch.setattr(worker_process, "resident_bytes", lambda: None)
-    growth = worker_process.MemoryGrowth()
-    growth.add_text(worker_process.TEXT_WITHOUT_MEASURE)
-    assert not growth.over_limit()
-    growth.add_text(1)
-    assert growth.over_limit()
+    pytest.importorskip("gigatoken")
+    monkeypatch.setattr(engines, "resident_bytes", lambda: None)
+    monkeypatch.setattr(engines, "TEXT_WITHOUT_MEASURE", 10)
+    engine = Gigatoken(vocabulary("r50k"), threads=2)
+    restarts = []
+    restart = engine._load
+    monkeypatch.setattr(engine, "_load", lambda: (restarts.append(1), restart()))
+    for size, expected in ((10, 0), (1, 0), (1, 1), (9, 1), (1, 1), (1, 2)):
+        engine.count([b"a" * size])
+        assert len(restarts) == expected
 
 
 def test_a_vocabulary_that_normalizes_leaves_changed_texts_to_the_reference(tmp_path):

@@ -16,9 +16,8 @@ from ingest.corpus.counting.exact import read_ahead
 from ingest.corpus.counting.ledger import GroupTallies, ShardCount, Totals, shard_spans
 from ingest.corpus.files.listing import list_inputs
 from ingest.corpus.measure import Interrupted, measure
-from ingest.corpus.progress import Progress
 from ingest.corpus.tokenizers.vocabulary import vocabulary_of
-from ingest.corpus.types import SkippedFile, Tally
+from ingest.corpus.types import Progress, SkippedFile, Tally
 from ingest.errors import IngestError, UsageError
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import ingest
 from ingest.corpus.measurement_file import bytes_per_token_of
-from ingest.corpus.progress import Progress
+from ingest.corpus.types import Progress
 from ingest.errors import IngestError, UsageError
 
 ROOT = Path(__file__).parents[2]
@@ -261,7 +261,7 @@ def drive(tape, total=10**9, steps=100):
 
 
 def test_a_terminal_sees_a_bar_that_is_wiped_off(monkeypatch):
-    monkeypatch.setattr("ingest.corpus.progress.REDRAW_SECONDS", 0.01)
+    monkeypatch.setattr("ingest.corpus.types.REDRAW_SECONDS", 0.01)
     written = drive(Tape(True))
     bars = [line for line in written.split("\r") if "B/s" in line]
     assert len(bars) > 2

@@ -16,6 +16,7 @@ import zstandard
 
 from ingest.corpus.files import decompress
 from ingest.corpus.files.listing import list_inputs
+from ingest.corpus.formats.archives import _Header
 from ingest.corpus.formats.documents import (
     Meter,
     Unreadable,
@@ -24,9 +25,7 @@ from ingest.corpus.formats.documents import (
     read,
     read_block,
 )
-from ingest.corpus.formats.plain_text import CHUNK_BYTES
-from ingest.corpus.formats.rows import LIMIT_BYTES
-from ingest.corpus.formats.tar import _Header
+from ingest.corpus.formats.rows import CHUNK_BYTES, LIMIT_BYTES
 
 DOCUMENTS = ["one line", 'schöne Grüße 🙂\nand a "second" line, with a comma\tand a tab', "", "数据" * 700, "x\u2028y\x85z"]
 COMPRESSIONS = {

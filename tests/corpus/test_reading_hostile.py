@@ -18,8 +18,7 @@ from memory import MOST_HELD
 from ingest.corpus.files.listing import list_inputs
 from ingest.corpus.formats.columnar import check_places, texts_of
 from ingest.corpus.formats.documents import Meter, Unreadable, read
-from ingest.corpus.formats.plain_text import CHUNK_BYTES
-from ingest.corpus.formats.rows import LIMIT_BYTES
+from ingest.corpus.formats.rows import CHUNK_BYTES, LIMIT_BYTES
 
 #: what a reader may take beside the interpreter and the libraries it loads
 MOST_BYTES = 250e6

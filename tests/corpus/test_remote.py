@@ -20,7 +20,7 @@ from moto.server import ThreadedMotoServer
 
 from ingest.corpus.files.listing import list_inputs
 from ingest.corpus.formats.documents import Meter, Unreadable, parts_of, read, read_block
-from ingest.corpus.formats.plain_text import CHUNK_BYTES
+from ingest.corpus.formats.rows import CHUNK_BYTES
 from ingest.corpus.measure import measure
 from ingest.errors import IngestError, UsageError
 

@@ -17,9 +17,18 @@ from hypothesis import strategies as st
 from ingest.corpus.counting.exact import DocumentCounter
 from ingest.corpus.files.listing import list_inputs
 from ingest.corpus.sampling import sample
-from ingest.corpus.sampling.estimators import DrawnSample, Estimand, StratumPart, student_quantile
+from ingest.corpus.sampling.estimators import (
+    BLOCK_BYTES,
+    DrawnSample,
+    Estimand,
+    SamplingFrame,
+    StratumPart,
+    block_at,
+    draw,
+    student_quantile,
+    whole_characters,
+)
 from ingest.corpus.sampling.sample import sample_corpus
-from ingest.corpus.sampling.strata import BLOCK_BYTES, SamplingFrame, block_at, draw, whole_characters
 from ingest.errors import IngestError
 
 WORDS = 4
@@ -195,8 +204,10 @@ def test_quantiles_are_those_of_the_table(confidence, degrees, expected):
 def test_a_sample_of_plain_files_holds_the_truth_and_is_drawn_again_by_its_seed(tmp_path, library):
     plain(tmp_path, library)
     one, same, other = (sampled(tmp_path, tolerance=0.04, seed=seed) for seed in (1, 1, 2))
-    for name in ("figures", "folders", "extensions", "design", "bytes_read", "seed", "met"):
+    for name in ("figures", "design", "seed", "met"):
         assert getattr(one, name) == getattr(same, name)
+    assert one.reader.bytes_read == same.reader.bytes_read
+    assert all(one.groups(kind) == same.groups(kind) for kind in ("folders", "extensions"))
     assert one.figures["tokens"] != other.figures["tokens"]
     truth = sum(text.count(b"e") for text in library)
     size = sum(map(len, library))
@@ -207,9 +218,9 @@ def test_a_sample_of_plain_files_holds_the_truth_and_is_drawn_again_by_its_seed(
     assert one.figures["unreadable_bytes"].value == 0
     assert one.figures["unreadable_bytes"].high > 0
     assert one.met
-    assert one.bytes_read < 0.6 * size
-    assert {row.name for row in one.extensions} == {".py"}
-    assert one.extensions[0].tokens == pytest.approx(one.figures["tokens"])
+    assert one.reader.bytes_read < 0.6 * size
+    assert {row.name for row in one.groups("extensions")} == {".py"}
+    assert one.groups("extensions")[0].tokens == pytest.approx(one.figures["tokens"])
 
 
 @pytest.mark.usefixtures("small_first_look")
@@ -217,7 +228,7 @@ def test_folders_are_estimated_from_the_same_draws(tmp_path, library):
     plain(tmp_path, library)
     found = sampled(tmp_path, tolerance=0.02)
     held = 0
-    for row in found.folders:
+    for row in found.groups("folders"):
         texts = [path.read_bytes() for path in (tmp_path / row.name).iterdir()]
         assert (row.files, row.stored_bytes) == (len(texts), sum(map(len, texts)))
         if row.tokens is None:
@@ -225,7 +236,7 @@ def test_folders_are_estimated_from_the_same_draws(tmp_path, library):
             assert "fewer than 30 draws" in row.note
         else:
             held += row.tokens.low <= sum(text.count(b"e") for text in texts) <= row.tokens.high
-    given_rows = [row for row in found.folders if row.tokens is not None]
+    given_rows = [row for row in found.groups("folders") if row.tokens is not None]
     assert len(given_rows) >= 5
     assert held >= len(given_rows) - 2
 
@@ -267,7 +278,7 @@ def test_gzip_files_are_drawn_whole(tmp_path, library):
     assert [row["unit"] for row in found.design] == ["file"]
     assert found.figures["tokens"].low <= truth <= found.figures["tokens"].high
     assert found.figures["corpus_bytes"].low < found.figures["corpus_bytes"].high
-    assert found.bytes_read < found.figures["stored_bytes"].value
+    assert found.reader.bytes_read < found.figures["stored_bytes"].value
 
 
 @pytest.mark.usefixtures("small_first_look")
@@ -361,7 +372,7 @@ def test_bytes_read_do_not_grow_with_the_corpus(tmp_path, library):
         truth = whole.count(b"e") * copies
         assert found.figures["tokens"].value == pytest.approx(truth, rel=0.03)
         assert found.met
-        reads.append(found.bytes_read)
+        reads.append(found.reader.bytes_read)
     assert found.figures["stored_bytes"].value > 100e9
     assert reads[1] < 1.3 * reads[0]
     assert reads[1] < 200e6
@@ -412,7 +423,7 @@ def test_many_tiny_files_are_sampled_by_what_they_hold_not_by_whole_blocks(tmp_p
     texts = [bytes(chance.choices(b"e.", k=20)) for _ in range(6000)]
     found = sampled(plain(tmp_path, texts), tolerance=0.05)
     assert [row["unit"] for row in found.design] == ["block"]
-    assert found.bytes_read < sum(map(len, texts)) / 2
+    assert found.reader.bytes_read < sum(map(len, texts)) / 2
     assert found.figures["tokens"].low <= sum(text.count(b"e") for text in texts) <= found.figures["tokens"].high
 
 

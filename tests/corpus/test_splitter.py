@@ -14,16 +14,20 @@ from hypothesis import strategies as st
 
 from ingest.corpus.tokenizers import splitter
 from ingest.corpus.tokenizers.engines import SentencePiece, Tokenizers
-from ingest.corpus.tokenizers.split_points import (
+from ingest.corpus.tokenizers.splitter import (
     BEFORE_BLANK,
     BEFORE_SPACE,
     BEFORE_STOP,
     INSTEAD_OF_SPACE,
+    CannotSplit,
+    DocumentSplitter,
     SplitRule,
+    adds_up,
     rule_within_words,
+    split,
+    split_rule_for,
     split_rule_of,
 )
-from ingest.corpus.tokenizers.splitter import CannotSplit, DocumentSplitter, adds_up, split, split_rule_for
 from ingest.corpus.tokenizers.vocabulary import vocabulary_of
 from ingest.corpus.types import Chunk
 

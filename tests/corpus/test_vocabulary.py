@@ -12,10 +12,9 @@ import sys
 import pytest
 from corpus.texts import real_texts
 
-from ingest.corpus.tokenizers import tokenizer_json, vocabulary
-from ingest.corpus.tokenizers.engine_choice import select_engine
-from ingest.corpus.tokenizers.engines import Tokenizers
-from ingest.corpus.tokenizers.vocabulary import DEFAULT, PACKAGED, unpacked, vocabularies, vocabulary_of
+from ingest.corpus.tokenizers import vocabulary
+from ingest.corpus.tokenizers.engines import Tokenizers, select_engine
+from ingest.corpus.tokenizers.vocabulary import DEFAULT, PACKAGED, unpacked, vocabulary_of
 from ingest.errors import IngestError, UsageError
 
 SIZES = {"deepseek-v3": 129_280, "cl100k": 100_256, "o200k": 199_998, "gpt2": 50_256, "r50k": 50_256}
@@ -53,7 +52,6 @@ def test_known_vocabularies(name):
 
 
 def test_all_known_vocabularies_are_listed():
-    assert vocabularies() == list(PACKAGED)
     assert set(SIZES) == set(PACKAGED)
 
 
@@ -152,10 +150,10 @@ def test_every_way_to_join_two_tokens_is_used():
     tiktoken = pytest.importorskip("tiktoken")
     from tokenizers import Tokenizer
 
-    from ingest.corpus.tokenizers.tiktoken_ranks import PATTERNS, read_ranks, tokenizer_json
+    from ingest.corpus.tokenizers.vocabulary import PATTERNS, read_ranks, tokenizer_json_of
 
     ranks = read_ranks(rank_lines(b"bc", b"ab", b"abc", b"cd", b"bcd", b"abcd", b"aa", b"aaa", b"aaaa"), "made")
-    loaded = Tokenizer.from_buffer(tokenizer_json(ranks, PATTERNS["r50k"]))
+    loaded = Tokenizer.from_buffer(tokenizer_json_of(ranks, PATTERNS["r50k"]))
     right = tiktoken.Encoding("made", pat_str=PATTERNS["r50k"], mergeable_ranks=ranks, special_tokens={})
     words = ["abc", "abcd", "xabcx", "aabcd", "abab", "bcab", "abcabcd", "cdcd", *("a" * run for run in range(1, 40))]
     assert [loaded.encode(word).ids for word in words] == [right.encode_ordinary(word) for word in words]
@@ -232,16 +230,15 @@ def test_a_file_that_is_too_large_or_unreadable_is_refused(tmp_path, monkeypatch
 def test_a_damaged_entry_of_the_cache_is_made_again(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
-    made, entry = [], tokenizer_json.Converted(1, b"{}", b'{"model": {}}')
+    made, entry = [], vocabulary.Converted(1, b"{}", b'{"model": {}}')
     convert = lambda: made.append(1) or entry  # noqa: E731
-    assert [tokenizer_json.cached("key", convert), tokenizer_json.cached("key", convert)] == [entry, entry]
+    assert [vocabulary.cached("key", convert), vocabulary.cached("key", convert)] == [entry, entry]
     assert len(made) == 1
-    path = tokenizer_json.cache_folder() / "key.json"
+    path = vocabulary.cache_folder() / "key.json"
     path.write_bytes(path.read_bytes() + b" ")
-    assert tokenizer_json.read_entry(path) is None
-    assert tokenizer_json.cached("key", convert) == entry
+    assert vocabulary.cached("key", convert) == entry
     assert len(made) == 2
-    assert tokenizer_json.cached("key", convert) == entry
+    assert vocabulary.cached("key", convert) == entry
     assert len(made) == 2
 
 
@@ -249,8 +246,8 @@ def test_a_cache_that_cannot_be_written_costs_only_time(monkeypatch, tmp_path):
     (tmp_path / "file").write_bytes(b"")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "file"))
-    entry = tokenizer_json.Converted(1, b"{}", b"{}")
-    assert tokenizer_json.cached("key", lambda: entry) is entry
+    entry = vocabulary.Converted(1, b"{}", b"{}")
+    assert vocabulary.cached("key", lambda: entry) is entry
 
 
 def test_a_vocabulary_trained_on_the_corpus_is_the_same_each_time(tmp_path):

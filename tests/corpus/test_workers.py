@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 from corpus.made import small_files
 
-from ingest.corpus import worker_process
+from ingest.corpus import native_calls
 from ingest.corpus.counting import exact, runners
 from ingest.corpus.counting.exact import DocumentCounter
 from ingest.corpus.counting.ledger import Shards
 from ingest.corpus.counting.runners import LocalRunner, ShardPool, SharedState, TextPool, local_runner
 from ingest.corpus.files.listing import list_inputs
-from ingest.corpus.tokenizers.split_points import BEFORE_STOP
-from ingest.corpus.worker_process import can_fork, worker_pool
+from ingest.corpus.native_calls import can_fork, worker_pool
+from ingest.corpus.tokenizers.splitter import BEFORE_STOP
 from ingest.errors import IngestError
 
 ROOT = Path(__file__).parents[2]
@@ -51,7 +51,7 @@ class Refusing(Words):
 @pytest.fixture(autouse=True)
 def _as_without_threads(monkeypatch):
     """Other tests leave threads in this process, which are harmless to the workers here."""
-    for module in (worker_process, runners):
+    for module in (native_calls, runners):
         monkeypatch.setattr(module, "can_fork", lambda: True)
     monkeypatch.setattr(runners, "cores", lambda: 8)
     monkeypatch.setattr(runners, "BYTES_PER_PROCESS", 1)
@@ -264,7 +264,7 @@ def test_workers_end_when_their_process_is_killed(tmp_path):
 
 ORPHAN = """
 import time
-from ingest.corpus.worker_process import worker_pool
+from ingest.corpus.native_calls import worker_pool
 pool = worker_pool(2)
 print(*pool._processes, flush=True)
 for _ in range(2):

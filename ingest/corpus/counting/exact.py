@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
-from functools import partial, reduce
-from typing import NamedTuple, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, suppress
+from functools import reduce
+from typing import NamedTuple, TypeVar
 
 from ingest.corpus.counting.ledger import SHARD_GROUPS, GroupTallies, Shard, ShardCount
-from ingest.corpus.formats.documents import Meter, Unreadable, read_chunks, whole_text
-from ingest.corpus.tokenizers.split_points import SplitRule
-from ingest.corpus.tokenizers.splitter import TEXT_BYTES, SplitText, split_texts
+from ingest.corpus.files.source import Meter, Unreadable
+from ingest.corpus.formats.documents import read_chunks, whole_text
+from ingest.corpus.tokenizers.engines import Engine
+from ingest.corpus.tokenizers.splitter import TEXT_BYTES, SplitRule, SplitText, split_texts
 from ingest.corpus.types import CorpusFile, LeftOut, SkippedFile, Tally, extension_of, folder_of
 
 Item = TypeVar("Item")
+#: text of a batch for the engine: enough for all its threads, little next to its own memory
+BATCH_BYTES = 4 * 2**20
+BATCHES_AHEAD = 2
+#: lines, rows and members of one file that are named
+NAMED_PARTS = 100
+NAMED_REASONS = 3
 
 
-class _End:
+class _End(NamedTuple):
     """The end of an iterator, with its error."""
 
-    def __init__(self, error: BaseException | None) -> None:
-        self.error = error
+    error: BaseException | None
 
 
 def read_ahead(items: Iterator[Item], depth: int) -> Iterator[Item]:
@@ -31,20 +37,15 @@ def read_ahead(items: Iterator[Item], depth: int) -> Iterator[Item]:
     The thread ends with the last item, with the first error, which is raised here, or soon after this generator is closed. It
     closes the iterator itself, because no other thread may while it runs. It is a daemon: a read that never returns does not
     keep the process from ending.
-
-    >>> list(read_ahead(iter("abc"), 2))
-    ['a', 'b', 'c']
     """
     waiting: queue.Queue[Item | _End] = queue.Queue(depth)
     closed = threading.Event()
 
     def hand_over(item: Item | _End) -> bool:
         while not closed.is_set():
-            try:
+            with suppress(queue.Full):
                 waiting.put(item, timeout=0.1)
                 return True
-            except queue.Full:
-                continue
         return False
 
     def work() -> None:
@@ -56,13 +57,10 @@ def read_ahead(items: Iterator[Item], depth: int) -> Iterator[Item]:
         except BaseException as raised:  # every error is raised in the consumer
             error = raised
         finally:
-            close = getattr(items, "close", None)
-            if close is not None:
-                close()
+            getattr(items, "close", lambda: None)()
         hand_over(_End(error))
 
-    thread = threading.Thread(target=work, name="ingest-reader", daemon=True)
-    thread.start()
+    threading.Thread(target=work, name="ingest-reader", daemon=True).start()
     try:
         while not isinstance(item := waiting.get(), _End):
             yield item
@@ -72,26 +70,11 @@ def read_ahead(items: Iterator[Item], depth: int) -> Iterator[Item]:
         closed.set()
 
 
-#: text of a batch for the engine: enough for all its threads, little next to its own memory
-BATCH_BYTES = 4 * 2**20
-BATCHES_AHEAD = 2
-#: lines, rows and members of one file that are named
-NAMED_PARTS = 100
-NAMED_REASONS = 3
-
-
-class TokenCounter(Protocol):
-    """The part of an engine that counting needs."""
-
-    def count(self, texts: Sequence[bytes]) -> list[int]:
-        """Tokens of each text."""
-
-
 class DocumentCounter(NamedTuple):
     """Counts documents: the field of their text, the engine, and where long ones may be split."""
 
     text_field: str
-    engine: TokenCounter
+    engine: Engine
     rule: SplitRule | None
 
 
@@ -125,16 +108,10 @@ BatchCounter = Callable[[Iterator[Batch]], Iterator[tuple[Batch, list[int]]]]
 
 
 class BatchBuilder:
-    """Fills batches.
-
-    Attributes:
-        size: text bytes in the batch.
-        documents: of the file that is being read.
-        refused: why a document of it does not count.
-    """
+    """Fills batches."""
 
     def __init__(self) -> None:
-        self.documents, self.refused = 0, ""
+        self.documents, self.refused = 0, ""  # of the file that is being read; why a document of it does not count
         self._clear()
 
     def _clear(self) -> None:
@@ -142,7 +119,7 @@ class BatchBuilder:
         self._portions: list[FileTexts] = []
         #: of the open portion: its first text and its text bytes
         self._first = self._portion_size = 0
-        self.size = 0
+        self.size = 0  # text bytes in the batch
         #: of the open document: its first text, None where that is in an earlier batch, and its text bytes
         self._document: int | None = None
         self._document_size = 0
@@ -161,11 +138,7 @@ class BatchBuilder:
         self._document, self._document_size = len(self._texts), 0
 
     def add(self, part: SplitText, path: str) -> None:
-        """Add texts of the open file.
-
-        Raises:
-            Unreadable: a document is refused whose first texts are in an earlier batch.
-        """
+        """Add texts of the open file. Raises Unreadable: a document is refused whose first texts are in an earlier batch."""
         if part.refused:
             if self._document is None:
                 raise Unreadable(path, part.refused)
@@ -249,20 +222,18 @@ class ShardTally:
             self.file_tokens += sum(counts[start:end])
             self.file_bytes += portion.size
             start = end
-            if portion.read is not None:
-                self._add_file(portion.read)
-
-    def _add_file(self, read: FileRead) -> None:
-        """A skipped file adds its bytes read and no text."""
-        if read.skipped is None:
-            tally = read.tally._replace(text_bytes=self.file_bytes, tokens=self.file_tokens)
-            self.parts += read.parts
-        else:
+            read = portion.read
+            if read is None:
+                continue
             tally = read.tally
-            self.skipped.append(read.skipped)
-        self.folders.add(folder_of(read.found.path, self.root), tally)
-        self.extensions.add(extension_of(read.found.path), tally)
-        self.file_tokens = self.file_bytes = 0
+            if read.skipped is None:
+                tally = tally._replace(text_bytes=self.file_bytes, tokens=self.file_tokens)
+                self.parts += read.parts
+            else:  # it adds its bytes read and no text
+                self.skipped.append(read.skipped)
+            self.folders.add(folder_of(read.found.path, self.root), tally)
+            self.extensions.add(extension_of(read.found.path), tally)
+            self.file_tokens = self.file_bytes = 0
 
     def counted(self, number: int) -> ShardCount:
         folders, extensions = self.folders.tallies(), self.extensions.tallies()
@@ -276,16 +247,11 @@ class ShardTally:
         return done._replace(total=done.total.plus(rest))
 
 
-def count_batches(engine: TokenCounter, read: Iterator[Batch]) -> Iterator[tuple[Batch, list[int]]]:
+def count_batches(engine: Engine, read: Iterator[Batch]) -> Iterator[tuple[Batch, list[int]]]:
     """Count batch by batch in the calling thread."""
     with closing(read):  # type: ignore[type-var]
         for batch in read:
             yield batch._replace(texts=[]), engine.count(batch.texts) if batch.texts else []
-
-
-def count_in_threads(engine: TokenCounter, read: Iterator[Batch]) -> Iterator[tuple[Batch, list[int]]]:
-    """Count batch by batch; one thread reads ahead, another calls the engine."""
-    return read_ahead(count_batches(engine, read_ahead(read, BATCHES_AHEAD)), BATCHES_AHEAD)
 
 
 def count(
@@ -300,10 +266,14 @@ def count(
     Args:
         open_shard: receives the counts of the shard that is not done.
         moved: called with the stored bytes done since the last call.
-        counts: calls the engine; in threads by default.
+        counts: calls the engine; by default one thread reads ahead and another calls it.
     """
-    counts = counts or partial(count_in_threads, counter.engine)
-    with closing(counts(batches(shards, counter))) as counted:  # type: ignore[type-var]
+    read = batches(shards, counter)
+    if counts is None:
+        pairs = read_ahead(count_batches(counter.engine, read_ahead(read, BATCHES_AHEAD)), BATCHES_AHEAD)
+    else:
+        pairs = counts(read)
+    with closing(pairs) as counted:  # type: ignore[type-var]
         reported = 0
         for batch, tokens in counted:
             open_shard.add(batch, tokens)

@@ -26,10 +26,9 @@ OTHER = "(other)"
 
 
 class Shard(NamedTuple):
-    """A part of the listing: files by position, in path order.
+    """A part of the listing: files by position, in path order; whole, or of each the part that is read.
 
-    Attributes:
-        parts: the parts of each file that are read, and may hold no document that counts; None for whole files.
+    A part may hold no document that counts.
     """
 
     number: int
@@ -52,9 +51,6 @@ def shard_spans(sizes: Sequence[int]) -> list[range]:
     """The positions of each shard's files in the listing; equal listings give equal shards.
 
     A file is never split: one that is larger than a shard is a shard of its own.
-
-    >>> shard_spans([40, 30, 2**40, 5, 5])
-    [range(0, 2), range(2, 3), range(3, 5)]
     """
     most_bytes = max(SHARD_BYTES, sum(sizes) // MOST_SHARDS)
     most_files = max(SHARD_FILES, len(sizes) // MOST_SHARDS)
@@ -131,9 +127,9 @@ class Totals:
         self.parts.note(*counted.parts)
 
 
-FORM = "ingest-ledger/3"
-#: How every ledger begins, whatever its format.
-KIND = FORM.rpartition("/")[0]
+#: how every ledger begins, whatever its format
+KIND = "ingest-ledger/"
+FORM = f"{KIND}3"
 #: keys of the header and what a difference means
 IDENTITY = {
     "manifest": "another corpus, or its files have changed",
@@ -144,14 +140,9 @@ IDENTITY = {
 
 
 class Ledger:
-    """An open ledger, locked against other runs.
+    """An open ledger, created where it does not exist, and locked against other runs; `identity` as in `IDENTITY`.
 
-    Args:
-        path: the file; created where it does not exist.
-        identity: `manifest`, `vocabulary`, `options` and `version` of this run.
-
-    Raises:
-        IngestError: it cannot be opened, is in use, is not a ledger, or belongs to another corpus, tokenizer or version.
+    Raises IngestError: it cannot be opened, is in use, is no ledger, or belongs to another corpus, tokenizer or version.
     """
 
     def __init__(self, path: str | Path, identity: Mapping[str, Any]) -> None:
@@ -165,60 +156,60 @@ class Ledger:
             raise UsageError(f"--resume: '{self.path}' cannot be opened: {error.strerror}") from None
         try:
             refuse_output(identity_of(os.fstat(self.file.fileno())))
-            _lock(self.file, self.path)
-            self._take_up(dict(identity))
+            try:  # the lock ends with the process
+                if os.name == "nt":
+                    import msvcrt
+
+                    msvcrt.locking(self.file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+                else:
+                    import fcntl
+
+                    fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise IngestError(f"--resume: '{self.path}' is in use by another run; set another file") from None
+            self._take_up({"ledger": FORM, **identity})
         except BaseException:
             self.close()
             raise
 
-    def _take_up(self, identity: dict[str, Any]) -> None:
+    def _take_up(self, header: dict[str, Any]) -> None:
         """Read the entries, remove a half-written last line, and write the header of a new ledger."""
-        header = {"ledger": FORM, **identity}
         self.file.seek(0)
         intact = 0
         for number, line in enumerate(self.file, start=1):
-            if not line.endswith(b"\n"):
-                # A kill cuts off the header that this run would write, or a shard; any other file is the user's.
-                if number == 1 and not _entry_line(header).startswith(line):
-                    raise self._damaged(number)
-                break
-            self._read_line(number, line, identity)
+            if not line.endswith(b"\n") and (number > 1 or _entry_line(header).startswith(line)):
+                break  # A kill cuts off the header that this run would write, or a shard; any other file is the user's.
+            try:
+                self._read_line(number, line, header)
+            except (ValueError, KeyError, TypeError, AttributeError):
+                expected = "the header of a ledger" if number == 1 else "a shard"
+                found = f"'{self.path}' line {number} is damaged"
+                raise IngestError(f"--resume: {found}, expected {expected}; set a new file") from None
             intact += len(line)
         self.file.truncate(intact)
         if intact == 0:
             self._append(header)
 
-    def _read_line(self, number: int, line: bytes, identity: dict[str, Any]) -> None:
-        try:
-            entry = json.loads(line)
-            if number == 1:
-                self._check_form(entry)
-            if entry.pop("crc32") != _crc(entry):
-                raise ValueError(line)
-            if number == 1:
-                self._check_identity(entry, identity)
-            else:
-                counted = _counted(entry)
-                self.done[counted.number] = counted
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise self._damaged(number) from None
-
-    def _damaged(self, number: int) -> IngestError:
-        expected = "the header of a ledger" if number == 1 else "a shard"
-        return IngestError(f"--resume: '{self.path}' line {number} is damaged, expected {expected}; set a new file")
-
-    def _check_form(self, entry: dict[str, Any]) -> None:
+    def _read_line(self, number: int, line: bytes, header: dict[str, Any]) -> None:
+        """Take up the header, which must be that of this run, or a shard; any other error where the line is damaged."""
+        if not line.endswith(b"\n"):
+            raise ValueError(line)
+        entry = json.loads(line)
         form = entry.get("ledger")
-        if form != FORM and isinstance(form, str) and form.startswith(f"{KIND}/"):
-            expected = f"expected {FORM}: another version of ingest has written it; set a new file"
-            raise IngestError(f"--resume: '{self.path}' has the format {brief(form)}, {expected}")
-        if form != FORM:
+        if number == 1 and form != FORM:
+            if isinstance(form, str) and form.startswith(KIND):
+                expected = f"expected {FORM}: another version of ingest has written it; set a new file"
+                raise IngestError(f"--resume: '{self.path}' has the format {brief(form)}, {expected}")
             raise IngestError(f"--resume: '{self.path}' is not a ledger of ingest measure, expected one or a new file")
-
-    def _check_identity(self, entry: dict[str, Any], identity: dict[str, Any]) -> None:
+        if entry.pop("crc32") != _crc(entry):
+            raise ValueError(line)
+        if number > 1:
+            counted = _counted(entry)
+            self.done[counted.number] = counted
+            return
         for name, reason in IDENTITY.items():
-            if entry.get(name) != identity[name]:
-                found = f"(found {entry.get(name)}, expected {identity[name]})"
+            if entry.get(name) != header[name]:
+                found = f"(found {entry.get(name)}, expected {header[name]})"
                 raise IngestError(f"--resume: '{self.path}' belongs to {reason} {found}; set a new file")
 
     def finished(self, counted: ShardCount) -> None:
@@ -241,50 +232,33 @@ class Ledger:
             self.file.close()
 
 
-def _line(entry: Mapping[str, Any]) -> bytes:
-    return json.dumps(entry, separators=(",", ":")).encode("ascii")
-
-
 def _entry_line(entry: Mapping[str, Any]) -> bytes:
     """An entry as it lies in the file."""
-    return _line({**entry, "crc32": _crc(entry)}) + b"\n"
+    return json.dumps({**entry, "crc32": _crc(entry)}, separators=(",", ":")).encode("ascii") + b"\n"
 
 
 def _crc(entry: Mapping[str, Any]) -> str:
     """The check sum of an entry, which its line carries: one digit that a disk has changed would be another corpus."""
-    return f"{zlib.crc32(_line(entry)):08x}"
+    return f"{zlib.crc32(json.dumps(entry, separators=(',', ':')).encode('ascii')):08x}"
 
 
 def _counted(entry: dict[str, Any]) -> ShardCount:
-    folders, extensions = ({name: _tally(row) for name, row in entry[key].items()} for key in ("folders", "extensions"))
-    skipped, parts = (tuple(map(_left_out, entry[key])) for key in ("skipped", "parts"))
-    total = _tally(entry["total"])
+    """The counts of a shard.
+
+    Raises ValueError, KeyError, TypeError, AttributeError: the entry is not what `Ledger.finished` writes.
+    """
+
+    def tally(row: list[Any]) -> Tally:
+        if len(row) != len(Tally._fields) or not all(type(value) is int and value >= 0 for value in row):
+            raise ValueError(row)
+        return Tally(*row)
+
+    total = tally(entry["total"])
+    folders, extensions = ({name: tally(row) for name, row in entry[key].items()} for key in ("folders", "extensions"))
     if any(reduce(Tally.plus, groups.values(), Tally()) != total for groups in (folders, extensions)):
         raise ValueError(entry)
+    skipped, parts = (
+        tuple(SkippedFile(str(path), str(reason), int(number)) for path, reason, number in entry[key])
+        for key in ("skipped", "parts")
+    )
     return ShardCount(int(entry["shard"]), total, folders, extensions, skipped, parts)
-
-
-def _left_out(row: list[Any]) -> SkippedFile:
-    path, reason, number = row
-    return SkippedFile(str(path), str(reason), int(number))
-
-
-def _tally(row: list[Any]) -> Tally:
-    if len(row) != len(Tally._fields) or not all(type(value) is int and value >= 0 for value in row):
-        raise ValueError(row)
-    return Tally(*row)
-
-
-def _lock(file: BinaryIO, path: Path) -> None:
-    """Lock the file; the lock ends with the process."""
-    try:
-        if os.name == "nt":
-            import msvcrt
-
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise IngestError(f"--resume: '{path}' is in use by another run; set another file") from None

@@ -13,15 +13,13 @@ from functools import lru_cache, partial
 from itertools import islice
 from typing import Any, ClassVar, NamedTuple
 
-from ingest.corpus.counting.exact import Batch, BatchCounter, DocumentCounter, ShardTally, TokenCounter, count, count_batches
+from ingest.corpus.counting.exact import Batch, BatchCounter, DocumentCounter, ShardTally, count, count_batches
 from ingest.corpus.counting.ledger import Ledger, Shard, ShardCount, Shards, Totals
 from ingest.corpus.files.listing import FileListing
-from ingest.corpus.native_calls import one_line
-from ingest.corpus.progress import Progress
-from ingest.corpus.tokenizers.engine_choice import select_engine
+from ingest.corpus.native_calls import can_fork, one_line, one_line_failure, worker_pool
+from ingest.corpus.tokenizers.engines import Engine, limit_growth, select_engine
 from ingest.corpus.tokenizers.splitter import split_rule_for
-from ingest.corpus.types import Vocabulary
-from ingest.corpus.worker_process import can_fork, limit_growth, one_line_failure, worker_pool
+from ingest.corpus.types import Progress, Vocabulary
 from ingest.errors import IngestError, UsageError
 from ingest.units import display
 from ingest.version import __version__
@@ -39,34 +37,39 @@ GROWTH, LEAST_GROWTH = 224 << 20, 64 << 20
 TASKS_AHEAD = 2
 #: seconds between two updates of the progress
 UPDATE_SECONDS = 0.2
+#: seconds after which the rate is known well enough
+PROBE_SECONDS = 1.0
 
 
-class CountingTask(NamedTuple):
-    """The input of a worker, next to the shard."""
-
-    vocabulary: Vocabulary
-    text_field: str
-    root: str
-    proof: tuple[bytes, ...]
-    version: str = __version__
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Runner:
-    """Counts shards.
+    """Counts shards."""
 
-    Attributes:
-        processes: that count at the same time.
-    """
-
-    processes = 1
+    processes = 1  # that count at the same time
+    #: with the counts so far, where this process counts; elsewhere a worker reports when its shard is done
+    open_shard: ShardTally | None = None
 
     def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[ShardCount]:
         """Yield the counts of these shards in any order; call `moved` with the stored bytes done since the last call."""
         raise NotImplementedError
 
-    def unfinished(self) -> ShardCount | None:
-        """The counts so far of open shards, after an interruption; None where a worker reports when its shard is done."""
-        return None
+
+class LocalRunner(Runner):
+    """Reads in this process and counts there; the engine has threads of its own."""
+
+    #: calls the engine; in threads by default
+    counts: BatchCounter | None = None
+
+    def __init__(self, counter: DocumentCounter, shards: Shards, root: str) -> None:
+        self.counter, self.shards, self.root = counter, shards, root
+        self.open_shard: ShardTally = ShardTally(root)
+
+    def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[ShardCount]:
+        return count(map(self.shards.__getitem__, numbers), self.counter, self.open_shard, moved, self.counts)
 
 
 def in_any_order(
@@ -82,142 +85,6 @@ def in_any_order(
         waited()
         for future in done:
             yield future.result()
-
-
-class LocalRunner(Runner):
-    """Reads in this process and counts there; the engine has threads of its own."""
-
-    #: calls the engine; in threads by default
-    counts: BatchCounter | None = None
-
-    def __init__(self, counter: DocumentCounter, shards: Shards, root: str) -> None:
-        self.counter, self.shards, self.root = counter, shards, root
-        self.open_shard = ShardTally(root)
-
-    def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[ShardCount]:
-        return count(map(self.shards.__getitem__, numbers), self.counter, self.open_shard, moved, self.counts)
-
-    def unfinished(self) -> ShardCount | None:
-        return self.open_shard.unfinished()
-
-
-class ClusterRunner(Runner):
-    """Counts on the workers of the Dask cluster whose scheduler is at `address`; each loads its engine once.
-
-    Raises:
-        UsageError: it is not an address.
-        IngestError: `distributed` is not installed, or no scheduler answers at the address.
-    """
-
-    def __init__(self, task: CountingTask, shards: Shards, address: str) -> None:
-        try:
-            import distributed
-        except ImportError:
-            raise IngestError("--scheduler: needs the package distributed; pip install 'ingest-sizing[cluster]'") from None
-        connect: Any = distributed.Client
-        try:
-            _greet(address)
-            self.client = connect(address, timeout=CONNECT_SECONDS, set_as_default=False)
-        except OSError:  # among them TimeoutError
-            raise IngestError(f"--scheduler: no scheduler answers at '{address}' within {CONNECT_SECONDS} s") from None
-        except ValueError:
-            raise UsageError(f"--scheduler: found '{address}', expected an address such as tcp://node1:8786") from None
-        self.task, self.shards = task, shards
-
-    def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[ShardCount]:
-        try:
-            yield from self._run(numbers, moved)
-        except IngestError:
-            raise
-        except Exception as error:  # a worker or the network may fail in any way; each is one line
-            raise IngestError(f"--scheduler: {one_line(error)}") from None
-        finally:
-            self.client.close()
-
-    def _run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[ShardCount]:
-        # the scheduler computes a lost result again; scattered data are gone with the last worker that held them
-        with warnings.catch_warnings(action="ignore", category=UserWarning):  # a vocabulary of over 10 MiB is meant
-            task = self.client.submit(_task, self.task, pure=False)
-        workers = self.client.get_executor(pure=False)
-        most = max(sum(self.client.nthreads().values()), 1) * SHARDS_AHEAD
-
-        def start(number: int) -> Future[ShardCount]:
-            future: Future[ShardCount] = workers.submit(count_one, task, self.shards[number])
-            return future
-
-        for counted in in_any_order(start, numbers, most, lambda: None):
-            moved(sum(found.stored_bytes for found in self.shards[counted.number].found))
-            yield counted
-
-
-def _task(task: CountingTask) -> CountingTask:
-    """What the workers count with, as a result that they share."""
-    return task
-
-
-def _greet(address: str) -> None:
-    """Open a connection and close it: a client that finds no scheduler goes on trying while it is closed, and says so.
-
-    Raises:
-        OSError: no scheduler answers.
-        ValueError: it is not an address.
-    """
-    import asyncio
-
-    from distributed import comm, security
-
-    network: Any = comm
-    ours: Any = security
-
-    async def greet() -> None:
-        opened = network.connect(address, timeout=CONNECT_SECONDS, **ours.Security().get_connection_args("client"))
-        await (await asyncio.wait_for(opened, CONNECT_SECONDS)).close()
-
-    with ThreadPoolExecutor(1) as thread:  # a notebook has an event loop in this one
-        thread.submit(asyncio.run, greet()).result()
-
-
-def count_one(task: CountingTask, shard: Shard) -> ShardCount:
-    """Count one shard on a worker of a cluster.
-
-    Raises:
-        IngestError: the worker has another version of ingest, or cannot load the vocabulary.
-    """
-    if task.version != __version__:
-        raise IngestError(f"--scheduler: a worker has ingest {__version__}, expected {task.version} as here")
-    with _LOADING:
-        counter = _loaded(task)
-    return next(count([shard], counter, ShardTally(task.root), lambda _: None))
-
-
-class SharedEngine:
-    """An engine that the threads of a cluster's worker take turns to use; it has threads of its own."""
-
-    def __init__(self, engine: TokenCounter) -> None:
-        self.engine, self.lock = engine, threading.Lock()
-
-    def count(self, texts: Sequence[bytes]) -> list[int]:
-        with self.lock:
-            return self.engine.count(texts)
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-_LOADING = threading.Lock()
-
-
-@lru_cache(maxsize=1)
-def _loaded(task: CountingTask) -> DocumentCounter:
-    """What a worker of a cluster counts with, loaded with its first shard."""
-    engine, _ = select_engine(task.vocabulary, task.proof, cores())
-    return DocumentCounter(task.text_field, SharedEngine(engine), split_rule_for(task.vocabulary, engine, task.proof))
-
-
-class Stopped(Exception):
-    """The run has ended before this shard."""
 
 
 def local_runner(
@@ -243,6 +110,10 @@ def local_runner(
     return ShardPool(state, pool, processes)
 
 
+class Stopped(Exception):
+    """The run has ended before this shard."""
+
+
 class SharedState:
     """State shared with forked workers."""
 
@@ -257,11 +128,7 @@ class SharedState:
         self.stop = context.Event()  # set when the run ends, so that no worker continues a large shard
 
     def add_moved(self, size: int) -> None:
-        """Add stored bytes that are done.
-
-        Raises:
-            Stopped: the run has ended.
-        """
+        """Add stored bytes that are done. Raises Stopped: the run has ended."""
         if self.stop.is_set():
             raise Stopped
         with self.moved.get_lock():
@@ -315,25 +182,132 @@ class TextPool(LocalRunner):
 
     def _counts(self, read: Iterator[Batch]) -> Iterator[tuple[Batch, list[int]]]:
         waiting: deque[tuple[Batch, Future[list[int]]]] = deque()
-
-        def first() -> tuple[Batch, list[int]]:
-            batch, future = waiting.popleft()
-            return batch, future.result()
-
         try:
             with closing(read), one_line_failure():  # type: ignore[type-var]
                 for batch in read:
                     waiting.append((batch._replace(texts=[]), self.pool.submit(_count_texts, batch.texts)))
                     if len(waiting) >= self.most_tasks:
-                        yield first()
-                while waiting:
-                    yield first()
+                        done, counts = waiting.popleft()
+                        yield done, counts.result()
+                for done, counts in waiting:
+                    yield done, counts.result()
         finally:
             self.pool.shutdown(cancel_futures=True)
 
 
-#: time after which the rate is known well enough
-PROBE_SECONDS = 1.0
+class CountingTask(NamedTuple):
+    """The input of a worker of a cluster, next to the shard."""
+
+    vocabulary: Vocabulary
+    text_field: str
+    root: str
+    proof: tuple[bytes, ...]
+    version: str = __version__
+
+
+class ClusterRunner(Runner):
+    """Counts on the workers of the Dask cluster whose scheduler is at `address`; each loads its engine once.
+
+    Raises:
+        UsageError: it is not an address.
+        IngestError: `distributed` is not installed, or no scheduler answers at the address.
+    """
+
+    def __init__(self, task: CountingTask, shards: Shards, address: str) -> None:
+        try:
+            import distributed
+        except ImportError:
+            raise IngestError("--scheduler: needs the package distributed; pip install 'ingest-sizing[cluster]'") from None
+        connect: Any = distributed.Client
+        try:
+            with ThreadPoolExecutor(1) as thread:  # a notebook has an event loop in this one
+                thread.submit(_greet, address).result()
+            self.client = connect(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        except OSError:  # among them TimeoutError
+            raise IngestError(f"--scheduler: no scheduler answers at '{address}' within {CONNECT_SECONDS} s") from None
+        except ValueError:
+            raise UsageError(f"--scheduler: found '{address}', expected an address such as tcp://node1:8786") from None
+        self.task, self.shards = task, shards
+
+    def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[ShardCount]:
+        try:
+            # the scheduler computes a lost result again; scattered data are gone with the last worker that held them
+            with warnings.catch_warnings(action="ignore", category=UserWarning):  # a vocabulary of over 10 MiB is meant
+                task = self.client.submit(_task, self.task, pure=False)
+            workers = self.client.get_executor(pure=False)
+            most = max(sum(self.client.nthreads().values()), 1) * SHARDS_AHEAD
+
+            def start(number: int) -> Future[ShardCount]:
+                future: Future[ShardCount] = workers.submit(count_one, task, self.shards[number])
+                return future
+
+            for counted in in_any_order(start, numbers, most, lambda: None):
+                moved(sum(found.stored_bytes for found in self.shards[counted.number].found))
+                yield counted
+        except IngestError:
+            raise
+        except Exception as error:  # a worker or the network may fail in any way; each is one line
+            raise IngestError(f"--scheduler: {one_line(error)}") from None
+        finally:
+            self.client.close()
+
+
+def _task(task: CountingTask) -> CountingTask:
+    """What the workers count with, as a result that they share."""
+    return task
+
+
+def _greet(address: str) -> None:
+    """Open a connection and close it: a client that finds no scheduler goes on trying while it is closed, and says so.
+
+    Raises OSError: no scheduler answers; ValueError: it is not an address.
+    """
+    import asyncio
+
+    from distributed import comm, security
+
+    network: Any = comm
+    ours: Any = security
+
+    async def greet() -> None:
+        opened = network.connect(address, timeout=CONNECT_SECONDS, **ours.Security().get_connection_args("client"))
+        await (await asyncio.wait_for(opened, CONNECT_SECONDS)).close()
+
+    asyncio.run(greet())
+
+
+def count_one(task: CountingTask, shard: Shard) -> ShardCount:
+    """Count one shard on a worker of a cluster.
+
+    Raises IngestError: the worker has another version of ingest, or cannot load the vocabulary.
+    """
+    if task.version != __version__:
+        raise IngestError(f"--scheduler: a worker has ingest {__version__}, expected {task.version} as here")
+    with _LOADING:
+        counter = _loaded(task)
+    return next(count([shard], counter, ShardTally(task.root), lambda _: None))
+
+
+_LOADING = threading.Lock()
+
+
+@lru_cache(maxsize=1)
+def _loaded(task: CountingTask) -> DocumentCounter:
+    """What a worker of a cluster counts with, loaded with its first shard."""
+    engine, _ = select_engine(task.vocabulary, task.proof, cores())
+    return DocumentCounter(task.text_field, SharedEngine(engine), split_rule_for(task.vocabulary, engine, task.proof))
+
+
+class SharedEngine:
+    """An engine that the threads of a cluster's worker take turns to use; it has threads of its own."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.name, self.version = engine.name, engine.version
+        self.engine, self.lock = engine, threading.Lock()
+
+    def count(self, texts: Sequence[bytes]) -> list[int]:
+        with self.lock:
+            return self.engine.count(texts)
 
 
 class TooLong(Exception):
@@ -350,32 +324,37 @@ class ExactCount:
         self.probed = False
 
     def run(self, runner: Runner, ledger: Ledger | None) -> str:
-        """Count every shard that is not in the ledger.
+        """Count every shard that is not in the ledger; after an interruption the open shards count as far as they are.
 
         Returns:
             The files counted, where the run was interrupted; otherwise empty.
 
-        Raises:
-            TooLong: the rate of the first second predicts more than the limit.
+        Raises TooLong: the rate of the first second predicts more than the limit.
         """
+        totals, progress = self.totals, self.progress
         done = dict(ledger.done) if ledger is not None else {}
         known = sum(one.total.stored_bytes for one in done.values())
         for counted in done.values():
-            self.totals.add(counted)
+            totals.add(counted)
         if ledger is not None and done:
-            self.progress.say(f"resuming '{ledger.path}': {len(done):,} shards with {display(known, 'B')} are done")
-        self.progress.begin(self.listing.total_bytes, known)
+            progress.say(f"resuming '{ledger.path}': {len(done):,} shards with {display(known, 'B')} are done")
+        progress.begin(self.shards.total_bytes, known)
         try:
             numbers = (number for number in range(len(self.shards)) if number not in done)
             with closing(runner.run(numbers, self.moved)) as results:  # type: ignore[type-var]
                 for counted in results:
-                    self.totals.add(counted)  # first, so that Ctrl-C while the ledger is written does not forget it
+                    totals.add(counted)  # first, so that Ctrl-C while the ledger is written does not forget it
                     if ledger is not None:
                         ledger.finished(counted)
         except KeyboardInterrupt:
-            return self._interrupted(runner)
+            for number in sorted(totals.waiting):
+                totals.merge(totals.waiting[number])
+            if runner.open_shard is not None:
+                totals.merge(runner.open_shard.unfinished())
+            files = f"{totals.total.files:,} of {len(self.listing):,} files"
+            return f"interrupted after {files}: all results are of these files only"
         finally:
-            self.progress.clear()
+            progress.clear()
             if ledger is not None:
                 ledger.close()
         return ""
@@ -392,13 +371,3 @@ class ExactCount:
             self.progress.say(f"{estimate}: measuring a sample instead; set --exact to count everything")
             raise TooLong
         self.progress.say(estimate)
-
-    def _interrupted(self, runner: Runner) -> str:
-        """Add the counts of the open shards; return how many files are counted."""
-        for number in sorted(self.totals.waiting):
-            self.totals.merge(self.totals.waiting[number])
-        unfinished = runner.unfinished()
-        if unfinished is not None:
-            self.totals.merge(unfinished)
-        files, of_all = self.totals.total.files, len(self.listing)
-        return f"interrupted after {files:,} of {of_all:,} files: all results are of these files only"

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from ingest.corpus.files.file_kind import MAGIC
-from ingest.corpus.files.source import BorrowedSource, FileSource, Source, Unreadable
+from ingest.corpus.files.names import MAGIC
+from ingest.corpus.files.source import BorrowedSource, Meter, Source, Unreadable
 
 #: read from storage at a time
 INPUT_BYTES = 2**20
@@ -94,8 +94,7 @@ class Decompressed:
 def decompressed(source: Source, compression: str) -> Stream:
     """Return the decompressed contents of a source, or the source itself if it is not compressed.
 
-    Raises:
-        Unreadable: now or during a read, if the data is broken, truncated or of another format.
+    Raises Unreadable: now or during a read, if the data is broken, truncated or of another format.
     """
     return Decompressed(source, compression) if compression else source
 
@@ -104,8 +103,7 @@ def decompressed(source: Source, compression: str) -> Stream:
 def decompressed_to_disk(source: Source, compression: str) -> Iterator[Source]:
     """Decompress a file whose format needs seeking into a temporary file, deleted at the end of the block.
 
-    Raises:
-        Unreadable: the file is broken, or needs more than half of the free temporary disk space.
+    Raises Unreadable: the file is broken, or needs more than half of the free temporary disk space.
     """
     with tempfile.TemporaryFile() as file:
         room = int(shutil.disk_usage(tempfile.gettempdir()).free * MOST_OF_ROOM)
@@ -117,4 +115,4 @@ def decompressed_to_disk(source: Source, compression: str) -> Iterator[Source]:
                     raise Unreadable(source.path, f"decompresses to more than {room} B, half of the room for temporary files")
         except OSError as error:
             raise Unreadable(source.path, f"cannot be decompressed into a temporary file: {error.strerror}") from None
-        yield FileSource(source.path, file)
+        yield Source(source.path, file.tell(), Meter(), file)

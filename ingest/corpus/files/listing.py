@@ -1,6 +1,7 @@
 """Listing the inputs (paths, globs, `@list` files, URLs): every file once, in path order, in little memory.
 
-Links are followed, loops detected.
+Links are followed, loops detected. Of data sets of the library `datasets`, the data files of saved and cached ones are listed,
+and the splits of local builders.
 """
 
 from __future__ import annotations
@@ -9,34 +10,39 @@ import contextlib
 import errno
 import functools
 import hashlib
+import json
 import os
 import stat
 import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, overload
+from typing import Any, NamedTuple
 
-from ingest.corpus.files import saved_datasets
-from ingest.corpus.files.file_kind import FORMAT_NAMES, kind_of, printable
-from ingest.corpus.files.globs import fixed_part, folder_filter, gitignore_filter, glob_filter, has_magic
-from ingest.corpus.files.object_store import list_remote
-from ingest.corpus.files.saved_datasets import Complain, without_bookkeeping
-from ingest.corpus.files.source import STANDARD_INPUT, is_remote, system_reason
+from ingest.corpus.files.names import (
+    FORMAT_NAMES,
+    first_line,
+    fixed_part,
+    folder_filter,
+    gitignore_filter,
+    glob_filter,
+    has_wildcard,
+    kind_of,
+    printable,
+)
+from ingest.corpus.files.source import STANDARD_INPUT, is_remote, list_remote, system_reason
 from ingest.corpus.types import CorpusFile, SkippedFile
-from ingest.errors import UsageError, nearest, one_of
+from ingest.errors import IngestError, UsageError, nearest, one_of
 from ingest.files import Identity, identity_of, read_bytes, refuse_output
 
-LOOP = "a link back to a folder that it lies in"
-BROKEN_LINK = "a link to nothing"
 _SPECIAL = {
     stat.S_IFIFO: "a pipe",
     stat.S_IFSOCK: "a socket",
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
-#: answers whether a folder's path, as bytes, is to be entered
-Enter = Callable[[bytes], bool]
+#: called with the path of what is missing or broken, and the reason
+Complain = Callable[[bytes, str], None]
 
 
 class FileEntry(NamedTuple):
@@ -59,7 +65,7 @@ class _Level(NamedTuple):
     linked: bool
 
 
-def walk(root: bytes, complain: Complain, enter: Enter = lambda _: True) -> Iterator[FileEntry]:
+def walk(root: bytes, complain: Complain, enter: Callable[[bytes], bool]) -> Iterator[FileEntry]:
     """Yield the files of a folder in the byte order of their paths; report what cannot be read."""
     entered_by_link: set[Identity] = set()
     levels = [level] if (level := _open_level(root, False, complain)) else []
@@ -77,7 +83,7 @@ def walk(root: bytes, complain: Complain, enter: Enter = lambda _: True) -> Iter
         path = folder.prefix + name.rstrip(b"/")
         if enter(path) and (level := _open_level(path, linked, complain)):
             if any(level.identity == above.identity for above in levels):
-                complain(path, LOOP)
+                complain(path, "a link back to a folder that it lies in")
             elif name not in folder.links or level.identity not in entered_by_link:
                 entered_by_link |= {level.identity} if name in folder.links else set()
                 levels.append(level)
@@ -88,18 +94,17 @@ def see(path: bytes, linked: bool, complain: Complain) -> FileEntry | None:
     try:
         status = os.stat(path)
     except OSError as error:
-        complain(path, _why_not(path, error))
+        if error.errno == errno.ELOOP:
+            complain(path, "a link to itself")
+        elif isinstance(error, FileNotFoundError) and os.path.islink(path):
+            complain(path, "a link to nothing")
+        else:
+            complain(path, system_reason(error))
         return None
     if not stat.S_ISREG(status.st_mode):
         complain(path, _SPECIAL.get(stat.S_IFMT(status.st_mode), "no regular file"))
         return None
     return FileEntry(path, status.st_size, status.st_mtime_ns, (status.st_dev, status.st_ino), linked)
-
-
-def _why_not(path: bytes, error: OSError) -> str:
-    if error.errno == errno.ELOOP:
-        return "a link to itself"
-    return BROKEN_LINK if isinstance(error, FileNotFoundError) and os.path.islink(path) else system_reason(error)
 
 
 def _open_level(path: bytes, linked: bool, complain: Complain) -> _Level | None:
@@ -110,7 +115,10 @@ def _open_level(path: bytes, linked: bool, complain: Complain) -> _Level | None:
         status = os.stat(path)
         with os.scandir(path) as entries:
             for entry in entries:
-                name = entry.name + b"/" if _is_folder(entry) else entry.name
+                try:
+                    name = entry.name + b"/" if entry.is_dir() else entry.name
+                except OSError:  # a link to itself, reported by `see`
+                    name = entry.name
                 names.append(name)
                 if entry.is_symlink():
                     links.add(name)
@@ -122,19 +130,88 @@ def _open_level(path: bytes, linked: bool, complain: Complain) -> _Level | None:
     return _Level(os.path.join(path, b""), names, frozenset(links), (status.st_dev, status.st_ino), linked)
 
 
-def _is_folder(entry: os.DirEntry[bytes]) -> bool:
+#: scheme of folders that `load_dataset` reads; the split follows a `#`
+SCHEME = "datasets://"
+DATASETS = "datasets"
+#: metadata of a saved or cached data set; the last lists the splits of a saved one
+_STATE, _INFO, _SPLITS = b"state.json", b"dataset_info.json", b"dataset_dict.json"
+_DATA = b".arrow"
+#: prefix of cached results of `map` and `filter`
+_DERIVED = b"cache-"
+_LOCKS = (b"_builder.lock", b".incomplete_info.lock")
+
+
+def without_bookkeeping(folder: bytes, names: list[bytes], complain: Complain) -> list[bytes]:
+    """Return the names in a folder without the metadata files and caches of `datasets`.
+
+    Shards and splits that are listed but missing are reported. Other folders keep all names.
+    """
+
+    def listed_in(file: bytes, names_in: Callable[[Any], list[str]]) -> list[bytes]:
+        path = os.path.join(folder, file)
+        try:
+            with open(path, "rb") as content:
+                return [os.fsencode(name) for name in names_in(json.load(content))]
+        except (OSError, ValueError, LookupError, TypeError, AttributeError):
+            complain(path, "broken: it does not list the files of the data set that `datasets` saved here")
+            return []
+
+    def report(missing: Iterable[bytes], file: bytes) -> None:
+        for name in missing:
+            complain(os.path.join(folder, name), f"missing: listed in {file.decode()}")
+
+    if _SPLITS in names:
+        present = {name.rstrip(b"/") for name in names}
+        report([name for name in listed_in(_SPLITS, lambda noted: noted["splits"]) if name not in present], _SPLITS)
+        names = [name for name in names if name != _SPLITS]
+    if _INFO not in names:
+        return names
+    if _STATE in names:
+        listed = listed_in(_STATE, lambda noted: [entry["filename"] for entry in noted["_data_files"]])
+        report([name for name in listed if name not in names], _STATE)
+        return [name for name in names if name not in (_STATE, _INFO) and (not name.endswith(_DATA) or name in listed)]
+    if any(name.endswith(_DATA) for name in names):
+        kept = [name for name in names if name != _INFO and not name.startswith(_DERIVED) and not name.endswith(_LOCKS)]
+        stems = listed_in(
+            _INFO,
+            lambda noted: [f"{one['dataset_name']}-{one['name']}" for one in noted["splits"].values() if one["num_examples"]],
+        )
+        report([stem for stem in stems if not any(name.startswith(stem) for name in kept)], _INFO)
+        return kept
+    return names
+
+
+def list_splits(url: str) -> Iterator[tuple[str, int, str]]:
+    """Yield URL, stored bytes and version of each split that `load_dataset` finds in a folder.
+
+    Raises UsageError: no such folder or split; IngestError: `datasets` cannot load the folder.
+    """
+    folder, _, wanted = url.removeprefix(SCHEME).partition("#")
+    folder = os.path.abspath(folder)
+    if not os.path.isdir(folder):
+        raise UsageError(f"'{printable(url)}': no such folder; `datasets` loads local folders only")
+    import datasets
+
     try:
-        return entry.is_dir()
-    except OSError:
-        return False  # a link to itself, reported by `see`
-
-
-def as_shown(path: bytes) -> str:
-    """Return a local path in printable form."""
-    return printable(os.fsdecode(path))
-
-
-NOT_THERE = "not there"
+        files = datasets.load_dataset_builder(folder).config.data_files
+    except Exception as error:
+        # builders raise any exception, and none may end in a traceback
+        raise IngestError(
+            f"'{printable(url)}' cannot be loaded by `datasets`: {first_line(error.__cause__ or error)}"
+        ) from None
+    splits = {str(split): list(map(str, paths)) for split, paths in (files or {}).items()}
+    if wanted and wanted not in splits:
+        raise UsageError(
+            f"'{printable(url)}': no split '{printable(wanted)}', it has {', '.join(splits)}{nearest(wanted, list(splits))}"
+        )
+    for split in sorted(splits):
+        if split == (wanted or split):
+            digest, size = hashlib.sha256(), 0
+            for path in splits[split]:
+                status = os.stat(path)
+                size += status.st_size
+                digest.update(b"%s\0%d\0%d\0" % (os.fsencode(path), status.st_size, status.st_mtime_ns))
+            yield f"{SCHEME}{folder}#{split}", size, digest.hexdigest()
 
 
 class CorpusRoot(NamedTuple):
@@ -145,37 +222,30 @@ class CorpusRoot(NamedTuple):
     glob: str
 
 
-def _below(path: bytes, folder: bytes) -> str:
-    return os.fsdecode(path[len(folder) :]).lstrip("/")
-
-
 def named_paths(arguments: Sequence[str]) -> Iterator[tuple[str, bool]]:
     """Yield the arguments, with the lines of `@list` files in their place, and whether a list names them.
 
-    Raises:
-        IngestError: a list cannot be read.
+    NULs separate the names of a list that may contain line feeds.
+
+    Raises IngestError: a list cannot be read.
     """
     for argument in arguments:
         is_list = argument.startswith("@") and not os.path.lexists(argument)
-        for path in _lines(argument[1:]) if is_list else [argument]:
+        paths = [argument]
+        if is_list:
+            name = argument[1:]
+            if name == STANDARD_INPUT and sys.stdin is None:
+                raise UsageError("'@-': standard input is closed, expected a list there")
+            from_input = name == STANDARD_INPUT
+            content = sys.stdin.buffer.read() if from_input else read_bytes(name, "a list of paths", place=f"@{name}")
+            lines = content.split(b"\0") if b"\0" in content else content.splitlines()
+            paths = [os.fsdecode(line) for line in lines if line]
+        for path in paths:
             yield path.removeprefix("file://"), is_list
 
 
-def _lines(name: str) -> list[str]:
-    """Return the lines of a list; NULs separate names that may contain line feeds."""
-    if name == STANDARD_INPUT and sys.stdin is None:
-        raise UsageError("'@-': standard input is closed, expected a list there")
-    content = sys.stdin.buffer.read() if name == STANDARD_INPUT else read_bytes(name, "a list of paths", place=f"@{name}")
-    lines = content.split(b"\0") if b"\0" in content else content.splitlines()
-    return [os.fsdecode(line) for line in lines if line]
-
-
 def local_roots(named: Iterable[tuple[str, bool]]) -> tuple[list[CorpusRoot], list[SkippedFile]]:
-    """Return the local roots in path order, and the missing files of lists.
-
-    Raises:
-        UsageError: an argument matches nothing.
-    """
+    """Return the local roots in path order, and the missing files of lists. Raises UsageError: an argument matches nothing."""
     roots: list[CorpusRoot] = []
     skipped: list[SkippedFile] = []
     for path, from_list in named:
@@ -183,24 +253,18 @@ def local_roots(named: Iterable[tuple[str, bool]]) -> tuple[list[CorpusRoot], li
             continue
         if os.path.lexists(path):
             roots.append(CorpusRoot(_canonical(path), os.path.isdir(path), ""))
-        elif has_magic(path) and os.path.isdir(fixed_part(path)[0] or "."):
+        elif has_wildcard(path) and os.path.isdir(fixed_part(path)[0] or "."):
             folder, glob = fixed_part(path)
             roots.append(CorpusRoot(_canonical(folder or "."), True, glob))
         elif from_list:
-            skipped.append(SkippedFile(as_shown(os.fsencode(path)), NOT_THERE))
+            skipped.append(SkippedFile(printable(path), "not there"))
         else:
-            raise UsageError(f"'{path}': no such file or folder{_neighbour(path)}")
+            folder, name = os.path.split(path)
+            similar = ""
+            with contextlib.suppress(OSError):
+                similar = nearest(name, os.listdir(folder or "."))
+            raise UsageError(f"'{path}': no such file or folder{similar}")
     return sorted(set(roots), key=lambda root: (root.path + b"/" if root.is_folder else root.path, root.glob)), skipped
-
-
-def common_folder(roots: Sequence[CorpusRoot]) -> bytes:
-    """Return the deepest folder that holds all roots.
-
-    >>> common_folder([CorpusRoot(b"/data/a", True, ""), CorpusRoot(b"/data/b.txt", False, "")])
-    b'/data'
-    """
-    folders = [root.path if root.is_folder else os.path.dirname(root.path) for root in roots]
-    return os.path.commonpath(folders) if folders else b"/"
 
 
 def _canonical(path: str) -> bytes:
@@ -217,31 +281,18 @@ def _real_folder(folder: bytes) -> bytes:
     return os.path.realpath(folder or b".")
 
 
-def _neighbour(path: str) -> str:
-    folder, name = os.path.split(path)
-    try:
-        return nearest(name, os.listdir(folder or "."))
-    except OSError:
-        return ""
+def _below(path: bytes, folder: bytes) -> str:
+    return os.fsdecode(path[len(folder) :]).lstrip("/")
 
 
 class FileListing(Sequence[CorpusFile]):
-    """The files of a corpus in path order; a million files take about 100 MB.
+    """The files of a corpus in path order; a million files take about 100 MB."""
 
-    Attributes:
-        skipped: files that could not be listed, with the reason.
-        repeated: files listed more than once, through links or overlapping arguments; each counts once.
-        sizes: stored bytes of each file.
-        has_standard_input: whether standard input is among the files; only this process can read it, and only once.
-    """
-
-    def __init__(
-        self, base: bytes, form: str, include: Sequence[str], exclude: Sequence[str], ledger: Identity | None = None
-    ) -> None:
-        self.skipped: list[SkippedFile] = []
-        self.repeated = 0
-        self.has_standard_input = False
-        self.sizes = array("Q")
+    def __init__(self, base: bytes, form: str, include: Sequence[str], exclude: Sequence[str], ledger: Identity | None) -> None:
+        self.skipped: list[SkippedFile] = []  # what could not be listed, with the reason
+        self.repeated = 0  # listed more than once, through links or overlapping arguments; each counts once
+        self.has_standard_input = False  # only this process can read it, and only once
+        self.sizes = array("Q")  # stored bytes of each file
         self._base = base
         self._root = os.path.join(os.fsdecode(base), "")
         self._form = form
@@ -252,29 +303,20 @@ class FileListing(Sequence[CorpusFile]):
         self._ends = array("Q")
         self._stamps = array("q")
         self._identities = array("Q")
-        self._linked: dict[int, tuple[int, int]] = {}
+        self._linked: dict[int, Identity] = {}
         self._last_name = b""
         self._in_order = True
 
     def __len__(self) -> int:
         return len(self.sizes)
 
-    @overload
-    def __getitem__(self, index: int) -> CorpusFile: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[CorpusFile]: ...
-    def __getitem__(self, index: int | slice) -> CorpusFile | list[CorpusFile]:
-        if isinstance(index, slice):
-            return [self._found(place) for place in range(*index.indices(len(self)))]
-        return self._found(range(len(self))[index])
+    def __getitem__(self, index: Any) -> Any:
+        """The file at a position, or the files of a slice."""
+        places = range(len(self))[index]
+        return [self._found(place) for place in places] if isinstance(index, slice) else self._found(places)
 
     def __iter__(self) -> Iterator[CorpusFile]:
         return map(self._found, range(len(self)))
-
-    @property
-    def total_bytes(self) -> int:
-        """Stored bytes of all files, in B."""
-        return sum(self.sizes)
 
     def manifest_hash(self) -> str:
         """Return the SHA-256 of path, size and stamp of every file, which identifies the corpus."""
@@ -291,31 +333,33 @@ class FileListing(Sequence[CorpusFile]):
         raw, nul, version = self._raw(place).partition(b"\0")
         name = os.fsdecode(raw)
         form, compression = kind_of(name)
-        if nul and name.startswith(saved_datasets.SCHEME):
-            return CorpusFile(printable(name), name, self.sizes[place], version.decode(), saved_datasets.FORMAT, "")
+        if nul and name.startswith(SCHEME):
+            return CorpusFile(printable(name), name, self.sizes[place], version.decode(), DATASETS, "")
         location, stamp = (name, version.decode()) if nul else (self._root + name, str(self._stamps[place]))
         return CorpusFile(printable(name), location, self.sizes[place], stamp, self._form or form, compression)
-
-    def add_standard_input(self) -> None:
-        """Add standard input as a file of unknown size."""
-        with contextlib.suppress(OSError):  # closed
-            refuse_output(identity_of(os.fstat(0)))
-        self._add(STANDARD_INPUT.encode() + b"\0", 0, 0)
-        self.has_standard_input = True
 
     def add_local(self, root: CorpusRoot) -> None:
         """Add a local file, or the files below a folder.
 
-        Raises:
-            UsageError: nothing matches the root's glob, or the command would replace a file that it counts.
+        Raises UsageError: nothing matches the root's glob, or the command would replace a file that it counts.
         """
         wanted, may_hold = (glob_filter(root.glob), folder_filter(root.glob)) if root.glob else (None, None)
 
         def enters(folder: bytes) -> bool:
-            return (may_hold is None or may_hold(_below(folder, root.path))) and self._enters(_below(folder, self._base))
+            if may_hold is not None and not may_hold(_below(folder, root.path)):
+                return False
+            return self._excluded is None or not self._excluded(_below(folder, self._base))
+
+        def skip(path: bytes, reason: str) -> None:
+            self.skipped.append(SkippedFile(printable(_below(path, self._base) or os.fsdecode(path)), reason))
 
         matched = False
-        for seen in walk(root.path, self._skip, enters) if root.is_folder else self._see(root.path):
+        files: Iterable[FileEntry]
+        if root.is_folder:
+            files = walk(root.path, skip, enters)
+        else:
+            files = filter(None, [see(root.path, os.path.islink(root.path), skip)])
+        for seen in files:
             if wanted is None or wanted(_below(seen.path, root.path)):
                 matched = True
                 name = _below(seen.path, self._base)
@@ -325,30 +369,12 @@ class FileListing(Sequence[CorpusFile]):
                         self._linked[len(self)] = seen.identity
                     self._add(os.fsencode(name), seen.size, seen.modified_ns, seen.identity)
         if root.glob and not matched:
-            raise UsageError(f"'{as_shown(os.path.join(root.path, os.fsencode(root.glob)))}' matches no file")
-
-    def _see(self, path: bytes) -> Iterator[FileEntry]:
-        if seen := see(path, os.path.islink(path), self._skip):
-            yield seen
+            raise UsageError(f"'{printable(os.path.join(os.fsdecode(root.path), root.glob))}' matches no file")
 
     def _passes(self, path: str) -> bool:
-        return (self._included is None or self._included(path)) and self._enters(path)
+        return (self._included is None or self._included(path)) and (self._excluded is None or not self._excluded(path))
 
-    def _enters(self, folder: str) -> bool:
-        return self._excluded is None or not self._excluded(folder)
-
-    def add_remote(self, url: str) -> None:
-        """Add an object, the objects below a prefix, or the splits of a data set.
-
-        Raises:
-            UsageError: nothing matches the URL.
-        """
-        is_dataset = url.startswith(saved_datasets.SCHEME)
-        for name, size, version in saved_datasets.list_splits(url) if is_dataset else list_remote(url, self.skipped):
-            if is_dataset or self._passes(name.partition("://")[2]):
-                self._add(f"{name}\0{version}".encode("utf-8", "surrogateescape"), size, 0)
-
-    def _add(self, name: bytes, size: int, stamp: int, identity: tuple[int, int] = (0, 0)) -> None:
+    def _add(self, name: bytes, size: int, stamp: int, identity: Identity = (0, 0)) -> None:
         self._identities.extend(identity)
         if name <= self._last_name:
             self._in_order = False
@@ -358,51 +384,52 @@ class FileListing(Sequence[CorpusFile]):
         self.sizes.append(size)
         self._stamps.append(stamp)
 
-    def _skip(self, path: bytes, reason: str) -> None:
-        self.skipped.append(SkippedFile(printable(_below(path, self._base) or os.fsdecode(path)), reason))
+    def fill(self, paths: set[str], roots: Sequence[CorpusRoot]) -> None:
+        """Add what the paths name and the files of the local roots, sort them and drop repeated ones.
 
-    def finish(self) -> None:
-        """Sort the files and drop repeated ones."""
-        dropped = self._met_through_links()
-        if dropped or not self._in_order:
-            names, ends, sizes, stamps = bytearray(), array("Q"), array("Q"), array("q")
-            for place in self._order_without(dropped):
-                names += self._raw(place)
-                ends.append(len(names))
-                sizes.append(self.sizes[place])
-                stamps.append(self._stamps[place])
-            self._names, self._ends, self.sizes, self._stamps = names, ends, sizes, stamps
+        Raises UsageError: nothing matches a URL or glob, or the command would replace a file that it counts.
+        """
+        if STANDARD_INPUT in paths:  # a file of unknown size
+            with contextlib.suppress(OSError):  # closed
+                refuse_output(identity_of(os.fstat(0)))
+            self._add(STANDARD_INPUT.encode() + b"\0", 0, 0)
+            self.has_standard_input = True
+        for root in roots:
+            self.add_local(root)
+        for url in sorted(filter(is_remote, paths)):
+            is_dataset = url.startswith(SCHEME)
+            for name, size, version in list_splits(url) if is_dataset else list_remote(url, self.skipped):
+                if is_dataset or self._passes(name.partition("://")[2]):
+                    self._add(f"{name}\0{version}".encode("utf-8", "surrogateescape"), size, 0)
+        self._drop_repeated()
         self._linked.clear()
         self._identities = array("Q")
         self._included = self._excluded = None  # these functions cannot be pickled for other processes
 
-    def _met_through_links(self) -> set[int]:
-        """Return the places of linked files that are listed under another name too."""
+    def _drop_repeated(self) -> None:
+        """Sort the files and drop repeated ones: linked files may be listed under another name too."""
         wanted = set(self._linked.values())
-        if not wanted:
-            return set()
-        unlinked = (self._identity(place) for place in range(len(self)) if place not in self._linked)
-        met = wanted.intersection(unlinked)
+        unlinked = (place for place in range(len(self) if wanted else 0) if place not in self._linked)
+        met = wanted.intersection((self._identities[2 * place], self._identities[2 * place + 1]) for place in unlinked)
         dropped = set()
         for place, identity in self._linked.items():
             if identity in met:
                 dropped.add(place)
             met.add(identity)
-        return dropped
-
-    def _identity(self, place: int) -> tuple[int, int]:
-        return self._identities[2 * place], self._identities[2 * place + 1]
-
-    def _order_without(self, dropped: set[int]) -> Iterator[int]:
-        order = sorted(range(len(self)), key=self._raw) if not self._in_order else range(len(self))
-        last = b""
-        for place in order:
-            name = self._raw(place)
-            if place in dropped or name == last:
-                self.repeated += 1
-            else:
-                yield place
-            last = name
+        if dropped or not self._in_order:
+            names, ends, sizes, stamps = bytearray(), array("Q"), array("Q"), array("q")
+            last = b""
+            for place in sorted(range(len(self)), key=self._raw) if not self._in_order else range(len(self)):
+                name = self._raw(place)
+                if place in dropped or name == last:
+                    self.repeated += 1
+                else:
+                    names += name
+                    ends.append(len(names))
+                    sizes.append(self.sizes[place])
+                    stamps.append(self._stamps[place])
+                last = name
+            self._names, self._ends, self.sizes, self._stamps = names, ends, sizes, stamps
 
 
 def list_inputs(
@@ -414,30 +441,19 @@ def list_inputs(
 ) -> FileListing:
     """List files, folder trees, globs, URLs of these, `@list` files and `-` for standard input.
 
-    Paths are shown relative to the deepest folder that holds all files.
+    Paths are shown relative to the deepest folder that holds all files. Globs of `include` select files at any depth, all files
+    if there are none; those of `exclude` leave out files and folders. `input_format` is that of every file, where names do not
+    tell it. The ledger of this run is no file of the corpus, wherever it lies.
 
-    Args:
-        paths: the inputs.
-        include: globs, at any depth, of files to include; all files if empty.
-        exclude: globs of files and folders to exclude.
-        input_format: format of every file, where file names do not tell it.
-        ledger: of this run; no file of the corpus, wherever it lies.
-
-    Raises:
-        UsageError: a path does not exist, a glob matches nothing, or the command would replace a file that it counts.
+    Raises UsageError: a path does not exist, a glob matches nothing, or the command would replace a file that it counts.
     """
     if input_format:
         one_of("--input-format", input_format, FORMAT_NAMES)
     named = list(named_paths(paths))
     roots, missing = local_roots(named)
     own = identity_of(os.stat(ledger)) if ledger is not None and os.path.exists(ledger) else None
-    listing = FileListing(common_folder(roots), input_format, include, exclude, own)
+    folders = [root.path if root.is_folder else os.path.dirname(root.path) for root in roots]
+    listing = FileListing(os.path.commonpath(folders) if folders else b"/", input_format, include, exclude, own)
     listing.skipped += missing
-    if any(path == STANDARD_INPUT for path, _ in named):
-        listing.add_standard_input()
-    for root in roots:
-        listing.add_local(root)
-    for url in sorted({path for path, _ in named if is_remote(path)}):
-        listing.add_remote(url)
-    listing.finish()
+    listing.fill({path for path, _ in named}, roots)
     return listing

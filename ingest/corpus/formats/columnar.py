@@ -2,51 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ingest.corpus.files.file_kind import first_line
+from ingest.corpus.files.names import first_line
 from ingest.corpus.files.source import BorrowedSource, Source, Unreadable
-from ingest.corpus.formats.plain_text import CHUNK_BYTES
-from ingest.corpus.formats.rows import DEFAULT_FIELD, SkippedRows, no_column
-from ingest.corpus.worker_process import return_freed_memory
+from ingest.corpus.formats.rows import CHUNK_BYTES, DEFAULT_FIELD, SkippedRows, no_column
+from ingest.corpus.native_calls import return_freed_memory
+
+#: Most rows of a batch: rows differ in size, and a batch is held in memory.
+BATCH_ROWS = 512
+#: Column chunks up to this size are read as a dictionary, which holds a repeated text once; Arrow needs several times as much
+#: memory for it.
+DICTIONARY_BYTES = 16 * 2**20
+#: Fewest and most rows of a batch where a dictionary is larger, and the most that they may decode to in a small file.
+WARY_BATCH_ROWS = (4, 16)
+UNFOLDED_BYTES = 256 * 2**20
+_ARROW_FILE = b"ARROW1"
 
 
 def column_path(schema: Any, text_field: str, path: str) -> list[str]:
     """Return the path of names to the text column: the given one, else `text`, else the only column.
 
-    Raises:
-        Unreadable: no such column, or its type is not text.
+    Raises Unreadable: no such column, or its type is not text.
     """
-    field = text_field or (DEFAULT_FIELD if DEFAULT_FIELD in schema.names or len(schema.names) != 1 else schema.names[0])
-    steps = [field] if field in schema.names else field.split(".")
-    kind = _type_at(schema, steps)
-    if kind is None:
-        raise Unreadable(path, no_column(field, schema.names))
-    if not _holds_text(kind):
-        raise Unreadable(path, f"column '{field}' holds {kind}, expected text")
-    return steps
-
-
-def _type_at(schema: Any, steps: list[str]) -> Any:
     import pyarrow
-
-    kind: Any = pyarrow.struct(list(schema))
-    for step in steps:
-        index = kind.get_field_index(step) if pyarrow.types.is_struct(kind) else -1
-        if index < 0:
-            return None
-        kind = kind.field(index).type
-    return kind
-
-
-def _holds_text(kind: Any) -> bool:
     from pyarrow import types
 
+    field = text_field or (DEFAULT_FIELD if DEFAULT_FIELD in schema.names or len(schema.names) != 1 else schema.names[0])
+    steps = [field] if field in schema.names else field.split(".")
+    kind: Any = pyarrow.struct(list(schema))
+    for step in steps:
+        index = kind.get_field_index(step) if types.is_struct(kind) else -1
+        if index < 0:
+            raise Unreadable(path, no_column(field, schema.names))
+        kind = kind.field(index).type
     inner = kind.value_type if types.is_dictionary(kind) else kind
     tests = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary, types.is_string_view)
-    return any(test(inner) for test in (*tests, types.is_binary_view))
+    if not any(test(inner) for test in (*tests, types.is_binary_view)):
+        raise Unreadable(path, f"column '{field}' holds {kind}, expected text")
+    return steps
 
 
 def nested_column(batch: Any, steps: list[str]) -> Any:
@@ -62,8 +58,7 @@ def check_places(array: Any) -> None:
 
     Whether the texts are UTF-8 is not checked.
 
-    Raises:
-        pyarrow.ArrowInvalid: a file that is damaged.
+    Raises pyarrow.ArrowInvalid: a file that is damaged.
     """
     import pyarrow
     from pyarrow import types
@@ -94,13 +89,27 @@ def row_texts(array: Any, first_row: int, left_out: SkippedRows) -> Iterator[byt
         for row, missing in enumerate(array.is_null().to_pylist(), first_row):
             if missing:
                 left_out.add(row, "null")
+    is_dictionary = pyarrow.types.is_dictionary(array.type)
     try:
-        if pyarrow.types.is_dictionary(array.type):
-            yield from _dictionary_texts(array.drop_null())
+        if is_dictionary:
+            # texts that recur are held once each: a small file can repeat a long text very often
+            present = array.drop_null()
+            used = present.indices.unique()
+            texts = dict(zip(used.to_pylist(), texts_of(_as_strings(present.dictionary.take(used))), strict=True))
+            for index in present.indices.to_pylist():
+                yield texts[index]
         else:
             yield from texts_of(_as_strings(array).drop_null())
     except pyarrow.ArrowInvalid:
-        yield from _checked_one_by_one(array, first_row, left_out)
+        values = array.dictionary_decode() if is_dictionary else array
+        for row, value in enumerate(values.cast(pyarrow.large_binary()), first_row):
+            text = value.as_py()
+            try:
+                if text is not None:
+                    text.decode("utf-8")
+                    yield text
+            except UnicodeDecodeError:
+                left_out.add(row, "not UTF-8")
 
 
 def _as_strings(array: Any) -> Any:
@@ -112,36 +121,8 @@ def _as_strings(array: Any) -> Any:
     return array.cast(pyarrow.large_string())
 
 
-def _dictionary_texts(array: Any) -> Iterator[bytes]:
-    """Yield texts that may recur, held once each: a small file can repeat a long text very often."""
-    used = array.indices.unique()
-    texts = dict(zip(used.to_pylist(), texts_of(_as_strings(array.dictionary.take(used))), strict=True))
-    for index in array.indices.to_pylist():
-        yield texts[index]
-
-
-def _checked_one_by_one(array: Any, first_row: int, left_out: SkippedRows) -> Iterator[bytes]:
-    import pyarrow
-
-    values = array.dictionary_decode() if pyarrow.types.is_dictionary(array.type) else array
-    for row, value in enumerate(values.cast(pyarrow.large_binary()), first_row):
-        text = value.as_py()
-        if text is None:
-            continue
-        try:
-            text.decode("utf-8")
-        except UnicodeDecodeError:
-            left_out.add(row, "not UTF-8")
-        else:
-            yield text
-
-
 def check_utf8(data: bytes) -> None:
-    """Check that bytes are UTF-8, without a copy.
-
-    Raises:
-        pyarrow.ArrowInvalid: they are not.
-    """
+    """Check that bytes are UTF-8, without a copy. Raises pyarrow.ArrowInvalid: they are not."""
     import pyarrow
 
     ends = pyarrow.array([0, len(data)], pyarrow.int64()).buffers()[1]
@@ -151,8 +132,7 @@ def check_utf8(data: bytes) -> None:
 def texts_of(strings: Any) -> Iterator[bytes]:
     """Yield the values of a string or large_string array without nulls.
 
-    Raises:
-        pyarrow.ArrowInvalid: before the first one, if any is not UTF-8.
+    Raises pyarrow.ArrowInvalid: before the first one, if any is not UTF-8.
     """
     import pyarrow
 
@@ -170,17 +150,6 @@ def texts_of(strings: Any) -> Iterator[bytes]:
     for stop in places[1:]:
         yield bytes(held[start:stop])
         start = stop
-
-
-#: Most rows of a batch: rows differ in size, and a batch is held in memory.
-BATCH_ROWS = 512
-#: Column chunks up to this size are read as a dictionary, which holds a repeated text once; Arrow needs several times as much
-#: memory for it.
-DICTIONARY_BYTES = 16 * 2**20
-#: Fewest and most rows of a batch where a dictionary is larger, and the most that they may decode to in a small file.
-WARY_BATCH_ROWS = (4, 16)
-UNFOLDED_BYTES = 256 * 2**20
-_ARROW_FILE = b"ARROW1"
 
 
 @contextmanager
@@ -208,8 +177,7 @@ def _parquet(source: Source, **how: Any) -> Any:
 def _row_group(file: Any, number: int) -> Any:
     """The metadata of a row group, with the sizes of its columns.
 
-    Raises:
-        pyarrow.ArrowException, OSError: they are damaged.
+    Raises pyarrow.ArrowException, OSError: they are damaged.
     """
     # Arrow ends the process where damaged metadata of a column are asked for alone; its reader raises. No row is read.
     list(file.reader.iter_batches(0, row_groups=[number], use_threads=False))
@@ -217,11 +185,7 @@ def _row_group(file: Any, number: int) -> Any:
 
 
 def row_groups(source: Source) -> list[tuple[int, int]]:
-    """Return stored bytes and rows of each row group of a Parquet file.
-
-    Raises:
-        Unreadable: the file is broken.
-    """
+    """Return stored bytes and rows of each row group of a Parquet file. Raises Unreadable: the file is broken."""
     with _refusals_of(source.path, "Parquet"):
         file = _parquet(source)
         groups = [_row_group(file, number) for number in range(file.metadata.num_row_groups)]
@@ -234,8 +198,7 @@ def row_groups(source: Source) -> list[tuple[int, int]]:
 def parquet_texts(source: Source, text_field: str, parts: Sequence[int] | None, left_out: SkippedRows) -> Iterator[bytes]:
     """Yield the text of every row, or of the rows of the row groups in `parts`.
 
-    Raises:
-        Unreadable: the file is broken or has no such column.
+    Raises Unreadable: the file is broken or has no such column.
     """
     import pyarrow
 
@@ -277,33 +240,28 @@ def _group_texts(source: Source, file: Any, number: int, steps: list[str], row: 
 def arrow_texts(source: Source, text_field: str, parts: Sequence[int] | None, left_out: SkippedRows) -> Iterator[bytes]:
     """Yield the text of every row of an Arrow file or stream, or of the record batches in `parts`.
 
-    Raises:
-        Unreadable: the file is broken or has no such column.
+    Raises Unreadable: the file is broken or has no such column.
     """
+    import pyarrow
+
     with _refusals_of(source.path, "Arrow"):
+        batches: Iterable[Any]
+        if is_arrow_file(source):
+            schema = pyarrow.ipc.open_file(_lent(source)).schema
+            steps = column_path(schema, text_field, source.path)
+            only = pyarrow.ipc.IpcReadOptions(included_fields=[schema.get_field_index(steps[0])], use_threads=False)
+            file = pyarrow.ipc.open_file(_lent(source), options=only)
+            batches = map(file.get_batch, range(file.num_record_batches) if parts is None else parts)
+        else:
+            batches = stream = pyarrow.ipc.open_stream(_lent(source))
+            steps = column_path(stream.schema, text_field, source.path)
         row = 1
-        for batch, steps in _batches(source, text_field, parts):
+        for batch in batches:
             batch.column(steps[0]).validate()
             array = nested_column(batch, steps)
             check_places(array)
             yield from row_texts(array, row, left_out)
             row += batch.num_rows
-
-
-def _batches(source: Source, text_field: str, parts: Sequence[int] | None) -> Iterator[tuple[Any, list[str]]]:
-    import pyarrow
-
-    if not is_arrow_file(source):
-        stream = pyarrow.ipc.open_stream(_lent(source))
-        steps = column_path(stream.schema, text_field, source.path)
-        yield from ((batch, steps) for batch in stream)
-        return
-    schema = pyarrow.ipc.open_file(_lent(source)).schema
-    steps = column_path(schema, text_field, source.path)
-    only = pyarrow.ipc.IpcReadOptions(included_fields=[schema.get_field_index(steps[0])], use_threads=False)
-    file = pyarrow.ipc.open_file(_lent(source), options=only)
-    for number in range(file.num_record_batches) if parts is None else parts:
-        yield file.get_batch(number), steps
 
 
 def is_arrow_file(source: Source) -> bool:
@@ -314,11 +272,7 @@ def is_arrow_file(source: Source) -> bool:
 
 
 def record_batches(source: Source) -> int:
-    """Return the number of record batches of an Arrow file; a stream counts as one.
-
-    Raises:
-        Unreadable: the file is broken.
-    """
+    """Return the number of record batches of an Arrow file; a stream counts as one. Raises Unreadable: the file is broken."""
     import pyarrow
 
     with _refusals_of(source.path, "Arrow"):
@@ -326,11 +280,7 @@ def record_batches(source: Source) -> int:
 
 
 def arrow_rows(source: Source) -> int:
-    """Return the number of rows of an Arrow file or stream.
-
-    Raises:
-        Unreadable: the file is broken.
-    """
+    """Return the number of rows of an Arrow file or stream. Raises Unreadable: the file is broken."""
     import pyarrow
 
     with _refusals_of(source.path, "Arrow"):

@@ -1,35 +1,47 @@
-"""Reading the documents of a listed file in chunks, in bounded memory: its format, CSV and TSV, splits of `datasets`."""
+"""Reading the documents of a listed file in chunks, in bounded memory: plain text, JSON, CSV, TSV, splits of `datasets`."""
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
 from itertools import chain
+from typing import Any
 
 from ingest.corpus.files.decompress import Stream, decompressed, decompressed_to_disk
-from ingest.corpus.files.file_kind import first_line, kind_by_magic
-from ingest.corpus.files.open_file import StandardInput, open_file, read_small
-from ingest.corpus.files.saved_datasets import FORMAT as DATASETS
-from ingest.corpus.files.saved_datasets import SCHEME, list_splits
-from ingest.corpus.files.source import CHANGED, Meter, Source, Unreadable
-from ingest.corpus.formats.buffered import whole_lines
-from ingest.corpus.formats.columnar import arrow_texts, parquet_texts, record_batches, row_groups
-from ingest.corpus.formats.json_text import first_row_has, json_texts, jsonl_texts
-from ingest.corpus.formats.plain_text import CHUNK_BYTES, documents, not_text_reason, read_text, whole_characters
-from ingest.corpus.formats.rows import DEFAULT_FIELD, LIMIT_BYTES, TOO_LONG, SkippedRows, field_texts, no_column
-from ingest.corpus.formats.tar import read_members
-from ingest.corpus.formats.warc import warc_texts
+from ingest.corpus.files.listing import DATASETS, SCHEME, list_splits
+from ingest.corpus.files.names import first_line, kind_by_magic
+from ingest.corpus.files.source import CHANGED, Meter, Source, StandardInput, Unreadable, open_file, read_small
+from ingest.corpus.formats.archives import read_members, warc_texts
+from ingest.corpus.formats.columnar import arrow_texts, check_utf8, parquet_texts, record_batches, row_groups, texts_of
+from ingest.corpus.formats.rows import (
+    CHUNK_BYTES,
+    DECODER,
+    DEFAULT_FIELD,
+    LIMIT_BYTES,
+    TOO_LONG,
+    SkippedRows,
+    documents,
+    field_texts,
+    no_column,
+    not_text_reason,
+    text_in,
+    whole_characters,
+    whole_lines,
+)
 from ingest.corpus.types import Chunk, CorpusFile, Note
-
-__all__ = ["Meter", "Unreadable", "can_seek", "parts_of", "read", "read_block", "read_chunks", "whole_text"]
 
 #: first bytes that are enough to detect the format
 HEAD_BYTES = 2**16
 #: delimiter of columns by format
 DELIMITERS = {"csv": ",", "tsv": "\t"}
+#: bytes of the first read of JSON, doubled while a value is longer
+STEP_BYTES = 2**16
+_BETWEEN = " \t\r\n"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def read(
@@ -37,15 +49,10 @@ def read(
 ) -> Iterator[Chunk]:
     """Yield the documents of a file in chunks of at most 8 MiB.
 
-    Args:
-        file: as listed.
-        text_field: field or column that holds the text, as a dotted path; empty for `text`.
-        note: called with each skipped part of a file that counts otherwise.
-        meter: receives stored bytes and bytes read.
-        parts: indices of the parts to read, as `parts_of` counts them; all by default.
+    `text_field` is the field or column that holds the text, as a dotted path; empty for `text`. `note` is called with each
+    skipped part of a file that counts otherwise. `parts` are the indices of those to read, as `parts_of` counts them, or all.
 
-    Raises:
-        Unreadable: the file cannot be counted; the chunks yielded so far must be dropped.
+    Raises Unreadable: the file cannot be counted; the chunks yielded so far must be dropped.
     """
     meter = meter or Meter()
     text = whole_text(file, meter)
@@ -71,8 +78,7 @@ def read_chunks(
 ) -> Iterator[Chunk]:
     """Yield the documents of a file as `read` does, whatever its size.
 
-    Raises:
-        Unreadable: the file cannot be counted; the chunks yielded so far must be dropped.
+    Raises Unreadable: the file cannot be counted; the chunks yielded so far must be dropped.
     """
     if file.format == DATASETS:
         yield from _rows(dataset_texts, file.path, "row", note, file, text_field or DEFAULT_FIELD, meter)
@@ -88,33 +94,30 @@ def read_chunks(
 def _documents(
     source: Source, form: str, compression: str, text_field: str, note: Note, parts: Sequence[int] | None = None
 ) -> Iterator[Chunk]:
+    path = source.path
     if source.size == 0 and form != "text":
         return
     if form == "text" and not compression:
-        yield from _plain(source, text_field, note)
-    elif form in SOUGHT:
+        head = source.read(CHUNK_BYTES)
+        # what is named as text may be of a format that its first bytes prove
+        kind = kind_by_magic(head) if not_text_reason(head[: whole_characters(head[:HEAD_BYTES])]) else None
+        if kind is None:
+            yield from _text(source, path, head)
+        else:
+            source.seek(0)
+            yield from _documents(source, *kind, text_field, note)
+        return
+    if form in SOUGHT:
         on_disk = compression or isinstance(source, StandardInput)
         with decompressed_to_disk(source, compression) if on_disk else nullcontext(source) as whole:
-            yield from _rows(SOUGHT[form], source.path, "row", note, whole, text_field, parts)
-    else:
-        yield from _streamed(source, form, compression, text_field, note)
-
-
-def _plain(source: Source, text_field: str, note: Note) -> Iterator[Chunk]:
-    """Yield the document of a file named as text, or its documents in the format that its first bytes prove."""
-    head = source.read(CHUNK_BYTES)
-    kind = kind_by_magic(head) if not_text_reason(head[: whole_characters(head[:HEAD_BYTES])]) else None
-    if kind is None:
-        yield from read_text(source, source.path, head)
-    else:
-        source.seek(0)
-        yield from _documents(source, *kind, text_field, note)
-
-
-def _streamed(source: Source, form: str, compression: str, text_field: str, note: Note) -> Iterator[Chunk]:
-    stream, path = decompressed(source, compression), source.path
+            yield from _rows(SOUGHT[form], path, "row", note, whole, text_field, parts)
+        return
+    stream = decompressed(source, compression)
     if form == "json" and not text_field:
-        form = "json" if first_row_has(stream, path, DEFAULT_FIELD) else "text"
+        try:  # it is text unless its first row has text in the field
+            text_in(next(values(stream, path)), DEFAULT_FIELD)
+        except (ValueError, StopIteration, Unreadable):
+            form = "text"
         source.seek(0)
         stream = decompressed(source, compression)
     if form in STREAMED:
@@ -125,7 +128,24 @@ def _streamed(source: Source, form: str, compression: str, text_field: str, note
             stream, path, note, lambda member, form, compression, note: _documents(member, form, compression, text_field, note)
         )
     else:
-        yield from read_text(stream, path)
+        yield from _text(stream, path)
+
+
+def _text(stream: Stream, path: str, head: bytes = b"") -> Iterator[Chunk]:
+    """Yield the document of a plain-text stream; `head` are first bytes that have been read already.
+
+    Raises Unreadable: the stream is binary or not UTF-8.
+    """
+    data, offset = head or stream.read(CHUNK_BYTES), 0
+    while data:
+        following = stream.read(CHUNK_BYTES)
+        cut = whole_characters(data) if following else len(data)
+        if reason := not_text_reason(data[:cut], offset):
+            raise Unreadable(path, reason)
+        yield Chunk(data[:cut], not following)
+        offset, data = offset + cut, data[cut:] + following
+    if not offset:
+        yield Chunk(b"", True)
 
 
 def _rows(texts: Callable[..., Iterator[bytes]], path: str, unit: str, note: Note, *arguments: object) -> Iterator[Chunk]:
@@ -136,19 +156,14 @@ def _rows(texts: Callable[..., Iterator[bytes]], path: str, unit: str, note: Not
 
 
 def can_seek(file: CorpusFile) -> bool:
-    """Whether blocks of a file can be read independently: uncompressed plain text.
-
-    >>> can_seek(CorpusFile("a.txt", "/a.txt", 1, "", "text", "")), can_seek(CorpusFile("a.gz", "/a.gz", 1, "", "text", "gzip"))
-    (True, False)
-    """
+    """Whether blocks of a file can be read independently: uncompressed plain text."""
     return file.format == "text" and not file.compression and file.location != "-"
 
 
 def read_block(file: CorpusFile, offset: int, size: int, meter: Meter | None = None) -> bytes:
     """Return raw bytes of a file, fewer only at its end; they may begin and end within a character.
 
-    Raises:
-        Unreadable: the file cannot be read.
+    Raises Unreadable: the file cannot be read.
     """
     source = open_file(file, meter or Meter())
     try:
@@ -163,8 +178,7 @@ def parts_of(file: CorpusFile, meter: Meter | None = None) -> list[int]:
 
     Parts are the row groups of a Parquet file and the record batches of an Arrow file; other files are one part.
 
-    Raises:
-        Unreadable: the file is broken.
+    Raises Unreadable: the file is broken.
     """
     if file.format not in SOUGHT or file.compression or not file.stored_bytes:
         return [file.stored_bytes]
@@ -178,26 +192,155 @@ def parts_of(file: CorpusFile, meter: Meter | None = None) -> list[int]:
         source.close()
 
 
+def jsonl_texts(stream: Stream, text_field: str, left_out: SkippedRows) -> Iterator[bytes]:
+    """Yield the field's text of every line; broken lines and lines without the field are skipped."""
+    number, field = 1, text_field or DEFAULT_FIELD
+    for block in whole_lines(stream):
+        if block is None:
+            left_out.add(number, TOO_LONG)
+            number += 1
+            continue
+        lines = block.count(b"\n") + (not block.endswith(b"\n"))
+        yield from _by_arrow(block, lines, field) or _line_by_line(block, number, field, left_out)
+        number += lines
+
+
+def _by_arrow(block: bytes, lines: int, field: str) -> Iterable[bytes] | None:
+    """Return the texts of all lines by Arrow, which is several times faster; None unless all lines are valid."""
+    import pyarrow
+    import pyarrow.json
+
+    schema = pyarrow.schema([(field, pyarrow.string())])
+    try:
+        check_utf8(block)  # Arrow checks it in no other field
+        table = pyarrow.json.read_json(
+            pyarrow.BufferReader(block),
+            pyarrow.json.ReadOptions(use_threads=False, block_size=len(block) + 1),
+            pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
+        )
+        column = table.column(0)
+        column.validate(full=True)
+    except pyarrow.ArrowException:
+        return None
+    in_order = len(column) == lines and not column.null_count
+    return chain.from_iterable(map(texts_of, column.chunks)) if in_order else None
+
+
+def _line_by_line(block: bytes, first_number: int, field: str, left_out: SkippedRows) -> Iterator[bytes]:
+    """Yield the texts of lines of which some may be broken or blank, or whose field is a path."""
+    for number, line in enumerate(block.split(b"\n"), first_number):
+        if not line or line.isspace():
+            continue
+        try:
+            row = DECODER.decode(line.removeprefix(_BYTE_ORDER_MARK).decode("utf-8"))
+        except UnicodeDecodeError:
+            left_out.add(number, "not UTF-8")
+            continue
+        except (ValueError, RecursionError):
+            left_out.add(number, "not JSON")
+            continue
+        try:
+            yield text_in(row, field)
+        except ValueError as error:
+            left_out.add(number, str(error))
+
+
+def json_texts(stream: Stream, text_field: str, left_out: SkippedRows) -> Iterator[bytes]:
+    """Yield the field's text of every row. Raises Unreadable: the file is not JSON."""
+    return field_texts(values(stream, left_out.path), text_field or DEFAULT_FIELD, left_out)
+
+
+def values(stream: Stream, path: str) -> Iterator[Any]:
+    """Yield the elements of a JSON array, or consecutive values, holding one at a time.
+
+    Raises Unreadable: the file is not JSON, or a value is too long.
+    """
+    window = _JsonReader(stream, path)
+    in_array = window.skip(_BETWEEN) == "["
+    if in_array:
+        window.position += 1
+    while following := window.skip(_BETWEEN + "," if in_array else _BETWEEN):
+        if in_array and following == "]":
+            window.position += 1
+            in_array = False
+            continue
+        yield window.value()
+    if in_array:
+        raise Unreadable(path, "truncated: its JSON array has no end")
+
+
+class _JsonReader:
+    def __init__(self, stream: Stream, path: str) -> None:
+        self._stream = stream
+        self._path = path
+        self._decode = codecs.getincrementaldecoder("utf-8-sig")().decode
+        self._text = ""
+        self._ended = False
+        self.position = 0
+
+    def _more(self) -> None:
+        data = self._stream.read(max(STEP_BYTES, len(self._text) - self.position))
+        self._ended = not data
+        try:
+            self._text = self._text[self.position :] + self._decode(data, self._ended)
+        except UnicodeDecodeError as error:
+            raise Unreadable(self._path, f"not UTF-8: {error.reason}") from None
+        self.position = 0
+
+    def skip(self, letters: str) -> str:
+        """Go to the next character that is not in `letters`, and return it; empty at the end."""
+        while True:
+            while self.position < len(self._text):
+                if (letter := self._text[self.position]) not in letters:
+                    return letter
+                self.position += 1
+            if self._ended:
+                return ""
+            self._more()
+
+    def value(self) -> Any:
+        """Return the value at the position, and move past it."""
+        while True:
+            try:
+                value, stop = DECODER.raw_decode(self._text, self.position)
+            except RecursionError:
+                raise Unreadable(self._path, "JSON that is nested too deep") from None
+            except ValueError as error:
+                if self._ended:
+                    raise Unreadable(self._path, f"broken or truncated JSON: {str(error).partition(':')[0]}") from None
+            else:
+                # a number may continue in data not yet read
+                if stop < len(self._text) or self._ended:
+                    self.position = stop
+                    return value
+            if len(self._text) - self.position > LIMIT_BYTES:
+                raise Unreadable(self._path, f"a JSON value {TOO_LONG}, or broken JSON")
+            self._more()
+
+
 def separated_texts(form: str, stream: Stream, text_field: str, left_out: SkippedRows) -> Iterator[bytes]:
     """Yield the text column of every row; rows with another number of columns are skipped.
 
-    Raises:
-        Unreadable: the column is missing, quoting is invalid, or the file is not UTF-8.
+    Raises Unreadable: the column is missing, quoting is invalid, or the file is not UTF-8.
     """
+    path = left_out.path
     csv.field_size_limit(LIMIT_BYTES)
-    rows = csv.reader(chain.from_iterable(_lines(stream, left_out.path)), delimiter=DELIMITERS[form], strict=True)
+    rows = csv.reader(chain.from_iterable(_lines(stream, path)), delimiter=DELIMITERS[form], strict=True)
     try:
         header = next(rows, None)
         if header is None:
             return
-        column = _column(header, text_field, left_out.path)
+        field = header[0] if len(header) == 1 and not text_field else text_field or DEFAULT_FIELD
+        if field not in header:
+            raise Unreadable(path, no_column(field, header))
+        column = header.index(field)
         for number, row in enumerate(rows, 2):
             if len(row) == len(header):
                 yield row[column].encode("utf-8")
             elif row:
                 left_out.add(number, f"other than the {len(header)} columns of the header")
     except csv.Error as error:
-        raise Unreadable(left_out.path, f"line {rows.line_num} is not valid {form.upper()}: {error}") from None
+        raise Unreadable(path, f"line {rows.line_num} is not valid {form.upper()}: {error}") from None
 
 
 def _lines(stream: Stream, path: str) -> Iterator[io.StringIO]:
@@ -215,20 +358,10 @@ def _lines(stream: Stream, path: str) -> Iterator[io.StringIO]:
         yield io.StringIO(text, newline="\n")
 
 
-def _column(header: list[str], text_field: str, path: str) -> int:
-    if len(header) == 1 and not text_field:
-        return 0
-    field = text_field or DEFAULT_FIELD
-    if field not in header:
-        raise Unreadable(path, no_column(field, header))
-    return header.index(field)
-
-
 def dataset_texts(file: CorpusFile, field: str, meter: Meter, left_out: SkippedRows) -> Iterator[bytes]:
     """Yield the texts of a split's rows; nothing is written to the cache of `datasets`.
 
-    Raises:
-        Unreadable: `datasets` cannot read the split, the column is missing, or the data changed meanwhile.
+    Raises Unreadable: `datasets` cannot read the split, the column is missing, or the data changed meanwhile.
     """
     import datasets
 

@@ -1,4 +1,4 @@
-"""Formats with one document per row or line: skipped rows, and fields by dotted path."""
+"""What the readers of several formats share: lines and small steps in bounded memory, chunks, skipped rows, fields by path."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from ingest.corpus.types import Note, SkippedFile
+from ingest.corpus.files.decompress import OUTPUT_BYTES, Stream
+from ingest.corpus.types import Chunk, Note, SkippedFile
 from ingest.errors import nearest
 
+#: largest chunk, which bounds the memory of reader and tokenizer
+CHUNK_BYTES = 2**23
 #: Longer lines, fields and members are skipped, because they would have to fit in memory.
 LIMIT_BYTES = 32 * 2**20
 TOO_LONG = f"longer than {LIMIT_BYTES // 2**20} MiB"
@@ -22,6 +25,56 @@ DECODER = json.JSONDecoder(parse_int=float)
 _NAMED = 2
 #: columns that a message names
 MOST_COLUMNS = 8
+#: a UTF-8 character has up to four bytes, of which a chunk may lack up to three at its end
+_LONGEST_TAIL = 3
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_KINDS = {type(None): "null", bool: "a truth value", list: "a list", dict: "an object", bytes: "bytes"}
+
+
+def not_text_reason(data: bytes, offset: int = 0) -> str:
+    r"""Return why bytes are not plain text; empty if they are. Positions count from `offset`.
+
+    >>> not_text_reason(b"caf\xc3\xa9"), not_text_reason(b"a\0b"), not_text_reason(b"caf\xe9", 100)
+    ('', 'binary: a NUL at byte 1', 'not UTF-8 at byte 103')
+    """
+    if b"\0" in data:
+        if data.startswith(_UTF16) and offset == 0:
+            return "not UTF-8: it begins like UTF-16"
+        return f"binary: a NUL at byte {offset + data.index(0)}"
+    if data.isascii():
+        return ""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return f"not UTF-8 at byte {offset + error.start}"
+    return ""
+
+
+def whole_characters(data: bytes) -> int:
+    r"""Return the number of bytes without an incomplete character at the end.
+
+    >>> whole_characters(b"caf\xc3"), whole_characters(b"caf\xc3\xa9")
+    (3, 5)
+    """
+    for back in range(1, min(_LONGEST_TAIL, len(data)) + 1):
+        byte = data[-back]
+        if byte >= 0xC0:
+            wanted = 2 + (byte >= 0xE0) + (byte >= 0xF0)
+            return len(data) - back if wanted > back else len(data)
+        if byte < 0x80:
+            break
+    return len(data)
+
+
+def documents(texts: Iterable[bytes]) -> Iterator[Chunk]:
+    """Yield UTF-8 documents in chunks."""
+    for text in texts:
+        start = 0
+        while len(text) - start > CHUNK_BYTES:
+            stop = start + whole_characters(text[start : start + CHUNK_BYTES])
+            yield Chunk(text[start:stop], False)
+            start = stop
+        yield Chunk(text[start:] if start else text, True)
 
 
 class SkippedRows:
@@ -39,19 +92,11 @@ class SkippedRows:
             self._names.setdefault(reason, []).append(str(name))
 
     def tell(self, note: Note) -> None:
-        """Report each reason once, and clear.
-
-        >>> left_out = SkippedRows("a.jsonl", "line")
-        >>> for number in (3, 17, *range(100, 140)):
-        ...     left_out.add(number, "not JSON")
-        >>> left_out.tell(print)
-        SkippedFile(path='a.jsonl', reason='lines 3, 17 and 40 more: not JSON', number=42)
-        """
+        """Report each reason once."""
         for reason, times in self._times.items():
             names = self._names[reason]
             who = f"{', '.join(names)} and {times - _NAMED} more" if times > _NAMED else " and ".join(names)
             note(SkippedFile(self.path, f"{self._unit}{'s' if times > 1 else ''} {who}: {reason}", times))
-        self._names, self._times = {}, Counter()
 
 
 def no_column(field: str, names: Sequence[str]) -> str:
@@ -64,35 +109,26 @@ def no_column(field: str, names: Sequence[str]) -> str:
     return f"no column '{field}', it has {known or 'none'}{nearest(field, names)}"
 
 
-def value_in(row: Any, field: str) -> Any:
-    """Return the value of a JSON row at a dotted path, or at a key that contains dots.
+def text_in(row: Any, field: str) -> bytes:
+    """Return the text of a JSON row at a dotted path, or at a key that contains dots, as UTF-8.
 
-    Raises:
-        ValueError: no such field, with the reason.
+    Raises ValueError: no such field, or it is not text, with the reason.
 
-    >>> value_in({"a": [{"b": "x"}]}, "a.0.b"), value_in({"a.b": "y"}, "a.b")
-    ('x', 'y')
+    >>> text_in({"a": [{"b": "x"}]}, "a.0.b"), text_in({"a.b": "y"}, "a.b")
+    (b'x', b'y')
     """
     if isinstance(row, dict) and field in row:
-        return row[field]
+        row = row[field]
+    else:
+        try:
+            for step in field.split("."):
+                row = row[int(step)] if isinstance(row, list) else row[step]
+        except (LookupError, TypeError, ValueError):
+            raise ValueError(f"no field '{field}'") from None
+    if not isinstance(row, str):
+        raise ValueError(f"not text but {_KINDS.get(type(row), 'a number')}")
     try:
-        for step in field.split("."):
-            row = row[int(step)] if isinstance(row, list) else row[step]
-    except (LookupError, TypeError, ValueError):
-        raise ValueError(f"no field '{field}'") from None
-    return row
-
-
-def encoded(value: object) -> bytes:
-    """Return a text as UTF-8.
-
-    Raises:
-        ValueError: the value is not text, with the reason.
-    """
-    if not isinstance(value, str):
-        raise ValueError(f"not text but {_KINDS.get(type(value), 'a number')}")
-    try:
-        return value.encode("utf-8")
+        return row.encode("utf-8")
     except UnicodeEncodeError:
         raise ValueError("half of a surrogate pair, which UTF-8 cannot hold") from None
 
@@ -101,7 +137,7 @@ def field_texts(rows: Iterable[Any], field: str, left_out: SkippedRows, limit: f
     """Yield the texts of a field of JSON rows; rows without it or with more than `limit` bytes are skipped."""
     for number, row in enumerate(rows, 1):
         try:
-            text = encoded(value_in(row, field))
+            text = text_in(row, field)
         except ValueError as error:
             left_out.add(number, str(error))
         else:
@@ -111,4 +147,94 @@ def field_texts(rows: Iterable[Any], field: str, left_out: SkippedRows, limit: f
                 yield text
 
 
-_KINDS = {type(None): "null", bool: "a truth value", list: "a list", dict: "an object", bytes: "bytes"}
+def whole_lines(stream: Stream, limit: int = LIMIT_BYTES) -> Iterator[bytes | None]:
+    r"""Yield blocks of whole lines with their line feeds; None for a line of more than `limit` bytes.
+
+    >>> import io
+    >>> list(whole_lines(io.BytesIO(b"a\nbc\ndefg\nh"), limit=3))
+    [b'a\n', b'bc\n', None, b'h']
+    """
+    begun: list[bytes] = []
+    held = 0
+    while data := stream.read(min(OUTPUT_BYTES, limit)):
+        cut = data.rfind(b"\n") + 1
+        if not cut:
+            held += len(data)
+            begun = [*begun, data] if held <= limit else []
+            continue
+        first = data.find(b"\n") + 1
+        if held + first - 1 > limit:
+            yield None
+            block = data[first:cut]
+        else:
+            block = b"".join((*begun, data[:cut]))
+        begun, held = [data[cut:]], len(data) - cut
+        del data  # a block may be large: hold it once while it is processed
+        if block:
+            yield block
+    if held:
+        yield b"".join(begun) if held <= limit else None
+
+
+class BufferedReader:
+    """A stream read in small steps.
+
+    >>> import io
+    >>> window = BufferedReader(io.BytesIO(b"abc--defg"))
+    >>> window.until(b"--", most=100), window.exactly(2), window.read(100), window.read(100)
+    (b'abc--', b'de', b'fg', b'')
+    """
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self._held = b""
+        self._position = 0
+
+    def _more(self) -> bool:
+        data = self._stream.read(OUTPUT_BYTES)
+        self._held = self._held[self._position :] + data
+        self._position = 0
+        return bool(data)
+
+    def read(self, size: int, /) -> bytes:
+        """Return between 1 and `size` bytes; empty at the end."""
+        if self._position == len(self._held) and not self._more():
+            return b""
+        data = self._held[self._position : self._position + size]
+        self._position += len(data)
+        return data
+
+    def exactly(self, size: int) -> bytes:
+        """Return `size` bytes, or fewer at the end."""
+        data = self.read(size)
+        if len(data) == size or not data:
+            return data
+        parts, missing = [data], size - len(data)
+        while missing and (data := self.read(missing)):
+            parts.append(data)
+            missing -= len(data)
+        return b"".join(parts)
+
+    def skip(self, size: int) -> bool:
+        """Skip `size` bytes; return whether there were as many."""
+        while size and (data := self.read(min(size, OUTPUT_BYTES))):
+            size -= len(data)
+        return not size
+
+    def skip_any(self, letters: bytes) -> bool:
+        """Skip bytes out of `letters`; return whether any other byte follows."""
+        while True:
+            while self._position < len(self._held):
+                if self._held[self._position] not in letters:
+                    return True
+                self._position += 1
+            if not self._more():
+                return False
+
+    def until(self, end: bytes, most: int) -> bytes:
+        """Return the bytes up to and including `end`; empty if it does not follow within `most` bytes."""
+        while (stop := self._held.find(end, self._position, self._position + most)) < 0:
+            if len(self._held) - self._position >= most or not self._more():
+                return b""
+        start, self._position = self._position, stop + len(end)
+        return self._held[start : self._position]

@@ -1,18 +1,106 @@
-"""Totals and ratios with confidence intervals, from draws: of the corpus, of a folder, of an extension."""
+"""Draws of stored bytes; totals and ratios with confidence intervals from them: of the corpus, of a folder, of an extension.
+
+Files lie end to end in path order, and every stored byte is equally likely to be drawn. The bytes are divided into runs of
+equal length, with two independent draws in each: every folder is drawn in proportion to its size, and the variance is unbiased.
+"""
 
 from __future__ import annotations
 
 import math
+import random
+from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.formulas import sampling as formulas
 
+if TYPE_CHECKING:
+    import numpy
+
+    Column = numpy.ndarray[Any, numpy.dtype[numpy.float64]]
+
+#: shorter blocks split more characters and words, longer ones do not vary less
+BLOCK_BYTES = 16 * 1024
+#: with fewer draws no interval is given
+FEWEST_DRAWS = 30
+FEWEST_PER_PART = 5
+#: weights of Simpson's rule
 _STEPS = 200
+_SIMPSON = tuple(1 if step in (0, _STEPS) else 4 if step % 2 else 2 for step in range(_STEPS + 1))
 #: degrees of freedom from which the normal distribution equals Student's to eight digits
 _MANY = 1e7
+
+
+def draw(frame_bytes: int, pairs: int, seed: str) -> list[int]:
+    """Two random byte positions in each of `pairs` runs of consecutive bytes, run by run."""
+    chance = random.Random(seed)
+    width = frame_bytes / pairs
+    return [min(int((run + chance.random()) * width), frame_bytes - 1) for run in range(pairs) for _ in (1, 2)]
+
+
+@dataclass
+class SamplingFrame:
+    """The units that can be drawn, end to end: files, parts of files, or files that are drawn by the block."""
+
+    members: array[int] = field(default_factory=lambda: array("q"))  # for each unit the position of its file in the listing
+    sizes: array[int] = field(default_factory=lambda: array("q"))  # for each unit its stored bytes
+    _ends: numpy.ndarray[Any, Any] | None = field(default=None, repr=False)
+
+    def add(self, member: int, size: int) -> None:
+        """Append a unit; an empty one is never drawn."""
+        self.members.append(member)
+        self.sizes.append(size)
+
+    @property
+    def bytes(self) -> int:
+        """Stored bytes of all units."""
+        return int(self.ends[-1]) if len(self.sizes) else 0
+
+    def column(self) -> numpy.ndarray[Any, Any]:
+        import numpy
+
+        return numpy.array(self.sizes, dtype=numpy.int64)
+
+    @property
+    def ends(self) -> numpy.ndarray[Any, Any]:
+        """The end of each unit, in bytes from the start of the first."""
+        import numpy
+
+        if self._ends is None or len(self._ends) != len(self.sizes):
+            self._ends = numpy.cumsum(self.column())
+        return self._ends
+
+    def locate(self, positions: list[int]) -> list[tuple[int, int]]:
+        """The unit at each position, and the offset of the position within it."""
+        import numpy
+
+        units = numpy.searchsorted(self.ends, positions, side="right")
+        return [
+            (int(unit), position - int(self.ends[unit]) + self.sizes[unit])
+            for unit, position in zip(units, positions, strict=True)
+        ]
+
+
+def block_at(offset: int, size: int) -> tuple[int, int]:
+    """Start and length of the block that holds a byte of a file of `size` bytes."""
+    start = offset // BLOCK_BYTES * BLOCK_BYTES
+    return start, min(BLOCK_BYTES, size - start)
+
+
+def whole_characters(raw: bytes, size: int, first: bool) -> bytes:
+    """The characters that begin within the first `size` bytes; the bytes after those only complete the last character.
+
+    >>> whole_characters("aé".encode(), 2, True).decode(), whole_characters("éa".encode()[1:], 2, False)
+    ('aé', b'a')
+    """
+    begin, end = 0, min(size, len(raw))
+    while not first and begin < min(3, size, len(raw)) and raw[begin] & 0xC0 == 0x80:
+        begin += 1
+    while end < len(raw) and raw[end] & 0xC0 == 0x80:
+        end += 1
+    return raw[begin:end]
 
 
 def student_quantile(confidence: float, degrees: float) -> float:
@@ -24,40 +112,21 @@ def student_quantile(confidence: float, degrees: float) -> float:
     Args:
         confidence: between 0 and 1, both excluded.
         degrees: degrees of freedom, one or more; not necessarily an integer.
-
-    >>> round(student_quantile(0.95, 9), 4), round(student_quantile(0.95, 1e6), 4)
-    (2.2622, 1.96)
     """
     quantile = NormalDist().inv_cdf((1 + confidence) / 2)
     if degrees > _MANY:
         return quantile
     log_beta = math.lgamma(0.5) + math.lgamma(degrees / 2) - math.lgamma((degrees + 1) / 2)
     for _ in range(100):
-        angle = math.atan(quantile / math.sqrt(degrees))
-        share = 2 * _integral_of_cosine_power(angle, degrees - 1) * math.exp(-log_beta)
+        width = math.atan(quantile / math.sqrt(degrees)) / _STEPS
+        powers = (weight * math.cos(step * width) ** (degrees - 1) for step, weight in enumerate(_SIMPSON))
+        share = 2 * (width / 3 * math.fsum(powers)) * math.exp(-log_beta)
         slope = 2 * math.exp(-log_beta - (degrees + 1) / 2 * math.log1p(quantile * quantile / degrees)) / math.sqrt(degrees)
         step = (confidence - share) / slope
         quantile += step
         if abs(step) < 1e-10 * quantile:
             break
     return quantile
-
-
-def _integral_of_cosine_power(end: float, power: float) -> float:
-    """Simpson's rule from zero."""
-    width = end / _STEPS
-    weights = (1 if step in (0, _STEPS) else 4 if step % 2 else 2 for step in range(_STEPS + 1))
-    return width / 3 * math.fsum(weight * math.cos(step * width) ** power for step, weight in enumerate(weights))
-
-
-if TYPE_CHECKING:
-    import numpy
-
-    Column = numpy.ndarray[Any, numpy.dtype[numpy.float64]]
-
-#: with fewer draws no interval is given
-FEWEST_DRAWS = 30
-FEWEST_PER_PART = 5
 
 
 class RatioEstimate(NamedTuple):
@@ -75,10 +144,6 @@ class DrawnSample:
     densities: Mapping[str, Column]  # for each figure the amount per stored byte of each draw
     frame_bytes: int  # stored bytes of the sampling frame
 
-    @property
-    def draws(self) -> int:
-        return len(next(iter(self.densities.values())))
-
 
 @dataclass(frozen=True)
 class StratumPart:
@@ -90,7 +155,7 @@ class StratumPart:
 
     @property
     def draws(self) -> int:
-        return self.sample.draws if self.places is None else len(self.places)
+        return len(next(iter(self.sample.densities.values())) if self.places is None else self.places)
 
     def column(self, figure: str) -> Column:
         column = self.sample.densities[figure]
@@ -139,7 +204,12 @@ class Estimand:
         """The total of a figure, or its ratio over the total of another, with its interval."""
         if over and not self.value(over):
             return RatioEstimate(0, 0, 0)
-        return self.interval(self.value(figure, over), self.variances(figure, over))
+        value, variances = self.value(figure, over), self.variances(figure, over)
+        if not any(column.any() for column in variances):
+            return RatioEstimate(value, value, value)
+        variance = sum(formulas.sampling_variance(column) for column in variances)
+        half = formulas.interval_half_width(variance, self.quantile(variances))
+        return RatioEstimate(value, float(formulas.interval_low(value, half)), float(formulas.interval_high(value, half)))
 
     def variances(self, figure: str, over: str = "") -> list[Column]:
         """The contributions of each part's runs to the variance of a total or ratio."""
@@ -150,26 +220,11 @@ class Estimand:
             part.variances(formulas.ratio_residuals(part.column(figure), guess, part.column(over), base)) for part in self.parts
         ]
 
-    def interval(self, value: float, variances: Sequence[Column]) -> RatioEstimate:
-        """A value with its interval, from the contributions to its variance."""
-        if not any(column.any() for column in variances):
-            return RatioEstimate(value, value, value)
-        variance = sum(formulas.sampling_variance(column) for column in variances)
-        half = formulas.interval_half_width(variance, self.quantile(variances))
-        return RatioEstimate(value, float(formulas.interval_low(value, half)), float(formulas.interval_high(value, half)))
-
     def quantile(self, variances: Sequence[Column]) -> float:
         """Student's t for the sum of these contributions."""
         import numpy
 
         return student_quantile(self.confidence, float(formulas.degrees_of_freedom(numpy.concatenate(variances))))
-
-
-def half_width(estimated: RatioEstimate) -> float:
-    """Half the width of an interval over its value; 0 for a value of 0."""
-    if not estimated.value:
-        return 0.0
-    return float(formulas.relative_half_width(estimated.high - estimated.value, estimated.value))
 
 
 def remainder(total: float, lost: RatioEstimate) -> RatioEstimate:

@@ -1,0 +1,194 @@
+"""Names of files: format and compression by name or first bytes, globs, and how a name is printed.
+
+Globs of arguments work as in a shell, those of `--include` and `--exclude` as in a .gitignore file.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from ingest.errors import UsageError
+
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd", ".xz": "xz", ".bz2": "bz2"}
+FORMATS = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "json",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".tar": "tar",
+    ".warc": "warc",
+    ".wet": "warc",
+}
+#: suffixes of format and compression
+BOTH = {".tgz": ("tar", "gzip"), ".tbz2": ("tar", "bz2"), ".txz": ("tar", "xz"), ".tzst": ("tar", "zstd")}
+_TELLING = frozenset(suffix[1:] for suffix in (*COMPRESSIONS, *FORMATS, *BOTH))
+#: the formats that `--input-format` may name
+FORMAT_NAMES = ("text", *sorted(set(FORMATS.values())))
+
+#: first bytes of a compressed file
+MAGIC = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd", "xz": b"\xfd7zXZ\x00", "bz2": b"BZh"}
+_FORMAT_MAGIC = {"parquet": b"PAR1", "arrow": b"ARROW1\x00\x00"}
+#: offset of the magic of a tar archive
+_TAR_MAGIC_AT = 257
+#: most names in a title
+MOST_NAMES = 3
+
+_WILDCARD = re.compile(r"[*?[]")
+#: tells whether a path below the root, with `/`, is selected
+PathFilter = Callable[[str], bool]
+
+
+def suffix_of(name: str) -> str:
+    """Return the last suffix, lower case, with its dot; nothing for `README` and `.bashrc`.
+
+    >>> suffix_of("data/A.TXT"), suffix_of("README"), suffix_of(".bashrc")
+    ('.txt', '', '')
+    """
+    stem, dot, suffix = name.rpartition("/")[2].rpartition(".")
+    return f".{suffix.lower()}" if dot and stem else ""
+
+
+def kind_of(name: str) -> tuple[str, str]:
+    """Return format and compression by name; unknown names are text until read.
+
+    >>> kind_of("c4-train.00001.json.gz"), kind_of("a/b.tgz"), kind_of("CC.warc.wet.gz"), kind_of("README")
+    (('json', 'gzip'), ('tar', 'gzip'), ('warc', 'gzip'), ('text', ''))
+    """
+    if name[name.rfind(".") + 1 :].lower() not in _TELLING:
+        return "text", ""
+    suffix = suffix_of(name)
+    if suffix in BOTH:
+        return BOTH[suffix]
+    compression = COMPRESSIONS.get(suffix, "")
+    inner = suffix_of(name[: -len(suffix)]) if compression else suffix
+    return FORMATS.get(inner, "text"), compression
+
+
+def kind_by_magic(head: bytes) -> tuple[str, str] | None:
+    """Return format and compression by the first bytes; None where they are ambiguous."""
+    for compression, magic in MAGIC.items():
+        if head.startswith(magic):
+            return "text", compression
+    for form, magic in _FORMAT_MAGIC.items():
+        if head.startswith(magic):
+            return form, ""
+    return ("tar", "") if head[_TAR_MAGIC_AT : _TAR_MAGIC_AT + 5] == b"ustar" else None
+
+
+def short_title(names: Sequence[object]) -> str:
+    """Return the inputs as a title: a glob that the shell expands can be a hundred thousand names."""
+    few = names if len(names) <= MOST_NAMES else names[:1]
+    more = f" and {len(names) - 1:,} more" if len(names) > MOST_NAMES else ""
+    return " ".join(printable(str(name)) for name in few) + more
+
+
+def printable(name: str) -> str:
+    r"""Return a name for one printed line: control characters and invalid bytes are escaped.
+
+    >>> printable("a\nb"), printable("schön 🙂"), printable(b"\xff.txt".decode("utf-8", "surrogateescape"))
+    ('a\\nb', 'schön 🙂', '\\xff.txt')
+    """
+    if name.isprintable():
+        return name
+    shown = []
+    for letter in name:
+        if letter.isprintable():
+            shown.append(letter)
+        elif 0xDC80 <= ord(letter) <= 0xDCFF:  # a stray byte
+            shown.append(f"\\x{ord(letter) - 0xDC00:02x}")
+        else:
+            shown.append(letter.encode("unicode_escape").decode("ascii"))
+    return "".join(shown)
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error of a library as one printed line; the name of its class without a message."""
+    lines = str(error).strip().splitlines()
+    return printable(lines[0][:200]) if lines else type(error).__name__
+
+
+def has_wildcard(path: str) -> bool:
+    """Whether a path is a glob."""
+    return _WILDCARD.search(path) is not None
+
+
+def fixed_part(glob: str) -> tuple[str, str]:
+    """Split a glob into the folder before its first wildcard and the rest.
+
+    >>> fixed_part("/data/2024-*/x.txt"), fixed_part("*.txt")
+    (('/data', '2024-*/x.txt'), ('', '*.txt'))
+    """
+    folder, slash, _ = _WILDCARD.split(glob, maxsplit=1)[0].rpartition("/")
+    return folder or slash, glob[len(folder) + len(slash) :]
+
+
+def glob_filter(glob: str) -> PathFilter:
+    """Return a filter for paths that match a glob or lie in a folder that does; `**` crosses folders.
+
+    As in a shell, a wildcard at the start of a name does not match a leading dot.
+
+    >>> wanted = glob_filter("2024-*/*.txt")
+    >>> wanted("2024-01/a.txt"), wanted("2024-01/b/a.txt"), wanted("2024-01/.a.txt")
+    (True, False, False)
+    >>> glob_filter("2024-*")("2024-01/b/a.txt"), glob_filter("**/b/*.txt")("2024-01/.git/b/a.txt")
+    (True, True)
+    """
+
+    def matches(names: list[str], globs: list[str]) -> bool:
+        if not globs:
+            return True
+        if globs[0] == "**":
+            return matches(names, globs[1:]) or (bool(names) and matches(names[1:], globs))
+        return bool(names) and _name_matches(names[0], globs[0]) and matches(names[1:], globs[1:])
+
+    wanted = glob.split("/")
+    return lambda path: matches(path.split("/"), wanted)
+
+
+def _name_matches(name: str, glob: str) -> bool:
+    return fnmatchcase(name, glob) and not (name.startswith(".") and glob[:1] in ("*", "?", "["))
+
+
+def folder_filter(glob: str) -> PathFilter:
+    """Return a filter for folders that may hold a match of a glob at any depth."""
+    fixed_depth = glob.split("/**")[0].split("/") if not glob.startswith("**") else []
+    return lambda folder: all(map(_name_matches, folder.split("/"), fixed_depth))
+
+
+def gitignore_filter(globs: Sequence[str]) -> PathFilter | None:
+    """Return a filter for paths that match any glob at any depth, or lie in a folder that does; None without globs.
+
+    A glob that begins with `/` matches from the top only.
+
+    >>> wanted = gitignore_filter(["*.txt", "docs", "/build/*.log"])
+    >>> [wanted(path) for path in ("a/b.txt", "x/docs/y.c", "build/a.log", "x/build/a.log")]
+    [True, True, True, False]
+
+    Raises UsageError: an invalid glob.
+    """
+    if not globs:
+        return None
+    from pathspec import GitIgnoreSpec
+
+    patterns: list[Any] = []
+    for glob in globs:
+        inner = glob.rstrip("/")
+        try:
+            with warnings.catch_warnings(action="ignore", category=FutureWarning):  # a `[` inside brackets is meant
+                patterns += GitIgnoreSpec.from_lines([inner if inner.startswith("/") else f"**/{inner}"]).patterns
+        except (ValueError, re.error) as error:
+            raise UsageError(f"'{glob}' is not a glob: {str(error).splitlines()[0]}") from None
+        if not inner:
+            raise UsageError(f"'{glob}' is not a glob: it matches no name")
+    matches = GitIgnoreSpec(patterns).match_file
+    # a folder may have a line feed in its name, at which `**/` would stop
+    return lambda path: matches(path.replace("\n", "\r"))

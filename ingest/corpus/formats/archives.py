@@ -1,0 +1,291 @@
+"""Tar archives, such as WebDataset's, read sequentially by `tarfile` without extraction to disk; WARC and WET web archives."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Self
+
+from ingest.corpus.files.decompress import Stream
+from ingest.corpus.files.names import kind_of, printable, suffix_of
+from ingest.corpus.files.source import BorrowedSource, Meter, Source, Unreadable
+from ingest.corpus.formats.rows import LIMIT_BYTES, TOO_LONG, BufferedReader, SkippedRows, not_text_reason
+from ingest.corpus.types import Chunk, Note, SkippedFile
+from ingest.errors import brief
+
+BLOCK = 512
+#: larger headers are refused: they come only from broken or malicious archives
+MOST_HEADER_BYTES = 2**20
+_EXTENSIONS: tuple[Any, ...] = (
+    *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
+    *(tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK),
+)
+#: what `tarfile` raises at broken archives
+_ERRORS = (tarfile.TarError, EOFError, ValueError, OverflowError)
+_KINDS: dict[Any, str] = {
+    tarfile.LNKTYPE: "a link",
+    tarfile.SYMTYPE: "a link",
+    tarfile.CHRTYPE: "a device",
+    tarfile.BLKTYPE: "a device",
+    tarfile.FIFOTYPE: "a pipe",
+}
+#: formats that need seeking, and archives in archives
+_NOT_WITHIN = ("parquet", "arrow", "tar")
+#: first bytes of a member that are enough to detect binary data
+HEAD_BYTES = 2**16
+#: yields the documents of a member, held in memory, given its format and compression
+DocumentsOf = Callable[[Source, str, str, Note], Iterable[Chunk]]
+
+
+class _Header(tarfile.TarInfo):
+    """A member's header; `tarfile` by itself ends silently at a broken header, and reads headers of any size."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        """Return the header that a block holds."""
+        # a regular file without a prefix has the usual header, of which name and size are read in a third of the time
+        if len(buf) == BLOCK and buf[156:157] == tarfile.REGTYPE and not buf[345]:
+            name, size, checksum = (buf[start:stop].partition(b"\0")[0] for start, stop in ((0, 100), (124, 136), (148, 156)))
+            if size.isdigit() and checksum.isdigit() and int(checksum, 8) == sum(buf) - sum(buf[148:156]) + 8 * 32:
+                header = cls(name.decode(encoding, errors))
+                header.size = int(size, 8)
+                return header
+        try:
+            header = super().frombuf(buf, encoding, errors)
+        except tarfile.HeaderError as error:
+            if not buf.strip(b"\0"):
+                raise  # the end of the archive
+            raise tarfile.ReadError(str(error)) from None
+        if header.size < 0 or (header.type in _EXTENSIONS and header.size > MOST_HEADER_BYTES):
+            raise tarfile.ReadError(f"a tar header of {header.size} bytes")
+        return header
+
+
+class _Forward:
+    """A forward-only file object over a stream, much faster than the stream mode of `tarfile`."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._window = BufferedReader(stream)
+        self._position = 0
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, position: int) -> None:
+        if position < self._position:
+            raise tarfile.StreamError("a member inside another member")
+        if not self._window.skip(position - self._position):
+            raise tarfile.ReadError("unexpected end of data")
+        self._position = position
+
+    def read(self, size: int) -> bytes:
+        data = self._window.exactly(size)
+        self._position += len(data)
+        return data
+
+
+class Archive:
+    """A tar archive read sequentially from a stream, or from a seekable file object, in which unread members are skipped.
+
+    Raises Unreadable: the archive is broken or truncated; raised by every method.
+    """
+
+    def __init__(self, path: str, file: Stream | BorrowedSource) -> None:
+        self._path = path
+        archive: Any = file if isinstance(file, BorrowedSource) else _Forward(file)
+        self._file = archive
+        try:
+            self._tar: Any = tarfile.TarFile(fileobj=archive, tarinfo=_Header, encoding="utf-8", errors="surrogateescape")
+        except _ERRORS as error:
+            raise self._broken(error) from None
+
+    def _broken(self, error: object) -> Unreadable:
+        return Unreadable(self._path, f"broken or truncated tar: {str(error)[:200]}")
+
+    def members(self) -> Iterator[tarfile.TarInfo]:
+        """Yield the members that are not folders."""
+        tar = self._tar
+        while True:
+            try:
+                if isinstance(self._file, _Forward) and tar.firstmember is None:
+                    self._file.seek(tar.offset)  # `tarfile` would stop one byte before, and read that
+                member: tarfile.TarInfo | None = tar.next()
+            except _ERRORS as error:
+                raise self._broken(error) from None
+            if member is None:
+                return
+            if member.size < 0:
+                raise self._broken(f"a member of {member.size} bytes")
+            tar.members = []  # a million headers are not kept
+            if not member.isdir():
+                yield member
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes of the current member, which must have as many."""
+        data: bytes = self._file.read(size)
+        if len(data) < size:
+            raise Unreadable(self._path, "truncated: the archive ends within a member")
+        return data
+
+
+def read_members(stream: Stream, path: str, note: Note, documents_of: DocumentsOf) -> Iterator[Chunk]:
+    """Yield the documents of text members, each read by the format of its name; other members are skipped.
+
+    Of skipped members with equal suffix and reason, the first is named, the others are counted.
+
+    Raises Unreadable: the archive is broken or truncated.
+    """
+    first: dict[tuple[str, str], str] = {}
+    skipped = Counter[tuple[str, str]]()
+    archive = Archive(path, stream)
+    for member in archive.members():
+        name = printable(member.name)
+        found = _documents(archive, member, name, note, documents_of)
+        if isinstance(found, str):
+            key = (suffix_of(name), found)
+            first.setdefault(key, name)
+            skipped[key] += 1
+        else:
+            yield from found
+    for (suffix, reason), times in skipped.items():
+        more = f" and {times - 1} more {suffix or 'without a suffix'}" if times > 1 else ""
+        note(SkippedFile(path, f"member {first[suffix, reason]}{more}: {reason}", times))
+
+
+def _documents(
+    archive: Archive, member: tarfile.TarInfo, name: str, note: Note, documents_of: DocumentsOf
+) -> list[Chunk] | str:
+    """Return the documents of a member, which counts completely or not at all; then the reason."""
+    form, compression = kind_of(name)
+    if member.issparse():
+        return "a sparse file"
+    if not member.isreg():
+        return _KINDS.get(member.type, "of an unknown kind")
+    if form in _NOT_WITHIN:
+        return f"{form} within tar is not read"
+    if member.size > LIMIT_BYTES:
+        return TOO_LONG
+    head = archive.read(min(member.size, HEAD_BYTES))
+    if form == "text" and not compression and b"\0" in head:
+        return "binary"
+    held = io.BytesIO(head if len(head) == member.size else head + archive.read(member.size - len(head)))
+    kept, size = [], 0
+    try:
+        for piece in documents_of(Source(name, member.size, Meter(), held), form, compression, note):
+            kept.append(piece)
+            size += len(piece.text)
+            if size > LIMIT_BYTES:
+                return f"unfolded {TOO_LONG}"
+    except Unreadable as error:
+        return error.reason.partition(" at byte ")[0]
+    return kept
+
+
+#: digits of the largest file size
+MOST_DIGITS = 19
+CUT_SHORT = "truncated: the file ends within a record"
+#: records with documents; the others are requests and crawl metadata
+_PLAIN_RECORDS = (b"conversion", b"resource")
+_TEXTUAL = (b"text/", b"application/xhtml", b"application/xml", b"application/json", b"application/javascript")
+
+
+def warc_texts(stream: Stream, _: str, left_out: SkippedRows) -> Iterator[bytes]:
+    """Yield the text of every record; other records with documents are skipped by number and reason.
+
+    Raises Unreadable: the file is not WARC, broken or truncated.
+    """
+    window, path = BufferedReader(stream), left_out.path
+    number = 0
+    while window.skip_any(b"\r\n"):
+        head = window.until(b"\r\n\r\n", MOST_HEADER_BYTES)
+        if not head:
+            raise Unreadable(path, "not a WARC file, or a truncated one: a record's header has no end")
+        if not head.startswith(b"WARC/"):
+            raise Unreadable(path, "not a WARC file, or a broken one: a record should begin here")
+        if not (headers := parsed(head)):
+            return
+        number += 1
+        written = headers.get(b"content-length")
+        if written is None:
+            raise Unreadable(path, "broken WARC: a record without a Content-Length")
+        if not written.isdigit() or len(written) > MOST_DIGITS:
+            found = brief(written.decode("utf-8", "replace"))
+            raise Unreadable(path, f"broken WARC: a record's Content-Length is {found}, expected a number of bytes")
+        kind, size = headers.get(b"warc-type", b"").lower(), int(written)
+        is_http = kind == b"response" and headers.get(b"content-type", b"").lower().startswith(b"application/http")
+        has_document = is_http or kind in _PLAIN_RECORDS
+        if not has_document or size > LIMIT_BYTES:
+            if not window.skip(size):
+                raise Unreadable(path, CUT_SHORT)
+            if has_document:
+                left_out.add(number, TOO_LONG)
+            continue
+        body = window.exactly(size)
+        if len(body) < size:
+            raise Unreadable(path, CUT_SHORT)
+        try:
+            text = http_payload(body) if is_http else body
+        except ValueError as error:
+            left_out.add(number, str(error))
+            continue
+        if reason := not_text_reason(text):
+            left_out.add(number, "binary" if reason.startswith("binary") else "not UTF-8")  # grouped without position
+        else:
+            yield text
+
+
+def parsed(head: bytes) -> dict[bytes, bytes]:
+    """Return headers by lower-case name."""
+    pairs = (line.partition(b":") for line in head.splitlines() if b":" in line)
+    return {name.strip().lower(): value.strip() for name, _, value in pairs}
+
+
+def http_payload(message: bytes) -> bytes:
+    r"""Return the body of an HTTP response without chunked encoding and compression.
+
+    Archives often store it decompressed already, under the old header.
+
+    Raises ValueError: the content type is not text, the compression is not supported, or the body is too long.
+    """
+    head, blank, body = message.partition(b"\r\n\r\n")
+    if not blank:
+        head, _, body = message.partition(b"\n\n")
+    headers = parsed(head)
+    if not headers.get(b"content-type", b"text/").lower().startswith(_TEXTUAL):
+        raise ValueError("its content type is not text")
+    if b"chunked" in headers.get(b"transfer-encoding", b"").lower():
+        body = unchunked(body)
+    encoding = headers.get(b"content-encoding", b"").strip().lower()
+    if encoding in (b"", b"identity") or not not_text_reason(body):
+        return body
+    if encoding not in (b"gzip", b"x-gzip", b"deflate"):
+        raise ValueError(f"packed as '{encoding.decode('ascii', 'replace')[:20]}', which is not read")
+    inner = zlib.decompressobj(wbits=47)  # gzip or zlib
+    try:
+        text = inner.decompress(body, LIMIT_BYTES)
+    except zlib.error:
+        raise ValueError("broken compression") from None
+    if inner.unconsumed_tail:
+        raise ValueError(TOO_LONG)
+    return text
+
+
+def unchunked(body: bytes) -> bytes:
+    """Return a chunked body as a whole; archives often store it whole already, under the old header."""
+    parts, rest = [], body
+    while rest:
+        line, end, rest = rest.partition(b"\r\n")
+        try:
+            size = int(line.partition(b";")[0], 16)
+        except ValueError:
+            return body
+        if not end or size < 0 or size > len(rest):
+            return body
+        if size == 0:
+            break
+        parts.append(rest[:size])
+        rest = rest[size + 2 :]
+    return b"".join(parts)
