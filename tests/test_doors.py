@@ -1,4 +1,4 @@
-"""What CONTRIBUTING promises of additions, performed on a copy of the package: how many files each takes, and where it appears."""
+"""What CONTRIBUTING promises of additions, performed on a copy of the package: the files that each takes, and where it shows."""
 
 import json
 import shutil
@@ -70,7 +70,7 @@ def test_a_gpu_takes_one_file(house):
 
 
 def test_an_option_of_bw_takes_one_line(house):
-    new = '    scaling_share: Annotated[Written | None, option("Share of linear scaling.", "F", quantity="scaling_efficiency")]\n'
+    new = '    scaling_share: Annotated[Written | None, option("Linear share.", "F", quantity="scaling_efficiency")]\n'
     house.edit("ingest/sizing/job.py", "    cache_hit: Annotated[", f"{new}    cache_hit: Annotated[")
     assert "--scaling-share F" in house.ingest("bw", "--help")
     assert "--scaling-share F" in house.ingest("explain", "--help")
