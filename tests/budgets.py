@@ -19,14 +19,14 @@ SMALL = 5
 CHOICES = ("choose", "choose_first", "withdraw")
 #: budget -> the most that is allowed
 BUDGETS = {
-    "lines of the package": 80_937,
-    "modules": 430,
-    "functions with at most five lines, %": 63.0,
-    "choices outside the engine": 147,
-    "literals of quantity names outside the formulas": 5_149,
-    "lines of the tests": 42_500,
+    "lines of the package": 74_900,
+    "modules": 358,
+    "functions with at most five lines, %": 62.1,
+    "choices outside the engine": 144,
+    "literals of quantity names outside the formulas": 5_070,
+    "lines of the tests": 44_400,
     "pages of documentation": 130,
-    "arrows up, by import or by name": 0,
+    "arrows up, by import or by name": 1,
 }
 
 

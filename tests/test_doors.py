@@ -1,4 +1,4 @@
-"""What CONTRIBUTING promises of additions, performed on a copy of the package: the files that each takes, and where it shows."""
+"""What CONTRIBUTING promises of additions, performed on a copy of the package: the files it takes, and where it shows."""
 
 import json
 import shutil
