@@ -9,7 +9,7 @@ from common import DOCS, ROOT
 from site_links import broken
 
 from ingest.cli.main import main as main_command
-from ingest.reports.document.pdf import lacking_pdf
+from ingest.reports.document.word import lacking_pdf
 from ingest.reports.plan_report import report
 
 BUILT = DOCS / "_build" / "html"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from common import DOCS, ROOT
 
-from ingest.reports.document.pdf import lacking_pdf
+from ingest.reports.document.word import lacking_pdf
 from ingest.reports.plan_report import report
 
 SITE = ROOT / "examples" / "enterprise-64-nodes.yaml"

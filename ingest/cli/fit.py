@@ -19,7 +19,7 @@ from ingest.sizing.explain import Explanation
 from ingest.storage.fit import fit
 
 #: The workbook of a comparison.
-fit_workbook = later("ingest.reports.workbook.fit_workbook", "fit_workbook")
+fit_workbook = later("ingest.reports.workbook.small_workbooks", "fit_workbook")
 
 
 @click.command("fit")

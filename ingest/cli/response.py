@@ -17,7 +17,7 @@ from ingest.cli.output import VERBOSE, chosen_option, hand_over, tell_answer, te
 from ingest.errors import IngestError, RequirementNotMet
 from ingest.files import write_whole
 from ingest.reports.document.html import as_html
-from ingest.reports.document.response_document import response_document
+from ingest.reports.document.page_document import response_document
 from ingest.reports.document.word import as_docx
 from ingest.reports.page import Page
 from ingest.reports.pages.response import comparison_page, response_page
@@ -26,7 +26,7 @@ from ingest.text import one_line
 from ingest.version import __version__
 
 #: The workbook of a comparison of responses.
-response_workbook = later("ingest.reports.workbook.response_workbook", "response_workbook")
+response_workbook = later("ingest.reports.workbook.judged_workbooks", "response_workbook")
 
 #: What a document says about itself.
 SUBTITLE = f"Offers against the requirements of {{sent}}. Made by ingest {__version__}."

@@ -11,12 +11,12 @@ from ingest.cli.main import later
 from ingest.cli.options import hand_over, output_options, tell_written, warn
 from ingest.errors import RequirementNotMet
 from ingest.files import write_whole
-from ingest.reports.document.verdict_document import verdict_document
+from ingest.reports.document.page_document import verdict_document
 from ingest.reports.document.word import as_docx
 from ingest.reports.pages.acceptance import verdict_page
 
 #: The workbook of a verdict.
-verdict_workbook = later("ingest.reports.workbook.verdict_workbook", "verdict_workbook")
+verdict_workbook = later("ingest.reports.workbook.judged_workbooks", "verdict_workbook")
 
 
 @click.command("verdict")

@@ -1,9 +1,11 @@
-"""Labels of quantities and columns as headings and inside sentences, and the form of shares and ranges."""
+"""Labels of quantities and columns as headings and inside sentences, the form of shares and ranges, and texts kept as data."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from ingest.engine.registry import label_of
@@ -130,3 +132,13 @@ def counted(number: int, noun: str) -> str:
     ('1 caution', '1,204 cautions')
     """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+@cache
+def texts(medium: str) -> Mapping[str, Any]:
+    """Texts that do not depend on the numbers, and the layout of tables: `document.yaml` or `workbook.yaml`."""
+    import yaml
+
+    text = (Path(__file__).parent / medium / f"{medium}.yaml").read_text(encoding="utf-8")
+    read: dict[str, Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text).get_data()
+    return read

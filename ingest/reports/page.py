@@ -190,31 +190,23 @@ def as_text(page: Page, width: int | None = None, paint: Paint = unpainted) -> s
 
 
 def _table(section: Section, width: int | None, paint: Paint) -> list[str]:
+    """The rows; a terminal that is too narrow has the folded columns below each row, each after its heading."""
     if not section.rows:
         return []
     shown = [section.columns, *section.rows] if any(section.columns) else list(section.rows)
-    if section.folded and width is not None and sum(_widest(shown, column) + 2 for column in range(len(shown[0]))) > width:
-        return _folded(section, width, paint)
-    widths = _fitting([_widest(shown, column) for column in range(len(shown[0]))], width)
-    return [line for row in shown for line in _row_lines(row, widths, paint)]
-
-
-def _folded(section: Section, width: int, paint: Paint) -> list[str]:
-    """The rows with their last columns below them, each after its heading."""
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    if not section.folded or width is None or sum(widths) + 2 * len(widths) <= width:
+        fitting = _fitting(widths, width)
+        return [line for row in shown for line in _row_lines(row, fitting, paint)]
     kept = len(section.columns) - section.folded
-    heads = section.columns[kept:]
-    shown = [section.columns, *section.rows]
-    widths = _fitting([_widest(shown, column) for column in range(kept)], width, shown)
-    lines = [*_row_lines(section.columns[:kept], widths, paint)]
+    fitting = _fitting(widths[:kept], width, shown)
+    lines = [*_row_lines(section.columns[:kept], fitting, paint)]
     for row in section.rows:
-        lines += _row_lines(row[:kept], widths, paint)
-        below = "; ".join(f"{head} {cell}".strip() for head, cell in zip(heads, row[kept:], strict=True) if cell)
+        lines += _row_lines(row[:kept], fitting, paint)
+        cells = zip(section.columns[kept:], row[kept:], strict=True)
+        below = "; ".join(f"{head} {cell}".strip() for head, cell in cells if cell)
         lines += wrapped(below, " " * 6, width) if below else []
     return lines
-
-
-def _widest(rows: Sequence[Sequence[str]], column: int) -> int:
-    return max(len(row[column]) for row in rows)
 
 
 def _fitting(widths: list[int], width: int | None, rows: Sequence[Sequence[str]] = ()) -> list[int]:
@@ -265,30 +257,17 @@ def _broken(text: str, width: int, first: str = "", deeper: str = "") -> list[st
 
 def as_markdown(page: Page) -> str:
     """Render as Markdown; pipes in cells are escaped."""
-    return "\n".join(_markdown(page))
-
-
-def _markdown(page: Page) -> Iterator[str]:
-    yield f"# {page.title}"
+    lines = [f"# {page.title}"]
     if page.answer and not page.answer.startswith(page.title):
-        yield ""
-        yield page.answer
+        lines += ["", page.answer]
     for section in page.sections:
-        yield ""
-        if section.title:
-            yield f"## {section.title}"
-            yield ""
+        lines += ["", f"## {section.title}", ""] if section.title else [""]
         if section.rows:
-            columns = section.columns if any(section.columns) else section.rows[0]
-            yield _row(columns)
-            yield _row(["---"] * len(columns))
-            for row in section.rows if any(section.columns) else section.rows[1:]:
-                yield _row(row)
+            head, *rows = [section.columns, *section.rows] if any(section.columns) else section.rows
+            lines += [_row(head), _row(["---"] * len(head)), *map(_row, rows)]
         if section.lines:
-            if section.rows:
-                yield ""
-            for line in section.lines:
-                yield f"- {line.strip()}"
+            lines += [*([""] if section.rows else []), *(f"- {line.strip()}" for line in section.lines)]
+    return "\n".join(lines)
 
 
 def _row(cells: Sequence[str]) -> str:
@@ -301,16 +280,16 @@ def as_csv(page: Page) -> str:
     import io
 
     buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows([_harmless(cell) for cell in row] for row in page.table)
+    writer = csv.writer(buffer, lineterminator="\n")
+    for row in page.table:
+        writer.writerow(
+            [f"'{cell}" if isinstance(cell, str) and cell[:1] in RUN else "" if cell is None else cell for cell in row]
+        )
     return buffer.getvalue().rstrip("\n")
 
 
-def _harmless(cell: object) -> object:
-    if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r"):
-        return "'" + cell
-    return "" if cell is None else cell
-
-
+#: What begins a formula of a spreadsheet.
+RUN = frozenset("=+-@\t\r")
 FORMATS = ("table", "json", "csv", "markdown")
 SUFFIXES = {".json": "json", ".csv": "csv", ".md": "markdown", ".txt": "table", ".xlsx": "xlsx"}
 

@@ -1,4 +1,4 @@
-"""The charts of a plan, drawn from its results."""
+"""The charts of a plan, drawn from its results: all of them for the buyer, for vendors what they size for."""
 
 from __future__ import annotations
 
@@ -8,14 +8,34 @@ from typing import TYPE_CHECKING
 from ingest.errors import IngestError
 from ingest.reports.charts.bandwidth import Bar, Ceiling, Point, demand, ladder, scaling
 from ingest.reports.charts.chart import Chart
-from ingest.reports.charts.planning import Fed, Goodput, Interval, Swing, goodput, intervals, tornado, utilization
+from ingest.reports.charts.planning import (
+    RESERVE,
+    DayLoad,
+    Fed,
+    Goodput,
+    Interval,
+    Share,
+    Swing,
+    YearBytes,
+    YearRates,
+    bandwidth_by_year,
+    capacity,
+    goodput,
+    intervals,
+    request_sizes,
+    tornado,
+    training_day,
+    utilization,
+)
 from ingest.reports.labels import plain
-from ingest.reports.vendor_charts import vendor_charts
+from ingest.site import planner
+from ingest.site import training_day as load
 from ingest.site.loaders import utilization_course
 from ingest.site.plan import (
     TORNADO,
     Plan,
     bandwidth_by_nodes,
+    capacity_by_use,
     evidence_levels,
     largest_checkpoint_course,
     largest_checkpoint_goodput,
@@ -27,6 +47,7 @@ if TYPE_CHECKING:
 
 #: Jobs whose growth with the machine is drawn; more lines cannot be told apart.
 MOST_LINES = 4
+TO_BUY = "usable capacity to buy"
 
 
 def charts_of(plan: Plan, storage: Sequence[str] = ()) -> list[Chart]:
@@ -40,36 +61,32 @@ def charts_of(plan: Plan, storage: Sequence[str] = ()) -> list[Chart]:
         UsageError: an unknown id.
         IngestError: ceilings are requested, and no job reads.
     """
-    return list(_charts(plan, storage))
-
-
-def _charts(plan: Plan, storage: Sequence[str]) -> Iterator[Chart]:
+    charts: list[Chart] = []
     jobs = [(row, step.value) for row in plan.rows["jobs"] if (step := row.step("job_read_bandwidth")) is not None]
     jobs.sort(key=lambda job: -job[1])
     total = plan.results.get("R-READ-03")
     if jobs and total is not None:
         needed = plan.known.value("workload_read_bandwidth")
         why = "by guidance" if needed < plan.computed["R-READ-03"] else "headroom included"
-        yield demand([Bar(row.name, value) for row, value in jobs], Bar(f"R-READ-03, {why}", total.value))
-        yield _scaling(plan, [row for row, _ in jobs[:MOST_LINES]], storage)
-        yield from _evidence(plan, jobs[0][0].name)
+        charts.append(demand([Bar(row.name, value) for row, value in jobs], Bar(f"R-READ-03, {why}", total.value)))
+        charts.append(_scaling(plan, [row for row, _ in jobs[:MOST_LINES]], storage))
+        levels = evidence_levels(plan, largest := jobs[0][0].name)
+        if len(levels) > 1:
+            bars = [Bar(basis, one.value, one.low, one.high) for basis, one in levels]
+            charts.append(ladder(bars, levels[0][1].unit, f"read bandwidth per GPU of {largest}"))
     elif storage:
         raise IngestError("--storage: no job of the site reads data, so there is no chart that could show the ceilings")
-    yield from vendor_charts(plan)
-    fed = utilization_course(plan.rows["jobs"])
-    if fed is not None:
+    charts += vendor_charts(plan)
+    if (fed := utilization_course(plan.rows["jobs"])) is not None:
         row, own, latencies = fed
-        yield utilization([Fed(*one) for one in latencies], Fed(*own), row.name)
-    course = largest_checkpoint_course(plan)
-    if course is not None:
-        job, chosen, points, condition = course
-        yield intervals([Interval(*one) for one in points], Interval(*chosen), job, condition)
-    found = largest_checkpoint_goodput(plan)
-    if course is not None and found is not None:
-        job, rows = found
-        shown = [Goodput(row["write_bandwidth"], row["goodput"], row.get("gpus_gained")) for row in rows]
-        yield goodput(shown, course[1][2], job)
-    yield from _tornado(plan)
+        charts.append(utilization([Fed(*one) for one in latencies], Fed(*own), row.name))
+    if (course := largest_checkpoint_course(plan)) is not None:
+        name, chosen, points, condition = course
+        charts.append(intervals([Interval(*one) for one in points], Interval(*chosen), name, condition))
+        if (found := largest_checkpoint_goodput(plan)) is not None:
+            shown = [Goodput(one["write_bandwidth"], one["goodput"], one.get("gpus_gained")) for one in found[1]]
+            charts.append(goodput(shown, chosen[2], found[0]))
+    return [*charts, *_tornado(plan)]
 
 
 def _scaling(plan: Plan, rows: Sequence[QuantityRow], storage: Sequence[str]) -> Chart:
@@ -82,13 +99,6 @@ def _scaling(plan: Plan, rows: Sequence[QuantityRow], storage: Sequence[str]) ->
     return scaling(points, ceilings, note=f"dashed: ceilings of storage: {sources}")
 
 
-def _evidence(plan: Plan, job: str) -> Iterator[Chart]:
-    levels = evidence_levels(plan, job)
-    if len(levels) > 1:
-        bars = [Bar(basis, one.value, one.low, one.high) for basis, one in levels]
-        yield ladder(bars, levels[0][1].unit, f"read bandwidth per GPU of {job}")
-
-
 def _tornado(plan: Plan) -> Iterator[Chart]:
     """The requirement that most inputs affect, a binding one if there is any; reads before capacity where they tie."""
     moved = {name: plan.sensitivity(name) for name in TORNADO if name in plan.results}
@@ -98,3 +108,35 @@ def _tornado(plan: Plan) -> Iterator[Chart]:
         labels = [" of ".join(filter(None, (plain(one.name), ", ".join(one.rows)))) for one in moved[name]]
         swings = [Swing(label, one.at_low, one.at_high) for label, one in zip(labels, moved[name], strict=True)]
         yield tornado(swings, plan.computed[name], plan.requirement(name).unit, name)
+
+
+def vendor_charts(plan: Plan) -> list[Chart]:
+    """The load of a training day, the requests of each load, capacity and bandwidth by year; nothing of the argument."""
+    charts: list[Chart] = []
+    day = load.training_day(plan)
+    if any(day.reads) or any(day.writes):
+        reads, copies = DayLoad("training reads", day.reads), DayLoad("staging and restores", day.copies)
+        charts.append(training_day(reads, copies, DayLoad("checkpoint writes", day.writes), day.restored))
+    shares = [Share(one.load, *one.part) for one in load.request_shares(plan.requirements)]
+    if shares:
+        charts.append(request_sizes(shares))
+    if "R-CAP-03" in plan.results:
+        charts.append(_tender_capacity(plan))
+    rates = [YearRates(*one) for one in planner.bandwidth_by_year(plan)]
+    if any(one.reads or one.writes for one in rates):
+        charts.append(bandwidth_by_year(rates))
+    return charts
+
+
+def _tender_capacity(plan: Plan) -> Chart:
+    """Data held and reserve by year, and the usable capacity to buy, rounded as the requirements are."""
+    held, bought = [], []
+    for row in plan.rows["years"]:
+        held += [YearBytes(row.name, *part) for part in capacity_by_use(row)]
+        reserve = row.step("year_reserve_bytes")
+        if reserve is not None and float(reserve.value):
+            held.append(YearBytes(row.name, RESERVE, float(reserve.value)))
+        usable = row.step("year_capacity_to_buy")
+        if usable is not None:
+            bought.append(YearBytes(row.name, TO_BUY, plan.rounded(float(usable.value))))
+    return capacity(held, to_buy=bought)

@@ -3,35 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ingest.configuration import decimal_units
 from ingest.corpus.native_calls import NativeFailure
 from ingest.engine.interactive import InteractiveResult
+from ingest.engine.result import SCHEMA
 from ingest.errors import UsageError, nearest
 from ingest.files import check_target, garbage_collection_paused, write_all
 from ingest.reports.charts.chart import FAILED, lacking
-from ingest.reports.document.buyer_report import buyer_report
 from ingest.reports.document.derivations import derivation_document
 from ingest.reports.document.html import as_html
 from ingest.reports.document.markdown import as_markdown
-from ingest.reports.document.pdf import as_pdf
-from ingest.reports.document.tender_document import tender_document
-from ingest.reports.document.word import as_docx, template_warnings
+from ingest.reports.document.plan_documents import buyer_report, tender_document
+from ingest.reports.document.word import as_docx, as_pdf, template_warnings
 from ingest.reports.page import Page, as_csv
 from ingest.reports.pages.plan import requirement_wording
-from ingest.reports.plan_charts import charts_of
-from ingest.reports.vendor_charts import vendor_charts
-from ingest.reports.vendor_data import vendor_data, vendor_wording
+from ingest.reports.plan_charts import charts_of, vendor_charts
 from ingest.reports.workbook.model_workbook import model_workbook
 from ingest.reports.workbook.vendor_workbook import vendor_workbook
 from ingest.site.plan import Plan
 from ingest.site.planner import plan
 from ingest.text import all_visible
+from ingest.version import FORMAT
 
 if TYPE_CHECKING:
     import pandas
@@ -40,14 +38,15 @@ if TYPE_CHECKING:
     from ingest.reports.document.model import Document
 
 
-#: Formats of a document.
+#: Formats of a document, and of all files of a report.
 DOCUMENTS = (".docx", ".md", ".html", ".pdf")
+FORMATS = (".xlsx", *DOCUMENTS, ".csv", ".json")
 #: Those that a template of the buyer's fills.
 FILLED = (".docx", ".pdf")
-
-
 #: Note on a document whose charts cannot be rendered.
 NO_CHARTS = "the document has no charts, {why}"
+#: Parts of a requirement that are the buyer's own, and that vendors do not receive.
+INTERNAL = ("computed", "low", "high", "derivation", "assumptions", "remark")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -119,50 +118,47 @@ def report(
         IngestError: a site that cannot be, a library or a program that is not installed, a file that cannot be written.
     """
     systems = [storage] if isinstance(storage, str) else list(storage)
-    paths = _checked([output] if isinstance(output, (str, Path)) else list(output), derivations, for_vendor, template, systems)
+    paths = [Path(one) for one in ([output] if isinstance(output, (str, Path)) else output)]
+    apart = None if derivations is None else Path(derivations)
+    _check(paths, apart, for_vendor, template, systems)
     with garbage_collection_paused():
         planned = plan(site, years=years, set=set, seed=seed, catalogs=catalogs)
         if not isinstance(planned, Plan):
             raise UsageError("--set: found several scenarios, expected one for a report")
-        writer = ReportWriter(planned, for_vendor, derivations is not None, template, systems)
+        writer = ReportWriter(planned, for_vendor, apart, template, systems, lacking())
         try:
             made = writer.contents(paths)
         except NativeFailure as failure:
-            writer = writer.without_charts(FAILED.format(why=str(failure).rstrip(":")))
+            why = FAILED.format(why=str(failure).rstrip(":"))
+            writer = ReportWriter(planned, for_vendor, apart, template, systems, why)
             made = writer.contents(paths)
     write_all(made)
-    return Report(
-        planned,
-        {str(path): len(content) for path, content in made.items()},
-        writer.notes(path.suffix.lower() for path in paths.report),
-    )
+    notes = () if template is None else template_warnings(writer.document, template)
+    if writer.no_charts and any(path.suffix.lower() in DOCUMENTS for path in paths):
+        notes = (*notes, NO_CHARTS.format(why=writer.no_charts))
+    return Report(planned, {str(path): len(content) for path, content in made.items()}, notes)
 
 
-class Targets(NamedTuple):
-    """The files to write."""
-
-    report: list[Path]
-    derivations: Path | None
-
-
-def _checked(
-    outputs: Sequence[str | Path],
-    derivations: str | Path | None,
-    for_vendor: bool,
-    template: str | Path | None,
-    storage: Sequence[str],
-) -> Targets:
-    paths = Targets(list(map(Path, outputs)), None if derivations is None else Path(derivations))
-    if not paths.report:
+def _check(
+    outputs: Sequence[Path], derivations: Path | None, for_vendor: bool, template: str | Path | None, storage: Sequence[str]
+) -> None:
+    """Refuse files and options that do not go together, before anything is computed."""
+    if not outputs:
         raise UsageError(f"--output is missing, expected a file that ends in {', '.join(FORMATS)}")
-    for path in paths.report:
-        _check_suffix("--output", path, tuple(FORMATS))
-    every = paths.report
-    if paths.derivations is not None:
-        _check_suffix("--derivations", paths.derivations, DOCUMENTS)
-        every = [*every, paths.derivations]
-    _refuse_twice(every)
-    suffixes = {path.suffix.lower() for path in paths.report}
+    every: list[tuple[str, Path, Sequence[str]]] = [("--output", path, FORMATS) for path in outputs]
+    every += [("--derivations", derivations, DOCUMENTS)] if derivations is not None else []
+    for option, path, known in every:
+        suffix = path.suffix.lower()
+        if suffix not in known:
+            raise UsageError(f"{option}: '{path}' ends in '{suffix}', expected {', '.join(known)}{nearest(suffix, known)}")
+    # Two names of one file would leave only the last content.
+    meant: dict[Path, Path] = {}
+    for _, path, _ in every:
+        first = meant.setdefault(path.resolve(), path)
+        if first is not path:
+            also = "" if str(first) == str(path) else f", as '{first}' too"
+            raise UsageError(f"--output: '{path}' is given twice{also}, expected each file once")
+    suffixes = {path.suffix.lower() for path in outputs}
     if template is not None and suffixes.isdisjoint(FILLED):
         raise UsageError("--template fills a .docx, expected --output with one")
     if storage and for_vendor:
@@ -171,86 +167,60 @@ def _checked(
         raise UsageError(
             f"--storage is for the charts of a document, expected --output with one of {', '.join(sorted(DOCUMENTS))}"
         )
-    for path in every:
+    for _, path, _ in every:
         check_target(path)
-    return paths
 
 
-def _check_suffix(option: str, path: Path, known: Sequence[str]) -> None:
-    suffix = path.suffix.lower()
-    if suffix not in known:
-        raise UsageError(f"{option}: '{path}' ends in '{suffix}', expected {', '.join(known)}{nearest(suffix, known)}")
-
-
-def _refuse_twice(paths: Sequence[Path]) -> None:
-    """Two names of one file would leave only the last content."""
-    meant: dict[Path, Path] = {}
-    for path in paths:
-        first = meant.setdefault(path.resolve(), path)
-        if first is not path:
-            also = "" if str(first) == str(path) else f", as '{first}' too"
-            raise UsageError(f"--output: '{path}' is given twice{also}, expected each file once")
-
-
+@dataclass
 class ReportWriter:
     """Makes each format of one plan; each document is composed once for all its renderings.
 
-    Args:
-        planned: the plan.
+    Attributes:
+        plan: the plan.
         for_vendor: whether vendors receive the files.
-        apart: whether the derivations are a file of their own.
+        derivations: the file of the derivations, where they have one of their own.
         template: of the buyer's, for the Word document.
         storage: systems whose ceilings a chart shows.
         no_charts: why there are no charts; empty where they can be rendered.
     """
 
-    def __init__(
-        self,
-        planned: Plan,
-        for_vendor: bool,
-        apart: bool,
-        template: str | Path | None,
-        storage: Sequence[str],
-        no_charts: str = "",
-    ) -> None:
-        self.plan, self.for_vendor, self.apart = planned, for_vendor, apart
-        self.template, self.storage = template, storage
-        self.no_charts = no_charts or lacking()
+    plan: Plan
+    for_vendor: bool
+    derivations: Path | None
+    template: str | Path | None
+    storage: Sequence[str]
+    no_charts: str
 
-    def without_charts(self, why: str) -> ReportWriter:
-        """One that leaves the charts out."""
-        return ReportWriter(self.plan, self.for_vendor, self.apart, self.template, self.storage, why)
-
-    def contents(self, paths: Targets) -> dict[Path, bytes]:
+    def contents(self, paths: Sequence[Path]) -> dict[Path, bytes]:
         """The content of each file.
 
         Raises:
             NativeFailure: a chart cannot be rendered.
         """
-        made = {path: FORMATS[path.suffix.lower()](self) for path in paths.report}
-        if paths.derivations is not None:
-            made[paths.derivations] = rendered(derivation_document(self.plan), paths.derivations.suffix.lower())
+        made = {path: self._content(path.suffix.lower()) for path in paths}
+        if self.derivations is not None:
+            made[self.derivations] = rendered(derivation_document(self.plan), self.derivations.suffix.lower())
         return made
 
-    def notes(self, suffixes: Iterable[str]) -> tuple[str, ...]:
-        """What the template omits or repeats, and that charts are missing."""
-        charts = () if set(DOCUMENTS).isdisjoint(suffixes) or not self.no_charts else (NO_CHARTS.format(why=self.no_charts),)
-        omitted = () if self.template is None else template_warnings(self.document, self.template)
-        return (*omitted, *charts)
-
-    def workbook(self) -> bytes:
-        """The workbook: the buyer's, which calculates, or that of vendors, who fill it in."""
-        return (vendor_workbook if self.for_vendor else model_workbook)(self.plan)
-
-    def json(self) -> bytes:
-        """The plan as JSON; for vendors the requirement lines only."""
-        data = vendor_data(self.plan) if self.for_vendor else self.plan.to_dict()
-        return json.dumps(all_visible(data), indent=1, ensure_ascii=False, allow_nan=False).encode()
-
-    def csv(self) -> bytes:
-        """The requirement lines as CSV."""
-        rows = vendor_wording(self.plan) if self.for_vendor else requirement_wording(self.plan.requirements)
-        return (as_csv(all_visible(Page("", (), rows))) + "\n").encode()
+    def _content(self, suffix: str) -> bytes:
+        """The file of a suffix; vendors receive requirement lines as their statements say them, and a workbook to fill in."""
+        if suffix == ".xlsx":
+            return (vendor_workbook if self.for_vendor else model_workbook)(self.plan)
+        if suffix == ".json":
+            data = self.plan.to_dict()
+            if self.for_vendor:
+                lines = [one.to_dict() for one in self.plan.vendor_lines]
+                stated = [{name: part for name, part in line.items() if name not in INTERNAL} for line in lines]
+                head = {"schema": SCHEMA, "format": FORMAT, "command": "report", "for": "vendor"}
+                data = {**head, "site": self.plan.site.name, "requirements": stated}
+            return json.dumps(all_visible(data), indent=1, ensure_ascii=False, allow_nan=False).encode()
+        if suffix == ".csv":
+            rows = requirement_wording(self.plan.vendor_lines if self.for_vendor else self.plan.requirements)
+            if self.for_vendor:
+                kept = [place for place, head in enumerate(rows[0]) if head not in INTERNAL]
+                rows = tuple(tuple(row[place] for place in kept) for row in rows)
+            return (as_csv(all_visible(Page("", (), rows))) + "\n").encode()
+        return rendered(self.document, suffix, self.template)
 
     @cached_property
     def document(self) -> Document:
@@ -258,25 +228,13 @@ class ReportWriter:
         if self.for_vendor:
             return tender_document(self.plan, () if self.no_charts else vendor_charts(self.plan))
         charts = () if self.no_charts else charts_of(self.plan, self.storage)
-        return buyer_report(self.plan, charts, derivations=not self.apart)
+        return buyer_report(self.plan, charts, derivations=self.derivations is None)
 
 
-def rendered(document: Document, suffix: str) -> bytes:
-    """A document in one of the formats of `DOCUMENTS`."""
+def rendered(document: Document, suffix: str, template: str | Path | None = None) -> bytes:
+    """A document in one of the formats of `DOCUMENTS`; Word and PDF may fill a template."""
     if suffix == ".md":
         return as_markdown(document).encode()
     if suffix == ".html":
         return as_html(document).encode()
-    return as_pdf(as_docx(document, printed=True)) if suffix == ".pdf" else as_docx(document)
-
-
-#: suffix -> how the file is made
-FORMATS: Mapping[str, Callable[[ReportWriter], bytes]] = {
-    ".xlsx": ReportWriter.workbook,
-    ".docx": lambda writer: as_docx(writer.document, writer.template),
-    ".md": lambda writer: rendered(writer.document, ".md"),
-    ".html": lambda writer: rendered(writer.document, ".html"),
-    ".pdf": lambda writer: as_pdf(as_docx(writer.document, writer.template, printed=True)),
-    ".csv": ReportWriter.csv,
-    ".json": ReportWriter.json,
-}
+    return as_pdf(as_docx(document, template, printed=True)) if suffix == ".pdf" else as_docx(document, template)

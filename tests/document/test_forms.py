@@ -10,11 +10,9 @@ from pathlib import Path
 import pytest
 
 from ingest.acceptance.accept import KINDS_OF_TOOL, rows_of, shown_by
-from ingest.reports.document.buyer_report import buyer_report, spread
-from ingest.reports.document.composition import Composition
+from ingest.reports.document.composition import Composition, acceptance_table, response_table
 from ingest.reports.document.model import Paragraph, Table
-from ingest.reports.document.tables import acceptance_table, response_table
-from ingest.reports.document.tender_document import tender_document
+from ingest.reports.document.plan_documents import buyer_report, spread, tender_document
 from ingest.site.load_conditions import UNCACHED
 from ingest.site.planner import plan
 from ingest.site.requirement_wording import LINES

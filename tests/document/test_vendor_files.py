@@ -17,7 +17,7 @@ from docx.oxml.ns import qn
 
 from ingest.engine.messages import fact_of
 from ingest.errors import IngestError, UsageError
-from ingest.reports.document import pdf
+from ingest.reports.document import word
 from ingest.reports.plan_report import report
 from ingest.units import display
 
@@ -118,7 +118,7 @@ def test_derivations_are_a_file_of_their_own_and_the_report_then_has_none(tmp_pa
 
 
 def test_without_libreoffice_a_pdf_is_refused_with_what_to_do(tmp_path, monkeypatch):
-    monkeypatch.setattr(pdf, "_program", lambda: None)
+    monkeypatch.setattr(word, "_program", lambda: None)
     with pytest.raises(IngestError, match=r"LibreOffice is not installed: install it, or write \.docx or \.html"):
         report(ROOT / "examples/hpc-128-nodes.yaml", output=tmp_path / "rfp.pdf", for_vendor=True)
     assert not list(tmp_path.iterdir())
@@ -129,15 +129,15 @@ def test_a_conversion_that_hangs_is_ended_and_one_that_makes_nothing_is_refused(
         program = tmp_path / "soffice"
         program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
         program.chmod(0o755)
-        monkeypatch.setattr(pdf, "_program", program.__str__)
+        monkeypatch.setattr(word, "_program", program.__str__)
         with pytest.raises(IngestError, match=why):
-            pdf.as_pdf(b"", seconds=0.5 if "sleep" in script else 30)
+            word.as_pdf(b"", seconds=0.5 if "sleep" in script else 30)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["hpc-128-nodes", "llm-16384-gpus", "enterprise-64-nodes"])
 def test_a_tender_has_few_pages_and_its_first_one_says_what_is_bought(name, tmp_path):
-    if pdf.lacking_pdf() or shutil.which("pdftotext") is None:
+    if word.lacking_pdf() or shutil.which("pdftotext") is None:
         pytest.skip("needs LibreOffice and poppler's tools")
     plan = report(ROOT / "examples" / f"{name}.yaml", output=tmp_path / "rfp.pdf", for_vendor=True).plan
     pages = subprocess.run(["pdftotext", "-layout", tmp_path / "rfp.pdf", "-"], capture_output=True, text=True, check=True)

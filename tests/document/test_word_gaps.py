@@ -10,9 +10,9 @@ from click.testing import CliRunner
 
 import ingest
 from ingest.cli.group import command
-from ingest.reports.document.template_fields import SECTIONS as OF_KINDS
-from ingest.reports.document.tender_document import tender_document
+from ingest.reports.document.plan_documents import tender_document
 from ingest.reports.document.word import template_warnings
+from ingest.reports.document.word_template import SECTIONS as OF_KINDS
 
 SECTIONS = OF_KINDS["vendor"]
 SITE = Path(__file__).parents[2] / "examples/enterprise-64-nodes.yaml"

@@ -12,8 +12,7 @@ from office import Values, heading, recalculated, values
 import ingest
 from ingest.engine.registry import FORMULAS, INPUTS
 from ingest.reports.labels import plain
-from ingest.reports.workbook.fit_workbook import fit_workbook
-from ingest.reports.workbook.small_workbooks import sizing_workbook
+from ingest.reports.workbook.small_workbooks import fit_workbook, sizing_workbook
 from ingest.sizing.job import CLIENTS
 
 CASES = {

@@ -14,8 +14,8 @@ from office import Values, heading, recalculated, values
 
 import ingest
 from ingest.errors import IngestError
-from ingest.reports.workbook.change_banner import BANNER
 from ingest.reports.workbook.model_workbook import NOT_APPLYING, QUESTIONS, TO_SETTLE, model_workbook
+from ingest.reports.workbook.workbook_writer import BANNER
 
 HPC = yaml.safe_load("""
 start: 2026

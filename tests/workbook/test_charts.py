@@ -13,21 +13,25 @@ from ingest.errors import IngestError
 from ingest.reports.charts.bandwidth import Bar, Ceiling, Point, demand, ladder, scaling
 from ingest.reports.charts.chart import Chart
 from ingest.reports.charts.planning import (
+    DayLoad,
     Fed,
     Goodput,
     Interval,
+    Share,
     Swing,
     YearBytes,
+    YearRates,
+    bandwidth_by_year,
     capacity,
     goodput,
     intervals,
+    request_sizes,
     tornado,
+    training_day,
     utilization,
 )
-from ingest.reports.charts.training_day import DayLoad, Share, YearRates, bandwidth_by_year, request_sizes, training_day
-from ingest.reports.plan_charts import charts_of
-from ingest.reports.texts import texts
-from ingest.reports.vendor_charts import vendor_charts
+from ingest.reports.labels import texts
+from ingest.reports.plan_charts import charts_of, vendor_charts
 from ingest.units import display
 
 HOSTILE = '=cmd|"/C calc"!A0 <script>alert(1)</script> & مرحبا 🚀'

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from office import all_converted, office
 
-from ingest.reports.document.template_fields import SECTIONS
+from ingest.reports.document.word_template import SECTIONS
 from ingest.reports.plan_report import report
 
 ROOT = Path(__file__).parents[2]

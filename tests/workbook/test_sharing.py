@@ -10,8 +10,8 @@ import openpyxl
 import pytest
 
 import ingest
+from ingest.reports.workbook.derivation_cells import MOST_ALONE
 from ingest.reports.workbook.model_workbook import model_workbook
-from ingest.reports.workbook.plan_cells import MOST_ALONE
 
 JOB = {"model": "cosmoflow", "cluster": "main", "nodes": 2, "utilization": 0.9}
 

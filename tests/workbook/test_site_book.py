@@ -23,7 +23,7 @@ from office import Values, heading, recalculated, values
 
 import ingest
 from ingest.reports.workbook.model_workbook import model_workbook
-from ingest.reports.workbook.styles import A4, CHARACTER, FRAME, PAGE, pages_wide
+from ingest.reports.workbook.sheet import A4, CHARACTER, FRAME, PAGE, pages_wide
 from ingest.units import display, parse
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

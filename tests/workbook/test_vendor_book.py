@@ -17,7 +17,7 @@ import yaml
 import ingest
 from ingest.acceptance.accept import rows_of, shown_by
 from ingest.engine.messages import in_site_words
-from ingest.reports.texts import texts
+from ingest.reports.labels import texts
 from ingest.reports.workbook.model_workbook import model_workbook
 from ingest.reports.workbook.vendor_workbook import vendor_workbook
 from ingest.requirement import THEMES

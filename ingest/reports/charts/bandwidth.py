@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ingest.reports.charts.chart import (
@@ -47,16 +47,13 @@ class PlacedLabel(NamedTuple):
 
 def height_for(names: Sequence[EndLabel], least: float) -> float:
     """The height in pixels of a plot with room for all labels next to it."""
-    return max(least, sum(_height(_lines(one.label)) + GAP for one in names))
+    return max(least, sum(LEADING * len(_lines(one.label)) + GAP for one in names))
 
 
 def placed_labels(names: Sequence[EndLabel], domain: Sequence[float], height: float) -> list[PlacedLabel]:
     """The place of each label: as near to the end of its line as the others allow.
 
-    Args:
-        names: in any order.
-        domain: the ends of the logarithmic axis.
-        height: of the plot, in pixels; room for all names (`height_for`).
+    `domain` are the ends of the logarithmic axis; the height in pixels has room for all names (`height_for`).
 
     >>> first, second = placed_labels([EndLabel("a", 10), EndLabel("b", 9.9)], [1, 100], 200)
     >>> second.middle - first.middle
@@ -66,10 +63,10 @@ def placed_labels(names: Sequence[EndLabel], domain: Sequence[float], height: fl
     found: list[PlacedLabel] = []
     free = 0.0
     ordered = sorted(names, key=lambda one: -one.value)
-    below = sum(_height(_lines(one.label)) + GAP for one in ordered)
+    below = sum(LEADING * len(_lines(one.label)) + GAP for one in ordered)
     for one in ordered:
         lines = _lines(one.label)
-        own = _height(lines) + GAP
+        own = LEADING * len(lines) + GAP
         wanted = height * (high - math.log10(one.value)) / (high - low) - own / 2
         # Below everything that is placed, and above the room that the others need.
         top = max(free, min(wanted, height - below))
@@ -80,10 +77,15 @@ def placed_labels(names: Sequence[EndLabel], domain: Sequence[float], height: fl
 
 def label_layers(names: Sequence[PlacedLabel], domain: Sequence[float], width: float, height: float) -> list[dict[str, Any]]:
     """Marks for labels next to a plot: a short leader line and the text."""
-    at = {one: _value_at(one.middle, domain, height) for one in names}
-    leads = [{"from": one.value, "to": at[one]} for one in names]
+    low, high = map(math.log10, domain)
+
+    def value_at(middle: float) -> float:
+        """The value of the axis at so many pixels below its top."""
+        return float(10 ** (high - middle / height * (high - low)))
+
+    leads = [{"from": one.value, "to": value_at(one.middle)} for one in names]
     texts = [
-        {"text": line, "at": _value_at(one.middle + (place - (len(one.lines) - 1) / 2) * LEADING, domain, height)}
+        {"text": line, "at": value_at(one.middle + (place - (len(one.lines) - 1) / 2) * LEADING)}
         for one in names
         for place, line in enumerate(one.lines)
     ]
@@ -95,18 +97,8 @@ def label_layers(names: Sequence[PlacedLabel], domain: Sequence[float], width: f
     ]
 
 
-def _value_at(middle: float, domain: Sequence[float], height: float) -> float:
-    """The value of the axis at so many pixels below its top."""
-    low, high = map(math.log10, domain)
-    return float(10 ** (high - middle / height * (high - low)))
-
-
 def _lines(label: str) -> tuple[str, ...]:
     return tuple(textwrap.wrap(label, BREADTH)) or ("",)
-
-
-def _height(lines: Sequence[str]) -> float:
-    return LEADING * len(lines)
 
 
 #: Bars of a chart; further jobs are summed in one.
@@ -175,13 +167,7 @@ def demand(jobs: Sequence[Bar], together: Bar, unit: str = "B/s") -> Chart:
 
 
 def scaling(points: Sequence[Point], ceilings: Sequence[Ceiling] = (), unit: str = "B/s", note: str = "") -> Chart:
-    """Bandwidth against the number of nodes, with ceilings of storage systems.
-
-    Args:
-        points: of each job, at some numbers of nodes.
-        ceilings: of storage, at the same numbers of nodes.
-        unit: of the bandwidth.
-        note: where the ceilings come from.
+    """Bandwidth of each job against the number of nodes, with ceilings of storage systems at the same numbers of nodes.
 
     >>> asked = [Point("a", 1, 1e9), Point("a", 10, 1e10)]
     >>> scaling(asked, [Ceiling("NFS", "3 GB/s", ((1, 3e9), (10, 3e9)))]).title
@@ -198,34 +184,31 @@ def scaling(points: Sequence[Point], ceilings: Sequence[Ceiling] = (), unit: str
     # The lines span many powers of ten: each tick has a prefix of its own.
     written = f"replace(format(datum.value, '~s'), /([a-zA-Z]*)$/, ' $1') + '{unit}'"
     y["axis"] = {**y.get("axis", {}), "labelExpr": written}
-    layers = _job_lines([point._asdict() for point in points], x, y)
-    if ends:
-        domain = y_axis["scale"]["domain"]
-        layers += [_limits(ceilings, x, y), *label_layers(placed_labels(ends, domain, height), domain, width, height)]
-    body: dict[str, Any] = {"width": width, "height": height, "layer": layers}
-    title = _fed(points, ceilings) if ceilings else _grown(points, unit)
-    series = ", ".join(dict.fromkeys(point.series for point in points))
-    listing = "".join(f" Ceiling: {one.label}, {one.rate}." for one in ceilings)
-    alt = f"Line chart of read bandwidth against nodes: {series}. {title}.{listing}"
-    return made("scaling", title, "", alt, body)._replace(note=note)
-
-
-def _job_lines(rows: Sequence[Mapping[str, Any]], x: Mapping[str, Any], y: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A line for each job, with its own colour, dashes and shape of points."""
-    series = channel("series", "nominal", title=None)
-    # Points carry the legend: their colours and shapes are one.
+    # Each job has a colour, dashes and a shape of points; these carry the legend, so that colours and shapes are one.
+    series, rows = channel("series", "nominal", title=None), [point._asdict() for point in points]
     without_legend = {**series, "legend": None}
-    return [
+    layers = [
         layer("line", rows, {"strokeWidth": 2}, x=x, y=y, stroke=without_legend, strokeDash=without_legend),
         layer("point", rows, {"filled": True, "size": 70, "opacity": 1}, x=x, y=y, color=series, shape=series),
     ]
-
-
-def _limits(ceilings: Sequence[Ceiling], x: Mapping[str, Any], y: Mapping[str, Any]) -> dict[str, Any]:
-    """A dashed line for each ceiling."""
-    lines = [{"label": one.label, "nodes": nodes, "value": value} for one in ceilings for nodes, value in one.points]
-    look = {"strokeDash": [6, 4], "strokeWidth": 2, "color": SIGNAL}
-    return layer("line", lines, look, x=x, y=y, detail=channel("label", "nominal"))
+    if ends:
+        limits = [{"label": one.label, "nodes": nodes, "value": value} for one in ceilings for nodes, value in one.points]
+        dashed = {"strokeDash": [6, 4], "strokeWidth": 2, "color": SIGNAL}
+        layers.append(layer("line", limits, dashed, x=x, y=y, detail=channel("label", "nominal")))
+        domain = y_axis["scale"]["domain"]
+        layers += label_layers(placed_labels(ends, domain, height), domain, width, height)
+    body: dict[str, Any] = {"width": width, "height": height, "layer": layers}
+    if ceilings:
+        title = _fed(points, ceilings)
+    else:
+        # Bandwidth of the most demanding job at its full size, and per node.
+        most = max(points, key=lambda point: point.value)
+        whole, each = (display(value, unit, binary=False) for value in (most.value, most.value / most.nodes))
+        title = f"{most.series} reads {whole} on {most.nodes:,.0f} node{'s' if most.nodes > 1 else ''}, {each} on each"
+    named = ", ".join(dict.fromkeys(point.series for point in points))
+    listing = "".join(f" Ceiling: {one.label}, {one.rate}." for one in ceilings)
+    alt = f"Line chart of read bandwidth against nodes: {named}. {title}.{listing}"
+    return made("scaling", title, "", alt, body)._replace(note=note)
 
 
 def _fed(points: Sequence[Point], ceilings: Sequence[Ceiling]) -> str:
@@ -238,13 +221,6 @@ def _fed(points: Sequence[Point], ceilings: Sequence[Ceiling]) -> str:
     if not nodes:
         return f"{best.label} ({best.rate}) supports {largest} at no size shown"
     return f"{best.label} ({best.rate}) supports {largest} up to {nodes:,.0f} node{'s' if nodes > 1 else ''}"
-
-
-def _grown(points: Sequence[Point], unit: str) -> str:
-    """Bandwidth of the most demanding series at its full size, and per node."""
-    most = max(points, key=lambda point: point.value)
-    whole, each = (display(value, unit, binary=False) for value in (most.value, most.value / most.nodes))
-    return f"{most.series} reads {whole} on {most.nodes:,.0f} node{'s' if most.nodes > 1 else ''}, {each} on each"
 
 
 def ladder(rungs: Sequence[Bar], unit: str, quantity: str) -> Chart:
@@ -294,16 +270,7 @@ class Reached(NamedTuple):
 
 
 def reached(name: str, points: Sequence[Reached], own: Reached, what: str, note: str, unit: str = "B/s/node") -> Chart:
-    """What a job reaches by the bandwidth of its drives, and where it stands.
-
-    Args:
-        name: of the file.
-        points: the curve.
-        own: the job itself.
-        what: what is reached, as the title of the axis.
-        note: the job, below the title.
-        unit: of the bandwidths.
-    """
+    """What a job reaches by the bandwidth of its drives, and where it stands; `what` is the title of the axis."""
     bandwidths, shown = scaled([one.bandwidth for one in (*points, own)], unit)
     rows = [{"bandwidth": x, "reached": one.value} for x, one in zip(bandwidths, points, strict=False)]
     mine = {"bandwidth": bandwidths[-1], "reached": own.value, "label": f"{own.value:,.3g} at {bandwidths[-1]:,.3g} {shown}"}

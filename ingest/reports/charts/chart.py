@@ -66,14 +66,12 @@ LEAST_DATA = 1_800_000_000
 
 
 def lacking() -> str:
-    """Why charts cannot be rendered; empty where they can."""
+    """Why charts cannot be rendered; empty where they can.
+
+    The renderer reserves tens of gigabytes of addresses: under a limit it would abort the process.
+    """
     if find_spec("vl_convert") is None:
         return NOT_INSTALLED
-    return _low_limit()
-
-
-def _low_limit() -> str:
-    """The limit under which the renderer, which reserves tens of gigabytes of addresses, would abort the process, if any."""
     try:
         import resource
     except ModuleNotFoundError:  # Windows has no such limits
@@ -117,17 +115,15 @@ def channel(field: str, kind: str = "quantitative", **more: Any) -> dict[str, An
     return {"field": field, "type": kind, **more}
 
 
+def diamond(rows: Sequence[Mapping[str, Any]], x: Mapping[str, Any], y: Mapping[str, Any]) -> dict[str, Any]:
+    """The layer that marks the chosen point."""
+    return layer("point", rows, {"shape": "diamond", "filled": True, "size": 160, "color": SIGNAL}, x=x, y=y)
+
+
 def layer(
     mark: str, rows: Sequence[Mapping[str, Any]] | None = None, look: Mapping[str, Any] | None = None, **on: Any
 ) -> dict[str, Any]:
-    """A layer of a chart.
-
-    Args:
-        mark: its kind.
-        rows: its own data; those of the chart by default.
-        look: properties of the mark.
-        on: the channels of its encoding.
-    """
+    """A layer of a chart: a kind of mark with its properties, its own rows if any, and the channels of its encoding."""
     data = {} if rows is None else {"data": {"values": rows}}
     return {**data, "mark": {"type": mark, **(look or {})}, "encoding": on}
 
@@ -182,38 +178,22 @@ def doublings(values: Iterable[float], pixels: float) -> dict[str, Any]:
 
 
 def _decades(values: Iterable[float], most: int, exact: bool = False) -> dict[str, Any]:
+    """A logarithmic scale whose labels are 1, 2 and 5 of each power of ten, or the powers alone, or only some of these."""
     positive = [value for value in values if value > 0]
     if not positive:
         return {"scale": {"type": "log"}}
     low, high = min(positive), max(positive)
+    powers = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 2)
+    rounds = [float(f"{step}e{power}") for power in powers for step in STEPS]
     if not exact or low == high:
-        low, high = _round_below(low), _round_above(high)
-    return {"scale": {"type": "log", "nice": False, "domain": [low, high]}, "axis": {"values": _labelled(low, high, most)}}
-
-
-def _labelled(low: float, high: float, most: int) -> list[float]:
-    """The labels: 1, 2 and 5 of each power of ten, or the powers alone, or only some of these."""
-    every = [value for value in _rounds(low, high) if low <= value <= high]
-    if len(every) <= most:
-        return every
-    powers = [value for value in every if f"{value:e}".startswith("1.0")]
-    return _thinned(powers, most) if len(powers) > 1 else _thinned(every, most)
+        low, high = max(one for one in rounds if one < low * (1 + 1e-9)), min(one for one in rounds if one > high)
+    labels = [value for value in rounds if low <= value <= high]
+    if len(labels) > most:
+        tens = [value for value in labels if f"{value:e}".startswith("1.0")]
+        labels = _thinned(tens if len(tens) > 1 else labels, most)
+    return {"scale": {"type": "log", "nice": False, "domain": [low, high]}, "axis": {"values": labels}}
 
 
 def _thinned(values: Sequence[Any], most: int) -> list[Any]:
     """Every second value, or third, so that at most so many are left."""
     return list(values[:: max(1, math.ceil(len(values) / max(most, 1)))])
-
-
-def _rounds(low: float, high: float) -> list[float]:
-    """Round values, from below the range to above it."""
-    first, last = math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1
-    return [float(f"{step}e{power}") for power in range(first, last + 1) for step in STEPS]
-
-
-def _round_below(value: float) -> float:
-    return max(one for one in _rounds(value, value) if one < value * (1 + 1e-9))
-
-
-def _round_above(value: float) -> float:
-    return min(one for one in _rounds(value, value) if one > value)

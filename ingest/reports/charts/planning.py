@@ -1,4 +1,4 @@
-"""Charts of a plan: capacity over the years, checkpoint intervals, sensitivity."""
+"""Charts of a plan: the years, checkpoint intervals, goodput, loaders, sensitivity, the load of a training day, requests."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ingest.reports.charts.chart import (
     WIDTH,
     Chart,
     channel,
+    diamond,
     layer,
     made,
     plot,
@@ -23,10 +24,19 @@ from ingest.reports.charts.chart import (
 )
 from ingest.reports.labels import capitalised
 from ingest.site.load_conditions import latency_in_words
-from ingest.units import display
+from ingest.units import display, request_size
 
 #: The stage that holds no data, and its colour.
 RESERVE, PALE = "reserve", "#D0D0D0"
+#: From which share on a bar has room for the name of its requests, or for the share alone.
+ROOM, SMALL_ROOM = 0.45, 0.08
+HOURS = [0, 3, 6, 9, 12, 15, 18, 21, 24]
+#: Room below the lowest point of a line for its number, as a share of the height of the line.
+BELOW = 0.12
+#: How a line, and a share on an axis, look.
+LINE, SHARES = {"color": DARK, "strokeWidth": 2}, {"format": "~%"}
+#: The axis of years.
+YEARS = channel("year", "ordinal", title="year", axis={"labelAngle": 0})
 
 
 class YearBytes(NamedTuple):
@@ -67,7 +77,7 @@ def capacity(rows: Sequence[YearBytes], unit: str = "B", to_buy: Sequence[YearBy
     sums = {year: sum(row.value for row in rows if row.year == year) for year in years}
     drawn = [{**row._asdict(), "value": value} for row, value in zip(rows, values, strict=False)]
     bought = [{**row._asdict(), "value": value} for row, value in zip(to_buy, values[len(rows) :], strict=True)]
-    x = channel("year", "ordinal", title="year", axis={"labelAngle": 0})
+    x = YEARS
     y = channel("value", title=f"data held ({shown})" if not to_buy else f"capacity ({shown})")
     stages = list(dict.fromkeys(row.stage for row in rows))
     palette = [PALE if stage == RESERVE else COLOURS[place % len(COLOURS)] for place, stage in enumerate(stages)]
@@ -102,13 +112,7 @@ def course(sums: Mapping[str, float], unit: str) -> str:
 
 
 def intervals(rows: Sequence[Interval], chosen: Interval, job: str, how: str = "") -> Chart:
-    """Checkpoint overhead and write bandwidth by interval; the chosen interval is marked.
-
-    Args:
-        rows: by interval.
-        chosen: the interval of the requirement.
-        job: whose checkpoint.
-        how: the condition along the lines.
+    """Checkpoint overhead and write bandwidth by interval, under the condition `how`; the chosen interval is marked.
 
     >>> every = [Interval(300, 0.06, 2e9), Interval(600, 0.05, 1e9), Interval(1200, 0.07, 6e8)]
     >>> intervals(every, every[1], "llm").title
@@ -147,14 +151,13 @@ def _panel(x: Mapping[str, Any], mark: Mapping[str, Any], upward: Mapping[str, A
     # The label is on the side away from the line.
     side = {"align": "right", "dx": -10} if rises else {"align": "left", "dx": 10}
     label = {**side, "dy": -10, "fontSize": 12, "fontWeight": "bold"}
-    diamond = {"shape": "diamond", "filled": True, "size": 160, "color": SIGNAL}
     return {
         "width": WIDTH,
         "height": HEIGHT / 2,
         "layer": [
-            layer("line", look={"color": DARK, "strokeWidth": 2}, x=x, y=y),
+            layer("line", look=LINE, x=x, y=y),
             layer("rule", [mark], {"color": SIGNAL, "strokeDash": [4, 3]}, x=x),
-            layer("point", [mark], diamond, x=x, y=y),
+            diamond([mark], x, y),
             layer("text", [mark], label, x=x, y=y, text={"field": "text"}),
         ],
     }
@@ -166,10 +169,6 @@ class Goodput(NamedTuple):
     bandwidth: float
     goodput: float
     gained: float | None = None
-
-
-#: Room below the lowest point of a line for its number, as a share of the height of the line.
-BELOW = 0.12
 
 
 def goodput(rows: Sequence[Goodput], chosen: float, job: str) -> Chart:
@@ -189,14 +188,12 @@ def goodput(rows: Sequence[Goodput], chosen: float, job: str) -> Chart:
     ends = [row.goodput for row in rows]
     # The number of the lowest point is written below it.
     least = max(0.0, min(ends) - BELOW * (max(ends) - min(ends)))
-    y = channel(
-        "goodput", title="share of the time that is progress", scale={"domain": [least, max(ends)]}, axis={"format": "~%"}
-    )
+    y = channel("goodput", title="share of the time that is progress", scale={"domain": [least, max(ends)]}, axis=SHARES)
     mark = [row for row, one in zip(data, rows, strict=True) if one is at]
     layers = [
-        layer("line", look={"color": DARK, "strokeWidth": 2}, x=x, y=y),
+        layer("line", look=LINE, x=x, y=y),
         layer("point", look={"filled": True, "size": 60, "color": DARK}, x=x, y=y),
-        layer("point", mark, {"shape": "diamond", "filled": True, "size": 160, "color": SIGNAL}, x=x, y=y),
+        diamond(mark, x, y),
         layer("text", look={"align": "left", "dx": 8, "dy": 12, "fontSize": 11}, x=x, y=y, text={"field": "text"}),
     ]
     rate = display(at.bandwidth, "B/s", binary=False)
@@ -226,11 +223,11 @@ def utilization(points: Sequence[Fed], own: Fed, job: str) -> Chart:
     data = [{**one._asdict(), "latency": one.latency * 1000} for one in points]
     mark = [{**own._asdict(), "latency": own.latency * 1000}]
     x = channel("latency", title=f"99 % latency of the reads of {job} (ms)", scale={"zero": True})
-    y = channel("utilization", title="share of the time that GPUs compute", scale={"domain": [0, 1]}, axis={"format": "~%"})
+    y = channel("utilization", title="share of the time that GPUs compute", scale={"domain": [0, 1]}, axis=SHARES)
     layers = [
         layer("area", look={"color": LIGHT, "opacity": 0.5}, x=x, y={**y, "field": "low"}, y2={"field": "high"}),
-        layer("line", look={"color": DARK, "strokeWidth": 2}, x=x, y=y),
-        layer("point", mark, {"shape": "diamond", "filled": True, "size": 160, "color": SIGNAL}, x=x, y=y),
+        layer("line", look=LINE, x=x, y=y),
+        diamond(mark, x, y),
     ]
     title = fed_in_words(points, own, job)
     alt = f"Line chart of the utilization of {job} by the 99 % latency of its reads. {title}."
@@ -287,3 +284,148 @@ def tornado(rows: Sequence[Swing], typical: float, unit: str, requirement: str) 
     low, high = (display(end, unit, binary=False) for end in sorted((top.low, top.high)))
     title = f"{capitalised(top.quantity)} has the largest effect: {requirement} lies between {low} and {high}"
     return made("tornado", title, "", f"Tornado chart. {title}.", plot(data, step=26, layer=[swings, typical_line]))
+
+
+class DayLoad(NamedTuple):
+    """One kind of load over a day: its mean in steps of equal length."""
+
+    name: str
+    values: Sequence[float]
+
+
+class Share(NamedTuple):
+    """The share of one kind of request in the bytes of a load."""
+
+    load: str
+    share: float
+    operation: str
+    io_size: int
+    pattern: str
+
+
+class YearRates(NamedTuple):
+    """Required bandwidth in a year; None where there is none."""
+
+    year: str
+    reads: float | None
+    writes: float | None
+
+
+def training_day(reads: DayLoad, copies: DayLoad, writes: DayLoad, restored: str = "", at: float = 12) -> Chart:
+    """The load of a day: reads above, checkpoint writes below; a run of the job `restored` is interrupted at an hour.
+
+    >>> flat, burst = [1e9] * 1440, [0.0] * 1438 + [2e9] * 2
+    >>> training_day(DayLoad("reads", flat), DayLoad("restores", burst), DayLoad("checkpoints", burst)).title
+    'Over a day: reads up to 1 GB/s, restores up to 2 GB/s, checkpoints up to 2 GB/s'
+    """
+    drawn = [one for one in (reads, copies, writes) if max(one.values, default=0) > 0]
+    peaks = [f"{one.name} up to {display(max(one.values), 'B/s', binary=False)}" for one in drawn]
+    title = f"Over a day: {', '.join(peaks)}" if peaks else "No load over the day"
+    panels = [
+        _hours([one for one in drawn if one is not writes], "reads", (LIGHT, SIGNAL)),
+        _hours([writes], writes.name, (DARK,)),
+    ]
+    if restored:
+        mark = [{"hour": at, "text": f"a run of {restored} fails and restarts"}]
+        above = {"align": "center", "baseline": "bottom", "y": -3, "fontSize": 11}
+        panels[0]["layer"] += [
+            layer("rule", mark, {"strokeDash": [4, 3]}, x=channel("hour")),
+            layer("text", mark, above, x=channel("hour"), text={"field": "text"}),
+        ]
+    failed = f" A run of {restored} fails at {at:g}:00 and restarts." if restored else ""
+    alt = f"Two charts over 24 hours, of reads and of checkpoint writes. {title}.{failed}"
+    body = {"vconcat": panels, "resolve": {"scale": {"color": "independent"}}}
+    return made("training_day", title, "a day that begins with the start of all jobs, at the required rates", alt, body)
+
+
+def _hours(loads: Sequence[DayLoad], what: str, colours: Sequence[str]) -> dict[str, Any]:
+    """Loads over the hours of a day: the first as an area, a second one as bars in front."""
+    values, unit = scaled([value for one in loads for value in one.values], "B/s")
+    x: dict[str, Any] = {"scale": {"domain": [0, 24], "nice": False}, "title": "hour of the day", "axis": {"values": HOURS}}
+    y = channel("value", title=f"{what} ({unit})", stack=None)
+    scale = {"domain": [one.name for one in loads], "range": list(colours)[: len(loads)]}
+    color = channel("load", "nominal", title=None, scale=scale, legend={"orient": "bottom"} if len(loads) > 1 else None)
+    layers = []
+    for place, one in enumerate(loads):
+        own = values[place * len(one.values) : (place + 1) * len(one.values)]
+        # A row for each time of the day between which the load stays the same.
+        starts = [at for at, value in enumerate(own) if not at or value != own[at - 1]]
+        hours = [24 * at / len(own) for at in starts] + [24.0]
+        times = zip(hours, hours[1:], starts, strict=False)
+        rows = [{"from": first, "to": last, "value": own[at], "load": one.name} for first, last, at in times]
+        if place:
+            bars = [row for row in rows if row["value"]]
+            look = {"stroke": colours[place], "strokeWidth": 1.5}
+            layers.append(
+                layer("bar", bars, look, x=channel("from", **x), x2={"field": "to"}, y=y, y2={"datum": 0}, color=color)
+            )
+        else:
+            look = {"interpolate": "step-after", "opacity": 1, "line": {"strokeWidth": 1, "color": colours[0]}}
+            ends = [*rows, {**rows[-1], "from": rows[-1]["to"]}] if rows else []
+            layers.append(layer("area", ends, look, x=channel("from", **x), y=y, color=color))
+    return {"width": WIDTH, "height": HEIGHT / 2, "layer": layers}
+
+
+def request_sizes(rows: Sequence[Share]) -> Chart:
+    """Share of the bytes of each load by operation, pattern and request size.
+
+    >>> request_sizes([Share("reads", 0.75, "read", 2**20, "sequential"), Share("reads", 0.25, "read", 4096, "random")]).title
+    'Reads: 75 % of the bytes in sequential 1 MiB reads'
+    """
+    kinds = list(dict.fromkeys(_kind(one) for one in sorted(rows, key=lambda one: (one.operation, -one.io_size))))
+    drawn: list[dict[str, Any]] = []
+    start: dict[str, float] = {}
+    for one in rows:
+        begin = start.get(one.load, 0.0)
+        start[one.load] = begin + one.share
+        share = f"{one.share * 100:.3g} %"
+        text = f"{share} {_kind(one)}" if one.share >= ROOM else share if one.share >= SMALL_ROOM else ""
+        drawn.append({"load": one.load, "kind": _kind(one), "from": begin, "to": start[one.load], "text": text})
+    y = channel("load", "nominal", sort=None, title=None)
+    x = channel("from", title="share of the bytes", scale={"domain": [0, 1]}, axis={"format": "%"})
+    colours = {"domain": kinds, "range": [COLOURS[place % len(COLOURS)] for place in range(len(kinds))]}
+    color = channel("kind", "nominal", title=None, scale=colours, legend={"columns": 2})
+    bars = layer("bar", look={"stroke": "white", "strokeWidth": 1}, x=x, x2={"field": "to"}, y=y, color=color)
+    for row in drawn:
+        row["middle"] = (row["from"] + row["to"]) / 2
+    dark = [kind for place, kind in enumerate(kinds) if COLOURS[place % len(COLOURS)] in (DARK, SIGNAL, "#009E73", "#000000")]
+    white = {"condition": {"test": f"indexof({dark!r}, datum.kind) >= 0", "value": "white"}, "value": "black"}
+    labels = layer("text", look={"fontSize": 11}, x=channel("middle"), y=y, text={"field": "text"}, color=white)
+    first = rows[0] if rows else Share("", 0, "read", 0, "")
+    title = f"{capitalised(first.load)}: {first.share * 100:.3g} % of the bytes in {_kind(first)}" if rows else "No requests"
+    listing = "; ".join(f"{one.load} {one.share * 100:.3g} % {_kind(one)}" for one in rows)
+    alt = f"Stacked bars of the share of bytes by request: {listing}."
+    return made("request_sizes", title, "", alt, plot(drawn, step=30, layer=[bars, labels]))
+
+
+def _kind(one: Share) -> str:
+    return f"{one.pattern} {request_size(one.io_size)} {one.operation}s"
+
+
+def bandwidth_by_year(rows: Sequence[YearRates]) -> Chart:
+    """Required read and write bandwidth by year.
+
+    >>> bandwidth_by_year([YearRates("2026", 1e11, 1e10), YearRates("2027", 2e11, 1e10)]).title
+    'Reads grow from 100 GB/s in 2026 to 200 GB/s in 2027, writes stay at 10 GB/s'
+    """
+    pairs = [(one.year, kind, value) for one in rows for kind, value in (("reads", one.reads), ("writes", one.writes)) if value]
+    values, unit = scaled([value for _, _, value in pairs], "B/s")
+    drawn = [
+        {"year": year, "kind": kind, "value": value, "text": display(exact, "B/s", binary=False)}
+        for (year, kind, exact), value in zip(pairs, values, strict=True)
+    ]
+    x, y = YEARS, channel("value", title=f"required bandwidth ({unit})", scale={"domainMin": 0})
+    offset = {"field": "kind", "type": "nominal"}
+    colours = {"domain": ["reads", "writes"], "range": [LIGHT, DARK]}
+    bars = layer("bar", x=x, xOffset=offset, y=y, color=channel("kind", "nominal", title=None, scale=colours))
+    labels = layer("text", look={"dy": -6, "fontSize": 9}, x=x, xOffset=offset, y=y, text={"field": "text"})
+    said = []
+    for kind in colours["domain"]:
+        own = [(year, display(value, "B/s", binary=False)) for year, one, value in pairs if one == kind]
+        if own:
+            (year, first), (last, end) = own[0], own[-1]
+            said.append(f"{kind} stay at {first}" if first == end else f"{kind} grow from {first} in {year} to {end} in {last}")
+    title = capitalised(", ".join(said) or "no bandwidth is required")
+    listing = "; ".join(f"{row['year']} {row['kind']} {row['text']}" for row in drawn)
+    alt = f"Bars of required bandwidth by year: {listing}."
+    return made("bandwidth_by_year", title, "", alt, plot(drawn, HEIGHT, layer=[bars, labels]))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from html import escape
-from typing import NamedTuple
 
+from ingest.reports.charts.bandwidth import Bar as Bar
 from ingest.reports.charts.chart import DARK, LIGHT
 from ingest.units import display
 
@@ -18,22 +18,8 @@ LINEAR = 30
 MOST_LETTERS = 36
 
 
-class Bar(NamedTuple):
-    """A value with its range, and its name."""
-
-    name: str
-    value: float
-    low: float | None = None
-    high: float | None = None
-
-
 def range_bars(title: str, bars: Sequence[Bar], unit: str) -> str:
     """Bars with their ranges as SVG; empty for fewer than two bars above zero, which a table says better.
-
-    Args:
-        title: what the bars show.
-        bars: values in base units.
-        unit: their base unit.
 
     >>> range_bars("one", [Bar("a", 1e9)], "B/s")
     ''
@@ -55,7 +41,7 @@ def range_bars(title: str, bars: Sequence[Bar], unit: str) -> str:
 
     height = HEAD + STEP * len(shown) + 6
     axis = ", logarithmic axis" if logarithmic else ""
-    text = "; ".join(f"{one.name}: {display(one.value, unit, binary=False)}" for one in shown)
+    text = "; ".join(f"{one.label}: {display(one.value, unit, binary=False)}" for one in shown)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {NAMES + PLOT + VALUES} {height}" '
         f'style="max-width: {NAMES + PLOT + VALUES}px; width: 100%; font: 12px sans-serif" fill="currentColor">',
@@ -64,7 +50,7 @@ def range_bars(title: str, bars: Sequence[Bar], unit: str) -> str:
     ]
     for number, one in enumerate(shown):
         top = HEAD + STEP * number
-        name = one.name if len(one.name) <= MOST_LETTERS else f"{one.name[: MOST_LETTERS - 1]}…"
+        name = one.label if len(one.label) <= MOST_LETTERS else f"{one.label[: MOST_LETTERS - 1]}…"
         parts.append(f'<text x="{NAMES - 8}" y="{top + 12}" text-anchor="end">{escape(name)}</text>')
         end = place(one.value)
         if logarithmic:

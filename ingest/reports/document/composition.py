@@ -1,24 +1,34 @@
-"""What the documents of a plan have in common: clauses, sections, and the tables and charts that belong to them."""
+"""What the documents of a plan have in common: clauses, sections, tables that fit a page, and the charts of each section."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from ingest.acceptance.accept import shown_by
+from ingest.acceptance.accept import KINDS_OF_TOOL, rows_of, shown_by
+from ingest.acceptance.loads import Setting, kind_of
+from ingest.engine.registry import is_quantity, unit_of
 from ingest.reports.charts.chart import Chart
-from ingest.reports.document.model import Block, Bullets, Cover, Document, DocumentSection, Figure, Paragraph, Table
-from ingest.reports.document.tables import growth_table, tables_for, with_numbers
-from ingest.reports.texts import texts
+from ingest.reports.document.model import Block, Cover, Document, DocumentSection, Figure, Paragraph, Table
+from ingest.reports.labels import is_share, label, texts
 from ingest.requirement import INFORMATION
 from ingest.site.planner import bandwidth_by_year
-from ingest.units import display
+from ingest.units import display, request_size, stated
 from ingest.version import __version__
 
 if TYPE_CHECKING:
     from ingest.requirement import Requirement
     from ingest.site.plan import Plan
     from ingest.site.service import ServiceTerm
+
+#: Columns that fit a page, and rows per table where a wider table is turned.
+MOST_COLUMNS, BESIDE = 8, 5
+#: Rows that are turned; more are a list with the main columns only.
+MOST_TURNED = 20
+#: Rates below this are shown as the time between two events.
+RARE = 1e-3
 
 
 class Composition:
@@ -31,73 +41,64 @@ class Composition:
     """
 
     def __init__(self, kind: str, plan: Plan, charts: Sequence[Chart] = ()) -> None:
-        self.kind, self.plan = kind, plan
+        self.kind, self.plan, self.texts = kind, plan, texts("document")
         self.charts = {chart.name: chart for chart in charts}
         self.tests = shown_by(plan.requirements)
-        self._looks: Mapping[str, Mapping[str, Any]] = texts("document")[kind]["sections"]
-        self.clauses: Mapping[str, Any] = texts("document")[f"{kind}_clauses"]
+        self._looks: Mapping[str, Mapping[str, Any]] = self.texts[kind]["sections"]
+        self.clauses: Mapping[str, Any] = self.texts[f"{kind}_clauses"]
         self.numbers = {name: str(number) for number, name in enumerate(self._looks, start=1)}
 
-    def document(self, own: Mapping[str, Iterable[Block]]) -> Document:
-        """The whole document.
-
-        Args:
-            own: by section, the blocks between its tables and its charts.
-        """
-        plan, facts = self.plan, self.plan.document
-        sections = [self._section(name, own.get(name, ())) for name in self._looks]
+    def composed(self, own: Mapping[str, Iterable[Block]]) -> Document:
+        """The whole document; `own` are by section the blocks between its tables and its charts."""
+        plan, facts, look = self.plan, self.plan.document, self.texts[self.kind]
         title = facts.title or f"Storage requirements of {plan.site.name}"
-        reference = "-".join(_short(one) for one in (plan.input_hash, plan.catalog.content_hash()))
-        look = texts("document")[self.kind]
+        # The beginnings of two hashes are enough to distinguish two documents.
+        hashes = (plan.input_hash, plan.catalog.content_hash())
+        reference = "-".join(one.rpartition(":")[2][:8] for one in hashes)
         values = (
             ("title", title),
             ("site", plan.site.name),
-            *((name, getattr(facts, name)) for name in (*texts("document")["cover"], "purchase")),
+            *((name, getattr(facts, name)) for name in (*self.texts["cover"], "purchase")),
             ("version", __version__),
-            ("catalogs", plan.catalog.content_hash()),
-            ("input", plan.input_hash),
+            ("catalogs", hashes[1]),
+            ("input", hashes[0]),
             *((one.id, one.display) for one in plan.requirements),
         )
-        cover = Cover(look["kind"], facts.purchase, tuple(self._figures()), tuple(self._facts()))
+        binding = {one.id: one for one in plan.requirements if one.priority == "mandatory"}
+        figures = (
+            (display(binding[name].value, binding[name].unit, binary=False), what)
+            for name, what in self.texts["figures"].items()
+            if name in binding
+        )
+        lines = ((heading, getattr(facts, name)) for name, heading in self.texts["cover"].items())
+        # Vendors see a blank where the buyer has given nothing.
+        shown = ((heading, value) for heading, value in lines if value or self.kind == "vendor")
+        cover = Cover(look["kind"], facts.purchase, tuple(figures), tuple(shown))
         subtitle = look["subtitle"].format(version=__version__, reference=reference)
-        return Document(title, subtitle, with_numbers(sections), values, cover, self.kind)
+        counts = Counter[str]()
+        sections = tuple(self._section(name, own.get(name, ()), counts) for name in self._looks)
+        return Document(title, subtitle, sections, values, cover, self.kind)
 
-    def _figures(self) -> Iterator[tuple[str, str]]:
-        """The main values of the cover."""
-        binding = {one.id: one for one in self.plan.requirements if one.priority == "mandatory"}
-        for name, what in texts("document")["figures"].items():
-            if name in binding:
-                yield display(binding[name].value, binding[name].unit, binary=False), what
-
-    def _facts(self) -> Iterator[tuple[str, str]]:
-        """The lines of the cover; vendors see a blank where the buyer has given nothing."""
-        for name, heading in texts("document")["cover"].items():
-            value = getattr(self.plan.document, name)
-            if value or self.kind == "vendor":
-                yield heading, value
-
-    def _section(self, name: str, own: Iterable[Block]) -> DocumentSection:
-        """The clause of the section, its tables, its own blocks, its charts."""
+    def _section(self, name: str, own: Iterable[Block], counts: Counter[str]) -> DocumentSection:
+        """The clause of the section, its tables, its own blocks, its charts; tables and figures are numbered by `counts`."""
         look = self._looks[name]
         opening = [self.clause(name)] if isinstance(self.clauses.get(name), str) else []
-        blocks = (*opening, *self._tables(look.get("tables", ())), *own, *self._charts(look.get("charts", ())))
-        return DocumentSection(name, look["title"], blocks, look.get("letter", ""))
-
-    def clause(self, name: str, lead: str = "", **values: object) -> Paragraph:
-        """A clause with its values; `{section[name]}` is the number of a section."""
-        return Paragraph(self.words(self.clauses[name], **values), lead)
-
-    def bullets(self, name: str) -> Bullets:
-        """A clause of several lines."""
-        return Bullets(tuple(self.words(line) for line in self.clauses[name]))
-
-    def words(self, text: str, **values: object) -> str:
-        """A text with the numbers of sections and its values."""
-        return text.format(section=self.numbers, **values)
+        charts = [self.charts[one] for one in look.get("charts", ()) if one in self.charts]
+        notes = [(self.texts["charts"][chart.name]["caption"], chart.note) for chart in charts]
+        figures = [Figure(chart, "; ".join(filter(None, note))) for chart, note in zip(charts, notes, strict=True)]
+        blocks: list[Block] = []
+        for block in (*opening, *self._tables(look.get("tables", ())), *own, *figures):
+            if isinstance(block, (Table, Figure)):
+                kind = type(block).__name__
+                counts[kind] += 1
+                blocks.append(block._replace(caption=f"{kind} {counts[kind]}: {block.caption}"))
+            else:
+                blocks.append(block)
+        return DocumentSection(name, look["title"], tuple(blocks), look.get("letter", ""))
 
     def _tables(self, names: Iterable[str]) -> Iterator[Table]:
         for name in names:
-            look = texts("document")["tables"][name]
+            look = self.texts["tables"][name]
             rows = self.plan.tables.get(look.get("of", name), [])
             only = look.get("only")
             if only:
@@ -105,17 +106,34 @@ class Composition:
             columns, main = look["text_columns"], look.get("main_columns", ())
             yield from tables_for(look["caption"], rows, columns, look.get("headings", {}), main, look.get("widths", {}))
 
-    def _charts(self, names: Iterable[str]) -> Iterator[Figure]:
-        known = texts("document")["charts"]
-        for name in names:
-            if name in self.charts:
-                chart = self.charts[name]
-                yield Figure(chart, "; ".join(filter(None, (known[name]["caption"], chart.note))))
+    def clause(self, name: str, lead: str = "", **values: object) -> Paragraph:
+        """A clause with its values; `{section[name]}` is the number of a section."""
+        return Paragraph(self.words(self.clauses[name], **values), lead)
+
+    def words(self, text: str, **values: object) -> str:
+        """A text with the numbers of sections and its values."""
+        return text.format(section=self.numbers, **values)
 
     def growth(self) -> Table:
-        """The steps of growth."""
+        """Required capacity and bandwidth by year, the trigger of each step, and a column for its price."""
         reads = {one.year: one.reads for one in bandwidth_by_year(self.plan)}
-        return growth_table(self.plan.tables.get("capacity", []), reads, self.plan.rounded)
+        rows, most = [], None
+        for step, year in enumerate(self.plan.tables.get("capacity", [])):
+            held = year["year_usable_bytes"]
+            if most is None:
+                trigger = "delivery"
+            elif held <= most:
+                trigger = "none: no more capacity than before"
+            else:
+                trigger = f"start of {year['name']}, or the fill limit reached before"
+            most = held if most is None else max(most, held)
+            sizes = (self.plan.rounded(size) for size in (held, year["year_capacity_to_buy"]))
+            rate = reads.get(year["name"])
+            shown = "" if rate is None else display(rate, "B/s", binary=False)
+            rows.append(
+                (str(step), str(year["name"]), *(display(size, "B", binary=False) for size in sizes), shown, trigger, "")
+            )
+        return form("growth", rows)
 
     def themes(self, section: str) -> Sequence[str]:
         """The themes of a section."""
@@ -129,10 +147,6 @@ class Composition:
         if beginnings[section]:
             return [one for one in self.plan.requirements if one.id.startswith(beginnings[section])]
         return [one for one in self.plan.requirements if one.theme == theme and not one.id.startswith(listed)]
-
-    def terms(self, theme: str) -> list[ServiceTerm]:
-        """The terms of a theme."""
-        return [one for one in self.plan.service if one.theme == theme]
 
     def verification(self, one: Requirement) -> str:
         """How a requirement is verified."""
@@ -151,6 +165,105 @@ def counted(number: int, what: str) -> str:
     return f"{number or 'no'} {what}{'s' if number > 1 else ''}"
 
 
-def _short(content_hash: str) -> str:
-    """The beginning of a hash, enough to distinguish two documents."""
-    return content_hash.rpartition(":")[2][:8]
+def tables_for(
+    caption: str,
+    rows: Sequence[Mapping[str, Any]],
+    words: Sequence[str],
+    heads: Mapping[str, str],
+    main: Sequence[str] = (),
+    widths: Mapping[str, float] = MappingProxyType({}),
+) -> list[Table]:
+    """Rows of plain values in base units as text, with the columns that any row has.
+
+    A table wider than a page is turned: quantities as lines, `BESIDE` rows in each table.
+    With too many rows for that, the table lists the main columns only.
+
+    Args:
+        caption, rows: what the table shows.
+        words: the columns of text to show; others of text would repeat what another table says.
+        heads: headings that differ from the usual ones.
+        main: the columns of a list of many rows.
+        widths: of columns, relative to the others.
+    """
+    known = {column for row in rows for column, value in row.items() if value is not None and is_quantity(column)}
+    columns = tuple(dict.fromkeys(column for row in rows for column in row if column in words or column in known))
+    if all(column in words for column in columns):
+        return []
+    if main and len(columns) > MOST_COLUMNS and len(rows) > MOST_TURNED:
+        columns = tuple(column for column in main if column in columns)
+        caption = f"{caption}, main values; all others are in the workbook"
+    named = {column: heads.get(column) or label(column) for column in columns}
+    if len(columns) <= MOST_COLUMNS:
+        shown = tuple(tuple(_cell(column, row.get(column)) for column in columns) for row in rows)
+        shares = tuple(widths.get(column, 1.0) for column in columns) if widths else ()
+        return [Table(caption, tuple(named.values()), shown, shares)]
+    first, *rest = named
+    turned = []
+    for start in range(0, len(rows), BESIDE):
+        group = rows[start : start + BESIDE]
+        top = (named[first], *(_cell(first, row.get(first)) for row in group))
+        lines = ((named[column], *(_cell(column, row.get(column)) for row in group)) for column in rest)
+        kept = tuple(line for line in lines if any(line[1:]))
+        turned.append(
+            Table(f"{caption} (continued)" if start else caption, top, kept, (1.6, *(1.0,) * len(group)), turned=True)
+        )
+    return turned
+
+
+def _cell(column: str, value: Any) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    return quantity_text(column, value, unit_of(column)) if is_quantity(column) else f"{value:,}"
+
+
+def quantity_text(name: str, value: float, unit: str) -> str:
+    """A value as text: shares in percent, rare events as the time between two.
+
+    >>> quantity_text("fill_limit", 0.8, "1"), quantity_text("data_copies", 2, "1")
+    ('80 %', '2')
+    >>> quantity_text("failures_per_node_second", 7.523148148e-08, "1/s/node")
+    'one in 153.8 days'
+    >>> quantity_text("readers_per_gpu", 2, "1/GPU")
+    '2 per GPU'
+    """
+    if is_share(name, unit):
+        return f"{value * 100:.3g} %"
+    if unit.startswith("1/s") and 0 < value < RARE:
+        return f"one in {display(1 / value, 's')}"
+    if unit.startswith("1/") and not unit.startswith("1/s"):
+        return f"{value:,.4g} per {unit.removeprefix('1/')}"
+    return display(value, unit, binary=False)
+
+
+def form(name: str, rows: Iterable[Sequence[str]]) -> Table:
+    """A table whose caption and columns `document.yaml` lists under `forms`."""
+    look = texts("document")["forms"][name]
+    heads = tuple(head for head, *_ in look["columns"])
+    widths = tuple(width for _, *own in look["columns"] for width in own)
+    return Table(look["caption"], heads, tuple(map(tuple, rows)), widths)
+
+
+def required(one: Requirement) -> str:
+    """The required value in the unit in which people read it."""
+    return display(one.value, one.unit, binary=False)
+
+
+def acceptance_table(requirements: Sequence[Requirement]) -> Table:
+    """Load, repetitions and tools of each test."""
+    rows = []
+    for row in rows_of(requirements):
+        load = row.load
+        size = request_size(load.io_bytes) if load.io_bytes else ""
+        runs = " × ".join(filter(None, (str(Setting().repeats), display(load.seconds, "s") if load.seconds else "")))
+        tools = ", ".join(tool for tool, kinds in KINDS_OF_TOOL.items() if kind_of(row.line) in kinds)
+        counts = f"{load.clients:,} × {load.threads:,} × {load.depth:,}"
+        how = (f"{load.pattern} {load.operation}".strip(), counts, size, runs, tools)
+        rows.append((row.test, row.requirement, *how, stated(load.threshold, load.unit)))
+    return form("acceptance", rows)
+
+
+def response_table(requirements: Sequence[Requirement], terms: Sequence[ServiceTerm]) -> Table:
+    """The lines of the form that vendors fill in: requirements that bind an offer, and terms that the tender states."""
+    lines = [(one.id, one.priority, label(one.metric), required(one), "", "") for one in requirements]
+    answers = [(one.id, "mandatory" if one.value else "answer", one.name, one.value or "", "", "") for one in terms]
+    return form("response", (*lines, *answers))

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from ingest.configuration import decimal_units
 from ingest.reports.document.model import DerivationListing, Document, DocumentSection, Paragraph
-from ingest.reports.labels import label, plain
-from ingest.reports.texts import texts
+from ingest.reports.labels import label, plain, texts
 from ingest.sizing.derivation_text import DerivationWriter
 from ingest.version import __version__
 
@@ -32,8 +31,8 @@ def derivation_listings(plan: Plan) -> Iterator[DerivationListing]:
     printed: dict[str, str] = {}
     writer = TenderDerivation(plan.catalog)
     for one in plan.requirements:
-        lines = writer.lines(plan.steps[one.id])
-        yield DerivationListing(f"{one.id}: {label(one.metric)}", shortened(one.id, lines, printed))
+        lines = shortened(one.id, writer.lines(plan.steps[one.id]), printed)
+        yield DerivationListing(f"{one.id}: {label(one.metric)}", lines)
 
 
 #: A part of a derivation with more lines than this is printed once.
@@ -43,21 +42,20 @@ LONGEST_TWICE = 2
 def shortened(name: str, lines: Sequence[str], printed: dict[str, str]) -> tuple[str, ...]:
     """A derivation; a part that an earlier requirement has printed is one line that names that requirement.
 
-    Args:
-        name: of the requirement.
-        lines: its derivation, each line with what it rests on indented below.
-        printed: the requirement that printed each part; parts of this derivation are added.
+    Each line has what it rests on indented below. `printed` holds the requirement that printed each part: this one is added.
 
     >>> printed = {}
     >>> _ = shortened("R-1", ["a = 1", "  b = 2", "    given", "    here"], printed)
     >>> shortened("R-2", ["c = 1", "  b = 2", "    given", "    here"], printed)
     ('c = 1', '  b = 2  (see R-1)')
     """
+    indents = [len(line) - len(line.lstrip(" ")) for line in lines]
     kept: list[str] = []
     place = 0
     while place < len(lines):
-        end = _end(lines, place)
-        part = "\n".join(line[_indent(lines[place]) :] for line in lines[place:end])
+        # Up to the first line that does not belong below this one.
+        end = next((at for at in range(place + 1, len(lines)) if indents[at] <= indents[place]), len(lines))
+        part = "\n".join(line[indents[place] :] for line in lines[place:end])
         first = printed.get(part) if end - place > LONGEST_TWICE else None
         if first is not None and first != name:
             kept.append(f"{lines[place]}  (see {first})")
@@ -67,16 +65,6 @@ def shortened(name: str, lines: Sequence[str], printed: dict[str, str]) -> tuple
         kept.append(lines[place])
         place += 1
     return tuple(kept)
-
-
-def _end(lines: Sequence[str], place: int) -> int:
-    """The first line that does not belong below another one."""
-    deep = _indent(lines[place])
-    return next((at for at in range(place + 1, len(lines)) if _indent(lines[at]) <= deep), len(lines))
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip(" "))
 
 
 _EACH = re.compile(r" of (jobs|years|clusters|datasets|holdings)$")
@@ -132,11 +120,9 @@ def place_of(where: str) -> str:
     >>> place_of("table 3, throughput and/(or) latency; τ/M: the waste of the best interval")
     'table 3, throughput and/(or) latency; the waste of the best interval'
     """
-    return "; ".join(dict.fromkeys(filter(None, (_without_formula(piece) for piece in where.split("; ")))))
-
-
-def _without_formula(piece: str) -> str:
-    """The parts of a place that are no formulas, in order."""
-    parts = _PART.split(piece)
-    kept = [part for part in parts if not _FORMULA.search(_SETTING.sub("", part))]
-    return piece if len(kept) == len(parts) else " ".join(kept).rstrip(",: ")
+    pieces = []
+    for piece in where.split("; "):
+        parts = _PART.split(piece)
+        kept = [part for part in parts if not _FORMULA.search(_SETTING.sub("", part))]
+        pieces.append(piece if len(kept) == len(parts) else " ".join(kept).rstrip(",: "))
+    return "; ".join(dict.fromkeys(filter(None, pieces)))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from importlib.resources import files
 
-from ingest.reports.document.model import BLANK, Block, Bullets, Cover, Document, Figure, Paragraph, Subheading, Table
+from ingest.reports.document.model import BLANK, Block, Bullets, Document, Figure, Paragraph, Subheading, Table
 from ingest.text import all_visible
 
 #: An id of a requirement or of a test, which no line may end within.
@@ -25,22 +25,19 @@ def as_html(document: Document) -> str:
 
 
 def _beginning(document: Document, title: str) -> Iterator[str]:
+    """The cover, or the title alone, and the subtitle."""
     if document.cover is None:
         yield f"<h1>{title}</h1>"
     else:
-        yield from _cover(document.cover, title)
+        yield f'<header><p class="kind">{escape(document.cover.kind)}</p><h1>{title}</h1>'
+        yield f'<p class="purchase" dir="auto">{escape(document.cover.purchase)}</p>'
+        figures = (f"<li><strong>{escape(value)}</strong> {escape(name)}</li>" for value, name in document.cover.figures)
+        yield f'<ul class="figures">{"".join(figures)}</ul>'
+        for name, value in document.cover.facts:
+            shown = escape(value) if value else f"<mark>{BLANK}</mark>"
+            yield f'<p class="fact" dir="auto"><strong>{escape(name)}</strong> {shown}</p>'
+        yield "</header>"
     yield f'<p class="subtitle">{escape(document.subtitle)}</p>'
-
-
-def _cover(cover: Cover, title: str) -> Iterator[str]:
-    yield f'<header><p class="kind">{escape(cover.kind)}</p><h1>{title}</h1>'
-    yield f'<p class="purchase" dir="auto">{escape(cover.purchase)}</p>'
-    figures = "".join(f"<li><strong>{escape(value)}</strong> {escape(name)}</li>" for value, name in cover.figures)
-    yield f'<ul class="figures">{figures}</ul>'
-    for name, value in cover.facts:
-        shown = escape(value) if value else f"<mark>{BLANK}</mark>"
-        yield f'<p class="fact" dir="auto"><strong>{escape(name)}</strong> {shown}</p>'
-    yield "</header>"
 
 
 def _body(document: Document) -> Iterator[str]:
@@ -64,7 +61,14 @@ def _block(block: Block) -> Iterator[str]:
         lines = "".join(f'<li dir="auto">{escape(line)}</li>' for line in block.lines)
         yield f"<ul>{lines}</ul>"
     elif isinstance(block, Table):
-        yield from _table(block)
+        yield f'<div class="wide"><table><caption>{escape(block.caption)}</caption>'
+        if block.widths:
+            columns = "".join(f'<col style="width:{width / sum(block.widths) * 100:.1f}%">' for width in block.widths)
+            yield f"<colgroup>{columns}</colgroup>"
+        yield f"<thead><tr>{_cells('th', block.heads, block.numeric)}</tr></thead><tbody>"
+        for row in block.rows:
+            yield f"<tr>{_cells('td', row, block.numeric)}</tr>"
+        yield "</tbody></table></div>"
     elif isinstance(block, Figure):
         yield f'<figure role="img" aria-label="{escape(block.chart.alt)}">{block.chart.svg()}'
         yield f"<figcaption>{escape(block.caption or block.chart.title)}</figcaption></figure>"
@@ -73,24 +77,10 @@ def _block(block: Block) -> Iterator[str]:
         yield f"<p><strong>{escape(block.title)}</strong></p><pre>{escape(text)}</pre>"
 
 
-def _table(block: Table) -> Iterator[str]:
-    yield f'<div class="wide"><table><caption>{escape(block.caption)}</caption>'
-    if block.widths:
-        columns = "".join(f'<col style="width:{width / sum(block.widths) * 100:.1f}%">' for width in block.widths)
-        yield f"<colgroup>{columns}</colgroup>"
-    yield f"<thead><tr>{_cells('th', block.heads, block.numeric)}</tr></thead><tbody>"
-    for row in block.rows:
-        yield f"<tr>{_cells('td', row, block.numeric)}</tr>"
-    yield "</tbody></table></div>"
-
-
 def _cells(tag: str, texts: Iterable[str], numeric: Iterable[bool]) -> str:
     """The cells of a row; numbers and their heading are aligned at the right."""
-    pairs = zip(texts, numeric, strict=True)
-    return "".join(f"<{tag}{_kind(text, number)}>{escape(text)}</{tag}>" for text, number in pairs)
-
-
-def _kind(text: str, number: bool) -> str:
-    if number:
-        return ' class="number"'
-    return ' class="id"' if _ID.fullmatch(text) else ' dir="auto"'
+    cells = []
+    for text, number in zip(texts, numeric, strict=True):
+        kind = ' class="number"' if number else ' class="id"' if _ID.fullmatch(text) else ' dir="auto"'
+        cells.append(f"<{tag}{kind}>{escape(text)}</{tag}>")
+    return "".join(cells)

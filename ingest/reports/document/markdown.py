@@ -6,18 +6,7 @@ import base64
 import re
 from collections.abc import Iterable, Iterator
 
-from ingest.reports.document.model import (
-    BLANK,
-    Block,
-    Bullets,
-    Cover,
-    DerivationListing,
-    Document,
-    Figure,
-    Paragraph,
-    Subheading,
-    Table,
-)
+from ingest.reports.document.model import BLANK, Block, Bullets, Document, Figure, Paragraph, Subheading, Table
 from ingest.text import all_visible
 
 #: What Markdown or the HTML inside it would take for markup.
@@ -53,19 +42,13 @@ def as_markdown(document: Document) -> str:
 
 def _cover(document: Document) -> Iterator[str]:
     """The purchase, its main values, and the lines of the cover."""
-    cover = document.cover
-    if cover is None:
-        return
-    yield from (f"**{plain(cover.kind)}**", "", plain(cover.purchase), "")
-    yield from (f"- **{plain(value)}** {plain(name)}" for value, name in cover.figures)
-    yield ""
-    yield from _facts(cover)
-    yield ""
-
-
-def _facts(cover: Cover) -> Iterator[str]:
-    yield from (_row(("", "")), "| --- | --- |")
-    yield from (_row((f"**{plain(name)}**", plain(value) or f"*{BLANK}*"), escape=False) for name, value in cover.facts)
+    if document.cover is not None:
+        yield from (f"**{plain(document.cover.kind)}**", "", plain(document.cover.purchase), "")
+        yield from (f"- **{plain(value)}** {plain(name)}" for value, name in document.cover.figures)
+        yield from ("", _row(("", "")), "| --- | --- |")
+        for name, value in document.cover.facts:
+            yield _row((f"**{plain(name)}**", plain(value) or f"*{BLANK}*"), escape=False)
+        yield ""
 
 
 def anchor(heading: str) -> str:
@@ -91,26 +74,18 @@ def _block(block: Block) -> Iterator[str]:
     elif isinstance(block, Bullets):
         yield from (f"- {plain(line)}" for line in block.lines)
     elif isinstance(block, Table):
-        yield from (
-            f"*{plain(block.caption)}*",
-            "",
-            _row(block.heads),
-            _row(("---:" if number else "---" for number in block.numeric), escape=False),
-        )
+        yield from (f"*{plain(block.caption)}*", "", _row(block.heads))
+        yield _row(("---:" if number else "---" for number in block.numeric), escape=False)
         yield from (_row(row) for row in block.rows)
     elif isinstance(block, Figure):
         picture = base64.b64encode(block.chart.svg().encode()).decode()
         yield f"![{plain(block.chart.alt)}](data:image/svg+xml;base64,{picture})"
         yield from ("", f"*{plain(block.caption or block.chart.title)}*")
     else:
-        yield from _listing(block)
-
-
-def _listing(block: DerivationListing) -> Iterator[str]:
-    """A fence longer than any run of backticks inside."""
-    longest = max((len(run) for line in block.lines for run in re.findall("`+", line)), default=0)
-    fence = "`" * max(3, longest + 1)
-    yield from (f"**{plain(block.title)}**", "", f"{fence}text", *block.lines, fence)
+        # A fence longer than any run of backticks inside.
+        longest = max((len(run) for line in block.lines for run in re.findall("`+", line)), default=0)
+        fence = "`" * max(3, longest + 1)
+        yield from (f"**{plain(block.title)}**", "", f"{fence}text", *block.lines, fence)
 
 
 def _row(cells: Iterable[str], escape: bool = True) -> str:

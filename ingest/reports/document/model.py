@@ -12,11 +12,6 @@ from ingest.reports.charts.chart import Chart
 _NUMBER = re.compile(r"-?\d[\d,.]*( ?(?!\d)[%\w/]+)?( \([^)]*\))?( to -?\d[\d,.]*( ?(?!\d)[%\w/]+)?)?")
 
 
-def _all_numbers(texts: list[str]) -> bool:
-    written = [text for text in texts if text]
-    return bool(written) and all(_NUMBER.fullmatch(text) for text in written)
-
-
 class Paragraph(NamedTuple):
     """Plain text after a bold `lead`; `small` text explains the paragraph above."""
 
@@ -57,7 +52,8 @@ class Table(NamedTuple):
         """
         if self.turned:
             return (False, *(True for _ in self.heads[1:]))
-        return tuple(_all_numbers([row[place] for row in self.rows]) for place in range(len(self.heads)))
+        columns = ([row[place] for row in self.rows if row[place]] for place in range(len(self.heads)))
+        return tuple(bool(written) and all(map(_NUMBER.fullmatch, written)) for written in columns)
 
 
 class Figure(NamedTuple):

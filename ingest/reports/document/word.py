@@ -1,9 +1,14 @@
-"""A document as .docx: plain, editable tables, charts with alternative text; or a buyer's own template, filled."""
+"""A document as .docx: plain, editable tables, charts with alternative text; or a buyer's own template, filled; and as PDF."""
 
 from __future__ import annotations
 
 import io
+import os
 import re
+import shutil
+import signal
+import subprocess
+import tempfile
 import warnings
 import zipfile
 from collections import Counter
@@ -14,12 +19,9 @@ from typing import Any
 
 from ingest.errors import IngestError, brief
 from ingest.files import open_regular
-from ingest.reports.document.model import Document, DocumentSection, Paragraph
-from ingest.reports.document.template_fields import WHOLE, listed
-from ingest.reports.document.word_blocks import PAGE, WordWriter
-from ingest.reports.document.word_cover import frame
-from ingest.reports.document.word_styles import BODY, set_font
-from ingest.reports.document.word_template import fields_of, fill
+from ingest.reports.document.model import Document, Paragraph
+from ingest.reports.document.word_blocks import PAGE, SMALL, WordWriter, add_field
+from ingest.reports.document.word_template import WHOLE, fields_of, fill, listed
 from ingest.text import all_visible
 
 #: Characters that the title in a file's properties may have.
@@ -44,12 +46,25 @@ def as_docx(document: Document, template: str | Path | None = None, printed: boo
     word = opened(template)
     if template is None:
         _set_page(word, document.title)
-        _append(word, WordWriter(word, printed=printed).whole(document))
         word.core_properties.title = document.title[:LONGEST_TITLE]
         word.core_properties.author = "ingest"
-    elif not fill(word, document, printed):
-        _append(word, WordWriter(word, printed=printed).whole(document))
-    _number_pictures(word)
+    if template is None or not fill(word, document, printed):
+        # To the end of the text, before the properties of its last section.
+        body = word.element.body
+        for element in WordWriter(word, printed=printed).whole(document):
+            if body.sectPr is None:
+                body.append(element)
+            else:
+                body.sectPr.addprevious(element)
+    # Each picture has a number of its own; those that a template brings keep theirs.
+    drawn = word.element.body.xpath(".//wp:docPr")
+    given = {one.get("id") for one in drawn}
+    free = (number for number in map(str, count(1)) if number not in given)
+    seen: set[str] = set()
+    for one in drawn:
+        if one.get("id") in seen:
+            one.set("id", next(free))
+        seen.add(one.get("id"))
     buffer = io.BytesIO()
     word.save(buffer)
     return buffer.getvalue()
@@ -72,21 +87,18 @@ def opened(template: str | Path | None) -> Any:
         with warnings.catch_warnings(action="error", category=UserWarning):
             word.save(io.BytesIO())
     except Exception as error:  # the library reports a broken package in many ways
-        raise _unreadable(template, error) from None
+        words = str(error.args[0]) if isinstance(error, (KeyError, ValueError)) and error.args else ""
+        reason = words.rpartition(" is not a Word file, ")[2]
+        if "macroEnabled" in reason:
+            raise IngestError(MACROS.format(template=template)) from None
+        # With the reason, where the library has words for it.
+        why = f": {reason}" if " " in reason else ""
+        raise IngestError(f"--template: '{template}' is not readable as .docx{why}") from None
     _check_inert(word, template)
     return word
 
 
 MACROS = "--template: '{template}' holds macros, expected a .docx without them"
-
-
-def _unreadable(template: str | Path, error: Exception) -> IngestError:
-    """The refusal of a package that the library cannot open: with the reason, where the library has words for it."""
-    words = str(error.args[0]) if isinstance(error, (KeyError, ValueError)) and error.args else ""
-    reason = words.rpartition(" is not a Word file, ")[2]
-    if "macroEnabled" in reason:
-        return IngestError(MACROS.format(template=template))
-    return IngestError(f"--template: '{template}' is not readable as .docx" + (f": {reason}" if " " in reason else ""))
 
 
 def _check_inert(word: Any, template: str | Path) -> None:
@@ -159,39 +171,26 @@ def _check_size(template: Path) -> None:
         raise IngestError(f"--template: '{template}' unpacks to {size:,} B, expected at most {MOST_BYTES:,} B")
 
 
-def _append(word: Any, written: list[Any]) -> None:
-    """To the end of the text, before the properties of its last section."""
-    body = word.element.body
-    for element in written:
-        if body.sectPr is None:
-            body.append(element)
-        else:
-            body.sectPr.addprevious(element)
-
-
-def _number_pictures(word: Any) -> None:
-    """Each picture has a number of its own; those that a template brings keep theirs."""
-    drawn = word.element.body.xpath(".//wp:docPr")
-    given = {one.get("id") for one in drawn}
-    free = (number for number in map(str, count(1)) if number not in given)
-    seen: set[str] = set()
-    for one in drawn:
-        if one.get("id") in seen:
-            one.set("id", next(free))
-        seen.add(one.get("id"))
-
-
 def _set_page(word: Any, title: str) -> None:
+    """A4 upright, title at the head and number at the foot of each page; the first page has no head."""
     from docx.enum.section import WD_ORIENT
-    from docx.shared import Cm
+    from docx.enum.text import WD_ALIGN_PARAGRAPH
+    from docx.shared import Cm, Pt
 
-    page = word.sections[0]
+    page, font = word.sections[0], word.styles["Normal"].font
     page.orientation = WD_ORIENT.PORTRAIT
     page.page_width, page.page_height = Cm(21), Cm(29.7)
     page.left_margin = page.right_margin = Cm((21 - PAGE) / 2)
     page.top_margin = page.bottom_margin = Cm(2)
-    set_font(word.styles["Normal"].font, *BODY)
-    frame(word, title)
+    font.name, font.size = "Calibri", Pt(10)
+    page.different_first_page_header_footer = True
+    page.header.paragraphs[0].add_run(title).font.size = Pt(SMALL)
+    for foot in (page.footer.paragraphs[0], page.first_page_footer.paragraphs[0]):
+        foot.alignment = WD_ALIGN_PARAGRAPH.RIGHT
+        foot.add_run("Page ")
+        add_field(foot, "PAGE", "1")
+        foot.add_run(" of ")
+        add_field(foot, "NUMPAGES", "1")
 
 
 #: How a requirement begins: its id and its priority.
@@ -206,48 +205,88 @@ def template_warnings(document: Document, template: str | Path) -> tuple[str, ..
         UsageError: a field in it is not closed.
     """
     names = [field.name for field in fields_of(opened(template))]
-    return tuple(f"--template: '{template}' {line}" for line in (*left_out(document, names), *repeated(document, names)))
+    return tuple(f"--template: '{template}' {line}" for line in gaps(document, names))
 
 
-def left_out(document: Document, names: Sequence[str]) -> Iterator[str]:
-    """The sections, and the requirements stated there, that no field of the template brings.
+def gaps(document: Document, names: Sequence[str]) -> Iterator[str]:
+    """The sections, and the requirements stated there, that no field of the template brings, and the sections that several do.
 
-    Args:
-        document: the whole of it.
-        names: the template's fields; without any, the whole document goes to the template's end.
+    `names` are the template's fields; without any, the whole document goes to the template's end.
 
+    >>> from ingest.reports.document.model import DocumentSection
     >>> stated = DocumentSection("capacity", "Capacity", (Paragraph("The system shall …", "R-CAP-01 (mandatory)."),))
-    >>> list(left_out(Document("", "", (DocumentSection("scope", "Scope", ()), stated)), ["title", "scope"]))
-    ['leaves out R-CAP-01 (mandatory): add {{capacity}} or {{all}}']
+    >>> list(gaps(Document("", "", (DocumentSection("scope", "Scope", ()), stated)), ["title", "scope", "scope"]))
+    ['leaves out R-CAP-01 (mandatory): add {{capacity}} or {{all}}', 'holds more than once: Scope']
     """
-    if not names or WHOLE in names:
-        return
-    absent = [section for section in document.sections if section.name not in names]
-    requirements = [line for section in absent for line in _stated(section, names)]
+    absent = [] if not names or WHOLE in names else [one for one in document.sections if one.name not in names]
     if absent:
-        what = ", ".join(requirements) or f"the section{'s' if len(absent) > 1 else ''} {_titles(absent)}"
+        leads = [block.lead for section in absent for block in section.blocks if isinstance(block, Paragraph)]
+        stated = [found for lead in leads if (found := _STATED.fullmatch(lead)) is not None and found["id"] not in names]
+        titles = "; ".join(section.title for section in absent)
+        requirements = ", ".join(f"{found['id']} ({found['priority']})" for found in stated)
+        what = requirements or f"the section{'s' if len(absent) > 1 else ''} {titles}"
         yield f"leaves out {what}: add {listed(section.name for section in absent)} or {listed([WHOLE])}"
-
-
-def repeated(document: Document, names: Sequence[str]) -> Iterator[str]:
-    """The sections that the filled document holds more than once.
-
-    >>> list(repeated(Document("", "", (DocumentSection("scope", "Scope", ()),)), ["all", "scope"]))
-    ['holds more than once: Scope']
-    """
     counts = Counter(names)
-    twice = [section for section in document.sections if counts[section.name] + counts[WHOLE] > 1]
+    twice = [section.title for section in document.sections if counts[section.name] + counts[WHOLE] > 1]
     if twice:
-        yield f"holds more than once: {_titles(twice)}"
+        yield f"holds more than once: {'; '.join(twice)}"
 
 
-def _stated(section: DocumentSection, names: Sequence[str]) -> Iterator[str]:
-    """The requirements of a section whose value no field of the template names either."""
-    for block in section.blocks:
-        found = _STATED.fullmatch(block.lead) if isinstance(block, Paragraph) else None
-        if found is not None and found["id"] not in names:
-            yield f"{found['id']} ({found['priority']})"
+#: Names of LibreOffice's program, the usual one first.
+PROGRAMS = ("soffice", "libreoffice")
+#: Seconds after which a conversion is given up; the largest example takes ten.
+LONGEST = 180
 
 
-def _titles(sections: Sequence[DocumentSection]) -> str:
-    return "; ".join(section.title for section in sections)
+def lacking_pdf() -> str:
+    """Why no PDF can be written; empty where LibreOffice is installed."""
+    return "" if _program() else "LibreOffice is not installed: install it, or write .docx or .html and print that file to PDF"
+
+
+def _program() -> str | None:
+    return next(filter(None, map(shutil.which, PROGRAMS)), None)
+
+
+def as_pdf(word: bytes, seconds: float = LONGEST) -> bytes:
+    """Convert the content of a .docx by LibreOffice, with a profile of its own.
+
+    Raises:
+        IngestError: LibreOffice is not installed, takes longer, or makes no PDF.
+    """
+    program = _program()
+    if program is None:
+        raise IngestError(f"a PDF cannot be written: {lacking_pdf()}")
+    with tempfile.TemporaryDirectory(prefix="ingest-pdf-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        (folder / "document.docx").write_bytes(word)
+        profile = f"-env:UserInstallation={(folder / 'profile').as_uri()}"
+        options = ("--headless", "--norestore", "--convert-to", "pdf", "--outdir", name, str(folder / "document.docx"))
+        _run([program, profile, *options], seconds)
+        try:
+            made = (folder / "document.pdf").read_bytes()
+        except OSError:
+            made = b""
+    if not made.startswith(b"%PDF-"):
+        raise IngestError("a PDF cannot be written: LibreOffice made none; write .docx or .html and print that file to PDF")
+    return made
+
+
+def _run(words: list[str], seconds: float) -> None:
+    """Run the program; at the end of the time, end it with all processes that it has started.
+
+    Raises:
+        IngestError: it took longer, or cannot be started.
+    """
+    quiet = subprocess.DEVNULL
+    try:
+        running = subprocess.Popen(words, start_new_session=True, stdin=quiet, stdout=quiet, stderr=quiet)
+    except OSError as error:
+        raise IngestError(f"a PDF cannot be written: LibreOffice does not start ({error.strerror})") from None
+    try:
+        running.wait(seconds)
+    except subprocess.TimeoutExpired:
+        raise IngestError(f"a PDF cannot be written: LibreOffice took longer than {seconds:g} s; write .docx instead") from None
+    finally:
+        if running.poll() is None:
+            os.killpg(running.pid, signal.SIGKILL)
+            running.wait()

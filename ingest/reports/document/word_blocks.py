@@ -1,17 +1,19 @@
-"""The parts of a document as those of a Word file: headings, paragraphs, tables, pictures."""
+"""The parts of a document as those of a Word file: cover, headings, paragraphs, tables, pictures, and the styles they have."""
 
 from __future__ import annotations
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from ingest.reports.document.model import (
+    BLANK,
     Block,
     Bullets,
+    Cover,
     DerivationListing,
     Document,
     DocumentSection,
@@ -20,19 +22,116 @@ from ingest.reports.document.model import (
     Subheading,
     Table,
 )
-from ingest.reports.document.template_fields import WHOLE
-from ingest.reports.document.word_cover import mark_heading, write_contents, write_cover
-from ingest.reports.document.word_styles import (
-    HEAD_FILL,
-    LISTING,
-    SMALL,
-    last_width,
-    numbers_its_lines,
-    paragraph_style,
-    set_font,
-    table_style,
-    xml,
-)
+
+#: Typeface and size in points of a derivation; size of a paragraph that explains the one above.
+LISTING, SMALL = ("DejaVu Sans Mono", 7), 8.5
+#: Fill of the headings of tables.
+HEAD_FILL = "D9E2EC"
+#: Colours of headings on the cover, and of what lies behind its values.
+ACCENT, PALE = "1F4E79", "EAF1F8"
+#: Appended to the name of a style where the template has another kind of style under that name.
+_OWN = " (RFP)"
+#: The paragraph styles that are made where a document has none: size of bold letters, space before and after in points, level
+#: among the headings.
+LOOKS: Mapping[str, Mapping[str, float]] = {
+    "Title": {"size": 20, "after": 8},
+    "Heading 1": {"size": 14, "before": 18, "after": 4, "level": 0},
+    "Heading 2": {"size": 11, "before": 10, "after": 3, "level": 1},
+    "toc 1": {"after": 1},
+    "List Bullet": {},
+    "Caption": {"size": 9, "after": 4},
+}
+
+
+def xml(tag: str, **attributes: str) -> Any:
+    """An element of Word's own namespace with attributes of it."""
+    from docx.oxml import OxmlElement
+    from docx.oxml.ns import qn
+
+    return OxmlElement(f"w:{tag}", {qn(f"w:{key}"): value for key, value in attributes.items()})
+
+
+def _style(word: Any, name: str, table: bool = False) -> Any:
+    """A style of paragraphs or of tables by its English name, made where the document has none."""
+    from docx.enum.style import WD_STYLE_TYPE
+
+    kind = WD_STYLE_TYPE.TABLE if table else WD_STYLE_TYPE.PARAGRAPH
+    for called in (name, name + _OWN):
+        same_name = [style for style in word.styles if style.name == called]
+        if same_name and same_name[0].type == kind:
+            return same_name[0]
+        if not same_name:
+            made = word.styles.add_style(called, kind, builtin=called == name)
+            if table:
+                _draw_grid(made)
+            else:
+                _dress(made, name)
+            return made
+    raise LookupError(name)
+
+
+def _dress(style: Any, name: str) -> None:
+    """Give a paragraph style that was made here its look."""
+    from docx.shared import Cm, Pt
+
+    look, spaces = LOOKS[name], style.paragraph_format
+    if name == "toc 1":  # as the text, whose style a template may lack
+        style.element.basedOn_val = "Normal"
+    if name == "List Bullet":
+        spaces.left_indent, spaces.first_line_indent = Cm(0.63), Cm(-0.63)
+    if "size" in look:
+        style.font.size, style.font.bold = Pt(look["size"]), True
+    if "after" in look:
+        spaces.space_after = Pt(look["after"])
+    if "level" in look:
+        spaces.space_before, spaces.keep_with_next = Pt(look["before"]), True
+        style.element.get_or_add_pPr().append(xml("outlineLvl", val=str(look["level"])))
+
+
+def _draw_grid(style: Any) -> None:
+    """Lines around each cell of a table."""
+    properties, borders = xml("tblPr"), xml("tblBorders")
+    for side in ("top", "left", "bottom", "right", "insideH", "insideV"):
+        borders.append(xml(side, val="single", sz="4", space="0", color="auto"))
+    properties.append(borders)
+    style.element.append(properties)
+
+
+#: Twentieths of a point in a centimetre: the unit of Word's lengths.
+TWENTIETHS = 1440 / 2.54
+#: What a cell's own margins take, left and right together, in cm.
+CELL_MARGINS = 0.4
+#: The least plausible width; a damaged layout may give any number.
+LEAST = 2.0
+
+
+def width_at(paragraph: Any) -> float | None:
+    """The width in cm at a paragraph, or None where the document does not say."""
+    in_cell = _number(paragraph.xpath("ancestor::w:tc[1]/w:tcPr/w:tcW[@w:type='dxa']/@w:w"))
+    if in_cell is not None:
+        width = in_cell / TWENTIETHS - CELL_MARGINS
+        return width if width >= LEAST else None
+    layouts = paragraph.xpath("./w:pPr/w:sectPr") or paragraph.xpath("following::w:sectPr[1]")
+    return _column(layouts[0]) if layouts else None
+
+
+def _column(layout: Any) -> float | None:
+    """The width in cm of a column of a page, or None where its layout does not say."""
+    page, left, right = (_number(layout.xpath(f"./w:{path}")) for path in ("pgSz/@w:w", "pgMar/@w:left", "pgMar/@w:right"))
+    if page is None or left is None or right is None:
+        return None
+    columns = _number(layout.xpath("./w:cols/@w:num")) or 1
+    between = (_number(layout.xpath("./w:cols/@w:space")) or 0) * (columns - 1)
+    width = (page - left - right - between) / columns / TWENTIETHS
+    return width if width >= LEAST else None
+
+
+def _number(found: list[Any]) -> float | None:
+    try:
+        return float(found[0])
+    except (IndexError, ValueError):
+        return None
+
 
 #: Sizes of the letters in a table, in points: the largest at which every word has room.
 SIZES = (8.0, 7.0, 6.0)
@@ -40,8 +139,6 @@ SIZES = (8.0, 7.0, 6.0)
 CAPITAL, FIGURE, NARROW, OTHER, BOLD = 0.74, 0.64, 0.4, 0.62, 1.1
 #: Points in a centimetre, and what the margins of a cell take, left and right together, in cm.
 PER_CM, MARGINS = 72 / 2.54, 0.42
-
-
 _PARTS = re.compile(r"[^/]*/|[^/]+")
 
 
@@ -53,30 +150,19 @@ class ColumnWidths(NamedTuple):
 
 
 def columns_for(table: Table, width: float) -> ColumnWidths:
-    """Columns that are together as wide as their place.
-
-    Args:
-        table: its `widths` are the shares wished for.
-        width: of the place, in cm.
+    """Columns that are together as wide as their place, in cm; the `widths` of the table are the shares wished for.
 
     >>> wide = Table("", ("Id", "What"), (("R-RESTART-01", "x"),), (1, 3))
     >>> [round(one, 1) for one in columns_for(wide, 16).widths], [round(one, 1) for one in columns_for(wide, 4).widths]
     ([4.0, 12.0], [2.7, 1.3])
     """
-    wished = table.widths or (1.0,) * len(table.heads)
-    needs = {size: _needs(table, size) for size in SIZES}
+    longest = []
+    for place in range(len(table.heads)):
+        heads = [_length(word) * BOLD for word in _words(table.heads[place])]
+        longest.append(max([*heads, *(_length(word) for row in table.rows for word in _words(row[place]))], default=0.0))
+    needs = {size: [length * size / PER_CM + MARGINS for length in longest] for size in SIZES}
     size = next((size for size in SIZES if sum(needs[size]) <= width), SIZES[-1])
-    return ColumnWidths(_shared_out(width, wished, needs[size]), size)
-
-
-def _needs(table: Table, size: float) -> list[float]:
-    """What the longest word of each column takes."""
-    rows = (table.heads, *table.rows)
-    longest = (
-        max((_length(word) * (BOLD if row is table.heads else 1) for row in rows for word in _words(row[place])), default=0.0)
-        for place in range(len(table.heads))
-    )
-    return [length * size / PER_CM + MARGINS for length in longest]
+    return ColumnWidths(_shared_out(width, table.widths or (1.0,) * len(table.heads), needs[size]), size)
 
 
 def _words(text: str) -> list[str]:
@@ -90,15 +176,8 @@ def _words(text: str) -> list[str]:
 
 def _length(word: str) -> float:
     """The length of a word in letters' sizes."""
-    return sum(map(_letter, word))
-
-
-def _letter(letter: str) -> float:
-    if letter.isdigit():
-        return FIGURE
-    if letter.isupper():
-        return CAPITAL
-    return OTHER if letter.isalpha() else NARROW
+    kinds = ((str.isdigit, FIGURE), (str.isupper, CAPITAL), (str.isalpha, OTHER))
+    return sum(next((size for is_kind, size in kinds if is_kind(letter)), NARROW) for letter in word)
 
 
 def _shared_out(width: float, wished: Sequence[float], needs: Sequence[float]) -> tuple[float, ...]:
@@ -116,6 +195,14 @@ def _shared_out(width: float, wished: Sequence[float], needs: Sequence[float]) -
         fixed |= short
 
 
+#: Sizes in points on the cover: of the kind of document, the sentence on the purchase, a main value and its name.
+KIND, PURCHASE, VALUE, NAME = 11, 12, 15, 8.5
+#: Width of the names of the cover's lines in cm.
+NAMES = 4.2
+#: Ids of bookmarks begin here, above those of a template.
+FIRST_BOOKMARK = 9000
+#: The levels of headings that Word lists when it updates the field.
+CONTENTS = 'TOC \\o "1-1" \\h \\z \\u'
 #: Width of the text in cm; of a blank that indents a derivation and of its lines' continuation, in points.
 PAGE, STEP, HANGING = 16.5, 4.2, 8.0
 #: A table of more rows may go on on the next page; one of quantities in lines has low ones.
@@ -137,7 +224,9 @@ class WordWriter:
         from docx.blkcntnr import BlockItemContainer
         from docx.oxml import OxmlElement
 
-        self.word, self.width, self.printed = word, width or last_width(word) or PAGE, printed
+        last = word.element.body.sectPr
+        self.word, self.printed = word, printed
+        self.width = width or (None if last is None else _column(last)) or PAGE
         self._body = OxmlElement("w:body")
         self._place: Any = BlockItemContainer(self._body, word.part)
 
@@ -147,20 +236,20 @@ class WordWriter:
             self._line(document.title, "Title")
             self._place.add_paragraph(document.subtitle)
         else:
-            write_cover(self._place, self.word, document.title, document.subtitle, document.cover, self.width)
-            headings = [heading for heading, _ in document.numbered()]
-            write_contents(self._place, self.word, headings, self.width, self.printed)
+            self._cover(document, document.cover)
+            self._contents([heading for heading, _ in document.numbered()])
         for number, (heading, section) in enumerate(document.numbered()):
             line = self._section(heading, section)
             if document.cover is not None:
-                mark_heading(line, number)
+                # The bookmark of a section, to which the list of contents refers.
+                at = str(FIRST_BOOKMARK + number)
+                line._p.r_lst[0].addprevious(xml("bookmarkStart", id=at, name=f"_Toc{at}"))
+                line._p.append(xml("bookmarkEnd", id=at))
                 line.paragraph_format.page_break_before = number == 0 or bool(section.letter) or None
         return list(self._body)
 
     def part(self, document: Document, name: str) -> list[Any]:
-        """The elements of one section, or of the whole document."""
-        if name == WHOLE:
-            return self.whole(document)
+        """The elements of one section."""
         for heading, section in document.numbered():
             if section.name == name:
                 self._section(heading, section)
@@ -171,28 +260,102 @@ class WordWriter:
         line = self._line(heading, "Heading 1")
         line.paragraph_format.page_break_before = bool(section.letter) or None
         for block, follower in zip_longest(section.blocks, section.blocks[1:]):
-            self._block(block, follower)
+            if isinstance(block, Paragraph):
+                self._paragraph(block, follower)
+            elif isinstance(block, Subheading):
+                self._line(block.text, "Heading 2").paragraph_format.keep_with_next = True
+            elif isinstance(block, Bullets):
+                # A style that was made here puts no bullet before each line by itself.
+                numbered = _style(self.word, "List Bullet").element.xpath("./w:pPr/w:numPr")
+                for text in block.lines:
+                    self._line(text if numbered else f"•\t{text}", "List Bullet")
+            elif isinstance(block, Table):
+                self._table(block)
+            elif isinstance(block, Figure):
+                self._figure(block)
+            else:
+                self._listing(block)
         return line
-
-    def _block(self, block: Block, follower: Block | None) -> None:
-        if isinstance(block, Paragraph):
-            self._paragraph(block, follower)
-        elif isinstance(block, Subheading):
-            self._line(block.text, "Heading 2").paragraph_format.keep_with_next = True
-        elif isinstance(block, Bullets):
-            self._bullets(block)
-        elif isinstance(block, Table):
-            self._table(block)
-        elif isinstance(block, Figure):
-            self._figure(block)
-        else:
-            self._listing(block)
 
     def _line(self, text: str, style: str) -> Any:
         """A paragraph in a style."""
         paragraph = self._place.add_paragraph(text)
-        paragraph.style = paragraph_style(self.word, style)
+        paragraph.style = _style(self.word, style)
         return paragraph
+
+    def _cover(self, document: Document, cover: Cover) -> None:
+        """The first page: what is bought, by whom and until when."""
+        place = self._place
+        kind = place.add_paragraph()
+        _write(kind, cover.kind, KIND, bold=True, colour=ACCENT)
+        kind.paragraph_format.keep_with_next = True
+        self._line(document.title, "Title")
+        _write(place.add_paragraph(), cover.purchase, PURCHASE)
+        if cover.figures:
+            self._cover_figures(cover.figures)
+        if cover.facts:
+            self._cover_facts(cover.facts)
+        _write(place.add_paragraph(), document.subtitle, SMALL)
+
+    def _cover_figures(self, figures: Sequence[tuple[str, str]]) -> None:
+        """The main values side by side, each above its name."""
+        from docx.shared import Cm, Pt
+
+        table = self._place.add_table(1, len(figures), Cm(self.width))
+        table.autofit = False
+        for cell, (value, name) in zip(table.rows[0].cells, figures, strict=True):
+            cell.width = Cm(self.width / len(figures))
+            cell._tc.get_or_add_tcPr().append(xml("shd", val="clear", fill=PALE))
+            first, second = cell.paragraphs[0], cell.add_paragraph()
+            _write(first, value, VALUE, bold=True, colour=ACCENT)
+            first.paragraph_format.space_before, first.paragraph_format.space_after = Pt(6), Pt(0)
+            _write(second, name, NAME)
+            second.paragraph_format.space_after = Pt(6)
+        self._place.add_paragraph().paragraph_format.space_after = Pt(0)
+
+    def _cover_facts(self, facts: Sequence[tuple[str, str]]) -> None:
+        """Names and values; what the buyer has not given is marked."""
+        from docx.enum.text import WD_COLOR_INDEX
+        from docx.shared import Cm, Pt
+
+        table = self._place.add_table(0, 2, Cm(self.width))
+        table.autofit = False
+        for name, value in facts:
+            cells = table.add_row().cells
+            for cell, share in zip(cells, (NAMES, self.width - NAMES), strict=True):
+                cell.width = Cm(share)
+                cell.paragraphs[0].paragraph_format.space_after = Pt(2)
+            cells[0].paragraphs[0].add_run(name).bold = True
+            run = cells[1].paragraphs[0].add_run(value or BLANK)
+            if not value:
+                run.font.highlight_color = WD_COLOR_INDEX.YELLOW
+        self._place.add_paragraph().paragraph_format.space_after = Pt(0)
+
+    def _contents(self, headings: Sequence[str]) -> None:
+        """The list of the sections, in the order of their bookmarks.
+
+        Word lists its headings itself, in a field that it updates. LibreOffice updates only the numbers of pages, and those
+        only outside such a field: a document to be printed has these.
+        """
+        from docx.enum.text import WD_TAB_ALIGNMENT, WD_TAB_LEADER
+        from docx.shared import Cm, Pt
+
+        title = self._place.add_paragraph()
+        _write(title, "Contents", KIND, bold=True, colour=ACCENT)
+        title.paragraph_format.keep_with_next = True
+        for number, heading in enumerate(headings):
+            line = self._line("", "toc 1")
+            line.paragraph_format.space_after = Pt(1)
+            line.paragraph_format.tab_stops.add_tab_stop(Cm(self.width), WD_TAB_ALIGNMENT.RIGHT, WD_TAB_LEADER.DOTS)
+            if self.printed:
+                line.add_run(f"{heading}\t")
+                add_field(line, f"PAGEREF _Toc{FIRST_BOOKMARK + number} \\h", "0")
+                continue
+            if number == 0:
+                _begin_field(line, CONTENTS, dirty="true")
+            line.add_run(heading)
+            if number == len(headings) - 1:
+                line.add_run()._r.append(xml("fldChar", fldCharType="end"))
 
     def _paragraph(self, block: Paragraph, follower: Block | None) -> None:
         from docx.shared import Cm, Pt
@@ -210,20 +373,15 @@ class WordWriter:
             run.font.size = Pt(SMALL)
             paragraph.paragraph_format.left_indent = Cm(0.6)
 
-    def _bullets(self, block: Bullets) -> None:
-        style = paragraph_style(self.word, "List Bullet")
-        mark = "" if numbers_its_lines(style) else "•\t"
-        for line in block.lines:
-            self._line(mark + line, "List Bullet")
-
     def _table(self, block: Table) -> None:
+        from docx.oxml.ns import qn
         from docx.shared import Cm, Pt
 
         self._line(block.caption, "Caption").paragraph_format.keep_with_next = True
         columns = columns_for(block, self.width)
         table = self._place.add_table(1, len(block.heads), Cm(self.width))
         element = self._body[-1]
-        table.style = table_style(self.word)
+        table.style = _style(self.word, "Table Grid", table=True)
         table.autofit = False
         for column, width in zip(table.columns, columns.widths, strict=True):
             column.width = Cm(width)
@@ -232,9 +390,18 @@ class WordWriter:
         element.tr_lst[0].get_or_add_trPr().append(xml("tblHeader"))
         if block.rows:
             _row(table.add_row(), element.tr_lst[-1], block.rows[0], *look)
-            _copies(element, block.rows[1:])
+            # Further rows are copies with other texts: a thousand take a second.
+            pattern = element.tr_lst[-1]
+            for texts in block.rows[1:]:
+                copy = deepcopy(pattern)
+                for run, text in zip(copy.iter(qn("w:r")), texts, strict=True):
+                    run.text = text
+                element.append(copy)
         whole = len(table.rows) <= (MOST_TURNED if block.turned else MOST_TOGETHER)
-        _keep_together(table.rows if whole else table.rows[:BEGINNING])
+        together = table.rows if whole else table.rows[:BEGINNING]
+        for row in together[:-1]:
+            for cell in row.cells:
+                cell.paragraphs[0].paragraph_format.keep_with_next = True
         self._place.add_paragraph().paragraph_format.space_after = Pt(2)
 
     def _figure(self, block: Figure) -> None:
@@ -258,17 +425,43 @@ class WordWriter:
         for line in block.lines:
             text = line.lstrip(" ")
             paragraph = self._place.add_paragraph()
-            run = paragraph.add_run(text)
-            set_font(run.font, *LISTING)
+            font = paragraph.add_run(text).font
+            font.name, font.size = LISTING[0], Pt(LISTING[1])
             look = paragraph.paragraph_format
             look.left_indent, look.first_line_indent = Pt(STEP * (len(line) - len(text)) + HANGING), Pt(-HANGING)
             look.space_after, look.line_spacing = Pt(0), 1.0
         self._place.add_paragraph().paragraph_format.space_after = Pt(2)
 
 
+def _write(paragraph: Any, text: str, size: float, bold: bool = False, colour: str = "") -> None:
+    """Add a text of a size in points."""
+    from docx.shared import Pt, RGBColor
+
+    run = paragraph.add_run(text)
+    run.font.size, run.bold = Pt(size), bold or None
+    if colour:
+        run.font.color.rgb = RGBColor.from_string(colour)
+
+
+def add_field(paragraph: Any, instruction: str, shown: str) -> None:
+    """A field that the reader's program fills in; `shown` until then."""
+    _begin_field(paragraph, instruction)
+    paragraph.add_run(shown)
+    paragraph.add_run()._r.append(xml("fldChar", fldCharType="end"))
+
+
+def _begin_field(paragraph: Any, instruction: str, **more: str) -> None:
+    """A field up to what is shown of it."""
+    code = xml("instrText")
+    code.text = instruction
+    for part in (xml("fldChar", fldCharType="begin", **more), code, xml("fldChar", fldCharType="separate")):
+        paragraph.add_run()._r.append(part)
+
+
 def _row(
     row: Any, element: Any, texts: Sequence[str], columns: ColumnWidths, numeric: Sequence[bool], bold: bool = False
 ) -> None:
+    """Write the cells of a row: numbers at the right, no page end within."""
     from docx.enum.text import WD_ALIGN_PARAGRAPH
     from docx.shared import Cm, Pt
 
@@ -284,22 +477,3 @@ def _row(
         run.font.size, run.bold = Pt(columns.size), bold
         if bold:
             cell_element.get_or_add_tcPr().append(xml("shd", val="clear", fill=HEAD_FILL))
-
-
-def _copies(table: Any, rows: Sequence[Sequence[str]]) -> None:
-    """Rows as copies of the last one with other texts: a thousand take a second."""
-    from docx.oxml.ns import qn
-
-    pattern = table.tr_lst[-1]
-    for texts in rows:
-        copy = deepcopy(pattern)
-        for run, text in zip(copy.iter(qn("w:r")), texts, strict=True):
-            run.text = text
-        table.append(copy)
-
-
-def _keep_together(rows: Sequence[Any]) -> None:
-    """No page ends between these rows."""
-    for row in rows[:-1]:
-        for cell in row.cells:
-            cell.paragraphs[0].paragraph_format.keep_with_next = True

@@ -6,16 +6,33 @@ paragraph: in the text, a table, a text box, a header. All fields are checked be
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple
 
-from ingest.errors import IngestError, UsageError, brief
+from ingest.errors import IngestError, UsageError, brief, nearest
 from ingest.reports.document.model import Document
-from ingest.reports.document.template_fields import FIELD, WHOLE, check_field
-from ingest.reports.document.word_blocks import WordWriter
-from ingest.reports.document.word_styles import width_at
+from ingest.reports.document.word_blocks import WordWriter, width_at
+from ingest.reports.labels import texts
+
+#: Sections of each document by the name of their field, in order, with their titles.
+SECTIONS: Mapping[str, Mapping[str, str]] = {
+    kind: {name: look["title"] for name, look in texts("document")[kind]["sections"].items()} for kind in ("vendor", "buyer")
+}
+#: Why a document has no field of the other one.
+OTHER = {
+    "vendor": "is a section of the buyer's report, which vendors do not receive",
+    "buyer": "is a section of the vendors' document, which --for-vendor writes",
+}
+#: The field for the whole document.
+WHOLE = "all"
+#: Single values; the value of each requirement is a field too, under its id.
+VALUES = ("title", "site", *texts("document")["cover"], "purchase", "version", "catalogs", "input")
+#: Any text between the nearest double braces; an unknown name is refused.
+FIELD = re.compile(r"\{\{((?:(?!\{\{).)*?)\}\}")
+_REQUIREMENT = re.compile(r"R-[A-Z]+-\d+")
 
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _PRESERVE = "{http://www.w3.org/XML/1998/namespace}space"
@@ -46,6 +63,15 @@ class TemplateField(NamedTuple):
     holds_sections: bool
 
 
+def listed(names: Iterable[str]) -> str:
+    """Fields as they are written.
+
+    >>> listed(["all", "scope"])
+    '{{all}}, {{scope}}'
+    """
+    return ", ".join(f"{{{{{name}}}}}" for name in names)
+
+
 def fill(word: Any, document: Document, printed: bool = False) -> bool:
     """Replace each field of an opened template; tells whether there is any.
 
@@ -61,7 +87,7 @@ def fill(word: Any, document: Document, printed: bool = False) -> bool:
     sections = [WHOLE, *(section.name for section in document.sections)]
     fields = list(fields_of(word))
     for field in fields:
-        check_field(field.name, [*sections, *values], field.place, document.kind)
+        _check_name(field, [*sections, *values], document.kind)
         if field.name in sections:
             _check_room(field)
     _refuse_elsewhere(word)
@@ -70,9 +96,28 @@ def fill(word: Any, document: Document, printed: bool = False) -> bool:
         if field.name in values:
             _put(field, values[field.name])
         else:
-            _open(field, WordWriter(word, width_at(field.paragraph), printed).part(document, field.name))
-    _drop_emptied([field.paragraph for field in fields if field.name in sections])
+            writer = WordWriter(word, width_at(field.paragraph), printed)
+            _open(field, writer.whole(document) if field.name == WHOLE else writer.part(document, field.name))
+    # A paragraph that held nothing but sections goes.
+    for paragraph in [field.paragraph for field in fields if field.name in sections]:
+        if paragraph.getparent() is not None and _is_empty(paragraph):
+            paragraph.getparent().remove(paragraph)
     return bool(fields)
+
+
+def _check_name(field: TemplateField, known: list[str], kind: str) -> None:
+    """Refuse a field that does not exist, with the fields that a document of this kind has, and the nearest one."""
+    if field.name in known:
+        return
+    if any(field.name in sections for other, sections in SECTIONS.items() if kind and other != kind):
+        raise UsageError(f"--template: '{{{{{field.name}}}}}' in {field.place} {OTHER[kind]}")
+    ids = [word for word in known if _REQUIREMENT.fullmatch(word)]
+    fixed = listed(word for word in known if word not in ids)
+    of_requirements = f" or the id of a requirement such as {listed(ids[:1])}" if ids else ""
+    raise UsageError(
+        f"--template: unknown field '{{{{{field.name}}}}}' in {field.place}, "
+        f"expected one of {fixed}{of_requirements}{nearest(field.name, known)}"
+    )
 
 
 def fields_of(word: Any) -> Iterator[TemplateField]:
@@ -81,9 +126,20 @@ def fields_of(word: Any) -> Iterator[TemplateField]:
     Raises:
         UsageError: a field that is not closed.
     """
-    yield from _fields_below(word.element.body, "the text", holds_sections=True)
-    for name, part in _margins(word):
-        yield from _fields_below(part.element, f"a {name}", holds_sections=False)
+    margins = [(part.element, f"a {name}", False) for name, part in _margins(word)]
+    for root, place, holds_sections in [(word.element.body, "the text", True), *margins]:
+        for paragraph in root.iter(_PARAGRAPH):
+            text = "".join(one.text or "" for one in _texts(paragraph))
+            if "{{" not in text:
+                continue
+            above = {ancestor.tag for ancestor in paragraph.iterancestors()}
+            boxed = _TEXT_BOX in above
+            where = "a text box" if boxed else f"a table of {place}" if _TABLE in above else place
+            shown = f"{where}, {brief(text)}"
+            if "{{" in FIELD.sub("", text):
+                raise UsageError(f"--template: a field is not closed in {shown}, expected '}}}}' in the same paragraph")
+            for found in FIELD.finditer(text):
+                yield TemplateField(found[1].strip(), *found.span(), paragraph, shown, holds_sections and not boxed)
 
 
 def _margins(word: Any) -> Iterator[tuple[str, Any]]:
@@ -94,27 +150,9 @@ def _margins(word: Any) -> Iterator[tuple[str, Any]]:
             yield name, relation.target_part
 
 
-def _fields_below(root: Any, place: str, holds_sections: bool) -> Iterator[TemplateField]:
-    for paragraph in root.iter(_PARAGRAPH):
-        text = "".join(one.text or "" for one in _texts(paragraph))
-        if "{{" in text:
-            above = {ancestor.tag for ancestor in paragraph.iterancestors()}
-            boxed = _TEXT_BOX in above
-            where = "a text box" if boxed else f"a table of {place}" if _TABLE in above else place
-            shown = f"{where}, {brief(text)}"
-            _check_closed(text, shown)
-            for found in FIELD.finditer(text):
-                yield TemplateField(found[1].strip(), *found.span(), paragraph, shown, holds_sections and not boxed)
-
-
 def _texts(paragraph: Any) -> list[Any]:
     """The pieces of a paragraph's own text; a text box that hangs on it has paragraphs of its own."""
     return [text for text in paragraph.iter(_TEXT) if next(text.iterancestors(_PARAGRAPH)) is paragraph]
-
-
-def _check_closed(text: str, place: str) -> None:
-    if "{{" in FIELD.sub("", text):
-        raise UsageError(f"--template: a field is not closed in {place}, expected '}}}}' in the same paragraph")
 
 
 def _check_room(field: TemplateField) -> None:
@@ -146,26 +184,23 @@ def _is_inside_a_code(field: TemplateField) -> bool:
 
 def _refuse_elsewhere(word: Any) -> None:
     """Footnotes, comments, diagrams: fields there would stay as they are."""
+    from docx.oxml import parse_xml
+
     done = {word.part, *(part for _, part in _margins(word))}
     for part in word.part.package.iter_parts():
         if part in done or not part.partname.endswith(".xml") or "/glossary/" in part.partname:
             continue
-        for paragraph in _parsed(part).iter("{*}p"):
+        try:
+            tree = parse_xml(part.blob)
+        except SyntaxError:
+            raise IngestError(f"--template: {part.partname.removeprefix('/')} is damaged, expected XML") from None
+        for paragraph in tree.iter("{*}p"):
             text = "".join(one.text or "" for one in paragraph.iter("{*}t"))
             if FIELD.search(text):
                 raise UsageError(
                     f"--template: a field in {part.partname.removeprefix('/')}, {brief(text)}, cannot be filled, "
                     "expected it in the text, a table, a text box, a header or a footer"
                 )
-
-
-def _parsed(part: Any) -> Any:
-    from docx.oxml import parse_xml
-
-    try:
-        return parse_xml(part.blob)
-    except SyntaxError:
-        raise IngestError(f"--template: {part.partname.removeprefix('/')} is damaged, expected XML") from None
 
 
 def _put(field: TemplateField, value: str) -> tuple[Any, int]:
@@ -197,38 +232,24 @@ def _open(field: TemplateField, written: Sequence[Any]) -> None:
     rest.attrib.pop(_PARAGRAPH_ID, None)
     twin = list(rest.iter())[list(paragraph.iter()).index(text)]
     text.text, twin.text = text.text[:offset], text.text[offset:]
-    _drop_beside(text, paragraph, before=False)
-    _drop_beside(twin, rest, before=True)
-    _leave_section_break(paragraph)
+    for piece, top, before in ((text, paragraph, False), (twin, rest, True)):
+        # The siblings before or behind the piece go, up to its paragraph.
+        node = piece
+        while node is not top:
+            parent = node.getparent()
+            for sibling in list(node.itersiblings(preceding=before)):
+                if sibling.tag not in _PROPERTIES:
+                    parent.remove(sibling)
+            node = parent
+    # A page layout ends with the last half of its paragraph.
+    for layout in paragraph.xpath("./w:pPr/w:sectPr"):
+        layout.getparent().remove(layout)
     last = paragraph
     for element in (*written, *(() if _is_empty(rest) else (rest,))):
         last.addnext(element)
         last = element
 
 
-def _drop_beside(node: Any, top: Any, before: bool) -> None:
-    """Remove the siblings before or behind a node, up to its paragraph."""
-    while node is not top:
-        parent = node.getparent()
-        for sibling in list(node.itersiblings(preceding=before)):
-            if sibling.tag not in _PROPERTIES:
-                parent.remove(sibling)
-        node = parent
-
-
-def _leave_section_break(paragraph: Any) -> None:
-    """A page layout ends with the last half of its paragraph."""
-    for layout in paragraph.xpath("./w:pPr/w:sectPr"):
-        layout.getparent().remove(layout)
-
-
 def _is_empty(paragraph: Any) -> bool:
     text = "".join(one.text or "" for one in _texts(paragraph))
     return not text.strip() and not any(one.tag in _KEPT for one in paragraph.iter())
-
-
-def _drop_emptied(paragraphs: Sequence[Any]) -> None:
-    """A paragraph that held nothing but sections goes."""
-    for paragraph in paragraphs:
-        if paragraph.getparent() is not None and _is_empty(paragraph):
-            paragraph.getparent().remove(paragraph)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ingest.acceptance.pack import Acceptance
     from ingest.acceptance.path_benchmark import PathBenchmark
     from ingest.acceptance.service_limits import MandatoryTerm
+    from ingest.acceptance.test_spec import Load
     from ingest.acceptance.verdict import Verdict
 
 
@@ -28,17 +29,13 @@ MOST_TESTS = 8
 
 def acceptance_page(made: Acceptance) -> Page:
     """The page of `ingest accept`: which test shows which requirement."""
-    rows = tuple(
-        (test.id, test.requirement, test.priority, f"{load.operation} {display(load.threshold, load.unit)}")
-        for test in made.tests
-        for load in test.loads
-    )
-    columns = ("test", "requirement", "priority", "must reach")
-    degraded_rows = tuple(
-        (test.id, limit.id, f"{load.operation} {display(load.threshold, load.unit)}")
-        for limit, tests in made.degraded.items()
-        for test in tests
-        for load in test.loads
+
+    def must_reach(load: Load) -> str:
+        return f"{load.operation} {display(load.threshold, load.unit)}"
+
+    rows = [(one.id, one.requirement, one.priority, must_reach(load)) for one in made.tests for load in one.loads]
+    degraded = tuple(
+        (test.id, limit.id, must_reach(load)) for limit, tests in made.degraded.items() for test in tests for load in test.loads
     )
     others = [name for name in TOOLS if name not in {test.tool for test in made.tests}]
     following = (
@@ -47,15 +44,15 @@ def acceptance_page(made: Acceptance) -> Page:
         *filter(None, (made.effort.filled, made.effort.most)),
         *([f"tests of other tools: --tool {', '.join(others)}; each fills its own data"] if others else []),
     )
+    untested = tuple(f"{ident}: {why}" for ident, why in made.untested.items())
+    ids = ", ".join(term.id for term in made.inspected)
+    inspected = (f"{len(made.inspected)} terms, each with its evidence in README.md: {ids}",) if ids else ()
+    main = tuple(range(min(MOST_TESTS, len(rows))))
     sections = [
-        Section("", columns, rows, main=tuple(range(min(MOST_TESTS, len(rows))))),
-        Section(
-            "Without a performance test",
-            lines=tuple(f"{ident}: {why}" for ident, why in made.untested.items()),
-            detail="untested line",
-        ),
-        Section("In degraded operation", ("test", "term", "must reach"), degraded_rows, detail="degraded test"),
-        Section("Mandatory terms to be inspected", lines=_counted_terms(made)),
+        Section("", ("test", "requirement", "priority", "must reach"), tuple(rows), main=main),
+        Section("Without a performance test", lines=untested, detail="untested line"),
+        Section("In degraded operation", ("test", "term", "must reach"), degraded, detail="degraded test"),
+        Section("Mandatory terms to be inspected", lines=inspected),
         Section("Next", lines=following[:2]),
         Section("", lines=following[2:], detail="note"),
     ]
@@ -69,11 +66,6 @@ def acceptance_page(made: Acceptance) -> Page:
     total = made.effort.words.partition(":")[0]
     answer = joined("Takes", [total, counted(len(made.tests), "test")], len(made.warnings))
     return page_of(title, sections, (header, *flat), answer)
-
-
-def _counted_terms(made: Acceptance) -> tuple[str, ...]:
-    ids = ", ".join(term.id for term in made.inspected)
-    return (f"{len(made.inspected)} terms, each with its evidence in README.md: {ids}",) if ids else ()
 
 
 def observed_job_page(made: ObservedJob) -> Page:
@@ -119,15 +111,11 @@ def verdict_page(answer: Verdict) -> Page:
 def inspection_sections(answer: Verdict) -> tuple[Section, ...]:
     """The mandatory requirements and terms that no test shows, each with what to inspect."""
     lines = tuple(f"{ident}: {what}" for ident, what in answer.inspected.items())
+    terms = tuple(f"{term.id}: {_evidence(term)}" for term in answer.inspected_terms)
     return (
         Section("Mandatory requirements to be inspected", lines=lines),
-        Section("Mandatory terms to be inspected", lines=terms_in_words(answer.inspected_terms)),
+        Section("Mandatory terms to be inspected", lines=terms),
     )
-
-
-def terms_in_words(terms: Iterable[MandatoryTerm]) -> tuple[str, ...]:
-    """One line for each term: its id, name, value and evidence."""
-    return tuple(f"{term.id}: {_evidence(term)}" for term in terms)
 
 
 def _evidence(term: MandatoryTerm) -> str:
@@ -147,16 +135,18 @@ def verdict_title(answer: Verdict) -> str:
 
 def judged_rows(judged: Iterable[TestVerdict]) -> tuple[tuple[str, ...], ...]:
     """The cells of lines that were judged, by the columns of `JUDGED`."""
-    return tuple(
-        (
-            one.id,
-            one.result,
-            "" if one.measured is None else _measured(one.measured, one.unit),
-            _measured(one.required, one.unit) if one.required else "",
-            "" if one.margin is None else _margin(max(one.margin, 0) if one.result == PASS and one.low is None else one.margin),
-        )
-        for one in judged
-    )
+    rows = []
+    for one in judged:
+        measured = "" if one.measured is None else _measured(one.measured, one.unit)
+        required = _measured(one.required, one.unit) if one.required else ""
+        shown = ""
+        if one.margin is not None:
+            # What passes by its measured value alone is never below what is required.
+            share = max(one.margin, 0) if one.result == PASS and one.low is None else one.margin
+            # From twice the requirement on, how many times it is.
+            shown = "0 %" if share == 0 else f"{share * 100:+.3g} %" if share < 1 else f"{float(f'{share + 1:.3g}'):,g}×"
+        rows.append((one.id, one.result, measured, required, shown))
+    return tuple(rows)
 
 
 def _measured(value: float, unit: str) -> str:
@@ -170,63 +160,36 @@ def _measured(value: float, unit: str) -> str:
     return f"{float(f'{value:.3g}'):,.10g} {unit}" if unit == TIMES else display(value, unit, binary=False)
 
 
-def _margin(share: float) -> str:
-    """`+20 %`; from twice the requirement on, how many times it is.
-
-    >>> _margin(0.2), _margin(1.5), _margin(0)
-    ('+20 %', '2.5×', '0 %')
-    """
-    if share == 0:
-        return "0 %"
-    if share < 1:
-        return f"{share * 100:+.3g} %"
-    return f"{float(f'{share + 1:.3g}'):,g}×"
-
-
-def _rate(value: float, unit: str) -> str:
-    """The label of a bare number per second names what is counted."""
-    return display(value, "1") if unit == "1/s" else display(value, unit)
+#: Length of the longest bar.
+BAR = 24
 
 
 def measured_page(answer: PathBenchmark) -> Page:
     """The page of `ingest measure-storage`: measured rates, and the GPUs that they support."""
-    rows = tuple((plain(name), _rate(item.value, item.unit)) for name, item in answer.results.items())
-    trial = answer.fio_run
-    threads = f"{trial.threads} threads, {display(trial.io_bytes, 'B')} each, {display(trial.bytes, 'B')} of files"
-    how = (
-        threads if len(answer.points) == 1 else f"at the {_point(answer)} of the largest requests: {threads}",
-        "random reads, sequential writes" + (", direct I/O" if answer.direct else ", through the page cache"),
-    )
+    # The label of a bare number per second names what is counted.
+    found = answer.results.items()
+    rows = tuple((plain(name), display(item.value, "1" if item.unit == "1/s" else item.unit)) for name, item in found)
+    trial, several = answer.fio_run, len(answer.points) > 1
+    how = f"{trial.threads} threads, {display(trial.io_bytes, 'B')} each, {display(trial.bytes, 'B')} of files"
+    if several:
+        how = f"at the {'knee' if answer.bent[answer.sizes[-1]] else 'most threads'} of the largest requests: {how}"
+    way = "random reads, sequential writes" + (", direct I/O" if answer.direct else ", through the page cache")
     fed = tuple(
         (one.model, one.gpu, display(one.bandwidth_per_gpu, "B/s/GPU", binary=False), f"{one.gpus:,}" if one.gpus else "none")
         for one in answer.supported
     )
     feeds = Section("GPUs that the measured read bandwidth supports", ("model", "gpu", "per GPU", "GPUs"), fed)
-    header = ("kind", "name", "gpu", "value", "unit")
-    flat: list[tuple[object, ...]] = [("result", name, "", item.value, item.unit) for name, item in answer.results.items()]
+    flat: list[tuple[object, ...]] = [("kind", "name", "gpu", "value", "unit")]
+    flat += [("result", name, "", item.value, item.unit) for name, item in found]
     flat += [("feeds", one.model, one.gpu, one.gpus, "GPU") for one in answer.supported]
-    swept = _sweeps(answer) if len(answer.points) > 1 else ()
-    sections = (*swept, Section("", ("", ""), rows, how), feeds)
+    swept = [_sweep(size, [row for row in answer.rows if row["io_size"] == size], answer.bent[size]) for size in answer.sizes]
+    sections = (*(swept if several else ()), Section("", ("", ""), rows, (how, way)), feeds)
     line = results_line("measure-storage", answer.results, len(answer.warnings))
-    return Page(f"{answer.path}, measured from one machine", sections, (header, *flat), line)
-
-
-#: Length of the longest bar.
-BAR = 24
-
-
-def _sweeps(answer: PathBenchmark) -> tuple[Section, ...]:
-    """A picture of the reads for each size of request: a bar per number of threads, and the knee."""
-    return tuple(
-        _sweep(size, [row for row in answer.rows if row["io_size"] == size], answer.bent[size]) for size in answer.sizes
-    )
-
-
-def _point(answer: PathBenchmark) -> str:
-    return "knee" if answer.bent[answer.sizes[-1]] else "most threads"
+    return Page(f"{answer.path}, measured from one machine", sections, tuple(flat), line)
 
 
 def _sweep(size: int, rows: Sequence[Mapping[str, Any]], bent: bool) -> Section:
+    """A picture of the reads of a size of request: a bar per number of threads, and the knee."""
     best = max(row["read_bandwidth"] for row in rows)
     shown = tuple(
         (

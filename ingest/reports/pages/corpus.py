@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ingest.engine.value import Quantity
 from ingest.reports.answer_line import answer_line
 from ingest.reports.labels import plain
 from ingest.reports.page import Page, Section, more_rows, page_of, sources_section
@@ -27,55 +26,49 @@ LEFT_OUT = {"files_skipped": "Files skipped", "parts_skipped": "Left out of file
 
 def corpus_page(answer: CorpusMeasurement) -> Page:
     """Results with their intervals, the breakdown, what was left out, and with what it was measured."""
-    rows = tuple((plain(name), *_value(item)) for name, item in answer.results.items())
     ranged = any(item.low is not None for item in answer.results.values())
-    columns = ("", "", "from", "to") if ranged else ("", "")
-    sections = [Section("", columns, tuple(row if ranged else row[:2] for row in rows))]
+    rows: list[tuple[str, ...]] = []
+    for name, item in answer.results.items():
+        ends = ("" if end is None else _text(end, item.unit) for end in (item.low, item.high))
+        rows.append((plain(name), _text(item.value, item.unit), *(ends if ranged else ())))
+    sections = [Section("", ("", "", "from", "to") if ranged else ("", ""), tuple(rows))]
     sections += [_breakdown(title, answer.tables[name]) for name, title in BREAKDOWN.items() if name in answer.tables]
     sections += [_left_out(title, answer.tables[name]) for name, title in LEFT_OUT.items() if name in answer.tables]
-    sections.append(Section("Measured with", lines=tuple(_with(answer)), detail="fact"))
-    sections.append(sources_section(answer.sources, places=True))
+    used = answer.tokenizer
+    facts = (
+        f"tokenizer {used['name']}, {used['size']:,} ids, {used['source']}, sha256 {used['sha256'][:16]}…",
+        f"engine {answer.engine}, {answer.date}",
+        f"files {answer.manifest_hash[:23]}…",
+    )
+    sections += [Section("Measured with", lines=facts, detail="fact"), sources_section(answer.sources, places=True)]
     title = f"{answer.title}: PARTIAL, {answer.partial}" if answer.partial else answer.title
     head, *rest = flat_rows(answer)
     marked = [("partial", "", "partial", answer.partial, "", None, None)] if answer.partial else []
     return page_of(title, sections, (head, *marked, *rest), answer_line(answer))
 
 
-def _value(item: Quantity) -> tuple[str, str, str]:
-    low, high = ("" if end is None else _text(end, item.unit) for end in (item.low, item.high))
-    return _text(item.value, item.unit), low, high
-
-
 def _text(value: float, unit: str) -> str:
     return exact(round(value)) if unit in COUNTED else display(value, unit)
 
 
+def _size(value: float) -> str:
+    return display(value, "B", binary=False)
+
+
 def _breakdown(title: str, rows: Sequence[Mapping[str, Any]]) -> Section:
-    kind = next(iter(rows[0]))
-    sampled = "draws" in rows[0]
+    """Files, bytes and tokens of each folder or extension; of a sample, the bytes of a token with their interval."""
+    kind, sampled = next(iter(rows[0])), "draws" in rows[0]
     columns = (kind, "files", "stored", *(("B/token", "from", "to") if sampled else ("text", "tokens", "B/token")))
-    shown = tuple(_sampled_row(kind, row) if sampled else _row(kind, row) for row in rows[:SHOWN])
-    return Section(title, columns, shown, more_rows(len(rows), SHOWN, ALL_ROWS))
-
-
-def _row(kind: str, row: Mapping[str, Any]) -> tuple[str, ...]:
-    tokens = display(row["tokens"], "token").replace(" tokens", "")
-    return (*_files(kind, row), display(row["corpus_bytes"], "B", binary=False), tokens, _ratio(row["bytes_per_token"]))
-
-
-def _sampled_row(kind: str, row: Mapping[str, Any]) -> tuple[str, ...]:
-    if row["note"]:
-        return (*_files(kind, row), row["note"], "", "")
-    low, high = (_ratio(row[f"bytes_per_token_{end}"]) for end in ("low", "high"))
-    return (*_files(kind, row), _ratio(row["bytes_per_token"]), low, high)
-
-
-def _files(kind: str, row: Mapping[str, Any]) -> tuple[str, str, str]:
-    return row[kind], exact(row["files"]), display(row["stored_bytes"], "B", binary=False)
-
-
-def _ratio(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f}"
+    shown: list[tuple[str, ...]] = []
+    for row in rows[:SHOWN]:
+        ratios = (row.get(f"bytes_per_token{end}") for end in ("", "_low", "_high"))
+        ratio, low, high = ("" if value is None else f"{value:.3f}" for value in ratios)
+        if not sampled:
+            counted = (_size(row["corpus_bytes"]), display(row["tokens"], "token").replace(" tokens", ""), ratio)
+        else:
+            counted = (row["note"], "", "") if row["note"] else (ratio, low, high)
+        shown.append((row[kind], exact(row["files"]), _size(row["stored_bytes"]), *counted))
+    return Section(title, columns, tuple(shown), more_rows(len(rows), SHOWN, ALL_ROWS))
 
 
 def _left_out(title: str, rows: Sequence[Mapping[str, Any]]) -> Section:
@@ -83,46 +76,30 @@ def _left_out(title: str, rows: Sequence[Mapping[str, Any]]) -> Section:
     return Section(f"{title} ({len(rows):,})", lines=lines + more_rows(len(rows), SHOWN, ALL_ROWS))
 
 
-def _with(answer: CorpusMeasurement) -> list[str]:
-    used = answer.tokenizer
-    return [
-        f"tokenizer {used['name']}, {used['size']:,} ids, {used['source']}, sha256 {used['sha256'][:16]}…",
-        f"engine {answer.engine}, {answer.date}",
-        f"files {answer.manifest_hash[:23]}…",
-    ]
-
-
 def samples_page(answer: CorpusMeasurement) -> Page:
     """Results, percentiles, histograms, extensions, what was left out, and what to do with it."""
     tables = answer.tables
     results = tuple((plain(name), _text(item.value, item.unit)) for name, item in answer.results.items())
+    pairs = zip(tables["sample_sizes"], tables["file_sizes"], strict=True)
+    sizes = tuple((one["size"], _size(one["bytes"]), _size(other["bytes"])) for one, other in pairs)
+    shown = [
+        (row["extension"], exact(row["files"]), exact(row["samples"]), _size(row["stored_bytes"]))
+        for row in tables["extensions"][:SHOWN]
+    ]
+    shown += [(line, "", "", "") for line in more_rows(len(tables["extensions"]), SHOWN)]
     sections = [
         Section("", ("", ""), results),
-        Section("Sizes", ("", "sample", "file"), _percentiles(tables["sample_sizes"], tables["file_sizes"])),
+        Section("Sizes", ("", "sample", "file"), sizes),
         Section("Samples by size", ("from", "below", "samples", "bytes"), _bins(tables["sample_histogram"])),
         Section("Files by size", ("from", "below", "files", "bytes"), _bins(tables["file_histogram"])),
-        Section("By extension", ("extension", "files", "samples", "stored"), _extensions(tables["extensions"])),
+        Section("By extension", ("extension", "files", "samples", "stored"), tuple(shown)),
         *([_left_out("Files skipped", tables["files_skipped"])] if "files_skipped" in tables else []),
         Section("Use it with", lines=(f"ingest bw --model … --sample-bytes {answer.results['sample_bytes'].value:.0f}",)),
     ]
     return page_of(answer.title, sections, flat_rows(answer), answer_line(answer))
 
 
-def _size(value: float) -> str:
-    return display(value, "B", binary=False)
-
-
-def _percentiles(samples: Sequence[Mapping[str, Any]], files: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], ...]:
-    return tuple((one["size"], _size(one["bytes"]), _size(other["bytes"])) for one, other in zip(samples, files, strict=True))
-
-
 def _bins(rows: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], ...]:
     return tuple(
         (display(row["from"], "B"), display(row["below"], "B"), exact(row["count"]), _size(row["bytes"])) for row in rows
     )
-
-
-def _extensions(rows: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], ...]:
-    shown = ((row["extension"], exact(row["files"]), exact(row["samples"]), _size(row["stored_bytes"])) for row in rows[:SHOWN])
-    more = ((line, "", "", "") for line in more_rows(len(rows), SHOWN))
-    return (*shown, *more)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ingest.engine.registry import is_quantity, unit_of
@@ -23,7 +23,6 @@ from ingest.units import display
 
 if TYPE_CHECKING:
     from ingest.requirement import Requirement
-    from ingest.site.open_questions import OpenQuestion
     from ingest.site.plan import Plan, PlanScenarios
     from ingest.site.plan_diff import Change, PlanDiff
 
@@ -78,32 +77,34 @@ def plan_page(plan: Plan, verbose: bool = False) -> Page:
     statements = tuple(f"{one.id} ({one.priority}) {one.statement} {one.remark}".strip() for one in plan.requirements)
     sections += [Section("Requirements", lines=statements, detail="sentence")]
     sections += [_table(name, found) for name, found in plan.tables.items() if name not in OFF_PAGE]
-    units = {one.id: one.unit for one in plan.requirements}
-    sections += [_bars(plan.tables["sensitivity"], units)] if "sensitivity" in plan.tables else []
+    if "sensitivity" in plan.tables:
+        # Each quantity at its ends, and the requirement at both.
+        units, bars = {one.id: one.unit for one in plan.requirements}, []
+        for row in plan.tables["sensitivity"]:
+            own = " – ".join(display(row[end], row["unit"], binary=False) for end in ("low", "high"))
+            moved = " – ".join(display(row[end], units[row["name"]], binary=False) for end in ("at_low", "at_high"))
+            bars.append((row["name"], plain(row["quantity"]), row["of"], own, moved))
+        heads = ("requirement", "quantity", "of", "low – high", "requirement")
+        sections.append(Section(TITLES["sensitivity"], heads, tuple(bars), detail="table"))
     held = tuple(f"{'met' if one.met else 'NOT MET'}: {one.text} (found {one.found})" for one in plan.expectations)
     sections += [Section("Expected", lines=held)]
-    absent = tuple(f"{', '.join(names)}: {why}" for why, names in _by_reason(plan).items())
-    sections += [Section("Not applicable", lines=absent, detail="inapplicable line")]
-    sections += [_questions(plan.open_questions, verbose)]
-    sections += [assumptions_section(plan.assumptions), sources_section(plan.sources)]
-    return page_of(title, sections, _flat(plan), plan_line(plan))
-
-
-def _by_reason(plan: Plan) -> dict[str, list[str]]:
-    """The ids of the lines that a site does not use, by reason."""
-    found: dict[str, list[str]] = {}
+    reasons: dict[str, list[str]] = {}
     for name, why in plan.missing.items():
-        found.setdefault(why, []).append(name)
-    return found
-
-
-def _questions(questions: Sequence[OpenQuestion], verbose: bool) -> Section:
-    """The open questions, or how many there are."""
-    if verbose:
-        lines = tuple(f"{one.question} {one.key}: {one.suggested} ({one.reason})" for one in questions)
-        return Section("Open questions to the buyer", lines=lines)
+        reasons.setdefault(why, []).append(name)
+    absent = tuple(f"{', '.join(names)}: {why}" for why, names in reasons.items())
+    sections += [Section("Not applicable", lines=absent, detail="inapplicable line")]
+    questions = tuple(f"{one.question} {one.key}: {one.suggested} ({one.reason})" for one in plan.open_questions)
     count = f"{len(questions)} values that this site file leaves open should be set before a tender: --verbose lists them"
-    return Section("Open questions to the buyer", lines=(count,) if questions else ())
+    sections += [Section("Open questions to the buyer", lines=questions if verbose or not questions else (count,))]
+    sections += [assumptions_section(plan.assumptions), sources_section(plan.sources)]
+    # Requirements, then the tables, one value per row in base units.
+    flat: list[tuple[object, ...]] = [FLAT_HEADER]
+    flat += [("requirements", one.id, one.metric, one.value, one.unit, one.low, one.high) for one in plan.requirements]
+    for table, found in plan.tables.items():
+        for row in found:
+            values = {column: value for column, value in row.items() if column != "name"}
+            flat += flat_cells(table, row["name"], values)
+    return page_of(title, sections, flat, plan_line(plan))
 
 
 def plans_page(plans: PlanScenarios) -> Page:
@@ -153,21 +154,9 @@ def lines_page(title: str, lines: Sequence[str]) -> Page:
 def _table(name: str, rows: Sequence[Mapping[str, Any]]) -> Section:
     known = tuple(dict.fromkeys(column for row in rows for column in row))
     columns = tuple(column for column in SHOWN.get(name, known) if column in known)
-    shown = tuple(tuple(_cell(column, row.get(column, "")) for column in columns) for row in rows[:MOST])
+    shown = tuple(tuple(_cell(column, row.get(column)) for column in columns) for row in rows[:MOST])
     more = (f"and {len(rows) - MOST:,} more rows: -o FILE.json or .csv has them all",) if len(rows) > MOST else ()
     return Section(TITLES[name], tuple(plain(column) for column in columns), shown, more, detail="table")
-
-
-def _bars(rows: Sequence[Mapping[str, Any]], units: Mapping[str, str]) -> Section:
-    """The tornado: each quantity at its ends, and the requirement at both."""
-    shown = []
-    for row in rows:
-        own = " – ".join(display(row[end], row["unit"], binary=False) for end in ("low", "high"))
-        moved = " – ".join(display(row[end], units[row["name"]], binary=False) for end in ("at_low", "at_high"))
-        shown.append((row["name"], plain(row["quantity"]), row["of"], own, moved))
-    return Section(
-        TITLES["sensitivity"], ("requirement", "quantity", "of", "low – high", "requirement"), tuple(shown), detail="table"
-    )
 
 
 def _cell(column: str, value: Any) -> str:
@@ -188,13 +177,3 @@ def requirement_wording(requirements: Sequence[Requirement]) -> tuple[tuple[obje
     tests = attributes(conditions, (one.conditions for one in requirements))
     rows = zip(attributes(line, requirements), tests, requirements, strict=True)
     return ((*line, *heads, "assumptions"), *((*own, *test, "; ".join(one.assumptions)) for own, test, one in rows))
-
-
-def _flat(plan: Plan) -> Iterator[tuple[object, ...]]:
-    """Requirements, then the tables, one value per row in base units."""
-    yield FLAT_HEADER
-    yield from (("requirements", one.id, one.metric, one.value, one.unit, one.low, one.high) for one in plan.requirements)
-    for table, rows in plan.tables.items():
-        for row in rows:
-            values = {column: value for column, value in row.items() if column != "name"}
-            yield from flat_cells(table, row["name"], values)

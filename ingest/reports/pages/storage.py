@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ingest.engine.registry import unit_of
@@ -15,9 +15,8 @@ from ingest.storage.units_required import COUNTED
 from ingest.units import display
 
 if TYPE_CHECKING:
-    from ingest.sizing.catalog_commands import CatalogComparison, Fact
+    from ingest.sizing.catalog_commands import CatalogComparison
     from ingest.storage.data_path import LayerVerdict
-    from ingest.storage.existing import LineStock
     from ingest.storage.fit_result import Figure, Fit, Fits
 
 HOLDS = {True: "yes", None: "unknown", False: "NO"}
@@ -44,7 +43,7 @@ RECALLED = "* recalled or from vendor material, not verified"
 
 
 def fits_title(found: Fits) -> str:
-    """The title of a comparison: what the storage is for."""
+    """The title of a comparison, as the page in a browser shows it too."""
     return f"Storage for {found.need.title}"
 
 
@@ -57,7 +56,14 @@ def fits_page(found: Fits, in_full: bool = False) -> Page:
             sections += _in_full(one, alone=len(found.systems) == 1)
     first = found.systems[0] if found.systems else None
     decided = (_failing(first) or _units(first) or first.question) if first is not None else ""
-    return page_of(fits_title(found), sections, _table(found), fits_line(found, decided, _counts(found), _amount(first)))
+    # One row per system in base units.
+    table: list[tuple[object, ...]] = [("storage", "class", "fits", "verdict", "bottleneck", *found.RESULTS, "question")]
+    for one in found.systems:
+        known = (one.results.get(name) for name in found.RESULTS)
+        values = (None if item is None else item.value for item in known)
+        table.append((one.entry.id, one.entry.family, HOLDS[one.fits], one.verdict, one.bottleneck, *values, one.question))
+    answer = fits_line(found, decided, _counts(found), _amount(first))
+    return page_of(fits_title(found), sections, table, answer)
 
 
 def fit_page(found: Fit) -> Page:
@@ -74,18 +80,15 @@ def _in_place(found: Fits) -> Section:
         least = "at least " if at_least else ""
         return least + ("nothing" if number == 0 else display(number, unit, binary=False))
 
-    rows = tuple(
-        (one.id, one.priority, shown(one.need, one.unit), shown(one.have, one.unit, one.at_least), _missing(one, shown))
-        for one in found.lines
-    )
+    rows = []
+    for one in found.lines:
+        missing = shown(one.missing, one.unit)
+        # Where more may be in place, at most that is missing.
+        missing = f"at most {missing}" if one.at_least and one.missing else missing
+        have = shown(one.have, one.unit, one.at_least)
+        rows.append((one.id, one.priority, shown(one.need, one.unit), have, missing))
     said = (found.nothing_missing,) if found.nothing_missing else ()
-    return Section("Storage in place", ("line", "priority", "need", "have", "missing"), rows, said)
-
-
-def _missing(one: LineStock, shown: Callable[[float | None, str], str]) -> str:
-    """What is missing of a line; at most that where more may be in place."""
-    text = shown(one.missing, one.unit)
-    return f"at most {text}" if one.at_least and one.missing else text
+    return Section("Storage in place", ("line", "priority", "need", "have", "missing"), tuple(rows), said)
 
 
 def _named(one: Fit) -> str:
@@ -177,7 +180,10 @@ def _row(one: Fit) -> tuple[str, ...]:
     figures = [_figure(figure) for figure in one.figures.values()]
     if one.figures["usable"].value is None and not one.figures["usable"].needed:
         figures[0] = "not asked"
-    return (one.entry.id, _units(one), *figures, one.label, _failing(one) or decided, _one_down(one), cost, _asked(one))
+    # The reads with one failure domain down, as a share of the need.
+    share = one.degraded_share
+    down = "" if share is None else f"{share * 100:,.0f} %" if share < MANY else "ample"
+    return (one.entry.id, _units(one), *figures, one.label, _failing(one) or decided, down, cost, _asked(one))
 
 
 def _failing(one: Fit) -> str:
@@ -193,14 +199,6 @@ def _figure(figure: Figure) -> str:
         return "unknown" if figure.needed else "–"
     text = display(figure.value, figure.unit, binary=False, digits=3)
     return f"{'≤' if figure.at_most else ''}{text}{'*' if figure.recalled else ''}"
-
-
-def _one_down(one: Fit) -> str:
-    """The reads with one failure domain down, as a share of the need."""
-    share = one.degraded_share
-    if share is None:
-        return ""
-    return f"{share * 100:,.0f} %" if share < MANY else "ample"
 
 
 def _amount(one: Fit | None) -> str:
@@ -259,87 +257,57 @@ def _in_full(one: Fit, alone: bool) -> list[Section]:
     numbers = tuple((plain(name), value_text(name, item.value, item.unit)) for name, item in one.results.items())
     unknown = tuple(f"{name.replace('_', ' ')}: {why}" for name, why in one.unknown.items())
     what = (one.decided and f"{one.decided}.", one.question, one.ruled_out, one.beyond_installed, one.split)
+    # The tiers of a service that suffice, each with the capacity that the need takes of it.
+    tiers = []
+    for row in one.tiers:
+        chosen = " (chosen)" if row["tier"] == one.label else ""
+        cost = f"{row['cost']:,.0f}" if "cost" in row else ""
+        tiers.append((str(row["tier"]) + chosen, display(row["capacity"], "B"), cost))
+    # Streaming, staging and caching, and what each takes.
+    ways = []
+    for row in one.answer.tables.get("ways", ()):
+        taken = {name: value for name, value in row.items() if name not in ("way", "holds")}
+        words = (f"{name.replace('_', ' ')} {display(value, unit_of(name), binary=False)}" for name, value in taken.items())
+        ways.append((str(row["way"]), HOLDS[row["holds"]], ", ".join(words)))
+    of = f" ({one.priced})" if one.priced else ""
     return [
         Section(f"{one.entry.name}, layer by layer", LAYERS, tuple(layers), detail=further),
         Section("", ("", ""), numbers, tuple(filter(None, what)), detail="table"),
-        _tiers(one)._replace(detail="table"),
-        _ways(one)._replace(detail="table"),
+        Section(f"Tiers that suffice{of}", ("tier", "capacity", "per month"), tuple(tiers), detail="table"),
+        Section("Ways to feed the GPUs", ("way", "holds", "takes"), tuple(ways), detail="table"),
         Section("Not known", lines=unknown, detail=further),
         assumptions_section(one.answer.assumptions),
         sources_section(one.answer.sources),
     ]
 
 
-def _tiers(one: Fit) -> Section:
-    """The tiers of a service that suffice, each with the capacity that the need takes of it."""
-    rows = tuple(
-        (
-            str(row["tier"]) + (" (chosen)" if row["tier"] == one.label else ""),
-            display(row["capacity"], "B"),
-            f"{row['cost']:,.0f}" if "cost" in row else "",
-        )
-        for row in one.tiers
-    )
-    of = f" ({one.priced})" if one.priced else ""
-    return Section(f"Tiers that suffice{of}", ("tier", "capacity", "per month"), rows)
-
-
-def _ways(one: Fit) -> Section:
-    """Streaming, staging and caching, and what each takes."""
-    shown = []
-    for row in one.answer.tables.get("ways", ()):
-        numbers = {name: value for name, value in row.items() if name not in ("way", "holds")}
-        taken = (f"{name.replace('_', ' ')} {display(value, unit_of(name), binary=False)}" for name, value in numbers.items())
-        shown.append((str(row["way"]), HOLDS[row["holds"]], ", ".join(taken)))
-    return Section("Ways to feed the GPUs", ("way", "holds", "takes"), tuple(shown))
-
-
-def _table(found: Fits) -> tuple[tuple[object, ...], ...]:
-    """One row per system in base units."""
-    header = ("storage", "class", "fits", "verdict", "bottleneck", *found.RESULTS, "question")
-    rows: list[tuple[object, ...]] = []
-    for one in found.systems:
-        known = (one.results.get(name) for name in found.RESULTS)
-        values = (None if item is None else item.value for item in known)
-        rows.append((one.entry.id, one.entry.family, HOLDS[one.fits], one.verdict, one.bottleneck, *values, one.question))
-    return (header, *rows)
-
-
 #: Letters of a text in one row of a comparison, also where it is not printed on a terminal.
 MOST_LETTERS = 100
-
-
-def _fact_rows(fact: Fact) -> list[tuple[str, ...]]:
-    """A fact as a row, and further rows for the rest of a long text."""
-    first, *rest = textwrap.wrap(fact.text, MOST_LETTERS, break_on_hyphens=False)
-    return [(fact.id, first, fact.grade, fact.source), *(("", line, "", "") for line in rest)]
 
 
 def comparison_page(found: CatalogComparison) -> Page:
     """The page of `ingest catalog compare`: a table per attribute, then the latency of small reads."""
     named = Section("", ("id", "name", "class"), tuple((one.id, one.name, one.family) for one in found.entries))
-    attributes = dict.fromkeys(fact.attribute for fact in found.facts)
-    tables = [
-        Section(
-            capitalised(attribute),
-            ("id", "", "grade", "source"),
-            tuple(row for one in found.facts if one.attribute == attribute for row in _fact_rows(one)),
-        )
-        for attribute in attributes
-    ]
+    tables: dict[str, list[tuple[str, ...]]] = {}
+    for fact in found.facts:
+        # A row, and further ones for the rest of a long text.
+        first, *rest = textwrap.wrap(fact.text, MOST_LETTERS, break_on_hyphens=False)
+        rows = tables.setdefault(fact.attribute, [])
+        rows += [(fact.id, first, fact.grade, fact.source), *(("", line, "", "") for line in rest)]
+    by_attribute = [Section(capitalised(name), ("id", "", "grade", "source"), tuple(rows)) for name, rows in tables.items()]
 
     def shown(number: float | None, unit: str) -> str:
         return "unknown" if number is None else display(number, unit)
 
-    rows = tuple(
+    reads = tuple(
         (one.id, shown(one.latency, "s"), shown(one.per_thread, "1"), shown(one.of_threads, "1"), one.source)
         for one in found.budgets
     )
     parts = tuple(f"{name}: {share * 100:.3g} % of your budget" for one in found.budgets for name, share in one.shares.items())
     threads = found.budgets[0].threads if found.budgets else 0
     heads = ("id", "latency", "IOPS, 1 thread", f"IOPS, {threads} threads", "source")
-    latency = Section("Small reads by latency: threads that wait for each read", heads, rows, parts)
+    latency = Section("Small reads by latency: threads that wait for each read", heads, reads, parts)
     header = ("attribute", "id", "text", "grade", "source")
     table = (header, *(tuple(fact) for fact in found.facts))
     sources = Section("Sources", lines=found.sources, detail="source")
-    return page_of(f"{len(found.entries)} storage systems side by side", [named, *tables, latency, sources], table)
+    return page_of(f"{len(found.entries)} storage systems side by side", [named, *by_attribute, latency, sources], table)

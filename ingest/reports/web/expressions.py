@@ -1,20 +1,58 @@
-"""Expressions of Python as JavaScript: operators, calls, comprehensions, and the parameters and patterns that bind names."""
+"""Expressions of Python as JavaScript: operators, calls, comprehensions; the words of both languages, and what binds names."""
 
 from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ingest.errors import IngestError
-from ingest.reports.web.syntax import BUILTINS, ERRORS, METHODS, name_of, parameters_of
 
+#: Words of JavaScript that are names in Python.
+RESERVED = {
+    "arguments", "await", "case", "catch", "const", "debugger", "default", "delete", "do", "enum", "eval", "export", "extends",
+    "false", "function", "implements",
+    "instanceof", "interface", "let", "new", "null", "package", "private", "protected",
+    "public", "static", "super", "switch", "this", "throw", "true", "typeof", "var", "void", "undefined", "Object", "Map",
+    "Set", "Array", "String", "Number", "Error",
+}  # fmt: skip
+#: Methods of the types of Python that JavaScript lacks, or has with another meaning.
+METHODS = {
+    "add", "append", "bit_length", "capitalize", "casefold", "clear", "copy", "count", "difference", "discard", "endswith",
+    "extend", "find", "format", "fromkeys", "get", "index", "insert", "intersection", "is_integer", "isalpha", "isdecimal",
+    "isdigit", "isdisjoint", "islower", "isspace", "issubset", "isupper", "items", "join", "keys", "ljust", "lower",
+    "lstrip", "most_common", "partition", "pop", "remove", "removeprefix", "removesuffix", "replace", "reverse", "rjust",
+    "rpartition", "rsplit", "rstrip", "setdefault", "sort", "split", "splitlines", "startswith", "strip", "title",
+    "translate", "union", "update", "upper", "values", "zfill",
+}  # fmt: skip
+#: Names of Python without a definition.
+BUILTINS = {
+    "abs", "all", "any", "bool", "callable", "dict", "enumerate", "filter", "float", "frozenset", "getattr", "hasattr", "hash",
+    "id", "int", "isinstance", "issubclass", "iter", "len", "list", "map", "max", "min", "next", "object", "print", "range",
+    "repr",
+    "reversed", "round", "set", "setattr", "sorted", "str", "sum", "tuple", "type", "vars", "zip", "divmod", "ord", "chr",
+    "slice", "NotImplemented", "super", "property",
+}  # fmt: skip
+#: Exceptions of Python.
+ERRORS = {
+    "ArithmeticError", "AssertionError", "AttributeError", "BaseException", "Exception", "IndexError", "KeyError",
+    "LookupError", "ModuleNotFoundError", "NotImplementedError", "OSError", "OverflowError", "RecursionError",
+    "RuntimeError", "StopIteration",
+    "TypeError", "UnicodeDecodeError", "ValueError", "ZeroDivisionError", "FileNotFoundError", "ImportError",
+}  # fmt: skip
 BINARY = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv", ast.Mod: "mod", ast.Pow: "pow",
     ast.BitOr: "bitor", ast.BitAnd: "bitand", ast.BitXor: "bitxor", ast.LShift: "shl", ast.RShift: "shr",
 }  # fmt: skip
 COMPARE = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
+#: What a comprehension begins with, what adds to it, and the parts of the node that it adds.
+COMPREHENSIONS: Mapping[type[ast.expr], tuple[str, str, tuple[str, ...]]] = {
+    ast.ListComp: ("[]", "$r.push({});", ("elt",)),
+    ast.SetComp: ("new $.PySet()", "$r.add({});", ("elt",)),
+    ast.DictComp: ("new $.Dict()", "$r.put({});", ("key", "value")),
+    ast.GeneratorExp: ("", "yield {};", ("elt",)),
+}
 #: Calls that give true or false.
 BOOLEAN = {"isinstance", "any", "all", "callable", "hasattr", "bool", "issubclass"}
 
@@ -57,7 +95,6 @@ class ExpressionPrinter:
     methods: set[str]
     scopes: list[Scope] = field(default_factory=list)
     fresh: int = 0
-    in_method: bool = False
 
     def _refuse(self, node: ast.AST, what: str) -> Unprintable:
         return Unprintable(
@@ -81,36 +118,84 @@ class ExpressionPrinter:
         """The parameters of JavaScript, what unpacks them, and what `$.fn` is told of them."""
         positional = [*arguments.posonlyargs, *arguments.args]
         defaults: list[ast.expr | None] = [None] * (len(positional) - len(arguments.defaults)) + list(arguments.defaults)
-        pairs = list(zip(positional, defaults, strict=True))
-        if bound:
-            pairs = pairs[1:]
+        pairs = list(zip(positional, defaults, strict=True))[1 if bound else 0 :]
         named = list(zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True))
         extra = arguments.kwarg.arg if arguments.kwarg is not None else ""
-        prologue = ""
-        if arguments.vararg is not None:
-            written = [self._parameter(*one) for one in pairs]
-            rest = name_of(arguments.vararg.arg)
-            written.append(f"...{rest}")
-            if named or extra:
-                prologue = f"const $k=$.keywords({rest});\n"
-                for one, default in named:
-                    usual = self.expression(default) if default is not None else "null"
-                    prologue += f"let {name_of(one.arg)}=$.taken($k,{json.dumps(one.arg)},()=>{usual});\n"
-                if extra:
-                    prologue += f"let {name_of(extra)}=$.rest($k);\n"
-            return ",".join(written), prologue, "true"
-        written = [self._parameter(*one) for one in [*pairs, *named]]
+        rest = name_of(arguments.vararg.arg) if arguments.vararg is not None else ""
+        written = [
+            name_of(one.arg) + ("" if default is None else f"={self.expression(default)}")
+            for one, default in (pairs if rest else [*pairs, *named])
+        ]
+        if not rest:
+            written += [f"{name_of(extra)}=new $.Dict()"] if extra else []
+            return ",".join(written), "", '"more"' if extra else "false"
+        prologue = f"const $k=$.keywords({rest});\n" if named or extra else ""
+        for one, default in named:
+            usual = self.expression(default) if default is not None else "null"
+            prologue += f"let {name_of(one.arg)}=$.taken($k,{json.dumps(one.arg)},()=>{usual});\n"
         if extra:
-            written.append(f"{name_of(extra)}=new $.Dict()")
-        return ",".join(written), prologue, '"more"' if extra else "false"
-
-    def _parameter(self, one: ast.arg, default: ast.expr | None) -> str:
-        return name_of(one.arg) + (f"={self.expression(default)}" if default is not None else "")
+            prologue += f"let {name_of(extra)}=$.rest($k);\n"
+        return ",".join([*written, f"...{rest}"]), prologue, "true"
 
     # Expressions
 
     def expression(self, node: ast.expr) -> str:
         """An expression."""
+        match node:
+            case ast.NamedExpr():
+                return f"({name_of(node.target.id)}={self.expression(node.value)})"
+            case ast.Tuple() | ast.List():
+                return f"[{','.join(map(self.expression, node.elts))}]"
+            case ast.Set():
+                return f"new $.PySet([{','.join(map(self.expression, node.elts))}])"
+            case ast.Starred():
+                return f"...{self._iterable(node.value)}"
+            case ast.Dict():
+                pairs = [(None if key is None else self.expression(key), self.expression(value))
+                         for key, value in zip(node.keys, node.values, strict=True)]  # fmt: skip
+                return "new $.Dict()" + "".join(
+                    f".merge({value})" if key is None else f".put({key},{value})" for key, value in pairs
+                )
+            case ast.JoinedStr():
+                return f"$.text({','.join(map(self.expression, node.values))})"
+            case ast.FormattedValue():
+                value = self.expression(node.value)
+                value = f"$.repr({value})" if node.conversion == ord("r") else value
+                return (
+                    f"$.str({value})" if node.format_spec is None else f"$.format({value},{self.expression(node.format_spec)})"
+                )
+            case ast.BinOp():
+                return f"$.{BINARY[type(node.op)]}({self.expression(node.left)},{self.expression(node.right)})"
+            case ast.UnaryOp(op=ast.Not()):
+                return f"!{self.condition(node.operand)}"
+            case ast.UnaryOp(op=ast.USub()):
+                return f"$.neg({self.expression(node.operand)})"
+            case ast.UnaryOp(op=ast.UAdd()):
+                return self.expression(node.operand)
+            case ast.UnaryOp():
+                raise self._refuse(node, "~")
+            case ast.BoolOp():
+                first, *others = map(self.expression, node.values)
+                name = "and" if isinstance(node.op, ast.And) else "or"
+                return f"$.{name}({first},{','.join(f'()=>{_arrow(one)}' for one in others)})"
+            case ast.IfExp():
+                return f"({self.condition(node.test)}?{self.expression(node.body)}:{self.expression(node.orelse)})"
+            case ast.Subscript(slice=ast.Slice(lower, upper, step)):
+                ends = (self.expression(one) if one is not None else "null" for one in (lower, upper, step))
+                return f"$.part({self.expression(node.value)},{','.join(ends)})"
+            case ast.Subscript():
+                return f"$.get({self.expression(node.value)},{self.expression(node.slice)})"
+            case ast.Lambda():
+                parameters, prologue, _ = self._parameters(node.args)
+                self.scopes.append(Scope({one.arg for one in parameters_of(node.args)}))
+                body = self.expression(node.body)
+                self.scopes.pop()
+                return f"(({parameters})=>{{{prologue} return {body};}})" if prologue else f"(({parameters})=>{_arrow(body)})"
+            case ast.Yield():
+                return f"(yield {self.expression(node.value)})" if node.value is not None else "(yield null)"
+            case ast.YieldFrom():
+                return f"(yield* {self._iterable(node.value)})"
+        # What takes more than a line has a method of its own.
         method = getattr(self, f"_as_{type(node).__name__.lower()}", None)
         if method is None:
             raise self._refuse(node, type(node).__name__)
@@ -156,62 +241,10 @@ class ExpressionPrinter:
             return f"$.{node.id}"
         raise self._refuse(node, f"the name {node.id}")
 
-    def _as_namedexpr(self, node: ast.NamedExpr) -> str:
-        return f"({name_of(node.target.id)}={self.expression(node.value)})"
-
-    def _as_tuple(self, node: ast.Tuple) -> str:
-        return f"[{','.join(map(self.expression, node.elts))}]"
-
-    _as_list = _as_tuple
-
-    def _as_set(self, node: ast.Set) -> str:
-        return f"new $.PySet([{','.join(map(self.expression, node.elts))}])"
-
-    def _as_starred(self, node: ast.Starred) -> str:
-        return f"...{self._iterable(node.value)}"
-
     def _iterable(self, node: ast.expr) -> str:
         if isinstance(node, (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp)):
             return self.expression(node)
         return f"$.iter({self.expression(node)})"
-
-    def _as_dict(self, node: ast.Dict) -> str:
-        written = "new $.Dict()"
-        for key, value in zip(node.keys, node.values, strict=True):
-            if key is None:
-                written += f".merge({self.expression(value)})"
-            else:
-                written += f".put({self.expression(key)},{self.expression(value)})"
-        return written
-
-    def _as_joinedstr(self, node: ast.JoinedStr) -> str:
-        parts = [self.expression(one) for one in node.values]
-        return f"$.text({','.join(parts)})"
-
-    def _as_formattedvalue(self, node: ast.FormattedValue) -> str:
-        value = self.expression(node.value)
-        if node.conversion == ord("r"):
-            value = f"$.repr({value})"
-        if node.format_spec is None:
-            return f"$.str({value})"
-        return f"$.format({value},{self.expression(node.format_spec)})"
-
-    def _as_binop(self, node: ast.BinOp) -> str:
-        return f"$.{BINARY[type(node.op)]}({self.expression(node.left)},{self.expression(node.right)})"
-
-    def _as_unaryop(self, node: ast.UnaryOp) -> str:
-        if isinstance(node.op, ast.Not):
-            return f"!{self.condition(node.operand)}"
-        if isinstance(node.op, ast.USub):
-            return f"$.neg({self.expression(node.operand)})"
-        if isinstance(node.op, ast.UAdd):
-            return self.expression(node.operand)
-        raise self._refuse(node, "~")
-
-    def _as_boolop(self, node: ast.BoolOp) -> str:
-        first, *others = map(self.expression, node.values)
-        name = "and" if isinstance(node.op, ast.And) else "or"
-        return f"$.{name}({first},{','.join(f'()=>{_arrow(one)}' for one in others)})"
 
     def _as_compare(self, node: ast.Compare) -> str:
         operands = [node.left, *node.comparators]
@@ -239,16 +272,6 @@ class ExpressionPrinter:
             return f"!$.in({left},{right})"
         return f"$.{COMPARE[type(op)]}({left},{right})"
 
-    def _as_ifexp(self, node: ast.IfExp) -> str:
-        return f"({self.condition(node.test)}?{self.expression(node.body)}:{self.expression(node.orelse)})"
-
-    def _as_subscript(self, node: ast.Subscript) -> str:
-        value = self.expression(node.value)
-        if isinstance(node.slice, ast.Slice):
-            parts = (node.slice.lower, node.slice.upper, node.slice.step)
-            return f"$.part({value},{','.join(self.expression(one) if one is not None else 'null' for one in parts)})"
-        return f"$.get({value},{self.expression(node.slice)})"
-
     def _as_attribute(self, node: ast.Attribute) -> str:
         if node.attr == "__class__":
             return f"$.type({self.expression(node.value)})"
@@ -268,45 +291,13 @@ class ExpressionPrinter:
             else written
         )
 
-    def _as_lambda(self, node: ast.Lambda) -> str:
-        parameters, prologue, _ = self._parameters(node.args)
-        self.scopes.append(Scope({one.arg for one in parameters_of(node.args)}))
-        body = self.expression(node.body)
-        self.scopes.pop()
-        return f"(({parameters})=>{_arrow(body)})" if not prologue else f"(({parameters})=>{{{prologue} return {body};}})"
-
-    def _as_yield(self, node: ast.Yield) -> str:
-        return f"(yield {self.expression(node.value)})" if node.value is not None else "(yield null)"
-
-    def _as_yieldfrom(self, node: ast.YieldFrom) -> str:
-        return f"(yield* {self._iterable(node.value)})"
-
     # Comprehensions
 
-    def _as_listcomp(self, node: ast.ListComp) -> str:
-        return self._loops(node.generators, lambda: f"$r.push({self.expression(node.elt)});", "const $r = [];", "return $r;")
-
-    def _as_setcomp(self, node: ast.SetComp) -> str:
-        return self._loops(
-            node.generators, lambda: f"$r.add({self.expression(node.elt)});", "const $r = new $.PySet();", "return $r;"
-        )
-
-    def _as_dictcomp(self, node: ast.DictComp) -> str:
-        return self._loops(
-            node.generators,
-            lambda: f"$r.put({self.expression(node.key)},{self.expression(node.value)});",
-            "const $r = new $.Dict();",
-            "return $r;",
-        )
-
-    def _as_generatorexp(self, node: ast.GeneratorExp) -> str:
-        return self._loops(node.generators, lambda: f"yield {self.expression(node.elt)};", "", "", lazy=True)
-
-    def _loops(
-        self, generators: Sequence[ast.comprehension], inner: Callable[[], str], before: str, after: str, lazy: bool = False
-    ) -> str:
-        opened, depth = "", 0
-        for one in generators:
+    def _as_listcomp(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> str:
+        """A comprehension of any kind, as a function that is called where it stands; a generator is one too."""
+        empty, add, keys = COMPREHENSIONS[type(node)]
+        opened, depth, lazy = "", 0, isinstance(node, ast.GeneratorExp)
+        for one in node.generators:
             iterable = self._iterable(one.iter)
             self.fresh += 1
             each = f"$v{self.fresh}"
@@ -315,9 +306,13 @@ class ExpressionPrinter:
             value = each if isinstance(one.target, ast.Name) else sequence(one.target, each)
             opened += f"for(const {each} of {iterable}){{const {self._pattern(one.target)}={value}; "
             opened += "".join(f"if(!{self.condition(test)}) continue; " for test in one.ifs)
-        body = f"{before} {opened}{inner()}{' }' * depth} {after}"
+        inner = add.format(",".join(self.expression(getattr(node, key)) for key in keys))
+        before, after = ("", "") if lazy else (f"const $r = {empty};", "return $r;")
+        body = f"{before} {opened}{inner}{' }' * depth} {after}"
         del self.scopes[-depth:]
         return f"(function* (){{{body}}})()" if lazy else f"(()=>{{{body}}})()"
+
+    _as_setcomp = _as_dictcomp = _as_generatorexp = _as_listcomp
 
     # Calls
 
@@ -326,7 +321,11 @@ class ExpressionPrinter:
         if isinstance(callee, ast.Name) and callee.id == "cast" and not self._is_bound("cast"):
             return self.expression(node.args[1])
         arguments = [self.expression(one) for one in node.args]
-        words = self._keywords(node.keywords)
+        parts = []
+        for one in node.keywords:
+            value = self.expression(one.value)
+            parts.append(f"...$.spread({value})" if one.arg is None else f"{json.dumps(one.arg)}: {value}")
+        words = f"{{{','.join(parts)}}}" if parts else ""
         if isinstance(callee, ast.Attribute):
             return self._method_call(callee, arguments, words)
         if not isinstance(callee, ast.Name):
@@ -343,15 +342,6 @@ class ExpressionPrinter:
             made = "new " if callee.id in ERRORS else ""
             return f"{made}$.{callee.id}({','.join(arguments)})"
         return self._called(name_of(callee.id), arguments, words, kind)
-
-    def _keywords(self, keywords: Iterable[ast.keyword]) -> str:
-        parts = [
-            f"...$.spread({self.expression(one.value)})"
-            if one.arg is None
-            else f"{json.dumps(one.arg)}: {self.expression(one.value)}"
-            for one in keywords
-        ]
-        return f"{{{','.join(parts)}}}" if parts else ""
 
     def _called(self, callee: str, arguments: list[str], words: str, kind: str) -> str:
         listed = ",".join(arguments)
@@ -390,3 +380,75 @@ def sequence(target: ast.expr, value: str) -> str:
 
 def _arrow(body: str) -> str:
     return f"({body})" if body.startswith("{") else body
+
+
+def name_of(name: str) -> str:
+    """A name, as JavaScript takes it.
+
+    >>> name_of("nodes"), name_of("default")
+    ('nodes', 'default$')
+    """
+    return f"{name}$" if name in RESERVED else name
+
+
+def decorator(node: ast.expr) -> str:
+    target = node.func if isinstance(node, ast.Call) else node
+    return target.id if isinstance(target, ast.Name) else getattr(target, "attr", "")
+
+
+def annotated(node: ast.AnnAssign) -> ast.expr | None:
+    """What a key of a table of options is annotated with."""
+    kind = node.annotation
+    if isinstance(kind, ast.Subscript) and isinstance(kind.value, ast.Name) and kind.value.id == "Annotated":
+        return kind.slice.elts[1] if isinstance(kind.slice, ast.Tuple) else None
+    return None
+
+
+def is_property(node: ast.FunctionDef) -> bool:
+    """Whether a method is read as an attribute."""
+    return any(decorator(one) in ("property", "cached_property") for one in node.decorator_list)
+
+
+def parameters_of(arguments: ast.arguments) -> Iterator[ast.arg]:
+    yield from (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    yield from filter(None, (arguments.vararg, arguments.kwarg))
+
+
+def yields(node: ast.FunctionDef) -> bool:
+    return any(isinstance(one, (ast.Yield, ast.YieldFrom)) for one in within(node.body))
+
+
+def within(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
+    """Every node below, without those of functions and classes that are defined inside."""
+    waiting = list(body)
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Lambda)):
+            continue
+        waiting += ast.iter_child_nodes(node)
+
+
+def stored(body: Sequence[ast.stmt]) -> set[str]:
+    """The names that statements bind: variables, functions, imports; those of a comprehension are its own."""
+    found: set[str] = set()
+    waiting: list[tuple[ast.AST, bool]] = [(node, False) for node in body]
+    while waiting:
+        node, inner = waiting.pop()
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            found.add(node.name)
+            waiting += [(one, inner) for one in node.decorator_list]
+            continue
+        if isinstance(node, ast.NamedExpr):
+            found.add(node.target.id)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and not inner:
+            found.add(node.id)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            found |= {(one.asname or one.name).partition(".")[0] for one in node.names}
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            found.add(node.name)
+        if isinstance(node, ast.Lambda):
+            continue
+        inside = inner or isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp))
+        waiting += [(one, inside) for one in ast.iter_child_nodes(node)]
+    return found

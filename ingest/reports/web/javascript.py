@@ -11,8 +11,18 @@ import ast
 import json
 from collections.abc import Sequence
 
-from ingest.reports.web.expressions import BINARY, ExpressionPrinter, Scope, sequence
-from ingest.reports.web.syntax import annotated, decorator, loaded, name_of, parameters_of, stored, yields
+from ingest.reports.web.expressions import (
+    BINARY,
+    ExpressionPrinter,
+    Scope,
+    annotated,
+    decorator,
+    name_of,
+    parameters_of,
+    sequence,
+    stored,
+    yields,
+)
 
 
 class Printer(ExpressionPrinter):
@@ -38,32 +48,45 @@ class Printer(ExpressionPrinter):
         return "".join(written + "\n" for one in body if (written := self._statement(one)))
 
     def _statement(self, node: ast.stmt) -> str:
+        match node:
+            case ast.Pass() | ast.Assert():
+                return ""
+            case ast.Break() | ast.Continue():
+                return f"{type(node).__name__.lower()};"
+            case ast.Return():
+                return f"return {self.expression(node.value)};" if node.value is not None else "return null;"
+            case ast.Raise():
+                return f"throw {self.expression(node.exc)};" if node.exc is not None else "throw $e;"
+            case ast.Expr():
+                return "" if isinstance(node.value, ast.Constant) else f"{self.expression(node.value)};"
+            case ast.AnnAssign():
+                return self._bind(node.target, self.expression(node.value)) if node.value is not None else ""
+            case ast.AugAssign():
+                # The target as an expression that reads it.
+                target = self.expression(ast.parse(ast.unparse(node.target), mode="eval").body)
+                return self._bind(node.target, f"$.i{BINARY[type(node.op)]}({target},{self.expression(node.value)})")
+            case ast.Delete():
+                parts = [one for one in node.targets if isinstance(one, ast.Subscript)]
+                return "".join(f"$.del({self.expression(one.value)},{self.expression(one.slice)});" for one in parts)
+            case ast.If():
+                written = f"if({self.condition(node.test)}){{\n{self._block(node.body)}}}"
+                return written + (f" else{{\n{self._block(node.orelse)}}}" if node.orelse else "")
+            case ast.While() if not node.orelse:
+                return f"while({self.condition(node.test)}){{\n{self._block(node.body)}}}"
+            case ast.Import():
+                names = ((one.asname or one.name.partition(".")[0], one.name) for one in node.names)
+                return "".join(f"{name_of(local)}=$.library({json.dumps(name)});" for local, name in names)
+            case ast.ImportFrom():
+                place = f"$.library({json.dumps(node.module)})"
+                return "".join(f"{name_of(one.asname or one.name)}={place}.{one.name};" for one in node.names)
+            case ast.FunctionDef():
+                return f"{name_of(node.name)}={self._decorated(node)};"
+        # What takes more than a line has a method of its own.
         method = getattr(self, f"_on_{type(node).__name__.lower()}", None)
         if method is None:
-            raise self._refuse(node, type(node).__name__)
-        written: str = method(node)
-        return written
-
-    def _on_expr(self, node: ast.Expr) -> str:
-        return "" if isinstance(node.value, ast.Constant) else f"{self.expression(node.value)};"
-
-    def _on_pass(self, _: ast.Pass) -> str:
-        return ""
-
-    def _on_break(self, _: ast.Break) -> str:
-        return "break;"
-
-    def _on_continue(self, _: ast.Continue) -> str:
-        return "continue;"
-
-    def _on_assert(self, _: ast.Assert) -> str:
-        return ""
-
-    def _on_return(self, node: ast.Return) -> str:
-        return f"return {self.expression(node.value)};" if node.value is not None else "return null;"
-
-    def _on_raise(self, node: ast.Raise) -> str:
-        return f"throw {self.expression(node.exc)};" if node.exc is not None else "throw $e;"
+            raise self._refuse(node, "else of while" if isinstance(node, ast.While) else type(node).__name__)
+        written = method(node)
+        return str(written)
 
     def _on_assign(self, node: ast.Assign) -> str:
         value = self.expression(node.value)
@@ -72,14 +95,6 @@ class Printer(ExpressionPrinter):
         self.fresh += 1
         temporary = f"$t{self.fresh}"
         return f"const {temporary}={value};\n" + "\n".join(self._bind(one, temporary) for one in node.targets)
-
-    def _on_annassign(self, node: ast.AnnAssign) -> str:
-        return self._bind(node.target, self.expression(node.value)) if node.value is not None else ""
-
-    def _on_augassign(self, node: ast.AugAssign) -> str:
-        target = self.expression(loaded(node.target))
-        operation = BINARY[type(node.op)]
-        return self._bind(node.target, f"$.i{operation}({target},{self.expression(node.value)})")
 
     def _bind(self, target: ast.expr, value: str) -> str:
         if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice):
@@ -94,26 +109,14 @@ class Printer(ExpressionPrinter):
             return f"({self._pattern(target)}={sequence(target, value)});"
         return f"{self._pattern(target)}={value};"
 
-    def _on_delete(self, node: ast.Delete) -> str:
-        parts = [one for one in node.targets if isinstance(one, ast.Subscript)]
-        return "".join(f"$.del({self.expression(one.value)},{self.expression(one.slice)});" for one in parts)
-
-    def _on_if(self, node: ast.If) -> str:
-        written = f"if({self.condition(node.test)}){{\n{self._block(node.body)}}}"
-        return written + (f" else{{\n{self._block(node.orelse)}}}" if node.orelse else "")
-
-    def _on_while(self, node: ast.While) -> str:
-        if node.orelse:
-            raise self._refuse(node, "else of while")
-        return f"while({self.condition(node.test)}){{\n{self._block(node.body)}}}"
-
     def _on_for(self, node: ast.For) -> str:
         self.fresh += 1
         each = f"$v{self.fresh}"
         flag = f"$f{self.fresh}"
         body = self._block(node.body)
         if node.orelse:
-            body = _breaking(body, flag)
+            # A loop that has an `else` tells where it is left.
+            body = body.replace("break;", f"{{{flag}=false; break;}}")
         loop = f"for(const {each} of {self._iterable(node.iter)}){{\n{self._bind(node.target, each)}\n{body}}}"
         if not node.orelse:
             return loop
@@ -151,18 +154,6 @@ class Printer(ExpressionPrinter):
             body += f"\nif({flag}){{\n{self._block(node.orelse)}}}"
         return body
 
-    def _on_import(self, node: ast.Import) -> str:
-        return "".join(
-            f"{name_of(one.asname or one.name.partition('.')[0])}=$.library({json.dumps(one.name)});" for one in node.names
-        )
-
-    def _on_importfrom(self, node: ast.ImportFrom) -> str:
-        place = f"$.library({json.dumps(node.module)})"
-        return "".join(f"{name_of(one.asname or one.name)}={place}.{one.name};" for one in node.names)
-
-    def _on_functiondef(self, node: ast.FunctionDef) -> str:
-        return f"{name_of(node.name)}={self._decorated(node)};"
-
     # Functions and classes
 
     def _decorated(self, node: ast.FunctionDef) -> str:
@@ -187,10 +178,7 @@ class Printer(ExpressionPrinter):
         names = stored(node.body)
         functions = {one.name for one in ast.walk(node) if isinstance(one, ast.FunctionDef)} & names
         self.scopes.append(Scope(own | names, functions))
-        method = self.in_method
-        self.in_method = self.in_method or bool(bound)
         body = self._block(node.body)
-        self.in_method = method
         self.scopes.pop()
         first = (
             f"const {name_of(bound)}=this;\n"
@@ -279,11 +267,6 @@ class Printer(ExpressionPrinter):
             return f"get {node.name}(){{\n{body}}}", ""
         static = "static " if decorators & {"staticmethod", "classmethod"} else ""
         return f"{static}{star}{node.name}({parameters}){{\n{body}}}", facts
-
-
-def _breaking(body: str, flag: str) -> str:
-    """The body of a loop that has an `else`: it tells where it is left."""
-    return body.replace("break;", f"{{{flag}=false; break;}}")
 
 
 def _declared(names: list[str], body: str) -> str:

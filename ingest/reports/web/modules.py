@@ -11,8 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from ingest.reports.web.expressions import BUILTINS, ERRORS, METHODS, annotated, is_property, name_of, stored
 from ingest.reports.web.javascript import Printer
-from ingest.reports.web.syntax import BUILTINS, ERRORS, METHODS, annotated, is_property, name_of, stored
 
 PACKAGE = Path(__file__).parents[2]
 #: A text that may name quantities.
@@ -43,7 +43,9 @@ class Source:
         for node in self.tree.body:
             if isinstance(node, ast.ImportFrom) and node.module and node.module != "__future__":
                 for one in node.names:
-                    self.imported[one.asname or one.name] = self._target(node.module, one.name)
+                    inner = f"{node.module}.{one.name}"
+                    whole = node.module.startswith("ingest") and _path(inner) is not None
+                    self.imported[one.asname or one.name] = (inner, "") if whole else (node.module, one.name)
             elif isinstance(node, ast.Import):
                 for one in node.names:
                     self.imported[(one.asname or one.name).partition(".")[0]] = (one.name, "")
@@ -54,17 +56,8 @@ class Source:
                     self.further.setdefault(min(names), []).append(node)
                 else:
                     self.definitions |= dict.fromkeys(names, node)
-            elif isinstance(node, (ast.Expr, ast.Assign)) and not _is_text(node):
+            elif isinstance(node, ast.Assign) or (isinstance(node, ast.Expr) and not isinstance(node.value, ast.Constant)):
                 self.effects.append(node)
-
-    @staticmethod
-    def _target(module: str, name: str) -> tuple[str, str]:
-        inner = f"{module}.{name}"
-        return (inner, "") if module.startswith("ingest") and _path(inner) is not None else (module, name)
-
-
-def _is_text(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _path(module: str) -> Path | None:
@@ -121,7 +114,7 @@ class Program:
     beside: Collection[str] = ()
     sources: dict[str, Source] = field(default_factory=dict)
     reached: dict[str, set[str]] = field(default_factory=dict)
-    needed: dict[str, list[str]] = field(default_factory=dict)
+    needed: dict[str, set[str]] = field(default_factory=dict)
     words: set[str] = field(default_factory=set)
     patterns: set[str] = field(default_factory=set)
     needs: set[str] = field(default_factory=set)
@@ -219,7 +212,10 @@ class Program:
         if name in source.definitions:
             own.add(name)
             if f"{module}:{name}" in self.written:
-                return self._of_text(module, self.written[f"{module}:{name}"])
+                # The names of the module that JavaScript names.
+                words = set(re.findall(r"[A-Za-z_]\w*", self.written[f"{module}:{name}"]))
+                names = words & (source.definitions.keys() | source.imported.keys())
+                return [(module, one) for one in names if f"{module}:{one}" not in self.written]
             return [
                 one for node in (source.definitions[name], *source.further.get(name, ())) for one in self._used(module, node)
             ]
@@ -228,20 +224,9 @@ class Program:
             place, there = source.imported[name]
             if not place.startswith("ingest"):
                 return []
-            self._requires(module, place)
+            self.needed.setdefault(module, set()).add(place)
             return [(place, there)] if there else []
         raise KeyError(f"{module}:{name}")
-
-    def _requires(self, module: str, place: str) -> None:
-        needed = self.needed.setdefault(module, [])
-        if place not in needed:
-            needed.append(place)
-
-    def _of_text(self, module: str, text: str) -> list[tuple[str, str]]:
-        """The names of the module that JavaScript names."""
-        source = self.source(module)
-        names = set(re.findall(r"[A-Za-z_]\w*", text)) & (source.definitions.keys() | source.imported.keys())
-        return [(module, one) for one in names if f"{module}:{one}" not in self.written]
 
     def _used(self, module: str, node: ast.AST) -> Iterator[tuple[str, str]]:
         source = self.source(module)
@@ -251,7 +236,7 @@ class Program:
             elif isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name) and one.value.id in source.imported:
                 place, there = source.imported[one.value.id]
                 if not there and place.startswith("ingest"):
-                    self._requires(module, place)
+                    self.needed.setdefault(module, set()).add(place)
                     yield place, one.attr
             elif isinstance(one, ast.Constant) and isinstance(one.value, str):
                 self.words.update(one.value.replace(",", " ").split() if _NAMES.fullmatch(one.value) else ())
@@ -298,9 +283,6 @@ class Program:
 
     def printed(self) -> str:
         """The modules in JavaScript, each after those that it imports."""
-        return "\n".join(map(self._module, self._in_order()))
-
-    def _in_order(self) -> list[str]:
         done: list[str] = []
 
         def visit(module: str) -> None:
@@ -312,14 +294,14 @@ class Program:
 
         for module in sorted(self.reached):
             visit(module)
-        return [one for one in done if one in self.reached]
+        return "\n".join(self._module(one) for one in done if one in self.reached)
 
     def _module(self, module: str) -> str:
         source, reached = self.source(module), self.reached[module]
         printer = Printer(
             module,
             lambda name: self.kind(module, name) if name in reached or name in source.imported else "",
-            lambda name, attribute: self._kind_there(module, name, attribute),
+            lambda name, attribute: self._kind_there(source.imported[name][0], attribute),
             self.methods,
         )
         lines, printed = _imports({name: source.imported[name] for name in sorted(reached & source.imported.keys())}), set()
@@ -338,8 +320,7 @@ class Program:
         body = "\n".join(lines)
         return f"$M[{json.dumps(module)}]=(()=>{{\n{body}\nreturn {{{exported}}};\n}})();"
 
-    def _kind_there(self, module: str, name: str, attribute: str) -> str:
-        place, _ = self.source(module).imported[name]
+    def _kind_there(self, place: str, attribute: str) -> str:
         return self.kind(place, attribute) if place.startswith("ingest") else "function" if attribute.islower() else "value"
 
     def _has_effect(self, module: str, node: ast.stmt) -> bool:

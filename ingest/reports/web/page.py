@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ingest.errors import UsageError
 from ingest.files import as_bytes, write_whole
@@ -138,21 +137,13 @@ def script() -> str:
     return "\n".join([_asset("runtime.js"), _asset("catalog.js"), program.printed(), *map(_asset, QUESTIONS)])
 
 
-def content_of(catalogs: Catalogs, code: str) -> dict[str, Any]:
-    """What the script reads: the catalogs, and the inputs of each question.
-
-    Args:
-        catalogs: folders with entries of the user.
-        code: the script, which names the fields that it reads and the sources that it cites.
-    """
-    read = frozenset(re.findall(r"[A-Za-z_]\w*", code)) | frozenset(re.findall(r'"([a-z0-9-]+)"', code))
-    return {**page_data(catalogs, read), "forms": forms(), "edition": f"ingest {__version__}"}
-
-
 def assembled(catalogs: Catalogs = ()) -> str:
     """The page as one HTML file."""
     code, style = script(), _asset("page.css")
-    data = json.dumps(content_of(catalogs, code), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    # What the script reads: the catalogs, of which it names the fields and cites the sources, and the inputs of each question.
+    read = frozenset(re.findall(r"[A-Za-z_]\w*", code)) | frozenset(re.findall(r'"([a-z0-9-]+)"', code))
+    content = {**page_data(catalogs, read), "forms": forms(), "edition": f"ingest {__version__}"}
+    data = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     code = "\n".join([code, *(_asset(name) for name in VIEWS)]).replace("</script", "<\\/script")
     policy = f"default-src 'none'; script-src '{_hash(code)}'; style-src '{_hash(style)}'; img-src data:"
     parts = {
@@ -184,12 +175,7 @@ def _hash(text: str) -> str:
 
 @dataclass(frozen=True)
 class WrittenPage:
-    """The file that `page` wrote.
-
-    Attributes:
-        path: where it is.
-        bytes_written: its size.
-    """
+    """The file that `page` wrote, and its size."""
 
     path: Path
     bytes_written: int

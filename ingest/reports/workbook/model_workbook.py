@@ -2,37 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from ingest.acceptance.accept import shown_by
 from ingest.configuration import decimal_units
-from ingest.engine.registry import Step, unit_of
+from ingest.engine.expression import cell
+from ingest.engine.registry import FORMULAS, Step, unit_of
 from ingest.files import garbage_collection_paused
-from ingest.reports.labels import unit_word
-from ingest.reports.workbook.change_banner import CHANGED, banner, changed_inputs, strike_columns, strike_rows
-from ingest.reports.workbook.derivation_cells import meaning_of, size_of
-from ingest.reports.workbook.knobs import knobs_of
-from ingest.reports.workbook.plan_cells import SITE, PlanCells
-from ingest.reports.workbook.plan_checks import checks_of
-from ingest.reports.workbook.plan_inputs import write_plan_inputs
-from ingest.reports.workbook.requirements_sheet import requirements
-from ingest.reports.workbook.results_charts import UTILIZATION
-from ingest.reports.workbook.results_sheet import RESULTS, ResultsSheet
-from ingest.reports.workbook.sheet import CellFormula, NumberCell, SheetWriter, style_of
-from ingest.reports.workbook.styles import layouts
-from ingest.reports.workbook.table_sheets import TABLE_SHEETS, table_sheets, write_guidance, write_table
-from ingest.reports.workbook.workbook_writer import FREE, WorkbookWriter, text_sections, write_calculation
+from ingest.reports.labels import plain, unit_word
+from ingest.reports.workbook.derivation_cells import FIRST, MOST_ALONE, SITE, PlanCells, limits_of, meaning_of, size_of
+from ingest.reports.workbook.plan_inputs import knobs_of, write_plan_inputs
+from ingest.reports.workbook.results_sheet import RESULTS, UTILIZATION, ResultsSheet
+from ingest.reports.workbook.sheet import (
+    CellContent,
+    CellFormula,
+    NumberCell,
+    SheetWriter,
+    column_of,
+    layouts,
+    number_check,
+    range_check,
+    style_of,
+)
+from ingest.reports.workbook.table_sheets import TABLE_SHEETS, TableSheet, table_sheets, write_guidance, write_table
+from ingest.reports.workbook.workbook_writer import (
+    CHANGED,
+    FREE,
+    WorkbookWriter,
+    banner,
+    strike,
+    text_sections,
+    write_calculation,
+)
+from ingest.rfp import response_form as form
 from ingest.site.loaders import utilization_course
 from ingest.version import __version__
 
 if TYPE_CHECKING:
+    from ingest.requirement import Requirement
     from ingest.site.plan import Plan
+    from ingest.sizing.rules import Finding
 
 #: The sections of the sheet Read-me that a change of inputs strikes out or that may be empty.
 QUESTIONS = "Open questions: what the site file does not determine"
 TO_SETTLE, NOT_APPLYING = "To be settled before publication", "Requirements that do not apply"
 #: Inputs of each requirement on the sheet Sensitivity, the most effective first.
 MOST_EFFECTS = 6
+#: The conditions on the sheet Requirements, in the order of their columns.
+CONDITIONS = ("operation", "clients", "threads", "queue_depth", "implied_latency", "latency_99", "io_size", "pattern",
+              "mix_in_words", "files", "duration", "fill", "cache")  # fmt: skip
+CONDITION_STYLES = {"fill": "share", "implied_latency": "fraction", "latency_99": "fraction"}
+#: What a line requires, and what it requires where something limits it.
+ROUNDED, LIMITED = "rounded_requirement", "limited_requirement"
 
 
 @decimal_units()
@@ -67,7 +89,7 @@ class ModelWorkbook:
         for table in self.tables.values():
             write_table(table, cells, book)
         write_guidance(plan, book)
-        lines = requirements(plan, cells, book)
+        lines = self._requirements(book.sheet(form.REQUIREMENTS_SHEET))
         self._sensitivity(book.sheet("Sensitivity"))
         book.evidence(plan.assumptions, plan.sources)
         checks = book.checks(checks_of(plan, cells, self.tables, lines))
@@ -84,22 +106,25 @@ class ModelWorkbook:
         """How to use the workbook, and what the buyer settles before a tender goes out."""
         plan = self.plan
         made = {"version": __version__, "catalogs": plan.catalog.content_hash(), "site_file": plan.input_hash}
-        missing = [f"{name}: {why}" for name, why in plan.missing.items()]
-        asked = [f"{one.key}: {one.question} Suggested: {one.suggested}. {one.reason}" for one in plan.open_questions]
+        asked = (f"{one.key}: {one.question} Suggested: {one.suggested}. {one.reason}" for one in plan.open_questions)
         sections = {
             **text_sections("model", **made, assumed=len(plan.assumptions)),
             QUESTIONS: asked,
             TO_SETTLE: plan.warnings,
-            NOT_APPLYING: missing,
+            NOT_APPLYING: (f"{name}: {why}" for name, why in plan.missing.items()),
         }
-        sheet, rows = book.read_me("How to use this workbook", sections, checks, banner())
+        title = "How to use this workbook"
+        sheet, rows = book.read_me(title, sections, checks, banner())
         if TO_SETTLE in rows:
-            strike_rows(sheet, *rows[TO_SETTLE])
+            strike(sheet, title, rows=rows[TO_SETTLE])
 
     def _calculation(self, book: WorkbookWriter) -> None:
         sheet = book.sheet("Calculation")
         write_calculation(sheet, self.cells, lambda step: (self.cells.owner(step), step.name, meaning_of(step.name)))
-        live = changed_inputs(sum(map(size_of, self.cells.inputs)) + 1)
+        letters = map(layouts("model")["Inputs"].letter, ("Value", "As delivered"))
+        last = sum(map(size_of, self.cells.inputs)) + 1
+        here, before = (f"Inputs!${letter}${FIRST}:${letter}${last}" for letter in letters)
+        live = CellFormula(f"=SUMPRODUCT(--({here} <> {before}))", 0)
         words = "number of inputs whose value differs from the delivered one"
         row = sheet.row(SITE, CHANGED, "Inputs that differ from those of the plan.", live, "number", words)
         book.book.define_name(CHANGED, f"=Calculation!${sheet.layout.letter('Value')}${row}")
@@ -107,17 +132,52 @@ class ModelWorkbook:
 
     def _columns(self, sheet: SheetWriter) -> None:
         """Entries that are added up or compared, each column in one piece."""
+        looks: dict[str, tuple[str, str]] = {}
         for step in self.cells.columns:
             # The entries of a column are one quantity of many rows.
-            looks = {
-                name: (style_of(name, unit_of(name)), unit_word(name, unit_of(name)))
-                for name in {part.name for part in step.inputs}
-            }
+            for name in {part.name for part in step.inputs}:
+                looks[name] = style_of(name, unit_of(name)), unit_word(name, unit_of(name))
             for part in step.inputs:
                 style, unit = looks[part.name]
                 live = CellFormula(f"={self.cells.place(part)}", float(part.value), style)
                 sheet.row(step.name, self.cells.owner(part), live, unit)
         sheet.close()
+
+    def _requirements(self, sheet: SheetWriter) -> dict[str, int]:
+        """Each requirement, its value live as computed and as required; returns the row of each id."""
+        plan, letter = self.plan, sheet.layout.letter(form.VALUE)
+        rows: dict[str, int] = {}
+        tests = shown_by(plan.requirements)
+        for one in plan.requirements:
+            value = CellFormula(f"={self.cells.place(plan.steps[one.id])}", float(plan.steps[one.id].value))
+            required = CellFormula(self._rounded(one, f"{letter}{sheet.next + 1}"), one.value, "strong")
+            assumed = ", ".join(plain(name) for name in one.assumptions)
+            shown = (one.low, one.high, tests.get(one.id, ""), assumed)
+            conditions: list[CellContent] = []
+            for name in CONDITIONS:
+                item: CellContent = getattr(one.conditions, name)
+                if name == "cache":
+                    item = one.conditions.cache.partition(":")[0]  # the first page defines it
+                elif style := CONDITION_STYLES.get(name):
+                    item = NumberCell(item if isinstance(item, float) else None, style)
+                conditions.append(item)
+            rows[one.id] = sheet.row(one.id, one.priority, one.statement, value, one.unit, required, *shown, *conditions)
+        for first, last in (("Priority", "Statement"), ("Low (P10)", "High (P90)"), ("Operation", "Cache rule")):
+            strike(sheet, first, last)
+        # The first column stays empty, which marks the banner as not a requirement line.
+        sheet.row("", banner())
+        sheet.close()
+        return rows
+
+    def _rounded(self, one: Requirement, computed: str) -> str:
+        """The formula of what a line requires: its value rounded up, then held to the most that it may demand."""
+        plan, cells = self.plan, self.cells
+        digits = cells.place(plan.known.step("significant_digits"))
+        written = cell(FORMULAS[ROUNDED].tree(), {"computed_requirement": computed, "significant_digits": digits}.__getitem__)
+        if one.id not in plan.limits:
+            return written
+        places = {ROUNDED: written.removeprefix("="), "requirement_limit": cells.place(plan.limits[one.id])}
+        return cell(FORMULAS[LIMITED].tree(), places.__getitem__)
 
     def _sensitivity(self, sheet: SheetWriter) -> None:
         """The effect of one input at a time on each requirement, at the inputs of the plan."""
@@ -128,7 +188,7 @@ class ModelWorkbook:
                 value = NumberCell(effect.value, style_of(effect.name, unit_of(effect.name)))
                 shown = (effect.name, ", ".join(effect.rows), value, effect.at_low, effect.at_high)
                 sheet.row(one.id, *shown, one.unit, swing)
-        strike_columns(sheet, "Value", "Swing")
+        strike(sheet, "Value", "Swing")
         sheet.close()
 
 
@@ -142,3 +202,81 @@ def behind_findings(plan: Plan) -> Iterator[Step]:
     for one in plan.findings:
         if one.is_checked:
             yield from (part for part in (one.value, one.limit) if isinstance(part, Step))
+
+
+#: name, what is expected, formula
+Check = tuple[str, str, str]
+#: Relative difference of two sums of the same numbers in another order.
+SAME = "1E-9"
+#: Findings of one rule that are tested in one formula, which holds 8,192 characters.
+TOGETHER = 50
+DECIDED = "same outcome as in the plan; otherwise run `ingest plan` again"
+
+
+def checks_of(plan: Plan, cells: PlanCells, tables: Mapping[str, TableSheet], lines: Mapping[str, int]) -> Iterator[Check]:
+    """All checks; `lines` are the rows of the requirements."""
+    yield from _ranges(cells)
+    yield from _sums(cells, tables)
+    yield from _findings(plan.findings, cells)
+    value, unit = (column_of("model", "Requirements", head) for head in ("Value", "Unit"))
+    for one in plan.requirements:
+        row = lines[one.id]
+        yield (one.id, *number_check(f"{value}{row}"))
+        yield f"{one.id}: unit", one.unit, f'=IF(EXACT({unit}{row}, "{one.unit}"), "ok", "fails")'
+
+
+def _ranges(cells: PlanCells) -> Iterator[Check]:
+    """One line per input; one per quantity where a site has more than `MOST_ALONE` of them."""
+    by_quantity: dict[str, list[Step]] = {}
+    for step in cells.inputs:
+        by_quantity.setdefault(step.name, []).append(step)
+    last = FIRST + sum(map(size_of, cells.inputs)) - 1
+    letters = map(cells.layouts["Inputs"].letter, ("Quantity", "Value"))
+    names, values = (f"Inputs!${letter}${FIRST}:${letter}${last}" for letter in letters)
+    for quantity, steps in by_quantity.items():
+        limits = {limits_of(step) for step in steps}
+        if len(steps) > MOST_ALONE and len(limits) == 1 and all(size_of(step) == 1 for step in steps):
+            yield (f"all {quantity}", *range_check(values, limits.pop(), len(steps), among=names))
+            continue
+        for step in steps:
+            name = f"{cells.owner(step)}: {quantity}"
+            yield (name, *range_check(cells.place(step), limits_of(step), size_of(step)))
+
+
+def _findings(findings: Iterable[Finding], cells: PlanCells) -> Iterator[Check]:
+    """Each rule still has the outcome of the plan, so that statements, conditions and warnings hold.
+
+    One line per finding; one per `TOGETHER` of a rule where a site has more than `MOST_ALONE` of them.
+    """
+    by_rule: dict[str, list[Finding]] = {}
+    for one in findings:
+        if one.is_checked:
+            by_rule.setdefault(one.what.partition(": ")[2], []).append(one)
+    for kind, found in by_rule.items():
+        expected = f"{found[0].rule.id}: {DECIDED}"
+        if len(found) <= MOST_ALONE:
+            for one in found:
+                yield one.what, expected, f'=IF({one.condition(cells.place)}, "ok", "plan again")'
+            continue
+        for start in range(0, len(found), TOGETHER):
+            some = found[start : start + TOGETHER]
+            names = " to ".join(one.owner for one in (some[0], some[-1]))
+            written = ", ".join(one.condition(cells.place) for one in some)
+            yield f"{names}: {kind}", expected, f'=IF(AND({written}), "ok", "plan again")'
+
+
+def _sums(cells: PlanCells, tables: Mapping[str, TableSheet]) -> Iterator[Check]:
+    """The rows of a sheet add up to the column that the calculation works with."""
+    from xlsxwriter.utility import xl_col_to_name
+
+    columns = {frozenset(step.inputs): step for step in cells.columns if step.inputs}
+    for table in tables.values():
+        for quantity, unit in table.units.items():
+            step = columns.get(frozenset(one for one in table.entries(quantity) if one is not None))
+            if step is None:
+                continue
+            letter, factor = xl_col_to_name(table.column(quantity)), unit.factor
+            shown = f"SUM('{table.name}'!${letter}$2:${letter}${len(table.rows) + 1}){f' * {factor}' if factor != 1 else ''}"
+            used = f"SUM({cells.place(step)})"
+            expected = "the sum of its rows is the sum in the calculation"
+            yield f"{table.name}: {quantity}", expected, f'=IF(ABS({shown} - {used}) <= {SAME} * {used}, "ok", "fails")'

@@ -1,4 +1,4 @@
-"""A sheet that is a table: heading, rows of text, numbers, formulas and editable cells, heights that show every line."""
+"""Sheets and their look: headings, rows of text, numbers, formulas and editable cells, in print that shows every line."""
 
 from __future__ import annotations
 
@@ -8,14 +8,195 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ingest.reports.labels import is_share, unit_word
-from ingest.reports.workbook.styles import SheetLayout, Styles, lay_out, style_for
+from ingest.engine.registry import InputQuantity
+from ingest.reports.labels import is_share, texts, unit_word
 from ingest.text import visible
 from ingest.units import scale_of
 
 if TYPE_CHECKING:
+    from xlsxwriter import Workbook
     from xlsxwriter.format import Format
     from xlsxwriter.worksheet import Worksheet
+
+
+#: The paper of every sheet, as the format counts them.
+A4 = 9
+#: Pixels of the columns on one page: with more, letters are smaller than 8 points on A4, where a program without the
+#: usual typeface puts a broader one in its place.
+PAGE = 1230
+#: Pixels of a character, and of the frame of a column.
+CHARACTER, FRAME = 7, 5
+#: Of a page, in inches.
+MARGINS = {"left": 0.3, "right": 0.3, "top": 0.5, "bottom": 0.6}
+#: Printed below each page.
+FOOTER = "&L&A&RPage &P of &N"
+#: Formats whose numbers are shown in another way where they have a fraction or are very small.
+BY_SIZE = ("number", "base", "strong", "input")
+
+
+class Styles(dict[str, "Format"]):
+    """The formats of one workbook, as `workbook.yaml` has them, made when they are first used."""
+
+    def __init__(self, book: Workbook) -> None:
+        super().__init__()
+        self._book = book
+
+    def __missing__(self, name: str) -> Format:
+        made = self[name] = self._book.add_format(texts("workbook")["formats"][name])
+        return made
+
+
+def style_for(value: Any, style: str) -> str:
+    """How a number is shown in its column: whole, with a fraction, or as a power of ten where it is too small.
+
+    >>> style_for(1e-8, "number"), style_for(0.5, "input"), style_for(7, "number"), style_for("ok", "good")
+    ('tiny', 'input fraction', 'number', 'good')
+    >>> style_for(0.5, "share"), style_for(1e-7, "share")
+    ('share', 'share tiny')
+    """
+    if isinstance(value, str) or value % 1 == 0:
+        return style
+    if style == "share" and abs(value) < 1e-5:
+        return "share tiny"
+    if style not in BY_SIZE:
+        return style
+    size = "tiny" if abs(value) < 1e-4 else "fraction"
+    return size if style == "number" else f"{style} {size}"
+
+
+class SheetLayout(NamedTuple):
+    """The columns of a sheet.
+
+    Attributes:
+        heads, widths: headings of the columns, and their widths in characters.
+        unprinted: columns at the right that are for the screen only.
+        frozen: columns at the left that stay in sight.
+        hidden: whether the sheet is behind the others, for a reader who asks for it.
+    """
+
+    heads: Sequence[str]
+    widths: Sequence[float]
+    unprinted: int = 0
+    frozen: int = 1
+    hidden: bool = False
+
+    def letter(self, head: str) -> str:
+        """The letter of a column.
+
+        >>> SheetLayout(("Id", "Value"), (15, 21)).letter("Value")
+        'B'
+        """
+        from xlsxwriter.utility import xl_col_to_name
+
+        return str(xl_col_to_name(self.heads.index(head)))
+
+
+@functools.cache
+def layouts(kind: str) -> Mapping[str, SheetLayout]:
+    """The sheets of a kind of workbook, in order, as `workbook.yaml` has them."""
+    found = {}
+    for name, look in texts("workbook")["sheets"][kind].items():
+        heads, widths = zip(*look["columns"], strict=True) if "columns" in look else ((), ())
+        found[name] = SheetLayout(heads, widths, look.get("unprinted", 0), look.get("frozen", 1), look.get("hidden", False))
+    return found
+
+
+def column_of(kind: str, sheet: str, head: str) -> str:
+    """How formulas call a column of a sheet, up to the row.
+
+    >>> column_of("vendor", "Vendor response", "Required")
+    "'Vendor response'!$D$"
+    """
+    place = f"'{sheet}'" if " " in sheet else sheet
+    return f"{place}!${layouts(kind)[sheet].letter(head)}$"
+
+
+def lay_out(sheet: Worksheet, layout: SheetLayout, rows: int, top: int = 0) -> None:
+    """Columns, frozen heading, and a print area in landscape of so many rows, one or several pages wide.
+
+    The frozen columns and the headings, in the row `top`, are repeated on each page; what is above them stays in sight too.
+    """
+    widths, frozen = layout.widths, layout.frozen
+    for column, width in enumerate(widths):
+        sheet.set_column(column, column, width)
+    sheet.freeze_panes(top + 1, frozen)
+    sheet.repeat_rows(top)
+    sheet.set_landscape()
+    sheet.set_paper(A4)
+    printed = len(widths) - layout.unprinted
+    pages = pages_wide(widths[:printed], frozen)
+    if pages > 1:
+        sheet.repeat_columns(0, frozen - 1)
+    sheet.fit_to_pages(pages, 0)
+    sheet.set_margins(**MARGINS)
+    sheet.set_footer(FOOTER)
+    sheet.print_area(0, 0, max(rows - 1, 0), printed - 1)
+    sheet.hide_gridlines(2)
+
+
+def pages_wide(widths: Sequence[float], frozen: int = 1) -> int:
+    """Pages side by side that hold these columns in readable print; the frozen columns repeat on each.
+
+    >>> pages_wide([20, 100]), pages_wide([20, 100, 100]), pages_wide([20, 20] + [100] * 4, frozen=2)
+    (1, 2, 4)
+    """
+    columns = [CHARACTER * width + FRAME for width in widths]
+    first = sum(columns[:frozen])
+    pages, taken = 1, first
+    for pixels in columns[frozen:]:
+        if taken + pixels > PAGE and taken > first:
+            pages, taken = pages + 1, first
+        taken += pixels
+    return pages
+
+
+def validation(limits: InputQuantity) -> dict[str, Any]:
+    """What a cell accepts; a message names the range."""
+    title = limits.name[:32]
+    if limits.whole and not limits.above and (limits.low, limits.high) == (0, 1):
+        return {"validate": "list", "source": [0, 1], "error_title": title, "error_message": "0 (no) or 1 (yes)"}
+    kind, most = ("integer", 2**31 - 1) if limits.whole else ("decimal", 1e300)
+    # A validation has no open end: the next whole number, or the smallest double, stands in for "above".
+    least = limits.low + limits.above if limits.whole or not limits.above else limits.low or 1e-300
+    ends = {"criteria": "between", "minimum": least, "maximum": min(limits.high, most)}
+    return {"validate": kind, **ends, "error_title": title, "error_message": range_words(limits)[:255]}
+
+
+def range_words(limits: InputQuantity) -> str:
+    """The allowed range in words."""
+    end = f" up to {limits.high:g}" if limits.high < float("inf") else ""
+    return f"{'a whole number' if limits.whole else 'a number'} {'above' if limits.above else 'from'} {limits.low:g}{end}"
+
+
+def range_short(limits: InputQuantity) -> str:
+    """The allowed range in the fewest words.
+
+    >>> range_short(InputQuantity("fill_limit", "1", "", high=1)), range_short(InputQuantity("nodes", "node", "", whole=True))
+    ('above 0 up to 1', 'whole, above 0')
+    """
+    return range_words(limits).replace("a whole number", "whole,").removeprefix("a number ")
+
+
+def range_check(area: str, limits: InputQuantity, count: int, among: str = "") -> tuple[str, str]:
+    """What is expected of an input, and the formula that tests each of its cells, of which there are `count`.
+
+    `among` are cells next to the area that name the quantity of each; empty where all cells hold it.
+    """
+    sign = ">" if limits.above else ">="
+    named = f'{among}, "{limits.name}", ' if among else ""
+    low = f'COUNTIFS({named}{area}, "{sign}{limits.low!r}") = {count}'
+    bounded = f', COUNTIFS({named}{area}, ">{limits.high!r}") = 0' if limits.high < float("inf") else ""
+    counted = f'({among} = "{limits.name}")' if among else "1"
+    whole = f", SUMPRODUCT({counted} * (INT({area}) <> {area})) = 0" if limits.whole else ""
+    return range_words(limits), f'=IF(AND({low}{bounded}{whole}), "ok", "fails")'
+
+
+def number_check(place: str, signed: bool = False) -> tuple[str, str]:
+    """What is expected of a result, and the formula that tests it; `signed` ones may be below zero."""
+    if signed:
+        return "a number", f'=IF(ISNUMBER({place}), "ok", "fails")'
+    return "a number, not below zero", f'=IF(ISNUMBER({place}), IF({place} >= 0, "ok", "fails"), "fails")'
+
 
 #: Height of one line of text, in points.
 LINE = 15.0
@@ -60,16 +241,12 @@ CellContent = str | float | CellFormula | EntryCell | NumberCell | None
 class SheetWriter:
     """Writes one sheet from top to bottom.
 
-    Args:
-        sheet: to write to.
-        styles: formats of the workbook.
-        layout: its columns.
-        top: the row of the headings, counted from zero; what is above them, the caller writes.
+    The headings stand in the row `top`, counted from zero; what is above them, the caller writes.
     """
 
     def __init__(self, sheet: Worksheet, styles: Styles, layout: SheetLayout, top: int = 0) -> None:
         self.sheet, self.styles, self.layout, self.top = sheet, styles, layout, top
-        self._rooms = [room_of(width) for width in layout.widths]
+        self._rooms = [_room(width) for width in layout.widths]
         self.next = top + 1
         #: lines of text that the rows take
         self.lines = 0
@@ -109,12 +286,15 @@ class SheetWriter:
             style = self._style(column, item.value, item.style)
             self.sheet.write_formula(row, column, item.written, style, item.value)
             return item.value if isinstance(item.value, str) else None
-        if isinstance(item, EntryCell):
-            self._entry(row, column, item)
-            return None
-        value, look = item if isinstance(item, NumberCell) else (item, "number")
+        value, look = (item.value, item.style) if isinstance(item, (EntryCell, NumberCell)) else (item, "number")
         if value is not None:
             self.sheet.write_number(row, column, float(value), self._style(column, value, look))
+        elif isinstance(item, EntryCell):
+            self.sheet.write_blank(row, column, None, self.styles[look])
+        if isinstance(item, EntryCell) and item.rule is not None:
+            if item.rule["validate"] != "list":
+                self._numbers.add(column)
+            self.sheet.data_validation(row, column, row, column, dict(item.rule))
         return None
 
     def _style(self, column: int, value: Any, style: str) -> Format:
@@ -122,15 +302,10 @@ class SheetWriter:
             self._numbers.add(column)
         return self.styles[style_for(value, style)]
 
-    def _entry(self, row: int, column: int, item: EntryCell) -> None:
-        if item.value is None:
-            self.sheet.write_blank(row, column, None, self.styles[item.style])
-        else:
-            self.sheet.write_number(row, column, item.value, self._style(column, item.value, item.style))
-        if item.rule is not None:
-            if item.rule["validate"] != "list":
-                self._numbers.add(column)
-            self.sheet.data_validation(row, column, row, column, dict(item.rule))
+    def mark(self, column: int, criteria: str, value: str, style: str = "bad", kind: str = "cell") -> None:
+        """Show the cells of a column below its heading in another style where they match."""
+        rule = {"type": kind, "criteria": criteria, "value": value, "format": self.styles[style]}
+        self.sheet.conditional_format(self.top + 1, column, max(self.next - 1, self.top + 1), column, rule)
 
     def _set_height(self, row: int, lines: int) -> None:
         high = min(lines, MOST_LINES)
@@ -149,7 +324,7 @@ def seen(text: str) -> str:
     return text if text.isprintable() else visible(text)
 
 
-def room_of(width: float) -> int:
+def _room(width: float) -> int:
     """How many characters a line of a column takes."""
     return max(int((width - MARGIN) / WIDER), 1)
 
@@ -161,7 +336,7 @@ def lines_of(text: str, width: float) -> int:
     >>> lines_of("short", 20), lines_of("x" * 45, 20)
     (1, 3)
     """
-    room = room_of(width)
+    room = _room(width)
     return sum(max(1, len(textwrap.wrap(part, room, break_on_hyphens=False))) for part in text.split("\n"))
 
 
@@ -171,8 +346,11 @@ def width_of(head: str, values: Sequence[float], least: float = 8) -> float:
     >>> width_of("Nodes (node)", [128]), width_of("Reads (B/s)", [1.5e12, 8]), width_of("Waste", [0.123456])
     (9, 20, 11)
     """
-    words = max(len(word) for word in head.split())
-    number = max(map(_digits, values), default=0)
+    words, number = max(map(len, head.split())), 0
+    for value in values:
+        # With up to six decimals where it is small.
+        whole = value == round(value) or abs(value) >= WITH_DECIMALS
+        number = max(number, len(f"{value:,.0f}" if whole else f"{value:,.6f}"))
     return math.ceil(max(least, max(words, min(number, MOST_NUMBER)) * WIDER + MARGIN))
 
 
@@ -184,11 +362,6 @@ def width_of_words(head: str, words: Iterable[str]) -> float:
     """
     longest = max(map(len, (*head.split(), *words)))
     return math.ceil(min(longest, MOST_WORDS) * WIDER + MARGIN)
-
-
-def _digits(value: float) -> int:
-    """Characters of a number as the sheets show it: with up to six decimals where it is small."""
-    return len(f"{value:,.0f}") if value == round(value) or abs(value) >= WITH_DECIMALS else len(f"{value:,.6f}")
 
 
 class DisplayUnit(NamedTuple):
@@ -219,24 +392,6 @@ def display_unit(name: str, value: float, unit: str, binary: bool = False) -> Di
     if factor:
         return DisplayUnit(factor, shown, "scaled")
     return None if binary else DisplayUnit(1, unit_word(name, unit), "number")
-
-
-def result_cells(
-    name: str, value: float, unit: str, base: str, live: str, ends: Iterable[tuple[str, float] | None]
-) -> tuple[CellContent, ...]:
-    """The columns of a result behind its name: in the unit in which people read it, its ends, in a binary unit, in base units.
-
-    Args:
-        name, value, unit: of the quantity.
-        base: the cell of the last but one column, which the others follow.
-        live: the cell that it follows itself.
-        ends: the formula and the value of the low and the high end; None where there is none.
-    """
-    shown, binary = (display_unit(name, value, unit, binary) for binary in (False, True))
-    assert shown is not None
-    spread = (None if end is None else shown.cell(*end) for end in ends)
-    doubled = ("", "") if binary is None else (binary.cell(base, value), binary.unit)
-    return shown.cell(base, value, strong=True), shown.unit, *spread, *doubled, CellFormula(f"={live}", value, "base"), unit
 
 
 def style_of(name: str, unit: str, style: str = "number") -> str:

@@ -1,29 +1,39 @@
-"""A small workbook of one answer: inputs that can be changed, live formulas, results, assumptions, sources, checks."""
+"""Workbooks of one answer, of a comparison of storage systems and of a sweep: inputs to change, live formulas, results."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.configuration import decimal_units
 from ingest.engine.registry import Step, in_order, unit_of
 from ingest.errors import UsageError
-from ingest.reports.labels import label, plain
-from ingest.reports.workbook.derivation_cells import NamedCells, limits_of, meaning_of, size_of
+from ingest.reports.labels import label, plain, unit_word
+from ingest.reports.workbook.derivation_cells import NamedCells, limits_of, meaning_of, size_of, values_of
 from ingest.reports.workbook.sheet import (
     LINE,
     WITH_DECIMALS,
     CellContent,
     CellFormula,
+    EntryCell,
+    SheetLayout,
     SheetWriter,
+    Styles,
+    display_unit,
+    lay_out,
+    layouts,
     lines_of,
-    result_cells,
+    number_check,
+    range_check,
+    range_short,
+    style_for,
     style_of,
+    validation,
     width_of,
 )
-from ingest.reports.workbook.styles import SheetLayout, lay_out, layouts, number_check, range_check, style_for
-from ingest.reports.workbook.workbook_writer import WorkbookWriter, text_sections, write_calculation, write_inputs
+from ingest.reports.workbook.workbook_writer import WorkbookWriter, text_sections, write_calculation
+from ingest.storage.data_path import headroom_of
 from ingest.units import display
 from ingest.version import __version__
 
@@ -32,8 +42,9 @@ if TYPE_CHECKING:
     from xlsxwriter.worksheet import Worksheet
 
     from ingest.engine.result import Answer
-    from ingest.reports.workbook.styles import Styles
     from ingest.sizing.sweep import Sweep
+    from ingest.storage.data_path import LayerVerdict
+    from ingest.storage.fit_result import Fit, Fits
 
     Column = numpy.ndarray[Any, Any]
 
@@ -69,17 +80,17 @@ class SizingWorkbook:
     def place(self, shown: Mapping[str, Sequence[Step]]) -> None:
         """Give each step on the sheet Results, by owner, and all that it rests on a cell."""
         self.cells = NamedCells(step for steps in shown.values() for step in steps)
-        self.shown = list(dict.fromkeys(self.cells.first(step) for steps in shown.values() for step in steps))
+        self.shown = list(dict.fromkeys(self.cells.firsts[step] for steps in shown.values() for step in steps))
         self.owners: dict[Step, str] = {}
         for owner, steps in shown.items():
             for step in in_order(steps) if owner else ():
-                self.owners.setdefault(self.cells.first(step), f"{owner}: ")
+                self.owners.setdefault(self.cells.firsts[step], f"{owner}: ")
 
     def content(self) -> bytes:
         """The workbook as bytes."""
         book = WorkbookWriter(self.title, layouts(self.kind))
         book.name_cells(self.cells)
-        write_inputs(book.sheet("Inputs"), self.cells, self._identity, self._input_ends, _origin)
+        self._inputs(book.sheet("Inputs"))
         calculation = book.sheet("Calculation")
         write_calculation(calculation, self.cells, self._identity, self._ends)
         calculation.close()
@@ -92,14 +103,26 @@ class SizingWorkbook:
     def _identity(self, step: Step) -> tuple[str, str]:
         return self.cells.names[step], self.owners.get(step, "") + meaning_of(step.name)
 
-    def _input_ends(self, step: Step, row: int) -> Iterator[CellContent]:
-        """Low and high move along with the value that a reader puts in."""
-        for end in self.cells.ends[step]:
-            if hasattr(step.value, "__len__"):
-                yield None
-            else:
-                ratio = end / step.value if step.value else 1.0
-                yield CellFormula(f"=C{row} * {ratio!r}", float(end), style_of(step.name, unit_of(step.name)))
+    def _inputs(self, sheet: SheetWriter) -> None:
+        """A line for each value that a reader may change: low and high move along with it."""
+        for step in self.cells.inputs:
+            unit, limits, item, row = unit_of(step.name), limits_of(step), step.source, sheet.next + 1
+            rule, look = validation(limits), style_of(step.name, unit, "input")
+            ends: list[CellContent] = []
+            for end in self.cells.ends[step]:
+                ratio = 1.0 if hasattr(step.value, "__len__") or not step.value else end / step.value
+                live = CellFormula(f"=C{row} * {ratio!r}", end, style_of(step.name, unit))
+                ends.append(None if hasattr(step.value, "__len__") else live._replace(value=float(end)))
+            # Evidence level, source and place.
+            origin: tuple[str, ...] = ()
+            if item is not None:
+                origin = (item.grade or item.origin, item.source, "; ".join(filter(None, (item.where, item.note))))
+            before: list[CellContent] = list(self._identity(step))
+            behind: list[CellContent] = [unit_word(step.name, unit), *ends, range_short(limits), *origin]
+            for value in values_of(step):
+                sheet.row(*before, EntryCell(value, rule, look), *behind)
+                before, behind = [None] * len(before), [None] * len(behind)
+        sheet.close()
 
     def _ends(self, step: Step) -> Iterator[CellContent]:
         for side, end in enumerate(self.cells.ends[step]):
@@ -108,18 +131,19 @@ class SizingWorkbook:
     def results(self, sheet: SheetWriter) -> None:
         """Write the sheet Results."""
         for name, quantity in self.answer.results.items():
-            step, base = self.cells.first(self.steps[name]), f"{sheet.layout.letter('Base value')}{sheet.next + 1}"
-            value, ends = float(quantity.value), self._spread(step)
-            sheet.row(plain(name), *result_cells(name, value, quantity.unit, base, self.cells.place(step), ends))
+            step, value, unit = self.cells.firsts[self.steps[name]], float(quantity.value), quantity.unit
+            base = f"{sheet.layout.letter('Base value')}{sheet.next + 1}"
+            shown, binary = (display_unit(name, value, unit, binary) for binary in (False, True))
+            assert shown is not None
+            # Low and high end, as long as they differ.
+            ends, spread = self.cells.ends[step], list[CellContent]([None, None])
+            if ends[0] != ends[1]:
+                cells = ", ".join((self.cells.addresses[step], *(self.cells.end_place(step, side) for side in (0, 1))))
+                spread = [shown.cell(f"MIN({cells})", min(ends)), shown.cell(f"MAX({cells})", max(ends))]
+            doubled = ("", "") if binary is None else (binary.cell(base, value), binary.unit)
+            live = CellFormula(f"={self.cells.place(step)}", value, "base")
+            sheet.row(plain(name), shown.cell(base, value, strong=True), shown.unit, *spread, *doubled, live, unit)
         sheet.close()
-
-    def _spread(self, step: Step) -> tuple[tuple[str, float] | None, ...]:
-        """Low and high end of a result, as formulas and as values; nothing where they are the same."""
-        ends = self.cells.ends[step]
-        if ends[0] == ends[1]:
-            return None, None
-        cells = ", ".join((self.cells.addresses[step], *(self.cells.end_place(step, side) for side in (0, 1))))
-        return (f"MIN({cells})", min(ends)), (f"MAX({cells})", max(ends))
 
     def _checks(self) -> Iterator[tuple[str, str, str]]:
         """One per input and result: within its range, a number."""
@@ -131,10 +155,70 @@ class SizingWorkbook:
             yield (name, *number_check(name, step in self.signed))
 
 
-def _origin(step: Step) -> tuple[str, ...]:
-    """Evidence level, source and place of an input."""
-    item = step.source
-    return () if item is None else (item.grade or item.origin, item.source, "; ".join(filter(None, (item.where, item.note))))
+@decimal_units()
+def fit_workbook(compared: Fits) -> bytes:
+    """The workbook of a comparison."""
+    return FitWorkbook(compared).content()
+
+
+class LayerRow(NamedTuple):
+    """A layer of a system, and its quantities; None where there is no headroom to compute."""
+
+    system: Fit
+    judged: LayerVerdict
+    need: Step
+    ceiling: Step | None = None
+    headroom: Step | None = None
+
+
+class FitWorkbook(SizingWorkbook):
+    """Writes the sheets of a comparison; a quantity that all systems share is one cell."""
+
+    kind = "fit"
+
+    def __init__(self, found: Fits) -> None:
+        self.title, self.catalog, self.warnings = f"Storage for {found.need.title}", found.catalog, found.warnings
+        answers = [one.answer for one in found.systems]
+        assumptions = (item for answer in answers for item in answer.assumptions)
+        self.assumptions = list({(item["name"], item["value"], item["why"]): item for item in assumptions}.values())
+        self.sources = list({item["id"]: item for answer in answers for item in answer.sources}.values())
+        self.rows: list[LayerRow] = []
+        shown: dict[str, list[Step]] = {}
+        for one, judged in ((system, judged) for system in found.systems for judged in system.layers):
+            known = one.answer.known
+            steps = [known.step(judged.layer.need)]
+            if judged.headroom is not None:
+                steps += [known.step(judged.layer.ceiling), headroom_of(known, judged.layer)]
+            self.rows.append(LayerRow(one, judged, *steps))
+            shown.setdefault(one.entry.id, []).extend(steps)
+        self.place(shown)
+        self.signed = {self.cells.firsts[row.headroom] for row in self.rows if row.headroom is not None}
+
+    def results(self, sheet: SheetWriter) -> None:
+        """Write the sheet Results: a line for each layer of each system."""
+        for row in self.rows:
+            sheet.row(row.system.entry.id, row.judged.layer.name, *self._layer(row), row.system.verdict, row.judged.why)
+        sheet.mark(sheet.layout.heads.index("Holds"), "==", '"NO"')
+        sheet.close()
+
+    def _layer(self, row: LayerRow) -> Iterator[CellContent]:
+        """Need, ceiling, headroom and verdict of a layer, as live formulas."""
+        judged = row.judged
+        shown = display_unit(judged.layer.need, judged.need, judged.unit)
+        assert shown is not None
+        yield from (shown.cell(self.cells.place(row.need), judged.need), shown.unit)
+        if row.ceiling is None or row.headroom is None or judged.ceiling is None:
+            yield from ("unknown", "", "", "NO" if judged.holds is False else "unknown")
+            return
+        carried = display_unit(judged.layer.ceiling, judged.ceiling, judged.unit)
+        assert carried is not None
+        missed = "unknown" if judged.at_least or judged.unsure else "NO"
+        held = "unknown" if judged.at_most or judged.unsure else "yes"
+        yield from (carried.cell(self.cells.place(row.ceiling), judged.ceiling, strong=True), carried.unit)
+        headroom = self.cells.place(row.headroom)
+        yield CellFormula(f"={headroom}", judged.headroom, "share")
+        holds = held if judged.headroom is not None and judged.headroom >= 0 else missed
+        yield CellFormula(f'=IF({headroom} >= 0, "{held}", "{missed}")', holds, "text")
 
 
 #: Rows of a sheet, without its heading.

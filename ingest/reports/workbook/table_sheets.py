@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ingest.engine.registry import Step, unit_of
 from ingest.reports.labels import label
-from ingest.reports.workbook.change_banner import strike_columns
-from ingest.reports.workbook.plan_cells import PlanCells
+from ingest.reports.workbook.derivation_cells import PlanCells
 from ingest.reports.workbook.sheet import DisplayUnit, display_unit, width_of, width_of_words
-from ingest.reports.workbook.workbook_writer import WorkbookWriter
+from ingest.reports.workbook.workbook_writer import WorkbookWriter, strike
 from ingest.site.guidance import guidance_rows
 from ingest.site.plan import NEEDED, TABLES, Plan
 
@@ -129,7 +128,7 @@ def write_guidance(plan: Plan, book: WorkbookWriter) -> None:
     sheet = book.sheet("Guidance")
     for row in guidance_rows(plan.guidance, plan.rows["clusters"], plan.known):
         sheet.row(*(row.get(column) for column in GUIDANCE))
-    strike_columns(sheet, "Level", "Writes of one node (B/s/node)")
+    strike(sheet, "Level", "Writes of one node (B/s/node)")
     sheet.close()
 
 

@@ -5,20 +5,22 @@ It is written from what a vendor may know, not cut from the buyer's workbook: no
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from ingest.acceptance.accept import job_file_of, rows_of, shown_by
 from ingest.acceptance.loads import Setting
 from ingest.configuration import decimal_units
+from ingest.engine.expression import cell
+from ingest.engine.registry import FORMULAS
 from ingest.files import garbage_collection_paused
-from ingest.reports.texts import texts
-from ingest.reports.workbook.response_sheet import response_sheet
-from ingest.reports.workbook.sheet import CellContent, EntryCell, NumberCell, SheetWriter, display_unit, seen
-from ingest.reports.workbook.styles import layouts
-from ingest.reports.workbook.workbook_writer import FREE, SECTION, TITLE, WorkbookWriter
+from ingest.reports.labels import texts
+from ingest.reports.workbook.sheet import CellContent, CellFormula, EntryCell, NumberCell, SheetWriter, display_unit, layouts
+from ingest.reports.workbook.workbook_writer import FREE, WorkbookWriter, add_section, add_title
 from ingest.requirement import INFORMATION, THEMES
-from ingest.rfp.response_form import FORMAT_PROPERTY, PRICES_SHEET, REQUIREMENTS_SHEET
+from ingest.rfp import response_form as form
+from ingest.rfp.requirement_lines import term_line
+from ingest.rfp.response_form import ResponseUnit, read_unit, response_unit, units_offered
 from ingest.site.load_conditions import latency_in_words
 from ingest.site.planner import bandwidth_by_year
 from ingest.site.requirement_wording import LINES
@@ -26,16 +28,24 @@ from ingest.units import display, request_size
 from ingest.version import FORMAT
 
 if TYPE_CHECKING:
-    from ingest.acceptance.accept import LoadRow
     from ingest.requirement import Conditions
-    from ingest.site.document_facts import DocumentFacts
     from ingest.site.plan import Plan
-    from ingest.site.service import ServiceTerm
 
 #: Terms of the document that this workbook does not use.
 UNUSED = ("range",)
 #: Among the properties of the file.
 ABOUT = "Fill in the yellow cells of the sheet Vendor response and return the whole workbook."
+IN_UNIT, WHOLE, A_UNIT = "a number in the unit next to it", "a whole number", "a unit of the list"
+#: What a vendor's cell accepts, by the kind of its field.
+RULES: Mapping[str, Mapping[str, Any] | None] = {
+    form.NUMBER: {"validate": "decimal", "criteria": ">=", "value": 0, "error_message": IN_UNIT},
+    form.COUNT: {"validate": "integer", "criteria": ">=", "value": 1, "error_message": WHOLE},
+    form.TEXT: None,
+}
+#: Fields that a term of the service leaves blank.
+NOT_FOR_TERMS = (form.OPTIMIZED, form.OFFERED_UNIT, form.NODES, form.CLIENT_MEMORY)
+#: The share by which a value of the response sheet is above what is required, and what it needs.
+MARGIN = "acceptance_margin"
 
 
 @decimal_units()
@@ -44,28 +54,27 @@ def vendor_workbook(plan: Plan) -> bytes:
     with garbage_collection_paused():
         title = plan.document.title or f"Storage requirements of {plan.site.name}"
         book = WorkbookWriter(title, layouts("vendor"), about=ABOUT)
-        book.book.set_custom_property(FORMAT_PROPERTY, FORMAT)
-        cover(title, plan.document, book)
-        requirements(plan, book)
-        response_sheet(plan, book)
-        acceptance(plan, book)
-        terms(plan.vendor_terms, book)
-        prices(plan, book)
+        book.book.set_custom_property(form.FORMAT_PROPERTY, FORMAT)
+        _cover(plan, title, book.sheet("Read-me"))
+        _requirements(plan, book.sheet(form.REQUIREMENTS_SHEET))
+        _response(plan, book.sheet(form.RESPONSE_SHEET))
+        _acceptance(plan, book.sheet("Acceptance"))
+        _terms(plan, book.sheet("Terms"))
+        _prices(plan, book.sheet(form.PRICES_SHEET))
         for sheet in book.sheets.values():
             sheet.protect("", FREE)
         book.sheets["Read-me"].activate()
         return book.content()
 
 
-def cover(title: str, facts: DocumentFacts, book: WorkbookWriter) -> None:
+def _cover(plan: Plan, title: str, sheet: SheetWriter) -> None:
     """The first sheet: who buys, until when, what is bought, how to fill in, and what the sheets hold."""
-    sheet = book.sheet("Read-me")
+    facts, own = plan.document, texts("workbook")["texts"]["vendor"]
     given = {"Buyer": facts.buyer, "Reference": facts.reference, "Issued": facts.issued, "Offers by": facts.answers_by,
              "Contact": facts.contact, "What is bought": facts.purchase}  # fmt: skip
     for name, text in given.items():
         if text:
             sheet.row(name, text)
-    own = texts("workbook")["texts"]["vendor"]
     add_section(sheet, "How to fill in")
     for line in own["steps"]:
         sheet.row("", line)
@@ -73,34 +82,17 @@ def cover(title: str, facts: DocumentFacts, book: WorkbookWriter) -> None:
     for name, text in own["sheets"].items():
         sheet.row(name, text)
     sheet.close()
-    add_title(sheet, title)
+    add_title(sheet, title, len(sheet.layout.widths) - 1)  # in place of the headings
 
 
-def add_title(sheet: SheetWriter, title: str) -> None:
-    """Write the title of a sheet across its columns, in place of the headings."""
-    last = len(sheet.layout.widths) - 1
-    sheet.sheet.merge_range(0, 0, 0, last, seen(title), sheet.styles["title"])
-    sheet.sheet.set_row(0, TITLE)
-
-
-def add_section(sheet: SheetWriter, heading: str) -> None:
-    """Write the heading of a section, with room above it."""
-    row = sheet.row(heading, text="section")
-    sheet.sheet.set_row(row - 1, SECTION)
-
-
-def requirements(plan: Plan, book: WorkbookWriter) -> None:
+def _requirements(plan: Plan, sheet: SheetWriter) -> None:
     """The sheet Requirements, each value in the unit in which people read it."""
-    sheet = book.sheet(REQUIREMENTS_SHEET)
     tests = shown_by(plan.requirements)
     inspected = {line.id: line.inspected for line in LINES}
     for one in plan.vendor_lines:
         verified = f"test {tests[one.id]}" if one.id in tests else f"inspection: {inspected[one.id]}"
-        shown = display_unit(one.metric, one.value, one.unit)
-        assert shown is not None
-        required = NumberCell(one.value / shown.factor, "strong")
         how = ("not verified" if one.priority == INFORMATION else verified, one.conditions.clients)
-        before = (one.id, THEMES[one.theme], one.priority, one.statement, required, shown.unit)
+        before = (one.id, THEMES[one.theme], one.priority, one.statement, *_amount(one.value, one.unit, one.metric))
         sheet.row(*before, *how, conditions_in_words(one.conditions))
     sheet.close()
 
@@ -138,30 +130,85 @@ def _conditions(one: Conditions) -> Iterator[str]:
         yield one.cache.partition(":")[0]  # the sheet Terms defines it
 
 
-def acceptance(plan: Plan, book: WorkbookWriter) -> None:
-    """The sheet Acceptance: load, threshold and repetitions of each test."""
-    sheet, usual = book.sheet("Acceptance"), Setting()
-    for one in rows_of(plan.requirements):
-        sheet.row(one.test, one.requirement, *_load(one), usual.repeats, NumberCell(usual.allowed_deviation, "share"),
-                  job_file_of(one.test))  # fmt: skip
+def _response(plan: Plan, sheet: SheetWriter) -> None:
+    """The form: a line per requirement in the unit that people use, with live margins; only yellow cells can be edited."""
+    column = sheet.layout.heads.index(form.OFFERED_UNIT)
+    for one in plan.vendor_lines:
+        unit = response_unit(one.value, one.unit)
+        asked = NumberCell(one.value / unit.factor, "strong")
+        places = {head: f"{sheet.layout.letter(head)}{sheet.next + 1}" for head in sheet.layout.heads}
+        fields: list[CellContent] = []
+        for field in form.FIELDS:
+            look = "input" if field.kind in (form.NUMBER, form.COUNT) else "entry"
+            # The unit is written after them.
+            fields.append(None if field.kind == form.A_UNIT else EntryCell(None, rule_of(field), look))
+        margins = (margin(places, head, unit) for head in (form.AS_IS, form.OPTIMIZED))
+        sheet.row(one.id, one.priority, one.statement, asked, unit.name, *fields, *margins)
+        choices, row = units_offered(unit), sheet.next - 1
+        sheet.sheet.write_string(row, column, unit.name, sheet.styles["entry" if len(choices) > 1 else "text"])
+        if len(choices) > 1:
+            rule = {"validate": "list", "source": list(choices), "error_message": A_UNIT}
+            sheet.sheet.data_validation(row, column, row, column, rule)
+    for term in plan.vendor_terms:
+        shown = term_line(term.id, term.value, term.text, term.bound)
+        # A term has no unit: the vendor answers by a choice, or by any text.
+        words: list[CellContent] = []
+        for field in form.FIELDS:
+            choice = rule_of(field) if field.kind == form.CHOICE else None
+            words.append(None if field.head in NOT_FOR_TERMS else EntryCell(None, choice))
+        sheet.row(shown.id, shown.priority, shown.statement, term.bound or None, None, *words)
     sheet.close()
 
 
-def _load(row: LoadRow) -> Iterator[CellContent]:
-    """The load and the threshold of a test, in the units in which people read them."""
-    load = row.load
-    yield from (f"{load.pattern} {load.operation}".strip(), request_size(load.io_bytes) if load.io_bytes else "")
-    yield from (load.clients, load.threads, load.depth)
-    yield latency_in_words(load.latency_99) if load.latency_99 else ""
-    shown = display_unit("", load.threshold, load.unit)
-    assert shown is not None
-    yield from (NumberCell(load.threshold / shown.factor, "strong"), shown.unit)
-    yield display(load.seconds, "s") if load.seconds else ""
+def rule_of(field: form.FormField) -> Mapping[str, Any] | None:
+    """What a vendor's cell accepts."""
+    return {"validate": "list", "source": list(field.choices)} if field.kind == form.CHOICE else RULES[field.kind]
 
 
-def prices(plan: Plan, book: WorkbookWriter) -> None:
+def margin(places: Mapping[str, str], head: str, unit: ResponseUnit) -> CellFormula:
+    """The share by which an offered value is above what is required, in whichever unit; nothing while there is none.
+
+    Args:
+        places: the cell below each heading.
+        head: of the offered value.
+        unit: of the line.
+    """
+    offered, required = places[head], places[form.REQUIRED]
+    amounts = {"measured_rate": f"({offered}{_conversion(places[form.OFFERED_UNIT], unit)})", "required_rate": required}
+    share = cell(FORMULAS[MARGIN].tree(), amounts.__getitem__).removeprefix("=")
+    return CellFormula(f'=IF(AND(COUNT({offered}) = 1, {required} > 0), {share}, "")', "", "share")
+
+
+def _conversion(picked: str, unit: ResponseUnit) -> str:
+    """What converts a value from the picked unit to that of the line; nothing where there is no choice.
+
+    >>> _conversion("I2", response_unit(38_400, "file/s"))
+    ' * IF(I2 = "thousand files/s", 1000.0, IF(I2 = "million files/s", 1000000.0, 1))'
+    """
+    written = "1"
+    for name in reversed(units_offered(unit)):
+        if name != unit.name:
+            written = f'IF({picked} = "{name}", {read_unit(name).factor / unit.factor!r}, {written})'
+    return "" if written == "1" else f" * {written}"
+
+
+def _acceptance(plan: Plan, sheet: SheetWriter) -> None:
+    """The sheet Acceptance: load, threshold and repetitions of each test."""
+    usual = Setting()
+    deviation = NumberCell(usual.allowed_deviation, "share")
+    for one in rows_of(plan.requirements):
+        load = one.load
+        size = request_size(load.io_bytes) if load.io_bytes else ""
+        late = latency_in_words(load.latency_99) if load.latency_99 else ""
+        how = (f"{load.pattern} {load.operation}".strip(), size, load.clients, load.threads, load.depth, late)
+        least = (*_amount(load.threshold, load.unit), display(load.seconds, "s") if load.seconds else "")
+        sheet.row(one.test, one.requirement, *how, *least, usual.repeats, deviation, job_file_of(one.test))
+    sheet.close()
+
+
+def _prices(plan: Plan, sheet: SheetWriter) -> None:
     """The sheet Prices: the whole capacity at once, the steps of growth, and what goes with them, a line each."""
-    sheet, words = book.sheet(PRICES_SHEET), texts("workbook")["texts"]["vendor"]["prices"]
+    words = texts("workbook")["texts"]["vendor"]["prices"]
     reads = {one.year: one.reads for one in bandwidth_by_year(plan)}
     years = [(year["name"], year["year_capacity_to_buy"]) for year in plan.tables.get("capacity", ())]
     steps = [(words["step"].format(step=step, year=year), size, reads.get(year)) for step, (year, size) in enumerate(years)]
@@ -174,22 +221,22 @@ def prices(plan: Plan, book: WorkbookWriter) -> None:
     sheet.close()
 
 
-def _amount(value: float | None, unit: str) -> tuple[CellContent, CellContent]:
+def _amount(value: float | None, unit: str, name: str = "") -> tuple[CellContent, CellContent]:
     """A value in the unit in which people read it."""
-    shown = None if value is None else display_unit("", value, unit)
+    shown = None if value is None else display_unit(name, value, unit)
     return (None, None) if shown is None or value is None else (NumberCell(value / shown.factor, "strong"), shown.unit)
 
 
-def terms(service: Sequence[ServiceTerm], book: WorkbookWriter) -> None:
+def _terms(plan: Plan, sheet: SheetWriter) -> None:
     """The sheet Terms: the words that bind, the definitions, the rules of the tests, and the terms of the service."""
-    sheet, own, shared = book.sheet("Terms"), texts("workbook")["texts"]["terms"], texts("document")["clauses"]["terms"]
+    own, shared = texts("workbook")["texts"]["terms"], texts("document")["clauses"]["terms"]
     defined = {term: meaning for term, meaning in shared.items() if term not in UNUSED}
     for heading, lines in {"Key words": own["keywords"], "Definitions": defined, "Tests": own["tests"]}.items():
         add_section(sheet, heading)
         for term, meaning in lines.items():
             sheet.row(term, meaning)
     for theme, title in THEMES.items():
-        stated = [one for one in service if one.theme == theme]
+        stated = [one for one in plan.vendor_terms if one.theme == theme]
         if stated:
             add_section(sheet, title)
         for one in stated:

@@ -1,4 +1,4 @@
-"""The sheets that every workbook has: inputs that can be changed, live formulas, evidence, checks and a first page."""
+"""The sheets that every workbook has: inputs, live formulas, evidence, checks, a first page; and marks of changed inputs."""
 
 from __future__ import annotations
 
@@ -7,12 +7,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ingest.engine.registry import unit_of
-from ingest.reports.labels import unit_word
-from ingest.reports.texts import texts
-from ingest.reports.workbook.derivation_cells import limits_of, line_of, values_of
-from ingest.reports.workbook.sheet import CellContent, CellFormula, EntryCell, NumberCell, SheetWriter, style_of
-from ingest.reports.workbook.styles import SheetLayout, Styles, range_short, validation
+from ingest.reports.labels import texts, unit_word
+from ingest.reports.workbook.derivation_cells import line_of
+from ingest.reports.workbook.sheet import (
+    CellContent,
+    CellFormula,
+    NumberCell,
+    SheetLayout,
+    SheetWriter,
+    Styles,
+    seen,
+    style_of,
+)
 from ingest.text import visible
 
 if TYPE_CHECKING:
@@ -30,6 +36,9 @@ TITLE = 36.0
 ABOUT = "Made by ingest. Yellow cells may be changed; everything else follows."
 #: What stays free on a sheet whose cells are locked.
 FREE = {"format_columns": True, "format_rows": True, "autofilter": True, "sort": True, "objects": True}
+#: The defined name of the cell that counts the inputs that differ from those of the plan.
+CHANGED = "inputs_changed"
+BANNER = "statements and conditions are those of the plan; run `ingest plan` again"
 #: Lines of a sheet of text, by the heading above them.
 Sections = Mapping[str, Iterable[CellContent]]
 #: What a line says about a step, such as its name.
@@ -50,6 +59,7 @@ def numbered_sheet() -> type[Worksheet]:
         def __init__(self) -> None:
             super().__init__()
             self._texts: dict[tuple[str, Format | None], Any] = {}
+            #: the kind of cells of a column, and what stands before and behind the number of the row
             self._ends: dict[tuple[int, Format | None, type], tuple[str, str, str]] = {}
             self._formula: Callable[[str, Format | None, Any], Any] | None = None
 
@@ -85,7 +95,11 @@ def numbered_sheet() -> type[Worksheet]:
             look = cell.format
             known = self._ends.get((col, look, cell.__class__))
             if known is None:
-                known = self._ends[col, look, cell.__class__] = self._ends_of(col, look, cell.__class__.__name__)
+                known = "", "", ""  # of the kinds that the library writes
+                if look and not self.constant_memory:
+                    index = look._get_xf_index()
+                    known = cell.__class__.__name__, f'<c r="{xl_col_to_name(col)}', f'" s="{index}"'
+                self._ends[col, look, cell.__class__] = known
             kind, start, end = known
             if kind == "String":
                 self.fh.write(f'{start}{row + 1}{end} t="s"><v>{cell.string}</v></c>')
@@ -99,12 +113,6 @@ def numbered_sheet() -> type[Worksheet]:
             else:
                 super()._write_cell(row, col, cell)
 
-        def _ends_of(self, col: int, look: Format | None, kind: str) -> tuple[str, str, str]:
-            """What stands before and behind the number of the row; no kind where the library writes the cells of a column."""
-            if not look or self.constant_memory:
-                return "", "", ""
-            return kind, f'<c r="{xl_col_to_name(col)}', f'" s="{look._get_xf_index()}"'
-
     return NumberedSheet
 
 
@@ -112,10 +120,9 @@ class WorkbookWriter:
     """Writes one workbook, which takes text as text, whatever it begins with.
 
     Args:
-        title: of the workbook.
+        title, about: of the workbook, and the comment among its properties.
         sheets: the layouts of its sheets by name, in order.
         by_row: whether sheets are written row by row, each one before the next.
-        about: the comment among the properties of the file.
     """
 
     def __init__(self, title: str, sheets: Mapping[str, SheetLayout], by_row: bool = False, about: str = ABOUT) -> None:
@@ -163,8 +170,7 @@ class WorkbookWriter:
         sheet = self.sheet("Checks")
         for name, expected, written in checks:
             sheet.row(name, expected, CellFormula(written, "ok", "good"))
-        failing = {"type": "cell", "criteria": "!=", "value": '"ok"', "format": self.styles["bad"]}
-        sheet.sheet.conditional_format(1, 2, sheet.next - 1, 2, failing)
+        sheet.mark(2, "!=", '"ok"')
         sheet.close()
         return sheet.next - 1
 
@@ -178,8 +184,7 @@ class WorkbookWriter:
         """
         sheet = self.sheet("Read-me", (title,))
         sheet.row(checks_outcome(checks))
-        failing = {"type": "text", "criteria": "begins with", "value": "A check fails", "format": self.styles["bad"]}
-        sheet.sheet.conditional_format(1, 0, 1, 0, failing)
+        sheet.mark(0, "begins with", "A check fails", kind="text")
         for note in notes:
             sheet.row(note)
         rows = write_sections(sheet, sections)
@@ -193,41 +198,6 @@ def checks_outcome(checks: int) -> CellFormula:
     passing = f"All {checks} checks pass."
     written = f'=IF(COUNTIF({area}, "ok") = {checks}, "{passing}", "A check fails: see the sheet Checks.")'
     return CellFormula(written, passing, "good")
-
-
-def write_inputs(
-    sheet: SheetWriter,
-    cells: Cells,
-    identity: Described,
-    ends: Callable[[Step, int], Iterable[CellContent]],
-    origin: Described,
-    delivered: bool = False,
-) -> None:
-    """Write the sheet Inputs: a line for each value.
-
-    Args:
-        sheet: the sheet.
-        cells: of the workbook.
-        identity: the columns before the value.
-        ends: low and high end of a step whose first value is in that row.
-        origin: the columns behind the allowed range.
-        delivered: whether the last column repeats the value.
-    """
-    for step in cells.inputs:
-        unit, limits = unit_of(step.name), limits_of(step)
-        rule, entry, shown = validation(limits), style_of(step.name, unit, "input"), style_of(step.name, unit)
-        before: list[CellContent] = list(identity(step))
-        behind: list[CellContent] = [
-            unit_word(step.name, unit),
-            *ends(step, sheet.next + 1),
-            range_short(limits),
-            *origin(step),
-        ]
-        for value in values_of(step):
-            repeated = [NumberCell(value, shown)] if delivered else []
-            sheet.row(*before, EntryCell(value, rule, entry), *behind, *repeated)
-            before, behind = [None] * len(before), [None] * len(behind)
-    sheet.close()
 
 
 def write_calculation(
@@ -253,9 +223,37 @@ def write_sections(sheet: SheetWriter, sections: Sections) -> dict[str, tuple[in
     for heading, lines in sections.items():
         texts = list(lines)
         if texts:
-            above = sheet.row(heading, text="section")
-            sheet.sheet.set_row(above - 1, SECTION)
+            first = add_section(sheet, heading) + 1
             for line in texts:
                 sheet.row(line)
-            found[heading] = (above + 1, sheet.next)
+            found[heading] = (first, sheet.next)
     return found
+
+
+def add_section(sheet: SheetWriter, heading: str) -> int:
+    """Write the heading of a section, with room above it; returns its row, as sheets count."""
+    row = sheet.row(heading, text="section")
+    sheet.sheet.set_row(row - 1, SECTION)
+    return row
+
+
+def add_title(sheet: SheetWriter, title: str, last: int) -> None:
+    """Write the title of a sheet across its columns, up to the last one."""
+    sheet.sheet.merge_range(0, 0, 0, last, seen(title), sheet.styles["title"])
+    sheet.sheet.set_row(0, TITLE)
+
+
+def banner() -> CellFormula:
+    """One line that stays empty while every input is that of the plan."""
+    return CellFormula(f'=IF({CHANGED} = 0, "", "Inputs changed (" & {CHANGED} & "): {BANNER}")', "", "warning")
+
+
+def strike(sheet: SheetWriter, first: str, last: str = "", rows: tuple[int, int] | None = None) -> None:
+    """Strike out the columns between two headings, or one column, once an input differs from that of the plan.
+
+    `rows` are the first and the last line to strike out, as sheets count; all of them by default.
+    """
+    left, right = (sheet.layout.heads.index(head) for head in (first, last or first))
+    top, end = rows or (sheet.top + 2, max(sheet.next, sheet.top + 2))
+    rule = {"type": "formula", "criteria": f"={CHANGED}>0", "format": sheet.styles["stale"]}
+    sheet.sheet.conditional_format(top - 1, left, end - 1, right, rule)

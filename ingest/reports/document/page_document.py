@@ -1,0 +1,54 @@
+"""The document of a page, for readers who file it: its tables and lists, one section each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ingest.configuration import decimal_units
+from ingest.reports.document.model import Block, Bullets, Document, DocumentSection, Table
+from ingest.reports.page import Page, Section
+from ingest.reports.pages.acceptance import verdict_page, verdict_word
+from ingest.version import __version__
+
+if TYPE_CHECKING:
+    from ingest.acceptance.verdict import Verdict
+
+#: What a table of offers shows, by the first word of its section.
+CAPTIONS = {
+    "": "Verdict, lines met, score, changed lines and notes of each offer",
+    "Lines": "Required and offered values",
+    "Compliance": "Verdict on each line",
+    "Margins": "Offered over required, less one",
+    "Targets": "Share earned of each target, and the mean by weight",
+}
+
+
+@decimal_units()
+def response_document(page: Page, subtitle: str) -> Document:
+    """The page of one offer or of several as a document; the subtitle says what it was made from."""
+    sections = []
+    for number, section in enumerate(page.sections, start=1):
+        caption = CAPTIONS[section.title.partition(" ")[0].rstrip(",")] if section.rows else ""
+        blocks = tuple(_blocks(section, caption, section.columns))
+        sections.append(DocumentSection(f"part-{number}", section.title or "Verdict", blocks))
+    return Document(page.title, subtitle, tuple(sections))
+
+
+@decimal_units()
+def verdict_document(answer: Verdict) -> Document:
+    """The sections of the page of a verdict as a document, the word in its title."""
+    sections = []
+    for section in verdict_page(answer).sections:
+        blocks = _blocks(section, section.title, tuple(head.capitalize() for head in section.columns))
+        sections.append(DocumentSection("", section.title, tuple(blocks)))
+    title = f"{verdict_word(answer)}: acceptance of {answer.manifest.site}"
+    rehearsal = "Rehearsal on one machine, which proves no requirement of the whole system. " if answer.rehearsal else ""
+    return Document(title, f"{rehearsal}{answer.counted}. Made by ingest {__version__}.", tuple(sections))
+
+
+def _blocks(section: Section, caption: str, heads: tuple[str, ...]) -> Iterator[Block]:
+    if section.rows:
+        yield Table(caption, heads, section.rows)
+    if section.lines:
+        yield Bullets(section.lines)

@@ -1,0 +1,155 @@
+"""The workbooks of what was judged: offers with a column for each, and the verdict on acceptance tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ingest.acceptance.verdict import SHARE
+from ingest.configuration import decimal_units
+from ingest.reports.pages.acceptance import inspection_sections, verdict_title
+from ingest.reports.pages.response import summary_rows
+from ingest.reports.workbook.sheet import CellContent, DisplayUnit, NumberCell, SheetLayout, SheetWriter, display_unit, layouts
+from ingest.reports.workbook.workbook_writer import WorkbookWriter, write_sections
+from ingest.rfp.compliance import MET, UNASKED, LineVerdict
+from ingest.rfp.offer_verdict import COMPLIES, Comparison, credit
+from ingest.rfp.requirement_lines import TARGET
+from ingest.rfp.response_form import response_unit
+from ingest.version import __version__
+
+if TYPE_CHECKING:
+    from ingest.acceptance.judgement import TestVerdict
+    from ingest.acceptance.verdict import Verdict
+
+#: Columns of a sheet of lines before those of the offers, with their widths.
+LINE = {"Id": 15, "Priority": 14, "Required": 12, "Unit": 11}
+#: Width of the column of an offer.
+OFFER = 13
+#: The first sheet, with widths.
+OFFERS = {"Offer": 30, "Verdict": 18, "Mandatory met": 12, "Targets met": 10, "Score": 9, "Lines changed": 9, "Notes": 8,
+          "File": 50}  # fmt: skip
+NOTES = {"Offer": 24, "Id": 15, "Result": 18, "Offered": 14, "Unit": 11, "Note": 90}
+CHANGES = {"Offer": 24, "Id": 15, "Difference from the requirements sent": 110}
+
+
+@decimal_units()
+def response_workbook(found: Comparison) -> bytes:
+    """The workbook of one offer or of several."""
+    columns = {**LINE, **dict.fromkeys(found.names, OFFER)}
+    targets = {"Id": 15, "Requirement": 50, "Weight": 9, **dict.fromkeys(found.names, OFFER)}
+    sheets = {"Offers": OFFERS, "Compliance": columns, "Offered": columns, "Margins": columns, "Targets": targets,
+              "Notes": NOTES, "Differences": CHANGES, "Requirements": {"Id": 15, "Requirement": 120}}  # fmt: skip
+    book = WorkbookWriter(
+        "Offers compared", {name: SheetLayout((*heads,), (*heads.values(),)) for name, heads in sheets.items()}
+    )
+    first = book.sheet("Offers")
+    for row, one, score in zip(summary_rows(found), found.offers, found.scores, strict=True):
+        earned = None if score is None else NumberCell(score, "share")
+        first.row(*row[:4], earned, *(float(text) if text else None for text in row[5:]), one.path)
+    first.mark(1, "==", f'"{COMPLIES}"', "good")
+    first.close()
+    _compliance(found, book.sheet("Compliance"))
+    _numbers(found, book.sheet("Offered"), _offered)
+    _numbers(found, book.sheet("Margins"), lambda line: None if line.margin is None else NumberCell(line.margin, "share"))
+    _targets(found, book.sheet("Targets"))
+    _notes(found, book)
+    stated = book.sheet("Requirements")
+    for line in found.requirements:
+        stated.row(line.id, line.statement)
+    stated.close()
+    return book.content()
+
+
+def _lines(found: Comparison) -> Iterator[tuple[int, tuple[CellContent, ...]]]:
+    """The place of each requirement, and its line before the columns of the offers."""
+    for place, one in enumerate(found.requirements):
+        unit = None if one.value is None else response_unit(one.value, one.unit)
+        required = None if unit is None or one.value is None else NumberCell(one.value / unit.factor, "strong")
+        yield place, (one.id, one.priority, required, "" if unit is None else unit.name)
+
+
+def _compliance(found: Comparison, sheet: SheetWriter) -> None:
+    """The verdict on each line of each offer; all that is not met stands out."""
+    for place, before in _lines(found):
+        sheet.row(*before, *(line.verdict for line in found.row(place)))
+    area = (1, len(LINE), sheet.next - 1, len(LINE) + len(found.offers) - 1)
+    for verdict in (MET, UNASKED):
+        plain = {"type": "cell", "criteria": "==", "value": f'"{verdict}"', "format": sheet.styles["text"]}
+        sheet.sheet.conditional_format(*area, {**plain, "stop_if_true": True})
+    sheet.sheet.conditional_format(*area, {"type": "no_blanks", "format": sheet.styles["bad"]})
+    sheet.close()
+
+
+def _numbers(found: Comparison, sheet: SheetWriter, content: Callable[[LineVerdict], CellContent]) -> None:
+    """A row for each requirement with a value, and a column for each offer."""
+    for place, before in _lines(found):
+        if found.requirements[place].value is not None:
+            sheet.row(*before, *map(content, found.row(place)))
+    sheet.close()
+
+
+def _offered(line: LineVerdict) -> CellContent:
+    """The offered value in the unit of its row."""
+    if line.offered is None or line.requirement.value is None:
+        return None
+    return NumberCell(line.offered / response_unit(line.requirement.value, line.requirement.unit).factor, "number")
+
+
+def _targets(found: Comparison, sheet: SheetWriter) -> None:
+    """The weight of each target, what each offer earns, and the score."""
+    for place, one in enumerate(found.requirements):
+        if one.priority == TARGET:
+            earned = (NumberCell(credit(line), "share") for line in found.row(place))
+            sheet.row(one.id, one.statement, found.weights[one.id], *earned)
+    scores = (None if score is None else NumberCell(score, "strong share") for score in found.scores)
+    sheet.row("Score", "Sum of weight times share earned, over the sum of the weights", None, *scores)
+    sheet.close()
+
+
+def _notes(found: Comparison, book: WorkbookWriter) -> None:
+    """The sheets of notes and of differences."""
+    notes, changes = book.sheet("Notes"), book.sheet("Differences")
+    for name, one in zip(found.names, found.offers, strict=True):
+        for line in one.lines:
+            if line.notes:
+                required = line.requirement.value
+                unit = "" if required is None else response_unit(required, line.requirement.unit).name
+                notes.row(name, line.requirement.id, line.verdict, _offered(line), unit, line.notes)
+        for change in one.differences:
+            changes.row(name, change.id, change.text)
+    notes.close()
+    changes.close()
+
+
+@decimal_units()
+def verdict_workbook(answer: Verdict) -> bytes:
+    """The workbook of a verdict: the word first, then requirements and tests with the intervals of their runs."""
+    book = WorkbookWriter(f"Verdict on {answer.manifest.site}", layouts("verdict"))
+    front = book.sheet("Verdict", (verdict_title(answer),))
+    sections = {
+        **{section.title: section.lines for section in inspection_sections(answer)},
+        "Excluded results": [f"{name}: {why}" for name, why in answer.refused.items()],
+        "Tests judged": [f"tests.json with sha256 {answer.manifest_hash}", f"Made by ingest {__version__}."],
+    }
+    write_sections(front, sections)
+    front.close()
+    _judged(book.sheet("Requirements"), answer.requirements)
+    degraded = (replace(one, id=f"{one.id}, {ident}") for ident, tests in answer.degraded.items() for one in tests)
+    _judged(book.sheet("Tests"), (*answer.tests, *degraded))
+    return book.content()
+
+
+def _judged(sheet: SheetWriter, judged: Iterable[TestVerdict]) -> None:
+    """A line for each requirement or test, in the unit in which people read its value."""
+    for one in judged:
+        shown = display_unit("", one.required or one.measured or 0, one.unit)
+        if one.unit == SHARE:
+            shown = DisplayUnit(1, one.unit, "share")
+        assert shown is not None
+        cells: list[CellContent] = [one.id, one.priority, one.result]
+        for value in (one.measured, one.low, one.high, one.required):
+            cells.append(NumberCell(None if value is None else value / shown.factor, shown.style))
+        sheet.row(*cells, shown.unit, NumberCell(one.margin, "share"), NumberCell(one.runs or None, "number"), one.why)
+    sheet.mark(sheet.layout.heads.index("Result"), "==", '"fail"')
+    sheet.close()
