@@ -1,10 +1,9 @@
-"""How many files a storage benchmark must read: the data-size arithmetic of `mlpstorage training datasize`.
+"""MLPerf Storage: how many files a run must read (`mlpstorage training datasize`), and what its key-value caches move.
 
 Both rules exist in two forms. Version 2.0 rounds down, so that a data set can be one file short of its own rules; the
-later form rounds up. What the benchmark calls GB of memory is GiB.
-"""
+later form rounds up. What the benchmark calls GB of memory is GiB."""
 
-from ingest.engine.expression import Num, ceil, maximum
+from ingest.engine.expression import Num, ceil, maximum, minimum, total
 from ingest.engine.registry import formula, input_quantity
 
 input_quantity("benchmark_host_memory", "B/node", "Memory of one client; the benchmark's GB are GiB.")
@@ -93,3 +92,118 @@ def benchmark_files_up(files_for_memory_up: Num, files_for_steps_up: Num) -> Num
 def benchmark_data_bytes(benchmark_files: Num, benchmark_file_bytes: Num) -> Num:
     """Bytes of the data set; the benchmark prints GiB and calls them GB."""
     return benchmark_files * benchmark_file_bytes
+
+
+#: A request draws its tokens evenly between this share of its user's limit and the limit.
+LEAST_DRAW = 0.25
+
+input_quantity("benchmark_requests", "1", "Requests of a benchmark run.", whole=True)
+input_quantity("benchmark_context_tokens", "token", "Mean tokens of context of a request.")
+input_quantity("benchmark_generated_tokens", "token", "Mean tokens generated for a request.")
+input_quantity("benchmark_prefix_share", "1", "Share of requests whose context is a known prefix.", above=False, high=1)
+input_quantity("decode_batch_tokens", "token", "Tokens that the benchmark generates between two reads of the cache.",
+    default=32, source="mlperf-kv-cache", whole=True)  # fmt: skip
+input_quantity("mean_rounding", "1", "Mean addition of rounding up to whole reads.", low=0.5, high=0.5, above=False,
+    default=0.5)  # fmt: skip
+input_quantity("benchmark_unread_tokens", "token", "Tokens from which on a request is written and never read.",
+    default=10_000, source="mlperf-kv-cache", whole=True)  # fmt: skip
+input_quantity("benchmark_user_contexts", "token", "Most tokens of context that each user of the first class asks with.")
+input_quantity("benchmark_user_generations", "token", "Most tokens that each of these users has generated.")
+input_quantity("benchmark_user_pauses", "s", "Mean time between two requests of each of these users.")
+
+
+@formula(unit="1/s", source="mlperf-kv-cache", where="kv_cache/benchmark.py, user_worker: one request per pause")
+def benchmark_user_rates(benchmark_user_pauses: Num) -> Num:
+    """Requests per second of each user."""
+    return 1 / benchmark_user_pauses
+
+
+@formula(unit="token", source="mlperf-kv-cache",
+    where="kv_cache/benchmark.py, user_worker; the queue serves the first class before all others")  # fmt: skip
+def benchmark_written_tokens(benchmark_user_contexts: Num, benchmark_user_rates: Num) -> Num:
+    """Tokens of context that a mean request writes: from a quarter of its user's limit to the limit.
+
+    >>> benchmark_written_tokens(8_000, 2)
+    5000.0
+    """
+    return total(benchmark_user_contexts * benchmark_user_rates) * (1 + LEAST_DRAW) / 2 / total(benchmark_user_rates)
+
+
+@formula(unit="token", source="mlperf-kv-cache",
+    where="kv_cache/benchmark.py, process_requests: a context of 10,000 tokens or more is not read")  # fmt: skip
+def benchmark_short_tokens(benchmark_user_contexts: Num, benchmark_unread_tokens: Num) -> Num:
+    """Tokens of context of a request that is read, in the mean over all requests of its user: long ones count as 0.
+
+    >>> [benchmark_short_tokens(longest, 10_000) for longest in (8_000, 20_000, 40_000)]
+    [5000.0, 2500.0, 0.0]
+    """
+    return (
+        maximum(
+            minimum(benchmark_user_contexts, benchmark_unread_tokens) ** 2 - (LEAST_DRAW * benchmark_user_contexts) ** 2,
+            0,
+        )
+        / 2
+        / ((1 - LEAST_DRAW) * benchmark_user_contexts)
+    )
+
+
+@formula(unit="1", source="mlperf-kv-cache", where="kv_cache/benchmark.py: one read, then one for each batch of 32 tokens")
+def benchmark_user_reads(benchmark_user_generations: Num, decode_batch_tokens: Num, mean_rounding: Num) -> Num:
+    """Reads of its context by a request of each user, in the mean.
+
+    >>> benchmark_user_reads(512, 32, 0.5)
+    11.5
+    """
+    return 1 + benchmark_user_generations * (1 + LEAST_DRAW) / 2 / decode_batch_tokens + mean_rounding
+
+
+@formula(unit="token", source="definition")
+def benchmark_read_tokens(benchmark_short_tokens: Num, benchmark_user_reads: Num, benchmark_user_rates: Num) -> Num:
+    """Tokens of context that a mean request reads, over all its reads.
+
+    >>> benchmark_read_tokens(5_000, 11.5, 2)
+    57500.0
+    """
+    return total(benchmark_short_tokens * benchmark_user_reads * benchmark_user_rates) / total(benchmark_user_rates)
+
+
+@formula(unit="B", source="definition")
+def benchmark_bytes_written(benchmark_requests: Num, benchmark_written_tokens: Num, kv_cache_bytes_per_token: Num) -> Num:
+    """Bytes that the requests of a run write."""
+    return benchmark_requests * benchmark_written_tokens * kv_cache_bytes_per_token
+
+
+@formula(unit="B", source="definition")
+def benchmark_bytes_read(benchmark_requests: Num, benchmark_read_tokens: Num, kv_cache_bytes_per_token: Num) -> Num:
+    """Bytes that the requests of a run read."""
+    return benchmark_requests * benchmark_read_tokens * kv_cache_bytes_per_token
+
+
+@formula(unit="1", source="mlperf-kv-cache", where="kv_cache/benchmark.py: one read, then one for each batch of 32 tokens")
+def benchmark_reads_per_request(benchmark_generated_tokens: Num, decode_batch_tokens: Num, mean_rounding: Num) -> Num:
+    """Reads of its context by one request of the benchmark, in the mean: a first one, and one per batch begun.
+
+    >>> round(benchmark_reads_per_request(268.3, 32, 0.5), 2)
+    9.88
+    """
+    return 1 + benchmark_generated_tokens / decode_batch_tokens + mean_rounding
+
+
+@formula(unit="B", source="mlperf-kv-cache", where="kv_cache/benchmark.py: each read is the whole context of the request")
+def benchmark_read_bytes(
+    benchmark_requests: Num, benchmark_context_tokens: Num, kv_cache_bytes_per_token: Num, benchmark_reads_per_request: Num
+) -> Num:
+    """Bytes that the requests of the key-value benchmark read."""
+    return benchmark_requests * benchmark_context_tokens * kv_cache_bytes_per_token * benchmark_reads_per_request
+
+
+@formula(unit="B", source="mlperf-kv-cache", where="kv_cache/benchmark.py: a request without a known prefix writes its context")
+def benchmark_write_bytes(
+    benchmark_requests: Num, benchmark_prefix_share: Num, benchmark_context_tokens: Num, kv_cache_bytes_per_token: Num
+) -> Num:
+    """Bytes that the requests of the key-value benchmark write.
+
+    >>> round(benchmark_write_bytes(549, 98 / 549, 134.5, 131_072) / 2**30, 2)
+    7.4
+    """
+    return benchmark_requests * (1 - benchmark_prefix_share) * benchmark_context_tokens * kv_cache_bytes_per_token
