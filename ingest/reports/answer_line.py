@@ -36,14 +36,6 @@ MOST, LEAST, LINE = 3, 2, 80
 
 #: command -> wordings; the first one counts whose first quantity is known, and of its parts the first that are
 WORDINGS: Mapping[str, Sequence[tuple[str, Mapping[str, str]]]] = {
-    "checkpoint": [
-        ("Needs", {
-            "checkpoint_write_bandwidth": "{} write", "restart_read_bandwidth": "{} restore",
-            "checkpoint_retained_bytes": "{} held",
-        }),
-        ("Needs", {"restart_read_bandwidth": "{} restore", "checkpoint_retained_bytes": "{} held"}),
-        ("Writes", {"checkpoint_bytes": "{} per checkpoint", "checkpoint_retained_bytes": "{} held"}),
-    ],
     "goodput": [
         ("Reaches", {"goodput": "{} goodput", "lost_work_fraction": "{} lost work", "restart_fraction": "{} restarts"}),
     ],
