@@ -139,7 +139,8 @@ def arguments_of(function: Any) -> dict[str, Argument]:
 
 def options_in(table: type) -> Iterator[Argument]:
     """The options of a table, in the order of its groups."""
-    for name, hint in get_type_hints(table, include_extras=True).items():
+    # Without names of its own, so that a name means what it means in the module of its group.
+    for name, hint in get_type_hints(table, localns={}, include_extras=True).items():
         kind, declared = _parted(hint)
         yield Argument(name, kind, declared, declared.default if declared is not None else None)
 

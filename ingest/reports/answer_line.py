@@ -36,9 +36,6 @@ MOST, LEAST, LINE = 3, 2, 80
 
 #: command -> wordings; the first one counts whose first quantity is known, and of its parts the first that are
 WORDINGS: Mapping[str, Sequence[tuple[str, Mapping[str, str]]]] = {
-    "goodput": [
-        ("Reaches", {"goodput": "{} goodput", "lost_work_fraction": "{} lost work", "restart_fraction": "{} restarts"}),
-    ],
     "memory": [
         ("Fills", {"memory_filled_share": "{} of the memory", "total_bytes_per_gpu": "{} on each GPU",
                    "gpus_to_hold": "held by {} or more"}),
