@@ -44,11 +44,6 @@ WORDINGS: Mapping[str, Sequence[tuple[str, Mapping[str, str]]]] = {
         ("Needs", {"model_state_bytes_per_gpu": "{} on each GPU", "model_state_bytes": "{} of model states"}),
         ("Needs", {"model_state_bytes": "{} of model states"}),
     ],
-    "train": [
-        ("Takes", {"training_seconds": "{}", "gpu_hours": "{}", "training_cost": "{} cost",
-                   "training_energy": "{}", "goodput": "{} goodput"}),
-        ("Takes", {"gpu_hours": "{}", "training_energy": "{}", "training_carbon": "{} CO₂e"}),
-    ],
     "offload": [
         ("Gives", {"tokens_per_second": "{}", "offload_read_bandwidth_per_node": "{} read per node",
                    "offload_bytes_per_node": "{} off the GPU"}),
