@@ -90,7 +90,8 @@ class SavedStateOptions(TypedDict, total=False):
     ]
     expert_parallel: Annotated[int | str | None, option("Ranks that share the experts; as published for the model, else 1.")]
     zero_stage: Annotated[
-        int | str | None, option(f"ZeRO stage; {USUAL_STAGE} by default, {SPREAD_STAGE} for recommenders.", "0-3")
+        int | str | None,
+        option(f"ZeRO stage; {{default}} by default, {SPREAD_STAGE} for recommenders.", "0-3", usual=f"{USUAL_STAGE}"),
     ]
     layout: Annotated[
         str | None,
@@ -116,7 +117,8 @@ class ContentOptions(JobSizeOptions, SavedStateOptions, total=False):
     """The checkpoints of a job of this size."""
 
     precision: Annotated[
-        str | None, option(f"Precision of the weights: bf16, fp16, fp32 or fp8; {USUAL_PRECISION} by default.", "P")
+        str | None,
+        option("Precision of the weights: bf16, fp16, fp32 or fp8; {default} by default.", "P", usual=USUAL_PRECISION),
     ]
 
 

@@ -71,9 +71,10 @@ class RunRateOptions(TypedDict, total=False):
     precision: Annotated[
         str | None,
         option(
-            f"Precision of the arithmetic; {USUAL_PRECISION} by default, in which most published runs train, although the "
-            "fastest benchmarks are in fp8.",
+            "Precision of the arithmetic; {default} by default, in which most published runs train, although the fastest "
+            "benchmarks are in fp8.",
             "P",
+            usual=USUAL_PRECISION,
         ),
     ]
     basis: Annotated[
