@@ -46,10 +46,9 @@ class Declared(NamedTuple):
     def text(self) -> str:
         """The help, with its default."""
         text = self.help.replace("{default}", self.default_text) if "{default}" in self.help else self.help
-        for name in () if isinstance(self.usual, str) or "{" not in text else self.usual:
-            text = text.replace(
-                "{" + name + "}", default_text(getattr(self.usual[name], "value", self.usual[name]), unit_of(name))
-            )
+        if not isinstance(self.usual, str) and "{" in text:
+            for name, item in self.usual.items():
+                text = text.replace("{" + name + "}", default_text(getattr(item, "value", item), unit_of(name)))
         return text
 
     @property
