@@ -150,8 +150,7 @@ class TierOptions(WriteOptions, total=False):
     """The tier of the checkpoints, and the GPU whose memory they come from."""
 
     tier_capacity: Annotated[
-        Written | None,
-        option("Capacity of the checkpoint tier, for its endurance.", "SIZE", quantity="checkpoint_tier_bytes"),
+        Written | None, option("Capacity of the checkpoint tier, for its endurance.", "SIZE", quantity="checkpoint_tier_bytes")
     ]
     gpu: Annotated[
         str | None,

@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypedDict
 from ingest.catalog.records import Failures
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message, Option
-from ingest.engine.question import option
+from ingest.engine.question import Declared, option
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed
 from ingest.errors import MissingQuantity, UsageError
@@ -78,6 +78,11 @@ DEFAULTS = {
 }  # fmt: skip
 
 
+def _figure(help: str, metavar: str, quantity: str) -> Declared:
+    """An option for one of these figures, whose help states it."""
+    return option(help, metavar, quantity=quantity, usual=DEFAULTS)
+
+
 class ScheduleOptions(TypedDict, total=False):
     """How often a job is interrupted, and how often it saves a checkpoint."""
 
@@ -105,70 +110,38 @@ class ScheduleOptions(TypedDict, total=False):
     ]
     waste: Annotated[
         Written | None,
-        option(
-            "Share of time allowed for checkpoints, lost work and restores; {default} by default.",
-            "F",
-            quantity="waste_allowed",
-            usual=DEFAULTS,
-        ),
+        _figure("Share of time allowed for checkpoints, lost work and restores; {default} by default.", "F", "waste_allowed"),
     ]
     mode: Annotated[
-        str,
-        option("sync (GPUs wait for the dump) or async (for the copy into host memory only).", "HOW", default=USUAL_MODE),
+        str, option("sync (GPUs wait for the dump) or async (for the copy into host memory only).", "HOW", default=USUAL_MODE)
     ]
     drain_fraction: Annotated[
         Written | None,
-        option(
-            "Share of the interval in which an asynchronous checkpoint drains; {default} by default.",
-            "F",
-            quantity="drain_fraction",
-            usual=DEFAULTS,
+        _figure(
+            "Share of the interval in which an asynchronous checkpoint drains; {default} by default.", "F", "drain_fraction"
         ),
     ]
     drain_time: Annotated[
         Written | None,
-        option(
-            "Longest time in which an asynchronous checkpoint drains; {default} by default.",
-            "TIME",
-            quantity="drain_time",
-            usual=DEFAULTS,
-        ),
+        _figure("Longest time in which an asynchronous checkpoint drains; {default} by default.", "TIME", "drain_time"),
     ]
     slow_down: Annotated[
         Written | None,
-        option(
-            "Share of training that is lost while an asynchronous checkpoint drains; {default} by default.",
-            "F",
-            quantity="slow_down",
-            usual=DEFAULTS,
+        _figure(
+            "Share of training that is lost while an asynchronous checkpoint drains; {default} by default.", "F", "slow_down"
         ),
     ]
     persistent_every: Annotated[
         Written | None,
-        option(
-            "Every k-th checkpoint goes to shared storage; k is {default} by default.",
-            "K",
-            quantity="persistent_every",
-            usual=DEFAULTS,
-        ),
+        _figure("Every k-th checkpoint goes to shared storage; k is {default} by default.", "K", "persistent_every"),
     ]
     restart_time: Annotated[
         Written | None,
-        option(
-            "Time allowed for a restart to read its checkpoint; {default} by default.",
-            "TIME",
-            quantity="restart_seconds",
-            usual=DEFAULTS,
-        ),
+        _figure("Time allowed for a restart to read its checkpoint; {default} by default.", "TIME", "restart_seconds"),
     ]
     reschedule_time: Annotated[
         Written | None,
-        option(
-            "Time from an interrupt to the start of the restore; {default} by default.",
-            "TIME",
-            quantity="reschedule_seconds",
-            usual=DEFAULTS,
-        ),
+        _figure("Time from an interrupt to the start of the restore; {default} by default.", "TIME", "reschedule_seconds"),
     ]
 
 

@@ -78,8 +78,7 @@ class RunOptions(TypedDict, total=False):
         ),
     ]
     spares: Annotated[
-        Written | None,
-        option("Spare nodes that replace failed ones; as many as it takes by default.", quantity="spare_nodes"),
+        Written | None, option("Spare nodes that replace failed ones; as many as it takes by default.", quantity="spare_nodes")
     ]
     repair_time: Annotated[
         Written | None,
@@ -103,9 +102,7 @@ class RunOptions(TypedDict, total=False):
     near_restore_time: Annotated[
         Written | None,
         option(
-            "Time to restore from there; that of the copy into host memory by default.",
-            "TIME",
-            quantity="near_restore_seconds",
+            "Time to restore from there; that of the copy into host memory by default.", "TIME", quantity="near_restore_seconds"
         ),
     ]
     restore_bandwidth: Annotated[

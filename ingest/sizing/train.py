@@ -235,9 +235,7 @@ class Run(NamedTuple):
 
 
 def train(
-    model: Annotated[str | None, MODEL] = None,
-    gpu: Annotated[str | None, GPU] = None,
-    **options: Unpack[TrainOptions],
+    model: Annotated[str | None, MODEL] = None, gpu: Annotated[str | None, GPU] = None, **options: Unpack[TrainOptions]
 ) -> Answer:
     """GPU-hours, duration, energy, carbon and cost of a training run.
 
