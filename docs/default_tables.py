@@ -16,8 +16,7 @@ from ingest.site import jobs
 from ingest.site.guidance import USUAL_LEVELS
 from ingest.site.planner import USUAL
 from ingest.site.transfers import OF_DATASET, TIMES
-from ingest.sizing.checkpoint import DEFAULTS
-from ingest.sizing.checkpoint_schedule import USUAL_MODE
+from ingest.sizing.checkpoint_schedule import DEFAULTS, USUAL_MODE
 from ingest.units import display, physical, request_size
 
 #: what is practised, by quantity; the sources of the practice stand in it
@@ -100,7 +99,7 @@ def _table(rows: Iterator[tuple[str, ...]]) -> str:
 
 def checkpoints() -> str:
     """The defaults of checkpoints."""
-    return _table(_row(one.quantity, one.item, Message(one.note, supply=(f"checkpoint.{one.option}",))) for one in DEFAULTS)
+    return _table(_row(name, item, item.note) for name, item in DEFAULTS.items())  # type: ignore[arg-type]
 
 
 def sites() -> str:

@@ -1,13 +1,11 @@
 """Constants that decide what is warned of, what fits, and what is assumed: just below each and just above it."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 import ingest
 from ingest.errors import IngestError
-from ingest.sizing.checkpoint_ranks import Machine
 from ingest.sizing.checkpoint_schedule import interval_course
 from ingest.units import parse
 
@@ -180,8 +178,8 @@ def test_zero_stages_leave_weights_gradients_and_optimizer_states_on_a_gpu(stage
 
 
 def test_gpus_of_unknown_nodes_come_in_eights():
-    machine = Machine(SimpleNamespace(gpus_per_node=None), None)
-    assert machine.gpus_per_node == 8
+    known = ingest.checkpoint(set={"parameters": 405e9}, gpus=4096).known
+    assert (known.value("tensor_parallel"), known.value("pipeline_parallel") > 1) == (8, True)
 
 
 def test_the_course_of_an_interval_rises_from_an_eighth_to_eight_times_the_chosen_one():

@@ -21,14 +21,12 @@ class Asked(NamedTuple):
         module: where the function of the same name is.
         text: its help.
         place: what the first word is called, for a function that has to have one; others may be given a model and a GPU.
-        handed_on: the module of the function to whose options it adds its own, and those of them that it replaces.
         needs: a result without which there is no answer, and the one whose absence says why.
     """
 
     module: str
     text: str
     place: str = ""
-    handed_on: tuple[str, ...] = ()
     needs: tuple[str, str] = ("", "")
 
 
@@ -84,7 +82,6 @@ COMMANDS = {
         ingest goodput llama3-405b --gpus 16384 --interval 15min --spares 16 --repair-time 2d
         ingest goodput llama3-405b --gpus 16384 --near-recovery 0.7 --persistent-every 10 --interval 2min
         """,
-        handed_on=("checkpoint", "duration", "set", "catalogs"),
     ),
     "train": Asked(
         "ingest.sizing.train",
@@ -134,9 +131,6 @@ def command(name: str) -> click.Command:
     parts = [output_options]
     if not asked.place:
         parts.append(explain_option)
-    if asked.handed_on:
-        other, *without = asked.handed_on
-        parts.append(options_of(getattr(loaded(COMMANDS[other].module), other), "model", *without))
     parts.append(options_of(function, "model"))
     parts.append(click.argument("source", metavar=asked.place) if asked.place else model_argument)
 

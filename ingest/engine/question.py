@@ -16,17 +16,22 @@ from ingest.units import display
 Table = TypeVar("Table")
 #: The flag of a function that has a parameter such as `*paths`.
 TAKES_MORE_BY_PLACE = 0x04
+#: Times that people write in words.
+IN_WORDS = {3600: "1 h", 86_400: "a day"}
+#: Shares below which help writes percent, and times in seconds.
+SMALL, SHORT = 0.1, 120
 
 
 class Declared(NamedTuple):
     """An option of a command.
 
     Attributes:
-        help: one sentence; `{default}` stands for what holds where the option is not given.
+        help: one sentence; `{default}` stands for what holds where the option is not given, and the name of a quantity of
+            `usual` in braces for its default.
         metavar: what its value is called in help.
         quantity: the quantity that it sets; its unit and range hold.
         default: the value of the option itself where it is not given.
-        usual: where the default of its quantity is declared: inputs by name, or the default in words.
+        usual: where the default of its quantity is declared, if not with it: inputs by name, or the default in words.
         many: it may be given several times.
     """
 
@@ -40,14 +45,18 @@ class Declared(NamedTuple):
     @property
     def text(self) -> str:
         """The help, with its default."""
-        return self.help.replace("{default}", self.default_text) if "{default}" in self.help else self.help
+        text = self.help.replace("{default}", self.default_text) if "{default}" in self.help else self.help
+        if not isinstance(self.usual, str) and "{" in text:
+            for name, item in self.usual.items():
+                text = text.replace("{" + name + "}", default_text(getattr(item, "value", item), unit_of(name)))
+        return text
 
     @property
     def default_text(self) -> str:
         """The default as people write it."""
-        if isinstance(self.usual, str):
+        if isinstance(self.usual, str) and (self.usual or not self.quantity):
             return self.usual or str(self.default)
-        found = self.usual.get(self.quantity)
+        found = None if isinstance(self.usual, str) else self.usual.get(self.quantity)
         value = default_of(self.quantity) if found is None else getattr(found, "value", found)
         return default_text(value, unit_of(self.quantity)) if value is not None else "none"
 
@@ -57,10 +66,16 @@ def default_text(value: float, unit: str) -> str:
 
     >>> default_text(120, "s"), default_text(0.05, "1"), default_text(128256, "token"), default_text(3, "1")
     ('2 min', '5%', '128,256', '3')
+    >>> default_text(60, "s"), default_text(0, "s"), default_text(0.9, "1"), default_text(0, "B")
+    ('60 s', 'none', '0.9', '0')
     """
-    if unit == "1" and 0 < value < 1:
+    if unit == "1" and 0 < value < SMALL:
         return f"{value * 100:g}%"
-    if unit.split("/")[0] in ("s", "B", "FLOP", "W", "J"):
+    if unit == "s" and value in IN_WORDS:
+        return IN_WORDS[int(value)]
+    if unit == "s" and value < SHORT:
+        return f"{value:g} s" if value else "none"
+    if value and unit.split("/")[0] in ("s", "B", "FLOP", "W", "J"):
         return display(value, unit, binary=False)
     return f"{value:,g}" if value != int(value) else f"{int(value):,}"
 
@@ -123,7 +138,8 @@ def arguments_of(function: Any) -> dict[str, Argument]:
 
 def options_in(table: type) -> Iterator[Argument]:
     """The options of a table, in the order of its groups."""
-    for name, hint in get_type_hints(table, include_extras=True).items():
+    # Without names of its own, so that a name means what it means in the module of its group.
+    for name, hint in get_type_hints(table, localns={}, include_extras=True).items():
         kind, declared = _parted(hint)
         yield Argument(name, kind, declared, declared.default if declared is not None else None)
 

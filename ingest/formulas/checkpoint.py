@@ -100,7 +100,7 @@ def checkpoint_files(file_counts: Num) -> Num:
     return total(file_counts)
 
 
-@formula(unit="file", source="definition", whole=True)
+@formula(unit="file", source="definition", whole=True, of="checkpoint_files", when="written_by_every_rank")
 def files_of_ranks(files_per_rank: Num, gpus: Num, files_beside: Num) -> Num:
     """Files of one checkpoint that all ranks write, with their indexes.
 

@@ -304,7 +304,14 @@ def drain_window(drain_fraction: Num, persistent_every: Num, checkpoint_interval
     return minimum(drain_fraction * persistent_every * checkpoint_interval, drain_time)
 
 
-@formula(unit="s", source=MODEL, where="x·k·τ", label="share of the interval for the drain")
+@formula(
+    unit="s",
+    source=MODEL,
+    where="x·k·τ",
+    label="share of the interval for the drain",
+    of="drain_window",
+    when="drained_within_share",
+)
 def drain_share_of_interval(drain_fraction: Num, persistent_every: Num, checkpoint_interval: Num) -> Num:
     """Share of the interval in which an asynchronous checkpoint drains."""
     return drain_fraction * persistent_every * checkpoint_interval

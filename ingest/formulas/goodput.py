@@ -7,7 +7,7 @@ one, b the stall for staging, s the share of training that stops while a checkpo
 import math
 
 from ingest.engine.expression import Num, maximum, minimum, where
-from ingest.engine.registry import formula, input_quantity
+from ingest.engine.registry import alternative, formula, input_quantity
 from ingest.formulas.checkpoint_interval import MODEL
 
 input_quantity("lost_work_fraction", "1", "Share of the duration spent on work that an interrupt destroyed.",
@@ -24,6 +24,7 @@ input_quantity("near_recovery_share", "1", "Share of the interrupts that leave t
     above=False, high=1, label="interrupts survived by the near tier")  # fmt: skip
 input_quantity("near_restore_seconds", "s", "Time to restore from host memory or NVMe of the nodes.",
     above=False, label="restore from the near tier")  # fmt: skip
+alternative("near_restore_seconds", "checkpoint_staging_seconds", when="runs_simulated")
 input_quantity("bought_bandwidth", "B/s", "Bandwidth of the storage that checkpoints share with reads of other jobs.")
 input_quantity("other_jobs_read_bandwidth", "B/s", "Reads of other jobs from the storage of the checkpoints.", above=False)
 input_quantity("restore_bandwidth", "B/s", "Read bandwidth of the storage that is available for a restore.")

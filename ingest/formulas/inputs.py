@@ -1,6 +1,6 @@
 """Input quantities: given by a catalog or the user, never computed."""
 
-from ingest.engine.registry import input_quantity
+from ingest.engine.registry import alternative, input_quantity
 
 # The machine
 input_quantity("nodes", "node", "Nodes of the job.", whole=True)
@@ -112,6 +112,8 @@ input_quantity("expert_tensor_parallel", "GPU", "GPUs that share each matrix of 
 input_quantity("expert_share", "1", "Share of the parameters that lie in experts.", above=False, high=1, default=0)
 input_quantity("ranks_writing_weights", "GPU", "Ranks that share in writing the weights.", whole=True)
 input_quantity("ranks_writing_optimizer", "GPU", "Ranks that share in writing the optimizer states.", whole=True)
+alternative("ranks_writing_weights", "gpus", when="written_by_every_rank")
+alternative("ranks_writing_optimizer", "gpus", when="written_by_every_rank")
 input_quantity("largest_stage_factor", "1", "Largest pipeline stage over the mean one.", low=1, above=False, default=1)
 input_quantity("shard_bytes_max", "B/file", "Largest shard of a release.", default=5_000_000_000, source="huggingface-hub")
 input_quantity("files_per_rank", "file/GPU", "Files that each rank writes of one checkpoint.", whole=True)
@@ -129,19 +131,33 @@ input_quantity("gpus_of_failures", "GPU", "GPUs of the jobs whose failure rate w
 input_quantity("uptime_share", "1", "Uptime: share of the time in which the job makes progress.", high=1)
 input_quantity("checkpoint_interval", "s", "Checkpoint interval: computing between two checkpoints.",
     label="checkpoint interval")  # fmt: skip
+alternative("checkpoint_interval", "least_overhead_interval", when="least_overhead_sought")
+alternative("checkpoint_interval", "drained_interval", when="drain_awaited")
+alternative("checkpoint_interval", "interval_for_waste", when="overhead_kept")
+alternative("checkpoint_interval", "practised_interval", when="saved_as_practised")
 input_quantity("checkpoint_write_bandwidth", "B/s", "Write bandwidth of checkpoints.", label="checkpoint write bandwidth")
+alternative("checkpoint_write_bandwidth", "write_bandwidth", when="write_bandwidth_bought")
+alternative("checkpoint_write_bandwidth", "bandwidth_for_dump", when="overhead_kept")
+alternative("checkpoint_write_bandwidth", "bandwidth_for_dump", when="saved_as_practised")
 input_quantity("write_bandwidth", "B/s", "Write bandwidth of the storage that is available for checkpoints.")
 input_quantity("checkpoint_stall_seconds", "s", "Stall per checkpoint: time in which GPUs wait.", above=False)
+alternative("checkpoint_stall_seconds", "checkpoint_staging_seconds", when="asynchronous")
+alternative("checkpoint_stall_seconds", "checkpoint_dump_seconds", when="synchronous")
 input_quantity("waste_allowed", "1", "Checkpoint overhead allowed: share of time for checkpoints, lost work and restores.",
     high=0.25, label="checkpoint overhead allowed")  # fmt: skip
 input_quantity("longest_interval", "s", "Longest checkpoint interval.")
 input_quantity("interval_share", "1", "Interval of asynchronous checkpoints as a share of the mean time to interrupt.", high=1)
 input_quantity("dump_seconds_allowed", "s", "Time that one dump or drain may take.")
+alternative("dump_seconds_allowed", "drain_window_for_waste", when="drained_within_overhead")
+alternative("dump_seconds_allowed", "dump_seconds_for_waste", when="overhead_kept")
+alternative("dump_seconds_allowed", "drain_window", when="drain_awaited")
+alternative("dump_seconds_allowed", "drain_window", when="saved_as_practised")
 input_quantity("drain_time", "s", "Longest time in which an asynchronous checkpoint drains.", label="longest drain")
 input_quantity("slow_down", "1", "Share of training that is lost while an asynchronous checkpoint drains.",
     above=False, high=1, label="slow-down while a checkpoint drains")  # fmt: skip
 input_quantity("stopped_share", "1", "Share of training that stops while a checkpoint is written: 1 where GPUs wait for it.",
     above=False, high=1)  # fmt: skip
+alternative("stopped_share", "slow_down", when="slowed_by_drains")
 input_quantity("staging_fixed_seconds", "s", "Fixed part of the copy of a checkpoint into host memory.", above=False)
 input_quantity("staging_bandwidth_per_gpu", "B/s/GPU", "Rate at which one GPU copies a checkpoint into host memory.")
 input_quantity("reschedule_seconds", "s", "Time from an interrupt to the start of the restore.", above=False,
@@ -151,7 +167,11 @@ input_quantity("drain_fraction", "1", "Drain window: share of the interval in wh
 input_quantity("persistent_every", "1", "Every k-th checkpoint goes to shared storage.",
     whole=True, default=1, label="checkpoints per persistent checkpoint")  # fmt: skip
 input_quantity("restart_read_bytes", "B", "Bytes that a restore reads.", label="bytes read by a restore")
+alternative("restart_read_bytes", "restart_bytes_unique", when="unique_readers", optional=True)
+alternative("restart_read_bytes", "restart_bytes_replicated", when="replicated_readers", optional=True)
+alternative("restart_read_bytes", "restart_bytes_all", when="all_readers", optional=True)
 input_quantity("restart_seconds", "s", "Restore time: time within which a restart reads its checkpoint.", label="restore time")
+alternative("restart_seconds", "restore_seconds", when="restore_bandwidth_bought")
 input_quantity("keep_last", "1", "Newest checkpoints that are kept.", whole=True)
 input_quantity("keep_every", "1", "Every m-th checkpoint is kept for good.", whole=True)
 input_quantity("keep_final", "1", "Copies of the final checkpoint that are kept.", above=False, whole=True, default=0)

@@ -1,7 +1,7 @@
 """One job and one cluster of a site. Data sets are in `site_datasets`, totals in `site_totals`."""
 
 from ingest.engine.expression import Num, log, maximum, minimum
-from ingest.engine.registry import formula, input_quantity
+from ingest.engine.registry import alternative, formula, input_quantity
 
 MODEL = "ingest-site-model"
 #: The last complete checkpoint, and the one being written.
@@ -16,6 +16,7 @@ input_quantity("warm_share", "1", "Share of later epochs that storage serves: le
     above=False, high=1, default=1)  # fmt: skip
 input_quantity("training_epochs", "1", "Epochs of a training run.", label="epochs of a run")
 input_quantity("training_samples", "sample", "Samples of the whole training run.", label="samples of a training run")
+alternative("training_samples", "samples_of_tokens", when="length_in_tokens")
 input_quantity("request_bytes", "B", "Largest read request of a reader.", label="largest read request")
 input_quantity(
     "readers_per_node", "1/node", "Concurrent reads that the data loaders of one node issue.", label="readers per node"

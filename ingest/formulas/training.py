@@ -4,7 +4,7 @@ Money has the currency of the prices that the user gives; carbon and water follo
 """
 
 from ingest.engine.expression import Num
-from ingest.engine.registry import formula, input_quantity
+from ingest.engine.registry import alternative, formula, input_quantity
 
 LLAMA = "llama1"
 
@@ -12,9 +12,11 @@ input_quantity("hours_per_year", "1", "Hours of a year of 365 days.", low=8760, 
 input_quantity("power_per_gpu", "W/GPU", "Power of one GPU at full load.", high=20_000, label="power per GPU")
 input_quantity("rated_power_per_gpu", "W/GPU", "Power of one GPU at full load without a cap, as its maker states it.",
     high=20_000, label="rated power per GPU")  # fmt: skip
+alternative("rated_power_per_gpu", "power_per_gpu", when="power_given")
 input_quantity("power_load", "1", "Mean power of the machines over their power at full load.", high=1, default=1)
 input_quantity("host_power_per_gpu", "W/GPU", "Power of the host, its NICs and fans, for each GPU.",
     above=False, high=20_000, label="host power per GPU")  # fmt: skip
+alternative("host_power_per_gpu", "host_power_of_node", when="power_of_node_known")
 input_quantity("node_power", "W/node", "Power of one node at full load.", label="power of a node")
 input_quantity("storage_power", "W", "Power of the storage that serves the run.", above=False)
 input_quantity("pue", "1", "PUE: energy of the site over the energy of its machines.",
@@ -37,7 +39,15 @@ def goodput(total_overhead: Num, stall_fraction: Num) -> Num:
     return (1 - total_overhead) * (1 - stall_fraction)
 
 
-@formula(unit="1", source="definition", label="goodput of a run with waits", above=False, high=1)
+@formula(
+    unit="1",
+    source="definition",
+    label="goodput of a run with waits",
+    above=False,
+    high=1,
+    of="goodput",
+    when="goodput_in_closed_form",
+)
 def goodput_with_stalls(goodput_closed_form: Num, stall_fraction: Num) -> Num:
     """Share of the time in which the run makes progress: what interrupts and checkpoints leave, less the waiting for data.
 

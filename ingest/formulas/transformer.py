@@ -1,7 +1,7 @@
 """Size and compute of a transformer: totals over the columns of its weights and attention, and the training run."""
 
 from ingest.engine.expression import Num, minimum, total, where
-from ingest.engine.registry import formula
+from ingest.engine.registry import alternative, formula
 
 
 @formula(unit="parameter", source="definition")
@@ -142,6 +142,9 @@ def training_flops(flops_per_parameter_and_token: Num, parameters_active: Num, t
 def training_seconds(training_flops: Num, achieved_flops_per_gpu: Num, gpus: Num) -> Num:
     """Duration of a whole training run at a steady rate."""
     return training_flops / achieved_flops_per_gpu / gpus
+
+
+alternative("training_seconds", "wall_clock_seconds", when="duration_of_gpu_hours")
 
 
 @formula(unit="B/token", source="megatron-lm", where="megatron/core/datasets/indexed_dataset.py, width of a token id")

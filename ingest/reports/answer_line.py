@@ -36,17 +36,6 @@ MOST, LEAST, LINE = 3, 2, 80
 
 #: command -> wordings; the first one counts whose first quantity is known, and of its parts the first that are
 WORDINGS: Mapping[str, Sequence[tuple[str, Mapping[str, str]]]] = {
-    "checkpoint": [
-        ("Needs", {
-            "checkpoint_write_bandwidth": "{} write", "restart_read_bandwidth": "{} restore",
-            "checkpoint_retained_bytes": "{} held",
-        }),
-        ("Needs", {"restart_read_bandwidth": "{} restore", "checkpoint_retained_bytes": "{} held"}),
-        ("Writes", {"checkpoint_bytes": "{} per checkpoint", "checkpoint_retained_bytes": "{} held"}),
-    ],
-    "goodput": [
-        ("Reaches", {"goodput": "{} goodput", "lost_work_fraction": "{} lost work", "restart_fraction": "{} restarts"}),
-    ],
     "memory": [
         ("Fills", {"memory_filled_share": "{} of the memory", "total_bytes_per_gpu": "{} on each GPU",
                    "gpus_to_hold": "held by {} or more"}),
@@ -54,11 +43,6 @@ WORDINGS: Mapping[str, Sequence[tuple[str, Mapping[str, str]]]] = {
         ("Needs", {"total_bytes_per_gpu": "{} on each GPU", "model_state_bytes": "{} of model states"}),
         ("Needs", {"model_state_bytes_per_gpu": "{} on each GPU", "model_state_bytes": "{} of model states"}),
         ("Needs", {"model_state_bytes": "{} of model states"}),
-    ],
-    "train": [
-        ("Takes", {"training_seconds": "{}", "gpu_hours": "{}", "training_cost": "{} cost",
-                   "training_energy": "{}", "goodput": "{} goodput"}),
-        ("Takes", {"gpu_hours": "{}", "training_energy": "{}", "training_carbon": "{} CO₂e"}),
     ],
     "offload": [
         ("Gives", {"tokens_per_second": "{}", "offload_read_bandwidth_per_node": "{} read per node",

@@ -23,7 +23,7 @@ from ingest.site.tiers import place_states
 from ingest.sizing.bandwidth import estimate
 from ingest.sizing.checkpoint import (
     QUANTITIES,
-    CheckpointQuestion,
+    asked_results,
     contradicted,
     kept_by_policy,
     saved_checkpoints,
@@ -329,13 +329,15 @@ class SiteJob:
         numbers = {name: item.value for name, item in policy.items() if isinstance(item, Input)}
         words = {name: policy[name] for name in POLICY_WORDS if name in policy}
         settings = _settings(policy) | {SIZED[key]: numbers.pop(key) for key in SIZED if key in numbers}
-        model = policy.get("model") or (None if "parameters" in settings else self.described.get("model"))
-        gpu = self.described.get("gpu") or self.node.gpu
-        asked = CheckpointQuestion(model, {**numbers, "gpus": int(gpus.value)}, settings, gpu, **words)
-        found = saved_checkpoints(asked, self.catalog, {"gpus": gpus}, stated, self.name)
+        asked = {**words, **numbers, "gpus": int(gpus.value), "gpu": self.described.get("gpu") or self.node.gpu}
+        asked["model"] = policy.get("model") or (None if "parameters" in settings else self.described.get("model"))
+        found = saved_checkpoints(asked, settings, self.catalog, {"gpus": gpus}, stated, self.name)
         if found.unmet:
             raise RequirementNotMet(found.unmet)
-        lines = (*found.warnings, *unused_options(found, asked), *contradicted(found.known, _settings(policy)))
+        missed, further = asked_results(found)
+        steps = found.known.find_all((*missed, *further))
+        results = [name for name, step in steps.items() if name in missed or step.value]
+        lines = (*found.warnings, *unused_options(found, results, settings), *contradicted(found.known, _settings(policy)))
         return found.known, lines
 
     def _divisors(self, policy: Mapping[str, Any], given: Mapping[str, Input]) -> tuple[int, ...]:
@@ -426,7 +428,7 @@ class SiteJob:
                 self.site.refuse((*self.keys, "tokens"), f"found with {model.id}, whose samples have no tokens")
             if "tokens_per_sample" not in known.given:
                 self.site.refuse((*self.keys, "tokens"), "expected `tokens_per_sample` with it, because no model gives it")
-            known.choose("training_samples", "samples_of_tokens")
+            known.state("length_in_tokens")
         elif "epochs" in self.described:
             try:
                 self._epoch(known)

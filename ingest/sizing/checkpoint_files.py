@@ -78,13 +78,11 @@ class Layout(NamedTuple):
 
     Attributes:
         optimizer: whether it saves optimizer states.
-        writers: numbers of ranks that write the weights and the optimizer states.
         files: returns its rows.
         files_per_rank: files of each rank, if all ranks write equal shares; 0 otherwise.
     """
 
     optimizer: bool
-    writers: Callable[[RankLayout], tuple[int, int]]
     files: Callable[[RankLayout, CheckpointContent, int, Architecture | None], list[CheckpointFiles]]
     files_per_rank: int = 0
 
@@ -123,59 +121,50 @@ def _megatron(ranks: RankLayout, content: CheckpointContent, _: int, __: Archite
 
 
 def _deepspeed(ranks: RankLayout, content: CheckpointContent, _: int, model: Architecture | None) -> list[CheckpointFiles]:
-    rows = [*_deepspeed_weights(ranks, content, model)]
+    def row(name: str, count: int, size: float, holds: str, where: str, assumed: str = "") -> CheckpointFiles:
+        return CheckpointFiles(name, count, size / count, holds, "deepspeed", where, assumed)
+
+    rows: list[CheckpointFiles] = []
+    where, weights = f"{_ENGINE}, _get_ckpt_name", content.weights + content.extra
+    if ranks.zero_stage == 3:
+        name, holds = "zero_pp_rank_D_mp_rank_M_model_states.pt", "names and shapes, not the weights"
+        rows.append(row(name, ranks.ranks, weights, holds, f"{where}; issue 3820"))
+    else:
+        whole = weights if ranks.zero_stage else weights + content.optimizer
+        holds = "weights" if ranks.zero_stage else "weights and optimizer states"
+        if ranks.expert > 1:
+            experts = _experts(ranks, model)
+            of_experts = expert_share(model) * weights if model is not None else 0.0
+            name = "layer_L_expert_E_mp_rank_M_model_states.pt"
+            rows.append(row(name, experts * ranks.tensor, of_experts, "weights of experts", where))
+            whole -= of_experts
+        if ranks.pipeline > 1 and model is not None and model.layers:
+            count, name = (model.layers + 2) * ranks.tensor, "layer_L-model_T-model_states.pt"
+            place = "deepspeed/runtime/pipe/module.py, ckpt_layer_path: one file per layer that has weights"
+            assumed = "the layers are the blocks, the embedding and the last norm"
+            rows.append(row(name, count, whole, holds, place, assumed))
+            whole, holds = 0.0, "state of the engine"
+        rows.insert(0, row("mp_rank_M_model_states.pt", ranks.shards, whole, holds, where))
     where = f"{_ENGINE}, _get_zero_ckpt_name"
     if ranks.zero_stage > 0:
         name = "zero_pp_rank_D_mp_rank_M_optim_states.pt"
-        rows.append(CheckpointFiles(name, ranks.ranks, content.optimizer / ranks.ranks, "optimizer states", "deepspeed", where))
+        rows.append(row(name, ranks.ranks, content.optimizer, "optimizer states", where))
     if ranks.expert > 1:
-        name, count = "expp_rank_E_mp_rank_M_optim_states.pt", ranks.expert * ranks.shards
-        assumed, place = "expert files hold what is not in the ZeRO partitions", f"{_ENGINE}, _get_optimizer_ckpt_name"
-        rows.append(CheckpointFiles(name, count, INDEX_BYTES, "state of experts", "deepspeed", place, assumed))
-    return [*rows, CheckpointFiles("latest, zero_to_fp32.py", 2, INDEX_BYTES, "tag, script", "deepspeed", where)]
-
-
-def _deepspeed_weights(ranks: RankLayout, content: CheckpointContent, model: Architecture | None) -> list[CheckpointFiles]:
-    where = f"{_ENGINE}, _get_ckpt_name"
-    weights = content.weights + content.extra
-    if ranks.zero_stage == 3:
-        name, holds = "zero_pp_rank_D_mp_rank_M_model_states.pt", "names and shapes, not the weights"
-        return [CheckpointFiles(name, ranks.ranks, weights / ranks.ranks, holds, "deepspeed", f"{where}; issue 3820")]
-    whole = weights if ranks.zero_stage else weights + content.optimizer
-    holds = "weights" if ranks.zero_stage else "weights and optimizer states"
-    rows: list[CheckpointFiles] = []
-    experts = _experts(ranks, model)
-    if experts and model is not None:
-        of_experts = expert_share(model) * weights
-        count, name = experts * ranks.tensor, "layer_L_expert_E_mp_rank_M_model_states.pt"
-        rows.append(CheckpointFiles(name, count, of_experts / count, "weights of experts", "deepspeed", where))
-        whole -= of_experts
-    if ranks.pipeline > 1 and model is not None and model.layers:
-        count, name = (model.layers + 2) * ranks.tensor, "layer_L-model_T-model_states.pt"
-        place = "deepspeed/runtime/pipe/module.py, ckpt_layer_path: one file per layer that has weights"
-        assumed = "the layers are the blocks, the embedding and the last norm"
-        rows.append(CheckpointFiles(name, count, whole / count, holds, "deepspeed", place, assumed))
-        whole, holds = 0.0, "state of the engine"
-    return [CheckpointFiles("mp_rank_M_model_states.pt", ranks.shards, whole / ranks.shards, holds, "deepspeed", where), *rows]
+        name, place = "expp_rank_E_mp_rank_M_optim_states.pt", f"{_ENGINE}, _get_optimizer_ckpt_name"
+        assumed = "expert files hold what is not in the ZeRO partitions"
+        rows.append(row(name, ranks.expert * ranks.shards, INDEX_BYTES, "state of experts", place, assumed))
+    return [*rows, row("latest, zero_to_fp32.py", 2, INDEX_BYTES, "tag, script", where)]
 
 
 def _experts(ranks: RankLayout, model: Architecture | None) -> int:
-    """Experts over all layers, if they have files of their own."""
-    if ranks.expert == 1:
-        return 0
+    """Experts over all layers, which have files of their own."""
     if model is None:
-        raise option_error(
-            "expert_parallel", ": experts have files of their own in this layout, expected a config.json to count them"
-        )
+        why = ": experts have files of their own in this layout, expected a config.json to count them"
+        raise option_error("expert_parallel", why)
     found = sum(row.count * row.shape[0] for row in model.weights if row.kind == "router" and len(row.shape) == 2)
     if not found:
         raise option_error("expert_parallel", f": found {ranks.expert}, expected 1: {model.id} has no experts")
     return found
-
-
-def _deepspeed_writers(ranks: RankLayout) -> tuple[int, int]:
-    """The first replica writes what ZeRO does not partition; every rank writes its partition."""
-    return (ranks.ranks if ranks.zero_stage == 3 else ranks.shards, ranks.ranks if ranks.zero_stage else ranks.shards)
 
 
 def check_division(model: Architecture, tensor: int, pipeline: int, expert: int = 1) -> None:
@@ -197,25 +186,16 @@ def check_division(model: Architecture, tensor: int, pipeline: int, expert: int 
         )
 
 
-def expert_spread(model: Architecture, experts_shared_by: int) -> float:
-    """Return the share of the weights that the busiest rank writes if the experts are spread over ranks.
-
-    The first replica holds all weights but the experts, and its own share of the experts.
-    """
-    share = expert_share(model)
-    return 1 - share + share / experts_shared_by
-
-
 def expert_share(model: Architecture) -> float:
     """Return the share of the weights that lie in experts."""
     return sum(row.parameters for row in model.weights if row.kind == "expert") / model.parameters_trained
 
 
 LAYOUTS = {
-    "safetensors": Layout(False, lambda _: (1, 1), _safetensors),
-    "dcp": Layout(True, lambda ranks: (ranks.ranks, ranks.ranks), _dcp, 1),
-    "megatron": Layout(True, lambda ranks: (ranks.ranks, ranks.ranks), _megatron, MEGATRON_THREADS),
-    "deepspeed": Layout(True, _deepspeed_writers, _deepspeed),
+    "safetensors": Layout(False, _safetensors),
+    "dcp": Layout(True, _dcp, 1),
+    "megatron": Layout(True, _megatron, MEGATRON_THREADS),
+    "deepspeed": Layout(True, _deepspeed),
 }
 
 
@@ -232,5 +212,4 @@ def largest_stage_factor(model: Architecture, stages: int) -> float:
     inner = (whole + 1) * block if more else whole * block
     # Pipeline schedules assign spare blocks to the first stages, so the last stage has the fewest.
     last = whole * block + parts["head"]
-    largest = max(inner + parts["embedding"], last, inner)
-    return largest / (model.parameters_trained / stages)
+    return max(inner + parts["embedding"], last, inner) / (model.parameters_trained / stages)

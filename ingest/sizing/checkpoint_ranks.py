@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from ingest.catalog.records import Gpu, Model, Node, Optimizer
@@ -21,20 +21,9 @@ from ingest.units import parse
 USUAL_GPUS_PER_NODE = 8
 #: Families whose training spreads the weights themselves over all GPUs: embedding tables of recommenders.
 SPREAD = ("recsys",)
+#: ZeRO stage of a job that states none, and of these families.
+USUAL_STAGE, SPREAD_STAGE = 1, 3
 _WAYS = ("checkpoint.tensor_parallel", "checkpoint.pipeline_parallel")
-
-
-class Machine(NamedTuple):
-    """The GPU and the node type of a job."""
-
-    gpu: Gpu
-    node: Node | None
-
-    @property
-    def gpus_per_node(self) -> int:
-        """GPUs that share a fast link."""
-        counted = self.node.gpus_per_node if self.node is not None else self.gpu.gpus_per_node
-        return int(counted.value) if counted is not None else USUAL_GPUS_PER_NODE
 
 
 class Ranks(NamedTuple):
@@ -45,35 +34,12 @@ class Ranks(NamedTuple):
     warnings: tuple[Message, ...] = ()
 
 
-class Fit(NamedTuple):
-    """Whether the memory of a GPU holds its share of the model states."""
-
-    given: Mapping[str, Input]
-    sized: ModelSize
-    optimizer: Optimizer
-    gpu: Gpu
-    stage: int
-    catalog: Catalog
-
-    @property
-    def is_known(self) -> bool:
-        """Whether the parameters and the memory are known."""
-        return "parameters" in self.given and self.gpu.memory_bytes is not None
-
-    def holds(self, tensor: int, pipeline: int, expert: int) -> bool:
-        """Whether it does at parallel sizes, as `memory` answers it; any sizes do where it is unknown."""
-        if not self.is_known:
-            return True
-        states = {name: self.given[name] for name in ("parameters", "gpus")}
-        states |= from_fields({"memory_bytes_per_gpu": self.gpu.memory_bytes})
-        return holds_states(states, self.sized, self.optimizer, tensor, pipeline, expert, self.stage, self.catalog)
-
-
 def ranks_of(
     given: Mapping[str, Input],
     sized: ModelSize,
     optimizer: Optimizer,
-    machine: Machine,
+    gpu: Gpu,
+    node: Node | None,
     expert_parallel: int | str | None,
     zero_stage: int | str | None,
     catalog: Catalog,
@@ -83,15 +49,16 @@ def ranks_of(
     Args:
         given: `gpus`, parameters, and the sizes that the user sets.
         sized: the model.
-        optimizer: decides the states that the memory holds.
-        machine: whose memory holds them.
+        optimizer: decides the states that the memory of `gpu` holds.
+        gpu, node: those of the job.
         expert_parallel, zero_stage: as written; None if not given.
         catalog: where the recipe of the states comes from.
 
     Raises:
         UsageError: sizes that do not divide the GPUs or the model.
     """
-    stage = zero_stage_of(zero_stage if zero_stage is not None else usual_stage(sized))
+    usual = SPREAD_STAGE if sized.entry is not None and sized.entry.family in SPREAD else USUAL_STAGE
+    stage = zero_stage_of(zero_stage if zero_stage is not None else usual)
     expert = None if expert_parallel is None else parse(expert_parallel, "1", "--expert-parallel")
     if expert is not None and (expert < 1 or expert % 1):
         raise option_error("expert_parallel", f": found {expert_parallel}, expected a whole number above 0")
@@ -99,35 +66,50 @@ def ranks_of(
         return None
     gpus = int(given["gpus"].value)
     stated = {name: int(given[name].value) for name in ("tensor_parallel", "pipeline_parallel") if name in given}
-    if gpus % math.prod(stated.values()):
-        shown = " × ".join(str(stated.get(name, 1)) for name in ("tensor_parallel", "pipeline_parallel"))
-        raise option_error("gpus", f": found {gpus:,}, expected a multiple of tensor × pipeline = {shown}")
+    tensor, pipeline = stated.get("tensor_parallel", 1), stated.get("pipeline_parallel", 1)
+    if gpus % (tensor * pipeline):
+        raise option_error("gpus", f": found {gpus:,}, expected a multiple of tensor × pipeline = {tensor} × {pipeline}")
     if sized.architecture is not None:
-        tensor, pipeline = (stated.get(name, 1) for name in ("tensor_parallel", "pipeline_parallel"))
         check_division(sized.architecture, tensor, pipeline, int(expert or 1))
-    fits = Fit(given, sized, optimizer, machine.gpu, stage, catalog)
-    found = None
-    if not stated and sized.entry is not None:
-        found = _published(sized.entry, gpus, expert, fits)
-    if found is None and len(stated) < 2:
-        found = _smallest(gpus, stated, machine, int(expert or 1), fits)
-    ranks = found or Ranks(_layout(gpus, stated["tensor_parallel"], stated["pipeline_parallel"], int(expert or 1), stage), {})
-    data = ranks.layout.data
-    if data % ranks.layout.expert:
-        raise option_error("expert_parallel", f": found {ranks.layout.expert:g}, expected a divisor of the {data} replicas")
-    return ranks
+    is_known = "parameters" in given and gpu.memory_bytes is not None
+
+    def holds(tensor: int, pipeline: int, expert: int) -> bool:
+        """Whether the memory of a GPU holds its share, as `memory` answers it; any sizes do where it is unknown."""
+        if not is_known:
+            return True
+        states = {"parameters": given["parameters"], "gpus": given["gpus"]}
+        states |= from_fields({"memory_bytes_per_gpu": gpu.memory_bytes})
+        return holds_states(states, sized, optimizer, tensor, pipeline, expert, stage, catalog)
+
+    spread, chosen = int(expert or 1), dict[str, Input]()
+    warnings: tuple[Message, ...] = ()
+    published = _published(sized.entry, gpus, expert, holds) if not stated and sized.entry is not None else None
+    if published is not None:
+        tensor, pipeline, spread, chosen = published
+    elif len(stated) < 2:
+        # Tensor parallelism within a node first, then pipeline stages: the smallest sizes whose states fit the memory.
+        each = node.gpus_per_node if node is not None else gpu.gpus_per_node
+        candidates = list(_candidates(gpus, stated, sized, int(each.value) if each is not None else USUAL_GPUS_PER_NODE))
+        found = next((one for one in candidates if holds(*one, spread)), None)
+        tensor, pipeline = found or candidates[-1]
+        why = f"the smallest that fit {gpu.name} at ZeRO stage {stage}, tensor parallelism within the node first"
+        if not found:
+            why = "the largest that divide the job; none fits the memory"
+        if not is_known:
+            why = "the parameters or the memory of the GPU are unknown"
+        sizes = {"tensor_parallel": Input(tensor), "pipeline_parallel": Input(pipeline)}
+        chosen = {name: item.by_default(why, *_WAYS) for name, item in sizes.items() if name not in stated}
+        tight = finding("W26", words={"sizes": "" if found else "too small"}, gpus=gpus, gpu=gpu.name, stage=stage)
+        warnings = tuple(one.message() for one in applying([tight]))
+    data = gpus // (tensor * pipeline)
+    if data % spread:
+        raise option_error("expert_parallel", f": found {spread:g}, expected a divisor of the {data} replicas")
+    return Ranks(RankLayout(tensor, pipeline, data, spread, stage), chosen, warnings)
 
 
-def usual_stage(sized: ModelSize) -> int:
-    """ZeRO stage by default: 1; 3 where the weights themselves are spread over all GPUs."""
-    return 3 if sized.entry is not None and sized.entry.family in SPREAD else 1
-
-
-def _layout(gpus: int, tensor: int, pipeline: int, expert: int, stage: int) -> RankLayout:
-    return RankLayout(tensor, pipeline, gpus // (tensor * pipeline), expert, stage)
-
-
-def _published(entry: Model, gpus: int, expert: float | None, fits: Fit) -> Ranks | None:
+def _published(
+    entry: Model, gpus: int, expert: float | None, holds: Callable[[int, int, int], bool]
+) -> tuple[int, int, int, dict[str, Input]] | None:
     """The published sizes of the nearest number of GPUs that divide the job and fit its memory."""
     published = [size for size in entry.tensor_parallel if size.isdecimal() and int(size) and size in entry.pipeline_parallel]
     for counted in sorted(published, key=lambda size: (abs(math.log(int(size) / gpus)), int(size))):
@@ -136,39 +118,21 @@ def _published(entry: Model, gpus: int, expert: float | None, fits: Fit) -> Rank
         of_experts = entry.expert_parallel.get(counted)
         spread = int(expert if expert is not None else of_experts.value if of_experts is not None else 1)
         divides = gpus % (tensor * pipeline) == 0 and gpus // (tensor * pipeline) % spread == 0
-        if not divides or not fits.holds(tensor, pipeline, spread):
-            continue
-        why = f"as published for {entry.name} on {int(counted):,} GPUs"
-        why += f", with {spread}-way expert parallelism" if spread > 1 else ""
-        found = {name: item.by_default(why, *_WAYS) for name, item in from_fields(sizes).items()}
-        return Ranks(_layout(gpus, tensor, pipeline, spread, fits.stage), found)
+        if divides and holds(tensor, pipeline, spread):
+            why = f"as published for {entry.name} on {int(counted):,} GPUs"
+            why += f", with {spread}-way expert parallelism" if spread > 1 else ""
+            given = {name: item.by_default(why, *_WAYS) for name, item in from_fields(sizes).items()}
+            return tensor, pipeline, spread, given
     return None
 
 
-def _smallest(gpus: int, stated: Mapping[str, int], machine: Machine, expert: int, fits: Fit) -> Ranks:
-    """Tensor parallelism within a node first, then pipeline stages: the smallest sizes whose states fit the memory."""
-    candidates = list(_candidates(gpus, stated, fits.sized, machine))
-    found = next((one for one in candidates if fits.holds(*one, expert)), None)
-    tensor, pipeline = found or candidates[-1]
-    why = f"the smallest that fit {machine.gpu.name} at ZeRO stage {fits.stage}, tensor parallelism within the node first"
-    if not found:
-        why = "the largest that divide the job; none fits the memory"
-    if not fits.is_known:
-        why = "the parameters or the memory of the GPU are unknown"
-    sizes = {"tensor_parallel": Input(tensor), "pipeline_parallel": Input(pipeline)}
-    chosen = {name: item.by_default(why, *_WAYS) for name, item in sizes.items() if name not in stated}
-    tight = {"sizes": "" if found else "too small"}
-    warnings = applying([finding("W26", words=tight, gpus=gpus, gpu=machine.gpu.name, stage=fits.stage)])
-    return Ranks(_layout(gpus, tensor, pipeline, expert, fits.stage), chosen, tuple(one.message() for one in warnings))
-
-
-def _candidates(gpus: int, stated: Mapping[str, int], sized: ModelSize, machine: Machine) -> Iterator[tuple[int, int]]:
+def _candidates(gpus: int, stated: Mapping[str, int], sized: ModelSize, gpus_per_node: int) -> Iterator[tuple[int, int]]:
     """Sizes in the order of preference: powers of two within a node that divide the heads, then more stages."""
     model = sized.architecture
     heads, layers = (model.heads, model.layers) if model is not None else (0, 0)
     tensors = [stated["tensor_parallel"]] if "tensor_parallel" in stated else [
-        size for size in (1 << step for step in range(machine.gpus_per_node.bit_length()))
-        if size <= machine.gpus_per_node and gpus % size == 0 and (not heads or heads % size == 0)
+        size for size in (1 << step for step in range(gpus_per_node.bit_length()))
+        if size <= gpus_per_node and gpus % size == 0 and (not heads or heads % size == 0)
     ]  # fmt: skip
     stages = stated.get("pipeline_parallel")
     most = gpus // tensors[-1]

@@ -1,15 +1,21 @@
-"""Interval, overhead and write bandwidth of checkpoints: which follow from which, and their table."""
+"""Failure rates, interval, overhead and write bandwidth of checkpoints: which follow from which, and their tables."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
-from typing import Any
+import math
+from collections.abc import Container
+from typing import Annotated, Any, TypedDict
 
+from ingest.catalog.records import Failures
+from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message, Option
+from ingest.engine.question import Declared, option
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input
+from ingest.engine.value import Input, assumed
 from ingest.errors import MissingQuantity, UsageError
-from ingest.sizing.rules import Finding, applying, finding, refusal
+from ingest.sizing.evidence_ladder import from_catalog, from_fields
+from ingest.sizing.job import Written
+from ingest.sizing.rules import applying, finding, refusal
 from ingest.units import display, percent
 
 #: Modes of a checkpoint: GPUs wait for the dump, or for the copy into host memory only.
@@ -24,12 +30,171 @@ AROUND = tuple(2 ** (step / 4) for step in range(-12, 13))
 SHARED = ("checkpoint_bytes", "checkpoint_staging_seconds", "job_mean_time_to_interrupt")
 #: What a user sets to size the bandwidth, or has it.
 SIZING = ("waste_allowed", "write_bandwidth")
+#: What a failure rate counts that takes part in the choice by the size of a job.
+INTERRUPTIONS = "interruptions of jobs"
 #: Interval, share of the time lost, write bandwidth.
 Point = tuple[float, float, float]
 
 
+def _practised(
+    value: float,
+    why: str,
+    option: str,
+    source: str,
+    where: str,
+    grade: str = "published",
+    low: float | None = None,
+    high: float | None = None,
+) -> Input:
+    """A published figure that holds until the user sets it."""
+    return Input(value, low, high, source=source, where=where, grade=grade).by_default(why, option)
+
+
+#: Figures that hold until the user sets them, by quantity.
+DEFAULTS = {
+    "waste_allowed": assumed(0.05, "5 % of the time for checkpoints, lost work and restores", "checkpoint.waste"),
+    "longest_interval": _practised(3600, "an interval of at most 1 h", "checkpoint.interval",
+                                   "kokolis2024", "typical interval of larger jobs"),
+    "interval_share": assumed(0.1, "an interval of a tenth of the mean time to interrupt", "checkpoint.interval"),
+    "drain_fraction": assumed(0.1, "a tenth of the interval drains", "checkpoint.drain_fraction"),
+    "drain_time": _practised(120, "a drain within 2 min", "checkpoint.drain_time", "pytorch-async-2025",
+                             "67 s for 70B on 1,856 GPUs; 51 s for 405B (ByteCheckpoint, table 8)", "assumed", 51, 200),
+    "slow_down": _practised(0.5, "training loses half of its rate while a checkpoint drains; less beside a process",
+                            "checkpoint.slow_down", "pytorch-async-2025",
+                            "700 tokens/s per GPU fall to 315 to 372 beside a thread", "derived", 0, 0.55),
+    "staging_fixed_seconds": _practised(0.5, "half a second for each copy into host memory",
+                                        "checkpoint.set.staging_fixed_seconds", "bytecheckpoint2024",
+                                        "fitted to 0.59 s (405B, 8,960 GPUs), 0.78 s (70B, 1,856)", "derived", 0.2, 0.8),
+    "staging_bandwidth_per_gpu": _practised(1.7e9, "each GPU copies 1.7 GB/s into host memory",
+                                            "checkpoint.set.staging_bandwidth_per_gpu", "pytorch-async-2024",
+                                            "fitted to 6.3 s for 7B, 0.78 s for 70B on 1,856 GPUs", "derived", 1.4e9, 7e9),
+    "persistent_every": assumed(1, "every checkpoint reaches shared storage", "checkpoint.persistent_every"),
+    "restart_seconds": _practised(120, "a restore takes 2 min", "checkpoint.restart_time", "bytecheckpoint2024",
+                                  "table 8: 129 s for 405B on 8,960 GPUs", "derived", 60, 300),
+    "reschedule_seconds": _practised(600, "10 min from an interrupt to the restore", "checkpoint.reschedule_time",
+                                     "kokolis2024", "restart overhead u0 of 5 to 20 min", low=300, high=1200),
+    "keep_last": assumed(3, "the newest three are kept; BLOOM kept 15 to 20 on scratch beside an archive", "checkpoint.keep",
+                         source="bigscience-bloom", where="README.md, lines 773 to 775"),
+}  # fmt: skip
+
+
+def _figure(help: str, metavar: str, quantity: str) -> Declared:
+    """An option for one of these figures, whose help states it."""
+    return option(help, metavar, quantity=quantity, usual=DEFAULTS)
+
+
+class ScheduleOptions(TypedDict, total=False):
+    """How often a job is interrupted, and how often it saves a checkpoint."""
+
+    failures: Annotated[
+        str | None,
+        option("Failure rate to use without mtti: llama3, rsc-1, …; that of jobs of the nearest size by default.", "ID"),
+    ]
+    mtti: Annotated[
+        Written | None,
+        option(
+            "Mean time to interrupt of the job; from the failure rate by default.",
+            "TIME",
+            quantity="job_mean_time_to_interrupt",
+        ),
+    ]
+    interval: Annotated[
+        Written | None,
+        option(
+            "Compute time between two checkpoints; async: {interval_share} of the mean time to interrupt, sync: that of the "
+            "least overhead, and at most {longest_interval}.",
+            "TIME",
+            quantity="checkpoint_interval",
+            usual=DEFAULTS,
+        ),
+    ]
+    waste: Annotated[
+        Written | None,
+        _figure("Share of time allowed for checkpoints, lost work and restores; {default} by default.", "F", "waste_allowed"),
+    ]
+    mode: Annotated[
+        str, option("sync (GPUs wait for the dump) or async (for the copy into host memory only).", "HOW", default=USUAL_MODE)
+    ]
+    drain_fraction: Annotated[
+        Written | None,
+        _figure(
+            "Share of the interval in which an asynchronous checkpoint drains; {default} by default.", "F", "drain_fraction"
+        ),
+    ]
+    drain_time: Annotated[
+        Written | None,
+        _figure("Longest time in which an asynchronous checkpoint drains; {default} by default.", "TIME", "drain_time"),
+    ]
+    slow_down: Annotated[
+        Written | None,
+        _figure(
+            "Share of training that is lost while an asynchronous checkpoint drains; {default} by default.", "F", "slow_down"
+        ),
+    ]
+    persistent_every: Annotated[
+        Written | None,
+        _figure("Every k-th checkpoint goes to shared storage; k is {default} by default.", "K", "persistent_every"),
+    ]
+    restart_time: Annotated[
+        Written | None,
+        _figure("Time allowed for a restart to read its checkpoint; {default} by default.", "TIME", "restart_seconds"),
+    ]
+    reschedule_time: Annotated[
+        Written | None,
+        _figure("Time from an interrupt to the start of the restore; {default} by default.", "TIME", "reschedule_seconds"),
+    ]
+
+
+def usual_failures(gpus: float | None, catalog: Catalog) -> str | None:
+    """Return the id of the interruption rate of jobs of the nearest size; None without a number of GPUs."""
+    if gpus is None:
+        return None
+    entries = (catalog.get(Failures, name) for name in catalog.ids(Failures.kind))
+    sizes = {one.id: one.gpus.value for one in entries if one.gpus is not None and one.counts == INTERRUPTIONS}
+    return min(sizes, key=lambda name: (abs(math.log(sizes[name] / gpus)), name))
+
+
+def failure_rate(name: str, catalog: Catalog, *, by_size: bool = False) -> dict[str, Input]:
+    """Return the failure rate of a node; `by_size` where it was chosen by the size of the job."""
+    entry = catalog.get(Failures, name)
+    counted = {"observed_interrupts": entry.interrupts, "observed_seconds": entry.period, "observed_nodes": entry.nodes}
+    fields = from_fields({"failures_per_node_second": entry.rate} if entry.rate is not None else counted)
+    note = f"failure rate of {entry.name}"
+    if by_size and entry.gpus is not None:
+        note += f", published for {entry.gpus.value:,.0f} GPUs, the nearest to this job"
+        fields["gpus_of_failures"] = from_catalog(entry.gpus)
+    given = {each: item.by_default(note, "checkpoint.mtti", "checkpoint.failures") for each, item in fields.items()}
+    # The failure rate is per node as its source counts nodes, so the job is counted in these nodes.
+    return {**given, "gpus_per_node": from_catalog(entry.gpus_per_node)}
+
+
+def failure_table(gpus: float | None, chosen: str | None, catalog: Catalog) -> dict[str, list[dict[str, Any]]]:
+    """Return every published failure rate, with the mean time to interrupt that it gives this job."""
+    if gpus is None:
+        return {}
+    rows = []
+    for name in catalog.ids(Failures.kind):
+        entry = catalog.get(Failures, name)
+        known = Quantities({"gpus": Input(gpus), **failure_rate(name, catalog)})
+        values = {each: known.value(each) for each in ("failures_per_thousand_node_days", "job_mean_time_to_interrupt")}
+        observed = entry.gpus.value if entry.gpus is not None else ""
+        mark = "chosen" if name == chosen else ""
+        rows.append({"failures": name, "counts": entry.counts, "gpus_of_failures": observed, **values, "mark": mark})
+    return {"failures": sorted(rows, key=lambda row: float(row["job_mean_time_to_interrupt"]))}
+
+
+def is_sized_by_waste(mode: str, stated: Container[str]) -> bool:
+    """Whether the overhead allowed sizes the bandwidth, from what a policy states: of dumps, and of drains where it is stated.
+
+    >>> is_sized_by_waste("sync", {}), is_sized_by_waste("async", {}), is_sized_by_waste("sync", {"write_bandwidth": 1})
+    (True, False, False)
+    """
+    waste, rate = SIZING
+    return rate not in stated and (mode == "sync" or waste in stated)
+
+
 def plan_interval(known: Quantities, mode: str) -> tuple[str, list[Message]]:
-    """Choose the formulas of interval, bandwidth and stall.
+    """State what interval, bandwidth and stall follow from.
 
     Returns:
         The given requirement that is not met, or an empty text; and warnings.
@@ -42,132 +207,105 @@ def plan_interval(known: Quantities, mode: str) -> tuple[str, list[Message]]:
     except MissingQuantity:
         # Without GPUs or a mean time to interrupt only sizes are known.
         return "", []
-    slow = refusal(finding("E04", known.step, {"mode": mode})) if _by_rate(known) else ""
+    by_rate = "write_bandwidth" in known.given
+    slow = refusal(finding("E04", known.step, {"mode": mode})) if by_rate else ""
     lost = refusal(finding("E02", known.step)) if _stated(known, "waste_allowed") else ""
-    stopped = _stopped(known)
-    return stopped or slow or lost, [] if stopped else list(_warnings(known, mode))
-
-
-def _stopped(known: Quantities) -> str:
-    """The refusal of a job whose checkpoints and restarts leave no time; empty where it makes progress."""
     for refused in applying([finding("E08", known.step)]):
         mtti, restart = _shown(known, "job_mean_time_to_interrupt"), _shown(known, "restart_seconds", "reschedule_seconds")
-        return refused.message(mtti=mtti, restart=restart)
-    return ""
+        return refused.message(mtti=mtti, restart=restart), []
+    sized = "" if by_rate or _by_waste(known, mode) else "as practised"
+    found = [finding("W20", known.step, {"mode": mode}), finding("W25", known.step), finding("W44", known.step)]
+    warnings = [one.message() for one in applying(found)]
+    for one in applying([finding("W24", known.step, {"sized": sized})]):
+        cure = "no write bandwidth meets it"
+        try:
+            kept = replanned(known, mode, "checkpoint_write_bandwidth", waste_allowed=known.value("waste_allowed"))
+            rate = display(kept.value("checkpoint_write_bandwidth"), "B/s", binary=False)
+            cure = f"{rate} and an interval of {_shown(kept, 'checkpoint_interval')} meet it"
+        except UsageError:
+            pass
+        warnings.append(one.message(cure=cure))
+    return slow or lost, warnings
 
 
 def _schedule(known: Quantities, mode: str) -> None:
-    """Choose where the quantities of a schedule come from."""
-    asynchronous = mode == "async"
+    """State where the quantities of a schedule come from.
+
+    Raises:
+        MissingQuantity: the mean time to interrupt is unknown.
+        UsageError: no schedule keeps the overhead allowed.
+    """
+    asynchronous, by_rate, by_waste = mode == "async", "write_bandwidth" in known.given, _by_waste(known, mode)
     if asynchronous:
-        known.choose("stopped_share", "slow_down")
+        known.state("slowed_by_drains")
         if known.find("checkpoint_staging_seconds") is None:
             why = "the copy into host memory is left out: it depends on the number of GPUs"
             known.give({"checkpoint_staging_seconds": Input(0).by_default(why, "gpus")})
+        if (by_rate or by_waste) and not _stated(known, "drain_fraction"):
+            # A checkpoint drains until the next one begins, unless the user sets a window: a stated figure decides instead.
+            whole = "a drain ends before the next persistent checkpoint"
+            known.give({"drain_fraction": Input(1).by_default(whole, "checkpoint.drain_fraction")})
+        capped = _stated(known, "drain_time") or not (by_rate or by_waste or _stated(known, "drain_fraction"))
+        if not capped:
+            known.state("drained_within_share")
     else:
         stop = "synchronous: GPUs wait for the dump, and nothing is staged"
         known.give({"stopped_share": Input(1, note=stop), "checkpoint_staging_seconds": Input(0, note=stop)})
-    if _by_rate(known):
-        known.choose("checkpoint_write_bandwidth", "write_bandwidth")
-        by_need = not asynchronous or _stated(known, "waste_allowed")
+    if by_rate:
+        known.state("write_bandwidth_bought")
+        if not asynchronous or _stated(known, "waste_allowed"):
+            known.state("least_overhead_sought")
         if asynchronous:
-            _widen_drain(known)
-        known.choose("checkpoint_interval", "least_overhead_interval" if by_need else "drained_interval")
+            known.state("drain_awaited")
+    elif by_waste:
+        known.state("overhead_kept")
         if asynchronous:
-            _choose_window(known, capped=_stated(known, "drain_time"))
-            known.choose("dump_seconds_allowed", "drain_window")
-    elif _by_waste(known, mode):
-        _keep_waste(known, asynchronous=asynchronous)
+            known.state("drained_within_overhead")
+        _check_room(known)
     else:
-        known.choose("checkpoint_interval", "practised_interval")
-        _choose_window(known, capped=_stated(known, "drain_time") or not _stated(known, "drain_fraction"))
-        known.choose("dump_seconds_allowed", "drain_window")
-    if not _by_rate(known):
-        known.choose("checkpoint_write_bandwidth", "bandwidth_for_dump")
-    known.choose("checkpoint_stall_seconds", "checkpoint_staging_seconds" if asynchronous else "checkpoint_dump_seconds")
+        known.state("saved_as_practised")
+    known.step("checkpoint_interval")
+    known.step("checkpoint_write_bandwidth")
+    # Without an interval nothing is said of stalls either.
+    known.state("asynchronous" if asynchronous else "synchronous")
 
 
-def _keep_waste(known: Quantities, *, asynchronous: bool) -> None:
-    """The interval and the bandwidth that keep the overhead allowed.
+def _check_room(known: Quantities) -> None:
+    """Refuse an overhead allowed that leaves nothing for writing: restores take it, the interval is too long, or staging.
 
     Raises:
-        UsageError: none does.
+        UsageError: with what would do.
     """
+    allowed = percent(known.value("waste_allowed"))
     for refused in applying([finding("E09", known.step)]):
-        allowed, restores = (percent(known.value(name)) for name in ("waste_allowed", "restart_waste"))
         mtti, restart = (_shown(known, name) for name in ("job_mean_time_to_interrupt", "restart_seconds"))
+        restores = percent(known.value("restart_waste"))
         raise UsageError(refused.message(allowed=allowed, mtti=mtti, restart=restart, restores=restores))
-    known.choose("checkpoint_interval", "interval_for_waste")
     for refused in applying([finding("E01", known.step)]):
-        raise UsageError(_without_room(refused, known))
-    if asynchronous:
-        _widen_drain(known)
-        _choose_window(known, capped=_stated(known, "drain_time"))
-    known.choose("dump_seconds_allowed", "drain_window_for_waste" if asynchronous else "dump_seconds_for_waste")
-
-
-def _without_room(refused: Finding, known: Quantities) -> Message:
-    """The refusal of an interval that is too long, or of an overhead that staging and lost work take at any interval."""
-    allowed, mtti = percent(known.value("waste_allowed")), _shown(known, "job_mean_time_to_interrupt")
-    interval, longest = known.value("checkpoint_interval"), known.value("longest_interval_for_waste")
-    found = _shown(known, "checkpoint_interval")
-    if interval >= longest:
-        why = f"a longer interval loses more than the allowed {allowed} % of the time"
-        expected = f"less than {display(longest, 's', binary=False)}"
-        return refused.message(Option("interval"), found=found, expected=expected, mtti=mtti, why=why)
-    stated = _stated(known, "checkpoint_interval")
-    least = known.value("overhead_without_writing" if stated else "least_overhead_without_writing")
-    why = f"staging, lost work and restores take that much at {f'an interval of {found}' if stated else 'any interval'}"
-    expected = f"more than {percent(least)} %"
-    return refused.message(Option("waste"), found=f"{allowed} %", expected=expected, mtti=mtti, why=why)
-
-
-def _widen_drain(known: Quantities) -> None:
-    """Let a checkpoint drain until the next one begins, unless the user sets a window: a stated figure decides instead."""
-    if not _stated(known, "drain_fraction"):
-        whole = "a drain ends before the next persistent checkpoint"
-        known.give({"drain_fraction": Input(1).by_default(whole, "checkpoint.drain_fraction")})
-
-
-def _choose_window(known: Quantities, *, capped: bool) -> None:
-    if not capped:
-        known.choose("drain_window", "drain_share_of_interval")
+        found, mtti = (_shown(known, name) for name in ("checkpoint_interval", "job_mean_time_to_interrupt"))
+        longest = known.value("longest_interval_for_waste")
+        if known.value("checkpoint_interval") >= longest:
+            why = f"a longer interval loses more than the allowed {allowed} % of the time"
+            expected = f"less than {display(longest, 's', binary=False)}"
+            raise UsageError(refused.message(Option("interval"), found=found, expected=expected, mtti=mtti, why=why))
+        stated = _stated(known, "checkpoint_interval")
+        least = known.value("overhead_without_writing" if stated else "least_overhead_without_writing")
+        why = f"staging, lost work and restores take that much at {f'an interval of {found}' if stated else 'any interval'}"
+        expected = f"more than {percent(least)} %"
+        raise UsageError(refused.message(Option("waste"), found=f"{allowed} %", expected=expected, mtti=mtti, why=why))
 
 
 def _stated(known: Quantities, name: str) -> bool:
     return name in known.given and known.given[name].origin == "user"
 
 
-def _by_rate(known: Quantities) -> bool:
-    return "write_bandwidth" in known.given
-
-
 def _by_waste(known: Quantities, mode: str) -> bool:
-    """Whether the overhead allowed sizes the bandwidth: of dumps, and of drains where the user sets it."""
-    return is_sized_by_waste(mode, {name for name in SIZING if _stated(known, name)})
+    return "write_bandwidth" not in known.given and is_sized_by_waste(mode, {name for name in SIZING if _stated(known, name)})
 
 
 def _shown(known: Quantities, *names: str) -> str:
     """Durations as people read them."""
     return " + ".join(display(known.value(name), "s", binary=False) for name in names)
-
-
-def _warnings(known: Quantities, mode: str) -> Iterator[Message]:
-    sized = "" if _by_rate(known) or _by_waste(known, mode) else "as practised"
-    for found in applying([finding("W20", known.step, {"mode": mode}), finding("W25", known.step), finding("W44", known.step)]):
-        yield found.message()
-    for found in applying([finding("W24", known.step, {"sized": sized})]):
-        yield found.message(cure=_cure(known, mode))
-
-
-def _cure(known: Quantities, mode: str) -> str:
-    """The schedule that would keep the overhead allowed."""
-    try:
-        kept = replanned(known, mode, "checkpoint_write_bandwidth", waste_allowed=known.value("waste_allowed"))
-    except UsageError:
-        return "no write bandwidth meets it"
-    rate = display(kept.value("checkpoint_write_bandwidth"), "B/s", binary=False)
-    return f"{rate} and an interval of {_shown(kept, 'checkpoint_interval')} meet it"
 
 
 def replanned(known: Quantities, mode: str, *without: str, **stated: float) -> Quantities:
@@ -185,24 +323,20 @@ def replanned(known: Quantities, mode: str, *without: str, **stated: float) -> Q
 
 def interval_table(known: Quantities, mode: str) -> dict[str, list[dict[str, Any]]]:
     """Return intervals with their bandwidth and overhead; each row is what `--interval` would answer."""
+    names = ("checkpoint_interval", "checkpoint_write_bandwidth", "checkpoint_overhead", "total_overhead")
+    mark = "asked" if _stated(known, "checkpoint_interval") else "chosen"
     try:
-        chosen = _row(known, "asked" if _stated(known, "checkpoint_interval") else "chosen")
+        rows = {known.value("checkpoint_interval"): {**{name: known.value(name) for name in names}, "mark": mark}}
     except MissingQuantity:
         return {}
-    rows = {float(chosen["checkpoint_interval"]): chosen}
     for minutes in MINUTES:
         try:
-            row = _row(replanned(known, mode, checkpoint_interval=minutes * 60.0), "")
+            planned = replanned(known, mode, checkpoint_interval=minutes * 60.0)
         except UsageError:
             # No bandwidth keeps the overhead at this interval.
             continue
-        rows.setdefault(float(row["checkpoint_interval"]), row)
+        rows.setdefault(minutes * 60.0, {**{name: planned.value(name) for name in names}, "mark": ""})
     return {"intervals": [row for _, row in sorted(rows.items())]}
-
-
-def _row(known: Quantities, mark: str) -> dict[str, Any]:
-    names = ("checkpoint_interval", "checkpoint_write_bandwidth", "checkpoint_overhead", "total_overhead")
-    return {**{name: known.value(name) for name in names}, "mark": mark}
 
 
 def interval_course(known: Quantities, mode: str) -> tuple[Point, list[Point], str]:
@@ -215,36 +349,25 @@ def interval_course(known: Quantities, mode: str) -> tuple[Point, list[Point], s
         MissingQuantity: GPUs and mean time to interrupt are unknown.
     """
     at, rate, lost = map(known.value, ("checkpoint_interval", "checkpoint_write_bandwidth", "checkpoint_overhead"))
-    around = [at * factor for factor in AROUND]
+    points = []
+    for interval in [at * factor for factor in AROUND]:
+        try:
+            if mode == "async":
+                by_rate = by_share = replanned(known, mode, checkpoint_interval=interval)
+            else:
+                by_rate = replanned(known, mode, checkpoint_interval=interval, write_bandwidth=rate)
+                by_share = replanned(known, mode, "write_bandwidth", checkpoint_interval=interval, waste_allowed=lost)
+            points.append((interval, by_rate.value("checkpoint_overhead"), by_share.value("checkpoint_write_bandwidth")))
+        except UsageError:
+            # No bandwidth suffices at this interval.
+            continue
     if mode == "async":
-        found = [_asynchronous_point(known, interval) for interval in around]
         kept = "keeps the overhead allowed" if _by_waste(known, mode) else "drains a checkpoint within its window"
         how = f"each interval at the bandwidth that {kept}"
     else:
-        found = [_synchronous_point(known, interval, rate, lost) for interval in around]
-        how = (
-            f"upper line: at {display(rate, 'B/s', binary=False)}; lower line: to lose no more than {lost * 100:.3g} % "
-            "of the time"
-        )
-    return (at, lost, rate), [point for point in found if point is not None], how
-
-
-def _asynchronous_point(known: Quantities, interval: float) -> Point | None:
-    try:
-        one = replanned(known, "async", checkpoint_interval=interval)
-    except UsageError:
-        return None
-    return interval, one.value("checkpoint_overhead"), one.value("checkpoint_write_bandwidth")
-
-
-def _synchronous_point(known: Quantities, interval: float, rate: float, lost: float) -> Point | None:
-    """The share lost at the bandwidth given, and the bandwidth for the share given; None if no bandwidth suffices."""
-    by_rate = replanned(known, "sync", checkpoint_interval=interval, write_bandwidth=rate)
-    try:
-        by_share = replanned(known, "sync", "write_bandwidth", checkpoint_interval=interval, waste_allowed=lost)
-    except UsageError:
-        return None
-    return interval, by_rate.value("checkpoint_overhead"), by_share.value("checkpoint_write_bandwidth")
+        shown = display(rate, "B/s", binary=False)
+        how = f"upper line: at {shown}; lower line: to lose no more than {lost * 100:.3g} % of the time"
+    return (at, lost, rate), points, how
 
 
 def tier_table(known: Quantities, mode: str) -> dict[str, list[dict[str, Any]]]:
@@ -266,13 +389,3 @@ def tier_table(known: Quantities, mode: str) -> dict[str, list[dict[str, Any]]]:
     except MissingQuantity:
         return {}
     return {"tiers": [dict(zip(names, row, strict=True)) for row in found]}
-
-
-def is_sized_by_waste(mode: str, stated: Container[str]) -> bool:
-    """Whether the overhead allowed sizes the bandwidth, from what a policy states.
-
-    >>> is_sized_by_waste("sync", {}), is_sized_by_waste("async", {}), is_sized_by_waste("sync", {"write_bandwidth": 1})
-    (True, False, False)
-    """
-    waste, rate = SIZING
-    return rate not in stated and (mode == "sync" or waste in stated)

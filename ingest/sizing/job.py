@@ -50,6 +50,13 @@ class CommonOptions(TypedDict, total=False):
 
 MODEL = option("Id, alias or YAML file of a model; a list, or text with commas, for several scenarios.", "ID")
 GPU = option("Id, alias or YAML file of a GPU; a list, or text with commas, for several scenarios.", "ID")
+#: The GPU of a question about memory that names none.
+USUAL_GPU = "h100-sxm"
+#: Options of questions about memory.
+SIZED_MODEL = option('Catalog id, config.json or YAML file; may be left out with `set={"parameters": N}`.', "ID")
+ONE_GPU = option("Id or YAML file of the GPU; {default} by default.", "ID", usual=f"an {USUAL_GPU.partition('-')[0].upper()}")
+NODE = option("Id or YAML file of a node type; sets the GPU too.", "ID")
+NODES = option("Nodes of the GPUs instead.")
 
 
 class RateOptions(TypedDict, total=False):
@@ -124,7 +131,7 @@ class MachineOptions(TypedDict, total=False):
         Written | None,
         option("GPUs in a node; that of the GPU's usual node by default.", quantity="gpus_per_node"),
     ]
-    node: Annotated[str | None, option("Id or YAML file of a node type; sets the GPU too.", "ID")]
+    node: Annotated[str | None, NODE]
 
 
 class BandwidthOptions(MachineOptions, RateOptions, CommonOptions, total=False):

@@ -71,7 +71,12 @@ def size_of(source: str | None, catalog: Catalog, settings: Mapping[str, float])
             raise UsageError("the model is missing: expected a catalog id, a config.json, or --set parameters=N")
         return ModelSize("Your model", {})
     if is_url(source) or source.endswith((".json", "/")) or Path(source).is_dir() or _is_architecture(source, catalog):
-        return _described(source, catalog)
+        model = model_structure(source, catalog)
+        where = f"counted over the weights of {source}"
+        counted = Input(model.parameters_trained, source="arithmetic", where=where, grade="derived")
+        name = catalog.aliases.get(Model.kind, {}).get(source.lower(), source.lower())
+        known = catalog.get(Model, name) if name in catalog.ids(Model.kind) else None
+        return ModelSize(known.name if known else model.id, {"parameters": counted}, model, known)
     entry = catalog.get(Model, source)
     if entry.parameters is None and "parameters" not in settings:
         why = f"the parameters of {entry.id} are not known: give its config.json"
@@ -86,16 +91,6 @@ def _is_architecture(source: str, catalog: Catalog) -> bool:
         return isinstance(data, dict) and "sample" not in data
     names = {source.lower(), catalog.aliases.get(Model.kind, {}).get(source.lower(), "")}
     return any((folder / "architectures" / f"{name}.yaml").is_file() for folder in catalog.folders for name in names if name)
-
-
-def _described(source: str, catalog: Catalog) -> ModelSize:
-    model = model_structure(source, catalog)
-    counted = Input(
-        model.parameters_trained, source="arithmetic", where=f"counted over the weights of {source}", grade="derived"
-    )
-    name = catalog.aliases.get(Model.kind, {}).get(source.lower(), source.lower())
-    known = catalog.get(Model, name) if name in catalog.ids(Model.kind) else None
-    return ModelSize(known.name if known else model.id, {"parameters": counted}, model, known)
 
 
 def optimizer_of(name: str, catalog: Catalog) -> Optimizer:
@@ -140,6 +135,7 @@ def kept_by(optimizer: Optimizer, precision: str, size: ModelSize, settings: Map
     Raises:
         UsageError: adapters of a model whose weights are unknown.
     """
+    model = size.architecture
     states = {f"{name}_bytes_per_parameter": getattr(optimizer, name) for name in ("master", "momentum", "variance")}
     known = from_fields({**states, "second_moment_share": optimizer.second_moment_share})
     saved = {"weight_bytes_per_parameter": Input(width_of(precision), note=f"a weight at {precision}")}
@@ -147,8 +143,19 @@ def kept_by(optimizer: Optimizer, precision: str, size: ModelSize, settings: Map
     if precision in FULL_PRECISION:
         known["master_bytes_per_parameter"] = Input(0, note=f"at {precision} the weights are their own master copy")
     if optimizer.adapters and "trainable_parameters" not in settings and "trainable_share" not in settings:
-        known["trainable_parameters"] = _adapters(optimizer, size)
-    model = size.architecture
+        if model is None or optimizer.rank is None:
+            why = f": {optimizer.id} trains adapters of unknown size, expected a config.json to count them, "
+            raise option_error("optimizer", f"{why}or --set trainable_parameters=N")
+        rank = optimizer.rank.value
+        rows = [row for row in model.weights if row.kind in ADAPTED and len(row.shape) == 2]
+        counted = f"rank {rank:g} adapters of {sum(row.count for row in rows):,} linear layers"
+        known["trainable_parameters"] = Input(
+            sum(rank * sum(row.shape) * row.count for row in rows),
+            source=optimizer.rank.source,
+            where=optimizer.rank.where,
+            grade="assumed",
+            note=Message(counted, supply=(Option("checkpoint.set.trainable_parameters", "N"),)),
+        )
     if optimizer.factored and model is not None:
         numbers = sum(_second_moments(row, optimizer.factored) for row in model.weights)
         where = f"counted over the weights of {model.id}"
@@ -177,18 +184,3 @@ def _second_moments(row: Weight, factored: str) -> float:
         return row.parameters
     *_, height, width = row.shape
     return row.parameters * (height + width) / (height * width)
-
-
-def _adapters(optimizer: Optimizer, size: ModelSize) -> Input:
-    if size.architecture is None or optimizer.rank is None:
-        raise option_error(
-            "optimizer",
-            f": {optimizer.id} trains adapters of unknown size, expected a config.json to count them, "
-            "or --set trainable_parameters=N",
-        )
-    rank = optimizer.rank.value
-    rows = [row for row in size.architecture.weights if row.kind in ADAPTED and len(row.shape) == 2]
-    count = sum(rank * sum(row.shape) * row.count for row in rows)
-    counted = f"rank {rank:g} adapters of {sum(row.count for row in rows):,} linear layers"
-    note = Message(counted, supply=(Option("checkpoint.set.trainable_parameters", "N"),))
-    return Input(count, source=optimizer.rank.source, where=optimizer.rank.where, grade="assumed", note=note)

@@ -6,8 +6,6 @@ is built once; each segment looks up how far it came and which checkpoint was co
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -91,8 +89,7 @@ class Shares(NamedTuple):
     restart: Array
 
 
-@dataclass(frozen=True)
-class Course:
+class Course(NamedTuple):
     """One period of the course between two interrupts: up to the next persistent checkpoint.
 
     Attributes:
@@ -105,11 +102,6 @@ class Course:
     stall: Array
     staged: Array
 
-    @property
-    def length(self) -> float:
-        """Of the period."""
-        return float(self.times[-1])
-
 
 def course(schedule: Schedule, drain: float, duration: float) -> Course:
     """One period, during the first part of which the previous checkpoint drains.
@@ -119,7 +111,7 @@ def course(schedule: Schedule, drain: float, duration: float) -> Course:
         drain: seconds of the previous checkpoint's drain; 0 in the first period after a restart.
         duration: of the run, beyond which no phase matters.
 
-    >>> float(course(Schedule(900, 1, 90, 0.5), 90, 1e6).length)
+    >>> float(course(Schedule(900, 1, 90, 0.5), 90, 1e6).times[-1])
     946.0
 
     Raises:
@@ -170,9 +162,9 @@ def progress(schedule: Schedule, seconds: Array, duration: float) -> Progress:
     0.0
     """
     first, then = course(schedule, 0.0, duration), course(schedule, schedule.dump, duration)
-    beyond = seconds - first.length
-    periods = np.maximum(np.floor(beyond / then.length), 0.0)
-    inside = np.clip(beyond - periods * then.length, 0.0, then.length)
+    beyond, period = seconds - float(first.times[-1]), float(then.times[-1])
+    periods = np.maximum(np.floor(beyond / period), 0.0)
+    inside = np.clip(beyond - periods * period, 0.0, period)
     started = beyond >= 0
     whole = schedule.every * schedule.interval
 
@@ -242,10 +234,10 @@ def simulated(schedule: Schedule, interrupts: Interrupts, restart: Restart, *, d
     Args:
         schedule: checkpoints of the job.
         interrupts: how often it is interrupted.
-        restart: what follows.
+        restart: what follows an interrupt.
         duration: of each run, in seconds.
-        runs: how many.
-        seed: of the random numbers.
+        runs: their number.
+        seed: of the random interrupts.
 
     >>> found = simulated(Schedule(495.5, 0, 11.4, 1), Interrupts((1,), (11135,)), Restart(600, 120), duration=4.7e6,
     ...                   runs=200, seed=0)
@@ -256,7 +248,11 @@ def simulated(schedule: Schedule, interrupts: Interrupts, restart: Restart, *, d
         UsageError: more interrupts or checkpoints than can be followed.
     """
     segments = drawn(interrupts, restart.near_share, duration, runs, seed)
-    down = _down(segments, restart)
+    # From each interrupt to the first step after it.
+    down = restart.reschedule + np.where(segments.near, restart.near_restore, restart.restore)
+    if restart.spares is not None:
+        down = down + _waiting(segments, restart.spares, restart.repair)
+    down[0] = 0.0
     restarting = np.minimum(down, segments.lengths)
     seconds = segments.lengths - restarting
     came = progress(schedule, seconds, duration)
@@ -265,16 +261,6 @@ def simulated(schedule: Schedule, interrupts: Interrupts, restart: Restart, *, d
     lost = work - useful
     slow = np.maximum(seconds.sum(axis=0) - work - stall, 0.0) if schedule.stopped_share < 1 else np.zeros(runs)
     return Shares(*(part / duration for part in (useful, lost, stall, slow, restarting.sum(axis=0))))
-
-
-def _down(segments: Segments, restart: Restart) -> Array:
-    """Time from each interrupt to the first step after it; 0 before the first segment of a run."""
-    near = segments.near
-    down = restart.reschedule + np.where(near, restart.near_restore, restart.restore)
-    if restart.spares is not None:
-        down = down + _waiting(segments, restart.spares, restart.repair)
-    down[0] = 0.0
-    return down
 
 
 def _waiting(segments: Segments, spares: int, repair: float) -> Array:
@@ -310,11 +296,11 @@ def _useful(segments: Segments, came: Progress) -> Array:
     return final
 
 
-def percentiles(values: Array, ends: Sequence[float] = (10, 90)) -> tuple[float, float]:
+def percentiles(values: Array) -> tuple[float, float]:
     """Low and high end of a spread, P10 and P90.
 
     >>> percentiles(np.arange(101.0))
     (10.0, 90.0)
     """
-    low, high = np.percentile(values, ends)
+    low, high = np.percentile(values, (10, 90))
     return float(low), float(high)

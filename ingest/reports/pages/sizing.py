@@ -177,15 +177,6 @@ def validation_page(validation: Validation) -> Page:
 LINK_TRAFFIC = ("offload_read_bandwidth_per_node", "offload_write_bandwidth_per_node")
 #: command -> the results that a short page shows; of other commands all of them
 MAIN = {
-    "checkpoint": (
-        "checkpoint_bytes", "checkpoint_files", "job_mean_time_to_interrupt", "checkpoint_interval",
-        "checkpoint_write_bandwidth", "checkpoint_dump_seconds", "checkpoint_overhead", "total_overhead",
-        "restart_read_bandwidth", "checkpoint_retained_bytes", "checkpoint_bytes_written_per_day",
-    ),
-    "train": (
-        "training_seconds", "gpu_hours", "goodput", "checkpoint_overhead", "stall_fraction", "samples_per_second_per_gpu",
-        "tokens_per_second_per_gpu", "implied_flops_utilization", "training_energy", "training_carbon", "training_cost",
-    ),
     "offload": (
         "offload_total_bytes", "offload_bytes_per_node", "drive_tier_bytes_per_node", "drive_tier_read_bandwidth_per_node",
         "drive_tier_write_bandwidth_per_node", "shared_read_bandwidth", "shared_write_bandwidth", *LINK_TRAFFIC,

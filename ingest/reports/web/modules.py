@@ -145,7 +145,8 @@ class Program:
                     self.reached.setdefault(module, set())
                     waiting += [*self._used(module, node)]
             for way in self.alternatives:
-                if way not in self._stated and way.quantity in self._taken and way.when in self.words:
+                stated = way.when in self.words or any(re.fullmatch(one, way.when) for one in self.patterns)
+                if stated and way not in self._stated and way.quantity in self._taken:
                     self._stated.append(way)
                     self.needs |= {*way.formulas}
                     waiting += self._used(way.module, way.node) if isinstance(way.node, ast.Expr) else ()

@@ -1,0 +1,88 @@
+"""Defaults in help: each is read from the table that the command takes it from, and none is typed a second time."""
+
+import re
+from collections.abc import Mapping
+from importlib import import_module
+
+import pytest
+
+import ingest
+from ingest.engine import registry
+from ingest.engine.question import arguments_of, default_text, helps_in
+from ingest.engine.registry import default_of, unit_of
+
+#: command -> a quick call, in which defaults hold
+CALLS = {
+    "bw": ({"model": "cosmoflow", "gpu": "h100"},),
+    "checkpoint": ({"model": "llama3-8b", "gpus": 64}, {"model": "llama3-8b", "gpus": 64, "mode": "sync"}),
+    "dataset": ({"samples": 1000, "sample_bytes": 5000}, {"tokens": 1e12}),
+    "feed": ({"model": "cosmoflow", "gpu": "h100", "steps": 20},),
+    "goodput": ({"model": "llama3-8b", "gpus": 64, "runs": 2}, {"model": "llama3-8b", "gpus": 64, "runs": 2, "spares": 1}),
+    "memory": ({"model": "llama3-8b", "gpu": "h100"},),
+    "model": ({"source": "llama3-8b"},),
+    "offload": ({"model": "llama3-8b", "gpus": 8}, {"model": "llama3-8b", "inference": True, "gpus": 8}),
+    "train": ({"model": "llama3-8b", "gpu": "h100", "gpus": 64, "tokens": 1e12},),
+}
+
+
+def function(name):
+    """The function of a command, as its module has it."""
+    return getattr(import_module(ingest._PLACES[name]), name)
+
+
+def stated(name):
+    """Option, the quantity whose default its help states, and the table of that default; None for its own declaration."""
+    for option, one in arguments_of(function(name)).items():
+        declared = one.declared
+        for place in re.findall(r"\{(\w+)\}", declared.help if declared else ""):
+            quantity = declared.quantity if place == "default" else place
+            in_table = isinstance(declared.usual, Mapping) and quantity in declared.usual
+            if in_table or (quantity and not (isinstance(declared.usual, str) and declared.usual)):
+                yield option, quantity, declared.usual if in_table else None
+
+
+STATED = [(name, *one) for name in ingest._PLACES for one in stated(name)]
+
+
+def typical(quantity, table):
+    """The default as its table, or its declaration, has it."""
+    return default_of(quantity) if table is None else getattr(table[quantity], "value", table[quantity])
+
+
+@pytest.mark.parametrize(("name", "option", "quantity", "table"), STATED, ids=[f"{one[0]}-{one[1]}-{one[2]}" for one in STATED])
+def test_help_follows_the_table(name, option, quantity, table, monkeypatch):
+    before = helps_in(function(name))[option]
+    assert default_text(typical(quantity, table), unit_of(quantity)) in before
+    changed = typical(quantity, table) * 2 + 7
+    if table is not None:
+        item = table[quantity]
+        monkeypatch.setitem(table, quantity, item._replace(value=changed) if hasattr(item, "_replace") else changed)
+    else:
+        declared = registry._declared[quantity]
+        monkeypatch.setitem(registry._declared, quantity, declared._replace(default=changed))
+    after = helps_in(function(name))[option]
+    assert after != before
+    assert default_text(changed, unit_of(quantity)) in after
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_what_help_states_is_what_the_command_takes(name):
+    compared = 0
+    for call in CALLS[name]:
+        known = getattr(ingest, name)(**call).known
+        for _, quantity, table in stated(name):
+            item = known.given.get(quantity)
+            if item is not None and item.origin == "default":
+                compared += 1
+                assert item.value == typical(quantity, table), quantity
+    assert compared or not any(table for _, _, table in stated(name))
+
+
+def test_no_default_is_typed():
+    found = [
+        f"{name} --{option}: {one.declared.help}"
+        for name in ingest._PLACES
+        for option, one in arguments_of(function(name)).items()
+        if one.declared is not None and re.search(r"\d\S* (\w+ )?by default", one.declared.help)
+    ]
+    assert found == []
