@@ -6,6 +6,7 @@ import hashlib
 import json
 import lzma
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ TOLERANCE = 1e-12
 #: parts of an answer that are kept whole; of the others a mark is kept where they are long
 WHOLE = ("code", "err", "results", "warnings", "unmet", "incomplete", "verdict")
 LONG = 400
+#: a number in a text with all its digits, as in CSV
+FULL = re.compile(r"\b\d+\.\d{10,}(e[+-]?\d+)?\b")
 #: filter of the archive: similar answers are neighbours, so a large dictionary finds the last one
 FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": 2**26, "nice_len": 273}]
 
@@ -96,7 +99,7 @@ def differences(kept: Any, now: Any, path: str = "") -> Iterator[tuple[str, str,
             yield path, "kind of number", kept, now
         if not math.isclose(kept, now, rel_tol=TOLERANCE, abs_tol=1e-300):
             yield path, "number", kept, now
-    elif kept != now:
+    elif _as_written(kept) != _as_written(now):
         yield path, "words", kept, now
 
 
@@ -106,6 +109,11 @@ def _of_marks(kept: list[Any], now: list[Any], path: str) -> Iterator[tuple[str,
     # Rounding of the logarithms themselves: a hundred numbers may move the sum by the tolerance of one.
     elif 0.5 - abs(abs(kept[2] - now[2]) - 0.5) > TOLERANCE * max(1, kept[0] / 50):
         yield path, "numbers", kept, now
+
+
+def _as_written(value: Any) -> Any:
+    """A text whose numbers, where all their digits are written, keep those that count."""
+    return FULL.sub(lambda number: f"{float(number[0]):.12g}", value) if isinstance(value, str) else value
 
 
 def _is_number(value: Any) -> bool:
