@@ -148,19 +148,18 @@ explain_option = click.option("--explain", metavar="NAME", help="Show the deriva
 
 #: metavar -> the options that take it; N for all others
 METAVARS = {
-    "ID": "model gpu node protocol encoding optimizer failures recipe corpus pipeline client protection",
+    "ID": "model gpu node protocol encoding optimizer failures client protection",
     "ID…": "storage",
     "NAME": "layout text_field input_format",
-    "SIZE": "sample_bytes raw_bytes shard_size tier_capacity residual capacity io_size size client_memory server_cache "
-    "most_data",
+    "SIZE": "sample_bytes tier_capacity capacity io_size size client_memory server_cache most_data",
     "RATE": "achieved read_bandwidth write_bandwidth restore_bandwidth shared_reads",
     "POWER": "power host_power storage_power",
     "PRICE": "price_gpu_hour electricity_price",
     "PER kWh": "carbon wue",
     "TIME": "mtti interval drain_time restart_time reschedule_time repair_time near_restore_time duration runtime latency "
-    "window turn_time first_token_time",
+    "window",
     "SHARE=TIME,…": "mixture",
-    "F": "target efficiency utilization cache_hit waste stall slow_down drain_fraction near_recovery allowed_deviation "
+    "F": "efficiency utilization cache_hit waste stall slow_down drain_fraction near_recovery allowed_deviation "
     "tolerance confidence",
     "FLOP": "flops_per_sample",
     "FILE": "hosts resume prices derivations",
@@ -171,11 +170,7 @@ METAVARS = {
     "N|FILE": "bytes_per_token",
     "LEVEL": "basis",
     "P": "precision priority",
-    "HOW": "scaling mode readers sizes",
-    "WHERE": "offload parameters gradients optimizer_states activations kv",
-    "every=K|auto": "optimizer_on_gpu",
-    "F|FILE": "hit",
-    "WHAT": "holds",
+    "HOW": "scaling mode readers",
     "0-3": "zero_stage",
     "K": "persistent_every",
 }

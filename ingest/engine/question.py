@@ -7,7 +7,8 @@ completion and the page. Results are a list of `Shown` in the order of every out
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import cache
 from typing import Any, NamedTuple, TypeVar, Unpack, get_args, get_origin, get_type_hints
 
 from ingest.engine.registry import default_of, unit_of
@@ -16,6 +17,8 @@ from ingest.units import display
 Table = TypeVar("Table")
 #: The flag of a function that has a parameter such as `*paths`.
 TAKES_MORE_BY_PLACE = 0x04
+#: Shares below which help writes percent, and times in seconds.
+SMALL, SHORT = 0.1, 120
 
 
 class Declared(NamedTuple):
@@ -26,7 +29,7 @@ class Declared(NamedTuple):
         metavar: what its value is called in help.
         quantity: the quantity that it sets; its unit and range hold.
         default: the value of the option itself where it is not given.
-        usual: where the default of its quantity is declared: inputs by name, or the default in words.
+        usual: where the default of its quantity is declared, if not with it: inputs by name, or the default in words.
         many: it may be given several times.
     """
 
@@ -45,9 +48,9 @@ class Declared(NamedTuple):
     @property
     def default_text(self) -> str:
         """The default as people write it."""
-        if isinstance(self.usual, str):
+        if isinstance(self.usual, str) and (self.usual or not self.quantity):
             return self.usual or str(self.default)
-        found = self.usual.get(self.quantity)
+        found = None if isinstance(self.usual, str) else self.usual.get(self.quantity)
         value = default_of(self.quantity) if found is None else getattr(found, "value", found)
         return default_text(value, unit_of(self.quantity)) if value is not None else "none"
 
@@ -57,10 +60,14 @@ def default_text(value: float, unit: str) -> str:
 
     >>> default_text(120, "s"), default_text(0.05, "1"), default_text(128256, "token"), default_text(3, "1")
     ('2 min', '5%', '128,256', '3')
+    >>> default_text(60, "s"), default_text(0, "s"), default_text(0.9, "1"), default_text(0, "B")
+    ('60 s', 'none', '0.9', '0')
     """
-    if unit == "1" and 0 < value < 1:
+    if unit == "1" and 0 < value < SMALL:
         return f"{value * 100:g}%"
-    if unit.split("/")[0] in ("s", "B", "FLOP", "W", "J"):
+    if unit == "s" and value < SHORT:
+        return f"{value:g} s" if value else "none"
+    if value and unit.split("/")[0] in ("s", "B", "FLOP", "W", "J"):
         return display(value, unit, binary=False)
     return f"{value:,g}" if value != int(value) else f"{int(value):,}"
 
@@ -121,11 +128,12 @@ def arguments_of(function: Any) -> dict[str, Argument]:
     return found
 
 
-def options_in(table: type) -> Iterator[Argument]:
+@cache
+def options_in(table: type) -> tuple[Argument, ...]:
     """The options of a table, in the order of its groups."""
-    for name, hint in get_type_hints(table, include_extras=True).items():
-        kind, declared = _parted(hint)
-        yield Argument(name, kind, declared, declared.default if declared is not None else None)
+    # Without names of its own, so that each key is read with those of the module that declares it.
+    hints = {name: _parted(hint) for name, hint in get_type_hints(table, localns={}, include_extras=True).items()}
+    return tuple(Argument(name, kind, one, one.default if one is not None else None) for name, (kind, one) in hints.items())
 
 
 def _parted(hint: Any) -> tuple[Any, Declared | None]:
@@ -140,7 +148,7 @@ def filled(table: type[Table], given: Table, function: str) -> Table:
     Raises:
         TypeError: an option that the table does not have, as Python says it of a parameter.
     """
-    known = {one.name: one.default for one in options_in(table)}
+    known = {one.name: one.default for one in options_in(table)}  # type: ignore[arg-type]
     for name in given:  # type: ignore[attr-defined]
         if name not in known:
             raise TypeError(f"{function}() got an unexpected keyword argument '{name}'")

@@ -1,13 +1,16 @@
 """Size and compute of a transformer: totals over the columns of its weights and attention, and the training run."""
 
 from ingest.engine.expression import Num, minimum, total, where
-from ingest.engine.registry import formula
+from ingest.engine.registry import alternative, formula
 
 
 @formula(unit="parameter", source="definition")
 def parameters(weight_parameters: Num) -> Num:
     """All parameters of a model; a tied matrix counts once."""
     return total(weight_parameters)
+
+
+alternative("parameters", "block_parameters", when="equal_blocks")
 
 
 @formula(unit="parameter", source="definition", label="parameters of prediction modules")
@@ -28,6 +31,9 @@ def parameters_active(active_weight_parameters: Num) -> Num:
     return total(active_weight_parameters)
 
 
+alternative("parameters_active", "parameters", when="all_parameters_active")
+
+
 @formula(unit="parameter", source="definition")
 def parameters_embedding(embedding_weight_parameters: Num) -> Num:
     """Parameters of the token embedding table."""
@@ -38,6 +44,9 @@ def parameters_embedding(embedding_weight_parameters: Num) -> Num:
 def weights_bytes(parameters: Num, bytes_per_parameter: Num) -> Num:
     """Bytes of the weights at one precision."""
     return parameters * bytes_per_parameter
+
+
+alternative("weights_bytes", "released_weights_bytes", when="as_released")
 
 
 @formula(unit="B", source="definition")

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from ingest.engine.expression import prose
 from ingest.engine.interactive import InteractiveResult
+from ingest.engine.question import option
 from ingest.engine.registry import Step, unit_of
 from ingest.engine.result import Answer, frame_of
 from ingest.errors import UsageError
 from ingest.sizing.bandwidth import Scenarios, bw
 from ingest.sizing.derivation_text import ExplanationWriter
-from ingest.sizing.job import Many
+from ingest.sizing.job import GPU, MODEL, BandwidthOptions, Many
 
 if TYPE_CHECKING:
     import pandas
@@ -78,14 +79,13 @@ class Explanation(InteractiveResult):
         return node
 
 
-def explain(name: str, model: Many | None = None, gpu: Many | None = None, **options: Any) -> Explanation:
+def explain(
+    name: Annotated[str, option("A quantity, for example `ingest_bandwidth_per_job`.")],
+    model: Annotated[Many | None, MODEL] = None,
+    gpu: Annotated[Many | None, GPU] = None,
+    **options: Unpack[BandwidthOptions],
+) -> Explanation:
     """Derivation of one quantity of `bw`, down to the catalog values.
-
-    Args:
-        name: a quantity, for example `ingest_bandwidth_per_job`.
-        model: as `bw` takes it.
-        gpu: as `bw` takes it.
-        options: the other options of `bw`.
 
     >>> print(explain("gpus", "cosmoflow", "h100", nodes=2).lines()[1])
       = nodes × gpus_per_node

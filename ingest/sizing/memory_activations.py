@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ingest.architecture.structure import Architecture
 from ingest.architecture.weight_table import Weight
 from ingest.engine.messages import Option, option_error
-from ingest.engine.value import Input
+from ingest.engine.value import Input, derived
 from ingest.errors import one_of
 
 RECOMPUTES = ("none", "selective", "full")
@@ -103,7 +103,7 @@ class KeptElements(NamedTuple):
             "narrowed_split_elements": self.narrowed_split,
             "narrowed_common_elements": self.narrowed_common,
         }
-        return {name: Input(value, source="arithmetic", where=where, grade="derived") for name, value in named.items()}
+        return {name: derived(value, where) for name, value in named.items()}
 
 
 def kept_elements(model: Architecture, expanded: bool = False, again: Collection[str] = ()) -> KeptElements:

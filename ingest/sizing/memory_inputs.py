@@ -11,7 +11,7 @@ from ingest.catalog.records import Optimizer, Recipe
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input
+from ingest.engine.value import Input, derived
 from ingest.errors import UsageError, expected_one_of, one_of
 from ingest.sizing.checkpoint_files import expert_share, largest_stage_factor
 from ingest.sizing.evidence_ladder import from_fields
@@ -118,11 +118,18 @@ class ParallelSizes(NamedTuple):
         """The sizes and what follows from them for a model, as inputs."""
         sizes = {f"{kind}_parallel": Input(getattr(self, kind)) for kind in ("tensor", "pipeline", "context")}
         sizes["replica_group"] = Input(self.replica_group)
-        return {
-            **{name: item for name, item in sizes.items() if item.value > 1},
-            **_experts(size, self),
-            **_stage_factor(size, self.pipeline),
-        }
+        found = {name: item for name, item in sizes.items() if item.value > 1}
+        model, within = size.architecture, self.tensor_of_experts
+        if model is None:
+            return found
+        if self.expert > 1 or within != self.tensor:
+            # The parameters in experts are not divided as the layers are.
+            found["expert_share"] = derived(expert_share(model), f"counted over the weights of {model.id}")
+            found |= {"expert_parallel": Input(self.expert), "expert_tensor_parallel": Input(within)}
+        if 1 < self.pipeline <= model.layers:
+            where = f"blocks of {model.id} distributed over {self.pipeline} stages"
+            found["largest_stage_factor"] = derived(largest_stage_factor(model, self.pipeline), where)
+        return found
 
     @property
     def tensor_of_experts(self) -> int:
@@ -200,11 +207,11 @@ class MemoryJob(NamedTuple):
         known = Quantities(given)
         if recompute == "full" and "layer_input_elements" in given:
             some = "recompute_layers" in given
-            known.choose("kept_activation_bytes", "partly_recomputed_bytes" if some else "layer_input_bytes")
+            known.state("some_layers_recomputed" if some else "all_layers_recomputed")
         elif parts_again(recompute) and "recomputed_elements" in given:
-            known.choose("recomputed_layer_bytes", "recomputed_part_bytes")
+            known.state("parts_recomputed")
         if "residual_bytes_per_gpu" not in given:
-            known.choose("residual_bytes_per_gpu", "step_bytes_per_gpu")
+            known.state("step_counted")
         return known
 
 
@@ -220,8 +227,8 @@ def _step(job: MemoryJob, places: Places, recompute: str, parallel: ParallelSize
             **kept_elements(model, attention == "scores" and recompute == "none", parts_again(recompute)).quantities(where),
             **dict(recompute_inputs(recompute, attention, job.dropout, job.fp8_inputs)),
         }
-        found["residual_elements"] = Input(residual_width(model), source="arithmetic", where=where, grade="derived")
-        found["scored_words"] = Input(model.vocabulary, source="arithmetic", where=where, grade="derived")
+        found["residual_elements"] = derived(residual_width(model), where)
+        found["scored_words"] = derived(model.vocabulary, where)
     else:
         found |= dict.fromkeys(("activation_bytes_per_gpu", "logit_bytes_per_gpu", "gathered_token_bytes_per_gpu"), nothing)
     if not job.sequence_parallel:
@@ -237,30 +244,10 @@ def _step(job: MemoryJob, places: Places, recompute: str, parallel: ParallelSize
     if places[0] is R:
         found["gather_bytes_per_gpu"] = Input(0, note="every replica holds the weights")
     else:
-        largest = gathered_parameters(model, parallel.expert)
-        found["gathered_parameters"] = Input(
-            largest, source="arithmetic", where=f"counted over the weights of {model.id}", grade="derived"
+        found["gathered_parameters"] = derived(
+            gathered_parameters(model, parallel.expert), f"counted over the weights of {model.id}"
         )
     return found
-
-
-def _stage_factor(size: ModelSize, pipeline: int) -> dict[str, Input]:
-    """The largest pipeline stage over the mean one; empty where the layers are unknown."""
-    if size.architecture is None or pipeline == 1 or pipeline > size.architecture.layers:
-        return {}
-    where = f"blocks of {size.architecture.id} distributed over {pipeline} stages"
-    factor = largest_stage_factor(size.architecture, pipeline)
-    return {"largest_stage_factor": Input(factor, source="arithmetic", where=where, grade="derived")}
-
-
-def _experts(size: ModelSize, sizes: ParallelSizes) -> dict[str, Input]:
-    """The share of the parameters in experts, where they are not divided as the layers are."""
-    within = sizes.tensor_of_experts
-    if size.architecture is None or (sizes.expert == 1 and within == sizes.tensor):
-        return {}
-    where = f"counted over the weights of {size.architecture.id}"
-    share = Input(expert_share(size.architecture), source="arithmetic", where=where, grade="derived")
-    return {"expert_share": share, "expert_parallel": Input(sizes.expert), "expert_tensor_parallel": Input(within)}
 
 
 def places_of(zero_stage: int | str, offload: str) -> Places:
@@ -302,12 +289,9 @@ def kept_inputs(
         raise UsageError("the model is missing: expected the frozen model of the adapters, or --set parameters=N")
     counted = kept.pop("trainable_parameters", None)
     adapters = counted or Input(settings["trainable_parameters"], origin="user")
-    return _with_frozen_model(kept, adapters, settings.get("parameters") or size.given["parameters"].value)
-
-
-def _with_frozen_model(kept: dict[str, Input], adapters: Input, parameters: float) -> dict[str, Input]:
-    """Bytes per parameter of a frozen model whose adapters alone have gradients and optimizer states."""
-    share, weights = adapters.value / parameters, kept["weight_bytes_per_parameter"]
+    # The frozen model has neither gradients nor optimizer states: those of its adapters count for each of its parameters.
+    share = adapters.value / (settings.get("parameters") or size.given["parameters"].value)
+    weights = kept["weight_bytes_per_parameter"]
     note = "; ".join(filter(None, (f"adapters of {adapters.value:,.0f} parameters and a frozen model", adapters.note)))
     scaled = {
         name: item._replace(value=item.value * share, grade=adapters.grade or "derived", note=note)

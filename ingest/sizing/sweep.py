@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import numpy
 
-from ingest.catalog.store import Catalog
+from ingest.catalog.store import Catalog, opened
 from ingest.engine.frozen import revised
 from ingest.engine.interactive import InteractiveResult
+from ingest.engine.question import filled, option
 from ingest.engine.registry import OUT_OF_RANGE, check_value, solve, unit_of
 from ingest.engine.result import envelope, frame_of
 from ingest.errors import MissingQuantity, UsageError, brief
@@ -25,7 +26,22 @@ from ingest.sizing import evidence_ladder
 from ingest.sizing.bandwidth import QUESTION, Estimate, estimate, on_nodes
 from ingest.sizing.evidence_choice import rate_basis_of
 from ingest.sizing.evidence_ladder import RATE
-from ingest.sizing.job import CLIENTS, MAX_POINTS, Job, Settings, job_of, names_of, parse_axis, settings_of
+from ingest.sizing.job import (
+    CLIENTS,
+    GPU,
+    MAX_POINTS,
+    MODEL,
+    CommonOptions,
+    Job,
+    Many,
+    NodeOptions,
+    NodesOptions,
+    RateOptions,
+    job_of,
+    names_of,
+    parse_axis,
+    settings_of,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -237,25 +253,20 @@ def _scaling(catalog: Catalog, gpus: Any, kind: str) -> Array:
     return numpy.asarray(factors).reshape(sizes.shape)
 
 
+class SweepOptions(NodesOptions, NodeOptions, RateOptions, CommonOptions, total=False):
+    """The options of `sweep`: those of `bw` without the GPUs, which follow from the nodes."""
+
+
 def sweep(
-    axes: Mapping[str, Any] | Sequence[str],
-    model: Any = None,
-    gpu: Any = None,
-    *,
-    nodes: Any = None,
-    set: Settings = None,
-    catalogs: str | Path | Sequence[str | Path] = (),
-    **options: Any,
+    axes: Annotated[
+        Mapping[str, Any] | Sequence[str],
+        option('Quantity to list, range text or array: `{"nodes": "1..1024*2"}` or `["nodes=1..1024*2"]`.'),
+    ],
+    model: Annotated[Many | None, MODEL] = None,
+    gpu: Annotated[Many | None, GPU] = None,
+    **options: Unpack[SweepOptions],
 ) -> Sweep:
     """Many scenarios in one vectorised call.
-
-    Args:
-        axes: quantity to list, range text or array: `{"nodes": "1..1024*2"}` or `["nodes=1..1024*2"]`.
-        model, gpu: ids, or several of them.
-        nodes: a number, or the range of an axis.
-        set: values of quantities, by name.
-        catalogs: folders with entries of your own.
-        options: the other options of `bw`.
 
     >>> sweep(model="cosmoflow", gpu="h100", axes={"nodes": [1, 2]}).to_frame()["gpus"].tolist()
     [8.0, 16.0]
@@ -264,8 +275,10 @@ def sweep(
         UsageError: no axis, an unknown quantity, or an invalid range.
         IngestError: there is no evidence for a model on a GPU.
     """
+    asked: dict[str, Any] = {**filled(SweepOptions, options, "sweep")}
+    catalogs, nodes = asked.pop("catalogs"), asked.pop("nodes")
     written: dict[str, Any] = {**(axes if isinstance(axes, Mapping) else _axes(axes))}
-    taken = {*settings_of(set), *(["nodes"] if nodes is not None else [])}
+    taken = {*settings_of(asked["set"]), *(["nodes"] if nodes is not None else [])}
     for name in written.keys() & taken:
         raise UsageError(f"sweep: {name} is given as a range and as a value, expected one of them")
     if isinstance(nodes, (str, list, tuple)):
@@ -276,7 +289,7 @@ def sweep(
     count = math.prod(values.size for values in numbers.values())
     if count > MAX_POINTS:
         raise UsageError(f"sweep: {count:,} scenarios, expected at most {MAX_POINTS:,}")
-    catalog = Catalog(catalogs)
-    job = job_of(nodes=nodes, set=set, **options)
+    catalog = opened(catalogs)
+    job = job_of(nodes=nodes, **asked)
     choices = product(names_of(model), names_of(gpu))
     return Sweep(tuple(_grid(revised(job, model=one, gpu=other), numbers, catalog) for one, other in choices))
