@@ -1,6 +1,6 @@
 """Memory of a training step besides the model states: activations, scores, gathered layers, and what the framework takes.
 
-Numbers per token come from the table of weights (`ingest.sizing.memory_activations`), added up over all layers: what a
+Numbers per token come from the table of weights (`ingest.sizing.memory_inputs`), added up over all layers: what a
 matrix reads is kept once, what it yields is kept where a function that is not linear follows.
 """
 

@@ -18,7 +18,7 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import CatalogError, IngestError, MissingQuantity, UsageError, expected_one_of, one_of
 from ingest.sizing.evidence_ladder import from_catalog, from_fields
-from ingest.sizing.job import CommonOptions, Written, by_user, counts_of, quantities_of, settings_of
+from ingest.sizing.job import Amount, CommonOptions, Written, by_user, counts_of, quantities_of, settings_of
 from ingest.sizing.rules import applying, finding, with_unused
 
 #: records of a format
@@ -334,25 +334,24 @@ USUAL_FORMATS = {"tokens": "megatron", "text": "jsonl", "samples": "file-per-sam
 class ContentOptions(TypedDict, total=False):
     """What a data set holds."""
 
-    tokens: Annotated[Written | None, option("Tokens of the data set, each counted once, such as 15T.", quantity="tokens")]
+    tokens: Annotated[Amount, option("Tokens of the data set, each counted once, such as 15T.", quantity="tokens")]
     bytes_per_token: Annotated[
         Written | Path | None, option("Bytes of text for one token, or the JSON file of `ingest measure`.", "N|FILE")
     ]
     documents: Annotated[
-        Written | None,
+        Amount,
         option(
             "Documents of the data set; {default} tokens each by default.",
             quantity="documents",
             usual=f"{USUAL_TOKENS_PER_DOCUMENT.value:,}",
         ),
     ]
-    samples: Annotated[Written | None, option("Samples of a data set that is not text.", quantity="dataset_samples")]
-    sample_bytes: Annotated[Written | None, option("Bytes of one encoded sample.", "SIZE", quantity="sample_bytes")]
-    raw_bytes: Annotated[Written | None, option("Raw input of a pipeline, instead of tokens.", "SIZE", quantity="raw_bytes")]
+    samples: Annotated[Amount, option("Samples of a data set that is not text.", quantity="dataset_samples")]
+    sample_bytes: Annotated[Amount, option("Bytes of one encoded sample.", "SIZE", quantity="sample_bytes")]
+    raw_bytes: Annotated[Amount, option("Raw input of a pipeline, instead of tokens.", "SIZE", quantity="raw_bytes")]
     corpus: Annotated[str | None, option("Corpus of the catalogs (`ingest catalog list corpora`), or a YAML file.", "ID")]
     pipeline: Annotated[
-        str | None,
-        option("Pipeline that produced the clean text (`ingest catalog list pipelines`), or a YAML file.", "ID"),
+        str | None, option("Pipeline that produced the clean text (`ingest catalog list pipelines`), or a YAML file.", "ID")
     ]
 
 
@@ -364,31 +363,29 @@ class FormatOptions(TypedDict, total=False):
     sizes: Annotated[
         str,
         option(
-            "Sizes of samples: varied, or equal if all samples have one size; determines the padding.",
-            "HOW",
-            default="varied",
+            "Sizes of samples: varied, or equal if all samples have one size; determines the padding.", "HOW", default="varied"
         ),
     ]
     vocabulary: Annotated[
-        Written | None,
+        Amount,
         option(
             "Number of token ids, {default} by default; up to 65,536 of them take 2 B each.",
             quantity="vocabulary",
             usual={"vocabulary": USUAL_VOCABULARY},
         ),
     ]
-    sequence_length: Annotated[Written | None, option("Tokens of a packed sequence.", quantity="sequence_length")]
+    sequence_length: Annotated[Amount, option("Tokens of a packed sequence.", quantity="sequence_length")]
     shard_size: Annotated[
-        Written | None, option("Size of a full shard; that of the format by default.", "SIZE", quantity="shard_bytes")
+        Amount, option("Size of a full shard; that of the format by default.", "SIZE", quantity="shard_bytes")
     ]
     copies: Annotated[
-        Written | None,
+        Amount,
         option(
             "Copies of the data set for training, {default} by default, or by stage: raw=1,clean=1,dataset=3.",
             usual=f"{USUAL_COPIES['dataset'].value}",
         ),
     ]
-    epochs: Annotated[Written | None, option("Passes over the data set; {default} by default.", quantity="epochs")]
+    epochs: Annotated[Amount, option("Passes over the data set; {default} by default.", quantity="epochs")]
 
 
 class DatasetOptions(ContentOptions, FormatOptions, CommonOptions, total=False):

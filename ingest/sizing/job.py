@@ -23,6 +23,8 @@ from ingest.units import parse
 
 Written = str | float
 Many = Written | Sequence[Written]
+#: A number with its unit, where one is given.
+Amount = Written | None
 #: Quantities by name, as `--set` takes them.
 Settings = Mapping[str, Written] | str | Sequence[str] | None
 Catalogs = Catalog | str | Path | Sequence[str | Path]
@@ -74,19 +76,17 @@ class RateOptions(TypedDict, total=False):
         str | None, option("bf16, fp16, tf32, fp32, fp8 or fp4; that of the best evidence on the GPU by default.", "P")
     ]
     efficiency: Annotated[
-        Written | None, option("Model FLOPs utilization, a share of the dense peak.", "F", quantity="model_flops_utilization")
+        Amount, option("Model FLOPs utilization, a share of the dense peak.", "F", quantity="model_flops_utilization")
     ]
     achieved: Annotated[
-        Written | None,
-        option("Achieved FLOP/s per GPU, such as '35 TFLOP/s'.", "RATE", quantity="achieved_flops_per_gpu"),
+        Amount, option("Achieved FLOP/s per GPU, such as '35 TFLOP/s'.", "RATE", quantity="achieved_flops_per_gpu")
     ]
     utilization: Annotated[
-        Written | None,
-        option("Accelerator utilization to accept, such as 0.9.", "F", quantity="accelerator_utilization"),
+        Amount, option("Accelerator utilization to accept, such as 0.9.", "F", quantity="accelerator_utilization")
     ]
-    samples_per_second: Annotated[Written | None, option("Samples/s per GPU from your own measurement.", quantity=RATE)]
+    samples_per_second: Annotated[Amount, option("Samples/s per GPU from your own measurement.", quantity=RATE)]
     sample_bytes: Annotated[
-        Written | None,
+        Amount,
         option(
             "Bytes of one sample, such as '2.83 MB', or the JSON file of `ingest measure --samples`.",
             "SIZE",
@@ -94,11 +94,10 @@ class RateOptions(TypedDict, total=False):
         ),
     ]
     flops_per_sample: Annotated[
-        Written | None,
-        option("FLOPs of one sample, forward and backward, such as '247 GFLOP'.", "FLOP", quantity="flops_per_sample"),
+        Amount, option("FLOPs of one sample, forward and backward, such as '247 GFLOP'.", "FLOP", quantity="flops_per_sample")
     ]
     sequence_length: Annotated[
-        Written | None,
+        Amount,
         option(
             "Tokens of one sequence of a language model, such as 131072; the FLOPs of attention grow with it.",
             quantity="sequence_length",
@@ -108,9 +107,7 @@ class RateOptions(TypedDict, total=False):
         Written | Path | None,
         option("If the job reads text instead of token ids: a number, or the JSON file of `ingest measure`.", "N|FILE"),
     ]
-    cache_hit: Annotated[
-        Written | None, option("Share of reads served by a cache on the node.", "F", quantity="cache_hit_fraction")
-    ]
+    cache_hit: Annotated[Amount, option("Share of reads served by a cache on the node.", "F", quantity="cache_hit_fraction")]
     scaling: Annotated[
         str,
         option(
@@ -138,8 +135,7 @@ class NodeOptions(TypedDict, total=False):
     """The nodes of a job."""
 
     gpus_per_node: Annotated[
-        Written | None,
-        option("GPUs in a node; that of the GPU's usual node by default.", quantity="gpus_per_node"),
+        Amount, option("GPUs in a node; that of the GPU's usual node by default.", quantity="gpus_per_node")
     ]
     node: Annotated[str | None, NODE]
 

@@ -22,26 +22,29 @@ from ingest.sizing.job import (
     ONE_GPU,
     SIZED_MODEL,
     USUAL_GPU,
+    Amount,
     CommonOptions,
-    Written,
     gpus_in_node,
     machine_of,
     quantities_of,
     settings_of,
 )
 from ingest.sizing.job_size import gpus_of
-from ingest.sizing.memory_activations import ATTENTIONS, RECOMPUTES, check_known, parts_again
-from ingest.sizing.memory_activations import DEFAULTS as STEP_DEFAULTS
 from ingest.sizing.memory_inputs import (
+    ATTENTIONS,
     DEFAULTS,
     OFF,
     OFFLOADS,
     PLACES,
+    RECOMPUTES,
+    STEP_DEFAULTS,
     USUAL_RECIPE,
     USUAL_STAGE,
     MemoryJob,
     ParallelSizes,
+    check_known,
     kept_inputs,
+    parts_again,
     place_shares,
     places_of,
     recipe_of,
@@ -92,22 +95,18 @@ class LayoutOptions(TypedDict, total=False):
     """The machine, and how a model is cut over its GPUs."""
 
     node: Annotated[str | None, NODE]
-    gpus: Annotated[Written | None, option("GPUs of the job; by default the fewest that hold the model.", quantity="gpus")]
-    nodes: Annotated[Written | None, NODES]
-    tensor_parallel: Annotated[
-        Written | None, option("GPUs that share a layer; {default} by default.", quantity="tensor_parallel")
-    ]
-    pipeline_parallel: Annotated[Written | None, option("Pipeline stages; {default} by default.", quantity="pipeline_parallel")]
+    gpus: Annotated[Amount, option("GPUs of the job; by default the fewest that hold the model.", quantity="gpus")]
+    nodes: Annotated[Amount, NODES]
+    tensor_parallel: Annotated[Amount, option("GPUs that share a layer; {default} by default.", quantity="tensor_parallel")]
+    pipeline_parallel: Annotated[Amount, option("Pipeline stages; {default} by default.", quantity="pipeline_parallel")]
     context_parallel: Annotated[
-        Written | None,
-        option("Replicas that share the tokens of a sequence; {default} by default.", quantity="context_parallel"),
+        Amount, option("Replicas that share the tokens of a sequence; {default} by default.", quantity="context_parallel")
     ]
     expert_parallel: Annotated[
-        Written | None, option("Replicas that share the experts; {default} by default.", quantity="expert_parallel")
+        Amount, option("Replicas that share the experts; {default} by default.", quantity="expert_parallel")
     ]
     expert_tensor_parallel: Annotated[
-        Written | None,
-        option("Tensor ranks that share one expert; all of them by default.", quantity="expert_tensor_parallel"),
+        Amount, option("Tensor ranks that share one expert; all of them by default.", quantity="expert_tensor_parallel")
     ]
 
 
@@ -115,19 +114,16 @@ class StepOptions(TypedDict, total=False):
     """What a training step keeps."""
 
     sequence_length: Annotated[
-        Written | None,
-        option("Tokens of one sequence; counts activations, logits and buffers too.", quantity="sequence_length"),
+        Amount, option("Tokens of one sequence; counts activations, logits and buffers too.", quantity="sequence_length")
     ]
     micro_batch: Annotated[
-        Written | None,
-        option("Sequences that a replica works on at a time; {default} by default.", quantity="micro_batch"),
+        Amount, option("Sequences that a replica works on at a time; {default} by default.", quantity="micro_batch")
     ]
     micro_batches: Annotated[
-        Written | None,
-        option("Micro-batches of one step, where they are fewer than pipeline stages.", quantity="micro_batches"),
+        Amount, option("Micro-batches of one step, where they are fewer than pipeline stages.", quantity="micro_batches")
     ]
     virtual_stages: Annotated[
-        Written | None,
+        Amount,
         option("Parts of the model on each pipeline rank; {default}, not interleaved, by default.", quantity="virtual_stages"),
     ]
     recompute: Annotated[
@@ -139,10 +135,9 @@ class StepOptions(TypedDict, total=False):
         ),
     ]
     recompute_layers: Annotated[
-        Written | None,
+        Amount,
         option(
-            "Layers of each pipeline rank that full recomputation computes again; all by default.",
-            quantity="recompute_layers",
+            "Layers of each pipeline rank that full recomputation computes again; all by default.", quantity="recompute_layers"
         ),
     ]
     fp8_inputs: Annotated[
@@ -161,8 +156,7 @@ class StateOptions(TypedDict, total=False):
         option("ZeRO stage; 0 is plain data parallelism; {default} by default.", "0-3", usual=str(USUAL_STAGE)),
     ]
     hybrid_shard: Annotated[
-        Written | None,
-        option("Replicas that share the partitioned states, where they are not all (HSDP).", quantity="shard_group"),
+        Amount, option("Replicas that share the partitioned states, where they are not all (HSDP).", quantity="shard_group")
     ]
     offload: Annotated[str, option("none, cpu or nvme.", "WHERE", default=OFFLOADS[0])]
     recipe: Annotated[
@@ -175,7 +169,7 @@ class StateOptions(TypedDict, total=False):
     ]
     optimizer: Annotated[str | None, option("Optimizer instead of that of the recipe: adam8bit, adafactor, muon, sgd, …", "ID")]
     utilization: Annotated[
-        Written | None,
+        Amount,
         option(
             "Share of the memory that states may fill; {default} by default.",
             "F",
@@ -184,7 +178,7 @@ class StateOptions(TypedDict, total=False):
         ),
     ]
     residual: Annotated[
-        Written | None,
+        Amount,
         option(
             "Bytes of activations, buffers and fragments on one GPU; {default} by default.",
             "SIZE",

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from ingest.architecture.structure import Architecture
 from ingest.engine.value import Input
 from ingest.errors import UsageError
-from ingest.sizing.memory_activations import LATENT
-from ingest.sizing.memory_inputs import PLACES, MemoryJob, ParallelSizes
+from ingest.sizing.memory_inputs import LATENT, PLACES, MemoryJob, ParallelSizes
 from ingest.units import display
 
 #: Shorter parts of a sequence leave too little work between two exchanges of keys and values: Llama 3 cuts 131,072 tokens

@@ -14,7 +14,7 @@ from ingest.engine.registry import check_value
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, derived
-from ingest.sizing.job import CommonOptions, Written, by_user, settings_of
+from ingest.sizing.job import Amount, CommonOptions, by_user, settings_of
 from ingest.sizing.model_source import model_structure
 from ingest.sizing.optimizer_states import width_of
 from ingest.sizing.rules import applying, contradictions, finding
@@ -57,7 +57,7 @@ class RunOptions(TypedDict, total=False):
     """How a model is run, and read."""
 
     sequence_length: Annotated[
-        Written | None,
+        Amount,
         option(
             "Tokens of one sequence, for the FLOPs of attention; {default} by default.",
             quantity="sequence_length",

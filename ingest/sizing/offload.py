@@ -20,8 +20,8 @@ from ingest.sizing.job import (
     NODES,
     ONE_GPU,
     USUAL_GPU,
+    Amount,
     CommonOptions,
-    Written,
     by_user,
     machine_of,
     quantities_of,
@@ -149,10 +149,10 @@ class TrainingOptions(TypedDict, total=False):
     """The machine, and what lies where while a model trains."""
 
     node: Annotated[str | None, NODE]
-    gpus: Annotated[Written | None, option("GPUs of the job; one node by default.", quantity="gpus")]
-    nodes: Annotated[Written | None, NODES]
+    gpus: Annotated[Amount, option("GPUs of the job; one node by default.", quantity="gpus")]
+    nodes: Annotated[Amount, NODES]
     batch: Annotated[
-        Written | None,
+        Amount,
         option(
             "Sequences on each GPU in one step, with inference those of the whole job; {default} by default.",
             quantity="sequences_per_gpu",
@@ -160,8 +160,7 @@ class TrainingOptions(TypedDict, total=False):
         ),
     ]
     sequence_length: Annotated[
-        Written | None,
-        option("Tokens of one sequence; {default} by default.", quantity="sequence_length", usual=DEFAULTS),
+        Amount, option("Tokens of one sequence; {default} by default.", quantity="sequence_length", usual=DEFAULTS)
     ]
     parameters: Annotated[
         str | None,
@@ -175,16 +174,14 @@ class TrainingOptions(TypedDict, total=False):
     optimizer_states: Annotated[str | None, option("Tier of the optimizer states.", "WHERE")]
     activations: Annotated[str | None, option("Tier of the activation checkpoints.", "WHERE")]
     recipe: Annotated[
-        str | None,
-        option("Id in the catalogs of the bytes per parameter; {default} by default.", "ID", usual=USUAL_RECIPE),
+        str | None, option("Id in the catalogs of the bytes per parameter; {default} by default.", "ID", usual=USUAL_RECIPE)
     ]
     storage: Annotated[str | None, option("Id of drives, for the NVMe of each node, or of a shared storage system.", "ID…")]
     units: Annotated[
-        Written | None,
-        option("Drives of each node, or units of the shared system; {default} by default.", usual=str(USUAL_UNITS)),
+        Amount, option("Drives of each node, or units of the shared system; {default} by default.", usual=str(USUAL_UNITS))
     ]
     efficiency: Annotated[
-        Written | None,
+        Amount,
         option(
             "Share of the dense peak that compute alone reaches; that of language models by default.",
             "F",
@@ -192,7 +189,7 @@ class TrainingOptions(TypedDict, total=False):
         ),
     ]
     target: Annotated[
-        Written | None,
+        Amount,
         option(
             "Step efficiency for which bandwidth is sized; {default} by default.",
             "F",
@@ -203,8 +200,7 @@ class TrainingOptions(TypedDict, total=False):
     no_recompute: Annotated[bool, option("Keep all activations instead of recomputing them.", default=False)]
     no_overlap: Annotated[bool, option("Let compute wait for every transfer.", default=False)]
     optimizer_on_gpu: Annotated[
-        str | None,
-        option("every=K updates each K-th part of the states on the GPU, auto takes the best K.", "every=K|auto"),
+        str | None, option("every=K updates each K-th part of the states on the GPU, auto takes the best K.", "every=K|auto")
     ]
 
 

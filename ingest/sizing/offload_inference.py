@@ -14,7 +14,7 @@ from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity, derived
 from ingest.errors import IngestError, UsageError, one_of
-from ingest.sizing.job import Written, by_user, quantities_of
+from ingest.sizing.job import Amount, by_user, quantities_of
 from ingest.sizing.offload_tiers import (
     AWAY,
     DRIVES,
@@ -108,15 +108,12 @@ class InferenceOptions(TypedDict, total=False):
     """What is generated."""
 
     inference: Annotated[bool, option("Generate text instead of training.", default=False)]
-    prompt: Annotated[
-        Written | None, option("Tokens of a prompt; {default} by default.", quantity="prompt_tokens", usual=DEFAULTS)
-    ]
+    prompt: Annotated[Amount, option("Tokens of a prompt; {default} by default.", quantity="prompt_tokens", usual=DEFAULTS)]
     generate: Annotated[
-        Written | None,
-        option("Tokens generated for each sequence; {default} by default.", quantity="generated_tokens", usual=DEFAULTS),
+        Amount, option("Tokens generated for each sequence; {default} by default.", quantity="generated_tokens", usual=DEFAULTS)
     ]
     weight_bits: Annotated[
-        Written | None,
+        Amount,
         option("Width of a stored weight; {default} by default.", quantity="weight_bits", usual={"weight_bits": FULL_BITS}),
     ]
     kv: Annotated[str | None, option("Tier of the key-value cache: gpu, cpu, nvme, storage or fill.", "WHERE")]

@@ -17,7 +17,7 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed, derived
 from ingest.errors import IngestError
 from ingest.files import read_text
-from ingest.sizing.job import Written, by_user, quantities_of
+from ingest.sizing.job import Amount, by_user, quantities_of
 from ingest.sizing.offload_tiers import kept_by_attention, machine, recurrent_state
 from ingest.sizing.optimizer_states import ModelSize
 from ingest.sizing.rules import applying, finding, with_unused
@@ -70,21 +70,19 @@ class SessionOptions(TypedDict, total=False):
     """The sessions of a serving cluster."""
 
     users: Annotated[
-        Written | None,
+        Amount,
         option(
             "Sessions whose key-value cache a tier keeps between turns; with inference, sizes that tier.",
             quantity="serving_users",
         ),
     ]
-    turns: Annotated[
-        Written | None, option("Turns of a session; {default} by default.", quantity="session_turns", usual=DEFAULTS)
-    ]
+    turns: Annotated[Amount, option("Turns of a session; {default} by default.", quantity="session_turns", usual=DEFAULTS)]
     turn_time: Annotated[
-        Written | None,
+        Amount,
         option("Time between two turns of a user; {default} by default.", "TIME", quantity="turn_seconds", usual=DEFAULTS),
     ]
     hit: Annotated[
-        Written | None,
+        Amount,
         option(
             "Share of the reused context that the tier holds, or a trace FILE.jsonl with hash_ids; {default} by default.",
             "F|FILE",
@@ -93,7 +91,7 @@ class SessionOptions(TypedDict, total=False):
         ),
     ]
     first_token_time: Annotated[
-        Written | None,
+        Amount,
         option(
             "Time in which a turn reads its reused context; {default} by default.",
             "TIME",
@@ -102,7 +100,7 @@ class SessionOptions(TypedDict, total=False):
         ),
     ]
     retention: Annotated[
-        Written | None,
+        Amount,
         option(
             "Time that the tier keeps the cache of a session after its last turn; {default} by default.",
             quantity="session_retention_seconds",

@@ -14,8 +14,7 @@ from ingest.catalog.store import Catalog
 from ingest.engine.registry import solve
 from ingest.engine.value import Evidence, Input
 from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, geometric_mean, peak_of
-from ingest.sizing.published_rates import extrapolation, scaled, typical
-from ingest.sizing.rates_at_size import ProtocolRate, is_emulation, protocol_rates
+from ingest.sizing.published_rates import ProtocolRate, extrapolation, is_emulation, protocol_rates, scaled, typical
 from ingest.sizing.rules import told
 from ingest.units import display
 
