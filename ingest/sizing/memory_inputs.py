@@ -8,7 +8,7 @@ last matrix of a block yields is added to the residual stream and not kept.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -220,13 +220,17 @@ def _step(job: MemoryJob, places: Places, recompute: str, parallel: ParallelSize
     found = {**STEP_DEFAULTS, "memory_utilization": UTILIZATION_OF_STEP}
     nothing = Input(0, note="no sequence length is given")
     if "sequence_length" in fixed:
-        where = f"counted over the weights of {model.id}"
-        found |= {
-            **kept_elements(model, attention == "scores" and recompute == "none", parts_again(recompute)).quantities(where),
-            **dict(recompute_inputs(recompute, attention, job.dropout, job.fp8_inputs)),
-        }
-        found["residual_elements"] = derived(residual_width(model), where)
-        found["scored_words"] = derived(model.vocabulary, where)
+        counted = kept_elements(model, attention == "scores" and recompute == "none", parts_again(recompute))
+        found |= {name: derived(value, f"counted over the weights of {model.id}") for name, value in counted.items()}
+        kept = attention == "scores" and recompute != "selective"
+        width = Input((5 if job.dropout else 2) if kept else 0, note=f"attention: {attention}; recompute: {recompute}")
+        why = "flash attention, which keeps no scores"
+        unkept = width.by_default(why, Option("attention", "scores"))
+        found["kept_score_width"] = unkept if attention == "flash" else width
+        if job.fp8_inputs:
+            found["input_narrowing"] = Input(1, source="transformer-engine", where=FP8_WHERE, grade="derived")
+        if job.dropout:
+            found["mask_width"] = Input(1, source="korthikanti2022", where="sec. 4.1: a mask of one byte")
     else:
         found |= dict.fromkeys(("activation_bytes_per_gpu", "logit_bytes_per_gpu", "gathered_token_bytes_per_gpu"), nothing)
     if not job.sequence_parallel:
@@ -357,51 +361,8 @@ STEP_DEFAULTS = {
 }  # fmt: skip
 
 
-class KeptElements(NamedTuple):
-    """Numbers kept per token over all layers.
-
-    Attributes:
-        split: within tensor-parallel parts.
-        common: outside of them: inputs of norms, and of the first matrices of a block.
-        masked: on which dropout acts.
-        unfused: kept besides where kernels are not fused: what gates and experts yield.
-        recomputed: of parts that are computed again.
-        layers: layers that a token passes through.
-        inputs: inputs of the layers, of the last norm and of the head.
-        scores: heads of all layers.
-        narrowed_split, narrowed_common: inputs that matrices alone keep, and narrower in FP8.
-    """
-
-    split: float
-    common: float
-    masked: float
-    unfused: float
-    recomputed: float
-    layers: int
-    inputs: float
-    scores: float
-    narrowed_split: float
-    narrowed_common: float
-
-    def quantities(self, where: str) -> dict[str, Input]:
-        """The numbers as inputs."""
-        named = {
-            "split_elements": self.split,
-            "common_elements": self.common,
-            "masked_elements": self.masked,
-            "unfused_elements": self.unfused,
-            "recomputed_elements": self.recomputed,
-            "layer_input_elements": self.inputs,
-            "score_elements": self.scores,
-            "transformer_layers": self.layers,
-            "narrowed_split_elements": self.narrowed_split,
-            "narrowed_common_elements": self.narrowed_common,
-        }
-        return {name: derived(value, where) for name, value in named.items()}
-
-
-def kept_elements(model: Architecture, expanded: bool = False, again: Collection[str] = ()) -> KeptElements:
-    """Count what a training step keeps of each token.
+def kept_elements(model: Architecture, expanded: bool = False, again: Collection[str] = ()) -> dict[str, float]:
+    """Count the numbers that a training step keeps of each token over all layers, by quantity.
 
     Args:
         model: the table of weights.
@@ -411,12 +372,16 @@ def kept_elements(model: Architecture, expanded: bool = False, again: Collection
     >>> from ingest.architecture import describe
     >>> from ingest.catalog.store import Catalog
     >>> kept = kept_elements(describe("gpt3-175b", Catalog()))
-    >>> (2 * (kept.split + kept.common) + kept.masked) / (96 * 12_288)  # the 34 of Korthikanti et al., flash attention apart
+    >>> # the 34 of Korthikanti et al., flash attention apart
+    >>> (2 * (kept["split_elements"] + kept["common_elements"]) + kept["masked_elements"]) / (96 * 12_288)
     34.0...
     """
-    hidden = residual_width(model)
+    norms = [row for row in model.weights if row.kind == "norm"]
+    # The width between the layers, which the embedding may not have: that of most norms.
+    between = [row for row in norms if len(row.shape) == 1 and _last(row) not in HEAD_NORMS]
+    hidden = max(((row.count, row.shape[0]) for row in between), default=(0, model.hidden))[1]
     rows = [row for row in model.weights if row.kind in IN_LAYERS and row.passes and len(row.shape) > 1]
-    first, ends = [row for row in rows if not _ends(row)], [row for row in rows if _ends(row)]
+    first, ends = [row for row in rows if _last(row) not in ENDS], [row for row in rows if _last(row) in ENDS]
     split = dict.fromkeys(("", *PARTS), 0.0)
     for row in first:
         if row.kind != "router":
@@ -428,8 +393,13 @@ def kept_elements(model: Architecture, expanded: bool = False, again: Collection
         part = _part(row, "activation" if _last(row) == "down" else "", again)
         split[part] += row.shape[-1] * row.passes
         narrowed[part] += row.shape[-1] * row.passes * (1 if _last(row) == "down" else -1)
+    # Matrices of one block with the same width read the same input; a router reads what shared experts read.
+    readers: dict[tuple[str, int], list[Weight]] = {}
+    for row in first:
+        block = "shared" if row.name.startswith(("router", "shared_expert")) else row.name.rpartition(".")[0]
+        readers.setdefault((block, row.shape[-1]), []).append(row)
     blocks = narrowed_blocks = 0.0
-    for (_, width), members in _by_input(first).items():
+    for (_, width), members in readers.items():
         passes = max(row.passes for row in members)
         if width == hidden and members[0].kind != "expert":
             blocks += passes
@@ -438,28 +408,34 @@ def kept_elements(model: Architecture, expanded: bool = False, again: Collection
             part = _part(members[0], "norm" if members[0].kind == "attention" else "", again)
             split[part] += width * passes
             narrowed[part] += width * passes
-    norms = sum(row.count for row in model.weights if row.kind == "norm" and row.shape == (hidden,) and _is_scale(row))
-    normed = max(norms, blocks)
+    scales = sum(row.count for row in norms if row.shape == (hidden,) and not row.name.endswith(".bias"))
+    normed = max(scales, blocks)
     # The head reads what the last norm yields.
     yielded = hidden * (min(blocks, normed) + any(row.kind == "head" and row.passes for row in model.weights))
-    common += hidden * normed + (0 if "norm" in again else yielded)
+    heads = sum(row.heads * row.layers for row in model.attentions)
     split["latent" if any(_last(row) in LATENT for row in rows) else ""] += _expanded_keys(model, rows, expanded)
-    split[""] += _normed_heads(model, rows) + FLASH_ELEMENTS * sum(row.heads * row.layers for row in model.attentions)
+    split[""] += FLASH_ELEMENTS * heads
+    if any(_last(row) in ("qk_norm", "q_norm") for row in norms) and not any(_last(row).endswith("_down") for row in rows):
+        # Queries and keys before the norms of their heads.
+        split[""] += sum(row.shape[0] * row.passes for row in rows if _last(row) in ("q", "k"))
     unfused = [row for row in first if _last(row) == "gate" and row.kind in ("mlp", "expert")]
     unfused += [row for row in ends if row.kind == "expert"]
-    return KeptElements(
-        sum(count for part, count in split.items() if part not in again),
-        common,
-        sum(row.shape[0] * row.passes for row in ends if row.kind != "expert"),
-        sum(row.shape[0] * row.passes for row in unfused if row.kind not in again),
-        sum(count for part, count in split.items() if part in again) + (yielded if "norm" in again else 0),
-        model.layers,
+    return {
+        "split_elements": sum(count for part, count in split.items() if part not in again),
+        "common_elements": common + hidden * normed + (0 if "norm" in again else yielded),
+        "masked_elements": sum(row.shape[0] * row.passes for row in ends if row.kind != "expert"),
+        "unfused_elements": sum(row.shape[0] * row.passes for row in unfused if row.kind not in again),
+        "recomputed_elements": sum(count for part, count in split.items() if part in again)
+        + (yielded if "norm" in again else 0),
         # Besides the layers, the last norm keeps its input, and the head that of its own.
-        hidden * (model.layers + 2),
-        sum(row.heads * row.layers for row in model.attentions),
-        sum(count for part, count in narrowed.items() if part not in again),
-        0 if "norm" in again else hidden * min(narrowed_blocks, normed),
-    )
+        "layer_input_elements": hidden * (model.layers + 2),
+        "score_elements": heads,
+        "transformer_layers": model.layers,
+        "narrowed_split_elements": sum(count for part, count in narrowed.items() if part not in again),
+        "narrowed_common_elements": 0 if "norm" in again else hidden * min(narrowed_blocks, normed),
+        "residual_elements": hidden,
+        "scored_words": model.vocabulary,
+    }
 
 
 def _part(row: Weight, part: str, again: Collection[str]) -> str:
@@ -468,31 +444,8 @@ def _part(row: Weight, part: str, again: Collection[str]) -> str:
     return block if block in again and block in PARTS else part
 
 
-def residual_width(model: Architecture) -> int:
-    """The width between the layers, which the embedding may not have: that of most norms."""
-    norms = [row for row in model.weights if row.kind == "norm" and len(row.shape) == 1 and _last(row) not in HEAD_NORMS]
-    return max(((row.count, row.shape[0]) for row in norms), default=(0, model.hidden))[1]
-
-
 def _last(row: Weight) -> str:
     return row.name.rpartition(".")[2]
-
-
-def _ends(row: Weight) -> bool:
-    return _last(row) in ENDS
-
-
-def _is_scale(row: Weight) -> bool:
-    return not row.name.endswith(".bias")
-
-
-def _by_input(rows: Sequence[Weight]) -> dict[tuple[str, int], list[Weight]]:
-    """Rows that read the same input: those of one block with the same width; a router reads what shared experts read."""
-    found: dict[tuple[str, int], list[Weight]] = {}
-    for row in rows:
-        block = "shared" if row.name.startswith(("router", "shared_expert")) else row.name.rpartition(".")[0]
-        found.setdefault((block, row.shape[-1]), []).append(row)
-    return found
 
 
 def _expanded_keys(model: Architecture, rows: Sequence[Weight], expanded: bool) -> float:
@@ -503,15 +456,6 @@ def _expanded_keys(model: Architecture, rows: Sequence[Weight], expanded: bool) 
     yielded = sum(row.shape[0] * row.passes for row in latent or rows if _last(row) in ("kv_up", "k", "v"))
     wanted = sum(row.heads * (row.key + row.value) * row.layers for row in model.attentions)
     return max(wanted - yielded, 0)
-
-
-def _normed_heads(model: Architecture, rows: Sequence[Weight]) -> float:
-    """Queries and keys before their norms, where heads have norms."""
-    if any(_last(row).endswith("_down") for row in rows):
-        return 0
-    if not any(row.kind == "norm" and _last(row) in ("qk_norm", "q_norm") for row in model.weights):
-        return 0
-    return sum(row.shape[0] * row.passes for row in rows if _last(row) in ("q", "k"))
 
 
 def gathered_parameters(model: Architecture, expert_parallel: int) -> float:
@@ -543,19 +487,6 @@ def parts_again(recompute: str) -> tuple[str, ...]:
     for part in parts:
         one_of("--recompute", part, (*RECOMPUTES, *PARTS) if len(parts) == 1 else PARTS)
     return parts
-
-
-def recompute_inputs(recompute: str, attention: str, dropout: bool, fp8_inputs: bool) -> Iterator[tuple[str, Input]]:
-    """The inputs that follow from the recomputation, the kernel of attention, dropout and FP8."""
-    note = f"attention: {attention}; recompute: {recompute}"
-    kept = attention == "scores" and recompute != "selective"
-    width = Input((5 if dropout else 2) if kept else 0, note=note)
-    why = "flash attention, which keeps no scores"
-    yield "kept_score_width", width.by_default(why, Option("attention", "scores")) if attention == "flash" else width
-    if fp8_inputs:
-        yield "input_narrowing", Input(1, source="transformer-engine", where=FP8_WHERE, grade="derived")
-    if dropout:
-        yield "mask_width", Input(1, source="korthikanti2022", where="sec. 4.1: a mask of one byte")
 
 
 def check_known(model: Architecture | None, name: str) -> Architecture:

@@ -82,16 +82,15 @@ def protocol_rates(model: Model, rates: Iterable[Rate], precision: str, gpus: fl
     for rate in sure or usable:
         groups.setdefault((rate.gpu, rate.protocol), []).append(rate)
     if gpus is None:
-        return [_on_few_nodes(model, rows) for rows in groups.values()]
+        found = []
+        for (gpu, protocol), rows in groups.items():
+            limit = max(FEW_NODES, min(row.nodes for row in rows))
+            small = tuple(row for row in rows if row.nodes <= limit)
+            value = _middle(model, small)
+            found.append(ProtocolRate(protocol, gpu, value, small, None, value, max(row.gpus for row in small)))
+        return found
     fits: dict[str, list[tuple[str, float]]] = {}
     return [_at_size(model, rows, usable, gpus, fits) for rows in groups.values()]
-
-
-def _on_few_nodes(model: Model, rows: Sequence[Rate]) -> ProtocolRate:
-    limit = max(FEW_NODES, min(row.nodes for row in rows))
-    small = tuple(row for row in rows if row.nodes <= limit)
-    value = _middle(model, small)
-    return ProtocolRate(rows[0].protocol, rows[0].gpu, value, small, None, value, max(row.gpus for row in small))
 
 
 def _at_size(
@@ -110,7 +109,9 @@ def _at_size(
     if above is None:
         if protocol not in fits:
             fits[protocol] = scaling_fits(model, all_rows, protocol)
-        exponent = scaling_exponent(fits[protocol], gpu)
+        # The median of the fits on the GPU, or else on all GPUs; none where no two sizes are published.
+        own = [fit for one, fit in fits[protocol] if one == gpu]
+        exponent = median(own or [fit for _, fit in fits[protocol]]) if fits[protocol] else None
     else:
         exponent = math.log(totals[above] / totals[below]) / math.log(above / below) if above > below else None
     if exponent is None or gpus <= below:
@@ -125,7 +126,7 @@ def _middle(model: Model, rows: Sequence[Rate]) -> float:
 
 
 def scaling_fits(model: Model, rates: Iterable[Rate], protocol: str) -> list[tuple[str, float]]:
-    """Return the exponents of the total rate over the number of GPUs, with their GPUs: one per round and submitter."""
+    """Return exponents of the total rate over the number of GPUs, from 0 to 1, with the GPU: one per round and submitter."""
     groups: dict[tuple[str, ...], dict[int, list[float]]] = {}
     for rate in rates:
         samples = samples_of(model, rate)
@@ -133,24 +134,15 @@ def scaling_fits(model: Model, rates: Iterable[Rate], protocol: str) -> list[tup
             submitter, _, system = rate.where.partition("/results/")
             key = (rate.gpu, rate.precision, rate.round, submitter if system else rate.source)
             groups.setdefault(key, {}).setdefault(rate.gpus, []).append(samples * rate.gpus)
-    return [(key[0], min(1.0, max(0.0, _slope(sizes)))) for key, sizes in groups.items() if len(sizes) > 1]
-
-
-def scaling_exponent(fits: Sequence[tuple[str, float]], gpu: str) -> float | None:
-    """Return the exponent of the total rate over the number of GPUs, between 0 and 1; None if no two sizes are published.
-
-    It is the median of the fits on the GPU, or else on all GPUs.
-    """
-    own = [fit for one, fit in fits if one == gpu]
-    return median(own or [fit for _, fit in fits]) if fits else None
-
-
-def _slope(totals: Mapping[int, Sequence[float]]) -> float:
-    """The least-squares slope of the logarithm of the total rate over that of the size."""
-    points = [(math.log(size), math.log(median(rates))) for size, rates in totals.items()]
-    middle, height = (sum(axis) / len(points) for axis in zip(*points, strict=True))
-    slope: float = sum((x - middle) * (y - height) for x, y in points) / sum((x - middle) ** 2 for x, _ in points)
-    return slope
+    found = []
+    for key, sizes in groups.items():
+        if len(sizes) > 1:
+            # The least-squares slope of the logarithm of the total rate over that of the size.
+            points = [(math.log(size), math.log(median(totals))) for size, totals in sizes.items()]
+            middle, height = (sum(axis) / len(points) for axis in zip(*points, strict=True))
+            slope = sum((x - middle) * (y - height) for x, y in points) / sum((x - middle) ** 2 for x, _ in points)
+            found.append((key[0], min(1.0, max(0.0, slope))))
+    return found
 
 
 def samples_of(model: Model, rate: Rate) -> float | None:
@@ -255,7 +247,13 @@ def published(
     value = typical(catalog, by_protocol)
     several = len(found) > 1
     ends = [value, *(rate.value for rate in found), *(rate.published for rate in found)]
-    spread = ends if several else _spread(model, found[0])
+    if several:
+        spread = ends
+    else:
+        # The slowest and the fastest run at the size from which the rate follows, at the size of the job.
+        (only,) = found
+        runs = [samples_of(model, row) or 0 for row in only.rows if only.gpus is None or row.gpus == only.size]
+        spread = [end * only.value / only.published for end in (min(runs), max(runs))]
     lone = basis == "measured" and math.isclose(min(spread), max(spread))
     ends = [*ends, *spread, *([value / LONE, value * LONE] if lone else [])]
     if any(rate.is_kept for rate in found):
@@ -279,29 +277,22 @@ def published(
     return EvidenceLevel(basis, {RATE: given}, note, _warnings(catalog, basis, found), by_protocol, sized)
 
 
-def _spread(model: Model, rate: ProtocolRate) -> list[float]:
-    """The slowest and the fastest run at the size from which a rate follows, at the size of the job."""
-    runs = [samples_of(model, row) or 0 for row in rate.rows if rate.gpus is None or row.gpus == rate.size]
-    return [end * rate.value / rate.published for end in (min(runs), max(runs))]
-
-
 def part_of(catalog: Catalog, model: Model, rate: ProtocolRate) -> Evidence:
     """The rate of a protocol as evidence, with the grade of its weakest run."""
-    first = rate.rows[0]
+    first, sizes = rate.rows[0], sorted({row.gpus for row in rate.rows})
     grade = "assumed" if any(row.grade == "assumed" for row in rate.rows) else first.grade
     runs = tuple(sorted(samples_of(model, row) or 0 for row in rate.rows)) if len(rate.rows) > 1 else ()
-    advice = catalog.get(Protocol, rate.protocol).advice
-    return Evidence(_named(catalog, model, rate), rate.value, first.source, first.where, grade, runs, advice)
-
-
-def _named(catalog: Catalog, model: Model, rate: ProtocolRate) -> str:
     if is_emulation(catalog, model, rate.protocol):
-        return f"{rate.protocol}, emulated"
-    words = f"{rate.protocol}, {_sizes(rate.rows)}"
-    runs = [samples_of(model, row) or 0 for row in rate.rows if row.gpus == rate.size]
-    if rate.gpus is not None and rate.published > median(runs) * (1 + 1e-9):
-        words += f", raised to the total of smaller runs: {exact(rate.published)}"
-    return words if rate.value == rate.published else f"{words}: {scaled(rate)}"
+        words = f"{rate.protocol}, emulated"
+    else:
+        span = f"{sizes[0]:,} to {sizes[-1]:,} GPUs" if len(sizes) > 1 else f"{sizes[0]:,} GPU{'s' if sizes[0] > 1 else ''}"
+        words = f"{rate.protocol}, {span}"
+        there = [samples_of(model, row) or 0 for row in rate.rows if row.gpus == rate.size]
+        if rate.gpus is not None and rate.published > median(there) * (1 + 1e-9):
+            words += f", raised to the total of smaller runs: {exact(rate.published)}"
+        words += "" if rate.value == rate.published else f": {scaled(rate)}"
+    advice = catalog.get(Protocol, rate.protocol).advice
+    return Evidence(words, rate.value, first.source, first.where, grade, runs, advice)
 
 
 def scaled(rate: ProtocolRate) -> str:
@@ -309,13 +300,6 @@ def scaled(rate: ProtocolRate) -> str:
     if rate.value == rate.published or rate.gpus is None:
         return exact(rate.value)
     return f"{exact(rate.published)} at {rate.size:,} × ({rate.gpus:,.0f} ÷ {rate.size:,})^({rate.exponent:.3g} - 1)"
-
-
-def _sizes(rows: Sequence[Rate]) -> str:
-    sizes = sorted({row.gpus for row in rows})
-    if len(sizes) == 1:
-        return f"{sizes[0]:,} GPU{'s' if sizes[0] > 1 else ''}"
-    return f"{sizes[0]:,} to {sizes[-1]:,} GPUs"
 
 
 def _warnings(catalog: Catalog, basis: str, found: Sequence[ProtocolRate]) -> tuple[str, ...]:
