@@ -254,7 +254,7 @@ def test_a_plain_question_has_no_idle_warning(shipped):
         ({"nodes": 1.5}, "--nodes: found 1.5, expected a whole number above 0"),
         ({"achieved": 1e12, "efficiency": 0.5}, "expected no other rate"),
         ({"samples_per_second": 1, "basis": "peak"}, "and no --basis"),
-        ({"settings": {"sample_byte": 1.0}}, "did you mean 'sample_bytes'"),
+        ({"set": {"sample_byte": 1.0}}, "did you mean 'sample_bytes'"),
     ],
 )
 def test_a_question_that_cannot_be_asked_is_refused(shipped, options, message):

@@ -7,7 +7,7 @@ import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
@@ -177,19 +177,6 @@ class Sweep(InteractiveResult):
             write_whole(path, self.to_csv())
 
 
-def _axes(written: Sequence[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for axis in written:
-        name, equals, values = axis.partition("=")
-        if not equals:
-            raise UsageError(f"sweep: found '{axis}', expected NAME=from..to*k or NAME=a,b,c")
-        name = name.strip()
-        if name in found:
-            raise UsageError(f"sweep: {name} is given more than once, expected one range")
-        found[name] = values
-    return found
-
-
 def _axis(name: str, values: Any) -> Array:
     unit = unit_of(name)
     numbers = parse_axis(values, unit, name) if isinstance(values, str) else values
@@ -204,12 +191,17 @@ def _axis(name: str, values: Any) -> Array:
 
 
 def _grid(job: Job, axes: Mapping[str, Array], catalog: Catalog) -> ScenarioGrid:
+    # The job at the first value of each axis, for evidence and warnings.
     first = {name: float(values[0]) for name, values in axes.items()}
-    base = estimate(_at(job, first), catalog)
+    nodes = first.pop("nodes", None)
+    base = estimate(revised(on_nodes(job, nodes), settings={**job.settings, **first}), catalog)
     shaped = dict(zip(axes, numpy.ix_(*axes.values()), strict=True))
     known: dict[str, Any] = {name: float(item.value) for name, item in base.given.items()} | shaped
     if job.scaling in ("weak", "strong"):
-        known["scaling_efficiency"] = _scaling(catalog, solve("gpus", known), job.scaling)
+        sizes = numpy.asarray(solve("gpus", known))
+        factor = partial(evidence_ladder.scaling_factor, catalog, kind=job.scaling)
+        factors = [1.0 if size <= evidence_ladder.BASE_GPUS else factor(size).value for size in sizes.flat]
+        known["scaling_efficiency"] = numpy.asarray(factors).reshape(sizes.shape)
     if base.levels[0][0].is_sized and {"nodes", "gpus_per_node"} & axes.keys():
         known[RATE] = _rates(job, base.basis, solve("gpus", known), catalog)
     results = {}
@@ -225,12 +217,6 @@ def _grid(job: Job, axes: Mapping[str, Array], catalog: Catalog) -> ScenarioGrid
     return ScenarioGrid(base, shaped, {name: array for name, array in results.items() if name not in shaped})
 
 
-def _at(job: Job, first: Mapping[str, float]) -> Job:
-    """The job at the first value of each axis, for evidence and warnings."""
-    rest = {name: value for name, value in first.items() if name != "nodes"}
-    return revised(on_nodes(job, first.get("nodes")), settings={**job.settings, **rest})
-
-
 def _rates(job: Job, basis: str, gpus: Any, catalog: Catalog) -> Array:
     """The rate at every size, since what was published depends on it; interpolated where there are very many sizes."""
     sizes = numpy.unique(numpy.asarray(gpus))
@@ -242,15 +228,6 @@ def _rates(job: Job, basis: str, gpus: Any, catalog: Catalog) -> Array:
         return numpy.asarray(rates[numpy.searchsorted(asked, gpus)])
     # Between two sizes the rate is a power of the size.
     return numpy.asarray(numpy.exp(numpy.interp(numpy.log(gpus), numpy.log(asked), numpy.log(rates))))
-
-
-def _scaling(catalog: Catalog, gpus: Any, kind: str) -> Array:
-    sizes = numpy.asarray(gpus)
-    factors = [
-        1.0 if size <= evidence_ladder.BASE_GPUS else evidence_ladder.scaling_factor(catalog, size, kind).value
-        for size in sizes.flat
-    ]
-    return numpy.asarray(factors).reshape(sizes.shape)
 
 
 class SweepOptions(NodesOptions, NodeOptions, RateOptions, CommonOptions, total=False):
@@ -277,7 +254,14 @@ def sweep(
     """
     asked: dict[str, Any] = {**filled(SweepOptions, options, "sweep")}
     catalogs, nodes = asked.pop("catalogs"), asked.pop("nodes")
-    written: dict[str, Any] = {**(axes if isinstance(axes, Mapping) else _axes(axes))}
+    written: dict[str, Any] = {**axes} if isinstance(axes, Mapping) else {}
+    for axis in () if isinstance(axes, Mapping) else axes:
+        name, equals, values = axis.partition("=")
+        if not equals:
+            raise UsageError(f"sweep: found '{axis}', expected NAME=from..to*k or NAME=a,b,c")
+        if name.strip() in written:
+            raise UsageError(f"sweep: {name.strip()} is given more than once, expected one range")
+        written[name.strip()] = values
     taken = {*settings_of(asked["set"]), *(["nodes"] if nodes is not None else [])}
     for name in written.keys() & taken:
         raise UsageError(f"sweep: {name} is given as a range and as a value, expected one of them")
