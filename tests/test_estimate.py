@@ -227,7 +227,7 @@ def test_every_source_cited_exists_and_is_named_once(shipped):
         ({"encoding": "decoded"}, "not what storage moves"),
         ({"nodes": 1}, "one NFS/TCP mount per node"),
         ({"samples_per_second": 100_000}, "compute NICs"),
-        ({"samples_per_second": 100, "settings": {"memory_bandwidth_per_gpu": 1e12}}, "changes nothing here"),
+        ({"samples_per_second": 100, "set": {"memory_bandwidth_per_gpu": 1e12}}, "changes nothing here"),
     ],
 )
 def test_plain_words_where_a_number_alone_misleads(shipped, options, words):
