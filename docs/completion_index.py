@@ -27,8 +27,7 @@ from ingest.sizing.checkpoint_schedule import MODES
 from ingest.sizing.dataset import SIZES
 from ingest.sizing.evidence_ladder import BASES
 from ingest.sizing.job import SCALINGS
-from ingest.sizing.memory_activations import ATTENTIONS, RECOMPUTES
-from ingest.sizing.memory_inputs import OFFLOADS
+from ingest.sizing.memory_inputs import ATTENTIONS, OFFLOADS, RECOMPUTES
 from ingest.sizing.offload_tiers import TIERS
 
 PATH = ROOT / "ingest" / "cli" / "completion.json"

@@ -15,7 +15,7 @@ from ingest.engine.registry import FORMULAS
 from ingest.engine.value import Input
 from ingest.loader.validation import validate
 from ingest.sizing import evidence_ladder
-from ingest.sizing.rates_at_size import protocol_rates
+from ingest.sizing.published_rates import protocol_rates
 from ingest.sizing.transfer import transferred
 
 

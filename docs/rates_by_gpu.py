@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ingest.catalog.store import Catalog, shipped_folder
-from ingest.sizing.rates_at_size import measured_models
+from ingest.sizing.published_rates import measured_models
 from ingest.sizing.transfer import TABLE
 
 PATH = shipped_folder() / TABLE

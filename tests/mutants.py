@@ -52,7 +52,6 @@ DRAWN = {
     "ingest/sizing/train.py": "train thresholds",
     "ingest/sizing/d[ae]*.py": "dataset feed/feed thresholds",
     "ingest/sizing/[bejst]*.py": "thresholds ladder evidence estimate axes train sweep rules",
-    "ingest/sizing/rates_at_size.py": "ladder evidence thresholds estimate",
     "ingest/sizing/published_rates.py": "ladder evidence thresholds estimate",
     "ingest/sizing/optimizer_states.py": "memory checkpoint offload",
 }
@@ -61,7 +60,7 @@ FROZEN, RECORDED = "tests/frozen/test_frozen.py::test_answers_of_today_are_those
 #: Modules that decide nothing: they read, write or word.
 WORDING = re.compile(
     r"(_file|_logs?|_text|_records|_reader|_wording|_commands|schema|manifest|pack|catalog|facts|new_site|questions|explain|live"
-    r"|mounts|control_groups|processes|bundle|dftracer_traces|fio_runner|page_data|remote_release|response_form|validation)\.py$"
+    r"|mounts|control_groups|processes|bundle|dftracer_traces|fio_runner|page_data|model_source|response_form|validation)\.py$"
 )
 
 

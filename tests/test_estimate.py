@@ -227,7 +227,7 @@ def test_every_source_cited_exists_and_is_named_once(shipped):
         ({"encoding": "decoded"}, "not what storage moves"),
         ({"nodes": 1}, "one NFS/TCP mount per node"),
         ({"samples_per_second": 100_000}, "compute NICs"),
-        ({"samples_per_second": 100, "settings": {"memory_bandwidth_per_gpu": 1e12}}, "changes nothing here"),
+        ({"samples_per_second": 100, "set": {"memory_bandwidth_per_gpu": 1e12}}, "changes nothing here"),
     ],
 )
 def test_plain_words_where_a_number_alone_misleads(shipped, options, words):
@@ -254,7 +254,7 @@ def test_a_plain_question_has_no_idle_warning(shipped):
         ({"nodes": 1.5}, "--nodes: found 1.5, expected a whole number above 0"),
         ({"achieved": 1e12, "efficiency": 0.5}, "expected no other rate"),
         ({"samples_per_second": 1, "basis": "peak"}, "and no --basis"),
-        ({"settings": {"sample_byte": 1.0}}, "did you mean 'sample_bytes'"),
+        ({"set": {"sample_byte": 1.0}}, "did you mean 'sample_bytes'"),
     ],
 )
 def test_a_question_that_cannot_be_asked_is_refused(shipped, options, message):

@@ -10,7 +10,7 @@ from ingest.cli.answers import show_answer
 from ingest.cli.options import detail_options, explain_option, note_output, options_of
 from ingest.errors import UsageError
 from ingest.reports.page import FORMATS
-from ingest.sizing.dataset import dataset
+from ingest.sizing.dataset import USUAL_FORMATS, dataset
 
 
 @click.command("dataset")
@@ -20,8 +20,8 @@ from ingest.sizing.dataset import dataset
     "words",
     multiple=True,
     metavar="ID",
-    help="Format of the data set: megatron, mds, parquet, … [default: megatron, file-per-sample]; "
-    "or of the output: table, json, csv, markdown. Repeatable.",
+    help=f"Format of the data set: megatron, mds, parquet, … [default: {USUAL_FORMATS['tokens']}, {USUAL_FORMATS['samples']}]; "
+    f"or of the output: {', '.join(FORMATS)}. Repeatable.",
 )
 @explain_option
 @click.option(

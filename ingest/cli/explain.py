@@ -8,14 +8,13 @@ import click
 
 from ingest.cli.options import hand_over, model_argument, options_of, output_options
 from ingest.reports.pages.sizing import explanation_page
-from ingest.sizing.bandwidth import bw
 from ingest.sizing.explain import explain
 
 
 @click.command("explain")
 @click.argument("name")
 @model_argument
-@options_of(bw, "model")
+@options_of(explain, "model")
 @output_options
 def command(name: str, form: str | None, output: str | None, **options: Any) -> None:
     """Derivation of one quantity of `bw`: the formula in names and in numbers, down to the catalog values and sources.

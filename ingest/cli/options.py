@@ -148,13 +148,13 @@ explain_option = click.option("--explain", metavar="NAME", help="Show the deriva
 
 #: metavar -> the options that take it; N for all others
 METAVARS = {
-    "ID": "model gpu node protocol encoding optimizer recipe corpus pipeline client protection",
+    "ID": "client encoding gpu model node optimizer protection protocol",
     "ID…": "storage",
-    "NAME": "text_field input_format",
-    "SIZE": "sample_bytes raw_bytes shard_size residual capacity io_size size client_memory server_cache most_data",
+    "NAME": "input_format text_field",
+    "SIZE": "capacity client_memory io_size most_data sample_bytes server_cache size",
     "RATE": "achieved read_bandwidth write_bandwidth",
-    "TIME": "runtime latency window turn_time first_token_time",
-    "F": "target efficiency utilization cache_hit allowed_deviation tolerance confidence",
+    "TIME": "latency runtime window",
+    "F": "allowed_deviation cache_hit confidence efficiency tolerance utilization",
     "FLOP": "flops_per_sample",
     "FILE": "hosts resume prices derivations",
     "FILE.docx": "template",
@@ -164,11 +164,7 @@ METAVARS = {
     "N|FILE": "bytes_per_token",
     "LEVEL": "basis",
     "P": "precision priority",
-    "HOW": "scaling sizes",
-    "WHERE": "offload parameters gradients optimizer_states activations kv",
-    "every=K|auto": "optimizer_on_gpu",
-    "F|FILE": "hit",
-    "WHAT": "holds",
+    "HOW": "scaling",
     "0-3": "zero_stage",
 }
 METAVAR_OF = {option: metavar for metavar, options in METAVARS.items() for option in options.split()}

@@ -12,7 +12,6 @@ from ingest.errors import IngestError
 from ingest.files import write_whole
 from ingest.reports.page import format_of, render
 from ingest.reports.pages.sizing import sweep_page
-from ingest.sizing.bandwidth import bw
 from ingest.sizing.sweep import sweep
 
 #: The workbook of a sweep.
@@ -21,7 +20,7 @@ sweep_workbook = later("ingest.reports.workbook.small_workbooks", "sweep_workboo
 
 @click.command("sweep")
 @click.argument("axes", nargs=-1, metavar="NAME=RANGE…")
-@options_of(bw, "gpus")
+@options_of(sweep)
 @output_options
 def command(axes: tuple[str, ...], form: str | None, output: str | None, **options: Any) -> None:
     """Many scenarios in one call: every combination of the ranges, of any quantity.

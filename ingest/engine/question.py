@@ -7,7 +7,8 @@ completion and the page. Results are a list of `Shown` in the order of every out
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import cache
 from typing import Any, NamedTuple, TypeVar, Unpack, get_args, get_origin, get_type_hints
 
 from ingest.engine.registry import default_of, unit_of
@@ -136,12 +137,12 @@ def arguments_of(function: Any) -> dict[str, Argument]:
     return found
 
 
-def options_in(table: type) -> Iterator[Argument]:
+@cache
+def options_in(table: type) -> tuple[Argument, ...]:
     """The options of a table, in the order of its groups."""
-    # Without names of its own, so that a name means what it means in the module of its group.
-    for name, hint in get_type_hints(table, localns={}, include_extras=True).items():
-        kind, declared = _parted(hint)
-        yield Argument(name, kind, declared, declared.default if declared is not None else None)
+    # Without names of its own, so that each key is read with those of the module that declares it.
+    hints = {name: _parted(hint) for name, hint in get_type_hints(table, localns={}, include_extras=True).items()}
+    return tuple(Argument(name, kind, one, one.default if one is not None else None) for name, (kind, one) in hints.items())
 
 
 def _parted(hint: Any) -> tuple[Any, Declared | None]:
@@ -156,7 +157,7 @@ def filled(table: type[Table], given: Table, function: str) -> Table:
     Raises:
         TypeError: an option that the table does not have, as Python says it of a parameter.
     """
-    known = {one.name: one.default for one in options_in(table)}
+    known = {one.name: one.default for one in options_in(table)}  # type: ignore[arg-type]
     for name in given:  # type: ignore[attr-defined]
         if name not in known:
             raise TypeError(f"{function}() got an unexpected keyword argument '{name}'")

@@ -71,6 +71,11 @@ def assumed(value: float, why: str, *supply: str | Option, source: str = "", whe
     return Input(value, source=source, where=where, grade="assumed").by_default(why, *supply)
 
 
+def derived(value: Any, where: str, *, note: str = "") -> Input:
+    """A number, or a column of numbers, that is counted from an entry; `where` says from what."""
+    return Input(value, source="arithmetic", where=where, grade="derived", note=note)
+
+
 class Quantity(NamedTuple):
     """A result: base units, and its range where a spread is known.
 

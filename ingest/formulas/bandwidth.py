@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ingest.engine.expression import Num, minimum
-from ingest.engine.registry import formula
+from ingest.engine.registry import alternative, formula
 
 
 @formula(
@@ -57,6 +57,10 @@ def ingest_bandwidth_per_node(ingest_bandwidth_per_gpu: Num, gpus_per_node: Num)
 def gpus(nodes: Num, gpus_per_node: Num) -> Num:
     """GPUs of the job."""
     return nodes * gpus_per_node
+
+
+alternative("gpus", "gpus_to_hold", when="fewest_gpus")
+alternative("gpus", "gpus_of_one_node", when="one_node")
 
 
 @formula(unit="B/s", source="definition", label="read bandwidth per job")

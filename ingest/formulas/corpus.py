@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ingest.engine.expression import Num
-from ingest.engine.registry import formula, input_quantity
+from ingest.engine.registry import alternative, formula, input_quantity
 
 input_quantity("corpus_bytes", "B", "Text of the corpus, as UTF-8.", above=False, whole=True)
 input_quantity(
@@ -15,12 +15,14 @@ input_quantity(
 )
 input_quantity("bytes_read", "B", "Bytes moved from storage for the measurement.", above=False, whole=True)
 input_quantity("tokens", "token", "Tokens of the text.", above=False)
+alternative("tokens", "tokens_of_text", when="bytes_stated")
 input_quantity("files", "file", "Files that were counted.", above=False, whole=True)
 input_quantity("files_skipped", "file", "Files that were left out, each named with the reason.", above=False, whole=True)
 input_quantity("documents_skipped", "document", "Lines, rows, records and members that were left out of files that count.",
     above=False, whole=True)  # fmt: skip
 input_quantity("unreadable_bytes", "B", "Stored bytes that hold no readable text, as a sample shows them.", above=False)
 input_quantity("documents", "document", "Documents: lines, rows, members or files, by format.", above=False, whole=True)
+alternative("documents", "documents_by_length", when="length_of_documents_known")
 
 
 @formula(unit="B/token", source="definition", low=0.1, high=1e6, above=False)

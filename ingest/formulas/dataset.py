@@ -1,11 +1,18 @@
 """A data set on storage: stages, copies, inodes and metadata."""
 
 from ingest.engine.expression import Num, ceil
-from ingest.engine.registry import formula, input_quantity
+from ingest.engine.registry import alternative, formula, input_quantity
 
 # What the data set is
 input_quantity("payload_bytes", "B", "Bytes of the data set before any format adds to it: token ids, text or samples.")
 input_quantity("records", "sample", "Documents, packed sequences or samples that the format stores as separate records.")
+alternative("payload_bytes", "tokenized_bytes", when="holds_tokens")
+alternative("payload_bytes", "clean_bytes", when="holds_text")
+alternative("payload_bytes", "samples_bytes", when="holds_samples")
+alternative("records", "packed_sequences", when="sequences_packed")
+alternative("records", "document_records", when="holds_tokens")
+alternative("records", "document_records", when="holds_text")
+alternative("records", "dataset_samples", when="holds_samples")
 input_quantity("one_sequence", "sample", "A packed sequence is one record.", default=1)
 input_quantity("records_per_document", "sample/document", "A document is one record.", default=1)
 
@@ -51,6 +58,10 @@ input_quantity("opens_per_file", "1", "Opens of each file in one epoch.", defaul
 def clean_bytes(tokens: Num, bytes_per_token: Num) -> Num:
     """Text after filtering and deduplication, without compression."""
     return tokens * bytes_per_token
+
+
+alternative("clean_bytes", "samples_bytes", when="holds_samples")
+alternative("clean_bytes", "clean_bytes_of_raw", when="raw_input_stated")
 
 
 @formula(unit="token", source="definition")
@@ -125,6 +136,9 @@ def clean_bytes_of_raw(raw_bytes: Num, bytes_kept: Num, pipeline_output_share: N
 def extracted_bytes(raw_bytes: Num, extracted_share: Num) -> Num:
     """Text extracted from the raw input, before anything is filtered."""
     return raw_bytes * extracted_share
+
+
+alternative("extracted_bytes", "extracted_bytes_of_tokens", when="share_of_bytes_unknown", optional=True)
 
 
 @formula(unit="B", source="definition")

@@ -1,9 +1,12 @@
 """Decoding of samples on the cores of a node or on its GPUs."""
 
 from ingest.engine.expression import Num
-from ingest.engine.registry import formula, input_quantity
+from ingest.engine.registry import alternative, formula, input_quantity
 
 input_quantity("decode_samples_per_second_per_core", "sample/s", "Samples that one CPU core decodes each second.")
+alternative("decode_samples_per_second_per_core", "decoded_per_core", when="time_of_decoding_known")
+alternative("decode_samples_per_second_per_core", "decode_rate_of_images", when="several_images")
+alternative("decode_samples_per_second_per_core", "decode_rate_in_loader", when="one_image")
 input_quantity("thread_decode_rate", "sample/s", "Samples that one thread alone decodes each second.",
     label="decoding rate of one thread")  # fmt: skip
 input_quantity("decode_scaling", "1", "Rate of each worker in a loader with several workers, over that of one thread alone.",
@@ -48,6 +51,9 @@ def decode_rate_of_images(decode_rate_in_loader: Num, images_per_sample: Num, si
 def gpu_decode_load(unstalled_samples_per_second_per_gpu: Num, gpu_decode_rate: Num) -> Num:
     """Samples that a GPU trains on without waiting, over those that it decodes."""
     return unstalled_samples_per_second_per_gpu / gpu_decode_rate
+
+
+alternative("gpu_decode_load", "gpu_decode_load_of_images", when="several_images")
 
 
 @formula(unit="1", source="definition", above=False)

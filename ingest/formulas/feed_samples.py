@@ -1,12 +1,14 @@
 """Samples on the way to a GPU: the host link, shuffling, and samples of several parts."""
 
 from ingest.engine.expression import Num, maximum, minimum
-from ingest.engine.registry import formula, input_quantity
+from ingest.engine.registry import alternative, formula, input_quantity
 
 # Batches that wait
 input_quantity(
     "prefetched_sample_bytes", "B/sample", "Bytes of one sample that a worker has loaded, decoded where that is known."
 )
+alternative("prefetched_sample_bytes", "decoded_sample_bytes", "sample_bytes", when="decoded_by_cores", optional=True)
+alternative("prefetched_sample_bytes", "sample_bytes", when="decoded_by_gpu", optional=True)
 
 # Shuffling
 input_quantity("shuffle_samples", "sample", "Samples of a shuffle buffer, or of a shuffled block.", whole=True)
@@ -44,6 +46,9 @@ def decoded_bandwidth_per_node(decoded_bandwidth_per_gpu: Num, gpus_per_node: Nu
 def host_link_load(decoded_bandwidth_per_gpu: Num, host_link_bandwidth_per_gpu: Num) -> Num:
     """Decoded data over the bandwidth of the link into the GPU."""
     return decoded_bandwidth_per_gpu / host_link_bandwidth_per_gpu
+
+
+alternative("host_link_load", "stored_link_load", when="decoded_by_gpu", optional=True)
 
 
 @formula(unit="B/node", source="pytorch", where="torch.utils.data.DataLoader: workers × prefetch_factor batches outstanding",

@@ -6,11 +6,14 @@ from ingest.engine.registry import alternative, formula, input_quantity
 # Token ids
 input_quantity("id_bits", "1/token", "Bits of one token id of the vocabulary.", whole=True)
 input_quantity("stored_id_bytes", "B/token", "Width of a token id in the format.")
+alternative("stored_id_bytes", "packed_id_bytes", when="ids_packed")
+alternative("stored_id_bytes", "own_limit_id_bytes", when="ids_by_own_limit")
 input_quantity("format_narrow_vocabulary", "1", "Ids that the format stores in two bytes.", whole=True)
 input_quantity("bits_per_byte", "1/B", "A byte.", default=8)
 
 # What a format adds
 input_quantity("encoding_factor", "1", "Bytes that the format writes for one byte of payload, before compression.", default=1)
+alternative("encoding_factor", "id_width_factor", when="width_of_ids_known")
 input_quantity("compressed_share", "1", "Stored over written bytes; 1 where the format does not compress.", high=1,
     default=1)  # fmt: skip
 input_quantity("container_bytes_per_record", "B/sample", "Bytes that the format puts around each record.",

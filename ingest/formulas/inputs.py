@@ -86,6 +86,7 @@ input_quantity(
 # What training keeps for each parameter, and what of it a checkpoint saves
 input_quantity("trainable_share", "1", "Share of the parameters that training changes.", high=1, default=1)
 input_quantity("weight_bytes_per_parameter", "B/parameter", "Width of a weight while training; 2 in 16-bit precision.")
+alternative("weight_bytes_per_parameter", "quantized_bytes_per_parameter", when="weights_quantized")
 input_quantity("gradient_bytes_per_parameter", "B/parameter", "Width of a gradient; 0 if only the checkpoint is sized.",
     above=False)  # fmt: skip
 input_quantity("master_bytes_per_parameter", "B/parameter", "Width of the master copy in full precision.",
@@ -192,9 +193,11 @@ input_quantity("gradients_offloaded", "1", "1 where the gradients are offloaded 
 input_quantity("shard_group", "1", "Replicas that share partitioned states, in hybrid sharding.", whole=True, default=1e9)
 input_quantity("replica_group", "1", "Replicas that come together: they share experts or sequences.", whole=True, default=1)
 input_quantity("offload_nodes", "node", "Nodes that hold the offloaded states.", whole=True)
+alternative("offload_nodes", "nodes_in_job", when="states_offloaded")
 input_quantity("memory_bytes_per_gpu", "B/GPU", "Memory of one GPU.")
 input_quantity("memory_utilization", "1", "Share of the memory that model states may fill.", high=1)
 input_quantity("residual_bytes_per_gpu", "B/GPU", "Activations, buffers and fragments on one GPU.", above=False, default=0)
+alternative("residual_bytes_per_gpu", "step_bytes_per_gpu", when="step_counted")
 
 # A transformer by rule of thumb, as founding papers count it
 input_quantity("layers", "1", "Transformer blocks.", whole=True)

@@ -1,11 +1,11 @@
 """Memory of a training step besides the model states: activations, scores, gathered layers, and what the framework takes.
 
-Numbers per token come from the table of weights (`ingest.sizing.memory_activations`), added up over all layers: what a
+Numbers per token come from the table of weights (`ingest.sizing.memory_inputs`), added up over all layers: what a
 matrix reads is kept once, what it yields is kept where a function that is not linear follows.
 """
 
 from ingest.engine.expression import Num, ceil, maximum, minimum, where
-from ingest.engine.registry import formula, input_quantity
+from ingest.engine.registry import alternative, formula, input_quantity
 
 KORTHIKANTI = "korthikanti2022"
 
@@ -122,6 +122,10 @@ def kept_activation_bytes(layer_activation_bytes: Num, score_bytes: Num) -> Num:
     return layer_activation_bytes + score_bytes
 
 
+alternative("kept_activation_bytes", "partly_recomputed_bytes", when="some_layers_recomputed")
+alternative("kept_activation_bytes", "layer_input_bytes", when="all_layers_recomputed")
+
+
 @formula(unit="B/GPU", source=KORTHIKANTI, where="table 2: full recomputation keeps 2·s·b·h of each layer")
 def layer_input_bytes(tokens_in_flight: Num, activation_width: Num, layer_input_elements: Num, sequence_ranks: Num) -> Num:
     """Inputs of all layers of one micro-batch: all that full recomputation keeps."""
@@ -158,6 +162,9 @@ def recomputed_layer_bytes(layer_activation_bytes: Num, score_bytes: Num, transf
     100.0
     """
     return (layer_activation_bytes + score_bytes) / transformer_layers
+
+
+alternative("recomputed_layer_bytes", "recomputed_part_bytes", when="parts_recomputed")
 
 
 @formula(unit="B/GPU", source="definition", above=False)

@@ -6,7 +6,7 @@ tier, and each group of tiers, has the same formulas, `level_…`.
 """
 
 from ingest.engine.expression import Num, maximum, minimum
-from ingest.engine.registry import formula, input_quantity
+from ingest.engine.registry import alternative, formula, input_quantity
 
 INFINITY = "zero-infinity2021"
 
@@ -20,11 +20,14 @@ input_quantity("update_gradient_bytes", "B/parameter", "Width in which the optim
     default=4, source=INFINITY)  # fmt: skip
 input_quantity("tier_utilization", "1", "Share of host memory or NVMe that offloaded bytes may fill.", high=1)
 input_quantity("nvme_write_bandwidth_per_node", "B/s/node", "Aggregate write bandwidth of the local drives of one node.")
+alternative("nvme_write_bandwidth_per_node", "nvme_write_bandwidth_from_reads", when="tiers_of_nodes", optional=True)
 input_quantity("nvme_delivery", "1", "Share of the datasheet bandwidth that reads and writes of tensors reach.", high=1)
 input_quantity("nvme_write_share", "1", "Write over read bandwidth of the local drives.", high=2)
 input_quantity("host_link_delivery", "1", "Share of the host link that copies between host and GPU reach.", high=1)
 input_quantity("host_uplink_bandwidth_per_node", "B/s/node", "Copies between host and GPUs of a node, measured with all GPUs.")
+alternative("host_uplink_bandwidth_per_node", "host_links_of_node", when="tiers_of_nodes", optional=True)
 input_quantity("host_optimizer_rate_per_node", "parameter/s/node", "Parameters that the host CPUs of a node update per second.")
+alternative("host_optimizer_rate_per_node", "host_optimizer_rate_of_memory", when="host_memory_limits")
 input_quantity("storage_room_bytes", "B", "Usable bytes of the shared storage system.")
 input_quantity("offload_storage_units", "1", "Drives of each node, or units of the shared system.", whole=True)
 input_quantity("host_memory_bandwidth_per_node", "B/s/node", "Nominal bandwidth of host memory, all sockets and channels.")
@@ -143,6 +146,9 @@ def held_activations_bytes(
     return activation_bytes * step_sequences * sequence_elements * hidden_size * layers / blocks_per_checkpoint
 
 
+alternative("held_activations_bytes", "stored_activations_bytes", when="activations_stored")
+
+
 @formula(unit="B", source=INFINITY, where="sec. 4: 2·16·parameters of optimizer traffic, a gradient of 4 B among them")
 def moved_gradients_bytes(parameters: Num, gradient_bytes_per_parameter: Num, update_gradient_bytes: Num) -> Num:
     """Gradients that move to the optimizer in one step: at most as wide as the optimizer takes them.
@@ -221,6 +227,9 @@ def offload_working_bytes_per_gpu(
     14300000000.0
     """
     return model_state_working_memory * operator_share_per_gpu + activation_working_memory + residual_bytes_per_gpu
+
+
+alternative("offload_working_bytes_per_gpu", "streamed_bytes_per_gpu", when="weights_streamed")
 
 
 @formula(unit="B", source="definition")

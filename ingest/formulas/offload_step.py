@@ -1,7 +1,7 @@
 """Time of a training step whose states lie below GPU memory: transfers, efficiency, bandwidth for a target, wear of drives."""
 
 from ingest.engine.expression import Num, ceil, maximum
-from ingest.engine.registry import formula, input_quantity
+from ingest.engine.registry import alternative, formula, input_quantity
 
 INFINITY = "zero-infinity2021"
 
@@ -63,6 +63,9 @@ def host_update_seconds(
     return parameters * level_optimizer_share / (host_optimizer_rate_per_node * nodes_in_job)
 
 
+alternative("host_update_seconds", "interleaved_update_seconds", when="updates_interleaved")
+
+
 @formula(unit="s", source="definition", label="transfers of the passes")
 def pass_transfer_seconds(link_pass_seconds: Num, nvme_pass_seconds: Num, storage_pass_seconds: Num) -> Num:
     """Transfers in forward and backward pass: the tiers work at once, the slowest counts.
@@ -108,6 +111,9 @@ def step_seconds_serial(step_compute_seconds: Num, pass_transfer_seconds: Num, u
 def step_seconds(step_seconds_overlapped: Num) -> Num:
     """Time of one step."""
     return step_seconds_overlapped
+
+
+alternative("step_seconds", "step_seconds_serial", when="transfers_waited_for", optional=True)
 
 
 @formula(unit="1", source="definition", high=1)

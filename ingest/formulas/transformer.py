@@ -10,6 +10,9 @@ def parameters(weight_parameters: Num) -> Num:
     return total(weight_parameters)
 
 
+alternative("parameters", "block_parameters", when="equal_blocks")
+
+
 @formula(unit="parameter", source="definition", label="parameters of prediction modules")
 def parameters_mtp(mtp_weight_parameters: Num) -> Num:
     """Parameters of modules that predict tokens further on, stored next to the model (multi-token prediction)."""
@@ -28,6 +31,9 @@ def parameters_active(active_weight_parameters: Num) -> Num:
     return total(active_weight_parameters)
 
 
+alternative("parameters_active", "parameters", when="all_parameters_active")
+
+
 @formula(unit="parameter", source="definition")
 def parameters_embedding(embedding_weight_parameters: Num) -> Num:
     """Parameters of the token embedding table."""
@@ -38,6 +44,9 @@ def parameters_embedding(embedding_weight_parameters: Num) -> Num:
 def weights_bytes(parameters: Num, bytes_per_parameter: Num) -> Num:
     """Bytes of the weights at one precision."""
     return parameters * bytes_per_parameter
+
+
+alternative("weights_bytes", "released_weights_bytes", when="as_released")
 
 
 @formula(unit="B", source="definition")

@@ -36,7 +36,7 @@ from ingest.sizing.decoding import place_decoding
 from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
 from ingest.sizing.evidence_ladder import RATE
 from ingest.sizing.job import Written, by_user, job_of, quantities_of
-from ingest.sizing.rates_at_size import is_emulation, samples_of
+from ingest.sizing.published_rates import is_emulation, samples_of
 from ingest.sizing.rules import applying, contradictions, finding, unused
 from ingest.units import display, parse
 

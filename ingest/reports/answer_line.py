@@ -36,40 +36,15 @@ MOST, LEAST, LINE = 3, 2, 80
 
 #: command -> wordings; the first one counts whose first quantity is known, and of its parts the first that are
 WORDINGS: Mapping[str, Sequence[tuple[str, Mapping[str, str]]]] = {
-    "memory": [
-        ("Fills", {"memory_filled_share": "{} of the memory", "total_bytes_per_gpu": "{} on each GPU",
-                   "gpus_to_hold": "held by {} or more"}),
-        ("Needs", {"gpus_to_hold": "{}", "nodes_to_hold": "{}", "model_state_bytes": "{} of model states"}),
-        ("Needs", {"total_bytes_per_gpu": "{} on each GPU", "model_state_bytes": "{} of model states"}),
-        ("Needs", {"model_state_bytes_per_gpu": "{} on each GPU", "model_state_bytes": "{} of model states"}),
-        ("Needs", {"model_state_bytes": "{} of model states"}),
-    ],
-    "offload": [
-        ("Gives", {"tokens_per_second": "{}", "offload_read_bandwidth_per_node": "{} read per node",
-                   "offload_bytes_per_node": "{} off the GPU"}),
-        ("Needs", {"kv_read_bandwidth": "{} read", "kv_write_bandwidth": "{} write", "kv_tier_bytes": "{} of cache"}),
-        ("Needs", {"drive_tier_bytes_per_node": "{} on drives per node",
-                   "drive_tier_read_bandwidth_per_node": "{} read for the target",
-                   "offload_efficiency": "{} reached", "drive_tier_write_bandwidth_per_node": "{} write"}),
-        ("Needs", {"offload_bytes_per_node": "{} off the GPUs per node", "step_seconds": "{} per step",
-                   "offload_efficiency": "{} of the rate of the GPUs"}),
-    ],
     "feed": [
         ("Reaches", {"accelerator_utilization": "{} utilization", "epochs_read_bandwidth": "{} read without stalls",
                      "amplified_read_bandwidth": "{} read without stalls", "fed_samples_per_second_per_gpu": "{} per GPU",
                      "decode_cores_per_node": "{} decode cores per node"}),
     ],
-    "dataset": [
-        ("Needs", {"usable_bytes": "{} usable", "dataset_files": "{}", "dataset_bytes": "{} a copy"}),
-        ("Needs", {"dataset_bytes": "{} a copy", "dataset_files": "{}"}),
-    ],
     "measure": [
         ("Found", {"bytes_per_token": "{}", "tokens": "{}", "corpus_bytes": "{} of text"}),
         ("Found", {"sample_bytes": "{}", "samples": "{}", "stored_bytes": "{} stored"}),
         ("Found", {"corpus_bytes": "{} of text", "stored_bytes": "{} stored", "files": "{}"}),
-    ],
-    "model": [
-        ("Has", {"parameters": "{}", "weights_bytes": "{} of weights", "flops_per_token": "{}"}),
     ],
     "observe": [
         ("Reads", {"read_bandwidth": "{}", "samples_per_second_per_gpu": "{} per GPU", "stall_fraction": "{} stalled"}),

@@ -31,7 +31,7 @@ from ingest.site.service_records import OPEN
 from ingest.site.site_file import Site
 from ingest.sizing.bandwidth import estimate
 from ingest.sizing.checkpoint_schedule import Point, interval_course
-from ingest.sizing.derivation_text import DerivationWriter
+from ingest.sizing.explain import DerivationWriter
 from ingest.sizing.goodput import closed_course
 from ingest.sizing.job import Job
 from ingest.sizing.rules import Finding

@@ -48,8 +48,8 @@ from ingest.site.site_file import Site, read_site
 from ingest.site.tiers import WITH_TIERS, serving_rows, states_on_storage, tier_columns
 from ingest.site.training_day import YearBandwidth
 from ingest.site.transfers import place_transfers
-from ingest.sizing.derivation_text import DerivationWriter
 from ingest.sizing.evidence_ladder import from_catalog
+from ingest.sizing.explain import DerivationWriter
 from ingest.sizing.offload import bounds
 from ingest.sizing.rules import finding
 from ingest.units import parse_whole

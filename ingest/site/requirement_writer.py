@@ -19,7 +19,7 @@ from ingest.site.load_conditions import OF_ONE_JOB, LoadConditions
 from ingest.site.requirement_value import RequirementValue
 from ingest.site.requirement_wording import GUIDED, RATIONALES, RequirementTemplate
 from ingest.site.site_file import Site
-from ingest.sizing.derivation_text import DerivationWriter
+from ingest.sizing.explain import DerivationWriter
 from ingest.sizing.rules import SMALLEST_PART, Finding, finding
 from ingest.units import display, stated
 

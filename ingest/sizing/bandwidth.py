@@ -81,6 +81,8 @@ QUESTION = Question(
         ),
     ),
 )
+#: quantity -> the option that sets it
+OPTION_OF = {name: option for option, name in QUANTITIES.items()}
 #: Without these the answer is not complete.
 NEEDED = ("samples_per_second_per_gpu", "ingest_bandwidth_per_gpu", "ingest_bandwidth_per_node", "ingest_bandwidth_per_job")
 
@@ -169,10 +171,13 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
     if best.basis == "given" and NEEDED[0] in unknown:
         reason = Message("the bandwidth that is given does not state the samples/s of a GPU", supply=("samples_per_second",))
         unknown = {name: reason if line == unknown[NEEDED[0]] else line for name, line in unknown.items()}
+    of = f"{results['gpus'].value:,.0f} × " if "gpus" in results else ""
+    machine = f"{of}{basis.gpu.name if basis.gpu else 'GPU'}, {display(known.given['nodes'].value, 'node')}"
+    rate = "the rate you gave" if best.basis == "given" else best.basis
     answer = Estimate(
         command=QUESTION.command,
         question=QUESTION,
-        title=_title(basis, known, results),
+        title=f"{model.name if model else 'Your model'} on {machine}, {basis.precision}: {rate}",
         chosen=_chosen(basis),
         known=known,
         results=results,
@@ -193,15 +198,6 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
         answer,
         warnings=(*best.warnings, *warnings_for(basis, results, answer.used, catalog), *contradictions(known, job.settings)),
     )
-
-
-def _title(basis: RateBasis, known: Quantities, results: Mapping[str, Quantity]) -> str:
-    model = basis.model.name if basis.model else "Your model"
-    gpu = basis.gpu.name if basis.gpu else "GPU"
-    count = f"{results['gpus'].value:,.0f} × " if "gpus" in results else ""
-    level = basis.levels[0].basis
-    rate = "the rate you gave" if level == "given" else level
-    return f"{model} on {count}{gpu}, {display(known.given['nodes'].value, 'node')}, {basis.precision}: {rate}"
 
 
 def _chosen(basis: RateBasis) -> dict[str, dict[str, Any]]:
@@ -230,7 +226,9 @@ def _results(known: Quantities, catalog: Catalog) -> tuple[dict[str, Quantity], 
                 found[name] = derive("client_share", client, below)
         except MissingQuantity as error:
             if not where or where in known.given:
-                unknown[name] = _option_hint(error)
+                one = OPTION_OF.get(error.name)
+                ways = (one, f"set.{error.name}") if one else ()
+                unknown[name] = Message(f"{error.name} is not known", supply=ways) if one else message_of(error)
     if not stalled:
         found.pop("unstalled_bandwidth_per_gpu", None)
         unknown.pop("unstalled_bandwidth_per_gpu", None)
@@ -248,12 +246,6 @@ def _client(name: str, catalog: Catalog) -> dict[str, Input]:
     return from_fields({"client_bandwidth_per_node": catalog.get(Storage, CLIENTS[name]).client_read_bandwidth})
 
 
-def _option_hint(error: MissingQuantity) -> str:
-    """The message of a missing quantity, with the option that sets it."""
-    option = {name: option for option, name in QUANTITIES.items()}.get(error.name)
-    return Message(f"{error.name} is not known", supply=(option, f"set.{error.name}")) if option else message_of(error)
-
-
 Results = Mapping[str, Quantity]
 
 
@@ -266,15 +258,14 @@ def warnings_for(basis: RateBasis, results: Results, used: Collection[str], cata
         used: names of the inputs on which the results depend.
         catalog: where clients and rates are looked up.
     """
-    found = [
-        *_of_results(basis, results),
-        *_of_options(basis),
-        *_of_dataset(basis, results),
-        *_of_guidance(basis, results, catalog),
-        *_of_precision(basis, results, catalog),
-        *_of_clients(results, catalog),
-    ]
-    return [one.message() for one in applying(found)] + [unused(option) for option in _unused_options(basis, used)]
+    found = [*_of_job(basis, results, catalog), *_of_dataset(basis, results), *_of_precision(basis, results, catalog)]
+    job = basis.job
+    named = {name: f"set.{name}" for name in job.settings}
+    named |= {name: one for one, name in QUANTITIES.items() if one in job.numbers and name not in named}
+    implied = {"tokens_per_sample"} if job.bytes_per_token is not None else set()
+    implied |= {"sequence_length"} if basis.model is not None else set()
+    idle = [unused(Option(option)) for name, option in named.items() if name not in used and name not in implied]
+    return [one.message() for one in applying(found)] + idle
 
 
 def rate_warnings(basis: RateBasis, quantity: Callable[[str], Valued | None]) -> list[str]:
@@ -294,10 +285,11 @@ def _of_rate(basis: RateBasis, quantity: Callable[[str], Valued | None]) -> Iter
     yield finding("W33", quantity, words)
 
 
-def _of_results(basis: RateBasis, results: Results) -> Iterator[Finding | None]:
-    words = {"family": basis.model.family if basis.model is not None else ""}
+def _of_job(basis: RateBasis, results: Results, catalog: Catalog) -> Iterator[Finding | None]:
+    """What the results mean for the machine, and options that mean something else than they seem to, or that have no effect."""
+    job, words = basis.job, {"family": basis.model.family if basis.model is not None else ""}
     yield from _of_rate(basis, results.get)
-    read = results.get("ingest_bandwidth_per_job")
+    read, many = results.get("ingest_bandwidth_per_job"), results.get("nfs_nconnect_client_share")
     if read is not None:
         yield finding("W07", results.get, words, read=display(read.value, read.unit, binary=False))
     if basis.node is not None:
@@ -307,11 +299,6 @@ def _of_results(basis: RateBasis, results: Results) -> Iterator[Finding | None]:
             rate = display(compute.value, compute.unit, binary=False)
             node += f"; its compute NICs ({rate}) are not the storage path"
         yield finding("W09", results.get, words, node=node)
-
-
-def _of_options(basis: RateBasis) -> Iterator[Finding | None]:
-    """Options that mean something else than they seem to, or that have no effect."""
-    job = basis.job
     if (job.encoding or "").endswith("decoded") and "sample_bytes" not in job.numbers:
         yield finding("W03", words={"sample": "decoded"})
     if job.bytes_per_token is not None and PARTIAL in job.bytes_per_token.note:
@@ -322,6 +309,16 @@ def _of_options(basis: RateBasis) -> Iterator[Finding | None]:
         yield finding("W11", words={"protocol": "rate given"})
     if job.encoding and "sample_bytes" in job.numbers:
         yield finding("W12", words={"encoding": "bytes given"})
+    if "guidance_share" in results and basis.gpu is not None:
+        level = catalog.referred(Storage, basis.gpu.guidance, by=basis.gpu.path)
+        known = {name: basis.known[name].value for name in ("guidance_read_bandwidth", "guidance_gpus")}
+        shown = display(float(solve("guidance_read_bandwidth_per_gpu", known)), "B/s", binary=False)
+        yield finding("W17", results, guidance=level.name, level=shown)
+    if many is not None:
+        clients = (catalog.get(Storage, name).client_read_bandwidth for name in CLIENTS.values())
+        reach = [display(client.value, client.unit, binary=False) for client in clients if client is not None]
+        other = f"and so is nconnect ({reach[1]})" if many.value > 1 else f"nconnect ({reach[1]}) suffices"
+        yield finding("W08", results.get, one=reach[0], other=other)
 
 
 def _of_dataset(basis: RateBasis, results: Results) -> Iterator[Finding | None]:
@@ -346,22 +343,10 @@ def _of_dataset(basis: RateBasis, results: Results) -> Iterator[Finding | None]:
     if "cache_hit" not in basis.job.numbers and cold is not None:
         load = {"stored_dataset_bytes": stored, "nodes": known["nodes"].value, "warm_up_seconds": WARM_UP_SECONDS}
         filling = float(solve("cache_filling_bandwidth", {**load, "ingest_bandwidth_per_job": cold.value}))
-        sizes = {
-            "dataset": (stored, "B"),
-            "memory": (memory.value, "B"),
-            "warm_up": (WARM_UP_SECONDS, "s"),
-            "filling": (filling, "B/s"),
-        }
-        facts: dict[str, Any] = {name: display(*size, binary=False) for name, size in sizes.items()}
-        yield finding("W15", {"dataset_memory_share": share}, **facts)
-
-
-def _of_guidance(basis: RateBasis, results: Results, catalog: Catalog) -> Iterator[Finding | None]:
-    if "guidance_share" in results and basis.gpu is not None:
-        level = catalog.referred(Storage, basis.gpu.guidance, by=basis.gpu.path)
-        known = {name: basis.known[name].value for name in ("guidance_read_bandwidth", "guidance_gpus")}
-        shown = display(float(solve("guidance_read_bandwidth_per_gpu", known)), "B/s", binary=False)
-        yield finding("W17", results, guidance=level.name, level=shown)
+        dataset, room = (display(size, "B", binary=False) for size in (stored, memory.value))
+        warm_up, rate = display(WARM_UP_SECONDS, "s", binary=False), display(filling, "B/s", binary=False)
+        own = {"dataset_memory_share": share}
+        yield finding("W15", own, dataset=dataset, memory=room, warm_up=warm_up, filling=rate)
 
 
 def _of_precision(basis: RateBasis, results: Results, catalog: Catalog) -> Iterator[Finding | None]:
@@ -385,26 +370,6 @@ def _of_precision(basis: RateBasis, results: Results, catalog: Catalog) -> Itera
             known: dict[str, Valued | float | None] = {**results, "rate_at_precision": other.given[RATE].value}
             rate = display(other.given[RATE].value * tokens, "token/s" if "tokens_per_sample" in basis.known else "sample/s")
             yield finding("W06", known, precision=precision, basis=other.basis, rate=rate)
-
-
-def _of_clients(results: Results, catalog: Catalog) -> Iterator[Finding | None]:
-    many = results.get("nfs_nconnect_client_share")
-    if many is None:
-        return
-    clients = (catalog.get(Storage, name).client_read_bandwidth for name in CLIENTS.values())
-    reach = [display(client.value, client.unit, binary=False) for client in clients if client is not None]
-    other = f"and so is nconnect ({reach[1]})" if many.value > 1 else f"nconnect ({reach[1]}) suffices"
-    yield finding("W08", results.get, one=reach[0], other=other)
-
-
-def _unused_options(basis: RateBasis, used: Collection[str]) -> Iterator[Option]:
-    job = basis.job
-    options = {name: one for one, name in QUANTITIES.items() if one in job.numbers}
-    of_text = {"tokens_per_sample"} if job.bytes_per_token is not None else set()
-    of_text |= {"sequence_length"} if basis.model is not None else set()
-    for name in [*job.settings, *options]:
-        if name not in used and name not in of_text:
-            yield Option(f"set.{name}" if name in job.settings else options[name])
 
 
 #: Each scenario prints a page with sources; `sweep` takes more.

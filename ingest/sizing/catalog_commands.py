@@ -22,7 +22,7 @@ from ingest.engine.registry import check_value, is_quantity, solve, unit_of
 from ingest.engine.result import envelope, frame_of
 from ingest.errors import IngestError, UsageError, expected_one_of, nearest
 from ingest.files import write_whole
-from ingest.sizing.rates_at_size import check_rates
+from ingest.sizing.published_rates import check_rates
 from ingest.units import display, parse
 
 if TYPE_CHECKING:

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict, Unpack
 
-from ingest.catalog.records import HOLDINGS, Corpus, Format, Pipeline, Value
-from ingest.catalog.store import Catalog, opened
+from ingest.catalog.records import HOLDINGS, Corpus, Format, Pipeline
+from ingest.catalog.store import opened
 from ingest.corpus.measurement_file import OPTION, bytes_per_token_of, is_file_name, read_measurement
 from ingest.engine.messages import Message, Option, option_error
+from ingest.engine.question import Question, Shown, filled, option, quantities_in
 from ingest.engine.registry import check_value, solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import CatalogError, IngestError, MissingQuantity, UsageError, expected_one_of, one_of
 from ingest.sizing.evidence_ladder import from_catalog, from_fields
-from ingest.sizing.job import Written, by_user, counts_of, quantities_of, settings_of
+from ingest.sizing.job import Amount, CommonOptions, Written, by_user, counts_of, quantities_of, settings_of
 from ingest.sizing.rules import applying, finding, with_unused
 
 #: records of a format
 RECORDS = ("document", "sequence", "sample")
-#: contents -> (payload, records)
-CONTENTS = {
-    "tokens": ("tokenized_bytes", "document_records"),
-    "text": ("clean_bytes", "document_records"),
-    "samples": ("samples_bytes", "dataset_samples"),
-}
+#: contents -> the case that decides payload and records
+CONTENTS = {"tokens": "holds_tokens", "text": "holds_text", "samples": "holds_samples"}
 #: Ids of 4 B in a dictionary page of 1 MiB; with more of them each id is stored unpacked.
 MOST_PACKED_IDS = 262_144
 WIDEST_ID_BITS = 32
@@ -45,6 +42,10 @@ USUAL_COPIES = {
 USUAL_BEFORE_DEDUP = Input(2, 1.5, 4, grade="assumed").by_default("deduplication drops half of its input")
 USUAL_SHARD = Input(1_000_000_000).by_default("shards of 1 GB", "shard_size")
 SIZES = {"varied": "varied_sizes", "equal": "equal_sizes"}
+
+
+#: fields of a format that say how it is read
+READING = ("request_bytes", "readers_per_gpu")
 
 
 @dataclass(frozen=True)
@@ -92,14 +93,17 @@ def footprint(given: Mapping[str, Input], form: Format, holds: str, sizes: str =
     if holds not in form.holds:
         wanted = f"a format of {holds}; this format holds {', '.join(form.holds)}"
         raise option_error("format", f": found '{form.id}', expected {wanted}")
-    known = Quantities({**of_format(form, holds), **given})
+    # A format has values of its bytes, and of how it is read.
+    of_bytes = {name: getattr(form, name) for name in form.shapes if name not in READING}
+    of_format = from_fields({**of_bytes, "compressed_share": form.compressed_shares.get(holds)})
+    known = Quantities({**of_format, **given})
     given = known.given
     known.give_default("shard_bytes", USUAL_SHARD)
     _content(known, form, holds)
     known.state(SIZES[sizes], "closed_by_count" if "records_per_shard" in given else "closed_by_size")
     if "extracted_share" not in given:
         # Without a published share of bytes, the share of tokens gives the text before filtering.
-        known.choose_first("extracted_bytes", "extracted_bytes_of_tokens")
+        known.state("share_of_bytes_unknown")
     rows = tuple(row for stage in STAGES if (row := _stage(known, stage, holds)))
     if "dedup_hashes" in given:
         known.give_default("documents_before_dedup", USUAL_BEFORE_DEDUP)
@@ -111,45 +115,38 @@ def footprint(given: Mapping[str, Input], form: Format, holds: str, sizes: str =
     return Footprint(known, rows, holds, form, sizes)
 
 
-#: fields of a format that say how it is read
-READING = ("request_bytes", "readers_per_gpu")
-
-
-def of_format(form: Format, holds: str) -> dict[str, Input]:
-    """Return the inputs from a format: those of its bytes, not of how it is read."""
-    named = {name: getattr(form, name) for name in form.shapes if name not in READING}
-    named["compressed_share"] = form.compressed_shares.get(holds)
-    return from_fields(named)
-
-
 def _content(known: Quantities, form: Format, holds: str) -> None:
-    payload, records = CONTENTS[holds]
-    if holds == "tokens":
-        _id_width(known, form)
-        records = "packed_sequences" if form.record == "sequence" else records
-    if holds == "samples":
-        known.choose("clean_bytes", "samples_bytes")
-    elif "tokens" not in known.given:
-        if "clean_bytes" not in known.given:
-            known.choose("clean_bytes", "clean_bytes_of_raw")
-        known.choose("tokens", "tokens_of_text")
-    if holds != "samples" and "tokens_per_document" in known.given:
-        known.choose("documents", "documents_by_length")
-    known.choose("payload_bytes", payload)
-    known.choose("records", records)
+    """State what the contents decide, and compute payload and records.
 
-
-def _id_width(known: Quantities, form: Format) -> None:
+    Raises:
+        MissingQuantity: their size is not known.
+    """
     given = known.given
-    if form.ids == "packed" and "vocabulary" in given:
-        ids = int(given["vocabulary"].value)
-        bits = max((ids - 1).bit_length(), 1) if ids <= MOST_PACKED_IDS else WIDEST_ID_BITS
-        known.give_default("id_bits", Input(bits, origin="rule", note="bits of an id of the vocabulary"))
-        known.choose("stored_id_bytes", "packed_id_bytes")
-    elif "format_narrow_vocabulary" in given and "vocabulary" in given:
-        known.choose("stored_id_bytes", "own_limit_id_bytes")
-    if "stored_id_bytes" in {*given, *known.steps} and ("vocabulary" in given or "token_id_bytes" in given):
-        known.choose("encoding_factor", "id_width_factor")
+    known.state(CONTENTS[holds])
+    if holds == "tokens":
+        sized = True
+        if form.ids == "packed" and "vocabulary" in given:
+            ids = int(given["vocabulary"].value)
+            bits = max((ids - 1).bit_length(), 1) if ids <= MOST_PACKED_IDS else WIDEST_ID_BITS
+            known.give_default("id_bits", Input(bits, origin="rule", note="bits of an id of the vocabulary"))
+            known.state("ids_packed")
+        elif "format_narrow_vocabulary" in given and "vocabulary" in given:
+            known.state("ids_by_own_limit")
+        else:
+            sized = "stored_id_bytes" in given
+        if sized and ("vocabulary" in given or "token_id_bytes" in given):
+            known.state("width_of_ids_known")
+        if form.record == "sequence":
+            known.state("sequences_packed")
+    needed = ["payload_bytes", "records"]
+    if holds != "samples" and "tokens_per_document" in given:
+        known.state("length_of_documents_known")
+        needed.insert(0, "documents")
+    if holds != "samples" and "tokens" not in given:
+        known.state("bytes_stated", *(["raw_input_stated"] if "clean_bytes" not in given else []))
+        needed.insert(0, "tokens")
+    for name in needed:
+        known.step(name)
 
 
 def _stage(known: Quantities, stage: str, holds: str) -> dict[str, Any]:
@@ -173,8 +170,6 @@ def _stage(known: Quantities, stage: str, holds: str) -> dict[str, Any]:
     return {}
 
 
-#: option -> the quantity that it sets, where their names differ
-QUANTITIES = {"samples": "dataset_samples", "shard_size": "shard_bytes"}
 #: quantities that give the size of a text
 SIZES_OF_TEXT = ("tokens", "clean_bytes", "raw_bytes")
 
@@ -217,33 +212,6 @@ def kind_of_data(options: Mapping[str, object], corpus: Corpus | None) -> str:
     return "samples" if samples else "tokens"
 
 
-def contents_of(form: Format | None, holds: str | None, content: str) -> str:
-    """Return the contents of the data set: as given, else the first contents that the format can hold.
-
-    Raises:
-        UsageError: unknown contents, or contents that contradict the data set.
-    """
-    if holds is None:
-        possible = form.holds if form is not None else HOLDINGS
-        return next((item for item in ("tokens", "text") if item in possible), content) if content == "tokens" else content
-    one_of("--holds", holds, HOLDINGS)
-    if (holds == "samples") != (content == "samples"):
-        raise option_error("holds", f": found '{holds}' of a data set of {'samples' if content == 'samples' else 'text'}")
-    return holds
-
-
-def complete(given: dict[str, Input], held: str, form: Format) -> None:
-    """Add the defaults of inputs that are not given."""
-    if held == "samples":
-        return
-    given.setdefault("bytes_per_token", USUAL_BYTES_PER_TOKEN)
-    given.setdefault("vocabulary", USUAL_VOCABULARY)
-    if held == "tokens" and form.record == "sequence":
-        given.setdefault("sequence_length", USUAL_SEQUENCE)
-    if "documents" not in given:
-        given.setdefault("tokens_per_document", USUAL_TOKENS_PER_DOCUMENT)
-
-
 def check_size(given: Mapping[str, Input], held: str, corpus: Corpus | None) -> None:
     """Refuse a data set of unknown size.
 
@@ -281,16 +249,13 @@ def from_corpus(corpus: Corpus) -> dict[str, Input]:
         }
         for name, (quantity, total) in totals.items():
             if total is not None and name not in found:
-                found[name] = _ratio(name, quantity, total, corpus.tokens, corpus.name)
+                ratio = float(solve(name, {quantity: total.value, "tokens": corpus.tokens.value}))
+                grade = "assumed" if "assumed" in (total.grade, corpus.tokens.grade) else "derived"
+                note = f"{name.replace('_', ' ')} of {corpus.name}"
+                found[name] = Input(ratio, source=total.source, where=total.where, grade=grade, note=note)
     elif corpus.clean_bytes is not None:
         found["clean_bytes"] = from_catalog(corpus.clean_bytes)
     return found
-
-
-def _ratio(name: str, quantity: str, total: Value, tokens: Value, of: str) -> Input:
-    number = float(solve(name, {quantity: total.value, "tokens": tokens.value}))
-    grade = "assumed" if "assumed" in (total.grade, tokens.grade) else "derived"
-    return Input(number, source=total.source, where=total.where, grade=grade, note=f"{name.replace('_', ' ')} of {of}")
 
 
 def from_pipeline(pipeline: Pipeline) -> dict[str, Input]:
@@ -325,28 +290,37 @@ def from_measurement(written: str | float | Path | None) -> dict[str, Input]:
     return found
 
 
-RESULTS = (
-    "raw_bytes",
-    "extracted_bytes",
-    "clean_bytes",
-    "tokenized_bytes",
-    "dataset_bytes",
-    "dataset_overhead_share",
-    "index_bytes",
-    "dataset_files",
-    "usable_bytes",
-    "dedup_scratch_bytes",
-    "inodes",
-    "file_creates",
-    "file_opens_per_epoch",
-    "file_opens",
-    "mdt_bytes",
-    "mdts",
-)
 #: printed if they can be computed; not reported as unknown
 OPTIONAL = ("tokens", "documents", "bytes_per_token", "raw_tokens", "raw_documents", "dataset_samples")
 #: results that a data set of samples does not have
 TEXT_ALONE = ("extracted_bytes", "tokenized_bytes", "raw_bytes")
+#: What `dataset` answers.
+QUESTION = Question(
+    "dataset",
+    (
+        *(Shown(name, main=name == "tokens") for name in OPTIONAL),
+        Shown("raw_bytes"),
+        Shown("extracted_bytes", main=False),
+        Shown("clean_bytes"),
+        Shown("tokenized_bytes"),
+        Shown("dataset_bytes"),
+        Shown("dataset_overhead_share", main=False),
+        Shown("index_bytes", main=False),
+        Shown("dataset_files"),
+        Shown("usable_bytes"),
+        Shown("dedup_scratch_bytes", main=False),
+        Shown("inodes"),
+        Shown("file_creates", main=False),
+        Shown("file_opens_per_epoch"),
+        Shown("file_opens", main=False),
+        Shown("mdt_bytes", main=False),
+        Shown("mdts", main=False),
+    ),
+    (
+        ("Needs", {"usable_bytes": "{} usable", "dataset_files": "{}", "dataset_bytes": "{} a copy"}),
+        ("Needs", {"dataset_bytes": "{} a copy", "dataset_files": "{}"}),
+    ),
+)
 #: why a stage before the clean data is unknown
 NOT_KNOWN = {
     "raw_bytes": Message(
@@ -357,48 +331,73 @@ NOT_KNOWN = {
 USUAL_FORMATS = {"tokens": "megatron", "text": "jsonl", "samples": "file-per-sample"}
 
 
-def dataset(
-    *,
-    tokens: Written | None = None,
-    bytes_per_token: Written | Path | None = None,
-    documents: Written | None = None,
-    samples: Written | None = None,
-    sample_bytes: Written | None = None,
-    raw_bytes: Written | None = None,
-    corpus: str | None = None,
-    pipeline: str | None = None,
-    format: str | None = None,
-    holds: str | None = None,
-    sizes: str = "varied",
-    vocabulary: Written | None = None,
-    sequence_length: Written | None = None,
-    shard_size: Written | None = None,
-    copies: Written | None = None,
-    epochs: Written | None = None,
-    set: Mapping[str, Written] | Sequence[str] | None = None,
-    catalogs: Sequence[str | Path] | Catalog = (),
-) -> Answer:
-    """Storage footprint of a data set: raw, extracted, clean and tokenized data, and the copies for training.
+class ContentOptions(TypedDict, total=False):
+    """What a data set holds."""
 
-    Args:
-        tokens: tokens of the data set, each counted once, such as 15T.
-        bytes_per_token: bytes of text for one token, or the JSON file of `ingest measure`.
-        documents: documents of the data set; 600 tokens each by default.
-        samples: samples of a data set that is not text.
-        sample_bytes: bytes of one encoded sample.
-        raw_bytes: raw input of a pipeline, instead of `tokens`.
-        corpus: corpus of the catalogs (`ingest catalog list corpora`), or a YAML file.
-        pipeline: pipeline that produced the clean text (`ingest catalog list pipelines`), or a YAML file.
-        format: id of the file format for training, or a YAML file.
-        holds: `tokens`, `text` or `samples`, if the format can hold several.
-        sizes: sizes of samples: `varied`, or `equal` if all samples have one size; determines the padding.
-        vocabulary: number of token ids, 128,256 by default; up to 65,536 of them take 2 B each.
-        sequence_length: tokens of a packed sequence.
-        shard_size: size of a full shard; that of the format by default.
-        copies: copies of the data set for training, 1 by default, or by stage: `raw=1,clean=1,dataset=3`.
-        epochs: passes over the data set; 1 by default.
-        set: values of quantities, by name.
-        catalogs: folders with entries of your own, or an open catalog.
+    tokens: Annotated[Amount, option("Tokens of the data set, each counted once, such as 15T.", quantity="tokens")]
+    bytes_per_token: Annotated[
+        Written | Path | None, option("Bytes of text for one token, or the JSON file of `ingest measure`.", "N|FILE")
+    ]
+    documents: Annotated[
+        Amount,
+        option(
+            "Documents of the data set; {default} tokens each by default.",
+            quantity="documents",
+            usual=f"{USUAL_TOKENS_PER_DOCUMENT.value:,}",
+        ),
+    ]
+    samples: Annotated[Amount, option("Samples of a data set that is not text.", quantity="dataset_samples")]
+    sample_bytes: Annotated[Amount, option("Bytes of one encoded sample.", "SIZE", quantity="sample_bytes")]
+    raw_bytes: Annotated[Amount, option("Raw input of a pipeline, instead of tokens.", "SIZE", quantity="raw_bytes")]
+    corpus: Annotated[str | None, option("Corpus of the catalogs (`ingest catalog list corpora`), or a YAML file.", "ID")]
+    pipeline: Annotated[
+        str | None, option("Pipeline that produced the clean text (`ingest catalog list pipelines`), or a YAML file.", "ID")
+    ]
+
+
+class FormatOptions(TypedDict, total=False):
+    """The form of a data set, and its copies."""
+
+    format: Annotated[str | None, option("Id of the file format for training, or a YAML file.")]
+    holds: Annotated[str | None, option("tokens, text or samples, if the format can hold several.", "WHAT")]
+    sizes: Annotated[
+        str,
+        option(
+            "Sizes of samples: varied, or equal if all samples have one size; determines the padding.", "HOW", default="varied"
+        ),
+    ]
+    vocabulary: Annotated[
+        Amount,
+        option(
+            "Number of token ids, {default} by default; up to 65,536 of them take 2 B each.",
+            quantity="vocabulary",
+            usual={"vocabulary": USUAL_VOCABULARY},
+        ),
+    ]
+    sequence_length: Annotated[Amount, option("Tokens of a packed sequence.", quantity="sequence_length")]
+    shard_size: Annotated[
+        Amount, option("Size of a full shard; that of the format by default.", "SIZE", quantity="shard_bytes")
+    ]
+    copies: Annotated[
+        Amount,
+        option(
+            "Copies of the data set for training, {default} by default, or by stage: raw=1,clean=1,dataset=3.",
+            usual=f"{USUAL_COPIES['dataset'].value}",
+        ),
+    ]
+    epochs: Annotated[Amount, option("Passes over the data set; {default} by default.", quantity="epochs")]
+
+
+class DatasetOptions(ContentOptions, FormatOptions, CommonOptions, total=False):
+    """The options of `dataset`."""
+
+
+#: option -> the quantity that it sets
+QUANTITIES = quantities_in(DatasetOptions)
+
+
+def dataset(**options: Unpack[DatasetOptions]) -> Answer:
+    """Storage footprint of a data set: raw, extracted, clean and tokenized data, and the copies for training.
 
     >>> answer = dataset(tokens="15T", bytes_per_token=4)
     >>> answer.results["clean_bytes"].display
@@ -408,55 +407,60 @@ def dataset(
         UsageError: an option is out of range, unknown or contradicts another one.
         IngestError: an input is missing; names what to supply.
     """
-    catalog = opened(catalogs)
+    asked: dict[str, Any] = {**filled(DatasetOptions, options, "dataset")}
+    catalog, sizes, holds = opened(asked["catalogs"]), asked["sizes"], asked["holds"]
     one_of("--sizes", sizes, SIZES)
-    numbers = {
-        "tokens": tokens,
-        "documents": documents,
-        "samples": samples,
-        "sample_bytes": sample_bytes,
-        "raw_bytes": raw_bytes,
-        "vocabulary": vocabulary,
-        "sequence_length": sequence_length,
-        "shard_size": shard_size,
-        "epochs": epochs,
-    }
-    if tokens is not None and raw_bytes is not None:
+    if asked["tokens"] is not None and asked["raw_bytes"] is not None:
         raise option_error("raw_bytes", ": found with --tokens, expected one of them: both set the size of the data set")
-    own = quantities_of(QUANTITIES, numbers)
-    own |= counts_of("copies", copies, COPIES, usual="dataset", expected=f"N, or by stage {', '.join(STAGES)}")
-    settings = settings_of(set)
+    own = quantities_of(QUANTITIES, {name: asked[name] for name in QUANTITIES})
+    own |= counts_of("copies", asked["copies"], COPIES, usual="dataset", expected=f"N, or by stage {', '.join(STAGES)}")
+    settings = settings_of(asked["set"])
     own |= {name: float(item) for name, item in settings.items()}
-    known = catalog.get(Corpus, corpus) if corpus is not None else None
-    content = kind_of_data({**numbers, "bytes_per_token": bytes_per_token, "pipeline": pipeline}, known)
-    contents = contents_of(catalog.get(Format, format) if format is not None else None, holds, content)
-    form = catalog.get(Format, format or USUAL_FORMATS[contents])
-    made_by = pipeline or (known.pipeline if known is not None else None)
-    given = from_corpus(known) if known is not None else {}
+    corpus = catalog.get(Corpus, asked["corpus"]) if asked["corpus"] is not None else None
+    content = kind_of_data(asked, corpus)
+    form = catalog.get(Format, asked["format"]) if asked["format"] is not None else None
+    if holds is not None:
+        one_of("--holds", holds, HOLDINGS)
+        if (holds == "samples") != (content == "samples"):
+            raise option_error("holds", f": found '{holds}' of a data set of {'samples' if content == 'samples' else 'text'}")
+        content = holds
+    elif content == "tokens":
+        # The first contents of a text that the format can hold.
+        possible = form.holds if form is not None else HOLDINGS
+        content = next((item for item in ("tokens", "text") if item in possible), content)
+    form = form or catalog.get(Format, USUAL_FORMATS[content])
+    made_by = asked["pipeline"] or (corpus.pipeline if corpus is not None else None)
+    given = from_corpus(corpus) if corpus is not None else {}
     given |= from_pipeline(catalog.get(Pipeline, made_by)) if made_by else {}
-    measured = from_measurement(bytes_per_token)
+    measured = from_measurement(asked["bytes_per_token"])
     if {*SIZES_OF_TEXT} & {*given, *own}:
         # A measured part of a corpus gives ratios; the size is given otherwise.
         measured.pop("tokens", None)
     given |= measured
     given |= by_user(own)
-    check_size(given, contents, known)
+    check_size(given, content, corpus)
     for refused in applying([finding("E13", given)]):
         raise UsageError(refused.message())
-    complete(given, contents, form)
-    made = footprint(given, form, contents, sizes)
-    results, missing = made.known.results((*OPTIONAL, *RESULTS), ranged=True)
+    if content != "samples":
+        given.setdefault("bytes_per_token", USUAL_BYTES_PER_TOKEN)
+        given.setdefault("vocabulary", USUAL_VOCABULARY)
+        if content == "tokens" and form.record == "sequence":
+            given.setdefault("sequence_length", USUAL_SEQUENCE)
+        if "documents" not in given:
+            given.setdefault("tokens_per_document", USUAL_TOKENS_PER_DOCUMENT)
+    made = footprint(given, form, content, sizes)
+    results, missing = made.known.results(QUESTION.names, ranged=True)
     if "dataset_overhead_share" in results:
         # Any two of payload, data set and their ratio may be given: no format makes a hundredth of its payload.
         share = results["dataset_overhead_share"].value
         check_value("dataset_overhead_share", share, "dataset_bytes over payload_bytes, less 1 (dataset_overhead_share)")
-    left_out = {*OPTIONAL, *(TEXT_ALONE if contents == "samples" else ())}
+    left_out = {*OPTIONAL, *(TEXT_ALONE if content == "samples" else ())}
     unknown = {name: NOT_KNOWN.get(name, why) for name, why in missing.items() if name not in left_out}
-    words = {"corpus": corpus, "pipeline": made_by, "format": form.id, "holds": contents, "sizes": sizes}
-    stated = {"corpus": corpus, "pipeline": pipeline, "format": format, "holds": holds, "sizes": sizes != "varied" or None}
+    words = {"corpus": asked["corpus"], "pipeline": made_by, "format": form.id, "holds": content, "sizes": sizes}
+    stated = {**asked, "sizes": sizes != "varied" or None}
     answer = Answer(
-        "dataset",
-        f"Footprint of {known.name if known is not None else 'a data set'}: {form.name}",
+        QUESTION.command,
+        f"Footprint of {corpus.name if corpus is not None else 'a data set'}: {form.name}",
         {name: {"value": word, "from": "default" if stated[name] is None else "user"} for name, word in words.items() if word},
         made.known,
         results,
@@ -464,5 +468,6 @@ def dataset(
         {"footprint": made.rows},
         (),
         catalog,
+        question=QUESTION,
     )
     return with_unused(answer, settings)

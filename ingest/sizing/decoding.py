@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from ingest.catalog.records import Decoder, Encoding, Model, Value
+from ingest.catalog.records import Decoder, Encoding, Model
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Option, option_error
 from ingest.engine.registry import solve
@@ -49,7 +47,12 @@ def decoding_of(encoding: Encoding | None, decoder: str | None, catalog: Catalog
     made = {"decode_scaling": scaling.by_default(why, Option("set.decode_scaling"))}
     if encoding is not None and encoding.decode_rate is not None and decoder is None:
         return {**made, "thread_decode_rate": from_catalog(encoding.decode_rate)}
-    return {**made, "thread_decode_rate": _middle(found.thread_rates, found.name)} if named else made
+    if not named:
+        return made
+    rates = [value.value for value in found.thread_rates.values()]
+    first, where = next(iter(found.thread_rates.values())), f"{found.name}: median over {', '.join(found.thread_rates)}"
+    middle = Input(median(rates), min(rates), max(rates), "catalog", first.source, where, first.grade)
+    return {**made, "thread_decode_rate": middle}
 
 
 def decode_share(decoder: Decoder, cpu: str) -> float:
@@ -57,14 +60,6 @@ def decode_share(decoder: Decoder, cpu: str) -> float:
     rates = {"thread_decode_rate": decoder.thread_rates, "loader_decode_rate": decoder.loader_rates}
     given = {name: values[cpu].value for name, values in rates.items()}
     return float(solve("decode_share_of_worker", {**given, "decode_workers": decoder.loader_workers[cpu].value}))
-
-
-def _middle(values: Mapping[str, Value], name: str) -> Input:
-    """The median of a decoder over its CPUs, with the slowest and the fastest."""
-    numbers = [value.value for value in values.values()]
-    first = next(iter(values.values()))
-    where = f"{name}: median over {', '.join(values)}"
-    return Input(median(numbers), min(numbers), max(numbers), "catalog", first.source, where, first.grade)
 
 
 def gpu_decoding(decoder: str, gpu: str | None, encoding: Encoding | None, catalog: Catalog) -> Input | None:
@@ -106,34 +101,26 @@ def place_decoding(known: Quantities, rate: RateBasis, decoder: str | None, cata
         on_gpu = True
     if chosen is not None and chosen.decoded is not None and "decoded_sample_bytes" not in known.given:
         known.give(from_fields({"decoded_sample_bytes": chosen.decoded}))
-    known.choose_first("prefetched_sample_bytes", *(() if on_gpu else ("decoded_sample_bytes",)), "sample_bytes")
+    known.state("decoded_by_gpu" if on_gpu else "decoded_by_cores")
     if rate.node is not None and "host_memory_per_node" not in known.given:
         known.give(from_fields({"host_memory_per_node": rate.node.host_memory_bytes}))
     crossing = "sample_bytes" if on_gpu else "decoded_sample_bytes"
     if rate.gpu is not None and "host_link_bandwidth_per_gpu" not in known.given and known.find(crossing) is not None:
         known.give(from_fields({"host_link_bandwidth_per_gpu": rate.gpu.host_link_bandwidth}))
-    images = known.given.get("images_per_sample")
+    images, given = known.given.get("images_per_sample"), known.given.get("sample_decode_seconds")
     several = images is not None and images.value > 0
-    if on_gpu:
-        known.choose_first("host_link_load", "stored_link_load")
-        if several:
-            known.choose("gpu_decode_load", "gpu_decode_load_of_images")
-    found = {} if on_gpu else decoding_of(chosen, decoder, catalog)
-    _on_cores(known, found, on_gpu=on_gpu, several=several)
-
-
-def _on_cores(known: Quantities, found: Mapping[str, Input], *, on_gpu: bool, several: bool) -> None:
-    given = known.given.get("sample_decode_seconds")
+    if several and on_gpu:
+        known.state("several_images")
     if given is None and not on_gpu:
+        found = decoding_of(chosen, decoder, catalog)
         known.give({name: item for name, item in found.items() if name not in known.given})
         if "thread_decode_rate" in known.given:
-            formula = "decode_rate_of_images" if several else "decode_rate_in_loader"
-            known.choose("decode_samples_per_second_per_core", formula)
+            known.state("several_images" if several else "one_image")
             return
     if given is None:
         given = Input(0).by_default("the GPU decodes" if on_gpu else "decoding takes no time", "decode_time")
         known.give({"sample_decode_seconds": given})
     if given.value:
-        known.choose("decode_samples_per_second_per_core", "decoded_per_core")
+        known.state("time_of_decoding_known")
     else:
         known.give({"decode_cores_per_node": given})

@@ -9,8 +9,7 @@ from ingest.catalog.store import Catalog
 from ingest.engine.registry import solve
 from ingest.engine.value import Evidence, Input
 from ingest.sizing.evidence_ladder import FAMILIES, RATE, EvidenceLevel, family_of, from_catalog, median, peak_of
-from ingest.sizing.published_rates import part_of
-from ingest.sizing.rates_at_size import protocol_rates, rates_of
+from ingest.sizing.published_rates import part_of, protocol_rates, rates_of
 from ingest.sizing.rules import told
 from ingest.units import exact
 

@@ -18,8 +18,7 @@ from ingest.sizing import evidence_ladder
 from ingest.sizing.efficiency import efficiency
 from ingest.sizing.evidence_ladder import FAMILIES, RATE, EvidenceLevel, family_of, median
 from ingest.sizing.job import Job, by_user, known_quantities, machine_of
-from ingest.sizing.published_rates import published
-from ingest.sizing.rates_at_size import FEW_NODES, check_own_rates, is_emulation
+from ingest.sizing.published_rates import FEW_NODES, check_own_rates, is_emulation, published
 from ingest.sizing.rules import applying, finding, told
 from ingest.sizing.transfer import transferred
 from ingest.units import display

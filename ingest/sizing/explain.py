@@ -1,22 +1,155 @@
-"""`ingest explain`: the derivation of a quantity down to the datasheet, as names = numbers = result, unit, source."""
+"""`ingest explain`: how a quantity came about, down to the datasheet, as names = numbers = result, unit, source."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
+from ingest.engine.derivation_graph import is_column
 from ingest.engine.expression import prose
 from ingest.engine.interactive import InteractiveResult
-from ingest.engine.registry import Step, unit_of
-from ingest.engine.result import Answer, frame_of
+from ingest.engine.messages import fact_of
+from ingest.engine.question import option
+from ingest.engine.registry import INPUTS, Step, unit_of
+from ingest.engine.result import Answer, Sources, frame_of
 from ingest.errors import UsageError
 from ingest.sizing.bandwidth import Scenarios, bw
-from ingest.sizing.derivation_text import ExplanationWriter
-from ingest.sizing.job import Many
+from ingest.sizing.job import GPU, MODEL, BandwidthOptions, Many
+from ingest.units import display, exact
 
 if TYPE_CHECKING:
     import pandas
+
+
+#: Rows of a column that a requirement lists; `--explain` lists all.
+SHORT = 8
+
+
+@dataclass(frozen=True)
+class DerivationWriter:
+    """Writes derivations as indented lines.
+
+    Attributes:
+        catalog: for the titles of sources.
+        most: rows of a column that are listed; the largest first.
+        deep: rows of a column whose derivation is written in full.
+    """
+
+    catalog: Sources
+    most: int = SHORT
+    deep: int = 1
+
+    def lines(self, step: Step) -> list[str]:
+        """The derivation of a quantity; each line can be recomputed by hand from the lines below it."""
+        return list(self._lines(step, "", set()))
+
+    def _lines(self, step: Step, indent: str, seen: set[Step]) -> Iterator[str]:
+        if is_column(step):
+            yield from self._column(step, indent, seen)
+            return
+        again = "  (see above)" if step in seen and step.formula else ""
+        yield f"{indent}{self.name(step.name)} = {self.text(self.value(step))}{again}"
+        if again:
+            return
+        seen.add(step)
+        inner = indent + "  "
+        if step.formula is None:
+            yield from (f"{inner}{line}" for line in self.origin(step))
+            return
+        yield f"{inner}= {self.text(prose(step.formula.tree(), self.name))}"
+        if not any(is_column(part) for part in step.inputs):
+            values = {part.name: _written(part.value) for part in step.inputs}
+            yield f"{inner}= {self.text(prose(step.formula.tree(), lambda name: values[name]))}"
+        if step.formula.source != "definition":
+            yield f"{inner}formula: {self.cited(step.formula.source, step.formula.where)}"
+        for part in step.inputs:
+            yield from self._lines(part, inner, seen)
+
+    def _column(self, step: Step, indent: str, seen: set[Step]) -> Iterator[str]:
+        """The entries of a column, the largest first; those beyond the limits in brief."""
+        yield f"{indent}{self.name(step.name)}: {len(step.inputs):,} entr{'y' if len(step.inputs) == 1 else 'ies'}"
+        ordered = sorted(step.inputs, key=lambda part: -float(part.value))
+        for part in ordered[: self.most]:
+            yield f"{indent}  {part.owner or 'row'}: {self.text(shown(part))}"
+        if len(ordered) > self.most:
+            yield f"{indent}  and {len(ordered) - self.most:,} smaller ones"
+        for part in ordered[: self.deep]:
+            if part.formula is not None:
+                yield f"{indent}  of {part.owner or 'row'}:"
+                yield from self._lines(part, indent + "    ", seen)
+
+    def name(self, quantity: str) -> str:
+        """A quantity, as the lines call it."""
+        return quantity
+
+    def text(self, numbers: str) -> str:
+        """Numbers, as the lines write them."""
+        return numbers
+
+    def value(self, step: Step) -> str:
+        """The value of a quantity."""
+        return shown(step)
+
+    def origin(self, step: Step) -> Iterator[str]:
+        """Where a given value is from, in one line, and what it was made from, where that is more than one figure."""
+        item = step.source
+        if item is None:
+            yield f"by definition: {INPUTS[step.name].meaning}"
+            return
+        words = {"user": "given by the site file", "default": "assumed", "catalog": item.grade or "by definition"}
+        why = fact_of(item.note) or (item.where if item.origin == "user" else "")
+        note = f": {why}" if why else ""
+        source = f"; {self.cited(item.source, item.where)}" if item.source else ""
+        yield words.get(item.origin, f"by {item.origin}") + note + source
+        parts = item.parts if len(item.parts) > 1 else ()
+        for part in parts[: self.most]:
+            yield f"- {part.what}: {exact(part.value)}, {part.grade}; {self.cited(part.source, part.where)}"
+        if len(parts) > self.most:
+            yield f"- and {len(parts) - self.most:,} more"
+
+    def cited(self, source: str, where: str) -> str:
+        """A source with its title, and the place in it."""
+        return f"[{source}] {self.catalog.source(source).title}" + (f", {where}" if where else "")
+
+
+class ExplanationWriter(DerivationWriter):
+    """Writes the derivations of one job: each value with its whole note, its source, and the runs behind it."""
+
+    def origin(self, step: Step) -> Iterator[str]:
+        """Where a given value is from: its note, its source, and every figure behind it, in lines of their own."""
+        item = step.source
+        if item is None:
+            declared = INPUTS[step.name]
+            yield f"by definition: {declared.meaning}"
+            if declared.source:
+                yield self.cited(declared.source, "")
+            return
+        words = {"user": "given by the user", "default": "assumed", "catalog": item.grade or "catalog"}
+        yield words.get(item.origin, item.origin) + (f": {item.note}" if item.note else "")
+        if item.source:
+            yield self.cited(item.source, item.where)
+        for part in item.parts:
+            yield f"- {part.what}: {exact(part.value)} {unit_of(step.name)}, {part.grade}"
+            if part.runs:
+                yield f"  median of {len(part.runs)} runs: {'; '.join(exact(run) for run in part.runs)}"
+            yield f"  {self.cited(part.source, part.where)}"
+            if part.advice and len(item.parts) > 1:
+                yield f"  advice: {part.advice}"
+
+
+def shown(step: Step) -> str:
+    """A quantity for people, and exactly."""
+    unit = unit_of(step.name)
+    if isinstance(step.value, list):
+        return f"{_written(step.value)} {unit}".removesuffix(" 1")
+    text, exactly = display(float(step.value), unit), f"{exact(step.value)} {unit}".removesuffix(" 1")
+    return text + (f"  [{exactly}]" if exactly != text else "")
+
+
+def _written(value: object) -> str:
+    """A number, or the numbers of a column that an answer counted by itself."""
+    return f"({', '.join(map(exact, value))})" if isinstance(value, list) else exact(value)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -78,14 +211,13 @@ class Explanation(InteractiveResult):
         return node
 
 
-def explain(name: str, model: Many | None = None, gpu: Many | None = None, **options: Any) -> Explanation:
+def explain(
+    name: Annotated[str, option("A quantity, for example `ingest_bandwidth_per_job`.")],
+    model: Annotated[Many | None, MODEL] = None,
+    gpu: Annotated[Many | None, GPU] = None,
+    **options: Unpack[BandwidthOptions],
+) -> Explanation:
     """Derivation of one quantity of `bw`, down to the catalog values.
-
-    Args:
-        name: a quantity, for example `ingest_bandwidth_per_job`.
-        model: as `bw` takes it.
-        gpu: as `bw` takes it.
-        options: the other options of `bw`.
 
     >>> print(explain("gpus", "cosmoflow", "h100", nodes=2).lines()[1])
       = nodes × gpus_per_node

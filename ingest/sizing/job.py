@@ -23,6 +23,8 @@ from ingest.units import parse
 
 Written = str | float
 Many = Written | Sequence[Written]
+#: A number with its unit, where one is given.
+Amount = Written | None
 #: Quantities by name, as `--set` takes them.
 Settings = Mapping[str, Written] | str | Sequence[str] | None
 Catalogs = Catalog | str | Path | Sequence[str | Path]
@@ -74,19 +76,17 @@ class RateOptions(TypedDict, total=False):
         str | None, option("bf16, fp16, tf32, fp32, fp8 or fp4; that of the best evidence on the GPU by default.", "P")
     ]
     efficiency: Annotated[
-        Written | None, option("Model FLOPs utilization, a share of the dense peak.", "F", quantity="model_flops_utilization")
+        Amount, option("Model FLOPs utilization, a share of the dense peak.", "F", quantity="model_flops_utilization")
     ]
     achieved: Annotated[
-        Written | None,
-        option("Achieved FLOP/s per GPU, such as '35 TFLOP/s'.", "RATE", quantity="achieved_flops_per_gpu"),
+        Amount, option("Achieved FLOP/s per GPU, such as '35 TFLOP/s'.", "RATE", quantity="achieved_flops_per_gpu")
     ]
     utilization: Annotated[
-        Written | None,
-        option("Accelerator utilization to accept, such as 0.9.", "F", quantity="accelerator_utilization"),
+        Amount, option("Accelerator utilization to accept, such as 0.9.", "F", quantity="accelerator_utilization")
     ]
-    samples_per_second: Annotated[Written | None, option("Samples/s per GPU from your own measurement.", quantity=RATE)]
+    samples_per_second: Annotated[Amount, option("Samples/s per GPU from your own measurement.", quantity=RATE)]
     sample_bytes: Annotated[
-        Written | None,
+        Amount,
         option(
             "Bytes of one sample, such as '2.83 MB', or the JSON file of `ingest measure --samples`.",
             "SIZE",
@@ -94,11 +94,10 @@ class RateOptions(TypedDict, total=False):
         ),
     ]
     flops_per_sample: Annotated[
-        Written | None,
-        option("FLOPs of one sample, forward and backward, such as '247 GFLOP'.", "FLOP", quantity="flops_per_sample"),
+        Amount, option("FLOPs of one sample, forward and backward, such as '247 GFLOP'.", "FLOP", quantity="flops_per_sample")
     ]
     sequence_length: Annotated[
-        Written | None,
+        Amount,
         option(
             "Tokens of one sequence of a language model, such as 131072; the FLOPs of attention grow with it.",
             quantity="sequence_length",
@@ -108,9 +107,7 @@ class RateOptions(TypedDict, total=False):
         Written | Path | None,
         option("If the job reads text instead of token ids: a number, or the JSON file of `ingest measure`.", "N|FILE"),
     ]
-    cache_hit: Annotated[
-        Written | None, option("Share of reads served by a cache on the node.", "F", quantity="cache_hit_fraction")
-    ]
+    cache_hit: Annotated[Amount, option("Share of reads served by a cache on the node.", "F", quantity="cache_hit_fraction")]
     scaling: Annotated[
         str,
         option(
@@ -122,16 +119,29 @@ class RateOptions(TypedDict, total=False):
     ]
 
 
-class MachineOptions(TypedDict, total=False):
-    """The machine of a job, of one size or of several."""
+class NodesOptions(TypedDict, total=False):
+    """The size of a job, or several sizes."""
 
     nodes: Annotated[Many | None, option("Number of nodes, one by default: 128, or 1,8,128, or 1..1024*2.", quantity="nodes")]
+
+
+class GpusOptions(TypedDict, total=False):
+    """The size of a job by its GPUs."""
+
     gpus: Annotated[Many | None, option("Number of GPUs instead: full nodes, or part of one.")]
+
+
+class NodeOptions(TypedDict, total=False):
+    """The nodes of a job."""
+
     gpus_per_node: Annotated[
-        Written | None,
-        option("GPUs in a node; that of the GPU's usual node by default.", quantity="gpus_per_node"),
+        Amount, option("GPUs in a node; that of the GPU's usual node by default.", quantity="gpus_per_node")
     ]
     node: Annotated[str | None, NODE]
+
+
+class MachineOptions(NodesOptions, GpusOptions, NodeOptions, total=False):
+    """The machine of a job, of one size or of several."""
 
 
 class BandwidthOptions(MachineOptions, RateOptions, CommonOptions, total=False):
@@ -203,25 +213,17 @@ def job_of(*, set: Settings = None, **options: Any) -> Job:
     if str(options.get("sample_bytes")).endswith(".json"):
         options["sample_sizes"] = sample_sizes_in(Path(options["sample_bytes"]))
         options["sample_bytes"] = options["sample_sizes"]["sample_bytes"].value
-    written = {one: options.pop(one, None) for one in QUANTITIES}
-    numbers = {one: number_of(one, value) for one, value in written.items() if value is not None}
+    numbers = {}
+    for one, name in QUANTITIES.items():
+        if (written := options.pop(one, None)) is not None:
+            shown = f"--{one.replace('_', '-')}"
+            numbers[one] = check_value(name, parse(written, unit_of(name), shown), shown, written)
     settings = settings_of(set)
     if "sequence_length" in settings:
         # The FLOPs follow from it, however it is given.
         numbers["sequence_length"] = settings.pop("sequence_length")
     given = {word: value for word, value in options.items() if value is not None}
     return Job(**given, numbers=numbers, settings=settings)
-
-
-def number_of(option: str, written: Written) -> float:
-    """The value of an option of `bw` in base units.
-
-    Raises:
-        UsageError: a value that is not a number, in another unit, or out of range.
-    """
-    name, shown = QUANTITIES[option], f"--{option.replace('_', '-')}"
-    value: float = check_value(name, parse(written, unit_of(name), shown), shown, written)
-    return value
 
 
 def quantities_of(names: Mapping[str, str], written: Mapping[str, Written | None]) -> dict[str, float]:
@@ -352,17 +354,25 @@ def known_quantities(
         UsageError: an encoding that the model does not have.
     """
     options = {name: job.numbers[one] for one, name in QUANTITIES.items() if one in job.numbers and one not in RATE_OPTIONS}
-    known = {
-        **DEFAULTS,
-        **_of_machine(job, gpu, node, precision),
-        **_of_guidance(gpu, catalog),
-        **(_of_model(job, model) if model is not None else {}),
-        **by_user(options),
-        **job.sample_sizes,
-        **_of_text(job, model),
-    }
+    known = {**DEFAULTS, **gpus_in_node(gpu, node, *(["node", "gpus_per_node"] if job.node is None else []))}
+    known |= from_fields({"storage_nic_bandwidth_per_node": node.storage_nic_bandwidth if node is not None else None})
+    if gpu is not None and (top := evidence_ladder.peak_of(gpu, precision)) is not None:
+        known["peak_flops_per_gpu"] = top
+    # What the vendor's reference architecture asks of storage for this GPU, at its highest level.
+    level = catalog.referred(Storage, gpu.guidance, by=gpu.path) if gpu is not None and gpu.guidance else None
+    if level is not None and level.read_bandwidth is not None and level.gpus_per_unit is not None:
+        known |= from_fields({"guidance_read_bandwidth": level.read_bandwidth, "guidance_gpus": level.gpus_per_unit})
+    if model is not None:
+        named = {name: getattr(model, name) for name in ("flops_per_sample", "tokens_per_sample", "dataset_samples")}
+        known |= from_fields({**named, **encoding_of(model, job.encoding)})
+    known |= {**by_user(options), **job.sample_sizes, **_of_text(job, model)}
     if job.scaling in ("weak", "strong"):
-        known["scaling_efficiency"] = _scaling(job, catalog, known)
+        gpus = solve("gpus", {name: item.value for name, item in {**known, **by_user(job.settings)}.items()})
+        if gpus > evidence_ladder.BASE_GPUS:
+            known["scaling_efficiency"] = from_catalog(evidence_ladder.scaling_factor(catalog, gpus, job.scaling))
+        else:
+            why = f"no scaling loss is assumed up to {evidence_ladder.BASE_GPUS} GPUs"
+            known["scaling_efficiency"] = Input(1).by_default(why)
     return known
 
 
@@ -372,28 +382,6 @@ def gpus_in_node(gpu: Gpu | None, node: Node | None, *supply: str) -> dict[str, 
         return from_fields({"gpus_per_node": gpu.gpus_per_node if gpu is not None else None})
     found = from_catalog(node.gpus_per_node)
     return {"gpus_per_node": found.by_default(f"as in {node.name}", *supply) if supply else found}
-
-
-def _of_machine(job: Job, gpu: Gpu | None, node: Node | None, precision: str) -> dict[str, Input]:
-    known = gpus_in_node(gpu, node, *(["node", "gpus_per_node"] if job.node is None else []))
-    known |= from_fields({"storage_nic_bandwidth_per_node": node.storage_nic_bandwidth if node is not None else None})
-    top = evidence_ladder.peak_of(gpu, precision) if gpu is not None else None
-    if top is not None:
-        known["peak_flops_per_gpu"] = top
-    return known
-
-
-def _of_guidance(gpu: Gpu | None, catalog: Catalog) -> dict[str, Input]:
-    """What the vendor's reference architecture asks of storage for this GPU, at its highest level."""
-    level = catalog.referred(Storage, gpu.guidance, by=gpu.path) if gpu is not None and gpu.guidance else None
-    if level is None or level.read_bandwidth is None or level.gpus_per_unit is None:
-        return {}
-    return from_fields({"guidance_read_bandwidth": level.read_bandwidth, "guidance_gpus": level.gpus_per_unit})
-
-
-def _of_model(job: Job, model: Model) -> dict[str, Input]:
-    named = {name: getattr(model, name) for name in ("flops_per_sample", "tokens_per_sample", "dataset_samples")}
-    return from_fields({**named, **encoding_of(model, job.encoding)})
 
 
 def _of_text(job: Job, model: Model | None) -> dict[str, Input]:
@@ -416,13 +404,6 @@ def _of_text(job: Job, model: Model | None) -> dict[str, Input]:
     low, high = range_of("text_sample_bytes", {"bytes_per_token": ratio, "tokens_per_sample": Input(length)}) or (None, None)
     note = ratio.note or "the job reads text, as set by the user"
     return {"sample_bytes": Input(value, low, high, "user", note=note)}
-
-
-def _scaling(job: Job, catalog: Catalog, known: Mapping[str, Input]) -> Input:
-    gpus = solve("gpus", {name: item.value for name, item in {**known, **by_user(job.settings)}.items()})
-    if gpus <= evidence_ladder.BASE_GPUS:
-        return Input(1).by_default(f"no scaling loss is assumed up to {evidence_ladder.BASE_GPUS} GPUs")
-    return from_catalog(evidence_ladder.scaling_factor(catalog, gpus, job.scaling))
 
 
 def encoding_of(model: Model, asked: str | None) -> dict[str, Value | None]:
@@ -475,7 +456,11 @@ def parse_axis(written: str, unit: str, what: str) -> list[float]:
     Raises:
         UsageError: a number in another unit, an empty or endless range, or thousands grouped by commas.
     """
-    _refuse_partial_units(written, what)
+    ends = [end.partition("*")[0].strip() for part in written.split(",") for end in part.split("..")]
+    if len({number[-1:].isalpha() or number[-1:] == "%" for number in ends}) > 1:
+        # Some numbers have a unit or a prefix and others have none: `1,500 MB` may mean 1500 MB.
+        joined = f", or {written.replace(',', '')} without commas" if "," in written else ""
+        raise UsageError(f"{what}: found {brief(written)}, expected a unit at each number{joined}")
     numbers: list[float] = []
     for place, part in enumerate(written.split(",")):
         if place and part[:1] == "0" and part[1:2] in DIGITS:
@@ -488,30 +473,20 @@ def parse_axis(written: str, unit: str, what: str) -> list[float]:
         times, plus = rest.partition("*"), rest.partition("+")
         first, last = parse(start, unit, what), parse((times[0] if times[1] else plus[0]), unit, what)
         if times[1]:
-            numbers += _geometric(first, last, parse(times[2], "1", what), what)
+            factor = parse(times[2], "1", what)
+            rising = first > 0 and last >= first and factor > 1 and last / first < math.inf
+            steps = math.log(last / first) / math.log(factor) if rising else MAX_POINTS
+            form = "from..to*k with from > 0, to ≥ from, k > 1"
         else:
-            numbers += _linear(first, last, parse(plus[2], unit, what) if plus[1] else 1, what)
+            step = parse(plus[2], unit, what) if plus[1] else 1
+            steps = (last - first) / step if last >= first and step > 0 else MAX_POINTS
+            form = "from..to+k with to ≥ from, k > 0"
+        if steps >= MAX_POINTS:
+            raise UsageError(f"{what}: expected {form}, and fewer than {MAX_POINTS:,} points")
+        counts = range(math.floor(steps + 1e-9) + 1)
+        if times[1]:
+            points = [first * factor**count for count in counts]
+            numbers += [round(point) if point == round(point) else point for point in points]
+        else:
+            numbers += [first + step * count for count in counts]
     return numbers
-
-
-def _refuse_partial_units(written: str, what: str) -> None:
-    """Refuse a list in which some numbers have a unit or a prefix and others have none: `1,500 MB` may mean 1500 MB."""
-    numbers = [end.partition("*")[0].strip() for part in written.split(",") for end in part.split("..")]
-    if len({number[-1:].isalpha() or number[-1:] == "%" for number in numbers}) > 1:
-        joined = f", or {written.replace(',', '')} without commas" if "," in written else ""
-        raise UsageError(f"{what}: found {brief(written)}, expected a unit at each number{joined}")
-
-
-def _geometric(first: float, last: float, factor: float, what: str) -> list[float]:
-    rising = first > 0 and last >= first and factor > 1 and last / first < math.inf
-    steps = math.log(last / first) / math.log(factor) if rising else MAX_POINTS
-    if steps >= MAX_POINTS:
-        raise UsageError(f"{what}: expected from..to*k with from > 0, to ≥ from, k > 1, and fewer than {MAX_POINTS:,} points")
-    points = [first * factor**step for step in range(math.floor(steps + 1e-9) + 1)]
-    return [round(point) if point == round(point) else point for point in points]
-
-
-def _linear(first: float, last: float, step: float, what: str) -> list[float]:
-    if not (last >= first and step > 0) or (last - first) / step >= MAX_POINTS:
-        raise UsageError(f"{what}: expected from..to+k with to ≥ from, k > 0, and fewer than {MAX_POINTS:,} points")
-    return [first + step * count for count in range(math.floor((last - first) / step + 1e-9) + 1)]

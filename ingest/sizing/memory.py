@@ -2,56 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, TypedDict, Unpack
 
 from ingest.catalog.records import Node, Optimizer
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.frozen import revised
 from ingest.engine.messages import Message, Option, option_error
+from ingest.engine.question import Question, Shown, filled, option, quantities_in
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import UsageError, one_of
 from ingest.sizing.checkpoint_files import check_division, expert_share
 from ingest.sizing.evidence_ladder import from_fields
-from ingest.sizing.job import Written, gpus_in_node, machine_of, quantities_of, settings_of
+from ingest.sizing.job import (
+    NODE,
+    NODES,
+    ONE_GPU,
+    SIZED_MODEL,
+    USUAL_GPU,
+    Amount,
+    CommonOptions,
+    gpus_in_node,
+    machine_of,
+    quantities_of,
+    settings_of,
+)
 from ingest.sizing.job_size import gpus_of
-from ingest.sizing.memory_activations import ATTENTIONS, check_known, parts_again
-from ingest.sizing.memory_activations import DEFAULTS as STEP_DEFAULTS
 from ingest.sizing.memory_inputs import (
+    ATTENTIONS,
     DEFAULTS,
     OFF,
+    OFFLOADS,
     PLACES,
+    RECOMPUTES,
+    STEP_DEFAULTS,
     USUAL_RECIPE,
     USUAL_STAGE,
     MemoryJob,
     ParallelSizes,
-    Places,
+    check_known,
     kept_inputs,
+    parts_again,
     place_shares,
     places_of,
     recipe_of,
-)  # fmt: skip
-from ingest.sizing.memory_search import Layout
-from ingest.sizing.memory_search import search as find_layouts
+)
+from ingest.sizing.memory_search import Layout, search
 from ingest.sizing.optimizer_states import ModelSize, optimizer_of, size_of, zero_stage_of
 from ingest.sizing.rules import applying, contradictions, finding, unused
 from ingest.units import display
 
-USUAL_GPU = "h100-sxm"
-#: option -> the quantity that it sets, where their names differ
-QUANTITIES = {"utilization": "memory_utilization", "residual": "residual_bytes_per_gpu", "hybrid_shard": "shard_group"}
-RESULTS = (
-    "model_state_bytes",
-    "model_state_bytes_per_parameter",
-    "model_state_bytes_per_gpu",
-    "gpus_to_hold",
-    "nodes_to_hold",
-)
-#: Parallel sizes as the title names them.
-SHORT = ("TP", "PP", "CP", "EP", "ETP")
 #: Results of a training step; only with a sequence length, or where weights are gathered from outside of the GPU.
 OF_STEP = (
     "activation_bytes_per_gpu",
@@ -63,75 +65,144 @@ OF_STEP = (
 )
 #: The first result where the GPUs are given and a step is counted: whether they are full.
 OF_GPUS_GIVEN = "memory_filled_share"
+#: Results of states that lie off the GPU.
+OFFLOADED = ("offloaded_bytes", "offloaded_bytes_per_node")
+#: What `memory` answers.
+QUESTION = Question(
+    "memory",
+    (
+        Shown("model_state_bytes"),
+        Shown("model_state_bytes_per_parameter"),
+        Shown("model_state_bytes_per_gpu"),
+        Shown("gpus_to_hold"),
+        Shown("nodes_to_hold"),
+        *map(Shown, (*OF_STEP, OF_GPUS_GIVEN, *OFFLOADED)),
+    ),
+    (
+        ("Fills", {"memory_filled_share": "{} of the memory", "total_bytes_per_gpu": "{} on each GPU",
+                   "gpus_to_hold": "held by {} or more"}),
+        ("Needs", {"gpus_to_hold": "{}", "nodes_to_hold": "{}", "model_state_bytes": "{} of model states"}),
+        ("Needs", {"total_bytes_per_gpu": "{} on each GPU", "model_state_bytes": "{} of model states"}),
+        ("Needs", {"model_state_bytes_per_gpu": "{} on each GPU", "model_state_bytes": "{} of model states"}),
+        ("Needs", {"model_state_bytes": "{} of model states"}),
+    ),
+)  # fmt: skip
+#: Parallel sizes as the title names them.
+SHORT = ("TP", "PP", "CP", "EP", "ETP")
+
+
+class LayoutOptions(TypedDict, total=False):
+    """The machine, and how a model is cut over its GPUs."""
+
+    node: Annotated[str | None, NODE]
+    gpus: Annotated[Amount, option("GPUs of the job; by default the fewest that hold the model.", quantity="gpus")]
+    nodes: Annotated[Amount, NODES]
+    tensor_parallel: Annotated[Amount, option("GPUs that share a layer; {default} by default.", quantity="tensor_parallel")]
+    pipeline_parallel: Annotated[Amount, option("Pipeline stages; {default} by default.", quantity="pipeline_parallel")]
+    context_parallel: Annotated[
+        Amount, option("Replicas that share the tokens of a sequence; {default} by default.", quantity="context_parallel")
+    ]
+    expert_parallel: Annotated[
+        Amount, option("Replicas that share the experts; {default} by default.", quantity="expert_parallel")
+    ]
+    expert_tensor_parallel: Annotated[
+        Amount, option("Tensor ranks that share one expert; all of them by default.", quantity="expert_tensor_parallel")
+    ]
+
+
+class StepOptions(TypedDict, total=False):
+    """What a training step keeps."""
+
+    sequence_length: Annotated[
+        Amount, option("Tokens of one sequence; counts activations, logits and buffers too.", quantity="sequence_length")
+    ]
+    micro_batch: Annotated[
+        Amount, option("Sequences that a replica works on at a time; {default} by default.", quantity="micro_batch")
+    ]
+    micro_batches: Annotated[
+        Amount, option("Micro-batches of one step, where they are fewer than pipeline stages.", quantity="micro_batches")
+    ]
+    virtual_stages: Annotated[
+        Amount,
+        option("Parts of the model on each pipeline rank; {default}, not interleaved, by default.", quantity="virtual_stages"),
+    ]
+    recompute: Annotated[
+        str | None,
+        option(
+            "none, selective (scores of attention), full (layers keep their input alone), or parts of layers: norm, latent, "
+            "activation, mlp, expert, separated by commas; {default} by default.",
+            usual=RECOMPUTES[0],
+        ),
+    ]
+    recompute_layers: Annotated[
+        Amount,
+        option(
+            "Layers of each pipeline rank that full recomputation computes again; all by default.", quantity="recompute_layers"
+        ),
+    ]
+    fp8_inputs: Annotated[
+        bool, option("Matrices keep their inputs in 8 bits, as Transformer Engine does in FP8.", default=False)
+    ]
+    attention: Annotated[str, option("flash (scores are never kept) or scores.", default=ATTENTIONS[0])]
+    dropout: Annotated[bool, option("Masks of dropout are kept.", default=False)]
+    no_sequence_parallel: Annotated[bool, option("Tensor ranks do not share the tokens outside of matrices.", default=False)]
+
+
+class StateOptions(TypedDict, total=False):
+    """What training keeps of each parameter, and where."""
+
+    zero_stage: Annotated[
+        int | str | None,
+        option("ZeRO stage; 0 is plain data parallelism; {default} by default.", "0-3", usual=str(USUAL_STAGE)),
+    ]
+    hybrid_shard: Annotated[
+        Amount, option("Replicas that share the partitioned states, where they are not all (HSDP).", quantity="shard_group")
+    ]
+    offload: Annotated[str, option("none, cpu or nvme.", "WHERE", default=OFFLOADS[0])]
+    recipe: Annotated[
+        str,
+        option(
+            "Id in the catalogs, such as bf16-only, lora, qlora, or its bytes per parameter: 2, 12, 14, 16, 18 or 20.",
+            "ID",
+            default=USUAL_RECIPE,
+        ),
+    ]
+    optimizer: Annotated[str | None, option("Optimizer instead of that of the recipe: adam8bit, adafactor, muon, sgd, …", "ID")]
+    utilization: Annotated[
+        Amount,
+        option(
+            "Share of the memory that states may fill; {default} by default.",
+            "F",
+            quantity="memory_utilization",
+            usual=DEFAULTS,
+        ),
+    ]
+    residual: Annotated[
+        Amount,
+        option(
+            "Bytes of activations, buffers and fragments on one GPU; {default} by default.",
+            "SIZE",
+            quantity="residual_bytes_per_gpu",
+            usual=DEFAULTS,
+        ),
+    ]
+    search: Annotated[bool, option("Finds the layouts that hold a step at sequence_length, fewest GPUs first.", default=False)]
+
+
+class MemoryOptions(LayoutOptions, StepOptions, StateOptions, CommonOptions, total=False):
+    """The options of `memory`."""
+
+
+#: option -> the quantity that it sets
+QUANTITIES = quantities_in(MemoryOptions)
 
 
 def memory(
-    model: str | None = None,
-    gpu: str | None = None,
-    *,
-    node: str | None = None,
-    gpus: Written | None = None,
-    nodes: Written | None = None,
-    tensor_parallel: Written | None = None,
-    pipeline_parallel: Written | None = None,
-    context_parallel: Written | None = None,
-    expert_parallel: Written | None = None,
-    expert_tensor_parallel: Written | None = None,
-    sequence_length: Written | None = None,
-    micro_batch: Written | None = None,
-    micro_batches: Written | None = None,
-    virtual_stages: Written | None = None,
-    recompute: str | None = None,
-    recompute_layers: Written | None = None,
-    fp8_inputs: bool = False,
-    attention: str = "flash",
-    dropout: bool = False,
-    no_sequence_parallel: bool = False,
-    zero_stage: int | str | None = None,
-    hybrid_shard: Written | None = None,
-    offload: str = "none",
-    recipe: str = USUAL_RECIPE,
-    optimizer: str | None = None,
-    utilization: Written | None = None,
-    residual: Written | None = None,
-    search: bool = False,
-    set: Mapping[str, Written] | Sequence[str] | None = None,
-    catalogs: Sequence[str | Path] | Catalog = (),
+    model: Annotated[str | None, SIZED_MODEL] = None,
+    gpu: Annotated[str | None, ONE_GPU] = None,
+    **options: Unpack[MemoryOptions],
 ) -> Answer:
     """Model states in GPU memory, and the GPUs and nodes that hold them.
-
-    Args:
-        model: catalog id, `config.json` or YAML file; may be left out with `set={"parameters": N}`.
-        gpu: id or YAML file of the GPU; an H100 by default.
-        node: id or YAML file of a node type; sets the GPU too.
-        gpus: GPUs of the job; by default the fewest that hold the model.
-        nodes: nodes of the GPUs instead.
-        tensor_parallel: GPUs that share a layer; 1 by default.
-        pipeline_parallel: pipeline stages; 1 by default.
-        context_parallel: replicas that share the tokens of a sequence; 1 by default.
-        expert_parallel: replicas that share the experts; 1 by default.
-        expert_tensor_parallel: tensor ranks that share one expert; all of them by default.
-        sequence_length: tokens of one sequence; counts activations, logits and buffers too.
-        micro_batch: sequences that a replica works on at a time; 1 by default.
-        micro_batches: micro-batches of one step, where they are fewer than pipeline stages.
-        virtual_stages: parts of the model on each pipeline rank; 1, not interleaved, by default.
-        recompute: `none`, `selective` (scores of attention), `full` (layers keep their input alone), or parts of layers:
-            `norm`, `latent`, `activation`, `mlp`, `expert`, separated by commas; none by default.
-        recompute_layers: layers of each pipeline rank that full recomputation computes again; all by default.
-        fp8_inputs: matrices keep their inputs in 8 bits, as Transformer Engine does in FP8.
-        attention: `flash` (scores are never kept) or `scores`.
-        dropout: masks of dropout are kept.
-        no_sequence_parallel: tensor ranks do not share the tokens outside of matrices.
-        zero_stage: ZeRO stage; 0 is plain data parallelism; 3 by default.
-        hybrid_shard: replicas that share the partitioned states, where they are not all (HSDP).
-        offload: `none`, `cpu` or `nvme`.
-        recipe: id in the catalogs, such as `bf16-only`, `lora`, `qlora`, or its bytes per parameter: 2, 12, 14, 16, 18 or 20.
-        optimizer: optimizer instead of that of the recipe: `adam8bit`, `adafactor`, `muon`, `sgd`, …
-        utilization: share of the memory that states may fill; 0.9 by default.
-        residual: bytes of activations, buffers and fragments on one GPU; 0 by default.
-        search: finds the layouts that hold a step at `sequence_length`, fewest GPUs first.
-        set: values of quantities, by name.
-        catalogs: folders with entries of your own, or an open catalog.
 
     >>> answer = memory(set={"parameters": "17e9"}, gpu="a100-80-sxm")
     >>> answer.results["model_state_bytes"].display, answer.results["gpus_to_hold"].value
@@ -141,34 +212,21 @@ def memory(
         UsageError: an option is out of range, unknown or contradicts another one.
         IngestError: an input is missing; names what to supply.
     """
-    catalog, settings = opened(catalogs), settings_of(set)
+    asked: dict[str, Any] = {**filled(MemoryOptions, options, "memory")}
+    catalog, settings = opened(asked["catalogs"]), settings_of(asked["set"])
+    node, optimizer, recompute, attention = (asked[name] for name in ("node", "optimizer", "recompute", "attention"))
+    offload, dropout, fp8_inputs = asked["offload"], asked["dropout"], asked["fp8_inputs"]
     named = gpu or (None if node else USUAL_GPU)
-    gpus = gpus_of(gpus, nodes, catalog, gpu=named, node=node, settings=settings)
-    numbers = {
-        "gpus": gpus,
-        "tensor_parallel": tensor_parallel,
-        "pipeline_parallel": pipeline_parallel,
-        "context_parallel": context_parallel,
-        "expert_parallel": expert_parallel,
-        "expert_tensor_parallel": expert_tensor_parallel,
-        "sequence_length": sequence_length,
-        "micro_batch": micro_batch,
-        "micro_batches": micro_batches,
-        "virtual_stages": virtual_stages,
-        "recompute_layers": recompute_layers,
-        "hybrid_shard": hybrid_shard,
-        "utilization": utilization,
-        "residual": residual,
-    }
-    options = quantities_of(QUANTITIES, numbers)
-    asked = (None if zero_stage is None else int(zero_stage_of(zero_stage)), recompute)
-    parts_again(recompute or "none")
-    if recompute_layers is not None and recompute != "full":
-        raise option_error("recompute_layers", f": found --recompute {recompute or 'none'}, expected full")
+    asked["gpus"] = gpus_of(asked["gpus"], asked["nodes"], catalog, gpu=named, node=node, settings=settings)
+    fixed = quantities_of(QUANTITIES, {name: asked[name] for name in QUANTITIES})
+    stage_asked = None if asked["zero_stage"] is None else zero_stage_of(asked["zero_stage"])
+    stage, way = USUAL_STAGE if stage_asked is None else stage_asked, recompute or RECOMPUTES[0]
+    parts_again(way)
+    if asked["recompute_layers"] is not None and recompute != "full":
+        raise option_error("recompute_layers", f": found --recompute {way}, expected full")
     one_of("--attention", attention, ATTENTIONS)
-    stage, way = (asked[0] if asked[0] is not None else USUAL_STAGE), recompute or "none"
     places = places_of(stage, offload)
-    chosen = recipe_of(recipe, catalog)
+    chosen = recipe_of(asked["recipe"], catalog)
     size = size_of(model, catalog, settings)
     card, inside = machine_of(named, node, catalog)
     assert card is not None
@@ -177,83 +235,79 @@ def memory(
         machine = {name: item.by_default(f"of {card.name}", "gpu") for name, item in machine.items()}
     machine |= gpus_in_node(card, inside, *(["node"] if node is None else []))
     states = optimizer_of(optimizer or chosen.optimizer, catalog)
-    kernels = (attention, dropout, not no_sequence_parallel, offload, fp8_inputs)
-    job = MemoryJob(size, chosen, states, machine, options, settings, *kernels)
+    kernels = (attention, dropout, not asked["no_sequence_parallel"], offload, fp8_inputs)
+    job = MemoryJob(size, chosen, states, machine, fixed, settings, *kernels)
     found: tuple[list[Layout], list[Layout]] = ([], [])
-    if search:
+    if asked["search"]:
         check_known(size.architecture, size.name)
         if "sequence_length" not in job.fixed:
             raise UsageError("--search: found no --sequence-length, expected the tokens of a sequence")
-        found = find_layouts(job, *asked)
+        found = search(job, stage_asked, recompute)
         best = (found[0] or found[1])[0]
         stage, way = best.stage, best.recompute
-        options |= {f"{kind}_parallel": float(size) for kind, size in best.sizes._asdict().items() if size}
+        fixed |= {f"{kind}_parallel": float(size) for kind, size in best.sizes._asdict().items() if size}
         places = places_of(stage, offload)
-    parallel = ParallelSizes.of(options)
+    parallel = ParallelSizes.of(fixed)
     if size.architecture is not None:
         check_division(size.architecture, parallel.tensor, parallel.pipeline, parallel.expert)
     if parallel.expert_tensor and (size.architecture is None or not expert_share(size.architecture)):
         raise option_error("expert_tensor_parallel", f": found {parallel.expert_tensor}, expected a model with experts")
     given = job.given(parallel, stage, way)
-    known = job.known(given, way)
-    step = job.counts_step(places)
-    unknown = _fill(known, gpus is not None)
-    wanted = (*RESULTS, *(OF_STEP if step else ()), *([OF_GPUS_GIVEN] if step and gpus is not None else ()))
-    results, missing = known.results([name for name in wanted if name not in unknown])
-    results |= _offloaded(known, places, unknown)
+    known, step, on_given = job.known(given, way), job.counts_step(places), asked["gpus"] is not None
+    unknown = _fill(known, on_given)
+    left_out = {*unknown, *OFFLOADED, *(() if step else OF_STEP), *(() if step and on_given else (OF_GPUS_GIVEN,))}
+    results, missing = known.results([name for name in QUESTION.names if name not in left_out])
+    if OFF in places:
+        if "gpus" in known.given or "model_state_bytes_per_gpu" not in unknown:
+            known.state("states_offloaded")
+        results |= known.results(OFFLOADED)[0]
     cautions = [*_warnings(results, inside, offload, step or job.fixed.get("residual_bytes_per_gpu", 0) > 0)]
     if step and "model_state_bytes_per_gpu" not in unknown:
-        results |= _ranged(job, given, way, known.value("gpus"), results)
+        # The ranges of the parts, on a number of GPUs that does not follow them.
+        counted = job.known({**given, "gpus": Input(known.value("gpus"))}, way)
+        results |= counted.results([name for name in (*OF_STEP, OF_GPUS_GIVEN) if name in results], ranged=True)[0]
         cautions += _unfused(job, given, way, results, unknown)
     if places[0] is OFF and not step:
         missing["total_bytes_per_gpu"] = "a GPU holds the layer at work: give a model with a config.json"
     words = {
         "model": (model, True),
-        "recipe": (chosen.id, recipe != USUAL_RECIPE),
+        "recipe": (chosen.id, asked["recipe"] != USUAL_RECIPE),
         "optimizer": (optimizer or chosen.optimizer, optimizer is not None),
         "recompute": (way, recompute is not None),
-        "attention": (attention, attention != "flash"),
-        "offload": (offload, offload != "none"),
-        "zero_stage": (stage, asked[0] is not None),
+        "attention": (attention, attention != ATTENTIONS[0]),
+        "offload": (offload, offload != OFFLOADS[0]),
+        "zero_stage": (stage, stage_asked is not None),
     }
     keeping = f"{chosen.name}, {optimizer}" if optimizer else chosen.name
     shape = " × ".join(f"{short} {size}" for short, size in zip(SHORT, parallel, strict=True) if size > (short != "ETP"))
     keeping += f"; {shape}" if shape and step else ""
+    listed = zip(("layouts", "rejected"), found, strict=True)
     answer = Answer(
-        "memory",
+        QUESTION.command,
         f"{'Memory' if step else 'Model states'} of {size.name}: {keeping}; ZeRO-{stage}, offload {offload}",
         {name: {"value": word, "from": "user" if asked_for else "default"} for name, (word, asked_for) in words.items()},
         known,
         results,
         {**missing, **unknown},
-        {**_tables(known, given, unknown, step), **_layouts(found, job.gpus_per_node)},
+        {
+            **_tables(known, given, unknown, step),
+            **{name: [one.row(job.gpus_per_node) for one in layouts] for name, layouts in listed if layouts},
+        },
         (*size.warnings, *cautions),
         catalog,
-        _unmet(known, results, unknown) if found[0] or not search else f"no layout holds the model: {found[1][0].reason}",
+        f"no layout holds the model: {found[1][0].reason}" if found[1] and not found[0] else _unmet(known, results, unknown),
+        question=QUESTION,
     )
     flags = {"recompute": recompute, "dropout": dropout, "fp8_inputs": fp8_inputs}
-    idle = [name for name, given in flags.items() if given and not step]
-    unused_options = _unused(answer, {**options, **settings}, settings, idle)
-    return revised(answer, warnings=(*answer.warnings, *unused_options, *contradictions(known, settings)))
-
-
-def _unused(
-    answer: Answer, fixed: Mapping[str, float], settings: Mapping[str, float], idle: Sequence[str]
-) -> Iterator[Message]:
-    """Warnings about options on which no result depends; none where results are missing."""
-    if answer.unmet or "gpus_to_hold" in answer.unknown:
-        return
-    names = {quantity: option for option, quantity in QUANTITIES.items()}
-    for name, value in fixed.items():
-        if name not in answer.used and not (name.endswith("_parallel") and value == 1):
-            yield unused(Option(f"set.{name}" if name in settings else names.get(name, name)))
-    yield from (unused(Option(name)) for name in idle)
-
-
-def _layouts(found: tuple[list[Layout], list[Layout]], gpus_per_node: int) -> dict[str, list[dict[str, Any]]]:
-    """The layouts that fit and those that do not, as tables."""
-    tables = zip(("layouts", "rejected"), found, strict=True)
-    return {name: [one.row(gpus_per_node) for one in rows] for name, rows in tables if rows}
+    idle: list[Message] = []
+    if not answer.unmet and "gpus_to_hold" not in answer.unknown:
+        # Options on which no result depends; where results are missing nobody knows.
+        options_of = {quantity: name for name, quantity in QUANTITIES.items()}
+        for name, value in {**fixed, **settings}.items():
+            if name not in answer.used and not (name.endswith("_parallel") and value == 1):
+                idle.append(unused(Option(f"set.{name}" if name in settings else options_of[name])))
+        idle += [unused(Option(name)) for name, given in flags.items() if given and not step]
+    return revised(answer, warnings=(*answer.warnings, *idle, *contradictions(known, settings)))
 
 
 def holds_states(
@@ -287,11 +341,6 @@ def _holds(known: Quantities) -> bool:
     return known.value("memory_left_for_partitions") > 0 and known.value("gpus_to_hold") <= known.value("gpus")
 
 
-def _replicas_to_hold(known: Quantities) -> float:
-    """Replicas that hold the model together."""
-    return known.value("gpus_to_hold") / known.value("tensor_parallel") / known.value("pipeline_parallel")
-
-
 def _fill(known: Quantities, asked: bool) -> dict[str, str]:
     """Count the GPUs; if no number of them suffices, return the reason and the options that help."""
     left = known.value("memory_left_for_partitions")
@@ -311,20 +360,15 @@ def _fill(known: Quantities, asked: bool) -> dict[str, str]:
             unknown["model_state_bytes_per_gpu"] = Message("depends on the number of GPUs", supply=("gpus",))
         return unknown
     if not asked:
-        known.choose("gpus", "gpus_to_hold")
+        known.state("fewest_gpus")
     group = known.given.get("shard_group")
-    if group is not None and (need := _replicas_to_hold(known)) > group.value:
+    if group is None:
+        return {}
+    need = known.value("gpus_to_hold") / known.value("tensor_parallel") / known.value("pipeline_parallel")
+    if need > group.value:
         why = f"groups of {group.value:,.0f} replicas do not hold the model: expected --hybrid-shard {need:,.0f} or more"
         return dict.fromkeys(("gpus_to_hold", "nodes_to_hold"), why)
     return {}
-
-
-def _ranged(
-    job: MemoryJob, given: Mapping[str, Input], way: str, gpus: float, results: Mapping[str, Quantity]
-) -> dict[str, Quantity]:
-    """The parts of a step with their ranges, on a number of GPUs that does not follow the range."""
-    fixed = job.known({**given, "gpus": Input(gpus)}, way)
-    return fixed.results([name for name in (*OF_STEP, OF_GPUS_GIVEN) if name in results], ranged=True)[0]
 
 
 def _unfused(
@@ -346,33 +390,39 @@ def _unfused(
 
 
 PARTS = {"weights": ("gradient", "optimizer"), "gradients": ("weight", "optimizer"), "optimizer states": ("weight", "gradient")}
+#: Further parts of a step: what of them is called as its quantity is.
+STEP_PARTS = {
+    "activations": "activation",
+    "logits": "logit",
+    "gathered weights": "gather",
+    "gathered tokens": "gathered_token",
+    "driver and libraries": "framework",
+}
 
 
 def _tables(
     known: Quantities, given: Mapping[str, Input], unknown: Mapping[str, str], step: bool
 ) -> dict[str, list[dict[str, Any]]]:
-    """The GPUs of each ZeRO stage, or the parts of one GPU's memory where a step is counted."""
-    if not step:
-        return {"stages": _stages(given)} if "parameters" in given else {}
-    if "model_state_bytes_per_gpu" in unknown:
+    """The GPUs that each ZeRO stage takes without offload, or the parts of one GPU's memory where a step is counted."""
+    rows: list[dict[str, Any]] = []
+    if not step and "parameters" in given:
+        for stage in range(4):
+            one = Quantities({**given, **place_shares(PLACES[stage, "none"])})
+            fits = one.value("memory_left_for_partitions") > 0
+            found = {"zero_stage": str(stage), "gpus_to_hold": one.value("gpus_to_hold") if fits else "does not fit"}
+            widths = ("replicated_bytes_per_parameter", "partitioned_bytes_per_parameter")
+            rows.append({**found, **{name: one.value(name) for name in widths}})
+        return {"stages": rows}
+    if not step or "model_state_bytes_per_gpu" in unknown:
         return {}
     gpus = {"gpus": Input(known.value("gpus"))}
-    rows = []
     for part, others in PARTS.items():
         alone = Quantities({**given, **gpus, **{f"{other}_bytes_per_parameter": Input(0) for other in others}})
         rows.append({"part": part, "bytes_per_gpu": alone.value("model_state_bytes_per_gpu")})
-    names = {
-        "activations": "activation",
-        "logits": "logit",
-        "gathered weights": "gather",
-        "gathered tokens": "gathered_token",
-        "driver and libraries": "framework",
-    }
-    if "residual_bytes_per_gpu" in given:
-        rows.append({"part": "residual", "bytes_per_gpu": known.value("residual_bytes_per_gpu")})
-    else:
-        rows += [{"part": part, "bytes_per_gpu": known.value(f"{name}_bytes_per_gpu")} for part, name in names.items()]
-    return {"parts": [*rows, {"part": "total", "bytes_per_gpu": known.value("total_bytes_per_gpu")}]}
+    further = {"residual": "residual"} if "residual_bytes_per_gpu" in given else STEP_PARTS
+    for part, name in {**further, "total": "total"}.items():
+        rows.append({"part": part, "bytes_per_gpu": known.value(f"{name}_bytes_per_gpu")})
+    return {"parts": rows}
 
 
 def _unmet(known: Quantities, results: Mapping[str, Quantity], unknown: Mapping[str, str]) -> str:
@@ -386,29 +436,6 @@ def _unmet(known: Quantities, results: Mapping[str, Quantity], unknown: Mapping[
     each, least = display(known.value(name), "B", binary=False), results["gpus_to_hold"].value
     what = "model states" if name == "model_state_bytes_per_gpu" else "model and its activations"
     return f"{held} the {what} ({each} on each): at least {least:,.0f} GPUs are needed"
-
-
-def _offloaded(known: Quantities, places: Places, unknown: Mapping[str, str]) -> dict[str, Any]:
-    if OFF not in places:
-        return {}
-    if "gpus" in known.given or "gpus" in known.steps:
-        known.choose("offload_nodes", "nodes_in_job")
-    elif not unknown:
-        known.choose("offload_nodes", "nodes_to_hold")
-    return known.results(["offloaded_bytes", "offloaded_bytes_per_node"])[0]
-
-
-def _stages(given: Mapping[str, Input]) -> list[dict[str, Any]]:
-    """The GPUs that each ZeRO stage takes without offload."""
-    rows = []
-    for stage in range(4):
-        known = Quantities({**given, **place_shares(PLACES[stage, "none"])})
-        fits = known.value("memory_left_for_partitions") > 0
-        found = {"zero_stage": str(stage), "gpus_to_hold": known.value("gpus_to_hold") if fits else "does not fit"}
-        for name in ("replicated_bytes_per_parameter", "partitioned_bytes_per_parameter"):
-            found[name] = known.value(name)
-        rows.append(found)
-    return rows
 
 
 def _warnings(results: Mapping[str, Quantity], node: Node | None, offload: str, whole: bool) -> Iterator[str]:

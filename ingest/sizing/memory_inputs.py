@@ -1,30 +1,28 @@
-"""The inputs of `ingest memory`: what training keeps per parameter, where ZeRO and offload place it, and what a step takes."""
+"""The inputs of `ingest memory`: what training keeps per parameter, where ZeRO and offload place it, and what a step takes.
+
+A matrix keeps its input until its gradient is computed, and matrices that read the same input keep it once. Its output is
+kept where a function follows that is not linear: attention after q, k and v, an activation after gate and up. What the
+last matrix of a block yields is added to the residual stream and not kept.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
+from ingest.architecture.structure import Architecture
+from ingest.architecture.weight_table import Weight
 from ingest.catalog.records import Optimizer, Recipe
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input
+from ingest.engine.value import Input, derived
 from ingest.errors import UsageError, expected_one_of, one_of
 from ingest.sizing.checkpoint_files import expert_share, largest_stage_factor
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import by_user
-from ingest.sizing.memory_activations import DEFAULTS as STEP_DEFAULTS
-from ingest.sizing.memory_activations import (
-    check_known,
-    gathered_parameters,
-    kept_elements,
-    parts_again,
-    recompute_inputs,
-    residual_width,
-)
 from ingest.sizing.optimizer_states import ModelSize, kept_by, zero_stage_of
 
 #: Inputs that nobody has to give.
@@ -118,11 +116,18 @@ class ParallelSizes(NamedTuple):
         """The sizes and what follows from them for a model, as inputs."""
         sizes = {f"{kind}_parallel": Input(getattr(self, kind)) for kind in ("tensor", "pipeline", "context")}
         sizes["replica_group"] = Input(self.replica_group)
-        return {
-            **{name: item for name, item in sizes.items() if item.value > 1},
-            **_experts(size, self),
-            **_stage_factor(size, self.pipeline),
-        }
+        found = {name: item for name, item in sizes.items() if item.value > 1}
+        model, within = size.architecture, self.tensor_of_experts
+        if model is None:
+            return found
+        if self.expert > 1 or within != self.tensor:
+            # The parameters in experts are not divided as the layers are.
+            found["expert_share"] = derived(expert_share(model), f"counted over the weights of {model.id}")
+            found |= {"expert_parallel": Input(self.expert), "expert_tensor_parallel": Input(within)}
+        if 1 < self.pipeline <= model.layers:
+            where = f"blocks of {model.id} distributed over {self.pipeline} stages"
+            found["largest_stage_factor"] = derived(largest_stage_factor(model, self.pipeline), where)
+        return found
 
     @property
     def tensor_of_experts(self) -> int:
@@ -200,11 +205,11 @@ class MemoryJob(NamedTuple):
         known = Quantities(given)
         if recompute == "full" and "layer_input_elements" in given:
             some = "recompute_layers" in given
-            known.choose("kept_activation_bytes", "partly_recomputed_bytes" if some else "layer_input_bytes")
+            known.state("some_layers_recomputed" if some else "all_layers_recomputed")
         elif parts_again(recompute) and "recomputed_elements" in given:
-            known.choose("recomputed_layer_bytes", "recomputed_part_bytes")
+            known.state("parts_recomputed")
         if "residual_bytes_per_gpu" not in given:
-            known.choose("residual_bytes_per_gpu", "step_bytes_per_gpu")
+            known.state("step_counted")
         return known
 
 
@@ -215,13 +220,17 @@ def _step(job: MemoryJob, places: Places, recompute: str, parallel: ParallelSize
     found = {**STEP_DEFAULTS, "memory_utilization": UTILIZATION_OF_STEP}
     nothing = Input(0, note="no sequence length is given")
     if "sequence_length" in fixed:
-        where = f"counted over the weights of {model.id}"
-        found |= {
-            **kept_elements(model, attention == "scores" and recompute == "none", parts_again(recompute)).quantities(where),
-            **dict(recompute_inputs(recompute, attention, job.dropout, job.fp8_inputs)),
-        }
-        found["residual_elements"] = Input(residual_width(model), source="arithmetic", where=where, grade="derived")
-        found["scored_words"] = Input(model.vocabulary, source="arithmetic", where=where, grade="derived")
+        counted = kept_elements(model, attention == "scores" and recompute == "none", parts_again(recompute))
+        found |= {name: derived(value, f"counted over the weights of {model.id}") for name, value in counted.items()}
+        kept = attention == "scores" and recompute != "selective"
+        width = Input((5 if job.dropout else 2) if kept else 0, note=f"attention: {attention}; recompute: {recompute}")
+        why = "flash attention, which keeps no scores"
+        unkept = width.by_default(why, Option("attention", "scores"))
+        found["kept_score_width"] = unkept if attention == "flash" else width
+        if job.fp8_inputs:
+            found["input_narrowing"] = Input(1, source="transformer-engine", where=FP8_WHERE, grade="derived")
+        if job.dropout:
+            found["mask_width"] = Input(1, source="korthikanti2022", where="sec. 4.1: a mask of one byte")
     else:
         found |= dict.fromkeys(("activation_bytes_per_gpu", "logit_bytes_per_gpu", "gathered_token_bytes_per_gpu"), nothing)
     if not job.sequence_parallel:
@@ -237,30 +246,10 @@ def _step(job: MemoryJob, places: Places, recompute: str, parallel: ParallelSize
     if places[0] is R:
         found["gather_bytes_per_gpu"] = Input(0, note="every replica holds the weights")
     else:
-        largest = gathered_parameters(model, parallel.expert)
-        found["gathered_parameters"] = Input(
-            largest, source="arithmetic", where=f"counted over the weights of {model.id}", grade="derived"
+        found["gathered_parameters"] = derived(
+            gathered_parameters(model, parallel.expert), f"counted over the weights of {model.id}"
         )
     return found
-
-
-def _stage_factor(size: ModelSize, pipeline: int) -> dict[str, Input]:
-    """The largest pipeline stage over the mean one; empty where the layers are unknown."""
-    if size.architecture is None or pipeline == 1 or pipeline > size.architecture.layers:
-        return {}
-    where = f"blocks of {size.architecture.id} distributed over {pipeline} stages"
-    factor = largest_stage_factor(size.architecture, pipeline)
-    return {"largest_stage_factor": Input(factor, source="arithmetic", where=where, grade="derived")}
-
-
-def _experts(size: ModelSize, sizes: ParallelSizes) -> dict[str, Input]:
-    """The share of the parameters in experts, where they are not divided as the layers are."""
-    within = sizes.tensor_of_experts
-    if size.architecture is None or (sizes.expert == 1 and within == sizes.tensor):
-        return {}
-    where = f"counted over the weights of {size.architecture.id}"
-    share = Input(expert_share(size.architecture), source="arithmetic", where=where, grade="derived")
-    return {"expert_share": share, "expert_parallel": Input(sizes.expert), "expert_tensor_parallel": Input(within)}
 
 
 def places_of(zero_stage: int | str, offload: str) -> Places:
@@ -302,12 +291,9 @@ def kept_inputs(
         raise UsageError("the model is missing: expected the frozen model of the adapters, or --set parameters=N")
     counted = kept.pop("trainable_parameters", None)
     adapters = counted or Input(settings["trainable_parameters"], origin="user")
-    return _with_frozen_model(kept, adapters, settings.get("parameters") or size.given["parameters"].value)
-
-
-def _with_frozen_model(kept: dict[str, Input], adapters: Input, parameters: float) -> dict[str, Input]:
-    """Bytes per parameter of a frozen model whose adapters alone have gradients and optimizer states."""
-    share, weights = adapters.value / parameters, kept["weight_bytes_per_parameter"]
+    # The frozen model has neither gradients nor optimizer states: those of its adapters count for each of its parameters.
+    share = adapters.value / (settings.get("parameters") or size.given["parameters"].value)
+    weights = kept["weight_bytes_per_parameter"]
     note = "; ".join(filter(None, (f"adapters of {adapters.value:,.0f} parameters and a frozen model", adapters.note)))
     scaled = {
         name: item._replace(value=item.value * share, grade=adapters.grade or "derived", note=note)
@@ -326,3 +312,189 @@ def place_shares(places: Places) -> Mapping[str, Input]:
         for name, part in zip(("weights", "gradients", "optimizer"), places, strict=True)
         for way, share in part._asdict().items()
     }
+
+
+RECOMPUTES = ("none", "selective", "full")
+#: Parts of a layer that can be computed again alone: outputs of norms, up-projections of latent attention, activated gates
+#: before the last matrix, and whole MLPs or experts.
+PARTS = ("norm", "latent", "activation", "mlp", "expert")
+ATTENTIONS = ("flash", "scores")
+#: Kinds of weights that are multiplied in the layers.
+IN_LAYERS = ("attention", "mlp", "expert", "router", "ssm", "conv", "recurrent", "other")
+#: Last words of the names of matrices that end a block: their output goes to the residual stream.
+ENDS = ("o", "down", "out")
+#: Last words of the names of matrices that widen what latent attention keeps.
+LATENT = ("q_up", "kv_up")
+#: Norms within attention.
+HEAD_NORMS = ("qk_norm", "q_norm", "k_norm", "kv_norm", "bias")
+#: A router works in full precision, twice as wide, and keeps scores and shares.
+ROUTER_COPIES = 4
+#: Flash attention keeps one number in full precision for each query and head.
+FLASH_ELEMENTS = 2
+
+FP8_WHERE = "pytorch/module/linear.py, grouped_linear.py: the quantized input is saved for the gradient of the weights"
+
+#: Inputs that nobody has to give.
+STEP_DEFAULTS = {
+    "framework_bytes_per_gpu": Input(
+        2e9, 0.5e9, 5e9, source="ml-engineering", grade="assumed",
+        where="training/performance/README.md, preloaded CUDA kernels: 0.5 to 2 GB; buffers of NCCL come in addition",
+    ).by_default("2 GB for the driver, its kernels and communication", "set.framework_bytes_per_gpu"),
+    "logit_width": Input(
+        6, 4, 12, source="megatron-lm", grade="derived",
+        where="core/tensor_parallel/cross_entropy.py: 16-bit logits, and their exponentials in full precision, in place",
+    ).by_default("16-bit logits and a copy in 32 bits; up to 12 B where a loss is not fused", "set.logit_width"),
+    "unfused_share": Input(
+        0, 0, 1, source="arithmetic", where="inputs that PyTorch saves of small models", grade="derived",
+    ).by_default("fused kernels, which keep no activated gate", Option("set.unfused_share", "1")),
+    "gathered_token_copies": Input(
+        3, 2, 6, source="torchtitan", grade="derived",
+        where="benchmarks/llama3_h100_202412_torchtitan.md: two copies fewer without waiting; up to six by the peak of table 4",
+    ).by_default("a gathered input, its gradient and that of an output", "set.gathered_token_copies"),
+    "kept_stage_outputs": Input(
+        0, 0, 1, source="megatron-lm", grade="derived",
+        where="core/pipeline_parallel/schedules.py: deallocate_output_tensor; PyTorch keeps them",
+    ).by_default("stages that free what they have sent", Option("set.kept_stage_outputs", "1")),
+    "gathered_parts": Input(
+        2, source="fsdp2023", where="sec. 3.4", grade="published",
+    ).by_default("one layer at work and the next one gathered", "set.gathered_parts"),
+}  # fmt: skip
+
+
+def kept_elements(model: Architecture, expanded: bool = False, again: Collection[str] = ()) -> dict[str, float]:
+    """Count the numbers that a training step keeps of each token over all layers, by quantity.
+
+    Args:
+        model: the table of weights.
+        expanded: keys and values are copied for each query head, as kernels do that keep the scores.
+        again: the parts that are computed again, of `PARTS`.
+
+    >>> from ingest.architecture import describe
+    >>> from ingest.catalog.store import Catalog
+    >>> kept = kept_elements(describe("gpt3-175b", Catalog()))
+    >>> # the 34 of Korthikanti et al., flash attention apart
+    >>> (2 * (kept["split_elements"] + kept["common_elements"]) + kept["masked_elements"]) / (96 * 12_288)
+    34.0...
+    """
+    norms = [row for row in model.weights if row.kind == "norm"]
+    # The width between the layers, which the embedding may not have: that of most norms.
+    between = [row for row in norms if len(row.shape) == 1 and _last(row) not in HEAD_NORMS]
+    hidden = max(((row.count, row.shape[0]) for row in between), default=(0, model.hidden))[1]
+    rows = [row for row in model.weights if row.kind in IN_LAYERS and row.passes and len(row.shape) > 1]
+    first, ends = [row for row in rows if _last(row) not in ENDS], [row for row in rows if _last(row) in ENDS]
+    split = dict.fromkeys(("", *PARTS), 0.0)
+    for row in first:
+        if row.kind != "router":
+            split[_part(row, "latent" if _last(row) in LATENT else "", again)] += row.shape[0] * row.passes
+    common = float(sum(ROUTER_COPIES * row.shape[0] * row.passes for row in first if row.kind == "router"))
+    # Attention keeps what its last matrix reads, which in FP8 keeps a copy; a router reads what its norm yields unchanged.
+    narrowed = dict.fromkeys(split, 0.0)
+    for row in ends:
+        part = _part(row, "activation" if _last(row) == "down" else "", again)
+        split[part] += row.shape[-1] * row.passes
+        narrowed[part] += row.shape[-1] * row.passes * (1 if _last(row) == "down" else -1)
+    # Matrices of one block with the same width read the same input; a router reads what shared experts read.
+    readers: dict[tuple[str, int], list[Weight]] = {}
+    for row in first:
+        block = "shared" if row.name.startswith(("router", "shared_expert")) else row.name.rpartition(".")[0]
+        readers.setdefault((block, row.shape[-1]), []).append(row)
+    blocks = narrowed_blocks = 0.0
+    for (_, width), members in readers.items():
+        passes = max(row.passes for row in members)
+        if width == hidden and members[0].kind != "expert":
+            blocks += passes
+            narrowed_blocks += 0 if any(row.kind == "router" for row in members) else passes
+        else:
+            part = _part(members[0], "norm" if members[0].kind == "attention" else "", again)
+            split[part] += width * passes
+            narrowed[part] += width * passes
+    scales = sum(row.count for row in norms if row.shape == (hidden,) and not row.name.endswith(".bias"))
+    normed = max(scales, blocks)
+    # The head reads what the last norm yields.
+    yielded = hidden * (min(blocks, normed) + any(row.kind == "head" and row.passes for row in model.weights))
+    heads = sum(row.heads * row.layers for row in model.attentions)
+    split["latent" if any(_last(row) in LATENT for row in rows) else ""] += _expanded_keys(model, rows, expanded)
+    split[""] += FLASH_ELEMENTS * heads
+    if any(_last(row) in ("qk_norm", "q_norm") for row in norms) and not any(_last(row).endswith("_down") for row in rows):
+        # Queries and keys before the norms of their heads.
+        split[""] += sum(row.shape[0] * row.passes for row in rows if _last(row) in ("q", "k"))
+    unfused = [row for row in first if _last(row) == "gate" and row.kind in ("mlp", "expert")]
+    unfused += [row for row in ends if row.kind == "expert"]
+    return {
+        "split_elements": sum(count for part, count in split.items() if part not in again),
+        "common_elements": common + hidden * normed + (0 if "norm" in again else yielded),
+        "masked_elements": sum(row.shape[0] * row.passes for row in ends if row.kind != "expert"),
+        "unfused_elements": sum(row.shape[0] * row.passes for row in unfused if row.kind not in again),
+        "recomputed_elements": sum(count for part, count in split.items() if part in again)
+        + (yielded if "norm" in again else 0),
+        # Besides the layers, the last norm keeps its input, and the head that of its own.
+        "layer_input_elements": hidden * (model.layers + 2),
+        "score_elements": heads,
+        "transformer_layers": model.layers,
+        "narrowed_split_elements": sum(count for part, count in narrowed.items() if part not in again),
+        "narrowed_common_elements": 0 if "norm" in again else hidden * min(narrowed_blocks, normed),
+        "residual_elements": hidden,
+        "scored_words": model.vocabulary,
+    }
+
+
+def _part(row: Weight, part: str, again: Collection[str]) -> str:
+    """The part of a layer whose recomputation drops what a row keeps: its whole block where that is computed again."""
+    block = row.kind if row.kind == "expert" else row.name.partition(".")[0]
+    return block if block in again and block in PARTS else part
+
+
+def _last(row: Weight) -> str:
+    return row.name.rpartition(".")[2]
+
+
+def _expanded_keys(model: Architecture, rows: Sequence[Weight], expanded: bool) -> float:
+    """Keys and values beyond what their matrices yield: each head of latent attention has the part with positions."""
+    latent = [row for row in rows if _last(row) == "kv_up"]
+    if not latent and not expanded:
+        return 0
+    yielded = sum(row.shape[0] * row.passes for row in latent or rows if _last(row) in ("kv_up", "k", "v"))
+    wanted = sum(row.heads * (row.key + row.value) * row.layers for row in model.attentions)
+    return max(wanted - yielded, 0)
+
+
+def gathered_parameters(model: Architecture, expert_parallel: int) -> float:
+    """Parameters of the largest part that ZeRO-3 gathers: a mean layer, or the embedding or head.
+
+    Args:
+        model: the table of weights.
+        expert_parallel: ranks that share the experts.
+    """
+    tables = [row.parameters for row in model.weights if row.kind in ("embedding", "head")]
+    experts = sum(row.parameters for row in model.weights if row.kind == "expert")
+    others = model.parameters - sum(tables) - experts
+    layer = (others + experts / expert_parallel) / max(model.layers, 1)
+    return max([layer, *tables])
+
+
+def parts_again(recompute: str) -> tuple[str, ...]:
+    """The parts of a layer that are computed again, where they are named.
+
+    >>> parts_again("norm,latent"), parts_again("full")
+    (('norm', 'latent'), ())
+
+    Raises:
+        UsageError: an unknown part.
+    """
+    if recompute in RECOMPUTES:
+        return ()
+    parts = tuple(part.strip() for part in recompute.split(","))
+    for part in parts:
+        one_of("--recompute", part, (*RECOMPUTES, *PARTS) if len(parts) == 1 else PARTS)
+    return parts
+
+
+def check_known(model: Architecture | None, name: str) -> Architecture:
+    """The table of weights, without which activations are not known.
+
+    Raises:
+        UsageError: a model of which only the parameters are known.
+    """
+    if model is None or not model.layers:
+        raise option_error("sequence_length", f": the layers of {name} are not known, expected a model with a config.json")
+    return model

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import Any, NamedTuple
 
 from ingest.architecture.structure import Architecture
+from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import UsageError
-from ingest.sizing.memory_activations import LATENT
-from ingest.sizing.memory_inputs import PLACES, MemoryJob, ParallelSizes
+from ingest.sizing.memory_inputs import LATENT, PLACES, MemoryJob, ParallelSizes
 from ingest.units import display
 
 #: Shorter parts of a sequence leave too little work between two exchanges of keys and values: Llama 3 cuts 131,072 tokens
@@ -30,6 +30,10 @@ PARTS = {
     "logit_bytes_per_gpu": "logits",
     "gather_bytes_per_gpu": "gathered weights",
 }
+
+
+#: GPUs that stand for any number of them, and the value of a size that a candidate does not have.
+VERY_MANY, NEUTRAL = 1e8, 1.0
 
 
 class Layout(NamedTuple):
@@ -56,28 +60,23 @@ class Layout(NamedTuple):
     @property
     def effort(self) -> tuple[int, ...]:
         """What a layout costs in speed and complexity: recomputation, then ranks that exchange data in each layer."""
-        return (_work_again(self.recompute), *self.sizes, self.stage)
+        # Nothing is computed again, scores or small parts, whole blocks, or all.
+        whole = 2 if {"mlp", "expert"} & {*self.recompute.split(",")} else 1
+        return ({"none": 0, "full": 3}.get(self.recompute, whole), *self.sizes, self.stage)
 
     @property
-    def is_tight(self) -> bool:
-        """Whether it fills its GPUs so far that it may run out of memory."""
-        return self.filled > TIGHT
+    def costs(self) -> tuple[float, ...]:
+        """Whether it fills its GPUs so far that it may run out of memory, then its effort."""
+        return (self.filled > TIGHT, *self.effort)
 
     def row(self, gpus_per_node: int) -> dict[str, Any]:
         """A row of the table."""
-        tensor, pipeline, context, expert, _ = self.sizes
-        shards = tensor * pipeline
-        sizes = {
-            "tensor_parallel": tensor,
-            "pipeline_parallel": pipeline,
-            "context_parallel": context,
-            "expert_parallel": expert,
-        }
+        sizes = {f"{kind}_parallel": getattr(self.sizes, kind) for kind in ("tensor", "pipeline", "context", "expert")}
         found = {**sizes, "zero_stage": str(self.stage), "recompute": self.recompute, "bytes_per_gpu": self.bytes_per_gpu}
         if self.reason:
             return {**found, "reason": self.reason}
-        nodes = -(-self.gpus // gpus_per_node)
-        return {"gpus": self.gpus, "nodes": nodes, **found, "data_parallel": self.gpus // (shards * context)}
+        ranks = self.sizes.tensor * self.sizes.pipeline * self.sizes.context
+        return {"gpus": self.gpus, "nodes": -(-self.gpus // gpus_per_node), **found, "data_parallel": self.gpus // ranks}
 
 
 def ways_of(model: Architecture, attention: str) -> tuple[str, ...]:
@@ -98,11 +97,6 @@ def ways_of(model: Architecture, attention: str) -> tuple[str, ...]:
     return ("none", *(["selective"] if attention == "scores" else []), *parts, "full")
 
 
-def _work_again(way: str) -> int:
-    """How much is computed again: nothing, scores or small parts, whole blocks, or all."""
-    return 0 if way == "none" else 3 if way == "full" else 2 if {"mlp", "expert"} & {*way.split(",")} else 1
-
-
 def search(job: MemoryJob, stage: int | None, recompute: str | None) -> tuple[list[Layout], list[Layout]]:
     """Return the layouts that hold a step and are not worse in every way, fewest GPUs first, and the rejected ones.
 
@@ -121,17 +115,24 @@ def search(job: MemoryJob, stage: int | None, recompute: str | None) -> tuple[li
     gpus = int(job.fixed.get("gpus", 0))
     found: list[Layout] = []
     for level in stages:
-        candidates = [sizes for sizes in _candidates(job) if _is_practised(sizes, level, stage) and _divides(sizes, gpus)]
+        # ZeRO-2 and 3 gather at each micro-batch, which pipelines do not do, unless the user asks for it.
+        shapes = (sizes for sizes in _candidates(job) if stage is not None or level != 3 or sizes.pipeline == 1)
+        candidates = [sizes for sizes in shapes if gpus % group_of(sizes) == 0]
         for way in ways if candidates else ():
             found += _judged(job, candidates, level, way, gpus)
     if not found:
         raise UsageError(f"--gpus: found {gpus:,}, expected a number that some layout divides")
     fitting = sorted(
         (one for one in found if not one.reason),
-        key=lambda one: (one.gpus, one.is_tight, one.effort[0], math.prod(one.sizes[:4]), one.effort),
+        key=lambda one: (one.gpus, *one.costs[:2], math.prod(one.sizes[:4]), one.effort),
     )
     rejected = sorted((one for one in found if one.reason), key=lambda one: (one.bytes_per_gpu, one.effort))
-    return list(_frontier(fitting)), rejected
+    kept: list[Layout] = []
+    for one in fitting:
+        # None is listed for which another one takes as few GPUs and is as simple in every way.
+        if not any(all(mine <= other for mine, other in zip(best.costs, one.costs, strict=True)) for best in kept):
+            kept.append(one)
+    return kept, rejected
 
 
 def _candidates(job: MemoryJob) -> Iterator[ParallelSizes]:
@@ -159,13 +160,9 @@ def _candidates(job: MemoryJob) -> Iterator[ParallelSizes]:
             yield ParallelSizes(tensor, pipeline, context, expert, within)
 
 
-def _is_practised(sizes: ParallelSizes, level: int, asked: int | None) -> bool:
-    """ZeRO-2 and 3 gather at each micro-batch, which pipelines do not do, unless the user asks for it."""
-    return asked is not None or (sizes.pipeline == 1 if level == 3 else True)
-
-
-def _divides(sizes: ParallelSizes, gpus: int) -> bool:
-    return gpus % (sizes.tensor * sizes.pipeline * sizes.replica_group) == 0
+def group_of(sizes: ParallelSizes) -> int:
+    """GPUs of which a job takes a multiple."""
+    return sizes.tensor * sizes.pipeline * sizes.replica_group
 
 
 def _judged(job: MemoryJob, candidates: list[ParallelSizes], level: int, way: str, gpus: int) -> Iterator[Layout]:
@@ -179,29 +176,33 @@ def _judged(job: MemoryJob, candidates: list[ParallelSizes], level: int, way: st
     for name, item in first.items():
         values = [single[name].value if name in single else NEUTRAL for single in singles]
         columns[name] = item if len({*values}) == 1 else item._replace(value=numpy.array(values, dtype=float))  # type: ignore[arg-type]
-    known = job.known(columns, way)
     count = len(candidates)
-    left, needed = (_column(known, name, count) for name in ("memory_left_for_partitions", "gpus_to_hold"))
+
+    def column(known: Quantities, name: str) -> Any:
+        return numpy.broadcast_to(numpy.asarray(known.step(name).value, dtype=float), (count,))
+
+    known = job.known(columns, way)
+    left, needed = column(known, "memory_left_for_partitions"), column(known, "gpus_to_hold")
     if gpus:
         held = [(float(one) > 0) and need <= gpus for one, need in zip(left, needed, strict=True)]
         used = numpy.full(count, float(gpus))
     else:
         held = [float(one) > 0 for one in left]
-        node = int(job.gpus_per_node)
-        groups = [sizes.tensor * sizes.pipeline * sizes.replica_group for sizes in candidates]
         # Where no number of GPUs suffices, what each of very many would hold.
-        sizes_held = zip(needed, groups, held, strict=True)
-        used = numpy.array([rented(int(need), group, node) if holds else VERY_MANY for need, group, holds in sizes_held])
+        sizes_held = zip(needed, candidates, held, strict=True)
+        node = job.gpus_per_node
+        used = numpy.array([rented(int(need), group_of(one), node) if holds else VERY_MANY for need, one, holds in sizes_held])
     placed = job.known({**columns, "gpus": Input(used)}, way)  # type: ignore[arg-type]
-    total = _column(placed, "total_bytes_per_gpu", count)
-    parts = {name: _column(placed, name, count) for name in PARTS}
+    total, parts = column(placed, "total_bytes_per_gpu"), {name: column(placed, name) for name in PARTS}
     memory = float(columns["memory_bytes_per_gpu"].value)
     room = memory * float(columns["memory_utilization"].value)
     for place, sizes in enumerate(candidates):
-        here = {name: float(values[place]) for name, values in parts.items()}
-        reason = "" if held[place] else _reason(here, float(total[place]), room)
-        count = 0 if reason else int(used[place])
-        yield Layout(sizes, level, way, count, float(total[place]), float(total[place]) / memory, reason)
+        size, reason = float(total[place]), ""
+        if not held[place]:
+            largest = max(parts, key=lambda name: float(parts[name][place]))
+            shown = [display(value, "B", binary=False, digits=3) for value in (size, room, float(parts[largest][place]))]
+            reason = f"{shown[0]} on a GPU exceed {shown[1]}; {PARTS[largest]} take {shown[2]}"
+        yield Layout(sizes, level, way, 0 if reason else int(used[place]), size, size / memory, reason)
 
 
 def rented(needed: int, group: int, gpus_per_node: int) -> int:
@@ -219,31 +220,3 @@ def rented(needed: int, group: int, gpus_per_node: int) -> int:
     part = next((one for one in parts if needed <= one <= gpus_per_node and one % group == 0), 0)
     whole = math.lcm(group, gpus_per_node)
     return part or -(-needed // whole) * whole
-
-
-#: GPUs that stand for any number of them, and the value of a size that a candidate does not have.
-VERY_MANY, NEUTRAL = 1e8, 1.0
-
-
-def _column(known: Any, name: str, count: int) -> Any:
-    import numpy
-
-    return numpy.broadcast_to(numpy.asarray(known.step(name).value, dtype=float), (count,))
-
-
-def _reason(parts: Mapping[str, float], total: float, room: float) -> str:
-    name = max(parts, key=lambda one: parts[one])
-    shown = [display(value, "B", binary=False, digits=3) for value in (total, room, parts[name])]
-    return f"{shown[0]} on a GPU exceed {shown[1]}; {PARTS[name]} take {shown[2]}"
-
-
-def _frontier(layouts: list[Layout]) -> Iterator[Layout]:
-    """The layouts for which no other one takes as few GPUs and is as simple in every way."""
-    kept: list[Layout] = []
-    for one in layouts:
-        costs = (one.is_tight, *one.effort)
-        if not any(
-            all(mine <= other for mine, other in zip((best.is_tight, *best.effort), costs, strict=True)) for best in kept
-        ):
-            kept.append(one)
-            yield one

@@ -2,37 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict, Unpack
 
 from ingest.architecture.structure import Architecture
 from ingest.architecture.weight_table import UNTRAINED
 from ingest.catalog.records import Model
-from ingest.catalog.store import Catalog, opened
+from ingest.catalog.store import opened
+from ingest.engine.question import Question, Shown, filled, option
 from ingest.engine.registry import check_value
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input
-from ingest.sizing.job import Written, by_user, settings_of
+from ingest.engine.value import Input, derived
+from ingest.sizing.job import Amount, CommonOptions, by_user, settings_of
 from ingest.sizing.model_source import model_structure
 from ingest.sizing.optimizer_states import width_of
 from ingest.sizing.rules import applying, contradictions, finding
 from ingest.units import parse
 
 USUAL_SEQUENCE, USUAL_PRECISION = 4096, "bf16"
-RESULTS = (
-    "parameters",
-    "parameters_active",
-    "parameters_embedding",
-    "weights_bytes",
-    "kv_cache_bytes_per_token",
-    "flops_per_token",
-    "flops_per_token_full_attention",
-    "flops_per_token_6n",
-    "forward_flops_per_token",
-    "forward_flops_per_token_full_attention",
+#: What `model` answers.
+QUESTION = Question(
+    "model",
+    (
+        Shown("parameters"),
+        Shown("parameters_mtp"),
+        Shown("parameters_trained"),
+        Shown("parameters_active"),
+        Shown("parameters_embedding"),
+        Shown("weights_bytes"),
+        Shown("kv_cache_bytes_per_token"),
+        Shown("flops_per_token"),
+        Shown("flops_per_token_full_attention"),
+        Shown("flops_per_token_6n"),
+        Shown("forward_flops_per_token"),
+        Shown("forward_flops_per_token_full_attention"),
+    ),
+    (("Has", {"parameters": "{}", "weights_bytes": "{} of weights", "flops_per_token": "{}"}),),
 )
+#: Results of a model with modules that predict tokens further on.
+OF_PREDICTION = ("parameters_mtp", "parameters_trained")
+#: result -> the column without which it is not known; FLOPs need others
+COLUMNS = {
+    "weights_bytes": "weights_bytes",
+    "parameters": "weight_parameters",
+    "parameters_active": "active_weight_parameters",
+    "parameters_embedding": "embedding_weight_parameters",
+    "flops_per_token_6n": "active_weight_parameters",
+    "kv_cache_bytes_per_token": "cached_elements_per_token",
+}
+
+
+class RunOptions(TypedDict, total=False):
+    """How a model is run, and read."""
+
+    sequence_length: Annotated[
+        Amount,
+        option(
+            "Tokens of one sequence, for the FLOPs of attention; {default} by default.",
+            quantity="sequence_length",
+            usual={"sequence_length": USUAL_SEQUENCE},
+        ),
+    ]
+    precision: Annotated[
+        str | None,
+        option(
+            "Precision of the weights and of the cache: bf16, fp16, fp32, fp8 or fp4; by default as stored for a release, "
+            "else {default}.",
+            "P",
+            usual=USUAL_PRECISION,
+        ),
+    ]
+    strict: Annotated[
+        bool,
+        option("Refuse a config with a key that its family has not looked at and that may change a weight.", default=False),
+    ]
+
+
+class ModelOptions(RunOptions, CommonOptions, total=False):
+    """The options of `model`."""
 
 
 class ModelAnswer(Answer):
@@ -51,24 +99,13 @@ class ModelAnswer(Answer):
 
 
 def model(
-    source: str | Path,
-    *,
-    sequence_length: Written | None = None,
-    precision: str | None = None,
-    strict: bool = False,
-    set: Mapping[str, Written] | Sequence[str] | None = None,
-    catalogs: Sequence[str | Path] | Catalog = (),
+    source: Annotated[
+        str | Path,
+        option("Folder of a release or its URL, catalog id, config.json, or YAML file of the same keys or of rows of weights."),
+    ],
+    **options: Unpack[ModelOptions],
 ) -> ModelAnswer:
     """Parameters, weight bytes, FLOPs per token and key-value cache of a model.
-
-    Args:
-        source: folder of a release or its URL, catalog id, `config.json`, or YAML file of the same keys or of rows of weights.
-        sequence_length: tokens of one sequence, for the FLOPs of attention; 4,096 by default.
-        precision: precision of the weights and of the cache: `bf16`, `fp16`, `fp32`, `fp8` or `fp4`; by default as
-            stored for a release, else `bf16`.
-        strict: refuse a config with a key that its family has not looked at and that may change a weight.
-        set: values of quantities, by name.
-        catalogs: folders with entries of your own, or an open catalog.
 
     >>> answer = model("llama2-70b", sequence_length=4096)
     >>> answer.results["weights_bytes"].display, answer.results["parameters"].value
@@ -78,24 +115,46 @@ def model(
         UsageError: an unknown model, precision or quantity.
         IngestError: an unreadable file, or an unknown family of architectures.
     """
-    catalog = opened(catalogs)
+    asked = filled(ModelOptions, options, "model")
+    catalog, precision, written = opened(asked["catalogs"]), asked["precision"], asked["sequence_length"]
     width = width_of(precision or USUAL_PRECISION)
-    settings = settings_of(set)
-    made = model_structure(source, catalog, strict=strict)
-    tokens = _tokens(sequence_length, settings, made)
-    given = _given(made, tokens, width, settings)
+    settings = settings_of(asked["set"])
+    made = model_structure(source, catalog, strict=asked["strict"])
+    if written is not None:
+        length = check_value("sequence_length", parse(written, "token", "--sequence-length"), "--sequence-length")
+        tokens = Input(length, origin="user")
+    else:
+        usual = min(USUAL_SEQUENCE, made.longest or USUAL_SEQUENCE)
+        why = f"sequences of {usual:,} tokens" + (", the longest of this model" if usual < USUAL_SEQUENCE else "")
+        tokens = Input(usual).by_default(why, "sequence_length")
+        if "sequence_length" in settings:
+            tokens = Input(settings["sequence_length"], origin="user")
+    given = {name: derived(column, f"rows of {made.id}") for name, column in made.quantities(tokens.value).items()}
+    if made.released_row_bytes:
+        where = f"headers of {made.id}" if made.stored else f"quantization_config of {made.id}"
+        given["released_row_bytes"] = derived(made.released_row_bytes, where)
+    if made.estimated:
+        low, typical, high = made.estimated
+        where = f"bytes in the index of {made.id}" if made.basis == "index" else f"two readings of {made.id}"
+        given["parameters"] = Input(typical, low, high, source="arithmetic", where=where)
+    stored_width = Input(width, note="width of the requested precision")
+    given |= {"bytes_per_parameter": stored_width, "bytes_per_cached_element": stored_width, "sequence_length": tokens}
+    given |= by_user(settings)
     own = precision is None and "bytes_per_parameter" not in settings
     if own and not made.stored and made.stored_bytes is not None:
-        where = f"index of {made.id}"
-        given["weights_bytes"] = Input(made.stored_bytes, source="arithmetic", where=where, grade="derived")
+        given["weights_bytes"] = derived(made.stored_bytes, f"index of {made.id}")
     elif own and "weights_bytes" in made.missing:
         del given["bytes_per_parameter"]
     known = Quantities(given)
     if own and made.released_row_bytes:
-        known.choose("weights_bytes", "released_weights_bytes")
-    further = ("parameters_mtp", "parameters_trained") if "mtp_weight_parameters" in given else ()
-    results, unknown = known.results((RESULTS[0], *further, *RESULTS[1:]), ranged=made.estimated is not None)
-    unknown |= {name: why for name, why in _reasons(made).items() if name in unknown}
+        known.state("as_released")
+    left_out = () if "mtp_weight_parameters" in given else OF_PREDICTION
+    names = [name for name in QUESTION.names if name not in left_out]
+    results, unknown = known.results(names, ranged=made.estimated is not None)
+    reasons = {name: made.missing[column] for name, column in COLUMNS.items() if column in made.missing}
+    if no_flops := made.missing.get("multiply_adds_per_token") or made.missing.get("multiply_adds_per_token_pair"):
+        reasons |= {name: no_flops for name in names if "flops" in name and name not in COLUMNS}
+    unknown |= {name: why for name, why in reasons.items() if name in unknown}
     title = f"{catalog.get(Model, made.id).name if made.id in catalog.ids(Model.kind) else made.id}: {_structure(made)}"
     chosen = {
         "model": {"value": str(source), "from": "user"},
@@ -104,58 +163,10 @@ def model(
     tables = {"weights": _weights(made), "attention": _attention(made), "stored": _stored(made)}
     tables = {name: rows for name, rows in tables.items() if rows}
     return ModelAnswer(
-        "model", title, chosen, known, results, unknown, tables,
-        (*_warnings(made, tokens.value), *contradictions(known, settings)), catalog,
+        QUESTION.command, title, chosen, known, results, unknown, tables,
+        (*_warnings(made, tokens.value), *contradictions(known, settings)), catalog, question=QUESTION,
         basis=made.basis, unverified_keys=made.unverified_keys,
     )  # fmt: skip
-
-
-def _reasons(made: Architecture) -> dict[str, str]:
-    """Why a result is not known, by the columns that are missing."""
-    columns = {
-        "weights_bytes": "weights_bytes",
-        "parameters": "weight_parameters",
-        "parameters_active": "active_weight_parameters",
-        "parameters_embedding": "embedding_weight_parameters",
-        "flops_per_token_6n": "active_weight_parameters",
-        "kv_cache_bytes_per_token": "cached_elements_per_token",
-    }
-    flops = [name for name in RESULTS if "flops" in name and name != "flops_per_token_6n"]
-    found = {name: made.missing[column] for name, column in columns.items() if column in made.missing}
-    why = made.missing.get("multiply_adds_per_token") or made.missing.get("multiply_adds_per_token_pair")
-    return found | (dict.fromkeys(flops, why) if why else {})
-
-
-def _tokens(written: Written | None, settings: Mapping[str, float], made: Architecture) -> Input:
-    if written is None:
-        if "sequence_length" in settings:
-            return Input(settings["sequence_length"], origin="user")
-        usual = min(USUAL_SEQUENCE, made.longest or USUAL_SEQUENCE)
-        why = f"sequences of {usual:,} tokens" + (", the longest of this model" if usual < USUAL_SEQUENCE else "")
-        return Input(usual).by_default(why, "sequence_length")
-    tokens = parse(written, "token", "--sequence-length")
-    return Input(check_value("sequence_length", tokens, "--sequence-length"), origin="user")
-
-
-def _given(made: Architecture, tokens: Input, width: float, settings: Mapping[str, float]) -> dict[str, Input]:
-    where = f"rows of {made.id}"
-    counted = {
-        name: Input(column, source="arithmetic", where=where, grade="derived")
-        for name, column in made.quantities(tokens.value).items()
-    }
-    if made.released_row_bytes:
-        where = f"headers of {made.id}" if made.stored else f"quantization_config of {made.id}"
-        column: Any = made.released_row_bytes
-        counted["released_row_bytes"] = Input(column, source="arithmetic", where=where, grade="derived")
-    if made.estimated:
-        low, typical, high = made.estimated
-        where = f"bytes in the index of {made.id}" if made.basis == "index" else f"two readings of {made.id}"
-        counted["parameters"] = Input(typical, low, high, source="arithmetic", where=where)
-    widths = {
-        name: Input(width, note="width of the requested precision")
-        for name in ("bytes_per_parameter", "bytes_per_cached_element")
-    }
-    return {**counted, **widths, "sequence_length": tokens, **by_user(settings)}
 
 
 def _structure(made: Architecture) -> str:

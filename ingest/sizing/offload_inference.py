@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 from ingest.architecture.structure import Architecture
 from ingest.catalog.records import Gpu, Node
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message
-from ingest.engine.registry import solve
+from ingest.engine.question import Question, Shown, option
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, Quantity
+from ingest.engine.value import Input, Quantity, derived
 from ingest.errors import IngestError, UsageError, one_of
-from ingest.sizing.job import Written, by_user, quantities_of
+from ingest.sizing.job import Amount, by_user, quantities_of
 from ingest.sizing.offload_tiers import (
     AWAY,
-    COLUMNS,
     DRIVES,
+    FILL,
     PLACES,
     TIER_DEFAULTS,
     TIERS,
     Part,
-    complete,
     compute,
     drives,
+    kept_by_attention,
     machine,
     placed,
+    placement,
     recurrent_state,
+    tier_of,
+    unknown_storage,
     unmet,
 )
 from ingest.sizing.optimizer_states import ModelSize
@@ -38,12 +41,12 @@ from ingest.units import display, percent
 #: What is placed, the key-value cache first: off the GPU it is read in every step as the weights are, and grows besides.
 CLASSES = ("kv", "weights")
 NAMES = {"kv": "key-value cache", "weights": "weights"}
-QUANTITIES = {
-    "batch": "inference_sequences",
-    "prompt": "prompt_tokens",
-    "generate": "generated_tokens",
-    "efficiency": "model_flops_utilization",
-}
+#: Cases of a job that generates from these tiers.
+CASES = ("weights_quantized", "one_node", "tiers_of_nodes", "weights_streamed")
+#: Why a class lies in a tier, and what the formulas of a tier need of the job.
+WHERE = {True: "as asked for", False: "the fastest tiers with room"}
+NEEDED = ("held_weights_bytes", "held_kv_bytes", "nodes_in_job", "host_link_bandwidth_of_job", "streaming_efficiency",
+          "decode_weights_share")  # fmt: skip
 #: options that place a class
 TIERED = ("parameters", "kv")
 #: Layers that a GPU holds at a time while they stream: one computes, one arrives.
@@ -71,24 +74,54 @@ EXPERTS_READ = Input(0, 0, 1, grade="assumed").by_default(
 )
 #: Links, drives and GPUs at their full rate, for the bound.
 AT_BEST = ("nvme_delivery", "host_link_delivery", "streaming_efficiency", "model_flops_utilization")
-RESULTS = (
-    "tokens_per_second",
-    "decode_tokens_per_second",
-    "tokens_per_second_bound",
-    "prefill_seconds",
-    "decode_step_seconds",
-    "generation_seconds",
-    "held_weights_bytes",
-    "kv_cache_bytes",
-    "gpu_tier_bytes",
-    "cpu_tier_bytes",
-    "nvme_tier_bytes",
-    "storage_tier_bytes",
-    "levels_used",
-    "offload_bytes_per_node",
-    "offload_read_bandwidth_per_node",
-    "offload_write_bandwidth_per_node",
-)
+#: What `offload` answers of inference.
+QUESTION = Question(
+    "offload",
+    (
+        Shown("tokens_per_second"),
+        Shown("decode_tokens_per_second", main=False),
+        Shown("tokens_per_second_bound", main=False),
+        Shown("prefill_seconds", main=False),
+        Shown("decode_step_seconds"),
+        Shown("generation_seconds", main=False),
+        Shown("held_weights_bytes", main=False),
+        Shown("kv_cache_bytes"),
+        Shown("gpu_tier_bytes", main=False),
+        Shown("cpu_tier_bytes", main=False),
+        Shown("nvme_tier_bytes", main=False),
+        Shown("storage_tier_bytes", main=False),
+        Shown("levels_used", main=False),
+        Shown("offload_bytes_per_node"),
+        Shown("offload_read_bandwidth_per_node"),
+        Shown("offload_write_bandwidth_per_node"),
+        Shown("staged_host_bytes", main=False),
+    ),
+    (
+        ("Gives", {"tokens_per_second": "{}", "offload_read_bandwidth_per_node": "{} read per node",
+                   "offload_bytes_per_node": "{} off the GPU"}),
+        ("Needs", {"offload_bytes_per_node": "{} off the GPUs per node"}),
+    ),
+)  # fmt: skip
+
+
+class InferenceOptions(TypedDict, total=False):
+    """What is generated."""
+
+    inference: Annotated[bool, option("Generate text instead of training.", default=False)]
+    prompt: Annotated[Amount, option("Tokens of a prompt; {default} by default.", quantity="prompt_tokens", usual=DEFAULTS)]
+    generate: Annotated[
+        Amount, option("Tokens generated for each sequence; {default} by default.", quantity="generated_tokens", usual=DEFAULTS)
+    ]
+    weight_bits: Annotated[
+        Amount,
+        option("Width of a stored weight; {default} by default.", quantity="weight_bits", usual={"weight_bits": FULL_BITS}),
+    ]
+    kv: Annotated[str | None, option("Tier of the key-value cache: gpu, cpu, nvme, storage or fill.", "WHERE")]
+
+
+#: option -> the quantity that it sets here
+QUANTITIES = {"batch": "inference_sequences", "prompt": "prompt_tokens", "generate": "generated_tokens",
+              "efficiency": "model_flops_utilization"}  # fmt: skip
 
 
 def inference(
@@ -96,11 +129,8 @@ def inference(
     card: Gpu,
     inside: Node | None,
     catalog: Catalog,
+    given: Mapping[str, Any],
     *,
-    numbers: Mapping[str, Written | None],
-    words: Mapping[str, str | None],
-    weight_bits: Written | None,
-    units: Written | None,
     settings: Mapping[str, float],
     named: bool,
 ) -> Answer:
@@ -110,10 +140,7 @@ def inference(
         size: the model.
         card, inside: the machine.
         catalog: where drives and systems are looked up.
-        numbers: the options that are numbers, as written.
-        words: the options `model`, `parameters`, `kv` and `storage`; None where not given.
-        weight_bits: width of a stored weight, as written.
-        units: drives of each node, or units of the shared system, as written.
+        given: the options by name, as written.
         settings: what the user set.
         named: whether the user named the node type.
 
@@ -121,52 +148,66 @@ def inference(
         UsageError: an option is out of range or unknown.
         IngestError: a model of unknown structure.
     """
-    asked = {"kv": words["kv"] or "fill", "weights": words["parameters"] or "fill"}
-    for name, option in (("kv", "--kv"), ("weights", "--parameters")):
-        one_of(option, asked[name], ("fill", *TIERS))
-    if size.architecture is None:
+    words = {name: given[name] for name in ("model", "parameters", "kv", "storage")}
+    asked = {"kv": words["kv"] or FILL, "weights": words["parameters"] or FILL}
+    for name, one in (("kv", "--kv"), ("weights", "--parameters")):
+        one_of(one, asked[name], (FILL, *TIERS))
+    made = size.architecture
+    if made is None:
         raise IngestError(Message(f"the structure of {size.name} is not known: give its config.json"))
-    options = quantities_of(QUANTITIES, numbers)
-    bits = quantities_of({}, {"weight_bits": weight_bits}).get("weight_bits", FULL_BITS)
+    options = quantities_of(QUANTITIES, {name: given[name] for name in ("gpus", *QUANTITIES)})
+    bits = quantities_of({}, {"weight_bits": given["weight_bits"]}).get("weight_bits", FULL_BITS)
     released_bits(bits, "--weight-bits")
+    width = Input(bits).by_default("16-bit weights", "weight_bits")
     inputs = {
         **DEFAULTS,
         **size.given,
-        **_weights(bits, asked_for=weight_bits is not None),
+        "weight_bits": width if given["weight_bits"] is None else Input(bits, origin="user"),
+        "group_scale_bytes": Input(
+            0 if bits >= FULL_BITS else SCALE_BYTES, source="deepspeed-examples", where="README.md: groups of 64, asymmetric"
+        ),
         **machine(card, inside, named=named),
-        **drives(words["storage"], units, catalog),
+        **drives(words["storage"], given["units"], catalog),
         **compute(card, catalog),
         **by_user({**options, **settings}),
     }
-    inputs |= _cache(size.architecture, inputs)
-    known = Quantities({**_structure(size.architecture), **recurrent_state(size.architecture), **inputs})
-    _follow(known)
+    inputs["cached_elements"] = derived(kept_by_attention(made, inputs), f"attention of {made.id}")
+    known = Quantities({**_structure(made), **recurrent_state(made), **inputs})
+    known.state(*CASES)
     parts = placed(known, asked)
     best = Quantities({**known.given, **{name: Input(1, note="at its full rate") for name in AT_BEST}})
-    _follow(best)
-    for one in (known, best):
-        _link(one, parts)
+    best.state(*CASES)
+    _link(known, parts)
+    _link(best, parts)
     if (step := best.find("decode_tokens_per_second")) is not None:
         known.link("tokens_per_second_bound", step)
-    results, unknown = known.results((*RESULTS, *(["staged_host_bytes"] if bits < FULL_BITS else [])), ranged=True)
+    names = [name for name in QUESTION.names if bits < FULL_BITS or name != "staged_host_bytes"]
+    results, unknown = known.results(names, ranged=True)
+    for name in DRIVES:
+        if known.find(f"{name}_decode_seconds") is None or known.find(f"{name}_prefill_seconds") is None:
+            # The rate is unknown because the bandwidth of a tier that holds bytes is.
+            why = Message(f"the bandwidth of {PLACES[name]} is not known", supply=("storage", "units"))
+            unknown = {key: why for key in unknown if key == "tokens_per_second"}
+            break
     answer = Answer(
-        "offload",
+        QUESTION.command,
         f"Inference of {size.name} at {bits:g} bits beyond GPU memory: {known.value('gpus'):,.0f} × {card.name}",
         {
             "inference": {"value": "yes", "from": "user"},
             **{
-                (f"{name}_tier" if name in TIERED else name): {"value": word or "fill", "from": "user" if word else "default"}
+                (f"{name}_tier" if name in TIERED else name): {"value": word or FILL, "from": "user" if word else "default"}
                 for name, word in words.items()
                 if word or name in TIERED
             },
         },
         known,
         results,
-        _explained(known, unknown),
-        {"placement": [*_placement(known, parts)]},
+        unknown,
+        {"placement": placement(known, parts, NAMES)},
         tuple(_warnings(known, results, parts)),
         catalog,
         unmet=unmet(known),
+        question=QUESTION,
     )
     return with_unused(answer, settings)
 
@@ -187,15 +228,6 @@ def released_bits(bits: float, what: str) -> None:
         raise UsageError(f"{what}: found {bits:g}, expected a released width, {expected}; did you mean {closest}?")
 
 
-def _weights(bits: float, *, asked_for: bool) -> dict[str, Input]:
-    scale = 0 if bits >= FULL_BITS else SCALE_BYTES
-    width = Input(bits, origin="user") if asked_for else Input(bits).by_default("16-bit weights", "weight_bits")
-    return {
-        "weight_bits": width,
-        "group_scale_bytes": Input(scale, source="deepspeed-examples", where="README.md: groups of 64, asymmetric"),
-    }
-
-
 def _structure(made: Architecture) -> dict[str, Input]:
     experts = [row for row in made.weights if row.kind == "expert" and row.active < row.count]
     counted: dict[str, float] = {"layers": made.layers, "parameters_active": made.parameters_active}
@@ -203,40 +235,17 @@ def _structure(made: Architecture) -> dict[str, Input]:
         routed = sum(row.parameters for row in experts)
         visited = sum(row.parameters_active for row in experts)
         counted |= {"routed_weights_share": routed / made.parameters_trained, "expert_share_of_token": visited / routed}
-    found = {
-        name: Input(value, source="arithmetic", where=f"rows of {made.id}", grade="derived") for name, value in counted.items()
-    }
+    found = {name: derived(value, f"rows of {made.id}") for name, value in counted.items()}
     whole = Input(1, note="no experts: a step reads all weights")
     return {**found, **({"expert_read_excess": EXPERTS_READ} if experts else {"decode_weights_share": whole})}
 
 
-def _cache(made: Architecture, inputs: Mapping[str, Input]) -> dict[str, Input]:
-    """What each kind of attention keeps for a sequence: all of its tokens, or those of its window."""
-    tokens = {name: inputs[name].value for name in ("prompt_tokens", "generated_tokens")}
-    context = solve("kv_context_tokens", tokens)
-    kept = [
-        solve(
-            "cached_elements_per_sequence",
-            {"cached_elements_of_kind": row.cached * row.layers, "kv_context_tokens": context,
-             "attention_window": row.window or context},
-        )
-        for row in made.attentions
-    ]  # fmt: skip
-    return {"cached_elements": Input(kept, source="arithmetic", where=f"attention of {made.id}", grade="derived")}  # type: ignore[arg-type]
-
-
-def _follow(known: Quantities) -> None:
-    known.choose("weight_bytes_per_parameter", "quantized_bytes_per_parameter")
-    complete(known)
-    known.choose("offload_working_bytes_per_gpu", "streamed_bytes_per_gpu")
-
-
 def _link(known: Quantities, parts: Mapping[str, Part]) -> None:
     """Hand the bytes and times of the tiers to the job."""
-    tiers = {name: _tier(known, parts, (name,)) for name in TIERS}
+    tiers = {name: tier_of(known, parts, (name,), WHERE, NEEDED) for name in TIERS}
     for name, tier in tiers.items():
         known.link(f"{name}_tier_bytes", tier.step("level_stream_bytes"))
-    away, slow = _tier(known, parts, AWAY), _tier(known, parts, DRIVES)
+    away, slow = (tier_of(known, parts, group, WHERE, NEEDED) for group in (AWAY, DRIVES))
     for phase in ("prefill", "decode"):
         for name in DRIVES:
             step = tiers[name].find(f"level_{phase}_seconds")
@@ -255,39 +264,6 @@ def _link(known: Quantities, parts: Mapping[str, Part]) -> None:
             known.link(f"offload_{way}_bandwidth_per_node", step)
 
 
-def _tier(known: Quantities, parts: Mapping[str, Part], tiers: tuple[str, ...]) -> Quantities:
-    shares = {
-        f"level_{name}_share": Input(sum(part.shares.get(tier, 0.0) for tier in tiers), source="arithmetic",
-                                     where="as asked for" if part.asked else "the fastest tiers with room", grade="derived")
-        for name, part in parts.items()
-    }  # fmt: skip
-    found = Quantities(shares, " and ".join(PLACES[tier] for tier in tiers))
-    needed = ("held_weights_bytes", "held_kv_bytes", "nodes_in_job", "host_link_bandwidth_of_job", "streaming_efficiency",
-              "decode_weights_share")  # fmt: skip
-    found.adopt({name: step for name in needed if (step := known.find(name)) is not None})
-    for way in ("read", "write"):
-        step = known.find(f"{tiers[0]}_{way}_bandwidth_of_job") if len(tiers) == 1 and tiers[0] in DRIVES else None
-        if step is not None:
-            found.link(f"level_{way}_bandwidth", step)
-    return found
-
-
-def _placement(known: Quantities, parts: Mapping[str, Part]) -> Iterator[dict[str, Any]]:
-    for name, part in parts.items():
-        size = known.value(f"held_{name}_bytes")
-        yield {"class": NAMES[name], **{COLUMNS[tier]: size * part.shares.get(tier, 0.0) for tier in TIERS}}
-    yield {"class": "all", **{COLUMNS[tier]: known.value(f"{tier}_tier_bytes") for tier in TIERS}}
-
-
-def _explained(known: Quantities, unknown: Mapping[str, str]) -> dict[str, str]:
-    """Why the rate is unknown: the bandwidth of a tier that holds bytes is."""
-    for name in DRIVES:
-        if known.find(f"{name}_decode_seconds") is None or known.find(f"{name}_prefill_seconds") is None:
-            why = Message(f"the bandwidth of {PLACES[name]} is not known", supply=("storage", "units"))
-            return {key: why for key in unknown if key == "tokens_per_second"}
-    return dict(unknown)
-
-
 def _warnings(known: Quantities, results: Mapping[str, Quantity], parts: Mapping[str, Part]) -> Iterator[str]:
     found = [finding("W92", {**results, "host_memory_per_node": known.find("host_memory_per_node")})]
     if any(parts["kv"].shares.get(tier) for tier in AWAY):
@@ -301,7 +277,5 @@ def _warnings(known: Quantities, results: Mapping[str, Quantity], parts: Mapping
     if step is not None and any(wait is not None and step.value <= wait.value for wait in waits):
         count = f"{known.value('decode_exchanges'):,.0f}"
         found.append(finding("W78", {"gpus": known.find("gpus")}, count=count, time=display(step.value, "s")))
-    held = results["storage_tier_bytes"]
-    if held.value and known.find("system_read_bandwidth") is None:
-        found.append(finding("W91", words={"storage": "unknown"}, held=display(held.value, "B", binary=False)))
+    found += unknown_storage(known, results)
     yield from (one.message() for one in applying(found))

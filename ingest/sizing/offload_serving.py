@@ -4,35 +4,24 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
-from ingest.architecture.structure import Architecture
 from ingest.catalog.records import Gpu, Node
 from ingest.catalog.store import Catalog
-from ingest.engine.messages import Message
-from ingest.engine.registry import solve
+from ingest.engine.question import Question, Shown, option, quantities_in
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, assumed
+from ingest.engine.value import Input, assumed, derived
 from ingest.errors import IngestError
 from ingest.files import read_text
-from ingest.sizing.job import Written, by_user, quantities_of
-from ingest.sizing.offload_tiers import machine, recurrent_state
+from ingest.sizing.job import Amount, by_user, quantities_of
+from ingest.sizing.offload_tiers import kept_by_attention, machine, recurrent_state
 from ingest.sizing.optimizer_states import ModelSize
 from ingest.sizing.rules import applying, finding, with_unused
 
-QUANTITIES = {
-    "users": "serving_users",
-    "turns": "session_turns",
-    "turn_time": "turn_seconds",
-    "first_token_time": "first_token_seconds",
-    "retention": "session_retention_seconds",
-    "prompt": "prompt_tokens",
-    "generate": "generated_tokens",
-}
 DEFAULTS = {
     "session_turns": Input(1).by_default("one turn, which reuses nothing", "turns"),
     "prompt_tokens": Input(512).by_default("512 new tokens in a turn", "prompt"),
@@ -43,22 +32,7 @@ DEFAULTS = {
     "kv_hit_share": Input(1).by_default("the tier holds all sessions, so that every reuse hits", "hit"),
     "bytes_per_cached_element": Input(2).by_default("16-bit key-value cache", "set.bytes_per_cached_element"),
 }
-RESULTS = (
-    "kv_tier_bytes",
-    "kv_session_bytes",
-    "kv_new_bytes",
-    "kv_reused_bytes",
-    "kv_hit_share",
-    "turn_rate",
-    "kv_read_bandwidth",
-    "kv_write_bandwidth",
-    "kv_read_bandwidth_per_node",
-    "kv_write_bandwidth_per_node",
-    "kv_block_bytes",
-    "kv_bytes_written_per_day",
-    "kv_writes_per_day",
-)
-#: of turns that read from the tier
+#: Results of turns that read from the tier.
 READING = (
     "kv_turn_bandwidth",
     "kv_peak_turns",
@@ -67,6 +41,76 @@ READING = (
     "kv_blocks_per_turn",
     "kv_block_seconds",
 )
+#: What `offload` answers of a serving cluster.
+QUESTION = Question(
+    "offload",
+    (
+        Shown("kv_tier_bytes"),
+        Shown("kv_session_bytes", main=False),
+        Shown("kv_new_bytes", main=False),
+        Shown("kv_reused_bytes", main=False),
+        Shown("kv_hit_share"),
+        Shown("turn_rate", main=False),
+        Shown("kv_read_bandwidth"),
+        Shown("kv_write_bandwidth"),
+        Shown("kv_read_bandwidth_per_node", main=False),
+        Shown("kv_write_bandwidth_per_node", main=False),
+        Shown("kv_block_bytes", main=False),
+        Shown("kv_bytes_written_per_day", main=False),
+        Shown("kv_writes_per_day"),
+        *(Shown(name, main=name == "kv_turn_bandwidth") for name in READING),
+    ),
+    (
+        ("Needs", {"kv_read_bandwidth": "{} read", "kv_write_bandwidth": "{} write", "kv_tier_bytes": "{} of cache"}),
+    ),
+)  # fmt: skip
+
+
+class SessionOptions(TypedDict, total=False):
+    """The sessions of a serving cluster."""
+
+    users: Annotated[
+        Amount,
+        option(
+            "Sessions whose key-value cache a tier keeps between turns; with inference, sizes that tier.",
+            quantity="serving_users",
+        ),
+    ]
+    turns: Annotated[Amount, option("Turns of a session; {default} by default.", quantity="session_turns", usual=DEFAULTS)]
+    turn_time: Annotated[
+        Amount,
+        option("Time between two turns of a user; {default} by default.", "TIME", quantity="turn_seconds", usual=DEFAULTS),
+    ]
+    hit: Annotated[
+        Amount,
+        option(
+            "Share of the reused context that the tier holds, or a trace FILE.jsonl with hash_ids; {default} by default.",
+            "F|FILE",
+            quantity="kv_hit_share",
+            usual=DEFAULTS,
+        ),
+    ]
+    first_token_time: Annotated[
+        Amount,
+        option(
+            "Time in which a turn reads its reused context; {default} by default.",
+            "TIME",
+            quantity="first_token_seconds",
+            usual=DEFAULTS,
+        ),
+    ]
+    retention: Annotated[
+        Amount,
+        option(
+            "Time that the tier keeps the cache of a session after its last turn; {default} by default.",
+            quantity="session_retention_seconds",
+            usual=DEFAULTS,
+        ),
+    ]
+
+
+#: option -> the quantity that it sets here
+QUANTITIES = {**quantities_in(SessionOptions), "prompt": "prompt_tokens", "generate": "generated_tokens"}
 #: Capacities of the table of hits, as shares of the blocks of the trace.
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 #: settings on which only the replay of a trace rests
@@ -80,10 +124,8 @@ def serving(
     card: Gpu,
     inside: Node | None,
     catalog: Catalog,
+    given: Mapping[str, Any],
     *,
-    numbers: Mapping[str, Written | None],
-    hit: Written | None,
-    model: str | None,
     settings: Mapping[str, float],
     named: bool,
 ) -> Answer:
@@ -93,9 +135,7 @@ def serving(
         size: the model.
         card, inside: the machine.
         catalog: for the sources.
-        numbers: the options that are numbers, as written.
-        hit: share of the reused context that the tier holds, or a trace in JSON lines.
-        model: as written.
+        given: the options by name, as written; `hit` may be a trace in JSON lines.
         settings: what the user set.
         named: whether the user named the node type.
 
@@ -103,79 +143,61 @@ def serving(
         UsageError: an option is out of range.
         IngestError: a model of unknown structure, or a trace that cannot be read.
     """
-    if size.architecture is None:
+    made, hit = size.architecture, given["hit"]
+    if made is None:
         raise IngestError(f"the structure of {size.name} is not known: give its config.json")
+    numbers = {name: given[name] for name in ("gpus", "prompt", "generate", "users", "turns", "turn_time", "first_token_time",
+                                              "retention")}  # fmt: skip
     options = quantities_of(QUANTITIES, numbers)
     trace = _trace(Path(str(hit))) if hit is not None and str(hit).endswith(".jsonl") else None
-    if hit is not None and trace is None:
-        options |= quantities_of({"hit": "kv_hit_share"}, {"hit": hit})
+    if trace is None:
+        options |= quantities_of(QUANTITIES, {"hit": hit})
     inputs = {**DEFAULTS, **machine(card, inside, named=named), **by_user({**options, **settings})}
-    known = Quantities({**recurrent_state(size.architecture), **inputs, **_elements(size.architecture, inputs)})
-    known.choose("gpus", "gpus_of_one_node")
+    turns = int(inputs["session_turns"].value)
+    # What each kind of attention keeps of a session, and what a mean turn reuses of it.
+    earlier = [kept_by_attention(made, inputs, before) for before in range(turns)]
+    reused = [sum(column) / turns for column in zip(*earlier, strict=True)]
+    for name, column in {"session_elements": kept_by_attention(made, inputs, turns), "reused_elements": reused}.items():
+        inputs[name] = derived(column, f"attention of {made.id}")
+    known = Quantities({**recurrent_state(made), **inputs})
+    known.state("one_node")
     tables = {}
     if trace is not None:
         tables["hits"] = _replay(trace, known)
         settings = {name: value for name, value in settings.items() if name not in OF_TRACES}
-    known.give(_variation(size.architecture, known))
-    results, unknown = known.results((*RESULTS, *(READING if known.value("kv_hit_bytes") else ())))
+    known.give(_variation(earlier, known))
+    left_out = () if known.value("kv_hit_bytes") else READING
+    results, unknown = known.results([name for name in QUESTION.names if name not in left_out])
+    # A session may keep more than one state of its recurrent layers.
+    kept = "recurrent" if any(row.state for row in made.attentions) else "attention"
     answer = Answer(
-        "offload",
+        QUESTION.command,
         f"Key-value tier of {size.name}: {known.value('serving_users'):,.0f} users, {known.value('session_turns'):,.0f} turns",
-        {"model": {"value": model, "from": "user"}, "inference": {"value": "yes", "from": "user"}},
+        {"model": {"value": given["model"], "from": "user"}, "inference": {"value": "yes", "from": "user"}},
         known,
         results,
         unknown,
         tables,
-        tuple(_warnings(size.architecture)),
+        tuple(one.message() for one in applying([finding("W99", words={"layers": kept})])),
         catalog,
+        question=QUESTION,
     )
     return with_unused(answer, settings)
 
 
-def _kept(made: Architecture, known: Mapping[str, Input], turns: int) -> list[float]:
-    """What each kind of attention keeps of so many turns; windows cut it."""
-    tokens = {name: known[name].value for name in ("prompt_tokens", "generated_tokens")}
-    context = solve("kv_context_tokens", tokens) * turns
-    return [
-        solve("cached_elements_per_sequence", {"cached_elements_of_kind": row.cached * row.layers,
-                                               "kv_context_tokens": context, "attention_window": row.window or context})
-        for row in made.attentions
-    ]  # fmt: skip
-
-
-def _elements(made: Architecture, inputs: Mapping[str, Input]) -> dict[str, Input]:
-    """What each kind of attention keeps of a session, and what a mean turn reuses of it."""
-    turns = int(inputs["session_turns"].value)
-    earlier = [_kept(made, inputs, before) for before in range(turns)]
-    reused = [sum(column) / turns for column in zip(*earlier, strict=True)]
-    where = f"attention of {made.id}"
-    columns = {"session_elements": _kept(made, inputs, turns), "reused_elements": reused}
-    return {
-        name: Input(column, source="arithmetic", where=where, grade="derived")  # type: ignore[arg-type]
-        for name, column in columns.items()
-    }
-
-
-def _variation(made: Architecture, known: Quantities) -> dict[str, Input]:
+def _variation(earlier: Sequence[Sequence[float]], known: Quantities) -> dict[str, Input]:
     """How unequal the turns of a session are: the first reuses nothing, each later one more, up to the windows."""
-    turns, width = int(known.value("session_turns")), known.value("bytes_per_cached_element")
+    width = known.value("bytes_per_cached_element")
     state, prompt = known.value("recurrent_state_bytes"), known.value("kv_prompt_looked_for_bytes")
-    sizes = [sum(_kept(made, known.given, before)) * width + (state if before else 0) + prompt for before in range(turns)]
-    mean = sum(sizes) / turns or 1.0
+    sizes = [sum(kept) * width + (state if before else 0) + prompt for before, kept in enumerate(earlier)]
+    mean = sum(sizes) / len(sizes) or 1.0
     ratios = [size / mean for size in sizes] if any(sizes) else [1.0]
     found = {
         "turn_second_moment": sum(one**2 for one in ratios) / len(ratios),
         "turn_third_moment": sum(one**3 for one in ratios) / len(ratios),
         "largest_turn": max(ratios),
     }
-    where = f"turns 1 to {turns:,} of a session"
-    return {name: Input(max(one, 1.0), source="arithmetic", where=where, grade="derived") for name, one in found.items()}
-
-
-def _warnings(made: Architecture) -> Iterator[Message]:
-    """Whether a session may keep more than one state of its recurrent layers."""
-    kept = "recurrent" if any(row.state for row in made.attentions) else "attention"
-    yield from (one.message() for one in applying([finding("W99", words={"layers": kept})]))
+    return {name: derived(max(one, 1.0), f"turns 1 to {len(sizes):,} of a session") for name, one in found.items()}
 
 
 @dataclass(frozen=True)
@@ -250,15 +272,14 @@ def _replay(trace: Trace, known: Quantities) -> list[dict[str, Any]]:
         tokens, where = known.value("kv_block_tokens"), f"{trace.name} states no lengths: blocks of the tier"
         if trace.tokens is not None:
             tokens, where = trace.tokens, f"{trace.name}: input_length by blocks"
-        known.give({"kv_trace_block_tokens": Input(tokens, source="arithmetic", where=where, grade="derived")})
+        known.give({"kv_trace_block_tokens": derived(tokens, where)})
     distances, block = stack_distances(trace.blocks), known.value("kv_trace_block_bytes")
     capacity = known.value("kv_tier_capacity" if "kv_tier_capacity" in known.given else "kv_tier_bytes")
     where = f"{trace.name}: LRU stack distances of {len(distances):,} block reads"
-    known.give({
-        "kv_hit_share": Input(hits(distances, int(capacity // block)), source="arithmetic", where=where, grade="derived"),
-        "kv_prompt_looked_for": Input(1, source="arithmetic", where=where, grade="derived"),
-    })  # fmt: skip
-    return [*_curve(distances, len({*trace.blocks}), block)]
+    share = hits(distances, int(capacity // block))
+    known.give({"kv_hit_share": derived(share, where), "kv_prompt_looked_for": derived(1, where)})
+    held = [max(int(len({*trace.blocks}) * share), 1) for share in SHARES]
+    return [{"kv_tier_capacity": count * block, "kv_hit_share": hits(distances, count)} for count in held]
 
 
 def stack_distances(blocks: Sequence[Any]) -> list[int]:
@@ -302,9 +323,3 @@ def hits(distances: Sequence[int], held: int) -> float:
     (0.16666666666666666, 0.5)
     """
     return sum(0 < distance <= held for distance in distances) / len(distances)
-
-
-def _curve(distances: Sequence[int], blocks: int, block_bytes: float) -> Iterator[dict[str, Any]]:
-    for share in SHARES:
-        held = max(int(blocks * share), 1)
-        yield {"kv_tier_capacity": held * block_bytes, "kv_hit_share": hits(distances, held)}

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ingest.architecture.structure import Architecture
 from ingest.catalog.records import Family, Gpu, Node, Storage
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message
+from ingest.engine.registry import solve
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, assumed
+from ingest.engine.value import Input, Quantity, assumed, derived
 from ingest.errors import IngestError, UsageError
 from ingest.sizing import evidence_ladder
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import Written, gpus_in_node, quantities_of
-from ingest.sizing.rules import ROUNDING
+from ingest.sizing.rules import ROUNDING, Finding, finding
 from ingest.units import display
 
 #: tier -> its column in a table of places
 COLUMNS = {"gpu": "on_gpu", "cpu": "on_host", "nvme": "on_nvme", "storage": "on_storage"}
 TIERS = ("gpu", "cpu", "nvme", "storage")
+#: What places a class in the fastest tiers with room.
+FILL = "fill"
 #: Groups of tiers, in the words of the results.
 AWAY, DRIVES = ("cpu", "nvme", "storage"), ("nvme", "storage")
 PLACES = {"gpu": "GPU memory", "cpu": "host memory", "nvme": "NVMe", "storage": "shared storage"}
@@ -45,7 +48,7 @@ TIER_DEFAULTS = {
 }  # fmt: skip
 #: Drives whose bandwidth is measured are not discounted again.
 MEASURED_WITH_TENSORS = Input(1, note="the bandwidth is measured with reads and writes of tensors")
-USUAL_PRECISION = "bf16"
+USUAL_PRECISION, USUAL_UNITS = "bf16", 1
 #: Kernels compute the scan in 32 bits; a cache of 16 bits halves it.
 RECURRENT_WIDTH = Input(
     4, 2, 4, source="vllm-recurrent-state",
@@ -105,7 +108,7 @@ def drives(storage: str | None, units: Written | None, catalog: Catalog) -> dict
             raise UsageError("--units: found without --storage, expected the id of the drives or of the system")
         return {}
     entry = catalog.get(Storage, storage)
-    count = quantities_of({"units": "offload_storage_units"}, {"units": units}).get("offload_storage_units", 1)
+    count = quantities_of({"units": "offload_storage_units"}, {"units": units}).get("offload_storage_units", USUAL_UNITS)
     names = ("nvme_read_bandwidth_per_node", "nvme_write_bandwidth_per_node", "nvme_bytes_per_node")
     if entry.family != "drive":
         names = ("system_read_bandwidth", "system_write_bandwidth", "storage_room_bytes")
@@ -132,13 +135,45 @@ def compute(card: Gpu, catalog: Catalog) -> dict[str, Input]:
     return found if top is None else {**found, "peak_flops_per_gpu": top}
 
 
-def complete(known: Quantities) -> None:
-    """Choose what follows from the machine: GPUs of one node, links that share no uplink, writes from reads."""
-    known.choose("gpus", "gpus_of_one_node")
-    if known.find("host_link_bandwidth_per_gpu") is not None:
-        known.choose("host_uplink_bandwidth_per_node", "host_links_of_node")
-    if "nvme_read_bandwidth_per_node" in known.given:
-        known.choose("nvme_write_bandwidth_per_node", "nvme_write_bandwidth_from_reads")
+def tier_of(
+    known: Quantities, parts: Mapping[str, Part], tiers: Sequence[str], where: Mapping[bool, str], needed: Sequence[str]
+) -> Quantities:
+    """The formulas of a tier, or of a group of tiers.
+
+    Args:
+        known: of the job.
+        parts: where each class lies.
+        tiers: the tier, or the group.
+        where: why a class lies there, if the user asked for it and if not.
+        needed: the quantities of the job that the formulas rest on.
+    """
+    shares = {
+        f"level_{name}_share": derived(sum(part.shares.get(tier, 0.0) for tier in tiers), where[part.asked])
+        for name, part in parts.items()
+    }
+    found = Quantities(shares, " and ".join(PLACES[tier] for tier in tiers))
+    found.adopt({name: step for name in needed if (step := known.find(name)) is not None})
+    if len(tiers) == 1 and tiers[0] in DRIVES:
+        for way in ("read", "write"):
+            if (step := known.find(f"{tiers[0]}_{way}_bandwidth_of_job")) is not None:
+                found.link(f"level_{way}_bandwidth", step)
+    return found
+
+
+def placement(known: Quantities, parts: Mapping[str, Part], names: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The table of what lies where; `names` of the classes where people call them otherwise."""
+    rows: list[dict[str, Any]] = []
+    for name, part in parts.items():
+        size = known.value(f"held_{name}_bytes")
+        rows.append({"class": names.get(name, name), **{COLUMNS[one]: size * part.shares.get(one, 0.0) for one in TIERS}})
+    return [*rows, {"class": "all", **{COLUMNS[tier]: known.value(f"{tier}_tier_bytes") for tier in TIERS}}]
+
+
+def unknown_storage(known: Quantities, results: Mapping[str, Quantity]) -> Iterator[Finding | None]:
+    """Whether bytes lie on a shared storage whose bandwidth nobody stated."""
+    held = results["storage_tier_bytes"]
+    if held.value and known.find("system_read_bandwidth") is None:
+        yield finding("W91", words={"storage": "unknown"}, held=display(held.value, "B", binary=False))
 
 
 def placed(known: Quantities, asked: Mapping[str, str]) -> dict[str, Part]:
@@ -158,23 +193,24 @@ def placed(known: Quantities, asked: Mapping[str, str]) -> dict[str, Part]:
     for name, tier in asked.items():
         if tier in room:
             room[tier] = max(room[tier] - size[name], 0.0)
-    return {name: Part({tier: 1.0}, True) if tier != "fill" else _filled(size[name], room) for name, tier in asked.items()}
-
-
-def _filled(size: float, room: dict[str, float]) -> Part:
-    """The shares of a class in the fastest tiers with room, which it takes."""
-    shares, left = {}, size
-    for tier in TIERS[:-1]:
-        if left and tier not in room:
-            raise IngestError(Message(f"the {PLACES[tier]} of a node is not known", supply=("node", SIZES[tier])))
-        taken = min(left, room.get(tier, 0.0))
-        if taken:
-            shares[tier] = taken / size
-            room[tier] -= taken
-            left -= taken
-    if left:
-        shares["storage"] = 1 - sum(shares.values())
-    return Part(shares, False)
+    parts = {}
+    for name, asked_for in asked.items():
+        if asked_for != FILL:
+            parts[name] = Part({asked_for: 1.0}, True)
+            continue
+        shares, left = {}, size[name]
+        for tier in TIERS[:-1]:
+            if left and tier not in room:
+                raise IngestError(Message(f"the {PLACES[tier]} of a node is not known", supply=("node", SIZES[tier])))
+            taken = min(left, room.get(tier, 0.0))
+            if taken:
+                shares[tier] = taken / size[name]
+                room[tier] -= taken
+                left -= taken
+        if left:
+            shares["storage"] = 1 - sum(shares.values())
+        parts[name] = Part(shares, False)
+    return parts
 
 
 def unmet(known: Quantities) -> str:
@@ -192,9 +228,18 @@ def recurrent_state(made: Architecture) -> dict[str, Input]:
     kept = [row.state * row.layers for row in made.attentions]
     if not any(kept):
         return {"recurrent_state_bytes": Input(0, note="no linear or recurrent layers")}
-    counted = Input(kept, source="arithmetic", where=f"layers of {made.id}", grade="derived")  # type: ignore[arg-type]
     width = RECURRENT_WIDTH
     if made.state_bytes is not None:
-        width = Input(made.state_bytes, source="arithmetic", where=f"width of the state in the config.json of {made.id}",
-                      grade="derived")  # fmt: skip
-    return {"recurrent_elements": counted, "bytes_per_recurrent_element": width}
+        width = derived(made.state_bytes, f"width of the state in the config.json of {made.id}")
+    return {"recurrent_elements": derived(kept, f"layers of {made.id}"), "bytes_per_recurrent_element": width}
+
+
+def kept_by_attention(made: Architecture, known: Mapping[str, Input], turns: int = 1) -> list[float]:
+    """What each kind of attention keeps of so many turns: all of their tokens, or those of its window."""
+    tokens = {name: known[name].value for name in ("prompt_tokens", "generated_tokens")}
+    context = solve("kv_context_tokens", tokens) * turns
+    return [
+        solve("cached_elements_per_sequence", {"cached_elements_of_kind": row.cached * row.layers,
+                                               "kv_context_tokens": context, "attention_window": row.window or context})
+        for row in made.attentions
+    ]  # fmt: skip

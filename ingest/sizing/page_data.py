@@ -13,7 +13,7 @@ from ingest.architecture.structure import Architecture
 from ingest.catalog.embedding import embedded
 from ingest.catalog.records import Model
 from ingest.catalog.store import Catalog
-from ingest.sizing.rates_at_size import check_own_rates
+from ingest.sizing.published_rates import check_own_rates
 from ingest.sizing.transfer import seen_rates
 
 #: Parts of an architecture that only a release has.

@@ -28,8 +28,7 @@ from ingest.sizing.goodput import goodput
 from ingest.sizing.memory import memory
 from ingest.sizing.model import model as model_command
 from ingest.sizing.offload import offload
-from ingest.sizing.published_rates import typical
-from ingest.sizing.rates_at_size import measured_models
+from ingest.sizing.published_rates import measured_models, typical
 from ingest.sizing.train import train
 from ingest.sizing.transfer import transferred
 from ingest.units import display, parse

@@ -7,16 +7,17 @@ import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import numpy
 
-from ingest.catalog.store import Catalog
+from ingest.catalog.store import Catalog, opened
 from ingest.engine.frozen import revised
 from ingest.engine.interactive import InteractiveResult
+from ingest.engine.question import filled, option
 from ingest.engine.registry import OUT_OF_RANGE, check_value, solve, unit_of
 from ingest.engine.result import envelope, frame_of
 from ingest.errors import MissingQuantity, UsageError, brief
@@ -25,7 +26,22 @@ from ingest.sizing import evidence_ladder
 from ingest.sizing.bandwidth import QUESTION, Estimate, estimate, on_nodes
 from ingest.sizing.evidence_choice import rate_basis_of
 from ingest.sizing.evidence_ladder import RATE
-from ingest.sizing.job import CLIENTS, MAX_POINTS, Job, Settings, job_of, names_of, parse_axis, settings_of
+from ingest.sizing.job import (
+    CLIENTS,
+    GPU,
+    MAX_POINTS,
+    MODEL,
+    CommonOptions,
+    Job,
+    Many,
+    NodeOptions,
+    NodesOptions,
+    RateOptions,
+    job_of,
+    names_of,
+    parse_axis,
+    settings_of,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -161,19 +177,6 @@ class Sweep(InteractiveResult):
             write_whole(path, self.to_csv())
 
 
-def _axes(written: Sequence[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for axis in written:
-        name, equals, values = axis.partition("=")
-        if not equals:
-            raise UsageError(f"sweep: found '{axis}', expected NAME=from..to*k or NAME=a,b,c")
-        name = name.strip()
-        if name in found:
-            raise UsageError(f"sweep: {name} is given more than once, expected one range")
-        found[name] = values
-    return found
-
-
 def _axis(name: str, values: Any) -> Array:
     unit = unit_of(name)
     numbers = parse_axis(values, unit, name) if isinstance(values, str) else values
@@ -188,12 +191,17 @@ def _axis(name: str, values: Any) -> Array:
 
 
 def _grid(job: Job, axes: Mapping[str, Array], catalog: Catalog) -> ScenarioGrid:
+    # The job at the first value of each axis, for evidence and warnings.
     first = {name: float(values[0]) for name, values in axes.items()}
-    base = estimate(_at(job, first), catalog)
+    nodes = first.pop("nodes", None)
+    base = estimate(revised(on_nodes(job, nodes), settings={**job.settings, **first}), catalog)
     shaped = dict(zip(axes, numpy.ix_(*axes.values()), strict=True))
     known: dict[str, Any] = {name: float(item.value) for name, item in base.given.items()} | shaped
     if job.scaling in ("weak", "strong"):
-        known["scaling_efficiency"] = _scaling(catalog, solve("gpus", known), job.scaling)
+        sizes = numpy.asarray(solve("gpus", known))
+        factor = partial(evidence_ladder.scaling_factor, catalog, kind=job.scaling)
+        factors = [1.0 if size <= evidence_ladder.BASE_GPUS else factor(size).value for size in sizes.flat]
+        known["scaling_efficiency"] = numpy.asarray(factors).reshape(sizes.shape)
     if base.levels[0][0].is_sized and {"nodes", "gpus_per_node"} & axes.keys():
         known[RATE] = _rates(job, base.basis, solve("gpus", known), catalog)
     results = {}
@@ -209,12 +217,6 @@ def _grid(job: Job, axes: Mapping[str, Array], catalog: Catalog) -> ScenarioGrid
     return ScenarioGrid(base, shaped, {name: array for name, array in results.items() if name not in shaped})
 
 
-def _at(job: Job, first: Mapping[str, float]) -> Job:
-    """The job at the first value of each axis, for evidence and warnings."""
-    rest = {name: value for name, value in first.items() if name != "nodes"}
-    return revised(on_nodes(job, first.get("nodes")), settings={**job.settings, **rest})
-
-
 def _rates(job: Job, basis: str, gpus: Any, catalog: Catalog) -> Array:
     """The rate at every size, since what was published depends on it; interpolated where there are very many sizes."""
     sizes = numpy.unique(numpy.asarray(gpus))
@@ -228,34 +230,20 @@ def _rates(job: Job, basis: str, gpus: Any, catalog: Catalog) -> Array:
     return numpy.asarray(numpy.exp(numpy.interp(numpy.log(gpus), numpy.log(asked), numpy.log(rates))))
 
 
-def _scaling(catalog: Catalog, gpus: Any, kind: str) -> Array:
-    sizes = numpy.asarray(gpus)
-    factors = [
-        1.0 if size <= evidence_ladder.BASE_GPUS else evidence_ladder.scaling_factor(catalog, size, kind).value
-        for size in sizes.flat
-    ]
-    return numpy.asarray(factors).reshape(sizes.shape)
+class SweepOptions(NodesOptions, NodeOptions, RateOptions, CommonOptions, total=False):
+    """The options of `sweep`: those of `bw` without the GPUs, which follow from the nodes."""
 
 
 def sweep(
-    axes: Mapping[str, Any] | Sequence[str],
-    model: Any = None,
-    gpu: Any = None,
-    *,
-    nodes: Any = None,
-    set: Settings = None,
-    catalogs: str | Path | Sequence[str | Path] = (),
-    **options: Any,
+    axes: Annotated[
+        Mapping[str, Any] | Sequence[str],
+        option('Quantity to list, range text or array: `{"nodes": "1..1024*2"}` or `["nodes=1..1024*2"]`.'),
+    ],
+    model: Annotated[Many | None, MODEL] = None,
+    gpu: Annotated[Many | None, GPU] = None,
+    **options: Unpack[SweepOptions],
 ) -> Sweep:
     """Many scenarios in one vectorised call.
-
-    Args:
-        axes: quantity to list, range text or array: `{"nodes": "1..1024*2"}` or `["nodes=1..1024*2"]`.
-        model, gpu: ids, or several of them.
-        nodes: a number, or the range of an axis.
-        set: values of quantities, by name.
-        catalogs: folders with entries of your own.
-        options: the other options of `bw`.
 
     >>> sweep(model="cosmoflow", gpu="h100", axes={"nodes": [1, 2]}).to_frame()["gpus"].tolist()
     [8.0, 16.0]
@@ -264,8 +252,17 @@ def sweep(
         UsageError: no axis, an unknown quantity, or an invalid range.
         IngestError: there is no evidence for a model on a GPU.
     """
-    written: dict[str, Any] = {**(axes if isinstance(axes, Mapping) else _axes(axes))}
-    taken = {*settings_of(set), *(["nodes"] if nodes is not None else [])}
+    asked: dict[str, Any] = {**filled(SweepOptions, options, "sweep")}
+    catalogs, nodes = asked.pop("catalogs"), asked.pop("nodes")
+    written: dict[str, Any] = {**axes} if isinstance(axes, Mapping) else {}
+    for axis in () if isinstance(axes, Mapping) else axes:
+        name, equals, values = axis.partition("=")
+        if not equals:
+            raise UsageError(f"sweep: found '{axis}', expected NAME=from..to*k or NAME=a,b,c")
+        if name.strip() in written:
+            raise UsageError(f"sweep: {name.strip()} is given more than once, expected one range")
+        written[name.strip()] = values
+    taken = {*settings_of(asked["set"]), *(["nodes"] if nodes is not None else [])}
     for name in written.keys() & taken:
         raise UsageError(f"sweep: {name} is given as a range and as a value, expected one of them")
     if isinstance(nodes, (str, list, tuple)):
@@ -276,7 +273,7 @@ def sweep(
     count = math.prod(values.size for values in numbers.values())
     if count > MAX_POINTS:
         raise UsageError(f"sweep: {count:,} scenarios, expected at most {MAX_POINTS:,}")
-    catalog = Catalog(catalogs)
-    job = job_of(nodes=nodes, set=set, **options)
+    catalog = opened(catalogs)
+    job = job_of(nodes=nodes, **asked)
     choices = product(names_of(model), names_of(gpu))
     return Sweep(tuple(_grid(revised(job, model=one, gpu=other), numbers, catalog) for one, other in choices))

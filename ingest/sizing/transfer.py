@@ -14,8 +14,7 @@ from ingest.catalog.store import Catalog
 from ingest.engine.registry import solve
 from ingest.engine.value import Evidence, Input
 from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, geometric_mean, peak_of
-from ingest.sizing.published_rates import extrapolation, scaled, typical
-from ingest.sizing.rates_at_size import ProtocolRate, is_emulation, protocol_rates
+from ingest.sizing.published_rates import ProtocolRate, extrapolation, is_emulation, protocol_rates, scaled, typical
 from ingest.sizing.rules import told
 from ingest.units import display
 
@@ -61,32 +60,28 @@ def seen_rates(catalog: Catalog) -> Cells:
     return found
 
 
-class Ratio(NamedTuple):
-    """The ratio of the catalogs, and the ratios that other models showed on both GPUs."""
-
-    catalog: float
-    seen: Mapping[str, float]
-
-    @property
-    def value(self) -> float:
-        """The geometric mean of all of them."""
-        known = {"catalog_transfer_ratio": self.catalog, "seen_ratios_product": math.prod(self.seen.values())}
-        return float(solve("transfer_ratio", {**known, "seen_models": len(self.seen)}))
-
-
 class Transfer(NamedTuple):
-    """A rate on one GPU, scaled to another."""
+    """A rate on one GPU, scaled to another.
+
+    Attributes:
+        known: peak and memory bandwidth of both.
+        by_catalog: the ratio of the catalogs.
+        seen: the ratios that other models showed on both GPUs.
+        ratio: the geometric mean of all of them.
+    """
 
     rate: ProtocolRate
     source: Gpu
     known: Mapping[str, float]
-    ratio: Ratio
+    by_catalog: float
+    seen: Mapping[str, float]
+    ratio: float
     value: float
 
     @property
     def distance(self) -> float:
         """How different the GPUs are: the logarithm of the catalog ratio."""
-        return abs(math.log(self.ratio.catalog))
+        return abs(math.log(self.by_catalog))
 
     @property
     def weight(self) -> float:
@@ -99,10 +94,10 @@ class Transfer(NamedTuple):
             f"{display(self.known[name], unit, binary=False)} ÷ {display(self.known['source_' + name], unit, binary=False)}"
             for name, unit in (("peak_flops_per_gpu", "FLOP/s"), ("memory_bandwidth_per_gpu", "B/s"))
         )
-        factors = f"√({peaks} × {bandwidths}) = {self.ratio.catalog:.4g}"
-        if self.ratio.seen:
-            shown = "; ".join(f"{model} {ratio:.4g}" for model, ratio in sorted(self.ratio.seen.items()))
-            factors = f"{self.ratio.value:.4g}, the geometric mean of {factors} and the ratios of other models: {shown}"
+        factors = f"√({peaks} × {bandwidths}) = {self.by_catalog:.4g}"
+        if self.seen:
+            shown = "; ".join(f"{model} {ratio:.4g}" for model, ratio in sorted(self.seen.items()))
+            factors = f"{self.ratio:.4g}, the geometric mean of {factors} and the ratios of other models: {shown}"
         what = f"{scaled(self.rate)} on {self.source.id} × {factors}; weight {self.weight / heaviest:.4f}"
         row = self.rate.rows[0]
         return Evidence(f"{self.rate.protocol}: {what}", self.value, row.source, row.where, row.grade)
@@ -178,21 +173,25 @@ def _transfers(
         known = _factors(gpu, source, precision)
         if known is None:
             continue
-        ratio = Ratio(float(solve("catalog_transfer_ratio", known)), {})
-        if source.vendor == gpu.vendor:
-            ratio = ratio._replace(seen=_seen_ratios(catalog, model, gpu, source, rate.protocol, ratio.catalog))
-        carried = {"source_samples_per_second_per_gpu": rate.value, "transfer_ratio": ratio.value}
-        yield Transfer(rate, source, known, ratio, float(solve("transferred_samples_per_second_per_gpu", carried)))
+        of_catalog, related = float(solve("catalog_transfer_ratio", known)), source.vendor == gpu.vendor
+        seen = _seen_ratios(catalog, model, gpu, source, rate.protocol, of_catalog) if related else {}
+        ratios = {"seen_ratios_product": math.prod(seen.values()), "seen_models": len(seen)}
+        ratio = float(solve("transfer_ratio", {"catalog_transfer_ratio": of_catalog, **ratios}))
+        carried = {"source_samples_per_second_per_gpu": rate.value, "transfer_ratio": ratio}
+        value = float(solve("transferred_samples_per_second_per_gpu", carried))
+        yield Transfer(rate, source, known, of_catalog, seen, ratio, value)
 
 
 def _factors(gpu: Gpu, source: Gpu, precision: str) -> dict[str, float] | None:
     """Peak and memory bandwidth of both GPUs; None if one is unknown."""
-    found = (peak_of(gpu, precision), gpu.memory_bandwidth, peak_of(source, precision), source.memory_bandwidth)
-    if None in found:
-        return None
-    names = ("peak_flops_per_gpu", "memory_bandwidth_per_gpu")
-    named = zip((*names, *(f"source_{name}" for name in names)), found, strict=True)
-    return {name: item.value for name, item in named if item is not None}
+    found = {
+        "peak_flops_per_gpu": peak_of(gpu, precision),
+        "memory_bandwidth_per_gpu": gpu.memory_bandwidth,
+        "source_peak_flops_per_gpu": peak_of(source, precision),
+        "source_memory_bandwidth_per_gpu": source.memory_bandwidth,
+    }
+    known = {name: item.value for name, item in found.items() if item is not None}
+    return known if len(known) == len(found) else None
 
 
 def _seen_ratios(catalog: Catalog, model: Model, gpu: Gpu, source: Gpu, protocol: str, ratio: float) -> Mapping[str, float]:
@@ -232,7 +231,7 @@ def tier_of(transfers: Sequence[Transfer], why_far: str = "") -> Tier:
     logs = [math.log(transfer.value) for transfer in transfers]
     mean = sum(weight * log for weight, log in zip(weights, logs, strict=True)) / sum(weights)
     spread = math.sqrt(sum(w * (log - mean) ** 2 for w, log in zip(weights, logs, strict=True)) / sum(weights))
-    if sum(t.weight * len(t.ratio.seen) for t in transfers) / sum(weights) < 0.5:
+    if sum(t.weight * len(t.seen) for t in transfers) / sum(weights) < 0.5:
         return UNSEEN
     if len(transfers) == 1 or spread >= 0.25:
         return THIN

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ingest.configuration import decimal_units
 from ingest.reports.document.model import DerivationListing, Document, DocumentSection, Paragraph
 from ingest.reports.labels import label, plain, texts
-from ingest.sizing.derivation_text import DerivationWriter
+from ingest.sizing.explain import DerivationWriter
 from ingest.version import __version__
 
 if TYPE_CHECKING:

@@ -173,27 +173,13 @@ def validation_page(validation: Validation) -> Page:
     return Page(title, tuple(sections), (("set", "case", *columns), *cases))
 
 
-#: What leaves the GPU, most of it to host memory where a model trains: a short page shows what drives have to give instead.
-LINK_TRAFFIC = ("offload_read_bandwidth_per_node", "offload_write_bandwidth_per_node")
 #: command -> the results that a short page shows; of other commands all of them
 MAIN = {
-    "offload": (
-        "offload_total_bytes", "offload_bytes_per_node", "drive_tier_bytes_per_node", "drive_tier_read_bandwidth_per_node",
-        "drive_tier_write_bandwidth_per_node", "shared_read_bandwidth", "shared_write_bandwidth", *LINK_TRAFFIC,
-        "step_compute_seconds", "step_seconds", "offload_efficiency", "offload_flops_per_gpu", "offload_nodes_to_hold",
-        "tokens_per_second",
-        "decode_step_seconds", "kv_cache_bytes", "kv_tier_bytes", "kv_read_bandwidth", "kv_write_bandwidth",
-        "kv_turn_bandwidth", "kv_hit_share", "kv_writes_per_day",
-    ),
     "feed": (
         "accelerator_utilization", "fed_samples_per_second_per_gpu", "sample_read_seconds", "sample_read_variation",
         "sufficient_workers", "sufficient_prefetch", "sufficient_latency", "workers_load",
         "storage_load", "cores_load", "gpu_decode_load", "readers", "read_amplification", "decode_cores_per_node",
         "cache_hit_fraction", "epochs_read_bandwidth", "stage_seconds", "staged_utilization", "staging_break_even_epochs",
-    ),
-    "dataset": (
-        "tokens", "raw_bytes", "clean_bytes", "tokenized_bytes", "dataset_bytes", "dataset_files", "usable_bytes", "inodes",
-        "file_opens_per_epoch",
     ),
 }  # fmt: skip
 #: Tables that a short page shows.
@@ -259,8 +245,6 @@ def main_rows(answer: Answer) -> tuple[int, ...] | None:
         wanted = {one.name for one in answer.question.results if one.main and one.unless not in names}
     else:
         wanted = {*MAIN.get(answer.command, ())}
-        if "offload_states_bytes" in names:
-            wanted -= {*LINK_TRAFFIC}
     return tuple(place for place, name in enumerate(names) if name in wanted) or None
 
 

@@ -397,11 +397,14 @@ def decorator(node: ast.expr) -> str:
 
 
 def annotated(node: ast.AnnAssign) -> ast.expr | None:
-    """What a key of a table of options is annotated with."""
+    """What a key of a table of options is annotated with, without its help: the form of the page has that."""
     kind = node.annotation
-    if isinstance(kind, ast.Subscript) and isinstance(kind.value, ast.Name) and kind.value.id == "Annotated":
-        return kind.slice.elts[1] if isinstance(kind.slice, ast.Tuple) else None
-    return None
+    if not (isinstance(kind, ast.Subscript) and isinstance(kind.value, ast.Name) and kind.value.id == "Annotated"):
+        return None
+    told = kind.slice.elts[1] if isinstance(kind.slice, ast.Tuple) else None
+    if not isinstance(told, ast.Call):
+        return told
+    return ast.Call(told.func, [ast.Constant("")], [one for one in told.keywords if one.arg in ("quantity", "default")])
 
 
 def is_property(node: ast.FunctionDef) -> bool:

@@ -109,7 +109,7 @@ WRITTEN: Mapping[str, str] = {
     "ingest.catalog.records:Record": _RECORD,
     "ingest.catalog.records:Entry": _ENTRY,
     "ingest.sizing.transfer:seen_rates": "(catalog) => catalog.seen",
-    "ingest.sizing.rates_at_size:check_own_rates": "() => null",
+    "ingest.sizing.published_rates:check_own_rates": "() => null",
     "ingest.architecture.catalog_entries:model_of": "(source, catalog) => catalog.get(Model, source)",
     "ingest.architecture.catalog_entries:at_length": (
         "(model, length) => length === null ? model : $.beyond('another sequence length needs the table of weights')"
