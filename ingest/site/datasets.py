@@ -132,6 +132,8 @@ FILES = ("data_files", "samples_in_file")
 REPACKED = ("files", "file_bytes", "samples_per_file")
 #: keys of a data set that `ingest dataset` takes
 ASKED = ("tokens", "samples", "sample_bytes", "bytes_per_token", "vocabulary")
+#: what of a data set follows from its case
+DECIDED = ("data_bytes", "data_files")
 #: years to plan for unless the site file gives them
 USUAL_YEARS = 5
 
@@ -168,11 +170,14 @@ def _add(name: str, site: Site, catalog: Catalog, rows: dict[str, QuantityRow], 
     # Choose what yields the files of a data set, where anything does.
     given = known.given
     if "data_files" not in given and {"samples_in_file", "data_samples"} <= given.keys():
-        known.choose("data_files", "files_of_samples")
+        known.state("files_by_samples")
     elif "data_files" not in given and "file_bytes" in given:
-        known.choose("data_files", "files_of_bytes")
+        known.state("files_by_bytes")
+    elif "dataset_files" in known.steps:
+        known.state("files_of_format")
     if "refresh" in described:
-        known.choose("versions_held", "versions_kept")
+        known.state("refreshed")
+        known.step("versions_held")
 
 
 def _size(
@@ -181,7 +186,7 @@ def _size(
     """Choose what yields the bytes of a data set; returns in words what it is."""
     if "made_from" in described:
         known.link("origin_bytes", rows[described["made_from"]].known.step("data_bytes"))
-        known.choose("data_bytes", "bytes_of_origin")
+        known.state("made_from_another")
         if "preparation" in described:
             place_preparation((*keys, "preparation"), described, known, site, catalog)
         return f"made from {described['made_from']}"
@@ -197,9 +202,9 @@ def _size(
     if {"corpus", "format"} & described.keys():
         _footprint(keys, described, known, site, catalog)
     elif "data_samples" in known.given:
-        known.choose("data_bytes", "data_bytes_of_samples")
+        known.state("size_in_samples")
     elif "data_tokens" in known.given:
-        known.choose("data_bytes", "bytes_of_tokens")
+        known.state("size_in_tokens")
     return str(described.get("model") or described.get("corpus") or described.get("measured") or "")
 
 
@@ -212,8 +217,9 @@ def _footprint(keys: Keys, described: Mapping[str, Any], known: Quantities, site
     try:
         made = dataset(**words, **numbers, copies=copies, catalogs=[*reversed(catalog.folders)]).known
         taken = {"data_bytes": made.step("usable_bytes" if stages else "dataset_bytes")}
-        named = {"dataset_bytes": "dataset_bytes", "data_files": "dataset_files"}
-        taken |= {name: made.step(source) for name, source in named.items() if name not in known.given}
+        if "dataset_bytes" not in known.given:
+            taken["dataset_bytes"] = made.step("dataset_bytes")
+        files = made.step("dataset_files") if "data_files" not in known.given else None
     except IngestError as error:
         site.refuse(keys, in_site_words(message_of(error)))
     known.give({name: item for name, item in made.given.items() if name not in known.given})
@@ -221,6 +227,8 @@ def _footprint(keys: Keys, described: Mapping[str, Any], known: Quantities, site
     done: dict[Step, Step] = {}
     for name, step in taken.items():
         known.link(name, replaced(step, inputs, done))
+    if files is not None:
+        known.adopt({"dataset_files": replaced(files, inputs, done)})
     known.adopt(inputs)
 
 
@@ -285,11 +293,9 @@ def year_rows(
         known = Quantities(storage.given, name, shared_inputs=True)
         known.adopt({**shared, **columns_of("datasets", present, name)})
         if tiers:
-            known.choose("year_usable_bytes", "year_bytes_with_tiers")
-            known.choose("year_bytes_written_per_day", "year_writes_with_tiers")
+            known.state("tiers_shared")
         elif any("preparation" in one for one in site.section("datasets").values()):
-            known.choose("year_usable_bytes", "year_bytes_with_scratch")
-            known.choose("year_bytes_written_per_day", "year_writes_with_scratch")
+            known.state("data_prepared")
         rows.append(QuantityRow(name, {"year": year}, known))
     return rows
 
@@ -342,7 +348,7 @@ def dataset_rows_in(site: Site, data: Mapping[str, QuantityRow], year: int, grow
         if "made_from" in described:
             known.link("origin_growth", rows[described["made_from"]].known.step("capacity_growth"))
             if "preparation" in described:
-                known.choose("dataset_preparation_bandwidth", "dataset_passes_bandwidth")
+                known.state("prepared_in_passes")
     return list(rows.values())
 
 
@@ -351,8 +357,8 @@ def _same(known: Quantities) -> dict[str, Step]:
     names = ("data_bytes", "dataset_bytes", "data_files", "versions_held", "data_copies", "refresh_seconds", "origin_bytes",
              "preparation_scratch_bytes", "prepared_copies")  # fmt: skip
     for name in names:
-        if name in known.given:
-            known.step(name)
+        if name in known.given or name in DECIDED:
+            known.find(name)
     return {name: known.steps[name] for name in names if name in known.steps}
 
 

@@ -17,7 +17,7 @@ from ingest.engine.registry import Step, unit_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed
 from ingest.errors import CatalogError, IngestError, MissingQuantity, RequirementNotMet, expected_one_of
-from ingest.site.mixtures import link_mixture, mixed_bytes_of
+from ingest.site.mixtures import mixed_bytes_of, read_of_mixture
 from ingest.site.site_file import Keys, Site
 from ingest.site.tiers import place_states
 from ingest.sizing.bandwidth import estimate
@@ -78,14 +78,14 @@ SIZED = {"parameters": "parameters", "bytes": "checkpoint_bytes"}
 #: further quantities that rules compare
 DECIDING = ("waste_left_for_dumps", "waste_left_after_restores", "restart_overhead",
              "bandwidth_for_dump")  # fmt: skip
-#: how the request size follows from the read pattern of a format: the first that can be computed
+#: the case from which the request size follows, by the read pattern of a format
 REQUESTS = {
-    "whole files": ("request_of_file", "request_bytes"),
-    "shards": ("request_bytes",),
-    "row groups": ("request_of_group", "request_of_sample"),
-    "random records": ("request_of_sequence", "request_of_record"),
-    "packed": ("request_of_packed_samples",),
-    "": ("request_of_sample",),
+    "whole files": "whole_files_read",
+    "shards": "large_requests",
+    "row groups": "row_groups_read",
+    "random records": "random_records_read",
+    "packed": "packed_samples_read",
+    "": "single_samples_read",
 }
 #: read patterns that are sequential whatever the request size; row groups are where a request is large
 SEQUENTIAL = ("whole files", "shards")
@@ -226,15 +226,23 @@ class SiteJob:
         reads = self._blaming(self.keys, self._reads) if any(key in job for key in RATES) else None
         self._compare_tokens(reads)
         inputs = {"bandwidth_growth": START, **(reads.inputs if reads else {}), **own, **sizes}
-        known = Quantities(inputs, self.name)
-        if self.data is not None and "mixed_bytes" in self.data.steps and "sample_bytes" not in job:
-            link_mixture(known, self.data)
+        mixture = self.data if self.data is not None and self.data.find("mixed_bytes") and "sample_bytes" not in job else None
+        read = {} if mixture is None else read_of_mixture(mixture)
+        left_out = {*read, *(("sample_bytes",) if mixture is not None else ())}
+        if self._counts_epochs(read):
+            left_out.add("dataset_samples")
+        known = Quantities({name: item for name, item in inputs.items() if name not in left_out}, self.name)
+        for name, step in read.items():
+            known.link(name, step)
+        if mixture is not None and "sample_bytes" not in read:
+            known.link("mixed_token_bytes", mixture.step("mixed_token_bytes"))
+            known.link("sample_bytes", known.step("mixed_bytes_of_tokens"))
         policy = self._policy(known.step("gpus")) if "checkpoint" in job else None
         if policy is not None:
             # What the policy sets is the job's own, as what follows from its keys.
             saved = {name: step for name, step in policy.steps.items() if name in SAVED}
             known.adopt({name: step if step.owner else step._replace(owner=self.name) for name, step in saved.items()})
-            known.choose("writing_nodes", "nodes_at_once")
+            known.state("saves_checkpoints")
         if "offload" in job:
             place_states(
                 self.site, self.name, self.node, known, self.catalog, stops=policy is not None and policy.mode == "sync"
@@ -242,7 +250,7 @@ class SiteJob:
         self._place(known)
         self._length(known, reads)
         self._cache(known)
-        choose_reads(known)
+        known.state("data_read")
         words = {"cluster": job["cluster"], "model": job.get("model", ""), "data": job.get("data", "")}
         words |= reads.words if reads else {}
         words |= self._request(known, reads.basis.model if reads else None)
@@ -292,7 +300,9 @@ class SiteJob:
         basis = self._once(("reads", *asked), lambda: rate_basis_of(question, self.catalog))
         # Equal questions are estimated once, yet each job keeps the inputs of its own keys.
         said = {JOB_QUANTITIES[name]: item for name, item in numbers.items()}
-        return Reads(basis, {**basis.known, **said, **taken}, warnings)
+        # The guidance of the highest level is what `bw` compares with; a site has its own floor.
+        own = {name: item for name, item in basis.known.items() if name != "guidance_read_bandwidth"}
+        return Reads(basis, {**own, **said, **taken}, warnings)
 
     def _warnings(self, question: Job) -> tuple[str, ...]:
         """The warnings of `bw`, which are asked for once for each kind of job.
@@ -355,13 +365,11 @@ class SiteJob:
             known.give({"node_nvme_bytes": from_catalog(nvme)})
         if self.data is not None:
             known.link("job_dataset_bytes", self.data.steps.get("dataset_bytes") or self.data.step("data_bytes"))
-            known.choose("staged_bytes", "staged_bytes_each" if placed.get("each") else "job_dataset_bytes")
+            known.state("copied_to_each_node" if placed.get("each") else "copied_once")
         if placed["mode"] == "stage":
             local = Input(0, note="staged: the run reads from its nodes")
             known.give({"cold_share": local, "warm_share": local, "staging_seconds_allowed": placed["within"]})
-            known.choose("staging_nodes", "nodes_at_once")
-            known.choose("node_local_bytes", "node_bytes_whole" if placed.get("each") else "node_bytes_shared")
-            known.choose("staging_bandwidth_of_run", "bandwidth_to_stage_in_time")
+            known.state("staged_on_nodes", "staged_whole" if placed.get("each") else "staged_in_shares")
 
     def _cache(self, known: Quantities) -> None:
         """What the nodes cache of a data set that they read again: host memory, or their NVMe where `placement` says so."""
@@ -376,17 +384,15 @@ class SiteJob:
         shared = placed.get("partitioned", False)
         if "hit" in placed:
             known.give({"node_cache_hit": placed["hit"]})
-            known.choose("cached_share", "node_cache_hit")
-            known.choose("miss_share", "share_not_cached")
+            known.state("cache_hits_stated")
         else:
-            known.choose("job_cache_bytes", "node_nvme_bytes" if on_drives else "cache_bytes_per_node")
-            known.choose("cached_share", "share_in_all_nodes" if shared else "share_in_one_node")
-            known.choose("miss_share", "lru_miss_share")
-        known.choose("warm_up_bytes", "warm_up_bytes_shared" if shared else "warm_up_bytes_of_each")
-        known.choose("warm_share", "miss_share")
+            if "job_cache_bytes" not in known.given:
+                known.link("job_cache_bytes", known.step("node_nvme_bytes" if on_drives else "cache_bytes_per_node"))
+            known.state("cache_hits_estimated")
+        known.state("data_cached", "cache_partitioned" if shared else "cache_of_each_node")
         known.give_default("warm_up_seconds", WARM_UP)
         if on_drives:
-            known.choose("node_local_bytes", "node_cache_bytes")
+            known.state("cached_on_drives")
 
     def _reads_again(self, known: Quantities) -> bool:
         """Whether a run reads its data set more than once: by its epochs or tokens, else by the family of its model."""
@@ -426,40 +432,43 @@ class SiteJob:
                 self.site.refuse((*self.keys, "tokens"), f"found with {model.id}, whose samples have no tokens")
             if "tokens_per_sample" not in known.given:
                 self.site.refuse((*self.keys, "tokens"), "expected `tokens_per_sample` with it, because no model gives it")
-            known.choose("training_samples", "samples_of_tokens")
+            known.state("length_in_tokens")
         elif "epochs" in self.described:
             try:
                 self._epoch(known)
-                known.choose("training_samples", "samples_of_epochs")
+                known.state("length_in_epochs")
+                known.step("training_samples")
             except MissingQuantity:
                 expected = "expected `samples` of the data set, or its tokens and `tokens_per_sample` of the job"
                 self.site.refuse((*self.keys, "epochs"), f"the samples of one epoch are not known, {expected}")
 
     def _epoch(self, known: Quantities) -> None:
-        """One pass is over the data set that the job names, not over the one that its model is known for.
+        """One pass is over the data set that the job names.
 
         Raises:
             MissingQuantity: the samples of the data set are not known.
         """
-        data = self.data
-        if data is None or "dataset_samples" in self.described.get("set", {}) or "data_samples" in data.given:
+        data, counted = self.data, self._tokens_counted()
+        if data is None or not self._counts_epochs(known.steps):
             return
-        if "dataset_samples" in known.steps:  # those of a mixture
-            return
-        known.withdraw("dataset_samples")
-        counted = self._tokens_counted()
         if counted is not None:
             known.link("data_tokens", counted)
-            known.choose("dataset_samples", "samples_of_data_tokens")
+            known.link("dataset_samples", known.step("samples_of_data_tokens"))
         elif "dataset_samples" in data.given:
             known.adopt({"dataset_samples": data.step("dataset_samples")})
+
+    def _counts_epochs(self, read: Mapping[str, Step]) -> bool:
+        """Whether epochs are counted over the data set that the job names, not over the one that its model is known for."""
+        job, data = self.described, self.data
+        own = data is not None and "dataset_samples" not in job.get("set", {}) and "data_samples" not in data.given
+        return own and "epochs" in job and "tokens" not in job and "dataset_samples" not in read
 
     def _request(self, known: Quantities, model: Model | None) -> dict[str, str]:
         """Choose the size of one read and the readers of a node; returns the pattern of the reads and its origin in words."""
         file_bytes = self.data.given.get("file_bytes") if self.data is not None else None
         if file_bytes is not None and "samples_per_file" not in known.given and "sample_bytes" in known.given:
             known.give({"file_bytes": file_bytes})
-            known.choose("samples_per_file", "samples_of_file_bytes")
+            known.link("samples_per_file", known.step("samples_of_file_bytes"))
         if known.find("sample_bytes") is None:
             return {}
         form, how, pattern_from = self._how_read(known, model)
@@ -477,12 +486,10 @@ class SiteJob:
             known.give_default("records_per_group", from_catalog(form.records_per_group))
         if model is not None and model.sequence_length is not None:
             known.give_default("sequence_length", from_catalog(model.sequence_length))
-        sizes = REQUESTS[how] if "io_size" not in self.described or how == "whole files" else ("request_bytes",)
-        known.choose_first("read_request_bytes", *sizes)
+        known.state(REQUESTS[how if "io_size" not in self.described or how == "whole files" else "shards"], "loaders_read")
         if "threads" in self.described:
             stated = Input(self.described["threads"], origin="user", where=".".join((*self.keys, "threads")))
             known.give({"readers_per_node": stated})
-        known.choose("readers_per_node", "requests_in_flight_of_readers")
         if how == "row groups":
             pattern_from, large = "read_request_bytes", known.value("read_request_bytes") >= LARGE_REQUEST
         else:
@@ -527,12 +534,6 @@ def format_of(model: Model, asked: str | None, catalog: Catalog) -> Format | Non
     """The format of an encoding of a model's data set; None where it is not known."""
     encoding = encoding_in(model, asked)
     return catalog.referred(Format, encoding.format, by=model.path) if encoding is not None and encoding.format else None
-
-
-def choose_reads(known: Quantities) -> None:
-    """Choose what the mandatory read bandwidth of a run and of a job follow from: cold reads, or those that fill caches."""
-    known.choose_first("run_read_bandwidth", "run_cached_read_bandwidth", "run_cold_read_bandwidth")
-    known.choose_first("job_read_bandwidth", "started_read_bandwidth")
 
 
 def _settings(described: Mapping[str, Any]) -> dict[str, float]:

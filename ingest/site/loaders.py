@@ -56,7 +56,7 @@ def place_loaders(site: Site, jobs: Sequence[QuantityRow], storage: Quantities) 
             if longest is not None:
                 searched = Input(longest, source=SOURCE, grade="derived", where=f"search by simulation: {where}")
                 row.known.give({"loader_latency": searched})
-                row.known.choose("mean_latency", "loader_latency")
+                row.known.state("loader_stated")
 
 
 def _loader_of(known: Quantities) -> Loader:

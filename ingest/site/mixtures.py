@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ingest.engine.derivation_graph import QuantityRow, columns_of
-from ingest.engine.registry import solve
+from ingest.engine.registry import Step, solve
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.site.site_file import Keys, Site
@@ -20,6 +20,8 @@ PARTS = {
     ("audio", "seconds"): "audio_seconds_per_sample",
     ("audio", "bytes_per_second"): "audio_bytes_per_second",
 }
+#: what all data sets of a mixture have to hold, and the case in which the mixture has it
+CASES = {"source_samples": "mixture_of_known_samples", "source_samples_in_file": "mixture_of_known_files"}
 NO_PART = Input(0, note="a sample has no such part")
 USUAL_WEIGHTS = "samples"
 #: what a data set holds once it is in a mixture, and the quantity of its source
@@ -38,7 +40,7 @@ def place_parts(parts: Mapping[str, Mapping[str, Input]], known: Quantities) -> 
     given = {quantity: parts[part][key] for (part, key), quantity in PARTS.items() if part in parts}
     absent = dict.fromkeys((quantity for (_, key), quantity in PARTS.items() if key != "bytes_per_token"), NO_PART)
     known.give({**absent, **given})
-    known.choose("data_sample_bytes", "stored_bytes_of_parts")
+    known.state("samples_of_parts")
 
 
 def place_mixture(
@@ -59,14 +61,10 @@ def place_mixture(
     by = described.get("by", USUAL_WEIGHTS)
     sources = [_source(keys, name, weight, by, site, rows[name].known) for name, weight in described["mix"].items()]
     known.adopt(columns_of("sources", sources, known.owner))
-    known.choose("data_bytes", "mixed_bytes")
-    for name, formula in (("data_samples", "mixed_samples"), ("samples_in_file", "mixed_samples_in_file")):
-        if all(one.step(OF_SOURCE[name]) is not None for one in sources) and (name != "samples_in_file" or by == "samples"):
-            known.choose(name, formula)
-    if by == "samples":
-        known.choose("data_sample_bytes", "mixed_sample_bytes")
-    else:
-        known.step("mixed_token_bytes")
+    known.state("mixture_of_sets", *(("mixture_by_samples",) if by == "samples" else ()))
+    for column, case in CASES.items():
+        if all(one.step(column) is not None for one in sources) and (by == "samples" or column == "source_samples"):
+            known.state(case)
 
 
 def _source(keys: Keys, name: str, weight: Input, by: str, site: Site, data: Quantities) -> QuantityRow:
@@ -105,33 +103,25 @@ def mixed_bytes_of(data: Quantities, tokens_per_sample: Input | None) -> float |
         data: the quantities of a data set.
         tokens_per_sample: as the job states them, for a mixture that is weighted by tokens.
     """
-    if "mixed_bytes" not in data.steps:
+    if data.find("mixed_bytes") is None:
         return None
-    if "data_sample_bytes" in data.steps:
-        return float(data.value("data_sample_bytes"))
+    if "data_sample_bytes" not in data.given and (of_sample := data.find("data_sample_bytes")) is not None:
+        return float(of_sample.value)
     if tokens_per_sample is None:
         return None
     given = {"mixed_token_bytes": data.value("mixed_token_bytes"), "tokens_per_sample": tokens_per_sample.value}
     return float(solve("mixed_bytes_of_tokens", given))
 
 
-def link_mixture(known: Quantities, data: Quantities) -> None:
-    """Let a job that reads a mixture read its samples and open its files; an epoch is all samples of all its data sets.
+def read_of_mixture(data: Quantities) -> dict[str, Step]:
+    """What a job reads of a mixture: its samples and files, and of its samples all in an epoch; what is not known is left out.
 
     Args:
-        known: the quantities of the job.
-        data: those of the mixture.
+        data: the quantities of the mixture.
     """
-    known.withdraw("sample_bytes")
-    if "data_sample_bytes" in data.steps:
-        known.link("sample_bytes", data.step("data_sample_bytes"))
-    else:
-        known.link("mixed_token_bytes", data.step("mixed_token_bytes"))
-        known.choose("sample_bytes", "mixed_bytes_of_tokens")
-    for name, theirs in (("samples_per_file", "samples_in_file"), ("dataset_samples", "data_samples")):
-        if theirs in data.steps:
-            known.withdraw(name)
-            known.link(name, data.step(theirs))
+    named = {"sample_bytes": "data_sample_bytes", "samples_per_file": "samples_in_file", "dataset_samples": "data_samples"}
+    found = {ours: data.find(theirs) for ours, theirs in named.items() if theirs not in data.given}
+    return {name: step for name, step in found.items() if step is not None}
 
 
 def mixed_names(site: Site, name: str) -> Sequence[str]:

@@ -35,7 +35,7 @@ from ingest.site.checks import (
 from ingest.site.datasets import USUAL_YEARS, Growth, dataset_rows, elapsed_until, growth_of, holdings_of, year_rows
 from ingest.site.document_facts import document_facts, with_purchase
 from ingest.site.guidance import NO_GUIDANCE, ClusterGuidance, guidance_of, names_of, place_floors, unguided
-from ingest.site.jobs import JobPlan, choose_reads, plan_jobs
+from ingest.site.jobs import JobPlan, plan_jobs
 from ingest.site.loaders import place_loaders
 from ingest.site.mixtures import source_rows
 from ingest.site.plan import TABLES, Plan, PlanScenarios
@@ -45,7 +45,7 @@ from ingest.site.requirement_writer import RequirementWriter
 from ingest.site.scenarios import expectations, scenarios_of
 from ingest.site.service import service_terms
 from ingest.site.site_file import Site, read_site
-from ingest.site.tiers import WITH_TIERS, serving_rows, states_on_storage, tier_columns
+from ingest.site.tiers import serving_rows, states_on_storage, tier_columns
 from ingest.site.training_day import YearBandwidth
 from ingest.site.transfers import place_transfers
 from ingest.sizing.derivation_text import DerivationWriter
@@ -131,7 +131,7 @@ MISSING = {
 }
 MOST_YEARS, MOST_SAMPLES = 30, 1_000_000
 #: the checkpoints that write together, by `overlap.checkpoints`
-WRITES = {None: "overlapping_write_bandwidth", True: "simultaneous_write_bandwidth", False: "alternating_write_bandwidth"}
+WRITES = {None: "checkpoints_overlap", True: "checkpoints_coincide", False: "checkpoints_alternate"}
 #: clients in tests of the whole site
 SITE_CLIENTS = ("site_clients", "staging_clients", "writing_clients", "single_node")
 #: quantities of a job that are the same in every year
@@ -221,14 +221,14 @@ def plan_once(
         known.adopt(columns_of(table, rows))
     _choose_totals(site, known, tiers)
     if any(row.step("local_kv_bytes") is not None for row in serving):
-        known.choose("site_node_local_bytes", "node_local_with_caches")
+        known.state("caches_on_nodes")
     if any(row.step("miss_share") is not None for row in jobs):
-        known.choose("site_cold_read_bandwidth", "site_cold_reads")
+        known.state("data_cached")
     grown = _grown(site, jobs, serving, horizon, growth, storage)
     if grown is not None:
         known.link("grown_read_bandwidth", grown)
         if any(row.step("cluster_nic_bandwidth") is None for row in clusters):
-            known.choose("site_grown_read_bandwidth", "grown_read_bandwidth")
+            known.state("nics_unknown")
     tables = {"jobs": jobs, "serving": serving, "clusters": clusters, "datasets": list(data.values()), "years": by_year}
     tables["holdings"] = [row for rows in holdings for row in rows]
     tables["sources"] = source_rows(site, data)
@@ -303,13 +303,11 @@ def _told(planned: Sequence[JobPlan]) -> Iterator[Message]:
 def _choose_totals(site: Site, known: Quantities, tiers: Mapping[str, Step]) -> None:
     """Choose what the totals of the site follow from: the overlap of checkpoints, and states and caches below GPU memory."""
     overlap = site.section("overlap")
-    known.choose("workload_write_bandwidth", WRITES[overlap.get("checkpoints")])
-    if not tiers:
-        return
-    alternate = {"site_mixed_bandwidth": "site_alternating_with_tiers"} if overlap.get("reads_and_checkpoints") is False else {}
-    known.choose("writing_clients", "site_clients")
-    for name, formula in {**WITH_TIERS, **alternate}.items():
-        known.choose(name, formula)
+    known.state(WRITES[overlap.get("checkpoints")])
+    if tiers:
+        known.state("tiers_shared")
+        if overlap.get("reads_and_checkpoints") is False:
+            known.state("reads_alternate_with_saves")
 
 
 def _left_out(site: Site, saves: bool, tiers: bool) -> dict[str, str]:
@@ -335,7 +333,7 @@ def _place_saves(planned: Sequence[JobPlan], storage: Quantities) -> None:
     for row, policy in ((one.row, one.policy) for one in planned if one.policy is not None):
         row.known.adopt({name: storage.step(name) for name in ("create_seconds", "outage_restart_seconds")})
         if policy.mode == "sync" and row.step("job_read_bandwidth") is not None:
-            row.known.choose("job_stopped_read_bandwidth", "job_read_bandwidth")
+            row.known.state("saves_stop_reads")
 
 
 def _clusters(
@@ -355,8 +353,7 @@ def _clusters(
         served = [row for row in serving if row.words["cluster"] == name]
         if served:
             known.adopt(columns_of("serving", served, name))
-            known.choose("cluster_clients", "clients_with_serving")
-            known.choose("cluster_allocation", "allocation_with_serving")
+            known.state("cluster_serves")
         rows.append(QuantityRow(name, {"node": described["node"]}, known))
     return rows
 
@@ -379,9 +376,9 @@ def _storage(site: Site, catalog: Catalog) -> Quantities:
         known = Quantities({**given, **{named[key]: item for key, item in scheme.items()}})
         if "replicas" in scheme:
             known.give({"data_units": Input(1, note="each copy is whole")})
-            known.choose("redundancy_units", "further_copies")
+            known.link("redundancy_units", known.step("further_copies"))
     if "storage_units" in known.given:
-        known.choose("servers_left", "working_units")
+        known.link("servers_left", known.step("working_units"))
     for name in (*known.given, *RESERVE.values(), *SAME_IN_ALL_YEARS):
         known.step(name)  # one step for all years: one cell, one draw
     return known
@@ -426,7 +423,7 @@ def _grown(
         kept = {name: item for name, item in row.known.given.items() if name != "bandwidth_growth" or not grows}
         known = Quantities({**kept, **grows, "elapsed_seconds": elapsed_until(years)}, row.name, shared_inputs=True)
         known.adopt({name: step for name in SAME_EVERY_YEAR if (step := row.step(name)) is not None})
-        choose_reads(known)
+        known.state("data_read")
         later.append(QuantityRow(row.name, row.words, known))
     total = Quantities(storage.given)
     unguided_clusters = dict.fromkeys(site.section("clusters"), NO_GUIDANCE)
@@ -434,7 +431,7 @@ def _grown(
     tiers = tier_columns(later, serving)
     if tiers:
         total.adopt({**tiers, **columns_of("jobs", later)})
-        total.choose("workload_read_bandwidth", WITH_TIERS["workload_read_bandwidth"])
+        total.state("tiers_shared")
     return total.step("workload_read_bandwidth")
 
 

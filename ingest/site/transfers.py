@@ -49,11 +49,6 @@ def place_transfers(site: Site, jobs: Sequence[QuantityRow]) -> None:
                 said = {quantity: described[one][word] for (one, word), quantity in OF_JOB.items()
                         if one == key and word in described[one]}  # fmt: skip
                 known.give({**times, **said})
-        states = row.step("nvme_tier_bytes") is not None
-        kept = "node_other_bytes" if states else "node_kept_bytes"
-        if described.get("checkpoint", {}).get("tier") == "nodes":
-            known.choose_first(kept, "node_kept_with_checkpoints", "node_checkpoint_bytes")
-        else:
-            known.choose_first(kept, "node_local_bytes")
-        if states:
-            known.choose_first("node_kept_bytes", "node_kept_with_states", "node_states_bytes")
+        known.state("checkpoints_on_nodes" if described.get("checkpoint", {}).get("tier") == "nodes" else "data_on_nodes")
+        if row.step("nvme_tier_bytes") is not None:
+            known.state("states_on_nodes")
