@@ -18,9 +18,8 @@ from ingest.engine.value import Quantity
 from ingest.errors import listed
 from ingest.requirement import Requirement
 from ingest.site.datasets import SIZES as DATA_SIZES
-from ingest.site.datasets import there
-from ingest.site.jobs import RATES, SIZED, Policy, family_of
-from ingest.site.mixtures import mixed_names
+from ingest.site.datasets import family_of, mixed_names, there
+from ingest.site.jobs import RATES, SIZED, Policy
 from ingest.site.site_file import Keys, Site, unknown_name
 from ingest.sizing.checkpoint_schedule import is_sized_by_waste
 from ingest.sizing.rule import place_of_largest

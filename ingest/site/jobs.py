@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
-from ingest.catalog.records import READ_PATTERNS, Encoding, Format, Model, Node
+from ingest.catalog.records import READ_PATTERNS, Format, Model, Node
 from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import QuantityRow
 from ingest.engine.frozen import revised
@@ -17,7 +17,7 @@ from ingest.engine.registry import Step, unit_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed
 from ingest.errors import CatalogError, IngestError, MissingQuantity, RequirementNotMet, expected_one_of
-from ingest.site.mixtures import mixed_bytes_of, read_of_mixture
+from ingest.site.datasets import encoding_in, family_of, mixed_bytes_of, read_of_mixture
 from ingest.site.site_file import Keys, Site
 from ingest.site.tiers import place_states
 from ingest.sizing.bandwidth import estimate
@@ -99,6 +99,22 @@ MEMORY_SHARE = assumed(PAGE_CACHE, "half of the host memory of a node caches its
 WARM_UP = assumed(WARM_UP_SECONDS, "caches fill within 10 min of the start of a run", "warm_up")
 START = Input(1, note="at the start of the plan")
 STREAMED: Mapping[str, Any] = {"mode": "stream"}
+#: (key of a job, its key) -> quantity
+MOVED = {
+    ("start", "bytes"): "start_bytes",
+    ("start", "files"): "start_files",
+    ("start", "within"): "start_seconds",
+    ("export", "bytes"): "export_bytes",
+    ("export", "within"): "export_seconds",
+    ("evaluation", "bytes"): "evaluation_bytes",
+    ("evaluation", "within"): "evaluation_seconds",
+}
+#: times that hold unless the site file names others, by the key of a job
+TIMES = {
+    "start": {"start_seconds": assumed(60, "a job has read its environment within 60 s", "start.within")},
+    "export": {"export_seconds": assumed(600, "a model is exported within 10 min", "export.within")},
+    "evaluation": {"evaluation_seconds": assumed(60, "an evaluation has read its data within 60 s", "evaluation.within")},
+}
 Answered = TypeVar("Answered")
 
 
@@ -114,11 +130,6 @@ class Reads(NamedTuple):
     basis: RateBasis
     inputs: Mapping[str, Input]
     warnings: tuple[str, ...]
-
-    @property
-    def words(self) -> dict[str, str]:
-        """Evidence level and GPU."""
-        return {"basis": self.basis.levels[0].basis, "gpu": self.basis.gpu.id if self.basis.gpu else ""}
 
 
 class Policy(NamedTuple):
@@ -160,12 +171,7 @@ class JobPlan(NamedTuple):
 
 
 def plan_jobs(site: Site, catalog: Catalog, data: Mapping[str, QuantityRow]) -> list[JobPlan]:
-    """The plan of each job.
-
-    Args:
-        site: the site.
-        catalog: where entries come from.
-        data: the row of each data set.
+    """The plan of each job; `data` holds the row of each data set.
 
     Raises:
         IngestError: a job that cannot be answered, with its line.
@@ -252,7 +258,8 @@ class SiteJob:
         self._cache(known)
         known.state("data_read")
         words = {"cluster": job["cluster"], "model": job.get("model", ""), "data": job.get("data", "")}
-        words |= reads.words if reads else {}
+        if reads is not None:
+            words |= {"basis": reads.basis.levels[0].basis, "gpu": reads.basis.gpu.id if reads.basis.gpu else ""}
         words |= self._request(known, reads.basis.model if reads else None)
         words |= {"mode": policy.mode} if policy else {}
         row = QuantityRow(self.name, words, known, policy and policy.known)
@@ -323,37 +330,32 @@ class SiteJob:
         return tuple(line for line in answer.warnings if rule_of(line) not in answered)
 
     def _policy(self, gpus: Step) -> Policy:
+        """The checkpoints of the job; a stated limit that is not met is refused."""
         policy, keys = self.described["checkpoint"], (*self.keys, "checkpoint")
         inputs = self._blaming(keys, lambda: stated_in(policy, keys))
-        known, warnings = self._blaming(keys, lambda: self._saves(policy, gpus, inputs))
+
+        def saves() -> tuple[Quantities, tuple[str, ...]]:
+            numbers = {name: item.value for name, item in policy.items() if isinstance(item, Input)}
+            words = {name: policy[name] for name in POLICY_WORDS if name in policy}
+            settings = _settings(policy) | {SIZED[key]: numbers.pop(key) for key in SIZED if key in numbers}
+            model = policy.get("model") or (None if "parameters" in settings else self.described.get("model"))
+            gpu = self.described.get("gpu") or self.node.gpu
+            asked = CheckpointQuestion(model, {**numbers, "gpus": int(gpus.value)}, settings, gpu, **words)
+            found = saved_checkpoints(asked, self.catalog, {"gpus": gpus}, inputs, self.name)
+            if found.unmet:
+                raise RequirementNotMet(found.unmet)
+            told = (*found.warnings, *unused_options(found, asked), *contradicted(found.known, _settings(policy)))
+            return found.known, told
+
+        known, warnings = self._blaming(keys, saves)
         stated = {name: known.step(name) for name in inputs}
         steps = {**known.find_all((*SAVED, *DECIDING)), "gpus": gpus}
-        return Policy(policy.get("mode", USUAL_MODE), stated, steps, self._divisors(policy, known.given), known, warnings)
-
-    def _saves(self, policy: Mapping[str, Any], gpus: Step, stated: Mapping[str, Input]) -> tuple[Quantities, tuple[str, ...]]:
-        """The quantities and the warnings of `checkpoint`.
-
-        Raises:
-            RequirementNotMet: a stated limit that is not met.
-        """
-        numbers = {name: item.value for name, item in policy.items() if isinstance(item, Input)}
-        words = {name: policy[name] for name in POLICY_WORDS if name in policy}
-        settings = _settings(policy) | {SIZED[key]: numbers.pop(key) for key in SIZED if key in numbers}
-        model = policy.get("model") or (None if "parameters" in settings else self.described.get("model"))
-        gpu = self.described.get("gpu") or self.node.gpu
-        asked = CheckpointQuestion(model, {**numbers, "gpus": int(gpus.value)}, settings, gpu, **words)
-        found = saved_checkpoints(asked, self.catalog, {"gpus": gpus}, stated, self.name)
-        if found.unmet:
-            raise RequirementNotMet(found.unmet)
-        lines = (*found.warnings, *unused_options(found, asked), *contradicted(found.known, _settings(policy)))
-        return found.known, lines
-
-    def _divisors(self, policy: Mapping[str, Any], given: Mapping[str, Input]) -> tuple[int, ...]:
-        """The GPUs that share one copy of the model, as stated, and those that share its experts."""
-        sizes = (given.get(name) for name in ("tensor_parallel", "pipeline_parallel"))
+        # The GPUs that share one copy of the model, as stated, and those that share its experts.
+        sizes = (known.given.get(name) for name in ("tensor_parallel", "pipeline_parallel"))
         shards = math.prod(int(size.value) for size in sizes if size is not None and size.origin == "user")
         experts = int(parse(policy.get("expert_parallel", 1), "1", "expert_parallel"))
-        return tuple(parts for parts in (shards, shards * experts if experts > 1 else 1) if parts > 1)
+        divisors = tuple(parts for parts in (shards, shards * experts if experts > 1 else 1) if parts > 1)
+        return Policy(policy.get("mode", USUAL_MODE), stated, steps, divisors, known, warnings)
 
     def _place(self, known: Quantities) -> None:
         """Where the job reads from: storage, or the NVMe of its nodes."""
@@ -434,28 +436,20 @@ class SiteJob:
                 self.site.refuse((*self.keys, "tokens"), "expected `tokens_per_sample` with it, because no model gives it")
             known.state("length_in_tokens")
         elif "epochs" in self.described:
+            data, counted = self.data, self._tokens_counted()
             try:
-                self._epoch(known)
+                # One pass is over the data set that the job names.
+                if data is not None and self._counts_epochs(known.steps):
+                    if counted is not None:
+                        known.link("data_tokens", counted)
+                        known.link("dataset_samples", known.step("samples_of_data_tokens"))
+                    elif "dataset_samples" in data.given:
+                        known.adopt({"dataset_samples": data.step("dataset_samples")})
                 known.state("length_in_epochs")
                 known.step("training_samples")
             except MissingQuantity:
                 expected = "expected `samples` of the data set, or its tokens and `tokens_per_sample` of the job"
                 self.site.refuse((*self.keys, "epochs"), f"the samples of one epoch are not known, {expected}")
-
-    def _epoch(self, known: Quantities) -> None:
-        """One pass is over the data set that the job names.
-
-        Raises:
-            MissingQuantity: the samples of the data set are not known.
-        """
-        data, counted = self.data, self._tokens_counted()
-        if data is None or not self._counts_epochs(known.steps):
-            return
-        if counted is not None:
-            known.link("data_tokens", counted)
-            known.link("dataset_samples", known.step("samples_of_data_tokens"))
-        elif "dataset_samples" in data.given:
-            known.adopt({"dataset_samples": data.step("dataset_samples")})
 
     def _counts_epochs(self, read: Mapping[str, Step]) -> bool:
         """Whether epochs are counted over the data set that the job names, not over the one that its model is known for."""
@@ -473,11 +467,10 @@ class SiteJob:
             return {}
         form, how, pattern_from = self._how_read(known, model)
         # What a format says of the reads of its files, and what is usual where it is unknown.
-        fields = {"request_bytes": REQUEST, "readers_per_gpu": READERS}
         known.give_default("page_bytes", PAGE)
         if form is None:
             known.give_default("packed_read_bytes", PACKED)
-        for name, usual in fields.items():
+        for name, usual in (("request_bytes", REQUEST), ("readers_per_gpu", READERS)):
             value = getattr(form, name, None)
             known.give_default(name, usual if value is None else from_catalog(value)._replace(origin="default"))
         if form is not None and form.records_per_shard is not None and known.find("samples_per_file") is None:
@@ -500,8 +493,18 @@ class SiteJob:
         return {**words, "format": form.id} if form is not None else words
 
     def _how_read(self, known: Quantities, model: Model | None) -> tuple[Format | None, str, str]:
-        """The format of the data, the key of `REQUESTS`, and which of `format` and `samples_per_file` decided that."""
-        form = self._format(model)
+        """The format of the data, the key of `REQUESTS`, and which of `format` and `samples_per_file` decided that.
+
+        The format is that of the data set that the job names, else that of the encoding of its model.
+        """
+        described = self.site.section("datasets").get(self.described.get("data", ""), {})
+        form = None
+        if "format" in described:
+            form = self.catalog.get(Format, described["format"])
+        elif "model" in described:
+            form = format_of(self.catalog.get(Model, described["model"]), described.get("encoding"), self.catalog)
+        elif model is not None:
+            form = format_of(model, self.described.get("encoding"), self.catalog)
         if form is not None and form.read_pattern:
             if form.read_pattern not in READ_PATTERNS:
                 expected = expected_one_of(form.read_pattern, READ_PATTERNS)
@@ -515,20 +518,6 @@ class SiteJob:
         whole = self.catalog.get(Format, WHOLE_FILES)
         return whole, whole.read_pattern, "samples_per_file"
 
-    def _format(self, model: Model | None) -> Format | None:
-        """The format of the data: of the data set that the job names, else of the encoding of its model."""
-        described = self.site.section("datasets").get(self.described.get("data", ""), {})
-        if "format" in described:
-            return self.catalog.get(Format, described["format"])
-        if "model" in described:
-            return format_of(self.catalog.get(Model, described["model"]), described.get("encoding"), self.catalog)
-        return format_of(model, self.described.get("encoding"), self.catalog) if model is not None else None
-
-
-def encoding_in(model: Model, asked: str | None) -> Encoding | None:
-    """The encoding of a model's data set that a job or a data set names, by default the first; None where none is known."""
-    return model.encodings.get((asked or "").partition("/")[0], next(iter(model.encodings.values()), None))
-
 
 def format_of(model: Model, asked: str | None, catalog: Catalog) -> Format | None:
     """The format of an encoding of a model's data set; None where it is not known."""
@@ -541,24 +530,8 @@ def _settings(described: Mapping[str, Any]) -> dict[str, float]:
     return {name: parse(written, unit_of(name), f"set {name}") for name, written in described.get("set", {}).items()}
 
 
-def model_of(job: Mapping[str, Any], catalog: Catalog) -> Model | None:
-    """The catalog entry of a job's model; None where the model is none of the catalogs."""
-    source = str(job.get("model", ""))
-    return catalog.get(Model, source) if source.lower() in catalog.ids(Model.kind) else None
-
-
-def family_of(job: Mapping[str, Any], catalog: Catalog) -> str:
-    """The class of a job's model, for factors that were published for one class only; empty where it is not known."""
-    model = model_of(job, catalog)
-    return model.family if model is not None else ""
-
-
 def stated_in(policy: Mapping[str, Any], keys: Keys) -> dict[str, Input]:
     """The numbers that a checkpoint policy states, each with its key in the site file.
-
-    Args:
-        policy: as it was read.
-        keys: its place in the file.
 
     Raises:
         UsageError: a retention or a quantity of `set` that is no number.
@@ -571,3 +544,17 @@ def stated_in(policy: Mapping[str, Any], keys: Keys) -> dict[str, Input]:
     # One text gives several numbers: none of them has a key of its own.
     place: dict[str, Any] = {"note": f"of {written}"} if isinstance(policy.get("keep"), str) else {"where": written}
     return found | {name: item._replace(**place) for name, item in kept_by_policy(policy.get("keep")).items()}
+
+
+def place_transfers(site: Site, jobs: Sequence[QuantityRow]) -> None:
+    """Give each job what its keys `start`, `export` and `evaluation` say, and what its checkpoints keep on the nodes."""
+    for row in jobs:
+        described, known = site.section("jobs")[row.name], row.known
+        for key, times in TIMES.items():
+            if key in described:
+                said = {quantity: described[one][word] for (one, word), quantity in MOVED.items()
+                        if one == key and word in described[one]}  # fmt: skip
+                known.give({**times, **said})
+        known.state("checkpoints_on_nodes" if described.get("checkpoint", {}).get("tier") == "nodes" else "data_on_nodes")
+        if row.step("nvme_tier_bytes") is not None:
+            known.state("states_on_nodes")

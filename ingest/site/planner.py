@@ -32,12 +32,20 @@ from ingest.site.checks import (
     refuse,
     warnings_of,
 )
-from ingest.site.datasets import USUAL_YEARS, Growth, dataset_rows, elapsed_until, growth_of, holdings_of, year_rows
+from ingest.site.datasets import (
+    USUAL_YEARS,
+    Growth,
+    dataset_rows,
+    elapsed_until,
+    growth_of,
+    holdings_of,
+    source_rows,
+    year_rows,
+)
 from ingest.site.document_facts import document_facts, with_purchase
 from ingest.site.guidance import NO_GUIDANCE, ClusterGuidance, guidance_of, names_of, place_floors, unguided
-from ingest.site.jobs import JobPlan, plan_jobs
+from ingest.site.jobs import JobPlan, place_transfers, plan_jobs
 from ingest.site.loaders import place_loaders
-from ingest.site.mixtures import source_rows
 from ingest.site.plan import TABLES, Plan, PlanScenarios
 from ingest.site.requirement_value import RequirementValue
 from ingest.site.requirement_wording import LINES, RequirementTemplate
@@ -47,7 +55,6 @@ from ingest.site.service import service_terms
 from ingest.site.site_file import Site, read_site
 from ingest.site.tiers import serving_rows, states_on_storage, tier_columns
 from ingest.site.training_day import YearBandwidth
-from ingest.site.transfers import place_transfers
 from ingest.sizing.derivation_text import DerivationWriter
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.offload import bounds
