@@ -12,8 +12,7 @@ from ingest.engine.registry import Step, solve, steps_below, unit_of
 from ingest.engine.solver import Quantities
 from ingest.errors import listed
 from ingest.requirement import Conditions, MixPart
-from ingest.site.requirement_value import RequirementValue
-from ingest.site.requirement_wording import CLIENTS, RequirementTemplate
+from ingest.site.requirement_wording import CLIENTS, RequirementTemplate, RequirementValue
 from ingest.site.site_file import Site
 from ingest.sizing.rules import ROUNDING, Finding, finding
 from ingest.units import display, request_size

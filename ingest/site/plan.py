@@ -21,12 +21,10 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity, UsageError, nearest
 from ingest.requirement import Requirement, lines_for_vendors
-from ingest.site.document_facts import DocumentFacts
 from ingest.site.guidance import ClusterGuidance, guidance_rows
-from ingest.site.open_questions import OpenQuestion, open_questions
 from ingest.site.requirement_writer import WrittenRequirement
 from ingest.site.scenarios import Expectation
-from ingest.site.service import ServiceTerm
+from ingest.site.service import DocumentFacts, OpenQuestion, ServiceTerm, open_questions
 from ingest.site.service_records import OPEN
 from ingest.site.site_file import Site
 from ingest.sizing.bandwidth import estimate

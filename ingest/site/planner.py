@@ -42,16 +42,14 @@ from ingest.site.datasets import (
     source_rows,
     year_rows,
 )
-from ingest.site.document_facts import document_facts, with_purchase
 from ingest.site.guidance import NO_GUIDANCE, ClusterGuidance, guidance_of, names_of, place_floors, unguided
 from ingest.site.jobs import JobPlan, place_transfers, plan_jobs
 from ingest.site.loaders import place_loaders
 from ingest.site.plan import TABLES, Plan, PlanScenarios
-from ingest.site.requirement_value import RequirementValue
-from ingest.site.requirement_wording import LINES, RequirementTemplate
+from ingest.site.requirement_wording import LINES, RequirementTemplate, RequirementValue
 from ingest.site.requirement_writer import RequirementWriter
 from ingest.site.scenarios import expectations, scenarios_of
-from ingest.site.service import service_terms
+from ingest.site.service import document_facts, service_terms, with_purchase
 from ingest.site.site_file import Site, read_site
 from ingest.site.tiers import serving_rows, states_on_storage, tier_columns
 from ingest.site.training_day import YearBandwidth

@@ -16,8 +16,7 @@ from ingest.errors import listed
 from ingest.requirement import INFORMATION, PRIORITIES, Conditions, Requirement
 from ingest.site.checks import of_line
 from ingest.site.load_conditions import OF_ONE_JOB, LoadConditions
-from ingest.site.requirement_value import RequirementValue
-from ingest.site.requirement_wording import GUIDED, RATIONALES, RequirementTemplate
+from ingest.site.requirement_wording import GUIDED, RATIONALES, RequirementTemplate, RequirementValue
 from ingest.site.site_file import Site
 from ingest.sizing.derivation_text import DerivationWriter
 from ingest.sizing.rules import SMALLEST_PART, Finding, finding

@@ -23,9 +23,9 @@ from ingest.units import display
 
 if TYPE_CHECKING:
     from ingest.requirement import Requirement
-    from ingest.site.open_questions import OpenQuestion
     from ingest.site.plan import Plan, PlanScenarios
     from ingest.site.plan_diff import Change, PlanDiff
+    from ingest.site.service import OpenQuestion
 
 TITLES = {
     "jobs": "Jobs",

@@ -28,9 +28,8 @@ from ingest.version import FORMAT
 if TYPE_CHECKING:
     from ingest.acceptance.accept import LoadRow
     from ingest.requirement import Conditions
-    from ingest.site.document_facts import DocumentFacts
     from ingest.site.plan import Plan
-    from ingest.site.service import ServiceTerm
+    from ingest.site.service import DocumentFacts, ServiceTerm
 
 #: Terms of the document that this workbook does not use.
 UNUSED = ("range",)
