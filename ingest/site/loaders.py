@@ -37,11 +37,6 @@ def place_loaders(site: Site, jobs: Sequence[QuantityRow], storage: Quantities) 
 
     One read takes a lognormal time whose 99th percentile over its mean is `test.latency_tail`; each worker has one read
     outstanding. Nothing is cached, as in a first epoch.
-
-    Args:
-        site: the site.
-        jobs: the rows of its jobs.
-        storage: the quantities of the storage and its tests.
     """
     for row in jobs:
         described = site.section("jobs")[row.name].get("loader")

@@ -93,12 +93,10 @@ def with_purchase(facts: DocumentFacts, lines: Sequence[Requirement], clusters: 
     stated = [words.format(values[name]) for name, words in BOUGHT.items() if name in values]
     nodes = sum(float(described["count"].value) for described in clusters.values())
     places = f" in {len(clusters)} clusters" if len(clusters) > 1 else ""
-    bought = f"provides at least {_and(stated)}" if stated else "meets the requirements of this document"
+    bought = "meets the requirements of this document"
+    if stated:
+        bought = "provides at least " + " and ".join(filter(None, (", ".join(stated[:-1]), stated[-1])))
     return replace(facts, purchase=f"The Buyer purchases a storage system for {display(nodes, 'node')}{places} that {bought}.")
-
-
-def _and(parts: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
 
 
 @dataclass(frozen=True)
