@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +43,10 @@ from ingest.site.datasets import (
     year_rows,
 )
 from ingest.site.guidance import NO_GUIDANCE, ClusterGuidance, guidance_of, names_of, place_floors, unguided
-from ingest.site.jobs import JobPlan, place_transfers, plan_jobs
+from ingest.site.jobs import place_transfers, plan_jobs
 from ingest.site.loaders import place_loaders
 from ingest.site.plan import TABLES, Plan, PlanScenarios
-from ingest.site.requirement_wording import LINES, RequirementTemplate, RequirementValue
+from ingest.site.requirement_wording import LINES, RequirementValue
 from ingest.site.requirement_writer import RequirementWriter
 from ingest.site.scenarios import expectations, scenarios_of
 from ingest.site.service import document_facts, service_terms, with_purchase
@@ -198,7 +198,7 @@ def plan_once(
         IngestError: a site that cannot be, with the line.
     """
     check(site)
-    cover = document_facts(site)
+    cover, overlap = document_facts(site), site.section("overlap")
     growth = growth_of(site, catalog)
     data = dataset_rows(site, catalog)
     planned = plan_jobs(site, catalog, data)
@@ -210,7 +210,11 @@ def plan_once(
     place_floors(guidance, jobs)
     place_transfers(site, jobs)
     place_loaders(site, jobs, storage)
-    _place_saves(planned, storage)
+    for row, policy in ((one.row, one.policy) for one in planned if one.policy is not None):
+        # What saves checkpoints has the times of the site; what saves synchronously stops its reads meanwhile.
+        row.known.adopt({name: storage.step(name) for name in ("create_seconds", "outage_restart_seconds")})
+        if policy.mode == "sync" and row.step("job_read_bandwidth") is not None:
+            row.known.state("saves_stop_reads")
     serving = serving_rows(site, catalog)
     tiers = tier_columns(jobs, serving)
     clusters = _clusters(site, jobs, serving, guidance)
@@ -224,7 +228,11 @@ def plan_once(
     known.adopt(of_jobs)
     for table, rows in (("clusters", clusters), ("years", by_year), ("serving", serving)):
         known.adopt(columns_of(table, rows))
-    _choose_totals(site, known, tiers)
+    known.state(WRITES[overlap.get("checkpoints")])
+    if tiers:
+        known.state("tiers_shared")
+        if overlap.get("reads_and_checkpoints") is False:
+            known.state("reads_alternate_with_saves")
     if any(row.step("local_kv_bytes") is not None for row in serving):
         known.state("caches_on_nodes")
     if any(row.step("miss_share") is not None for row in jobs):
@@ -275,7 +283,12 @@ def plan_once(
     findings = [one for one in held if one is not None]
     of_lines = [one for line in lines for one in line.findings]
     of_lines += [one for one in of_clients([line.requirement for line in lines], clusters) if one is not None]
-    warnings = (*_told(planned), *growth.warnings, *warnings_of(site, [*findings, *of_lines], jobs, data, horizon))
+    told: dict[str, list[str]] = {}  # the warnings of jobs, each once, with the names of the jobs that it is about
+    for job in planned:
+        for line in dict.fromkeys(job.warnings):
+            told.setdefault(line, []).append(job.row.name)
+    of_jobs_told = (of_owner(listed(names), line) for line, names in told.items())
+    warnings = (*of_jobs_told, *growth.warnings, *warnings_of(site, [*findings, *of_lines], jobs, data, horizon))
     return Plan(
         site=site,
         catalog=catalog,
@@ -296,25 +309,6 @@ def plan_once(
     )
 
 
-def _told(planned: Sequence[JobPlan]) -> Iterator[Message]:
-    """The warnings of jobs, each once, with the names of the jobs that it is about."""
-    jobs: dict[str, list[str]] = {}
-    for one in planned:
-        for line in dict.fromkeys(one.warnings):
-            jobs.setdefault(line, []).append(one.row.name)
-    return (of_owner(listed(names), line) for line, names in jobs.items())
-
-
-def _choose_totals(site: Site, known: Quantities, tiers: Mapping[str, Step]) -> None:
-    """Choose what the totals of the site follow from: the overlap of checkpoints, and states and caches below GPU memory."""
-    overlap = site.section("overlap")
-    known.state(WRITES[overlap.get("checkpoints")])
-    if tiers:
-        known.state("tiers_shared")
-        if overlap.get("reads_and_checkpoints") is False:
-            known.state("reads_alternate_with_saves")
-
-
 def _left_out(site: Site, saves: bool, tiers: bool) -> dict[str, str]:
     """The lines that the keys of the site leave without a meaning, with the reason."""
     found = {}
@@ -331,14 +325,6 @@ def _left_out(site: Site, saves: bool, tiers: bool) -> dict[str, str]:
         if line.id.startswith("R-OFFLOAD") and not (served or offloaded):
             found[line.id] = NOT_OFFLOADED
     return found
-
-
-def _place_saves(planned: Sequence[JobPlan], storage: Quantities) -> None:
-    """Give each job that saves checkpoints the times of the site, and those that save synchronously the reads they stop."""
-    for row, policy in ((one.row, one.policy) for one in planned if one.policy is not None):
-        row.known.adopt({name: storage.step(name) for name in ("create_seconds", "outage_restart_seconds")})
-        if policy.mode == "sync" and row.step("job_read_bandwidth") is not None:
-            row.known.state("saves_stop_reads")
 
 
 def _clusters(
@@ -372,10 +358,10 @@ def _storage(site: Site, catalog: Catalog) -> Quantities:
     if "round" in site.data:
         given["significant_digits"] = Input(site.data["round"], origin="user", where="round")
     if "client" in described:
-        given |= _client(site, described["client"], catalog)
+        given |= _of_storage(site, "client", described["client"], catalog)
     known, scheme = Quantities(given), described.get("protection")
     if isinstance(scheme, str):
-        known = Quantities({**given, **_protection(site, scheme, catalog)})
+        known = Quantities({**given, **_of_storage(site, "protection", scheme, catalog)})
     elif scheme is not None:
         named = {"replicas": "replicas", "data": "data_units", "parity": "redundancy_units"}
         known = Quantities({**given, **{named[key]: item for key, item in scheme.items()}})
@@ -389,31 +375,29 @@ def _storage(site: Site, catalog: Catalog) -> Quantities:
     return known
 
 
-def _client(site: Site, name: str, catalog: Catalog) -> dict[str, Input]:
-    """What the catalogs know of a storage client: the latency of a read, and the bandwidth of one node."""
-    keys = ("storage", "client")
+def _of_storage(site: Site, key: str, name: str, catalog: Catalog) -> dict[str, Input]:
+    """What the catalogs know of a storage client or a protection scheme.
+
+    Of a client that is the latency of a read and the bandwidth of one node, of a scheme its data and redundancy units where
+    they are published, else its usable share.
+    """
+    keys = ("storage", key)
     try:
         found = catalog.get(Storage, name)
     except IngestError as error:
         site.refuse(keys, str(error))
-    known = {"client_latency": found.request_latency, "client_bandwidth_per_node": found.client_read_bandwidth}
-    if not any(known.values()):
-        site.refuse(keys, f"neither latency nor bandwidth of a client is known of {found.id}, expected `latency`")
+    if key == "client":
+        known = {"client_latency": found.request_latency, "client_bandwidth_per_node": found.client_read_bandwidth}
+        if not any(known.values()):
+            site.refuse(keys, f"neither latency nor bandwidth of a client is known of {found.id}, expected `latency`")
+    else:
+        if found.usable_fraction is None:
+            expected = "expected an id such as prot-ec-8-3, or `data` and `parity`"
+            site.refuse(keys, f"{found.id} is not a protection scheme, {expected}")
+        known = {"data_units": found.data_units, "redundancy_units": found.redundancy_units}
+        if None in known.values():
+            known = {"protection_efficiency": found.usable_fraction}
     return {quantity: from_catalog(value) for quantity, value in known.items() if value is not None}
-
-
-def _protection(site: Site, name: str, catalog: Catalog) -> dict[str, Input]:
-    """The usable share under a protection scheme of the catalogs: its data and redundancy units, where published."""
-    keys = ("storage", "protection")
-    try:
-        found = catalog.get(Storage, name)
-    except IngestError as error:
-        site.refuse(keys, str(error))
-    if found.usable_fraction is None:
-        site.refuse(keys, f"{found.id} is not a protection scheme, expected an id such as prot-ec-8-3, or `data` and `parity`")
-    if found.data_units is not None and found.redundancy_units is not None:
-        return {"data_units": from_catalog(found.data_units), "redundancy_units": from_catalog(found.redundancy_units)}
-    return {"protection_efficiency": from_catalog(found.usable_fraction)}
 
 
 def _grown(
@@ -443,29 +427,26 @@ def _grown(
 def bandwidth_by_year(plan: Plan) -> list[YearBandwidth]:
     """The required read and write bandwidth in each year of a plan: reads grow as its jobs do, checkpoints stay."""
     growth = growth_of(plan.site, plan.catalog)
-    writes = plan.results.get("R-WRITE-01")
-    return [
-        YearBandwidth(row.name, _reads_in(plan, year, growth), None if writes is None else writes.value)
-        for year, row in enumerate(plan.rows["years"])
-    ]
-
-
-def _reads_in(plan: Plan, year: int, growth: Growth) -> float | None:
-    first = plan.results.get("R-READ-03")
-    grown = _grown(plan.site, plan.rows["jobs"], plan.rows["serving"], year, growth, plan.known)
-    if first is None or grown is None:
-        return None if first is None else first.value
-    floor = plan.known.find("site_read_floor")
-    given = {"workload_read_bandwidth": float(grown.value), "site_read_floor": 0.0 if floor is None else float(floor.value)}
-    value = plan.rounded(float(solve("site_read_bandwidth", given)))
-    limit = plan.known.find("site_nic_bandwidth")
-    return value if limit is None else min(value, float(limit.value))
+    reads, writes = (plan.results.get(name) for name in ("R-READ-03", "R-WRITE-01"))
+    floor, limit = (plan.known.find(name) for name in ("site_read_floor", "site_nic_bandwidth"))
+    found = []
+    for year, row in enumerate(plan.rows["years"]):
+        read = None if reads is None else reads.value
+        grown = _grown(plan.site, plan.rows["jobs"], plan.rows["serving"], year, growth, plan.known)
+        if read is not None and grown is not None:
+            needed = {"workload_read_bandwidth": float(grown.value), "site_read_floor": float(floor.value) if floor else 0.0}
+            read = plan.rounded(float(solve("site_read_bandwidth", needed)))
+            read = read if limit is None else min(read, float(limit.value))
+        found.append(YearBandwidth(row.name, read, None if writes is None else writes.value))
+    return found
 
 
 def _found(known: Quantities, left_out: Mapping[str, str]) -> tuple[dict[str, RequirementValue], dict[str, str], ArrayTree]:
     """The value of each requirement, for each line without one the reason, and the tree of the values."""
     steps: dict[str, Step] = {}
     absent = dict(left_out)
+    named = {line.id: label_of(line.metric) or line.metric.removeprefix("site_").replace("_", " ") for line in LINES}
+    unneeded = {name: f"this site needs no {words}" for name, words in named.items()}
     for line in LINES:
         if line.id in left_out:
             continue
@@ -478,25 +459,12 @@ def _found(known: Quantities, left_out: Mapping[str, str]) -> tuple[dict[str, Re
         if float(step.value) != 0 or line.at_any_size:
             steps[line.id] = step
         else:
-            absent[line.id] = _unneeded(line)
+            absent[line.id] = unneeded[line.id]
     tree = ArrayTree(steps)
     below = all_below(tree, lambda item: why_assumed(item) is not None)
     found = {line.id: RequirementValue(line, steps[line.id], *below[line.id]) for line in LINES if line.id in steps}
     required = {name: one for name, one in found.items() if float(one.step.value) != 0 or one.entries}
     if len(required) < len(found):
-        absent |= {name: _unneeded(one.line) for name, one in found.items() if name not in required}
+        absent |= {name: unneeded[name] for name in found if name not in required}
         tree = ArrayTree({name: steps[name] for name in required})
     return required, {line.id: absent[line.id] for line in LINES if line.id in absent}, tree
-
-
-def _unneeded(line: RequirementTemplate) -> str:
-    return f"this site needs no {plain_name(line.metric)}"
-
-
-def plain_name(metric: str) -> str:
-    """A quantity of the site in words.
-
-    >>> plain_name("site_staging_bandwidth")
-    'staging bandwidth'
-    """
-    return label_of(metric) or metric.removeprefix("site_").replace("_", " ")
