@@ -201,11 +201,7 @@ def of_storage(storage: Quantities) -> Iterator[Finding | None]:
 
 
 def of_choices(jobs: Sequence[QuantityRow], policies: Mapping[str, Policy], sized: Collection[str]) -> Iterator[Finding | None]:
-    """How each job reads, and how its rate and the layout of its checkpoint follow from its GPUs.
-
-    Args:
-        sized: the jobs whose rate was looked up for their number of GPUs.
-    """
+    """How each job reads, and how the rates of those looked up for their size, and checkpoints, follow from their GPUs."""
     for row in jobs:
         gpus, files = row.step("gpus"), row.step("checkpoint_files")
         if gpus is not None and row.name in sized:
@@ -332,13 +328,8 @@ def of_clients(requirements: Iterable[Requirement], clusters: Sequence[QuantityR
 
 
 def of_line(name: str, value: Step, floor: Step | None, column: Step | None) -> Iterator[Finding | None]:
-    """The rules that decide the priority and the conditions of a line.
-
-    Args:
-        name: its id.
-        value: its value.
-        floor: the reporting threshold of a rate; None for other quantities.
-        column: its largest entry names the job whose conditions are those of the line.
+    """The rules that decide the priority and the conditions of a line: its reporting threshold, if any, and the column whose
+    largest entry names the job that sets the conditions.
     """
     yield finding("C08", {"required_rate": value, "smallest_rate": floor}, owner=name)
     if column is not None and len(column.inputs) > 1:

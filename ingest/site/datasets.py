@@ -410,12 +410,7 @@ def source_rows(site: Site, data: Mapping[str, QuantityRow]) -> list[QuantityRow
 
 
 def mixed_bytes_of(data: Quantities, tokens_per_sample: Input | None) -> float | None:
-    """The bytes of a sample of a mixture, before its job is known in full.
-
-    Args:
-        data: the quantities of a data set.
-        tokens_per_sample: as the job states them, for a mixture that is weighted by tokens.
-    """
+    """The bytes of a sample of a mixture, before its job is known in full; tokens per sample as that job states them."""
     if data.find("mixed_bytes") is None:
         return None
     if "data_sample_bytes" not in data.given and (of_sample := data.find("data_sample_bytes")) is not None:
@@ -427,11 +422,7 @@ def mixed_bytes_of(data: Quantities, tokens_per_sample: Input | None) -> float |
 
 
 def read_of_mixture(data: Quantities) -> dict[str, Step]:
-    """What a job reads of a mixture: its samples and files, and of its samples all in an epoch; what is not known is left out.
-
-    Args:
-        data: the quantities of the mixture.
-    """
+    """What a job reads of a mixture: its samples and files, and all its samples in an epoch; what is not known is left out."""
     named = {"sample_bytes": "data_sample_bytes", "samples_per_file": "samples_in_file", "dataset_samples": "data_samples"}
     found = {ours: data.find(theirs) for ours, theirs in named.items() if theirs not in data.given}
     return {name: step for name, step in found.items() if step is not None}

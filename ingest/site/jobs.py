@@ -115,21 +115,8 @@ TIMES = {
     "export": {"export_seconds": assumed(600, "a model is exported within 10 min", "export.within")},
     "evaluation": {"evaluation_seconds": assumed(60, "an evaluation has read its data within 60 s", "evaluation.within")},
 }
+NOTHING: Mapping[str, Input] = {}
 Answered = TypeVar("Answered")
-
-
-class Reads(NamedTuple):
-    """The `bw` estimate of a job.
-
-    Attributes:
-        basis: the rate and its evidence level.
-        inputs: the inputs of the estimate, with those of the job itself.
-        warnings: of `bw`.
-    """
-
-    basis: RateBasis
-    inputs: Mapping[str, Input]
-    warnings: tuple[str, ...]
 
 
 class Policy(NamedTuple):
@@ -153,14 +140,9 @@ class Policy(NamedTuple):
 
 
 class JobPlan(NamedTuple):
-    """The plan of one job.
+    """The plan of one job; `question` is of `bw`, None where it does not read.
 
-    Attributes:
-        row: its quantities.
-        question: its `bw` question; None where it does not read.
-        policy: its checkpoints; None where it saves none.
-        warnings: of `bw` and `checkpoint`.
-        is_sized: whether its rate was looked up for its number of GPUs.
+    `is_sized` tells whether its rate was looked up for its number of GPUs.
     """
 
     row: QuantityRow
@@ -185,15 +167,7 @@ def plan_jobs(site: Site, catalog: Catalog, data: Mapping[str, QuantityRow]) -> 
 
 @dataclass(frozen=True)
 class SiteJob:
-    """A job of a site file, and what it refers to.
-
-    Attributes:
-        name: of the job.
-        described: its keys.
-        site, catalog: where the job and its entries come from.
-        data: the quantities of its data set; None where it has none.
-        answers: to the questions of all jobs: equal questions are answered once.
-    """
+    """A job of a site file; `answers` are those to the questions of all jobs: equal questions are answered once."""
 
     name: str
     described: Mapping[str, Any]
@@ -229,9 +203,15 @@ class SiteJob:
         sizes = {"nodes": job["nodes"], "gpus_per_node": from_catalog(self.node.gpus_per_node)}
         own = {quantity: job[key] for key, quantity in OWN.items() if key in job}
         own |= {"readers_per_gpu": job["loader"]["workers"]} if "loader" in job else {}
-        reads = self._blaming(self.keys, self._reads) if any(key in job for key in RATES) else None
-        self._compare_tokens(reads)
-        inputs = {"bandwidth_growth": START, **(reads.inputs if reads else {}), **own, **sizes}
+        basis, given, told = self._blaming(self.keys, self._reads) if any(key in job for key in RATES) else (None, NOTHING, ())
+        model = basis.model if basis is not None else None
+        stored, written = model.tokens_per_sample if model is not None else None, job.get("tokens_per_sample")
+        if model is not None and stored is not None and written is not None and written.value != stored.value:
+            # Tokens per sample that contradict the model would give the length of another run.
+            one = f"one sample of {model.id} is one {model.sample_unit}"
+            expected = f"expected {stored.value:,.0f}, because {one}; leave the key out"
+            self.site.refuse((*self.keys, "tokens_per_sample"), f"found {written.value:,.0f}, {expected}")
+        inputs = {"bandwidth_growth": START, **given, **own, **sizes}
         mixture = self.data if self.data is not None and self.data.find("mixed_bytes") and "sample_bytes" not in job else None
         read = {} if mixture is None else read_of_mixture(mixture)
         left_out = {*read, *(("sample_bytes",) if mixture is not None else ())}
@@ -254,22 +234,18 @@ class SiteJob:
                 self.site, self.name, self.node, known, self.catalog, stops=policy is not None and policy.mode == "sync"
             )
         self._place(known)
-        self._length(known, reads)
+        self._length(known, model)
         self._cache(known)
         known.state("data_read")
         words = {"cluster": job["cluster"], "model": job.get("model", ""), "data": job.get("data", "")}
-        if reads is not None:
-            words |= {"basis": reads.basis.levels[0].basis, "gpu": reads.basis.gpu.id if reads.basis.gpu else ""}
-        words |= self._request(known, reads.basis.model if reads else None)
+        if basis is not None:
+            words |= {"basis": basis.levels[0].basis, "gpu": basis.gpu.id if basis.gpu else ""}
+        words |= self._request(known, model)
         words |= {"mode": policy.mode} if policy else {}
         row = QuantityRow(self.name, words, known, policy and policy.known)
-        told = (
-            *(reads.warnings if reads else ()),
-            *(policy.warnings if policy else ()),
-            *contradictions(known, _settings(job)),
-        )
-        sized = reads is not None and reads.basis.levels[0].is_sized and reads.basis.job.scaling == "published"
-        return JobPlan(row, reads and reads.basis.job, policy, told, sized)
+        warnings = (*told, *(policy.warnings if policy else ()), *contradictions(known, _settings(job)))
+        sized = basis is not None and basis.levels[0].is_sized and basis.job.scaling == "published"
+        return JobPlan(row, basis and basis.job, policy, warnings, sized)
 
     def _blaming(self, keys: Keys, question: Callable[[], Answered]) -> Answered:
         """The answer to a question; a refusal is that of a key."""
@@ -285,7 +261,8 @@ class SiteJob:
         found: Answered = self.answers[question]
         return found
 
-    def _reads(self) -> Reads:
+    def _reads(self) -> tuple[RateBasis, Mapping[str, Input], tuple[str, ...]]:
+        """The rate of the job by its `bw` question, the inputs of that estimate with those of the job itself, its warnings."""
         job = self.described
         settings = _settings(job)
         numbers = {key: job[key] for key in NUMBERS if key in job}
@@ -309,7 +286,7 @@ class SiteJob:
         said = {JOB_QUANTITIES[name]: item for name, item in numbers.items()}
         # The guidance of the highest level is what `bw` compares with; a site has its own floor.
         own = {name: item for name, item in basis.known.items() if name != "guidance_read_bandwidth"}
-        return Reads(basis, {**own, **said, **taken}, warnings)
+        return basis, {**own, **said, **taken}, warnings
 
     def _warnings(self, question: Job) -> tuple[str, ...]:
         """The warnings of `bw`, which are asked for once for each kind of job.
@@ -417,19 +394,9 @@ class SiteJob:
         name = next((name for name in ("data_tokens", "tokens") if data is not None and name in data.given), None)
         return data.step(name) if data is not None and name is not None else None
 
-    def _compare_tokens(self, reads: Reads | None) -> None:
-        """Refuse tokens per sample that contradict the model: they would give the length of another run."""
-        model = reads.basis.model if reads is not None else None
-        stored, given = model.tokens_per_sample if model is not None else None, self.described.get("tokens_per_sample")
-        if model is not None and stored is not None and given is not None and given.value != stored.value:
-            one = f"one sample of {model.id} is one {model.sample_unit}"
-            expected = f"expected {stored.value:,.0f}, because {one}; leave the key out"
-            self.site.refuse((*self.keys, "tokens_per_sample"), f"found {given.value:,.0f}, {expected}")
-
-    def _length(self, known: Quantities, reads: Reads | None) -> None:
+    def _length(self, known: Quantities, model: Model | None) -> None:
         """The length of a run, where epochs or tokens give it."""
         if "tokens" in self.described:
-            model = reads.basis.model if reads is not None else None
             if model is not None and model.tokens_per_sample is None:
                 self.site.refuse((*self.keys, "tokens"), f"found with {model.id}, whose samples have no tokens")
             if "tokens_per_sample" not in known.given:

@@ -73,13 +73,7 @@ class LoadPart(NamedTuple):
 
 @dataclass(frozen=True)
 class LoadConditions:
-    """Composes the conditions of requirement lines.
-
-    Attributes:
-        site: the site.
-        known: the quantities of the whole site.
-        jobs, serving: the rows of the jobs and of the serving workloads, by name.
-    """
+    """Composes the conditions of requirement lines; jobs and serving workloads are rows by name."""
 
     site: Site
     known: Quantities
@@ -87,12 +81,7 @@ class LoadConditions:
     serving: Mapping[str, QuantityRow]
 
     def conditions(self, value: RequirementValue, number: float) -> Conditions:
-        """The conditions of a line.
-
-        Args:
-            value: the line and the quantities behind it.
-            number: the value that the statement names: the outstanding requests follow from it.
-        """
+        """The conditions of a line; the outstanding requests follow from the number that its statement names."""
         line, fill = value.line, self.known.value("fill_limit")
         if not line.clients:
             return Conditions(line.operation, fill=fill if line.operation == "hold" else None)

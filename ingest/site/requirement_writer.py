@@ -79,10 +79,7 @@ class RequirementWriter:
     """Writes the requirement lines of a site.
 
     Attributes:
-        site: the site.
-        known: the quantities of the whole site.
         jobs, serving: the rows of the jobs and of the serving workloads, by name.
-        derivations: writes how a value follows from its inputs.
         spread: low and high end of each line, where known.
         guidance: the names of the levels that are the floor of the site.
         assumed_below: the names of the assumed inputs below each tested quantity, as far as they were asked for.

@@ -95,12 +95,7 @@ def _number(name: str, written: object) -> float:
 def place_states(site: Site, name: str, node: Node, known: Quantities, catalog: Catalog, *, stops: bool) -> None:
     """Give a job what its key `offload` says: the states that lie on shared storage and on the NVMe of its nodes.
 
-    Args:
-        site, catalog: where the job and its entries come from.
-        name: of the job.
-        node: its node type.
-        known: the quantities of the job.
-        stops: whether its runs wait while they save.
+    `stops` tells whether its runs wait while they save.
 
     Raises:
         IngestError: a job that cannot be placed; with its line.
@@ -247,16 +242,14 @@ def _owned(
     given = {name: Input(value, origin="user", where=".".join((*keys, name))) for name, value in settings.items()}
     by = {name: Step(name, item.value, None, (), item, known.owner) for name, item in {**given, **stated}.items()}
     by |= {name: known.step(name) for name in ("gpus", "gpus_per_node")}
-    done = {found: _counted(found, known.owner) for name in COUNTED if (found := answer.known.find(name)) is not None}
+    # What is counted over the kinds of attention is one number.
+    where = "over the kinds of attention, the turns and their tokens"
+    done: dict[Step, Step] = {}
+    for found in filter(None, map(answer.known.find, COUNTED)):
+        item = Input(float(found.value), source="arithmetic", where=where, grade="derived")
+        done[found] = Step(found.name, item.value, None, (), item, known.owner)
     own = {name for names in (*STATES.values(), CACHES) for name in names}
     return lambda name: replaced(answer.known.step(name), by, done, known.owner, own)
-
-
-def _counted(step: Step, owner: str) -> Step:
-    """A quantity that is counted over the kinds of attention, as one number."""
-    where = "over the kinds of attention, the turns and their tokens"
-    item = Input(float(step.value), source="arithmetic", where=where, grade="derived")
-    return Step(step.name, item.value, None, (), item, owner)
 
 
 def tier_columns(jobs: Sequence[QuantityRow], serving: Sequence[QuantityRow]) -> dict[str, Step]:
