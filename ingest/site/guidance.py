@@ -99,11 +99,9 @@ def place_floors(guidance: Mapping[str, ClusterGuidance], jobs: Sequence[Quantit
     """Give each job the guidance for its GPUs: for its reads, and where it saves checkpoints for writes and restores."""
     for row in jobs:
         one, known = guidance[str(row.words["cluster"])], row.known
-        known.withdraw("guidance_read_bandwidth")  # of the highest level, which `bw` compares with
         known.adopt({name: step for name, step in one.shared.items() if name in FIELDS or name not in known.given})
         if one.floor is not None and "restart_read_bandwidth" in known.steps:
-            known.choose("run_write_floor", "run_guidance_writes")
-            known.choose("run_restart_floor", "run_read_floor")
+            known.state("guided_saves")
 
 
 def unguided(guidance: Mapping[str, ClusterGuidance], site: Site) -> Finding | None:

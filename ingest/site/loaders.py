@@ -37,11 +37,6 @@ def place_loaders(site: Site, jobs: Sequence[QuantityRow], storage: Quantities) 
 
     One read takes a lognormal time whose 99th percentile over its mean is `test.latency_tail`; each worker has one read
     outstanding. Nothing is cached, as in a first epoch.
-
-    Args:
-        site: the site.
-        jobs: the rows of its jobs.
-        storage: the quantities of the storage and its tests.
     """
     for row in jobs:
         described = site.section("jobs")[row.name].get("loader")
@@ -56,7 +51,7 @@ def place_loaders(site: Site, jobs: Sequence[QuantityRow], storage: Quantities) 
             if longest is not None:
                 searched = Input(longest, source=SOURCE, grade="derived", where=f"search by simulation: {where}")
                 row.known.give({"loader_latency": searched})
-                row.known.choose("mean_latency", "loader_latency")
+                row.known.state("loader_stated")
 
 
 def _loader_of(known: Quantities) -> Loader:

@@ -66,17 +66,6 @@ CACHES = (
     "kv_session_bytes", "kv_looked_for_bytes", "kv_hit_share", "kv_block_bytes", "kv_block_seconds", "kv_peak_turns",
     "kv_peak_read_bandwidth", "kv_read_bandwidth", "kv_write_bandwidth", "kv_bytes_written_per_day", "first_token_seconds",
 )  # fmt: skip
-#: quantity of the whole site -> the formula that counts states and caches too
-WITH_TIERS = {
-    "workload_read_bandwidth": "workload_reads_with_tiers",
-    "site_sustained_read_bandwidth": "sustained_reads_with_tiers",
-    "site_write_bandwidth": "site_writes_with_tiers",
-    "stopped_read_share": "stopped_share_with_tiers",
-    "site_mixed_bandwidth": "site_mixed_with_tiers",
-    "mixed_write_share": "write_share_with_tiers",
-}
-
-
 #: what of it the NVMe of the nodes serves, and the name that it has there
 LOCAL = {
     "kv_peak_read_bandwidth": "local_kv_read_bandwidth",
@@ -106,12 +95,7 @@ def _number(name: str, written: object) -> float:
 def place_states(site: Site, name: str, node: Node, known: Quantities, catalog: Catalog, *, stops: bool) -> None:
     """Give a job what its key `offload` says: the states that lie on shared storage and on the NVMe of its nodes.
 
-    Args:
-        site, catalog: where the job and its entries come from.
-        name: of the job.
-        node: its node type.
-        known: the quantities of the job.
-        stops: whether its runs wait while they save.
+    `stops` tells whether its runs wait while they save.
 
     Raises:
         IngestError: a job that cannot be placed; with its line.
@@ -149,8 +133,8 @@ def place_states(site: Site, name: str, node: Node, known: Quantities, catalog: 
             known.adopt({one: steps(one) for one in names if one not in known.steps})
     reached = (*BOUNDS, "step_seconds", "offload_read_bandwidth_per_node")
     known.adopt({one: steps(one) for one in reached if one not in known.steps and answer.known.find(one) is not None})
-    if answer.known.value("nvme_tier_bytes"):
-        known.choose("nvme_bytes_written_per_day", "nvme_target_bytes_per_day")
+    if answer.known.value("nvme_tier_bytes") and "nvme_bytes_written_per_day" not in known.given:
+        known.link("nvme_bytes_written_per_day", known.step("nvme_target_bytes_per_day"))
     known.give({"offload_stops": Input(float(stops), note="runs wait while they save" if stops else "saves stop no run")})
 
 
@@ -190,7 +174,7 @@ def _serving(site: Site, name: str, described: Mapping[str, Any], catalog: Catal
     )
     stated = {OF_SESSIONS[key]: item for key, item in numbers.items()}
     steps = _owned(answer, stated, settings, known, (*keys, "set"))
-    known.choose("serving_nodes", "nodes")
+    known.link("serving_nodes", known.step("nodes"))
     names = [one for one in CACHES if answer.known.find(one) is not None]
     held = "kv_tier_capacity" if "kv_tier_capacity" in answer.known.given else "kv_tier_bytes"
     if described.get("tier", "storage") == "storage":
@@ -258,16 +242,14 @@ def _owned(
     given = {name: Input(value, origin="user", where=".".join((*keys, name))) for name, value in settings.items()}
     by = {name: Step(name, item.value, None, (), item, known.owner) for name, item in {**given, **stated}.items()}
     by |= {name: known.step(name) for name in ("gpus", "gpus_per_node")}
-    done = {found: _counted(found, known.owner) for name in COUNTED if (found := answer.known.find(name)) is not None}
+    # What is counted over the kinds of attention is one number.
+    where = "over the kinds of attention, the turns and their tokens"
+    done: dict[Step, Step] = {}
+    for found in filter(None, map(answer.known.find, COUNTED)):
+        item = Input(float(found.value), source="arithmetic", where=where, grade="derived")
+        done[found] = Step(found.name, item.value, None, (), item, known.owner)
     own = {name for names in (*STATES.values(), CACHES) for name in names}
     return lambda name: replaced(answer.known.step(name), by, done, known.owner, own)
-
-
-def _counted(step: Step, owner: str) -> Step:
-    """A quantity that is counted over the kinds of attention, as one number."""
-    where = "over the kinds of attention, the turns and their tokens"
-    item = Input(float(step.value), source="arithmetic", where=where, grade="derived")
-    return Step(step.name, item.value, None, (), item, owner)
 
 
 def tier_columns(jobs: Sequence[QuantityRow], serving: Sequence[QuantityRow]) -> dict[str, Step]:
