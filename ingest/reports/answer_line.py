@@ -70,11 +70,6 @@ WORDINGS: Mapping[str, Sequence[tuple[str, Mapping[str, str]]]] = {
         ("Needs", {"offload_bytes_per_node": "{} off the GPUs per node", "step_seconds": "{} per step",
                    "offload_efficiency": "{} of the rate of the GPUs"}),
     ],
-    "feed": [
-        ("Reaches", {"accelerator_utilization": "{} utilization", "epochs_read_bandwidth": "{} read without stalls",
-                     "amplified_read_bandwidth": "{} read without stalls", "fed_samples_per_second_per_gpu": "{} per GPU",
-                     "decode_cores_per_node": "{} decode cores per node"}),
-    ],
     "dataset": [
         ("Needs", {"usable_bytes": "{} usable", "dataset_files": "{}", "dataset_bytes": "{} a copy"}),
         ("Needs", {"dataset_bytes": "{} a copy", "dataset_files": "{}"}),

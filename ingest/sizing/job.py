@@ -115,16 +115,30 @@ class RateOptions(TypedDict, total=False):
     ]
 
 
-class MachineOptions(TypedDict, total=False):
-    """The machine of a job, of one size or of several."""
+class NodesOptions(TypedDict, total=False):
+    """The size of a job, or several sizes."""
 
     nodes: Annotated[Many | None, option("Number of nodes, one by default: 128, or 1,8,128, or 1..1024*2.", quantity="nodes")]
+
+
+class GpusOptions(TypedDict, total=False):
+    """The size of a job by its GPUs."""
+
     gpus: Annotated[Many | None, option("Number of GPUs instead: full nodes, or part of one.")]
+
+
+class NodeOptions(TypedDict, total=False):
+    """The nodes of a job."""
+
     gpus_per_node: Annotated[
         Written | None,
         option("GPUs in a node; that of the GPU's usual node by default.", quantity="gpus_per_node"),
     ]
     node: Annotated[str | None, option("Id or YAML file of a node type; sets the GPU too.", "ID")]
+
+
+class MachineOptions(NodesOptions, GpusOptions, NodeOptions, total=False):
+    """The machine of a job, of one size or of several."""
 
 
 class BandwidthOptions(MachineOptions, RateOptions, CommonOptions, total=False):

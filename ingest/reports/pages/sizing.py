@@ -194,12 +194,6 @@ MAIN = {
         "decode_step_seconds", "kv_cache_bytes", "kv_tier_bytes", "kv_read_bandwidth", "kv_write_bandwidth",
         "kv_turn_bandwidth", "kv_hit_share", "kv_writes_per_day",
     ),
-    "feed": (
-        "accelerator_utilization", "fed_samples_per_second_per_gpu", "sample_read_seconds", "sample_read_variation",
-        "sufficient_workers", "sufficient_prefetch", "sufficient_latency", "workers_load",
-        "storage_load", "cores_load", "gpu_decode_load", "readers", "read_amplification", "decode_cores_per_node",
-        "cache_hit_fraction", "epochs_read_bandwidth", "stage_seconds", "staged_utilization", "staging_break_even_epochs",
-    ),
     "dataset": (
         "tokens", "raw_bytes", "clean_bytes", "tokenized_bytes", "dataset_bytes", "dataset_files", "usable_bytes", "inodes",
         "file_opens_per_epoch",
