@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from ingest.sizing.bandwidth import Estimate, Scenarios
     from ingest.sizing.catalog_commands import CatalogCheck, CatalogEntry, CatalogListing, Settings
     from ingest.sizing.explain import Explanation
-    from ingest.sizing.published_results import Validation
     from ingest.sizing.sweep import Sweep
+    from ingest.validation import Validation
 
 
 #: Prepositions of the constant columns in the title of a sweep.
