@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ingest.engine.expression import Num
-from ingest.engine.registry import formula, input_quantity
+from ingest.engine.registry import alternative, formula, input_quantity
 
 input_quantity("corpus_bytes", "B", "Text of the corpus, as UTF-8.", above=False, whole=True)
 input_quantity(
@@ -16,6 +16,7 @@ input_quantity(
 input_quantity("bytes_read", "B", "Bytes moved from storage for the measurement.", above=False, whole=True)
 input_quantity("tokens", "token", "Tokens of the text.", above=False)
 input_quantity("files", "file", "Files that were counted.", above=False, whole=True)
+alternative("files", "sample_files", when="samples_measured")
 input_quantity("files_skipped", "file", "Files that were left out, each named with the reason.", above=False, whole=True)
 input_quantity("documents_skipped", "document", "Lines, rows, records and members that were left out of files that count.",
     above=False, whole=True)  # fmt: skip

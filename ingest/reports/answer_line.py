@@ -74,21 +74,8 @@ WORDINGS: Mapping[str, Sequence[tuple[str, Mapping[str, str]]]] = {
         ("Needs", {"usable_bytes": "{} usable", "dataset_files": "{}", "dataset_bytes": "{} a copy"}),
         ("Needs", {"dataset_bytes": "{} a copy", "dataset_files": "{}"}),
     ],
-    "measure": [
-        ("Found", {"bytes_per_token": "{}", "tokens": "{}", "corpus_bytes": "{} of text"}),
-        ("Found", {"sample_bytes": "{}", "samples": "{}", "stored_bytes": "{} stored"}),
-        ("Found", {"corpus_bytes": "{} of text", "stored_bytes": "{} stored", "files": "{}"}),
-    ],
     "model": [
         ("Has", {"parameters": "{}", "weights_bytes": "{} of weights", "flops_per_token": "{}"}),
-    ],
-    "observe": [
-        ("Reads", {"read_bandwidth": "{}", "samples_per_second_per_gpu": "{} per GPU", "stall_fraction": "{} stalled"}),
-        ("Runs at", {"samples_per_second_per_gpu": "{} per GPU", "stall_fraction": "{} stalled"}),
-        ("Reads", {"bytes_read": "{}", "reads": "{} requests"}),
-    ],
-    "measure-storage": [
-        ("Delivers", {"read_bandwidth": "{} read", "write_bandwidth": "{} write"}),
     ],
 }  # fmt: skip
 
@@ -258,4 +245,4 @@ def calibration_line(answer: Calibration) -> str:
 
 def observation_line(answer: Observation) -> str:
     """The answer of `observe`."""
-    return results_line("observe", {name: one.quantity for name, one in answer.figures.items()}, len(answer.warnings))
+    return results_line(answer.question, answer.results, len(answer.warnings))
