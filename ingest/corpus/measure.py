@@ -40,8 +40,7 @@ class MeasureOptions(TypedDict, total=False):
         ),
     ]
     tolerance: Annotated[
-        str | float,
-        option("Relative half-width of the confidence interval that a sample must reach.", "F", default=0.005),
+        str | float, option("Relative half-width of the confidence interval that a sample must reach.", "F", default=0.005)
     ]
     confidence: Annotated[str | float, option("Confidence level of that interval.", "F", default=0.95)]
     seed: Annotated[str | int | None, option("Of the sample, random by default and printed; equal seeds give equal results.")]
@@ -52,14 +51,12 @@ class MeasureOptions(TypedDict, total=False):
         Sequence[str], option("Globs of files and folders to exclude; repeatable.", "GLOB", many=True, default=())
     ]
     resume: Annotated[
-        str | Path | None,
-        option("Ledger file, from which an interrupted run resumes; counts everything.", "FILE"),
+        str | Path | None, option("Ledger file, from which an interrupted run resumes; counts everything.", "FILE")
     ]
     scheduler: Annotated[str | None, option("Address of a Dask scheduler whose workers count; counts everything.", "ADDRESS")]
     samples: Annotated[bool, option("Measure sizes of samples (images, records, files) instead of tokens.", default=False)]
     strict: Annotated[
-        bool,
-        option("Fail if a file or document was skipped: unmet lists them, and the command exits with 1.", default=False),
+        bool, option("Fail if a file or document was skipped: unmet lists them, and the command exits with 1.", default=False)
     ]
     threads: Annotated[str | int | None, option("Threads or processes that count; one per core by default.")]
     progress: Annotated[Progress | None, option("Receives the progress; none by default.")]

@@ -156,13 +156,11 @@ class CalibrateOptions(TypedDict, total=False):
     protocol: Annotated[str | None, option("Measurement protocol of the estimate.", "ID")]
     encoding: Annotated[str | None, option("Encoding of the data set of the estimate.", "ID")]
     precision: Annotated[
-        str | None,
-        option("bf16, fp16, tf32, fp32, fp8 or fp4; that of the best evidence on the GPU by default.", "P"),
+        str | None, option("bf16, fp16, tf32, fp32, fp8 or fp4; that of the best evidence on the GPU by default.", "P")
     ]
     output: Annotated[str | Path | None, option("New or existing folder for the entries; --catalogs takes it.")]
     tolerance: Annotated[
-        float | str | None,
-        option("Share by which the samples per second may differ before the command exits with 3.", "F"),
+        float | str | None, option("Share by which the samples per second may differ before the command exits with 3.", "F")
     ]
     catalogs: Annotated[Sequence[str | Path], CATALOGS]
 

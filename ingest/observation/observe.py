@@ -41,8 +41,7 @@ class ObserveOptions(TypedDict, total=False):
         option("How long to watch; {default}, or to the end of a job that is started.", "TIME", usual=USUAL_WINDOW),
     ]
     path: Annotated[
-        str | Path | None,
-        option("Folder or file that counts as data; imports, checkpoints and evaluations lie elsewhere."),
+        str | Path | None, option("Folder or file that counts as data; imports, checkpoints and evaluations lie elsewhere.")
     ]
     gpus: Annotated[int | str | None, option("GPUs of the job, where its log does not state them.")]
     samples_per_step: Annotated[
@@ -52,16 +51,14 @@ class ObserveOptions(TypedDict, total=False):
         float | str | None, option("Tokens of one sample (sequence length), for logs that count tokens.")
     ]
     workers: Annotated[
-        int | str | None,
-        option("Worker processes that load for one GPU; `feed --from-observation` predicts with other ones."),
+        int | str | None, option("Worker processes that load for one GPU; `feed --from-observation` predicts with other ones.")
     ]
     prefetch: Annotated[int | str | None, option("Batches requested ahead for each worker.")]
     real: Annotated[
         str | float | None, option("Rate of the whole job on its data, such as `900 sample/s`, where no log has it.")
     ]
     synthetic: Annotated[
-        str | float | Path | None,
-        option("Rate of the whole job on synthetic data, or a log of that run; gives the stall."),
+        str | float | Path | None, option("Rate of the whole job on synthetic data, or a log of that run; gives the stall.")
     ]
 
 
