@@ -9,7 +9,6 @@ from pathlib import Path
 from statistics import median
 from typing import Annotated, Any, TypedDict, Unpack
 
-from ingest.catalog.records import Node
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.frozen import EMPTY, revised
 from ingest.engine.messages import Message, Option
@@ -19,8 +18,8 @@ from ingest.engine.result import Answer, Deferred, inputs_below
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity, assumed
 from ingest.errors import UsageError, one_of
-from ingest.loader.observed_loader import CAUSES, OBSERVED, USUAL_NODE, find_latency, observed_loader
-from ingest.loader.readers import LOADERS, NEVER, USUAL_LOADER, place_staging, share_data, shuffle_of, staged_steps, warnings_of
+from ingest.loader.observed_loader import CAUSES, OBSERVED, USUAL_NODE, ObservedLoader, find_latency, observed_loader
+from ingest.loader.readers import LOADERS, NEVER, USUAL_LOADER, place_cache, share_data, shuffle_of, staged_steps, warnings_of
 from ingest.loader.stall import MOST_PREFETCH, MOST_RANKS, MOST_WORKERS, Loader, remedies, simulate, tried
 from ingest.sizing.bandwidth import rate_warnings, sized
 from ingest.sizing.decoding import place_decoding
@@ -312,46 +311,14 @@ def feed(
     number = parse(asked["seed"], "1", "--seed")
     if number % 1 or number < 0:
         raise UsageError(f"--seed: found {asked['seed']}, expected a whole number from 0")
-    draws, usual_node = int(number), None
-    if seen is not None and all(asked[name] is None for name in ("nodes", "node", "gpus")):
-        asked["gpus"] = seen.gpus
-        if asked["gpus_per_node"] is None and gpu is None:
-            # All GPUs of a small job are one node, a large one has nodes of eight where those make it up.
-            small = seen.gpus <= USUAL_NODE
-            usual_node = asked["gpus_per_node"] = seen.gpus if small else None if seen.gpus % USUAL_NODE else USUAL_NODE
-    rated = (model, gpu, *(asked[name] for name in ("node", *RATE_OPTIONS)))
-    own_rate = seen is not None and all(one is None for one in rated)
-    if seen is not None and own_rate:
-        asked["samples_per_second"] = seen.rate
-    given = quantities_of(QUANTITIES, {name: asked[name] for name in QUANTITIES})
-    job = job_of(**{name: asked[name] for name in OF_JOB})
-    count = quantities_of({}, {"gpus": asked["gpus"]}).get("gpus")
-    rate = rate_basis_of(sized(revised(job, model=model, gpu=gpu), count, catalog), catalog)
-    inputs = {**rate.known, **DEFAULTS, **by_user({**given, **job.settings})}
-    if seen is not None:
-        if usual_node is not None:
-            inputs["gpus_per_node"] = assumed(usual_node, f"nodes have {usual_node} GPUs", "gpus_per_node")
-        if own_rate:
-            inputs[RATE] = inputs[RATE]._replace(origin="observation", where=Path(seen.place).name)
-        # What the user names replaces what was observed.
-        values = {name: seen.value(figure) for name, figure in OBSERVED.items()}
-        kept = {name: value for name, value in values.items() if name not in given and name not in job.settings}
-        inputs |= {name: seen.item(value) for name, value in kept.items() if value is not None}
-    size = inputs.get("sample_bytes")
-    of_parts = "images_per_sample" in inputs and (size is None or size.origin != "user")
-    if of_parts:
-        # A sample of text, images and audio, where its parts are given.
-        inputs.pop("sample_bytes", None)
-    known = Quantities(inputs)
-    if of_parts:
-        known.state("sample_of_parts")
-        known.step("sample_bytes_of_parts")
+    draws = int(number)
+    rate, given, known = _job(model, gpu, asked, seen, catalog)
     share_data(known, loader)
     place_decoding(known, rate, decoder, catalog)
     if seen is not None:
         find_latency(known, seen, asked["stalled_by"], draws)
     _complete(known, rate, catalog)
-    _place_cache(known, cache, rate.node)
+    place_cache(known, cache, rate.node)
     policy = shuffle_of(known, asked["shuffle"])
     facts = {"observed" if seen is not None else "", cache, policy}
     asked_for = [one.name for one in QUESTION.results if not one.where or facts.intersection(one.where.split())]
@@ -414,10 +381,52 @@ def feed(
     # The remedies rest on what the utilization rests on: nobody has to search them for a warning.
     used = inputs_below((own.get(name) or known.step(name) for name in ready), known.given)
     named_by = {name: Option(one) for one, name in QUANTITIES.items() if name in given}
-    named_by |= {name: Option(f"set.{name}") for name in job.settings}
+    named_by |= {name: Option(f"set.{name}") for name in rate.job.settings}
     idle = [unused(one) for name, one in named_by.items() if name not in used]
     idle += [unused(Option("decoder"))] if decoder is not None and not any(name in used for name in DECODED) else []
-    return revised(answer, warnings=(*answer.warnings, *idle, *contradictions(known, job.settings)))
+    return revised(answer, warnings=(*answer.warnings, *idle, *contradictions(known, rate.job.settings)))
+
+
+def _job(
+    model: str | None, gpu: str | None, asked: dict[str, Any], seen: ObservedLoader | None, catalog: Catalog
+) -> tuple[RateBasis, Mapping[str, float], Quantities]:
+    """The evidence for the rate of the job, the quantities that options of the loader set, and all that these give."""
+    usual_node = None
+    if seen is not None and all(asked[name] is None for name in ("nodes", "node", "gpus")):
+        asked["gpus"] = seen.gpus
+        if asked["gpus_per_node"] is None and gpu is None:
+            # All GPUs of a small job are one node, a large one has nodes of eight where those make it up.
+            small = seen.gpus <= USUAL_NODE
+            usual_node = asked["gpus_per_node"] = seen.gpus if small else None if seen.gpus % USUAL_NODE else USUAL_NODE
+    rated = (model, gpu, *(asked[name] for name in ("node", *RATE_OPTIONS)))
+    own_rate = seen is not None and all(one is None for one in rated)
+    if seen is not None and own_rate:
+        asked["samples_per_second"] = seen.rate
+    given = quantities_of(QUANTITIES, {name: asked[name] for name in QUANTITIES})
+    job = job_of(**{name: asked[name] for name in OF_JOB})
+    count = quantities_of({}, {"gpus": asked["gpus"]}).get("gpus")
+    rate = rate_basis_of(sized(revised(job, model=model, gpu=gpu), count, catalog), catalog)
+    inputs = {**rate.known, **DEFAULTS, **by_user({**given, **job.settings})}
+    if seen is not None:
+        if usual_node is not None:
+            inputs["gpus_per_node"] = assumed(usual_node, f"nodes have {usual_node} GPUs", "gpus_per_node")
+        if own_rate:
+            inputs[RATE] = inputs[RATE]._replace(origin="observation", where=Path(seen.place).name)
+        # What the user names replaces what was observed.
+        values = {name: seen.value(figure) for name, figure in OBSERVED.items()}
+        kept = {name: value for name, value in values.items() if name not in given and name not in job.settings}
+        inputs |= {name: seen.item(value) for name, value in kept.items() if value is not None}
+    size = inputs.get("sample_bytes")
+    of_parts = "images_per_sample" in inputs and (size is None or size.origin != "user")
+    if of_parts:
+        # A sample of text, images and audio, where its parts are given.
+        inputs.pop("sample_bytes", None)
+    known = Quantities(inputs)
+    if of_parts:
+        known.state("sample_of_parts")
+        # Asked for at once: a part that is not known is the refusal.
+        known.step("sample_bytes_of_parts")
+    return rate, given, known
 
 
 #: What the variants of a loader have in common.
@@ -496,22 +505,6 @@ def _complete(known: Quantities, rate: RateBasis, catalog: Catalog) -> None:
         known.give({"gpu_decode_load": Input(0).by_default("no GPU decodes", "decoder")})
     if "cores_per_node" not in known.given:
         known.give({"cores_load": Input(0).by_default("the workers have a core each", "cores")})
-
-
-def _place_cache(known: Quantities, cache: str | None, node: Node | None) -> None:
-    """State what the cache holds of the data set, and which reads it serves after the first epoch."""
-    if cache not in (None, "staged") and "job_cache_bytes" not in known.given:
-        raise UsageError(f"--cache: found {cache} without its size, expected --cache-memory, such as 500GB")
-    if cache is not None:
-        known.state("dataset_on_nodes")
-        if "job_dataset_bytes" not in known.given:
-            known.step("stored_dataset_bytes")
-    if cache == "staged":
-        place_staging(known, node)
-    if cache in (None, "staged"):
-        known.give_default("later_hit_share", known.given.get("cache_hit_fraction", Input(0, note="no cache is given")))
-    else:
-        known.state({"pinned": "cache_pinned", "lru": "cache_of_recent_reads", "partitioned": "cache_partitioned"}[cache])
 
 
 def _loader_of(known: Quantities, kind: str) -> Loader:

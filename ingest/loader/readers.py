@@ -11,7 +11,7 @@ from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.registry import Step, check_value, derive, linked, solve
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed
-from ingest.errors import nearest
+from ingest.errors import UsageError, nearest
 from ingest.loader.stall import Loader, simulate
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.units import display, parse
@@ -119,6 +119,28 @@ def shuffle_of(known: Quantities, written: str | None) -> str:
         samples = float(check_value("shuffle_samples", parse(count, "sample", "--shuffle"), "--shuffle"))
         known.give({"shuffle_samples": Input(samples, origin="user")})
     return policy
+
+
+def place_cache(known: Quantities, cache: str | None, node: Node | None) -> None:
+    """State what the cache holds of the data set, and which reads it serves after the first epoch.
+
+    Raises:
+        UsageError: a cache without its size, or what `place_staging` refuses.
+        MissingQuantity: the size of the data set is not known.
+    """
+    if cache not in (None, "staged") and "job_cache_bytes" not in known.given:
+        raise UsageError(f"--cache: found {cache} without its size, expected --cache-memory, such as 500GB")
+    if cache is not None:
+        known.state("dataset_on_nodes")
+        if "job_dataset_bytes" not in known.given:
+            # Asked for at once: without the number of its samples this is the refusal.
+            known.step("stored_dataset_bytes")
+    if cache == "staged":
+        place_staging(known, node)
+    if cache in (None, "staged"):
+        known.give_default("later_hit_share", known.given.get("cache_hit_fraction", Input(0, note="no cache is given")))
+    else:
+        known.state({"pinned": "cache_pinned", "lru": "cache_of_recent_reads", "partitioned": "cache_partitioned"}[cache])
 
 
 def place_staging(known: Quantities, node: Node | None) -> None:
