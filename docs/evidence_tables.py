@@ -13,10 +13,10 @@ from ingest.catalog.records import Failures, Gpu, Model, Node, Optimizer, Protoc
 from ingest.engine.expression import prose
 from ingest.engine.registry import FORMULAS
 from ingest.engine.value import Input
-from ingest.loader.validation import validate
 from ingest.sizing import evidence_ladder
 from ingest.sizing.published_rates import protocol_rates
 from ingest.sizing.transfer import transferred
+from ingest.validation import validate
 
 
 def percent(share: float) -> str:

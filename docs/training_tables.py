@@ -18,10 +18,9 @@ from ingest.architecture import Architecture, describe
 from ingest.catalog.records import Failures, Optimizer, Recipe
 from ingest.engine.expression import prose
 from ingest.engine.registry import FORMULAS
-from ingest.loader.validation import validate
 from ingest.sizing.memory_inputs import PLACES
-from ingest.sizing.published_results import Case
 from ingest.units import display
+from ingest.validation import Case, validate
 
 GROUPS = {
     "parameters": "parameters parameters_active parameters_embedding weights_bytes",

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from ingest.acceptance.verdict import verdict as verdict
     from ingest.corpus.measure import measure as measure
     from ingest.loader.feed import feed as feed
-    from ingest.loader.validation import validate as validate
     from ingest.observation.calibration import calibrate as calibrate
     from ingest.observation.observe import observe as observe
     from ingest.reports.plan_report import report as report
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from ingest.sizing.sweep import sweep as sweep
     from ingest.sizing.train import train as train
     from ingest.storage.fit import fit as fit
+    from ingest.validation import validate as validate
 
 #: The module of each public function: a command imports only what it needs.
 _PLACES = {
@@ -67,7 +67,7 @@ _PLACES = {
     "response": "ingest.rfp.response",
     "sweep": "ingest.sizing.sweep",
     "train": "ingest.sizing.train",
-    "validate": "ingest.loader.validation",
+    "validate": "ingest.validation",
     "verdict": "ingest.acceptance.verdict",
 }
 # What lower layers show and answer by stands above them: the package hands it down.

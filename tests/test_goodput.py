@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import ingest
+from ingest import validation
 from ingest.engine.registry import solve
 from ingest.errors import IngestError, UsageError
-from ingest.sizing import published_results, run_simulation
+from ingest.sizing import run_simulation
 from ingest.sizing.goodput import knee_of
 from ingest.sizing.run_simulation import Interrupts, Progress, Restart, Schedule, Segments, drawn, progress, simulated
 
@@ -253,7 +254,7 @@ def test_more_readers_of_a_restore_are_a_storm():
     ("published", "within"), [((0.79, 0.79), False), ((0.81, 0.81), True), ((0.91, 0.91), False), ((0.7, 0.81), True)]
 )
 def test_a_published_figure_passes_inside_the_range_of_its_inputs(published, within):
-    case = published_results._ranged_case("a", published, 0.85, (0.9, 0.8), "daly2006", "", "r", "1")
+    case = validation._ranged_case("a", published, 0.85, (0.9, 0.8), "daly2006", "", "r", "1")
     assert case.within is within
     assert ("OUTSIDE" in case.remark) is not within
 

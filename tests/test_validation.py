@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 import ingest
+from ingest import validation
 from ingest.catalog.store import shipped_folder
 from ingest.cli.main import main
 from ingest.errors import CatalogError, UsageError
-from ingest.sizing import published_results
 
 SETS = ("ibrahim", "kurth", "lockwood-calculator", "mlperf-storage", "superpod", "llm-compute", "transfer", "service-limits")
 SHIPPED = sorted(path.stem for path in (shipped_folder() / "published").glob("*.yaml"))
@@ -26,7 +26,7 @@ def tampered(tmp_path, monkeypatch):
     """A copy of the shipped folder that a test may spoil."""
     folder = tmp_path / "catalogs"
     shutil.copytree(shipped_folder(), folder)
-    monkeypatch.setattr(published_results, "shipped_folder", lambda: folder)
+    monkeypatch.setattr(validation, "shipped_folder", lambda: folder)
 
     def change(name, old, new):
         path = folder / "published" / name
@@ -98,7 +98,7 @@ def test_a_published_figure_that_does_not_follow_exits_with_3(tampered, monkeypa
     (0.9, 0.9, True), (0.9, 0.899, False), (0.899, 0.899, True), (0.899, 0.9, False), (0.2, 0.899, True), (1, 0.9, True),
 ])  # fmt: skip
 def test_a_case_counts_where_it_lies_on_the_published_side_of_its_threshold(published, ours, within):
-    found = published_results._sided_case("a", published, ours, 0.9, "dlio", "", "", "1")
+    found = validation._sided_case("a", published, ours, 0.9, "dlio", "", "", "1")
     assert found.within == within
     assert found.remark == ("Passes 0.9." if published >= 0.9 else "Fails 0.9.")
 
@@ -107,7 +107,7 @@ def test_a_case_counts_where_it_lies_on_the_published_side_of_its_threshold(publ
     (True, True, True), (True, False, False), (False, True, False), (False, False, True),
 ])  # fmt: skip
 def test_a_layout_counts_where_it_is_called_as_it_was_found(ours, found, within):
-    case = published_results._fitting_case("a", 80e9, 70e9, (ours, found), "dlio", "", "", "B")
+    case = validation._fitting_case("a", 80e9, 70e9, (ours, found), "dlio", "", "", "B")
     assert case.within == within
 
 
@@ -143,7 +143,7 @@ def test_a_wrong_catalog_value_is_found_out(write_entry, monkeypatch, capsys):
 
 
 def test_runs_that_are_far_off_miss_the_bar(tampered):
-    path = published_results.shipped_folder() / "published" / "mlperf-storage.csv"
+    path = validation.shipped_folder() / "published" / "mlperf-storage.csv"
     header, *rows = path.read_text(encoding="utf-8").splitlines()
     place = header.split(",").index("accelerators")
     spoiled = [row.split(",") for row in rows]

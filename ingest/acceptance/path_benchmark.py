@@ -17,13 +17,14 @@ from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ingest.acceptance.test_spec import Observed, within
 from ingest.acceptance.tools import fio
 from ingest.catalog.records import Gpu
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.interactive import InteractiveResult
+from ingest.engine.question import Question
 from ingest.engine.registry import solve
 from ingest.engine.result import envelope, frame_of
 from ingest.engine.value import Quantity
@@ -202,6 +203,10 @@ def supported_gpus(
     return tuple(sorted(supported, key=lambda one: (-one.bandwidth_per_gpu, one.model)))
 
 
+#: What `measure-storage` answers: what fio shows.
+QUESTION = Question("measure-storage", (), (("Delivers", {"read_bandwidth": "{} read", "write_bandwidth": "{} write"}),))
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class PathBenchmark(InteractiveResult):
     """Rates of a path, and the GPUs that its read rate supports.
@@ -214,6 +219,7 @@ class PathBenchmark(InteractiveResult):
         supported: models and GPUs, the most demanding first.
     """
 
+    question: ClassVar[Question] = QUESTION
     path: str
     points: tuple[Point, ...]
     direct: bool

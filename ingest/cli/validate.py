@@ -6,8 +6,8 @@ import click
 
 from ingest.cli.options import catalog_option, hand_over, output_options
 from ingest.errors import RequirementNotMet
-from ingest.loader.validation import validate
 from ingest.reports.pages.sizing import validation_page
+from ingest.validation import validate
 
 
 @click.command("validate")

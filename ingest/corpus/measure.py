@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated, Any, TypedDict, Unpack
 
 from ingest.catalog.store import Catalog
 from ingest.corpus.measurement import CorpusMeasurement
 from ingest.corpus.types import Progress
 from ingest.engine.frozen import revised
+from ingest.engine.question import filled, option
 from ingest.errors import UsageError
 from ingest.units import parse_share, parse_whole
 
@@ -24,45 +26,51 @@ class Interrupted(KeyboardInterrupt):
         self.known = known
 
 
-def measure(
-    *paths: str | Path,
-    tokenizer: str | None = None,
-    exact: bool | None = None,
-    tolerance: str | float = 0.005,
-    confidence: str | float = 0.95,
-    seed: str | int | None = None,
-    text_field: str | None = None,
-    input_format: str | None = None,
-    include: Sequence[str] = (),
-    exclude: Sequence[str] = (),
-    resume: str | Path | None = None,
-    scheduler: str | None = None,
-    samples: bool = False,
-    strict: bool = False,
-    threads: str | int | None = None,
-    progress: Progress | None = None,
-    catalogs: Sequence[str | Path] = (),
-) -> CorpusMeasurement:
+class MeasureOptions(TypedDict, total=False):
+    """The options of `measure`."""
+
+    tokenizer: Annotated[
+        str | None, option("Vocabulary id, tokenizer.json, .tiktoken, SentencePiece model, or train:32000.", "ID|FILE")
+    ]
+    exact: Annotated[
+        bool | None,
+        option(
+            f"True counts everything, False draws a sample; by default corpora that take up to about {EXACT_SECONDS:g} s are "
+            "counted."
+        ),
+    ]
+    tolerance: Annotated[
+        str | float, option("Relative half-width of the confidence interval that a sample must reach.", "F", default=0.005)
+    ]
+    confidence: Annotated[str | float, option("Confidence level of that interval.", "F", default=0.95)]
+    seed: Annotated[str | int | None, option("Of the sample, random by default and printed; equal seeds give equal results.")]
+    text_field: Annotated[str | None, option("Field or column that holds the text, such as text or meta.body.", "NAME")]
+    input_format: Annotated[str | None, option("Format of every file, where file names do not tell it: text, jsonl, …", "NAME")]
+    include: Annotated[Sequence[str], option("Globs of files to include; repeatable.", "GLOB", many=True, default=())]
+    exclude: Annotated[
+        Sequence[str], option("Globs of files and folders to exclude; repeatable.", "GLOB", many=True, default=())
+    ]
+    resume: Annotated[
+        str | Path | None, option("Ledger file, from which an interrupted run resumes; counts everything.", "FILE")
+    ]
+    scheduler: Annotated[str | None, option("Address of a Dask scheduler whose workers count; counts everything.", "ADDRESS")]
+    samples: Annotated[bool, option("Measure sizes of samples (images, records, files) instead of tokens.", default=False)]
+    strict: Annotated[
+        bool, option("Fail if a file or document was skipped: unmet lists them, and the command exits with 1.", default=False)
+    ]
+    threads: Annotated[str | int | None, option("Threads or processes that count; one per core by default.")]
+    progress: Annotated[Progress | None, option("Receives the progress; none by default.")]
+    catalogs: Annotated[
+        Sequence[str | Path],
+        option("Folder with entries of your own; repeatable, the last one overrides.", "DIR", many=True, default=()),
+    ]
+
+
+def measure(*paths: str | Path, **options: Unpack[MeasureOptions]) -> CorpusMeasurement:
     """Measure bytes per token, tokens and sizes of a corpus.
 
     Args:
         paths: folders, files, globs, URLs, `@list.txt`, or `-` for standard input.
-        tokenizer: vocabulary id, tokenizer.json, .tiktoken, SentencePiece model, or `train:32000`.
-        exact: True counts everything, False draws a sample; by default corpora that take up to about 30 s are counted.
-        tolerance: relative half-width of the confidence interval that a sample must reach.
-        confidence: confidence level of that interval.
-        seed: of the sample, random by default and printed; equal seeds give equal results.
-        text_field: field or column that holds the text, such as `text` or `meta.body`.
-        input_format: format of every file, where file names do not tell it: `text`, `jsonl`, …
-        include: globs of files to include; repeatable.
-        exclude: globs of files and folders to exclude; repeatable.
-        resume: ledger file, from which an interrupted run resumes; counts everything.
-        scheduler: address of a Dask scheduler whose workers count; counts everything.
-        samples: measure sizes of samples (images, records, files) instead of tokens.
-        strict: fail if a file or document was skipped: `unmet` lists them, and the command exits with 1.
-        threads: threads or processes that count; one per core by default.
-        progress: receives the progress; none by default.
-        catalogs: folders with user entries.
 
     >>> import tempfile, pathlib
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -78,17 +86,29 @@ def measure(
     from ingest.corpus.open_corpus import OpenCorpus, TooLong
     from ingest.corpus.sample_sizes import measured_samples
 
-    shown, catalog = progress or Progress(None), Catalog(catalogs)
-    if samples:
-        answer = measured_samples(paths, include, exclude, catalog, shown)
+    asked: dict[str, Any] = {**filled(MeasureOptions, options, "measure")}
+    shown, catalog, exact = asked["progress"] or Progress(None), Catalog(asked["catalogs"]), asked["exact"]
+    scheduler, resume, seed, threads = (asked[name] for name in ("scheduler", "resume", "seed", "threads"))
+    if asked["samples"]:
+        answer = measured_samples(paths, asked["include"], asked["exclude"], catalog, shown)
     else:
         needs = {"--resume": resume is not None, "--scheduler": scheduler is not None, "standard input": "-" in map(str, paths)}
         counts_all = next((name for name, is_there in needs.items() if is_there), "")
         refuse_sample(exact, counts_all)
-        width, level = parse_share(tolerance, "--tolerance"), parse_share(confidence, "--confidence")
+        width, level = (parse_share(asked[name], f"--{name}") for name in ("tolerance", "confidence"))
         start = None if seed is None else parse_whole(seed, "--seed", 0)
         workers = None if threads is None else parse_whole(threads, "--threads", 1)
-        corpus = OpenCorpus(paths, include, exclude, input_format or "", tokenizer, text_field or "", workers, catalog, resume)
+        corpus = OpenCorpus(
+            paths,
+            asked["include"],
+            asked["exclude"],
+            asked["input_format"] or "",
+            asked["tokenizer"],
+            asked["text_field"] or "",
+            workers,
+            catalog,
+            resume,
+        )
         if corpus.listing.has_standard_input:
             counts_all = "standard input"
             refuse_sample(exact, counts_all)
@@ -98,7 +118,7 @@ def measure(
             answer = corpus.counted(None if exact or counts_all else EXACT_SECONDS, scheduler, shown)
         except TooLong:
             answer = corpus.sampled(width, level, start, shown)
-    if strict and answer.left_out:
+    if asked["strict"] and answer.left_out:
         answer = revised(answer, unmet=f"--strict: {answer.left_out}")
     if answer.partial:
         raise Interrupted(answer)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ingest.catalog.store import Catalog
 from ingest.corpus.types import LeftOut, SkippedFile, Vocabulary
 from ingest.engine.frozen import EMPTY
+from ingest.engine.question import Question, Shown
 from ingest.engine.registry import solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
@@ -30,23 +31,31 @@ COUNTED = {
     "documents": "documents",
     "bytes_read": "bytes_read",
 }
-RESULTS = (
-    "bytes_per_token",
-    "tokens",
-    "corpus_bytes",
-    "stored_bytes",
-    "tokenized_bytes",
-    "files",
-    "documents",
-    "tokens_per_document",
-    "bytes_per_document",
-    "stored_bytes_per_file",
-    "stored_share",
-    "tokenized_share",
-    "unreadable_bytes",
-    "bytes_read",
-    "files_skipped",
-    "documents_skipped",
+#: What `measure` answers.
+QUESTION = Question(
+    "measure",
+    (
+        Shown("bytes_per_token"),
+        Shown("tokens"),
+        Shown("corpus_bytes"),
+        Shown("stored_bytes"),
+        Shown("tokenized_bytes"),
+        Shown("files"),
+        Shown("documents"),
+        Shown("tokens_per_document"),
+        Shown("bytes_per_document"),
+        Shown("stored_bytes_per_file"),
+        Shown("stored_share"),
+        Shown("tokenized_share"),
+        Shown("unreadable_bytes"),
+        Shown("bytes_read"),
+        Shown("files_skipped"),
+        Shown("documents_skipped"),
+    ),
+    (
+        ("Found", {"bytes_per_token": "{}", "tokens": "{}", "corpus_bytes": "{} of text"}),
+        ("Found", {"corpus_bytes": "{} of text", "stored_bytes": "{} stored", "files": "{}"}),
+    ),
 )
 
 
@@ -100,7 +109,7 @@ def measured_exactly(totals: Totals, vocabulary: Vocabulary, **about: Any) -> Co
         "files_skipped": skipped_rows(totals.skipped),
         "parts_skipped": skipped_rows(totals.parts),
     }
-    return _answer(given, [name for name in RESULTS if divides.get(name, 1)], tables, vocabulary, **about)
+    return _answer(given, [name for name in QUESTION.names if divides.get(name, 1)], tables, vocabulary, **about)
 
 
 def measured_by_sample(
@@ -116,7 +125,7 @@ def measured_by_sample(
     parts.note(*sampled.parts)
     given["bytes_read"] = Input(sampled.reader.bytes_read, origin="measured")
     given["files_skipped"] = Input(out.count, origin="measured")
-    names = [name for name in RESULTS if name in given or name == "tokenized_bytes"]
+    names = [name for name in QUESTION.names if name in given or name == "tokenized_bytes"]
     tables = {
         "folders": [_row("folder", row) for row in sampled.groups("folders")],
         "extensions": [_row("extension", row) for row in sampled.groups("extensions")],
@@ -133,10 +142,11 @@ def _answer(
 ) -> CorpusMeasurement:
     known = Quantities({**given, "vocabulary": Input(vocabulary.size, origin="measured", note=f"ids of {vocabulary.name}")})
     record = {name: getattr(vocabulary, name) for name in ("name", "size", "sha256", "source")}
-    return measurement_of(known, names, tables, tokenizer=record, **about)
+    return measurement_of(QUESTION, known, names, tables, tokenizer=record, **about)
 
 
 def measurement_of(
+    question: Question,
     known: Quantities,
     names: Sequence[str],
     tables: Tables,
@@ -149,7 +159,8 @@ def measurement_of(
     results, unknown = known.results(names)
     filled = {name: rows for name, rows in tables.items() if rows}
     date = datetime.now(UTC).isoformat(timespec="seconds")
-    return CorpusMeasurement("measure", title, {}, known, results, unknown, filled, warnings, catalog, date=date, **about)
+    about |= {"question": question, "date": date}
+    return CorpusMeasurement(question.command, title, {}, known, results, unknown, filled, warnings, catalog, **about)
 
 
 def _ends(name: str, figure: RatioEstimate) -> tuple[float, ...]:

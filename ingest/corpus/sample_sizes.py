@@ -22,6 +22,7 @@ from ingest.corpus.formats.columnar import arrow_rows, row_groups
 from ingest.corpus.formats.rows import BufferedReader
 from ingest.corpus.measurement import CorpusMeasurement, measurement_of, skipped_rows
 from ingest.corpus.types import CorpusFile, LeftOut, Progress, SkippedFile, extension_of
+from ingest.engine.question import Question, Shown
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import IngestError
@@ -240,22 +241,20 @@ def rounded(size: int) -> int:
 
 #: most extensions with a row of their own
 MOST_ROWS = 1000
-#: results, and the formula or count that yields each
-CHOSEN = {
-    "sample_bytes": "mean_sample_bytes",
-    "samples_per_file": "mean_samples_per_file",
-    "dataset_bytes": "sample_files_bytes",
-    "files": "sample_files",
-}
-RESULTS = (
-    "sample_bytes",
-    "samples",
-    "files",
-    "dataset_bytes",
-    "samples_per_file",
-    "mean_file_bytes",
-    "bytes_read",
-    "files_skipped",
+#: What `measure --samples` answers.
+QUESTION = Question(
+    "measure",
+    (
+        Shown("sample_bytes"),
+        Shown("samples"),
+        Shown("files"),
+        Shown("dataset_bytes"),
+        Shown("samples_per_file"),
+        Shown("mean_file_bytes"),
+        Shown("bytes_read"),
+        Shown("files_skipped"),
+    ),
+    (("Found", {"sample_bytes": "{}", "samples": "{}", "stored_bytes": "{} stored"}),),
 )
 HDF5_NOTE = (
     "HDF5 samples are counted along the first axis of the largest data set of each file; "
@@ -316,8 +315,7 @@ def measured_samples(
         "files_skipped": sizes.skipped.count,
     }
     known = Quantities({name: Input(value, origin="measured") for name, value in counts.items()})
-    for name, formula in CHOSEN.items():
-        known.choose(name, formula)
+    known.state("samples_measured")
     notes = [HDF5_NOTE] if sizes.forms["hdf5"] else []
     if sizes.forms[FILE] and len(sizes.forms) > 1:
         notes.append("files of other formats count as one sample each; see the table of extensions")
@@ -337,4 +335,4 @@ def measured_samples(
     design = {"design": "samples", "forms": dict(sizes.forms)}
     title = f"{named}: sizes of samples"
     about = {"design": design, "manifest_hash": listing.manifest_hash()}
-    return measurement_of(known, RESULTS, tables, title, catalog, tuple(notes), **about)
+    return measurement_of(QUESTION, known, QUESTION.names, tables, title, catalog, tuple(notes), **about)

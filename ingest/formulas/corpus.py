@@ -17,6 +17,7 @@ input_quantity("bytes_read", "B", "Bytes moved from storage for the measurement.
 input_quantity("tokens", "token", "Tokens of the text.", above=False)
 alternative("tokens", "tokens_of_text", when="bytes_stated")
 input_quantity("files", "file", "Files that were counted.", above=False, whole=True)
+alternative("files", "sample_files", when="samples_measured")
 input_quantity("files_skipped", "file", "Files that were left out, each named with the reason.", above=False, whole=True)
 input_quantity("documents_skipped", "document", "Lines, rows, records and members that were left out of files that count.",
     above=False, whole=True)  # fmt: skip

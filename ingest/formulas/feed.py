@@ -1,7 +1,7 @@
 """From storage to the step of a GPU: loaders, readers, decoding and caches."""
 
 from ingest.engine.expression import Num, ceil, floor, log, maximum, minimum, where
-from ingest.engine.registry import formula, input_quantity
+from ingest.engine.registry import alternative, formula, input_quantity
 
 # The loader
 input_quantity("loader_workers", "1/GPU", "Worker processes that load for one GPU.", whole=True, high=4096,
@@ -10,6 +10,7 @@ input_quantity("loader_prefetch", "1", "Batches that a loader requests ahead for
     label="prefetched batches per worker")  # fmt: skip
 input_quantity("sample_read_seconds", "s/sample", "Mean time to open and read one sample from storage.", above=False,
     label="latency of a sample")  # fmt: skip
+alternative("sample_read_seconds", "scaled_read_seconds", "read_seconds_in_order", when="latency_not_given", optional=True)
 input_quantity("observed_read_seconds", "s/sample", "Latency of a sample at which the loader of an observed job waits as long "
     "as was observed.", above=False, label="observed latency of a sample")  # fmt: skip
 input_quantity("latency_factor", "1", "Latency of other storage over that of the observed job.", default=1,
@@ -51,11 +52,22 @@ input_quantity(
 input_quantity("dataset_shards", "1", "Shards of a streamed data set.", whole=True)
 input_quantity("gpus_per_loader", "1", "GPUs that work on the batches of one loader.", whole=True, default=1,
     label="GPUs per loader")  # fmt: skip
+alternative("gpus_per_loader", "gpus_of_replica", when="read_by_stages")
 input_quantity("readers", "1", "Processes that read the data set of the job.")
+alternative("readers", "readers_of_workers", when="read_by_workers")
+alternative("readers", "readers_of_stages", when="read_by_stages")
 input_quantity("readers_of_busiest_node", "1/node", "Processes that read the data set on the node with the most of them.")
+alternative("readers_of_busiest_node", "readers_of_every_node", when="read_by_workers")
+alternative("readers_of_busiest_node", "readers_of_stage_node", when="read_by_stages")
 input_quantity("read_amplification", "1", "Times that each sample is read in one epoch.", low=1, above=False)
+alternative("read_amplification", "amplification_of_stages", when="read_by_stages")
+alternative("read_amplification", "amplification_of_copies", when="whole_read_by_each")
+alternative("read_amplification", "amplification_of_shards", when="shards_parted")
 input_quantity("later_hit_share", "1", "Share of the reads of later epochs that the cache serves.", above=False, high=1,
     label="cache hits of later epochs")  # fmt: skip
+alternative("later_hit_share", "lru_hit_share", when="cache_of_recent_reads")
+alternative("later_hit_share", "cached_share", when="cache_pinned")
+alternative("later_hit_share", "cached_share", when="cache_partitioned")
 input_quantity("job_epochs", "1", "Epochs of the job.", low=1, above=False, label="epochs")
 
 

@@ -171,6 +171,9 @@ def dataset_bytes(content_bytes: Num, shards: Num, shard_overhead_bytes: Num) ->
     return content_bytes + shards * shard_overhead_bytes
 
 
+alternative("dataset_bytes", "sample_files_bytes", when="samples_measured")
+
+
 @formula(unit="1", source="definition", low=-0.99, above=False)
 def dataset_overhead_share(dataset_bytes: Num, payload_bytes: Num) -> Num:
     """Bytes that the format adds, over the payload; below 0 where it compresses more than it adds.

@@ -13,7 +13,10 @@ input_quantity("storage_nic_bandwidth_per_node", "B/s/node", "Bandwidth of the N
 input_quantity("flops_per_sample", "FLOP/sample", "Forward and backward pass of one sample.", label="FLOP per sample")
 input_quantity("sample_bytes", "B/sample", "Bytes of one sample in the chosen encoding, as stored by default.",
     low=1, above=False, label="sample size")  # fmt: skip
+alternative("sample_bytes", "sample_bytes_of_parts", when="sample_of_parts")
+alternative("sample_bytes", "mean_sample_bytes", when="samples_measured")
 input_quantity("samples_per_file", "sample/file", "Samples that one file holds.")
+alternative("samples_per_file", "mean_samples_per_file", when="samples_measured")
 input_quantity("dataset_samples", "sample", "Samples of one epoch.")
 input_quantity("training_tokens", "token", "Tokens of the whole training run.")
 
@@ -22,6 +25,7 @@ input_quantity("bytes_per_element", "B", "Width of one number of the tensor.")
 
 # A benchmark whose accelerators are emulated
 input_quantity("samples_per_step", "sample/GPU", "Batch size of one accelerator.", whole=True)
+alternative("samples_per_step", "usual_samples_per_step", when="batch_of_usual_operations")
 input_quantity("computation_seconds_per_step", "s", "Time that an emulated accelerator sleeps for one batch.")
 input_quantity("sustained_flops_per_job", "FLOP/s", "Floating-point rate of a whole job.")
 

@@ -46,6 +46,9 @@ input_quantity(
 input_quantity("cached_share", "1", "Share of the data set that the caches hold.", above=False, high=1,
     label="cached share of the data set")  # fmt: skip
 alternative("cached_share", "node_cache_hit", when="cache_hits_stated")
+alternative("cached_share", "share_in_one_node", when="cache_of_recent_reads")
+alternative("cached_share", "share_in_one_node", when="cache_pinned")
+alternative("cached_share", "share_in_all_nodes", when="cache_partitioned")
 input_quantity("miss_share", "1", "Share of the reads after the warm-up that storage serves.", above=False, high=1,
     label="share of reads that miss the caches")  # fmt: skip
 input_quantity("warm_up_bytes", "B", "Bytes that the caches of one run read from storage as they fill.", above=False,
@@ -66,6 +69,7 @@ input_quantity("node_cache_hit", "1", "Share of later reads that the nodes' NVMe
 input_quantity("staging_bandwidth_of_run", "B/s", "Read bandwidth at which storage stages the data set of one run.",
     label="staging bandwidth of one run")  # fmt: skip
 input_quantity("job_dataset_bytes", "B", "Bytes of the data set that the job reads.", label="data set read by the job")
+alternative("job_dataset_bytes", "stored_dataset_bytes", when="dataset_on_nodes")
 
 # Growth
 input_quantity("elapsed_seconds", "s", "Time since the start of the plan.", above=False, default=0)

@@ -3,39 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Annotated, Any, TypedDict, Unpack
 
-from ingest.catalog.records import Node
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.frozen import EMPTY, revised
 from ingest.engine.messages import Message, Option
+from ingest.engine.question import Question, Shown, filled, option, quantities_in
 from ingest.engine.registry import Step, derive, solve, unit_of
 from ingest.engine.result import Answer, Deferred, inputs_below
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity, assumed
 from ingest.errors import UsageError, one_of
 from ingest.loader.observed_loader import CAUSES, OBSERVED, USUAL_NODE, ObservedLoader, find_latency, observed_loader
-from ingest.loader.readers import (
-    LOADERS,
-    NEVER,
-    STAGED,
-    USUAL_LOADER,
-    place_staging,
-    share_data,
-    shuffle_of,
-    staged_steps,
-    warnings_of,
-)
+from ingest.loader.readers import LOADERS, NEVER, USUAL_LOADER, place_cache, share_data, shuffle_of, staged_steps, warnings_of
 from ingest.loader.stall import MOST_PREFETCH, MOST_RANKS, MOST_WORKERS, Loader, remedies, simulate, tried
 from ingest.sizing.bandwidth import rate_warnings, sized
 from ingest.sizing.decoding import place_decoding
 from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
 from ingest.sizing.evidence_ladder import RATE
-from ingest.sizing.job import Written, by_user, job_of, quantities_of
+from ingest.sizing.job import RATE_OPTIONS, CommonOptions, NodeOptions, Written, by_user, job_of, quantities_of
 from ingest.sizing.published_rates import is_emulation, samples_of
 from ingest.sizing.rules import applying, contradictions, finding, unused
 from ingest.units import display, parse
@@ -44,31 +34,15 @@ from ingest.units import display, parse
 USUAL_STEPS, USUAL_SEED = 1000, 1
 #: Where no batch is given: a step of a tenth of a second at the median published rate of the model, or without any rate so many
 #: samples. Neither follows the rate of the GPU: a faster GPU then never seems to wait less.
-USUAL_STEP_SECONDS, USUAL_BATCH = 0.1, 32
+USUAL_STEP_SECONDS, USUAL_STEP_FLOPS, USUAL_BATCH = 0.1, 1e13, 32
+#: A file is opened with a few requests to a busy shared file system, and read by one worker as one stream.
+FILE_OPEN_SECONDS, STREAM_BANDWIDTH = 0.005, 1e9
+OPENED, STREAMED = display(FILE_OPEN_SECONDS, "s"), display(STREAM_BANDWIDTH, "B/s", binary=False)
 CACHES = {
     "pinned": "keeps what it read first",
     "lru": "evicts what was not read for longest; each epoch is shuffled anew",
     "partitioned": "each node keeps another part and serves it to the others",
     "staged": "the data set is copied to the drives of the nodes before the first epoch",
-}
-#: option -> the quantity that it sets
-QUANTITIES = {
-    "workers": "loader_workers",
-    "prefetch": "loader_prefetch",
-    "batch": "samples_per_step",
-    "latency": "sample_read_seconds",
-    "latency_cv": "sample_read_variation",
-    "read_bandwidth": "feed_read_bandwidth",
-    "decode_time": "sample_decode_seconds",
-    "cores": "cores_per_node",
-    "cache_memory": "job_cache_bytes",
-    "epochs": "job_epochs",
-    "tensor_parallel": "tensor_parallel",
-    "pipeline_parallel": "pipeline_parallel",
-    "context_parallel": "context_parallel",
-    "steps": "simulated_steps",
-    "utilization": "accepted_utilization",
-    "latency_factor": "latency_factor",
 }
 #: Inputs that nobody has to give.
 DEFAULTS = {
@@ -76,13 +50,15 @@ DEFAULTS = {
         where="training scripts: 4 and 8 workers"),
     "loader_prefetch": Input(2, source="pytorch", where="torch.utils.data.DataLoader, prefetch_factor",
         grade="published").by_default("PyTorch's default of two batches per worker", "prefetch"),
-    "file_open_seconds": assumed(0.005, "opening a file takes 5 ms: a few requests to a busy shared file system", "latency"),
-    "stream_bandwidth": assumed(1e9, "a worker reads 1 GB/s in order, as one stream of a parallel file system", "latency"),
+    "file_open_seconds": assumed(FILE_OPEN_SECONDS,
+        f"opening a file takes {OPENED}: a few requests to a busy shared file system", "latency"),
+    "stream_bandwidth": assumed(STREAM_BANDWIDTH,
+        f"a worker reads {STREAMED} in order, as one stream of a parallel file system", "latency"),
     "sample_read_variation": assumed(1, "the latency varies by as much as its mean", "latency_cv"),
     "handover_seconds": Input(1.5e-4, 3e-5, 8e-4, source="ingest-loader-runs", where="own loader and PyTorch's, 2 cores",
         grade="measured").by_default("a batch is handed over in 0.15 ms", Option("set.handover_seconds")),
     "accelerator_utilization": Input(1).by_default("rates and loads are those of GPUs that never wait"),
-    "usual_step_flops": assumed(1e13, "a step takes 10 TFLOP, a tenth of a second at 100 TFLOP/s", "batch"),
+    "usual_step_flops": assumed(USUAL_STEP_FLOPS, "a step takes 10 TFLOP, a tenth of a second at 100 TFLOP/s", "batch"),
     "accepted_utilization": assumed(0.95, "GPUs compute 95 % of the time", "utilization"),
     "simulated_steps": assumed(USUAL_STEPS, f"runs of {USUAL_STEPS:,} steps", "steps"),
     "job_epochs": assumed(1, "one epoch", "epochs"),
@@ -107,30 +83,193 @@ SIMULATED_FROM = (
     "sample_read_variation", "sample_decode_seconds", "cache_hit_fraction", "shared_seconds_per_step", "handover_seconds",
     "simulated_steps", "accepted_utilization", "gpus",
 )  # fmt: skip
-RESULTS = (
-    "accelerator_utilization",
-    "fed_samples_per_second_per_gpu",
-    "accelerator_utilization_fluid",
-    "sufficient_workers",
-    "sufficient_prefetch",
-    "sufficient_latency",
-    "sufficient_latency_p99",
-    "reads_in_flight_per_node",
-    "step_computation_seconds",
-    "workers_load",
-    "storage_load",
-    "cores_load",
-    "gpu_decode_load",
-    "readers",
-    "read_amplification",
-    "amplified_read_bandwidth",
-    "samples_per_second_per_reader",
-    "read_bandwidth_of_busiest_node",
-    "decode_cores_per_node",
-    "prefetched_bytes_per_node",
-    "cache_hit_fraction",
-    "epochs_read_bandwidth",
+#: What `feed` answers; a result with words is missed only where one of them holds of the question.
+QUESTION = Question(
+    "feed",
+    (
+        Shown("accelerator_utilization"),
+        Shown("fed_samples_per_second_per_gpu"),
+        Shown("accelerator_utilization_fluid", main=False),
+        Shown("sufficient_workers"),
+        Shown("sufficient_prefetch"),
+        Shown("sufficient_latency"),
+        Shown("sufficient_latency_p99", main=False),
+        Shown("reads_in_flight_per_node", main=False),
+        Shown("step_computation_seconds", main=False),
+        Shown("workers_load"),
+        Shown("storage_load"),
+        Shown("cores_load"),
+        Shown("gpu_decode_load"),
+        Shown("readers"),
+        Shown("read_amplification"),
+        Shown("amplified_read_bandwidth", main=False),
+        Shown("samples_per_second_per_reader", main=False),
+        Shown("read_bandwidth_of_busiest_node", main=False),
+        Shown("decode_cores_per_node"),
+        Shown("prefetched_bytes_per_node", main=False),
+        Shown("cache_hit_fraction"),
+        Shown("epochs_read_bandwidth"),
+        Shown("sample_read_seconds", where="observed"),
+        Shown("sample_read_variation", where="observed"),
+        Shown("stage_seconds", where="staged"),
+        Shown("staged_utilization", where="staged"),
+        Shown("fed_epoch_seconds", main=False, where="staged"),
+        Shown("staged_epoch_seconds", main=False, where="staged"),
+        Shown("staging_break_even_epochs", where="staged"),
+        Shown("partitioned_cache_bandwidth_per_node", main=False, where="partitioned"),
+        Shown("shuffle_bytes_per_node", main=False, where="buffer"),
+        Shown("shuffle_block_bytes", main=False, where="block"),
+        Shown("mixing_score", main=False, where="buffer block"),
+        Shown("samples_per_second_per_job", main=False, where="global"),
+    ),
+    (
+        (
+            "Reaches",
+            {
+                "accelerator_utilization": "{} utilization",
+                "epochs_read_bandwidth": "{} read without stalls",
+                "amplified_read_bandwidth": "{} read without stalls",
+                "fed_samples_per_second_per_gpu": "{} per GPU",
+                "decode_cores_per_node": "{} decode cores per node",
+            },
+        ),
+    ),
 )
+
+MODEL = option("Id, alias or YAML file of a model.", "ID")
+GPU = option("Id, alias or YAML file of a GPU.", "ID")
+
+
+class FeedSizeOptions(TypedDict, total=False):
+    """The size of the job."""
+
+    nodes: Annotated[Written | None, option("Number of nodes, one by default.")]
+    gpus: Annotated[Written | None, option("Number of GPUs instead: full nodes, or part of one.")]
+
+
+class FeedRateOptions(TypedDict, total=False):
+    """The evidence for the rate of the job, as `bw` takes it."""
+
+    basis: Annotated[str, option("Evidence level of the rate, as in bw.", "LEVEL", default="auto")]
+    protocol: Annotated[str | None, option("Measurement protocol, as in bw.", "ID")]
+    encoding: Annotated[str | None, option("Encoding of the data set, as in bw.", "ID")]
+    precision: Annotated[str | None, option("Precision of the training run, as in bw.", "P")]
+    efficiency: Annotated[Written | None, option("Model FLOPs utilization, a share of the dense peak.", "F")]
+    achieved: Annotated[Written | None, option("Achieved FLOP/s per GPU, such as '35 TFLOP/s'.", "RATE")]
+    samples_per_second: Annotated[Written | None, option("Samples/s per GPU from your own measurement.")]
+    sample_bytes: Annotated[Written | None, option("Bytes of one sample, such as '2.83 MB'.", "SIZE")]
+    flops_per_sample: Annotated[Written | None, option("FLOPs of one sample, forward and backward.", "FLOP")]
+    sequence_length: Annotated[Written | None, option("Tokens of one sequence of a language model.")]
+    bytes_per_token: Annotated[Written | Path | None, option("If the job reads text instead of token ids.", "N|FILE")]
+    scaling: Annotated[
+        str, option("How the rate per GPU changes with the size of the job, as in bw.", "HOW", default="published")
+    ]
+
+
+class LoaderOptions(TypedDict, total=False):
+    """The loader, its storage and its caches, and how they are simulated."""
+
+    loader: Annotated[
+        str, option("Who reads what: pytorch, pytorch-iterable, megatron, huggingface, mosaic or node.", default=USUAL_LOADER)
+    ]
+    workers: Annotated[
+        Written | None, option("Worker processes per GPU; {default} by default.", quantity="loader_workers", usual=DEFAULTS)
+    ]
+    prefetch: Annotated[
+        Written | None,
+        option("Batches requested ahead for each worker; {default} by default.", quantity="loader_prefetch", usual=DEFAULTS),
+    ]
+    batch: Annotated[
+        Written | None,
+        option(
+            f"Samples per GPU and step; by default those of {{default}}, or {USUAL_BATCH} where the FLOPs of a sample are not "
+            "known.",
+            quantity="samples_per_step",
+            usual=display(USUAL_STEP_FLOPS, "FLOP"),
+        ),
+    ]
+    latency: Annotated[
+        Written | None,
+        option(
+            "Mean time to open and read one sample, such as 5ms; by default, its share of {default}.",
+            "TIME",
+            quantity="sample_read_seconds",
+            usual=f"{OPENED} for a file, and {STREAMED}",
+        ),
+    ]
+    latency_cv: Annotated[
+        Written | None,
+        option(
+            "Standard deviation of the latency over its mean; {default} by default.",
+            quantity="sample_read_variation",
+            usual=DEFAULTS,
+        ),
+    ]
+    read_bandwidth: Annotated[
+        Written | None, option("Read bandwidth that storage gives to the job.", "RATE", quantity="feed_read_bandwidth")
+    ]
+    decode_time: Annotated[
+        Written | None,
+        option(
+            "Time of one core to decode and augment one sample; that of the catalog by default.",
+            quantity="sample_decode_seconds",
+        ),
+    ]
+    decoder: Annotated[
+        str | None, option("Id of a decoder of the catalog: torchvision or pillow on CPU cores, nvjpeg on the GPU.")
+    ]
+    cores: Annotated[Written | None, option("CPU cores of a node that decode.", quantity="cores_per_node")]
+    cache: Annotated[
+        str | None,
+        option("lru, pinned or partitioned: a cache on the nodes that serves later epochs; staged: copies made before."),
+    ]
+    cache_memory: Annotated[Written | None, option("Bytes of that cache on one node.", quantity="job_cache_bytes")]
+    # It belongs to the rate of the job, as in `bw`.
+    cache_hit: Annotated[Written | None, option("Share of reads served by a cache on the node, in every epoch.", "F")]
+    epochs: Annotated[Written | None, option("Epochs of the job; {default} by default.", quantity="job_epochs", usual=DEFAULTS)]
+    shuffle: Annotated[
+        str | None, option("buffer=N samples of each worker, block=N samples, or global: what a permutation asks of storage.")
+    ]
+    tensor_parallel: Annotated[Written | None, option("GPUs that share a layer, for megatron.", quantity="tensor_parallel")]
+    pipeline_parallel: Annotated[Written | None, option("Pipeline stages, for megatron.", quantity="pipeline_parallel")]
+    context_parallel: Annotated[
+        Written | None, option("Ranks over which a sequence is distributed, for megatron.", quantity="context_parallel")
+    ]
+    utilization: Annotated[
+        Written | None,
+        option("Accelerator utilization to reach; {default} by default.", "F", quantity="accepted_utilization", usual=DEFAULTS),
+    ]
+    from_observation: Annotated[
+        str | Path | None,
+        option("The JSON of `ingest observe` of a job that waits for its loader; every option replaces what it saw."),
+    ]
+    stalled_by: Annotated[
+        str,
+        option(
+            "What the observed job waits for: latency of single reads, or bandwidth that all of them share.", default=CAUSES[0]
+        ),
+    ]
+    latency_factor: Annotated[
+        Written | None,
+        option(
+            "Latency of the storage over that of the observed job, such as 2 for reads that take twice as long.",
+            quantity="latency_factor",
+        ),
+    ]
+    steps: Annotated[
+        Written | None, option("Steps of a simulated run; {default} by default.", quantity="simulated_steps", usual=DEFAULTS)
+    ]
+    seed: Annotated[int | str, option("Seed of the simulation.", default=USUAL_SEED)]
+
+
+class FeedOptions(FeedSizeOptions, NodeOptions, FeedRateOptions, LoaderOptions, CommonOptions, total=False):
+    """The options of `feed`."""
+
+
+#: option of the loader -> the quantity that it sets
+QUANTITIES = quantities_in(LoaderOptions)
+#: The options that `bw` has too.
+OF_JOB = ("nodes", *filled(NodeOptions, {}, "feed"), *filled(FeedRateOptions, {}, "feed"), "cache_hit", "set")
 
 
 class Feed(Answer):
@@ -148,99 +287,9 @@ class Feed(Answer):
 
 
 def feed(
-    model: str | None = None,
-    gpu: str | None = None,
-    *,
-    nodes: Written | None = None,
-    gpus: Written | None = None,
-    gpus_per_node: Written | None = None,
-    node: str | None = None,
-    basis: str = "auto",
-    protocol: str | None = None,
-    encoding: str | None = None,
-    precision: str | None = None,
-    efficiency: Written | None = None,
-    achieved: Written | None = None,
-    samples_per_second: Written | None = None,
-    sample_bytes: Written | None = None,
-    flops_per_sample: Written | None = None,
-    sequence_length: Written | None = None,
-    bytes_per_token: Written | Path | None = None,
-    scaling: str = "published",
-    loader: str = USUAL_LOADER,
-    workers: Written | None = None,
-    prefetch: Written | None = None,
-    batch: Written | None = None,
-    latency: Written | None = None,
-    latency_cv: Written | None = None,
-    read_bandwidth: Written | None = None,
-    decode_time: Written | None = None,
-    decoder: str | None = None,
-    cores: Written | None = None,
-    cache: str | None = None,
-    cache_memory: Written | None = None,
-    cache_hit: Written | None = None,
-    epochs: Written | None = None,
-    shuffle: str | None = None,
-    tensor_parallel: Written | None = None,
-    pipeline_parallel: Written | None = None,
-    context_parallel: Written | None = None,
-    utilization: Written | None = None,
-    from_observation: str | Path | None = None,
-    stalled_by: str = CAUSES[0],
-    latency_factor: Written | None = None,
-    steps: Written | None = None,
-    seed: int | str = USUAL_SEED,
-    set: Mapping[str, Written] | Sequence[str] | None = None,
-    catalogs: Sequence[str | Path] | Catalog = (),
+    model: Annotated[str | None, MODEL] = None, gpu: Annotated[str | None, GPU] = None, **options: Unpack[FeedOptions]
 ) -> Feed:
     """Whether GPUs wait for their loaders: utilization by simulation and by mean rates, readers, decoding, caches.
-
-    Args:
-        model: id, alias or YAML file of a model.
-        gpu: id, alias or YAML file of a GPU.
-        nodes: number of nodes, one by default.
-        gpus: number of GPUs instead: full nodes, or part of one.
-        gpus_per_node: GPUs in a node; that of the GPU's usual node by default.
-        node: id or YAML file of a node type; sets the GPU too.
-        basis: evidence level of the rate, as in `bw`.
-        protocol: measurement protocol, as in `bw`.
-        encoding: encoding of the data set, as in `bw`.
-        precision: precision of the training run, as in `bw`.
-        efficiency: model FLOPs utilization, a share of the dense peak.
-        achieved: achieved FLOP/s per GPU, such as '35 TFLOP/s'.
-        samples_per_second: samples/s per GPU from your own measurement.
-        sample_bytes: bytes of one sample, such as '2.83 MB'.
-        flops_per_sample: FLOPs of one sample, forward and backward.
-        sequence_length: tokens of one sequence of a language model.
-        bytes_per_token: if the job reads text instead of token ids.
-        scaling: how the rate per GPU changes with the size of the job, as in `bw`.
-        loader: who reads what: `pytorch`, `pytorch-iterable`, `megatron`, `huggingface`, `mosaic` or `node`.
-        workers: worker processes per GPU; 4 by default.
-        prefetch: batches requested ahead for each worker; 2 by default.
-        batch: samples per GPU and step; by default those of 10 TFLOP, or 32 where the FLOPs of a sample are not known.
-        latency: mean time to open and read one sample, such as 5ms; by default, its share of 5 ms for a file, and 1 GB/s.
-        latency_cv: standard deviation of the latency over its mean; 1 by default.
-        read_bandwidth: read bandwidth that storage gives to the job.
-        decode_time: time of one core to decode and augment one sample; that of the catalog by default.
-        decoder: id of a decoder of the catalog: `torchvision` or `pillow` on CPU cores, `nvjpeg` on the GPU.
-        cores: CPU cores of a node that decode.
-        cache: `lru`, `pinned` or `partitioned`: a cache on the nodes that serves later epochs; `staged`: copies made before.
-        cache_memory: bytes of that cache on one node.
-        cache_hit: share of reads served by a cache on the node, in every epoch.
-        epochs: epochs of the job; 1 by default.
-        shuffle: `buffer=N` samples of each worker, `block=N` samples, or `global`: what a permutation asks of storage.
-        tensor_parallel: GPUs that share a layer, for `megatron`.
-        pipeline_parallel: pipeline stages, for `megatron`.
-        context_parallel: ranks over which a sequence is distributed, for `megatron`.
-        utilization: accelerator utilization to reach; 95% by default.
-        from_observation: the JSON of `ingest observe` of a job that waits for its loader; every option replaces what it saw.
-        stalled_by: what the observed job waits for: `latency` of single reads, or `bandwidth` that all of them share.
-        latency_factor: latency of the storage over that of the observed job, such as 2 for reads that take twice as long.
-        steps: steps of a simulated run; 1,000 by default.
-        seed: seed of the simulation.
-        set: values of quantities, by name.
-        catalogs: folders with entries of your own.
 
     >>> answer = feed(samples_per_second=200, sample_bytes="100kB", gpus_per_node=1, batch=4, latency="20ms", workers=6)
     >>> answer.results["accelerator_utilization_fluid"].value
@@ -250,81 +299,29 @@ def feed(
         UsageError: an option is out of range, unknown or contradicts another one.
         IngestError: an input is missing; names what to supply.
     """
-    catalog = opened(catalogs)
+    asked: dict[str, Any] = {**filled(FeedOptions, options, "feed")}
+    catalog, loader, cache, decoder = opened(asked["catalogs"]), asked["loader"], asked["cache"], asked["decoder"]
     one_of("--loader", loader, LOADERS)
-    one_of("--stalled-by", stalled_by, CAUSES)
-    seen = None if from_observation is None else observed_loader(from_observation)
-    if seen is None and latency_factor is not None:
+    one_of("--stalled-by", asked["stalled_by"], CAUSES)
+    seen = None if asked["from_observation"] is None else observed_loader(asked["from_observation"])
+    if seen is None and asked["latency_factor"] is not None:
         raise UsageError("--latency-factor: there is no observed job, expected --from-observation FILE beside it")
     if cache is not None:
         one_of("--cache", cache, CACHES)
-    number = parse(seed, "1", "--seed")
+    number = parse(asked["seed"], "1", "--seed")
     if number % 1 or number < 0:
-        raise UsageError(f"--seed: found {seed}, expected a whole number from 0")
+        raise UsageError(f"--seed: found {asked['seed']}, expected a whole number from 0")
     draws = int(number)
-    numbers = {
-        "workers": workers,
-        "prefetch": prefetch,
-        "batch": batch,
-        "latency": latency,
-        "latency_cv": latency_cv,
-        "read_bandwidth": read_bandwidth,
-        "decode_time": decode_time,
-        "cores": cores,
-        "cache_memory": cache_memory,
-        "epochs": epochs,
-        "tensor_parallel": tensor_parallel,
-        "pipeline_parallel": pipeline_parallel,
-        "context_parallel": context_parallel,
-        "utilization": utilization,
-        "latency_factor": latency_factor,
-        "steps": steps,
-    }
-    usual_node = None
-    if seen is not None and nodes is None and node is None and gpus is None:
-        gpus = seen.gpus
-        if gpus_per_node is None and gpu is None:
-            # All GPUs of a small job are one node, a large one has nodes of eight where those make it up.
-            small = seen.gpus <= USUAL_NODE
-            usual_node = gpus_per_node = seen.gpus if small else None if seen.gpus % USUAL_NODE else USUAL_NODE
-    rated = (model, gpu, node, efficiency, achieved, samples_per_second)
-    own_rate = seen is not None and all(one is None for one in rated)
-    if seen is not None and own_rate:
-        samples_per_second = seen.rate
-    options = quantities_of(QUANTITIES, numbers)
-    job = job_of(
-        gpus_per_node=gpus_per_node,
-        nodes=nodes,
-        node=node,
-        basis=basis,
-        protocol=protocol,
-        encoding=encoding,
-        precision=precision,
-        efficiency=efficiency,
-        achieved=achieved,
-        samples_per_second=samples_per_second,
-        sample_bytes=sample_bytes,
-        flops_per_sample=flops_per_sample,
-        sequence_length=sequence_length,
-        bytes_per_token=bytes_per_token,
-        cache_hit=cache_hit,
-        scaling=scaling,
-        set=set,
-    )
-    count = quantities_of({}, {"gpus": gpus}).get("gpus")
-    rate = rate_basis_of(sized(revised(job, model=model, gpu=gpu), count, catalog), catalog)
-    known = Quantities({**rate.known, **DEFAULTS, **by_user({**options, **job.settings})})
+    rate, given, known = _job(model, gpu, asked, seen, catalog)
+    share_data(known, loader)
+    place_decoding(known, rate, decoder, catalog)
     if seen is not None:
-        if usual_node is not None:
-            known.give({"gpus_per_node": assumed(usual_node, f"nodes have {usual_node} GPUs", "gpus_per_node")})
-        if own_rate:
-            known.give({RATE: known.given[RATE]._replace(origin="observation", where=Path(seen.place).name)})
-        # What the user names replaces what was observed.
-        values = {name: seen.value(figure) for name, figure in OBSERVED.items()}
-        kept = {name: value for name, value in values.items() if name not in options and name not in job.settings}
-        known.give({name: seen.item(value) for name, value in kept.items() if value is not None})
-    further = _place(known, rate, seen, catalog, loader=loader, decoder=decoder, cache=cache, shuffle=shuffle,
-                     stalled_by=stalled_by, seed=draws)  # fmt: skip
+        find_latency(known, seen, asked["stalled_by"], draws)
+    _complete(known, rate, catalog)
+    place_cache(known, cache, rate.node)
+    policy = shuffle_of(known, asked["shuffle"])
+    facts = {"observed" if seen is not None else "", cache, policy}
+    asked_for = [one.name for one in QUESTION.results if not one.where or facts.intersection(one.where.split())]
     known.freeze()
     first = _loader_of(known, loader)
     count, accepted = int(known.value("simulated_steps")), known.value("accepted_utilization")
@@ -337,7 +334,7 @@ def feed(
     elif cache is not None:
         own["cache_hit_fraction"] = known.step("later_hit_share")
     every = Deferred(lambda: {**own, **_remedies(known, first, count, draws)}, own)
-    shown = [name for name in (*RESULTS, *further) if name not in UNLIMITED or name not in known.given]
+    shown = [name for name in asked_for if name not in UNLIMITED or name not in known.given]
     results, unknown = known.results([name for name in shown if name not in own and name not in REMEDIES])
     unknown |= {name: why for name, why in BEYOND.items() if name in unknown}
 
@@ -364,7 +361,8 @@ def feed(
     missed = f"--utilization: GPUs compute {found.median:.1%} of the time in the median of the runs, expected {accepted:.1%}"
     named = rate.model.name if rate.model is not None else "your model"
     answer = Feed(
-        command="feed",
+        command=QUESTION.command,
+        question=QUESTION,
         title=f"Loaders of {named}: {loader}, {first.workers} workers × {first.prefetch} batches per GPU",
         chosen={
             name: {"value": word, "from": "default" if usual.get(name) else "user"}
@@ -377,42 +375,58 @@ def feed(
         tables=Deferred(tables),
         warnings=tuple(_warnings(known, rate, loader, first, own)),
         catalog=catalog,
-        unmet=missed if utilization is not None and found.median < accepted else "",
+        unmet=missed if asked["utilization"] is not None and found.median < accepted else "",
         own=every,
     )
     # The remedies rest on what the utilization rests on: nobody has to search them for a warning.
     used = inputs_below((own.get(name) or known.step(name) for name in ready), known.given)
-    given = {name: Option(option) for option, name in QUANTITIES.items() if name in options}
-    given |= {name: Option(f"set.{name}") for name in job.settings}
-    idle = [unused(option) for name, option in given.items() if name not in used]
+    named_by = {name: Option(one) for one, name in QUANTITIES.items() if name in given}
+    named_by |= {name: Option(f"set.{name}") for name in rate.job.settings}
+    idle = [unused(one) for name, one in named_by.items() if name not in used]
     idle += [unused(Option("decoder"))] if decoder is not None and not any(name in used for name in DECODED) else []
-    return revised(answer, warnings=(*answer.warnings, *idle, *contradictions(known, job.settings)))
+    return revised(answer, warnings=(*answer.warnings, *idle, *contradictions(known, rate.job.settings)))
 
 
-def _place(
-    known: Quantities, rate: RateBasis, seen: ObservedLoader | None, catalog: Catalog, *, loader: str, decoder: str | None,
-    cache: str | None, shuffle: str | None, stalled_by: str, seed: int,
-) -> tuple[str, ...]:  # fmt: skip
-    """Choose who reads, what decodes, what a read takes and what a cache serves; returns the results that these add."""
-    size = known.given.get("sample_bytes")
-    if "images_per_sample" in known.given and (size is None or size.origin != "user"):
+def _job(
+    model: str | None, gpu: str | None, asked: dict[str, Any], seen: ObservedLoader | None, catalog: Catalog
+) -> tuple[RateBasis, Mapping[str, float], Quantities]:
+    """The evidence for the rate of the job, the quantities that options of the loader set, and all that these give."""
+    usual_node = None
+    if seen is not None and all(asked[name] is None for name in ("nodes", "node", "gpus")):
+        asked["gpus"] = seen.gpus
+        if asked["gpus_per_node"] is None and gpu is None:
+            # All GPUs of a small job are one node, a large one has nodes of eight where those make it up.
+            small = seen.gpus <= USUAL_NODE
+            usual_node = asked["gpus_per_node"] = seen.gpus if small else None if seen.gpus % USUAL_NODE else USUAL_NODE
+    rated = (model, gpu, *(asked[name] for name in ("node", *RATE_OPTIONS)))
+    own_rate = seen is not None and all(one is None for one in rated)
+    if seen is not None and own_rate:
+        asked["samples_per_second"] = seen.rate
+    given = quantities_of(QUANTITIES, {name: asked[name] for name in QUANTITIES})
+    job = job_of(**{name: asked[name] for name in OF_JOB})
+    count = quantities_of({}, {"gpus": asked["gpus"]}).get("gpus")
+    rate = rate_basis_of(sized(revised(job, model=model, gpu=gpu), count, catalog), catalog)
+    inputs = {**rate.known, **DEFAULTS, **by_user({**given, **job.settings})}
+    if seen is not None:
+        if usual_node is not None:
+            inputs["gpus_per_node"] = assumed(usual_node, f"nodes have {usual_node} GPUs", "gpus_per_node")
+        if own_rate:
+            inputs[RATE] = inputs[RATE]._replace(origin="observation", where=Path(seen.place).name)
+        # What the user names replaces what was observed.
+        values = {name: seen.value(figure) for name, figure in OBSERVED.items()}
+        kept = {name: value for name, value in values.items() if name not in given and name not in job.settings}
+        inputs |= {name: seen.item(value) for name, value in kept.items() if value is not None}
+    size = inputs.get("sample_bytes")
+    of_parts = "images_per_sample" in inputs and (size is None or size.origin != "user")
+    if of_parts:
         # A sample of text, images and audio, where its parts are given.
-        known.withdraw("sample_bytes")
-        known.choose("sample_bytes", "sample_bytes_of_parts")
-    share_data(known, loader)
-    place_decoding(known, rate, decoder, catalog)
-    if seen is not None:
-        find_latency(known, seen, stalled_by, seed)
-    _complete(known, rate, catalog)
-    _choose_cache(known, cache, rate.node)
-    further = shuffle_of(known, shuffle)
-    if cache == "partitioned":
-        further = ("partitioned_cache_bandwidth_per_node", *further)
-    if cache == "staged":
-        further = (*STAGED, *further)
-    if seen is not None:
-        further = ("sample_read_seconds", "sample_read_variation", *further)
-    return further
+        inputs.pop("sample_bytes", None)
+    known = Quantities(inputs)
+    if of_parts:
+        known.state("sample_of_parts")
+        # Asked for at once: a part that is not known is the refusal.
+        known.step("sample_bytes_of_parts")
+    return rate, given, known
 
 
 #: What the variants of a loader have in common.
@@ -465,13 +479,13 @@ def _utilization(given: Mapping[str, float], loader: Loader, steps: int, seed: i
 
 def _complete(known: Quantities, rate: RateBasis, catalog: Catalog) -> None:
     """Fill in the latency, the batch, and the resources that nobody limits."""
-    known.choose_first("sample_read_seconds", "scaled_read_seconds", "read_seconds_in_order")
+    known.state("latency_not_given")
     if known.find("sample_read_seconds") is None:
         known.give(
             {"sample_read_seconds": assumed(0.005, "a sample takes 5 ms: a few requests to a busy file system", "latency")}
         )
     if "samples_per_step" not in known.given and known.find("flops_per_sample") is not None:
-        known.choose("samples_per_step", "usual_samples_per_step")
+        known.state("batch_of_usual_operations")
     elif "samples_per_step" not in known.given:
         # A batch that follows the model, and not the rate of the GPU.
         model = rate.model
@@ -491,21 +505,6 @@ def _complete(known: Quantities, rate: RateBasis, catalog: Catalog) -> None:
         known.give({"gpu_decode_load": Input(0).by_default("no GPU decodes", "decoder")})
     if "cores_per_node" not in known.given:
         known.give({"cores_load": Input(0).by_default("the workers have a core each", "cores")})
-
-
-def _choose_cache(known: Quantities, cache: str | None, node: Node | None) -> None:
-    """Choose the share of the data set that the cache holds, and of the reads that it serves after the first epoch."""
-    if cache not in (None, "staged") and "job_cache_bytes" not in known.given:
-        raise UsageError(f"--cache: found {cache} without its size, expected --cache-memory, such as 500GB")
-    if cache is not None and known.find("job_dataset_bytes") is None:
-        known.choose("job_dataset_bytes", "stored_dataset_bytes")
-    if cache == "staged":
-        place_staging(known, node)
-    if cache in (None, "staged"):
-        known.give_default("later_hit_share", known.given.get("cache_hit_fraction", Input(0, note="no cache is given")))
-        return
-    known.choose("cached_share", "share_in_all_nodes" if cache == "partitioned" else "share_in_one_node")
-    known.choose("later_hit_share", "lru_hit_share" if cache == "lru" else "cached_share")
 
 
 def _loader_of(known: Quantities, kind: str) -> Loader:

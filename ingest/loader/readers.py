@@ -11,19 +11,13 @@ from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.registry import Step, check_value, derive, linked, solve
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed
-from ingest.errors import nearest
+from ingest.errors import UsageError, nearest
 from ingest.loader.stall import Loader, simulate
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.units import display, parse
 
-#: policy -> the results that it adds
-POLICIES = {
-    "buffer": ("shuffle_bytes_per_node", "mixing_score"),
-    "block": ("shuffle_block_bytes", "mixing_score"),
-    "global": ("samples_per_second_per_job",),
-}
-#: results of `feed --cache staged`
-STAGED = ("stage_seconds", "staged_utilization", "fed_epoch_seconds", "staged_epoch_seconds", "staging_break_even_epochs")
+#: How samples are shuffled.
+POLICIES = ("buffer", "block", "global")
 DRIVES = {
     "local_request_seconds": assumed(1e-4, "a drive of the node answers in 0.1 ms", "set.local_request_seconds"),
     "local_stream_bandwidth": assumed(2e9, "a worker reads 2 GB/s from the drives of its node", "set.local_stream_bandwidth"),
@@ -36,57 +30,53 @@ class LoaderKind(NamedTuple):
 
     Attributes:
         what: one line.
-        readers, of_node, amplification: the formulas that apply.
+        cases: who reads, and how often a sample is read where it is read more than once.
     """
 
     what: str
-    readers: str
-    of_node: str
-    amplification: str
+    cases: tuple[str, ...]
     source: str
     where: str
 
 
-_OF_WORKERS = ("readers_of_workers", "readers_of_every_node")
-_OF_STAGES = ("readers_of_stages", "readers_of_stage_node")
 LOADERS: Mapping[str, LoaderKind] = {
     "pytorch": LoaderKind(
         "workers of each GPU; a distributed sampler gives each rank other samples",
-        *_OF_WORKERS, "", "pytorch", "torch.utils.data.distributed.DistributedSampler",
+        ("read_by_workers",), "pytorch", "torch.utils.data.distributed.DistributedSampler",
     ),
     "pytorch-iterable": LoaderKind(
         "an iterable data set that is not split: every worker of every rank reads the whole",
-        *_OF_WORKERS, "amplification_of_copies", "pytorch", "torch.utils.data.IterableDataset, Example 1",
+        ("read_by_workers", "whole_read_by_each"), "pytorch", "torch.utils.data.IterableDataset, Example 1",
     ),
     "megatron": LoaderKind(
         "tensor rank 0 of the first and last pipeline stage reads",
-        *_OF_STAGES, "amplification_of_stages", "megatron-lm", "issue 441",
+        ("read_by_stages",), "megatron-lm", "issue 441",
     ),
     "huggingface": LoaderKind(
         "a streamed data set: each rank reads its shards where the ranks divide their number, else every rank reads all",
-        *_OF_WORKERS, "amplification_of_shards", "hf-datasets", "split_dataset_by_node; issue 6623",
+        ("read_by_workers", "shards_parted"), "hf-datasets", "split_dataset_by_node; issue 6623",
     ),
     "mosaic": LoaderKind(
         "workers of each GPU share the shards that their node has downloaded",
-        *_OF_WORKERS, "", "mosaicml-streaming", "shards are kept in a folder of the node",
+        ("read_by_workers",), "mosaicml-streaming", "shards are kept in a folder of the node",
     ),
     "node": LoaderKind(
         "one loader per node feeds its GPUs through shared memory",
-        *_OF_WORKERS, "", "megascale2024", "one loader per node",
+        ("read_by_workers",), "megascale2024", "one loader per node",
     ),
 }  # fmt: skip
 USUAL_LOADER = "pytorch"
 
 
 def share_data(known: Quantities, loader: str) -> None:
-    """Choose who reads and how often a sample is read, for the loader of a job.
+    """State who reads and how often a sample is read, for the loader of a job.
 
     Raises:
         UsageError: GPUs that the parallel sizes do not divide.
     """
     kind = LOADERS[loader]
+    known.state(*kind.cases)
     if loader == "megatron":
-        known.choose("gpus_per_loader", "gpus_of_replica")
         gpus, size = known.value("gpus"), known.value("gpus_per_loader")
         if gpus % size:
             what = f": {gpus:,.0f} GPUs, expected a multiple of tensor × pipeline × context = {size:,.0f}"
@@ -96,11 +86,10 @@ def share_data(known: Quantities, loader: str) -> None:
             "dataset_shards",
             Input(known.value("gpus")).by_default("the ranks divide the number of shards", Option("set.dataset_shards", "N")),
         )
-    known.choose("readers", kind.readers)
-    known.choose("readers_of_busiest_node", kind.of_node)
-    if kind.amplification:
-        known.choose("read_amplification", kind.amplification)
-    else:
+    if "read_by_workers" in kind.cases:
+        # Asked for at once: where the GPUs of a node are not known, this is the refusal.
+        known.step("readers_of_workers")
+    if kind.cases == ("read_by_workers",):
         known.give_default("read_amplification", Input(1, source=kind.source, where=kind.where, grade="published"))
 
 
@@ -116,26 +105,46 @@ def warnings_of(known: Quantities, loader: str) -> list[Message]:
     return [Message(f"every worker reads the whole data set, {times:,.0f} times in all", supply=(Option("loader", "pytorch"),))]
 
 
-def shuffle_of(known: Quantities, written: str | None) -> tuple[str, ...]:
-    """Set the samples that are shuffled together; returns the results that the policy adds.
+def shuffle_of(known: Quantities, written: str | None) -> str:
+    """Set the samples that are shuffled together; returns the policy.
 
     Raises:
         UsageError: an unknown policy, or not a number of samples.
     """
-    if written is None:
-        return ()
-    policy, equals, count = written.partition("=")
-    if policy not in POLICIES or (policy == "global") == bool(equals):
+    policy, equals, count = (written or "").partition("=")
+    if written is not None and (policy not in POLICIES or (policy == "global") == bool(equals)):
         hint = nearest(policy, POLICIES) if policy not in POLICIES else ""
         raise option_error("shuffle", f": found '{written}', expected buffer=N, block=N or global{hint}")
-    if policy != "global":
+    if equals:
         samples = float(check_value("shuffle_samples", parse(count, "sample", "--shuffle"), "--shuffle"))
         known.give({"shuffle_samples": Input(samples, origin="user")})
-    return POLICIES[policy]
+    return policy
+
+
+def place_cache(known: Quantities, cache: str | None, node: Node | None) -> None:
+    """State what the cache holds of the data set, and which reads it serves after the first epoch.
+
+    Raises:
+        UsageError: a cache without its size, or what `place_staging` refuses.
+        MissingQuantity: the size of the data set is not known.
+    """
+    if cache not in (None, "staged") and "job_cache_bytes" not in known.given:
+        raise UsageError(f"--cache: found {cache} without its size, expected --cache-memory, such as 500GB")
+    if cache is not None:
+        known.state("dataset_on_nodes")
+        if "job_dataset_bytes" not in known.given:
+            # Asked for at once: without the number of its samples this is the refusal.
+            known.step("stored_dataset_bytes")
+    if cache == "staged":
+        place_staging(known, node)
+    if cache in (None, "staged"):
+        known.give_default("later_hit_share", known.given.get("cache_hit_fraction", Input(0, note="no cache is given")))
+    else:
+        known.state({"pinned": "cache_pinned", "lru": "cache_of_recent_reads", "partitioned": "cache_partitioned"}[cache])
 
 
 def place_staging(known: Quantities, node: Node | None) -> None:
-    """Choose what staging reads and what the drives of a node give, by its type.
+    """Give what staging reads and what the drives of a node give, by its type.
 
     Raises:
         UsageError: no bandwidth of the storage is given, or the data set does not fit the drives of a node.

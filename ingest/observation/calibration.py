@@ -12,13 +12,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypedDict, Unpack
 
 from ingest.catalog.folders import user_folder
 from ingest.catalog.records import Model
 from ingest.catalog.store import Catalog
 from ingest.corpus.sampling.estimators import student_quantile
 from ingest.engine.interactive import InteractiveResult
+from ingest.engine.question import filled, option
 from ingest.engine.registry import solve, unit_of
 from ingest.engine.result import envelope
 from ingest.engine.value import Quantity
@@ -27,6 +28,7 @@ from ingest.files import check_target, sha256, write_all
 from ingest.observation.observation import Figure, Observation, read_observation
 from ingest.sizing.bandwidth import Estimate, bw
 from ingest.sizing.catalog_commands import check
+from ingest.sizing.job import CATALOGS
 from ingest.sizing.published_rates import LOWER_BOUND
 from ingest.units import parse_share
 
@@ -139,19 +141,32 @@ class Calibration(InteractiveResult):
         return envelope("calibrate", body, catalog=self.catalog, inputs=inputs, results=self.results, warnings=[*self.warnings])
 
 
+class CalibrateOptions(TypedDict, total=False):
+    """The options of `calibrate`."""
+
+    nodes: Annotated[int | str | None, option("Nodes of the job, one by default.")]
+    basis: Annotated[
+        str,
+        option(
+            "Evidence level of the estimate: auto, measured, emulated, transferred, efficiency or peak.",
+            "LEVEL",
+            default="auto",
+        ),
+    ]
+    protocol: Annotated[str | None, option("Measurement protocol of the estimate.", "ID")]
+    encoding: Annotated[str | None, option("Encoding of the data set of the estimate.", "ID")]
+    precision: Annotated[
+        str | None, option("bf16, fp16, tf32, fp32, fp8 or fp4; that of the best evidence on the GPU by default.", "P")
+    ]
+    output: Annotated[str | Path | None, option("New or existing folder for the entries; --catalogs takes it.")]
+    tolerance: Annotated[
+        float | str | None, option("Share by which the samples per second may differ before the command exits with 3.", "F")
+    ]
+    catalogs: Annotated[Sequence[str | Path], CATALOGS]
+
+
 def calibrate(
-    observation: str | Path,
-    *others: str | Path,
-    model: str,
-    gpu: str,
-    nodes: int | str | None = None,
-    basis: str = "auto",
-    protocol: str | None = None,
-    encoding: str | None = None,
-    precision: str | None = None,
-    output: str | Path | None = None,
-    tolerance: float | str | None = None,
-    catalogs: Sequence[str | Path] = (),
+    observation: str | Path, *others: str | Path, model: str, gpu: str, **options: Unpack[CalibrateOptions]
 ) -> Calibration:
     """Hold an observation against the estimate of the same job, and write entries of your own that carry it on.
 
@@ -160,24 +175,15 @@ def calibrate(
         others: observations of the job at other sizes or batches: they give the scaling exponent and the time of a hand-over.
         model: id, alias or YAML file of the model that was trained.
         gpu: id, alias or YAML file of the GPU that it ran on.
-        nodes: nodes of the job, one by default.
-        basis: evidence level of the estimate: `auto`, `measured`, `emulated`, `transferred`, `efficiency` or `peak`.
-        protocol: measurement protocol of the estimate.
-        encoding: encoding of the data set of the estimate.
-        precision: `bf16`, `fp16`, `tf32`, `fp32`, `fp8` or `fp4`; that of the best evidence on the GPU by default.
-        output: new or existing folder for the entries; `--catalogs` takes it.
-        tolerance: share by which the samples per second may differ before the command exits with 3.
-        catalogs: folders with entries of your own.
 
     Raises:
         UsageError: an option is out of range or unknown.
         IngestError: the file is no observation, or has nothing to compare.
     """
-    options: dict[str, Any] = {"model": model, "gpu": gpu, "basis": basis, "protocol": protocol, "encoding": encoding,
-               "precision": precision, "output": output, "tolerance": tolerance, "catalogs": catalogs}  # fmt: skip
+    asked: dict[str, Any] = {**filled(CalibrateOptions, options, "calibrate"), "model": model, "gpu": gpu}
     if not others:
-        return _one(observation, None, nodes=nodes, **options)
-    if nodes is not None:
+        return _one(observation, None, **asked)
+    if asked["nodes"] is not None:
         raise UsageError("--nodes: each of several observations states its GPUs, expected none")
     places = (observation, *others)
     if len(set(map(str, places))) < len(places):
@@ -185,7 +191,7 @@ def calibrate(
     seen = [(str(place), read_observation(place)) for place in places]
     scaling = scaling_of(seen)
     # Each beside the estimate of its size.
-    made = [_one(place, one.facts.get("gpus"), nodes=None, **options) for place, one in seen]
+    made = [_one(place, one.facts.get("gpus"), **asked) for place, one in seen]
     rows = tuple(row._replace(place=place) for (place, _), one in zip(seen, made, strict=True) for row in one.rows)
     warnings = tuple(dict.fromkeys(line for one in made for line in one.warnings))
     unmet = next((one.unmet for one in made if one.unmet), "")

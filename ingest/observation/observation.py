@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, ClassVar, NamedTuple, TypeGuard
 
 from ingest.engine.interactive import InteractiveResult
+from ingest.engine.question import Question
 from ingest.engine.registry import is_quantity, solve, unit_of
 from ingest.engine.result import envelope
 from ingest.engine.value import Quantity
@@ -137,6 +138,18 @@ class Reading:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
+#: What `observe` answers: the figures that its sources show.
+QUESTION = Question(
+    "observe",
+    (),
+    (
+        ("Reads", {"read_bandwidth": "{}", "samples_per_second_per_gpu": "{} per GPU", "stall_fraction": "{} stalled"}),
+        ("Runs at", {"samples_per_second_per_gpu": "{} per GPU", "stall_fraction": "{} stalled"}),
+        ("Reads", {"bytes_read": "{}", "reads": "{} requests"}),
+    ),
+)
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Observation(InteractiveResult):
     """What is known of one job from its own run: the figures, reasons, warnings, sizes and facts of its readings.
@@ -146,6 +159,7 @@ class Observation(InteractiveResult):
         inputs: what was asked for: sources, paths, GPUs.
     """
 
+    question: ClassVar[Question] = QUESTION
     title: str
     inputs: Mapping[str, Any]
     figures: Mapping[str, Figure]

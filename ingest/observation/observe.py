@@ -6,8 +6,9 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict, Unpack
 
+from ingest.engine.question import filled, option
 from ingest.engine.registry import check_value, solve
 from ingest.errors import IngestError, UsageError, cannot_be_read
 from ingest.files import open_regular, read_bytes, read_text
@@ -30,40 +31,51 @@ EXPECTED = (
 MOST_BYTES = 2**30
 
 
-def observe(
-    *sources: str | Path,
-    pid: int | str | None = None,
-    command: Sequence[str] = (),
-    window: str | float | None = None,
-    path: str | Path | None = None,
-    gpus: int | str | None = None,
-    samples_per_step: float | str | None = None,
-    tokens_per_sample: float | str | None = None,
-    workers: int | str | None = None,
-    prefetch: int | str | None = None,
-    real: str | float | None = None,
-    synthetic: str | float | Path | None = None,
-) -> Observation:
+class ObserveOptions(TypedDict, total=False):
+    """The options of `observe`."""
+
+    pid: Annotated[int | str | None, option("Process of a running job; its whole tree is watched.")]
+    command: Annotated[Sequence[str], option("Program and arguments of a job to start; a window ends it.", default=())]
+    window: Annotated[
+        str | float | None,
+        option("How long to watch; {default}, or to the end of a job that is started.", "TIME", usual=USUAL_WINDOW),
+    ]
+    path: Annotated[
+        str | Path | None, option("Folder or file that counts as data; imports, checkpoints and evaluations lie elsewhere.")
+    ]
+    gpus: Annotated[int | str | None, option("GPUs of the job, where its log does not state them.")]
+    samples_per_step: Annotated[
+        float | str | None, option("Samples of one step of the whole job, where its log does not state them.")
+    ]
+    tokens_per_sample: Annotated[
+        float | str | None, option("Tokens of one sample (sequence length), for logs that count tokens.")
+    ]
+    workers: Annotated[
+        int | str | None, option("Worker processes that load for one GPU; `feed --from-observation` predicts with other ones.")
+    ]
+    prefetch: Annotated[int | str | None, option("Batches requested ahead for each worker.")]
+    real: Annotated[
+        str | float | None, option("Rate of the whole job on its data, such as `900 sample/s`, where no log has it.")
+    ]
+    synthetic: Annotated[
+        str | float | Path | None, option("Rate of the whole job on synthetic data, or a log of that run; gives the stall.")
+    ]
+
+
+def observe(*sources: str | Path, **options: Unpack[ObserveOptions]) -> Observation:
     """Observe one job: read rate, requests, samples per second and stalls, each with its window and its coverage.
 
     Args:
         sources: logs and traces of one job.
-        pid: process of a running job; its whole tree is watched.
-        command: program and arguments of a job to start; a window ends it.
-        window: how long to watch; 60 s, or to the end of a job that is started.
-        path: folder or file that counts as data; imports, checkpoints and evaluations lie elsewhere.
-        gpus: GPUs of the job, where its log does not state them.
-        samples_per_step: samples of one step of the whole job, where its log does not state them.
-        tokens_per_sample: tokens of one sample (sequence length), for logs that count tokens.
-        workers: worker processes that load for one GPU; `feed --from-observation` predicts with other ones.
-        prefetch: batches requested ahead for each worker.
-        real: rate of the whole job on its data, such as `900 sample/s`, where no log has it.
-        synthetic: rate of the whole job on synthetic data, or a log of that run; gives the stall.
 
     Raises:
         UsageError: nothing to observe, or two jobs at a time.
         IngestError: a source that would mislead, with what to do instead.
     """
+    asked: dict[str, Any] = {**filled(ObserveOptions, options, "observe")}
+    pid, command, window, path = (asked[name] for name in ("pid", "command", "window", "path"))
+    gpus, samples_per_step, tokens_per_sample = (asked[name] for name in ("gpus", "samples_per_step", "tokens_per_sample"))
+    workers, prefetch, real, synthetic = (asked[name] for name in ("workers", "prefetch", "real", "synthetic"))
     if pid is not None and command:
         raise UsageError("--pid and --command are two jobs, expected one of them")
     if window is not None and pid is None and not command:
@@ -76,9 +88,9 @@ def observe(
     if tokens is not None and tokens <= 0:
         raise UsageError(f"--tokens-per-sample: found {tokens_per_sample}, expected a number above 0")
     given: dict[str, Figure] = {}
-    for name, found, option in (("loader_workers", workers, "--workers"), ("loader_prefetch", prefetch, "--prefetch")):
+    for name, found, flag in (("loader_workers", workers, "--workers"), ("loader_prefetch", prefetch, "--prefetch")):
         if found is not None:
-            value = check_value(name, parse_whole(found, option, 1), option)
+            value = check_value(name, parse_whole(found, flag, 1), flag)
             given[name] = figure_of(name, {name: value}, "user", basis="given")
     if len(sources) == 1:
         # An observation that was written before.
@@ -157,9 +169,9 @@ def _sorted(sources: Sequence[str | Path], watched: bool) -> tuple[list[Path], l
     return darshan, traces, logs
 
 
-def _rate(written: str | float, option: str) -> float:
-    found = parse(written, "sample/s", option)
-    check_value("real_samples_per_second", found, option)
+def _rate(written: str | float, flag: str) -> float:
+    found = parse(written, "sample/s", flag)
+    check_value("real_samples_per_second", found, flag)
     return found
 
 

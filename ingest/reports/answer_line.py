@@ -34,29 +34,6 @@ STAR, GUIDED = "*", "*guidance"
 MOST, LEAST, LINE = 3, 2, 80
 
 
-#: command -> wordings; the first one counts whose first quantity is known, and of its parts the first that are
-WORDINGS: Mapping[str, Sequence[tuple[str, Mapping[str, str]]]] = {
-    "feed": [
-        ("Reaches", {"accelerator_utilization": "{} utilization", "epochs_read_bandwidth": "{} read without stalls",
-                     "amplified_read_bandwidth": "{} read without stalls", "fed_samples_per_second_per_gpu": "{} per GPU",
-                     "decode_cores_per_node": "{} decode cores per node"}),
-    ],
-    "measure": [
-        ("Found", {"bytes_per_token": "{}", "tokens": "{}", "corpus_bytes": "{} of text"}),
-        ("Found", {"sample_bytes": "{}", "samples": "{}", "stored_bytes": "{} stored"}),
-        ("Found", {"corpus_bytes": "{} of text", "stored_bytes": "{} stored", "files": "{}"}),
-    ],
-    "observe": [
-        ("Reads", {"read_bandwidth": "{}", "samples_per_second_per_gpu": "{} per GPU", "stall_fraction": "{} stalled"}),
-        ("Runs at", {"samples_per_second_per_gpu": "{} per GPU", "stall_fraction": "{} stalled"}),
-        ("Reads", {"bytes_read": "{}", "reads": "{} requests"}),
-    ],
-    "measure-storage": [
-        ("Delivers", {"read_bandwidth": "{} read", "write_bandwidth": "{} write"}),
-    ],
-}  # fmt: skip
-
-
 #: What the line leaves out where it is zero: nobody decodes.
 UNSAID_AS_ZERO = ("decode_cores_per_node",)
 
@@ -68,10 +45,10 @@ def joined(verb: str, parts: Iterable[str], cautions: int = 0, unmet: str = "") 
 
 
 def results_line(
-    question: Question | str, results: Mapping[str, Quantity], cautions: int = 0, unmet: str = "", also: Sequence[str] = ()
+    question: Question | None, results: Mapping[str, Quantity], cautions: int = 0, unmet: str = "", also: Sequence[str] = ()
 ) -> str:
     """The answer of a command from its results, and what `also` holds; empty where nothing that it names is known."""
-    for verb, parts in WORDINGS.get(question, ()) if isinstance(question, str) else question.headlines:
+    for verb, parts in question.headlines if question is not None else ():
         if next(iter(parts)) in results:
             said = [name for name in parts if name in results and (results[name].value or name not in UNSAID_AS_ZERO)]
             known = [(parts[name], _value(name, results[name])) for name in said]
@@ -94,7 +71,7 @@ def _value(name: str, quantity: Quantity) -> str:
 def answer_line(answer: Answer) -> str:
     """The answer for one job, data set or model."""
     return results_line(
-        answer.question or answer.command,
+        answer.question,
         answer.results,
         len(answer.warnings),
         answer.unmet,
@@ -222,4 +199,4 @@ def calibration_line(answer: Calibration) -> str:
 
 def observation_line(answer: Observation) -> str:
     """The answer of `observe`."""
-    return results_line("observe", {name: one.quantity for name, one in answer.figures.items()}, len(answer.warnings))
+    return results_line(answer.question, answer.results, len(answer.warnings))

@@ -184,7 +184,7 @@ def measured_page(answer: PathBenchmark) -> Page:
     flat += [("feeds", one.model, one.gpu, one.gpus, "GPU") for one in answer.supported]
     swept = [_sweep(size, [row for row in answer.rows if row["io_size"] == size], answer.bent[size]) for size in answer.sizes]
     sections = (*(swept if several else ()), Section("", ("", ""), rows, (how, way)), feeds)
-    line = results_line("measure-storage", answer.results, len(answer.warnings))
+    line = results_line(answer.question, answer.results, len(answer.warnings))
     return Page(f"{answer.path}, measured from one machine", sections, tuple(flat), line)
 
 

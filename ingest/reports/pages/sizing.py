@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from ingest.sizing.bandwidth import Estimate, Scenarios
     from ingest.sizing.catalog_commands import CatalogCheck, CatalogEntry, CatalogListing, Settings
     from ingest.sizing.explain import Explanation
-    from ingest.sizing.published_results import Validation
     from ingest.sizing.sweep import Sweep
+    from ingest.validation import Validation
 
 
 #: Prepositions of the constant columns in the title of a sweep.
@@ -173,15 +173,6 @@ def validation_page(validation: Validation) -> Page:
     return Page(title, tuple(sections), (("set", "case", *columns), *cases))
 
 
-#: command -> the results that a short page shows; of other commands all of them
-MAIN = {
-    "feed": (
-        "accelerator_utilization", "fed_samples_per_second_per_gpu", "sample_read_seconds", "sample_read_variation",
-        "sufficient_workers", "sufficient_prefetch", "sufficient_latency", "workers_load",
-        "storage_load", "cores_load", "gpu_decode_load", "readers", "read_amplification", "decode_cores_per_node",
-        "cache_hit_fraction", "epochs_read_bandwidth", "stage_seconds", "staged_utilization", "staging_break_even_epochs",
-    ),
-}  # fmt: skip
 #: Tables that a short page shows.
 MAIN_TABLES = ("layouts", "placement", "stages", "parts", "footprint")
 TITLES = {
@@ -241,10 +232,8 @@ def answer_page(answer: Answer) -> Page:
 def main_rows(answer: Answer) -> tuple[int, ...] | None:
     """The places of the results that a short page shows; None for all of them."""
     names = answer.results.keys()
-    if answer.question is not None:
-        wanted = {one.name for one in answer.question.results if one.main and one.unless not in names}
-    else:
-        wanted = {*MAIN.get(answer.command, ())}
+    listed = answer.question.results if answer.question is not None else ()
+    wanted = {one.name for one in listed if one.main and one.unless not in names}
     return tuple(place for place, name in enumerate(names) if name in wanted) or None
 
 

@@ -1,4 +1,4 @@
-"""`ingest validate`: published results reproduced, with the errors and whether each set meets its bar."""
+"""`ingest validate`: published results by the formulas and the commands, the errors, and whether each set meets its bar."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import is_quantity, solve, unit_of
 from ingest.engine.result import envelope, frame_of
 from ingest.errors import CatalogError, UsageError, expected_one_of, nearest
+from ingest.loader.feed import feed
 from ingest.sizing import evidence_ladder
 from ingest.sizing.bandwidth import bw
 from ingest.sizing.checkpoint import checkpoint
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 SET_KEYS = {"title", "source", "bar", "cases", "runs", "study", "note"}
 #: Commands that a case may run instead of a formula.
 COMMANDS: dict[str, Callable[..., Any]] = {
-    command.__name__: command for command in (bw, model_command, checkpoint, memory, train, dataset, offload, goodput)
+    command.__name__: command for command in (bw, model_command, checkpoint, memory, train, dataset, offload, goodput, feed)
 }
 CASE_KEYS = {
     "id",
@@ -234,7 +235,7 @@ class Validation(InteractiveResult):
         return frame_of([{"set": one["set"], **case} for one in self.to_dict()["sets"] for case in one["details"]])
 
 
-def _read(path: Path, catalog: Catalog, commands: Mapping[str, Callable[..., Any]]) -> ValidatedSet:
+def _read(path: Path, catalog: Catalog) -> ValidatedSet:
     data = read_yaml(path)
     _known_keys(path, data, SET_KEYS)
     _known_keys(path, data["bar"], set(BARS))
@@ -244,7 +245,7 @@ def _read(path: Path, catalog: Catalog, commands: Mapping[str, Callable[..., Any
     elif "runs" in data:
         results = tuple(_runs(path.with_suffix(".csv"), data))
     else:
-        results = tuple(_case(path, data, case, catalog, commands) for case in data["cases"])
+        results = tuple(_case(path, data, case, catalog) for case in data["cases"])
     return ValidatedSet(path.stem, data["title"], results, data["bar"])
 
 
@@ -254,21 +255,15 @@ def _known_keys(path: Path, found: Mapping[str, Any], known: set[str]) -> None:
             raise CatalogError(f"{path}: unknown key '{key}', {expected_one_of(key, sorted(known))}")
 
 
-def _case(
-    path: Path,
-    data: Mapping[str, Any],
-    case: Mapping[str, Any],
-    catalog: Catalog,
-    commands: Mapping[str, Callable[..., Any]],
-) -> Case:
-    _known_keys(path, case, CASE_KEYS | set(commands))
+def _case(path: Path, data: Mapping[str, Any], case: Mapping[str, Any], catalog: Catalog) -> Case:
+    _known_keys(path, case, CASE_KEYS | set(COMMANDS))
     name, place = case["quantity"], f"{path.name} {case['id']}"
     unit = unit_of(name)
     published = parse(case["published"], unit, place)
     expected = parse(case.get("expected", case["published"]), unit, place)
-    command = next((key for key in commands if key in case), None)
+    command = next((key for key in COMMANDS if key in case), None)
     if command is not None:
-        answer = commands[command](**_located(path, case[command]), catalogs=catalog)
+        answer = COMMANDS[command](**_located(path, case[command]), catalogs=catalog)
         ours = float(answer.results[name].value)
     else:
         given = {key: _given(key, item, place) for key, item in case.get("given", {}).items()}
@@ -280,7 +275,7 @@ def _case(
     if command is not None and "fits" in case:
         return _fitting_case(str(case["id"]), published, ours, (not answer.unmet, case["fits"]), source, where, remark, unit)
     if command is not None and "ends" in case:
-        ends = [_answered(commands[command], name, {**case[command], **end}, catalog) for end in case["ends"]]
+        ends = [_answered(COMMANDS[command], name, {**case[command], **end}, catalog) for end in case["ends"]]
         most = parse(case.get("published_up_to", case["published"]), unit, place)
         return _ranged_case(str(case["id"]), (published, most), ours, ends, source, where, remark, unit)
     if "threshold" in case:
@@ -415,15 +410,15 @@ def _decoding_peaks(catalog: Catalog) -> Iterator[Case]:
 STUDIES = {"transfer": _transfers, "transfer-pairs": _transferred_pairs, "decoding": _decoding_peaks}
 
 
-def reproduced(
-    name: str | None, commands: Mapping[str, Callable[..., Any]], *, catalogs: Sequence[str | Path] | Catalog = ()
-) -> Validation:
+def validate(name: str | None = None, *, catalogs: Sequence[str | Path] | Catalog = ()) -> Validation:
     """Reproduce published results: published, ours, error.
 
     Args:
-        name: a set, for example `ibrahim`; all sets if None.
-        commands: the commands that a case may run, by name.
+        name: a set, for example `ibrahim`; all sets by default.
         catalogs: folders with entries of your own.
+
+    >>> validate("ibrahim").results["ibrahim"].passed
+    True
 
     Raises:
         UsageError: an unknown set.
@@ -432,4 +427,4 @@ def reproduced(
     known = {path.stem: path for path in sorted((shipped_folder() / "published").glob("*.yaml"))}
     if name is not None and name not in known:
         raise UsageError(f"unknown set '{name}', {expected_one_of(name, known)}")
-    return Validation(tuple(_read(path, catalog, commands) for stem, path in known.items() if name in (None, stem)))
+    return Validation(tuple(_read(path, catalog) for stem, path in known.items() if name in (None, stem)))
