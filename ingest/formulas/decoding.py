@@ -1,9 +1,10 @@
 """Decoding of samples on the cores of a node or on its GPUs."""
 
 from ingest.engine.expression import Num
-from ingest.engine.registry import formula, input_quantity
+from ingest.engine.registry import alternative, formula, input_quantity
 
 input_quantity("decode_samples_per_second_per_core", "sample/s", "Samples that one CPU core decodes each second.")
+alternative("decode_samples_per_second_per_core", "decode_rate_in_loader", when="path_judged", optional=True)
 input_quantity("thread_decode_rate", "sample/s", "Samples that one thread alone decodes each second.",
     label="decoding rate of one thread")  # fmt: skip
 input_quantity("decode_scaling", "1", "Rate of each worker in a loader with several workers, over that of one thread alone.",
