@@ -74,7 +74,7 @@ _PLACES = {
 shown_by[:] = [lambda: import_module("ingest.reports.session")]
 answered_by[:] = [lambda: import_module("ingest.sizing.catalog_commands")]
 #: The functions that hand their other options on, and to which function.
-_HANDED_ON = {"explain": "bw", "fit": "bw", "goodput": "checkpoint", "sweep": "bw"}
+_HANDED_ON = {"explain": "bw", "goodput": "checkpoint", "sweep": "bw"}
 __all__ = ["__version__", "catalog", *_PLACES]
 
 
