@@ -73,8 +73,7 @@ PLACES = [
     for name in GOOD
     for place in dict.fromkeys(
         parameter
-        for one in (name, ingest._HANDED_ON.get(name, name))
-        for parameter, declared in inspect.signature(getattr(ingest, one)).parameters.items()
+        for parameter, declared in inspect.signature(getattr(ingest, name)).parameters.items()
         if parameter not in NEVER and (name, parameter) not in LEFT_OUT and declared.kind is not declared.VAR_KEYWORD
     )
 ]
