@@ -14,6 +14,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
+from ingest.catalog.commands import check
 from ingest.catalog.folders import user_folder
 from ingest.catalog.records import Model
 from ingest.catalog.store import Catalog
@@ -26,7 +27,6 @@ from ingest.errors import IngestError, UsageError
 from ingest.files import check_target, sha256, write_all
 from ingest.observation.observation import Figure, Observation, read_observation
 from ingest.sizing.bandwidth import Estimate, bw
-from ingest.sizing.catalog_commands import check
 from ingest.sizing.published_rates import LOWER_BOUND
 from ingest.units import parse_share
 

@@ -7,11 +7,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from ingest.architecture.catalog_entries import Structure
 from ingest.architecture.model_description import describe
 from ingest.architecture.structure import Architecture
 from ingest.catalog.embedding import embedded
-from ingest.catalog.records import Model
+from ingest.catalog.records import Model, Structure
 from ingest.catalog.store import Catalog
 from ingest.sizing.rates_at_size import check_own_rates
 from ingest.sizing.transfer import seen_rates
