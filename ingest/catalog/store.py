@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from ingest.catalog.folders import Overlay, overlays_in_force, shipped_folder
-from ingest.catalog.prepared import ABSENT, prepared
 from ingest.catalog.records import KINDS, Entry, Rate
 from ingest.catalog.schema import Reader, read_rates, read_sources
-from ingest.catalog.yaml_reader import line_of, read_yaml
+from ingest.catalog.yaml_reader import ABSENT, line_of, prepared, read_yaml
 from ingest.engine.value import Source
 from ingest.errors import CatalogError, UsageError, brief, nearest
 

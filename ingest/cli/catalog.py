@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from ingest.catalog import commands
+from ingest.cli.main import tell
 from ingest.cli.options import catalog_option, hand_over, options_of, output_options, tell_written, warn
-from ingest.cli.telling import tell
 from ingest.errors import IngestError, in_one_line, listed
 from ingest.observation.calibration import add_bundle
 from ingest.reports.page import as_text, terminal_width

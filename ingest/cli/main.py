@@ -12,7 +12,6 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
-from ingest.cli.telling import tell
 from ingest.errors import IngestError, in_one_line, refused_by_system
 
 #: group -> subcommand, in the order of use -> one line; the module of the same name is imported when the command runs
@@ -177,7 +176,7 @@ def main() -> None:
 
 def _run(words: list[str]) -> int:
     """Run a command line; returns the exit code."""
-    if words[:1] == ["bw"] and loaded("ingest.cli.bw_output").plain(words[1:]):
+    if words[:1] == ["bw"] and loaded("ingest.cli.plain").plain(words[1:]):
         return 0
     return int(loaded("ingest.cli.group").run())
 
@@ -190,6 +189,17 @@ def refuse(message: str, code: int) -> int:
     """Print a refusal as one line; returns its exit code."""
     tell(in_one_line(f"ingest: {message}"))
     return code
+
+
+def tell(line: str) -> None:
+    """Print a line on standard error; what it cannot take changes neither the result nor the exit code."""
+    whole = line.encode("utf-8", "replace").decode()  # half a surrogate pair would be printed as six letters
+    try:
+        print(whole, file=sys.stderr, flush=True)
+    except OSError:
+        # Python would flush the line again at exit.
+        with suppress(OSError):
+            _point_to_nowhere(sys.stderr.fileno())
 
 
 def _point_to_nowhere(number: int, flags: int = os.O_WRONLY) -> None:
