@@ -130,11 +130,7 @@ def unit_factor(text: str) -> tuple[float, str]:
 
 
 def _meant(symbol: str) -> str:
-    """The units that a word may stand for: those in capitals or small letters, else the nearest; empty for none.
-
-    >>> _meant("gb"), _meant("MiBB"), _meant("xx")
-    ("; did you mean 'GB' or 'Gb'?", "; did you mean 'MiB'?", '')
-    """
+    """The units that a word may stand for: those in capitals or small letters, else the nearest; empty for none."""
     known = [p + b for b in SCALED for p in [*DECIMAL, *BINARY]] + [*PLAIN, *COUNTED]
     same = [f"'{word}'" for word in known if word.lower() == symbol.lower()]
     if same and len(symbol) > 1:
@@ -266,11 +262,7 @@ def _example(unit: str) -> str:
 
 
 def _significant(number: float, digits: int = 4) -> str:
-    """Four significant digits, thousands grouped, no trailing zeros, no exponent between 1e-4 and 1e15.
-
-    >>> _significant(808.098), _significant(8.0), _significant(1234567.0), _significant(0.0201)
-    ('808.1', '8', '1,234,567', '0.0201')
-    """
+    """Four significant digits, thousands grouped, no trailing zeros, no exponent between 1e-4 and 1e15."""
     if number == 0:
         return "0"
     # What is half in decimal digits is rounded up, as spreadsheets do: 0.15 is a little less than that in binary.

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.catalog import checked_by
-from ingest.catalog.folders import shipped_folder
 from ingest.catalog.records import (
     KINDS,
     STORAGE_CLASSES,
@@ -30,7 +29,7 @@ from ingest.catalog.records import (
 from ingest.catalog.schema import read_sources
 from ingest.catalog.store import Catalog
 from ingest.catalog.yaml_reader import read_yaml
-from ingest.configuration import configuration, configuration_file
+from ingest.configuration import configuration, configuration_file, shipped_folder
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import check_value, is_quantity, solve, unit_of
 from ingest.engine.result import envelope, frame_of

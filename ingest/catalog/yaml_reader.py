@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ingest import files
-from ingest.catalog.folders import shipped_folder
+from ingest.configuration import shipped_folder
 from ingest.errors import CatalogError, IngestError
 
 #: Far above the size of any catalog file; a larger one is a mistake or an attack.

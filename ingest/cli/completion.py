@@ -17,7 +17,7 @@ from typing import Any
 import click
 from click.shell_completion import BashComplete, CompletionItem, FishComplete, ShellComplete, ZshComplete
 
-from ingest.catalog.folders import overlays_in_force, shipped_folder
+from ingest.configuration import overlays_in_force, shipped_folder
 from ingest.errors import IngestError, one_of
 
 #: The variable by which a script asks for words.

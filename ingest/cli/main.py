@@ -144,8 +144,10 @@ def main() -> None:
         elif sys.argv[1:] in HELP:
             print(overview())
             code = 0
+        elif sys.argv[1:2] == ["bw"] and loaded("ingest.cli.plain").plain(sys.argv[2:]):
+            code = 0
         else:
-            code = _run(sys.argv[1:])
+            code = int(loaded("ingest.cli.group").run())
         sys.stdout.flush()
     except IngestError as error:
         code = refuse(str(error), error.exit_code)
@@ -172,13 +174,6 @@ def main() -> None:
         said = f"the result cannot be written: {error.strerror}" if undelivered else refused_by_system(error)
         code = refuse(said, 1) if full else 0
     sys.exit(code)
-
-
-def _run(words: list[str]) -> int:
-    """Run a command line; returns the exit code."""
-    if words[:1] == ["bw"] and loaded("ingest.cli.plain").plain(words[1:]):
-        return 0
-    return int(loaded("ingest.cli.group").run())
 
 
 #: what a standard output shows that is full, broken or closed

@@ -8,7 +8,7 @@ thousand jobs in the same order, so that the route which the first of them found
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -260,7 +260,9 @@ class Quantities:
             self._follow(route)
             self._names = route.after
             found = {name: steps[name] for name in names if name in steps}
-            if _are_finite([*map(value_of, found.values())]):
+            values = [*map(value_of, found.values())]
+            # Most are plain numbers.
+            if all(map(math.isfinite if NUMBERS.issuperset(map(type, values)) else _is_finite, values)):
                 return found
         except (OverflowError, ZeroDivisionError, UsageError):
             pass
@@ -381,8 +383,3 @@ def _is_finite(value: Num) -> bool:
         return math.isfinite(value) if isinstance(value, (float, int)) else True
     except OverflowError:
         return False
-
-
-def _are_finite(values: Sequence[Num]) -> bool:
-    """Whether all values are, as `_is_finite` has one; most are plain numbers."""
-    return all(map(math.isfinite if NUMBERS.issuperset(map(type, values)) else _is_finite, values))

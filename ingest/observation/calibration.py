@@ -15,9 +15,9 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from ingest.catalog.commands import check
-from ingest.catalog.folders import user_folder
 from ingest.catalog.records import Model
 from ingest.catalog.store import Catalog
+from ingest.configuration import user_folder
 from ingest.corpus.sampling.estimators import student_quantile
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import solve, unit_of
