@@ -189,7 +189,9 @@ def parse(written: object, unit: str, what: str) -> float:
             raise UsageError(f"{what}: {brief(written)} has an {error}{expected}") from None
     if _BITS.search(suffix) and physical(unit) == "B":
         raise UsageError(f"{what}: {brief(written)} is in bits, expected bytes, {_example(unit)}")
-    if physical(base) != physical(unit) or not _countable(base, unit):
+    # A thing counted may be left out, but not replaced by another.
+    strange = [part for part in base.split("/") if part in COUNTED and part not in unit.split("/")]
+    if strange or physical(base) != physical(unit):
         counted = _as_count(match[1], suffix, unit) or f", {_example(unit)}"
         raise UsageError(f"{what}: {brief(written)} is in {base}, expected {unit}{counted}")
     if factor > 1 and _EITHER.fullmatch(match[1]):  # of a thing that comes whole, only thousands can be meant
@@ -235,12 +237,6 @@ def _as_count(digits: str, suffix: str, unit: str) -> str:
         return ""
     meant = f"{digits}{suffix[:-1] or 'B'}"
     return f"; did you mean '{meant}', {parse(meant, unit, ''):,.0f} {unit}s?"
-
-
-def _countable(base: str, unit: str) -> bool:
-    """A thing counted may be left out, but not replaced by another."""
-    written = [part for part in base.split("/") if part in COUNTED]
-    return all(part in unit.split("/") for part in written)
 
 
 def _finite(number: float, written: object, unit: str, what: str) -> float:

@@ -227,37 +227,27 @@ class Notation(NamedTuple):
     extra: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
+#: function -> how prose calls it, and how a spreadsheet cell: by a name that every office suite since Excel 2010 knows
+_FUNCTIONS = {
+    "minimum": ("min", "MIN"),
+    "maximum": ("max", "MAX"),
+    "ceil": ("round up", "ROUNDUP"),
+    "round_up": ("round up", "ROUNDUP"),
+    "floor": ("round down", "INT"),
+    "log10": ("log10", "LOG10"),
+    "log": ("ln", "LN"),
+    "where": ("if", "IF"),
+    "total": ("sum of", "SUM"),
+    "largest": ("largest of", "MAX"),
+}
 PROSE = Notation(
     operators={"*": "×", "/": "÷", "**": "^", "-": "−", "<=": "≤", ">=": "≥"},
-    functions={
-        "minimum": "min",
-        "maximum": "max",
-        "ceil": "round up",
-        "round_up": "round up",
-        "floor": "round down",
-        "log": "ln",
-        "where": "if",
-        "total": "sum of",
-        "largest": "largest of",
-    },
+    functions={name: words for name, (words, _) in _FUNCTIONS.items()},
     number=lambda value: f"{value:,}",
 )
-
-#: A spreadsheet cell: functions that every office suite since Excel 2010 knows.
 CELL = Notation(
     operators={"**": "^"},
-    functions={
-        "minimum": "MIN",
-        "maximum": "MAX",
-        "ceil": "ROUNDUP",
-        "round_up": "ROUNDUP",
-        "floor": "INT",
-        "log10": "LOG10",
-        "log": "LN",
-        "where": "IF",
-        "total": "SUM",
-        "largest": "MAX",
-    },
+    functions={name: cell for name, (_, cell) in _FUNCTIONS.items()},
     number=lambda value: f"{value:g}" if value == float(f"{value:g}") else repr(value),
     extra={"ceil": ("0",)},
 )
