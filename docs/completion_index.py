@@ -11,6 +11,7 @@ import click
 from common import ROOT
 
 from ingest.acceptance.test_spec import TOOLS
+from ingest.catalog.commands import LISTED
 from ingest.catalog.records import HOLDINGS, PRECISIONS
 from ingest.catalog.records import SIZES as ENCODED
 from ingest.cli.completion import SHELLS
@@ -20,7 +21,6 @@ from ingest.engine.registry import FORMULAS, INPUTS
 from ingest.loader.feed import CACHES
 from ingest.loader.readers import LOADERS
 from ingest.requirement import PRIORITIES
-from ingest.sizing.catalog_commands import LISTED
 from ingest.sizing.checkpoint import READERS
 from ingest.sizing.checkpoint_files import LAYOUTS
 from ingest.sizing.checkpoint_schedule import MODES

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ingest.catalog.folders import shipped_folder
-from ingest.catalog.prepared import NAME, key_of
 from ingest.catalog.records import KINDS
 from ingest.catalog.store import blocks_of, plain
-from ingest.catalog.yaml_reader import parsed, read_text
+from ingest.catalog.yaml_reader import NAME, key_of, parsed, read_text
+from ingest.configuration import shipped_folder
 
 PATH = shipped_folder() / NAME
 

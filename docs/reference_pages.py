@@ -12,6 +12,7 @@ from common import CATALOG, GRADES, ROOT, SHOW, aliases_part, entry_rows, limits
 
 from ingest.architecture import describe
 from ingest.architecture.registry import families as model_families
+from ingest.catalog.commands import template
 from ingest.catalog.records import (
     PRECISIONS,
     SIZES,
@@ -25,7 +26,6 @@ from ingest.catalog.records import (
     Recipe,
 )
 from ingest.cli.group import command
-from ingest.sizing.catalog_commands import template
 from ingest.sizing.rules import RETIRED, ROWS
 
 #: module of families -> its heading, where the name alone is an abbreviation

@@ -13,8 +13,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ingest.catalog import answered_by
-from ingest.engine import shown_by
+from ingest.catalog import checked_by
+from ingest.engine import declared_by, shown_by
 from ingest.version import __version__
 
 if TYPE_CHECKING:
@@ -70,9 +70,15 @@ _PLACES = {
     "validate": "ingest.validation",
     "verdict": "ingest.acceptance.verdict",
 }
-# What lower layers show and answer by stands above them: the package hands it down.
+# What lower layers declare, show and check by stands above them: the package hands it down.
+declared_by[:] = [
+    # The fields of `bw`, which starts often: a name of theirs costs no import of the others.
+    lambda: [import_module(f"ingest.formulas.{field}") for field in ("inputs", "bandwidth")],
+    lambda: import_module("ingest.engine.registry").load_modules("ingest.formulas"),
+]
 shown_by[:] = [lambda: import_module("ingest.reports.session")]
-answered_by[:] = [lambda: import_module("ingest.sizing.catalog_commands")]
+checked_by["structure"] = lambda: import_module("ingest.architecture.catalog_entries")
+checked_by["check_rates"] = lambda: import_module("ingest.sizing.published_rates")
 __all__ = ["__version__", "catalog", *_PLACES]
 
 

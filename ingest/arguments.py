@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from itertools import chain, repeat
 from numbers import Integral, Real
 from pathlib import Path
@@ -45,10 +45,14 @@ def checked(
     """
     signature = inspect.signature(function)
     parameters = signature.parameters.values()
+    by_place = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
+    further = next((one.name for one in parameters if one.kind is one.VAR_POSITIONAL), "")  # of more than the function takes
 
     @functools.wraps(function)
     def call(*given: Any, **named: Any) -> Any:
-        fitting = [_argument(place, value, kinds) for place, value in zip(_positional(parameters), given, strict=False)]
+        fitting = [
+            _argument(place, value, kinds) for place, value in zip(chain(by_place, repeat(further)), given, strict=False)
+        ]
         try:
             return function(*fitting, **{place: _argument(place, value, kinds) for place, value in named.items()})
         except IngestError as error:
@@ -66,12 +70,6 @@ def checked(
         listed = "\n".join(f"    {one}: {text}" for one, (_, text) in options.items())
         call.__doc__ = f"{inspect.getdoc(function)}\n\nOptions:\n{listed}\n"
     return call
-
-
-def _positional(parameters: Collection[inspect.Parameter]) -> Iterator[str]:
-    """The names of positional arguments; an empty one where there are more than the function takes."""
-    named = (one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD)
-    return chain(named, repeat(next((one.name for one in parameters if one.kind is one.VAR_POSITIONAL), "")))
 
 
 def _argument(name: str, value: Any, kinds: Mapping[str, Any]) -> Any:

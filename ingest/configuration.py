@@ -1,9 +1,9 @@
-"""The configuration file of the user, and the environment variables that override it: catalogs, units and currency."""
+"""The configuration file of the user, the environment variables that override it, and the folders of the catalogs in force."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +20,11 @@ VARIABLES = {"catalogs": "INGEST_CATALOGS", "units": "INGEST_UNITS", "currency":
 MOST_LETTERS = 12
 #: Where a setting comes from.
 ENVIRONMENT, FILE = "environment", "configuration"
+#: Where a folder of catalogs comes from besides: an option, or its place.
+OPTION, FOLDER = "user", "user folder"
+#: What a folder of catalogs should be.
+EXPECTED = "expected one laid out like `ingest catalog path`"
+_PACKAGE = Path(__file__).parent
 
 
 class Configuration(NamedTuple):
@@ -152,3 +157,51 @@ def _checked(key: str, value: Any, place: str, folder: Path, error: type[IngestE
     if key == "currency" and not (isinstance(value, str) and value.isprintable() and 0 < len(value.strip()) <= MOST_LETTERS):
         raise error(f"{place}: found {brief(value)}, expected text of at most {MOST_LETTERS} letters, such as EUR")
     return value.strip()
+
+
+class Overlay(NamedTuple):
+    """A folder of the user's own entries, and where it comes from."""
+
+    folder: Path
+    origin: str
+
+
+def shipped_folder() -> Path:
+    """Return the catalogs inside the package (a wheel) or next to it (a checkout)."""
+    inside = _PACKAGE / "catalogs"
+    return inside if inside.is_dir() else _PACKAGE.parent / "catalogs"
+
+
+def user_folder() -> Path:
+    """Return the folder of the user's own catalogs, below the configuration folder; it need not exist."""
+    return configuration_folder() / "catalogs"
+
+
+def overlays_in_force(options: str | Path | Sequence[str | Path] = ()) -> tuple[Overlay, ...]:
+    """Return the folders above the shipped one, the nearest first.
+
+    Args:
+        options: folders of `--catalogs`; a later one overrides an earlier one.
+
+    Raises:
+        UsageError: an option or INGEST_CATALOGS names no folder.
+        IngestError: the configuration file is broken, or names no folder.
+    """
+    given = [options] if isinstance(options, (str, Path)) or not isinstance(options, Sequence) else options
+    environment = [part for part in os.environ.get("INGEST_CATALOGS", "").split(os.pathsep) if part]
+    for option, folders in (("--catalogs", given), ("INGEST_CATALOGS", environment)):
+        for folder in folders:
+            if not isinstance(folder, (str, Path)) or not Path(folder).is_dir():
+                raise UsageError(f"{option}: '{folder}' is not a folder, {EXPECTED}")
+    configured = configuration().catalogs
+    for path, place in configured:
+        if not path.is_dir():
+            raise IngestError(f"{place}: '{path}' is not a folder, {EXPECTED}")
+    own = [user_folder()] if user_folder().is_dir() else []
+    named = (
+        *((OPTION, Path(folder)) for folder in reversed(given)),
+        *((ENVIRONMENT, Path(folder)) for folder in reversed(environment)),
+        *((FILE, path) for path, _ in reversed(configured)),
+        *((FOLDER, path) for path in own),
+    )
+    return tuple(Overlay(folder, origin) for origin, folder in named)

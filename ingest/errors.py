@@ -149,8 +149,6 @@ def expected_one_of(found: object, choices: Iterable[str]) -> str:
 def one_of(option: str, found: object, choices: Iterable[str]) -> None:
     """Refuse a word that is not among the choices.
 
-    >>> one_of("--mode", "sync", ("sync", "async"))
-
     Raises:
         UsageError: another word, with the nearest one.
     """

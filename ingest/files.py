@@ -17,8 +17,6 @@ from ingest.errors import IngestError, UsageError, brief, cannot_be_read
 NEW = 0o666
 #: Signals that would end the program without cleaning up.
 SIGNALS = ("SIGTERM", "SIGHUP")
-
-
 #: How the folders begin in which a call of `accept` builds.
 BUILDING = ".ingest-accept-"
 #: What its calls always write: the manifest of the tests, or the job that reads as an observed one.
@@ -61,12 +59,6 @@ def will_replace(path: str | Path) -> bool:
     return str(path) in _outputs.values()
 
 
-def note_read(status: os.stat_result) -> None:
-    """Note that a file is read: `write_all` does not replace it."""
-    if (identity := identity_of(status)) in _outputs:
-        _read.add(identity)
-
-
 def refuse_output(identity: Identity) -> None:
     """Refuse at once to read a file that the command would replace: for an input whose reading takes long.
 
@@ -88,7 +80,8 @@ def open_regular(path: str | Path) -> BinaryIO:
     if not stat.S_ISREG(status.st_mode):
         file.close()
         raise OSError(errno.EINVAL, "not a regular file", str(path))
-    note_read(status)
+    if (identity := identity_of(status)) in _outputs:
+        _read.add(identity)  # `write_all` does not replace it
     return file
 
 
@@ -439,17 +432,13 @@ def _move_in(target: Path, building: Path, files: Mapping[str, str], old: set[st
         os.replace(building / name, target / name)
     for name in old - set(files) - {"hosts.txt"}:
         (target / name).unlink(missing_ok=True)
-        _remove_empty(target / name, target)
+        for folder in (target / name).parents:
+            if folder == target or any(folder.iterdir() if folder.is_dir() else ()):
+                break
+            if folder.is_dir():
+                folder.rmdir()
     if "SHA256SUMS" in files:
         os.replace(building / "SHA256SUMS", target / "SHA256SUMS")
-
-
-def _remove_empty(path: Path, target: Path) -> None:
-    for folder in path.parents:
-        if folder == target or any(folder.iterdir() if folder.is_dir() else ()):
-            return
-        if folder.is_dir():
-            folder.rmdir()
 
 
 @contextlib.contextmanager

@@ -130,11 +130,7 @@ def unit_factor(text: str) -> tuple[float, str]:
 
 
 def _meant(symbol: str) -> str:
-    """The units that a word may stand for: those in capitals or small letters, else the nearest; empty for none.
-
-    >>> _meant("gb"), _meant("MiBB"), _meant("xx")
-    ("; did you mean 'GB' or 'Gb'?", "; did you mean 'MiB'?", '')
-    """
+    """The units that a word may stand for: those in capitals or small letters, else the nearest; empty for none."""
     known = [p + b for b in SCALED for p in [*DECIMAL, *BINARY]] + [*PLAIN, *COUNTED]
     same = [f"'{word}'" for word in known if word.lower() == symbol.lower()]
     if same and len(symbol) > 1:
@@ -193,7 +189,9 @@ def parse(written: object, unit: str, what: str) -> float:
             raise UsageError(f"{what}: {brief(written)} has an {error}{expected}") from None
     if _BITS.search(suffix) and physical(unit) == "B":
         raise UsageError(f"{what}: {brief(written)} is in bits, expected bytes, {_example(unit)}")
-    if physical(base) != physical(unit) or not _countable(base, unit):
+    # A thing counted may be left out, but not replaced by another.
+    strange = [part for part in base.split("/") if part in COUNTED and part not in unit.split("/")]
+    if strange or physical(base) != physical(unit):
         counted = _as_count(match[1], suffix, unit) or f", {_example(unit)}"
         raise UsageError(f"{what}: {brief(written)} is in {base}, expected {unit}{counted}")
     if factor > 1 and _EITHER.fullmatch(match[1]):  # of a thing that comes whole, only thousands can be meant
@@ -241,12 +239,6 @@ def _as_count(digits: str, suffix: str, unit: str) -> str:
     return f"; did you mean '{meant}', {parse(meant, unit, ''):,.0f} {unit}s?"
 
 
-def _countable(base: str, unit: str) -> bool:
-    """A thing counted may be left out, but not replaced by another."""
-    written = [part for part in base.split("/") if part in COUNTED]
-    return all(part in unit.split("/") for part in written)
-
-
 def _finite(number: float, written: object, unit: str, what: str) -> float:
     if abs(number) > 1e300 or not math.isfinite(number):
         raise UsageError(f"{what}: found {brief(written)}, expected a finite number, {_example(unit)}")
@@ -266,11 +258,7 @@ def _example(unit: str) -> str:
 
 
 def _significant(number: float, digits: int = 4) -> str:
-    """Four significant digits, thousands grouped, no trailing zeros, no exponent between 1e-4 and 1e15.
-
-    >>> _significant(808.098), _significant(8.0), _significant(1234567.0), _significant(0.0201)
-    ('808.1', '8', '1,234,567', '0.0201')
-    """
+    """Four significant digits, thousands grouped, no trailing zeros, no exponent between 1e-4 and 1e15."""
     if number == 0:
         return "0"
     # What is half in decimal digits is rounded up, as spreadsheets do: 0.15 is a little less than that in binary.

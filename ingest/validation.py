@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from ingest.catalog.folders import shipped_folder
 from ingest.catalog.records import Decoder, Gpu, Rate, Storage, Tier
 from ingest.catalog.store import Catalog, opened
 from ingest.catalog.yaml_reader import read_yaml
+from ingest.configuration import shipped_folder
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import is_quantity, solve, unit_of
 from ingest.engine.result import envelope, frame_of

@@ -5,11 +5,11 @@ import statistics
 import pytest
 
 from ingest import catalog as commands
+from ingest.catalog.commands import CatalogEntry
 from ingest.catalog.records import GRADES, KINDS, Family, Gpu, Model, Node, Protocol
 from ingest.catalog.store import Catalog
 from ingest.errors import IngestError
 from ingest.sizing import bandwidth, evidence_ladder
-from ingest.sizing.catalog_commands import CatalogEntry
 from ingest.sizing.efficiency import utilizations
 from ingest.sizing.evidence_ladder import FAMILIES
 from ingest.sizing.model import model

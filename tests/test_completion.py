@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from conftest import COMMAND, EXAMPLES, clean_environment
 
-from ingest.catalog.folders import shipped_folder
 from ingest.cli.completion import INDEX, SHELLS
 from ingest.cli.main import COMMANDS, command_of
+from ingest.configuration import shipped_folder
 
 DOCS = Path(__file__).parents[1] / "docs"
 #: Bash as at a prompt: words parted at `=`, and `compopt`, which works only there, is written down.

@@ -26,7 +26,7 @@ from ingest.errors import CyclicQuantity, IngestError, MissingQuantity, UsageErr
 @pytest.fixture
 def own_registry(monkeypatch):
     """An empty registry, so that a test can define quantities of its own."""
-    registry.load_modules(registry.FIELDS)
+    registry.load_modules("ingest.formulas")
     declared = {}
     monkeypatch.setattr(registry, "_declared", declared)
     return declared, declared

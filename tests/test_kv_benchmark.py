@@ -5,7 +5,7 @@ import random
 import pytest
 import yaml
 
-from ingest.catalog.folders import shipped_folder
+from ingest.configuration import shipped_folder
 
 #: Least and most tokens of context, tokens generated, and pause in seconds, of the three kinds of users.
 KINDS = (((512, 4096), (50, 200), (0.1, 0.5)), ((4096, 25000), (100, 500), (0.2, 1.0)), ((4096, 16384), (200, 800), (0.3, 1.5)))

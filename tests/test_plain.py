@@ -11,7 +11,7 @@ from conftest import COMMAND, clean_environment
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.catalog import prepared, yaml_reader
+from ingest.catalog import yaml_reader
 from ingest.catalog.records import Gpu
 from ingest.catalog.store import Catalog
 from ingest.cli.bw import command
@@ -115,19 +115,21 @@ def test_an_edited_entry_is_read_as_it_is_now(tmp_path, monkeypatch, shipped):
     text = source.read_text(encoding="utf-8")
     place = tmp_path / "gpus" / source.name
     place.parent.mkdir()
-    (tmp_path / prepared.NAME).write_text(f"{prepared.key_of(text)}\t{json.dumps({'name': 'prepared'})}\n", encoding="utf-8")
-    monkeypatch.setattr(prepared, "shipped_folder", lambda: tmp_path)
-    prepared._lines.cache_clear()
+    (tmp_path / yaml_reader.NAME).write_text(
+        f"{yaml_reader.key_of(text)}\t{json.dumps({'name': 'prepared'})}\n", encoding="utf-8"
+    )
+    monkeypatch.setattr(yaml_reader, "shipped_folder", lambda: tmp_path)
+    yaml_reader._lines.cache_clear()
     try:
-        assert prepared.prepared(text, place) == {"name": "prepared"}
-        assert prepared.prepared(re.sub("name:", "name :", text), place) is prepared.ABSENT
-        assert prepared.prepared(text, tmp_path.parent / "gpus" / source.name) is prepared.ABSENT
+        assert yaml_reader.prepared(text, place) == {"name": "prepared"}
+        assert yaml_reader.prepared(re.sub("name:", "name :", text), place) is yaml_reader.ABSENT
+        assert yaml_reader.prepared(text, tmp_path.parent / "gpus" / source.name) is yaml_reader.ABSENT
     finally:
-        prepared._lines.cache_clear()
+        yaml_reader._lines.cache_clear()
 
 
 def test_entries_are_the_same_without_their_prepared_content(monkeypatch):
     fresh = [repr(one) for one in Catalog().all(Gpu)]
-    monkeypatch.setattr(yaml_reader, "prepared", lambda *_: prepared.ABSENT)
+    monkeypatch.setattr(yaml_reader, "prepared", lambda *_: yaml_reader.ABSENT)
     monkeypatch.setattr(yaml_reader, "_kept", yaml_reader._content)
     assert [repr(one) for one in Catalog().all(Gpu)] == fresh

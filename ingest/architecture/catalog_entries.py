@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar
 
 from ingest import architecture
-from ingest.catalog.records import SIZES, TEXT, Encoding, Entry, Model, Value, value
+from ingest.catalog.records import SIZES, Encoding, Model, Structure, Value
 from ingest.catalog.store import MAX_NAME, Catalog
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.engine.messages import Message, Option, option_error
@@ -14,20 +13,6 @@ from ingest.engine.registry import solve
 from ingest.errors import IngestError
 
 _HEAD = ("name", "source", "where", "note", "model_type")
-
-
-class Structure(Entry):
-    """A model described by the keys of its own `config.json`.
-
-    Attributes:
-        hyper_parameters: the keys and their values, as the file has them.
-    """
-
-    kind: ClassVar[str] = "architectures"
-    model_type: str = TEXT
-    hyper_parameters: str = TEXT
-    parameters: Value | None = value("parameter")
-    parameters_active: Value | None = value("parameter")
 
 
 def structure(name: str, catalog: Catalog) -> Structure:

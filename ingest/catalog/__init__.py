@@ -9,17 +9,19 @@ The functions behind `ingest catalog`:
 
 from __future__ import annotations
 
+from importlib import import_module
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
-#: What gives the module of these functions, which also checks structures and rates: they are known above the catalogs.
-answered_by: list[Callable[[], ModuleType]] = []
+#: What gives the modules of `structure`, an architecture, and `check_rates` of a model: they stand above the catalogs.
+checked_by: dict[str, Callable[[], ModuleType]] = {}
 __all__ = ["check", "compare", "list", "new", "path", "show"]
 
 
 def __getattr__(name: str) -> object:
     if name in __all__:
-        return getattr(answered_by[0](), name)
+        return getattr(import_module("ingest.catalog.commands"), name)
     raise AttributeError(f"module 'ingest.catalog' has no attribute '{name}'")

@@ -559,6 +559,20 @@ class Decoder(Entry):
     gpu_rates: Mapping[str, Value] = values("sample/s")
 
 
+class Structure(Entry):
+    """A model described by the keys of its own `config.json`.
+
+    Attributes:
+        hyper_parameters: the keys and their values, as the file has them.
+    """
+
+    kind: ClassVar[str] = "architectures"
+    model_type: str = TEXT
+    hyper_parameters: str = TEXT
+    parameters: Value | None = value("parameter")
+    parameters_active: Value | None = value("parameter")
+
+
 class Rate(NamedTuple):
     """One measured rate of a model on a GPU: a row of the model's CSV.
 

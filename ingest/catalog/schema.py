@@ -42,12 +42,9 @@ class Reader:
         content.pop("sources", None)
         parsed = self.fields(record, content, ())
         made = record(id=self.path.stem, path=self.path, **parsed)
-        if isinstance(made, Storage):
-            self.capacities(made)
-        return made
-
-    def capacities(self, made: Storage) -> None:
-        """Refuse usable capacity above the raw capacity of the unit, or of its drives, by their sizes."""
+        if not isinstance(made, Storage):
+            return made
+        # Usable capacity is at most the raw capacity of the unit, or of its drives, by their sizes.
         raw = made.raw_bytes.value if made.raw_bytes else _of_drives(made, made.drive_bytes)
         found: list[tuple[Keys, Value | None, float | None]] = [(("usable_bytes",), made.usable_bytes, raw)]
         for name, size in made.usable_by_drive.items():
@@ -56,6 +53,7 @@ class Reader:
             if usable is not None and most is not None and usable.value > most:
                 held, expected = (display(one, "B", binary=False, digits=6) for one in (usable.value, most))
                 raise self.fail(keys, f"found {held}, expected at most the raw capacity, {expected}")
+        return made
 
     def fields(self, record: type[Record], data: Mapping[str, Any], keys: Keys) -> dict[str, Any]:
         """Return the values of a record's fields."""
@@ -209,7 +207,9 @@ def _rate(path: Path, line: int, row: list[str], reader: Reader) -> Rate:
     if source not in reader.sources:
         raise fail(f"unknown source '{source}'{nearest(source, reader.sources)}")
     try:
-        numbers = [_plain_number(item) if item else None for item in (rate, achieved)]
+        if "_" in rate + achieved:  # Python reads it between digits, other programs do not
+            raise ValueError
+        numbers = [float(item) if item else None for item in (rate, achieved)]
         sizes = int(gpus), int(nodes)
     except (ValueError, OverflowError):
         found = ", ".join(brief(item) for item in (rate, achieved, gpus, nodes) if item)
@@ -223,12 +223,6 @@ def _rate(path: Path, line: int, row: list[str], reader: Reader) -> Rate:
 def _of_drives(made: Storage, size: Value | None) -> float | None:
     """Raw capacity of the drives of a unit; None where their number or their size is not known."""
     return None if made.drives is None or size is None else made.drives.value * size.value
-
-
-def _plain_number(written: str) -> float:
-    if "_" in written:
-        raise ValueError(written)
-    return float(written)
 
 
 def _expected(shape: Shape) -> str:

@@ -11,11 +11,10 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from ingest.catalog.folders import Overlay, overlays_in_force, shipped_folder
-from ingest.catalog.prepared import ABSENT, prepared
 from ingest.catalog.records import KINDS, Entry, Rate
 from ingest.catalog.schema import Reader, read_rates, read_sources
-from ingest.catalog.yaml_reader import line_of, read_yaml
+from ingest.catalog.yaml_reader import ABSENT, line_of, prepared, read_yaml
+from ingest.configuration import Overlay, overlays_in_force, shipped_folder
 from ingest.engine.value import Source
 from ingest.errors import CatalogError, UsageError, brief, nearest
 
@@ -77,10 +76,8 @@ class ShippedSources(dict[str, Any]):
         return made
 
 
-@lru_cache(maxsize=2)
-def shipped_sources(path: Path, text: str) -> ShippedSources:
-    """The shipped sources of a content, once per process."""
-    return ShippedSources(path, text)
+#: The shipped sources of a content, once per process.
+shipped_sources = lru_cache(maxsize=2)(ShippedSources)
 
 
 class Catalog:

@@ -2,17 +2,22 @@
 
 Scalars follow one rule: numbers as Python writes them (`989.4e12` is a number, `1:30` and `012` are text), `true`, `false`
 and `null`; everything else is text.
+
+The shipped catalogs also stand in `prepared.jsonl` as JSON, each content beside the checksum of its YAML text: what starts fast
+reads no YAML. A file that was edited has another checksum and is read as YAML, as are files anywhere else;
+`docs/generate.py` writes the lines anew.
 """
 
 from __future__ import annotations
 
 import re
+import zlib
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ingest import files
-from ingest.catalog.prepared import ABSENT, prepared
+from ingest.configuration import shipped_folder
 from ingest.errors import CatalogError, IngestError
 
 #: Far above the size of any catalog file; a larger one is a mistake or an attack.
@@ -27,6 +32,10 @@ _NUMBER = re.compile(r"[+-]?(\d[\d_]*)(\.\d*)?([eE][+-]?\d+)?|[+-]?\.(?:inf|nan)
 _INLINE_NESTING = re.compile(r"(?:[-?:][ \t]+){30}")
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None, "~": None, "": None}
 _PLAIN_TAGS = frozenset(f"tag:yaml.org,2002:{kind}" for kind in ("str", "seq", "map"))
+#: The file of the shipped catalogs as JSON, one line per text: its key, a tab, its content.
+NAME = "prepared.jsonl"
+#: What no text contains: `None` is the content of an empty one.
+ABSENT = object()
 
 
 class Kind(NamedTuple):
@@ -181,3 +190,41 @@ def _scalar(text: str) -> Any:
         # A leading zero may be an id or an octal number: it stays text.
         return text if plain.lstrip("+-").startswith("0") and len(plain.lstrip("+-")) > 1 else int(plain)
     return float(plain.replace(".inf", "inf").replace(".nan", "nan"))
+
+
+def key_of(text: str) -> str:
+    """Checksum and length of a YAML text.
+
+    >>> key_of("name: NVIDIA H100\\n")
+    'a6f57151-18'
+    """
+    written = text.encode()
+    return f"{zlib.crc32(written):08x}-{len(written)}"
+
+
+def prepared(text: str, path: Path) -> Any:
+    """The content of a YAML text of the shipped catalogs; `ABSENT` if it is another text, or lies elsewhere.
+
+    Args:
+        text: the YAML.
+        path: its file.
+    """
+    folder = shipped_folder()
+    if folder not in (path.parent, path.parent.parent):
+        return ABSENT
+    lines = _lines(folder)
+    key = f"\n{key_of(text)}\t".encode()
+    start = lines.find(key)
+    if start < 0:
+        return ABSENT
+    import json
+
+    return json.loads(lines[start + len(key) : lines.index(b"\n", start + 1)])
+
+
+@lru_cache(maxsize=1)
+def _lines(folder: Path) -> bytes:
+    try:
+        return b"\n" + (folder / NAME).read_bytes()
+    except FileNotFoundError:
+        return b""

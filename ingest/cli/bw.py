@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from ingest.cli.bw_output import show_bandwidth
 from ingest.cli.options import model_argument, options_of, output_options
+from ingest.cli.plain import show_bandwidth
 from ingest.sizing.bandwidth import bw
 
 

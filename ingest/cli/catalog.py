@@ -6,14 +6,14 @@ from typing import Any
 
 import click
 
+from ingest.catalog import commands
+from ingest.cli.main import tell
 from ingest.cli.options import catalog_option, hand_over, options_of, output_options, tell_written, warn
-from ingest.cli.telling import tell
 from ingest.errors import IngestError, in_one_line, listed
 from ingest.observation.calibration import add_bundle
 from ingest.reports.page import as_text, terminal_width
 from ingest.reports.pages.sizing import check_page, entry_page, list_page, settings_page
 from ingest.reports.pages.storage import comparison_page
-from ingest.sizing import catalog_commands
 
 
 @click.group("catalog", context_settings={"help_option_names": ["-h", "--help"]})
@@ -35,7 +35,7 @@ def list_(kind: str | None, form: str | None, output: str | None, catalogs: tupl
     KIND is models, gpus, nodes, storage, protocols, families, scaling, optimizers, recipes, failures, corpora, pipelines,
     formats, decoders or architectures.
     """
-    found = catalog_commands.list(kind, catalogs=catalogs)
+    found = commands.list(kind, catalogs=catalogs)
     hand_over(lambda: list_page(found), found.to_dict, form, output)
 
 
@@ -47,13 +47,13 @@ def show(words: tuple[str, ...], form: str | None, output: str | None, catalogs:
     """Show an entry: each value with unit, source and grade, and what is missing."""
     if len(words) > 2:
         raise click.UsageError(f"found {len(words)} words, expected ID or KIND ID")
-    found = catalog_commands.show(words[-1], kind=words[0] if len(words) == 2 else None, catalogs=catalogs)
+    found = commands.show(words[-1], kind=words[0] if len(words) == 2 else None, catalogs=catalogs)
     hand_over(lambda: entry_page(found), found.to_dict, form, output)
 
 
 @command.command("compare")
 @click.argument("names", nargs=-1, required=True, metavar="ID…")
-@options_of(catalog_commands.compare)
+@options_of(commands.compare)
 @output_options
 def compare(names: tuple[str, ...], form: str | None, output: str | None, **options: Any) -> None:
     """Compare storage systems: consistency, failures, recovery, metadata, protection and rates, with sources.
@@ -62,7 +62,7 @@ def compare(names: tuple[str, ...], form: str | None, output: str | None, **opti
     ingest catalog compare lustre ceph hdfs cockroachdb
     ingest catalog compare nvme-gen5 lustre --latency driver=9us,block=6us,device=13us --threads 256
     """
-    found = catalog_commands.compare(names, **options)
+    found = commands.compare(names, **options)
     hand_over(lambda: comparison_page(found), found.to_dict, form, output)
 
 
@@ -71,7 +71,7 @@ def compare(names: tuple[str, ...], form: str | None, output: str | None, **opti
 @catalog_option
 def check(folder: str | None, catalogs: tuple[str, ...]) -> None:
     """Check every file of a folder of your own, or of all catalogs in use."""
-    report = catalog_commands.check(folder, catalogs=catalogs)
+    report = commands.check(folder, catalogs=catalogs)
     for line in report.problems:
         click.echo(line)
     if report.problems:
@@ -86,9 +86,9 @@ def check(folder: str | None, catalogs: tuple[str, ...]) -> None:
 def path(catalogs: tuple[str, ...], verbose: bool) -> None:
     """Print the folders in use, the nearest overlay first."""
     if verbose:
-        click.echo(as_text(settings_page(catalog_commands.settings(catalogs=catalogs)), terminal_width()))
+        click.echo(as_text(settings_page(commands.settings(catalogs=catalogs)), terminal_width()))
     else:
-        click.echo("\n".join(map(str, catalog_commands.path(catalogs=catalogs))))
+        click.echo("\n".join(map(str, commands.path(catalogs=catalogs))))
 
 
 @command.command("new")
@@ -97,7 +97,7 @@ def path(catalogs: tuple[str, ...], verbose: bool) -> None:
 @click.option("-o", "--output", metavar="FILE", help="Where to write it. [default: NAME.yaml here]")
 def new(kind: str, name: str, output: str | None) -> None:
     """Write a commented template for a model, GPU, node, corpus, pipeline or format of your own."""
-    tell_written(catalog_commands.new(kind, name, output))
+    tell_written(commands.new(kind, name, output))
 
 
 @command.command("add")

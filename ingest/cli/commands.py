@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import click
 
-from ingest.cli.answers import show_answer
-from ingest.cli.main import loaded
-from ingest.cli.options import explain_option, model_argument, options_of, output_options
+from ingest.cli.main import later, loaded
+from ingest.cli.options import explain_option, hand_over, model_argument, options_of, output_options
 from ingest.engine.result import Answer
 from ingest.errors import IngestError, RequirementNotMet
+from ingest.reports.pages.sizing import answer_page, explanation_page
+from ingest.sizing.explain import Explanation
+
+#: the workbook of an answer
+sizing_workbook = later("ingest.reports.workbook.small_workbooks", "sizing_workbook")
 
 
 class Asked(NamedTuple):
@@ -146,3 +150,13 @@ def command(name: str) -> click.Command:
     for part in parts:
         run = part(run)
     return click.command(name, help=asked.text)(run)
+
+
+def show_answer(answer: Answer, explain: str | None, form: str | None, output: str | None) -> None:
+    """Print an answer, or the derivation of its quantity `explain`; warnings go to standard error."""
+    if explain is not None:
+        explanation = Explanation.of(answer, explain)
+        hand_over(lambda: explanation_page(explanation), explanation.to_dict, form, output, warnings=answer.warnings)
+    else:
+        book = partial(sizing_workbook, answer, answer.title)
+        hand_over(lambda: answer_page(answer), answer.to_dict, form, output, book, warnings=answer.warnings)

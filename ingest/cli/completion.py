@@ -17,7 +17,7 @@ from typing import Any
 import click
 from click.shell_completion import BashComplete, CompletionItem, FishComplete, ShellComplete, ZshComplete
 
-from ingest.catalog.folders import overlays_in_force, shipped_folder
+from ingest.configuration import overlays_in_force, shipped_folder
 from ingest.errors import IngestError, one_of
 
 #: The variable by which a script asks for words.
@@ -154,17 +154,15 @@ def _light(name: str, listed: Mapping[str, Any], index: Mapping[str, Any]) -> cl
     if inner is not None:
         commands = {key: _light(key, one, index) for key, one in inner.items()}
         return click.Group(name, commands=commands, help=listed["help"])
-    params = [_parameter(one, index) for one in listed["parameters"]]
+    params: list[click.Parameter] = []
+    for one in listed["parameters"]:
+        complete, many = completer(one.get("takes", ""), index), one.get("many", False)
+        if "argument" in one:
+            params.append(click.Argument([one["argument"]], nargs=-1 if many else 1, required=False, shell_complete=complete))
+        else:
+            flag = one.get("flag", False)
+            params.append(click.Option(one["options"], is_flag=flag, multiple=many, help=one["help"], shell_complete=complete))
     return click.Command(name, params=params, help=listed["help"], context_settings={"help_option_names": ["-h", "--help"]})
-
-
-def _parameter(listed: Mapping[str, Any], index: Mapping[str, Any]) -> click.Parameter:
-    complete = completer(listed.get("takes", ""), index)
-    if "argument" in listed:
-        many = listed.get("many", False)
-        return click.Argument([listed["argument"]], nargs=-1 if many else 1, required=False, shell_complete=complete)
-    flag, many = listed.get("flag", False), listed.get("many", False)
-    return click.Option(listed["options"], is_flag=flag, multiple=many, help=listed["help"], shell_complete=complete)
 
 
 def completer(takes: str | Sequence[str], index: Mapping[str, Any]) -> Complete:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ingest.cli.answers import show_answer
+from ingest.cli.commands import show_answer
 from ingest.cli.options import detail_options, explain_option, note_output, options_of
 from ingest.errors import UsageError
 from ingest.reports.page import FORMATS

@@ -6,9 +6,8 @@ from itertools import pairwise, takewhile
 
 import click
 
-from ingest.cli.main import COMMANDS, INTERRUPTED, command_of, overview, refuse
+from ingest.cli.main import COMMANDS, INTERRUPTED, command_of, overview, refuse, tell
 from ingest.cli.output import forget_choices
-from ingest.cli.telling import tell
 from ingest.configuration import forget_configuration
 from ingest.errors import expected_one_of
 from ingest.version import __version__

@@ -12,7 +12,6 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
-from ingest.cli.telling import tell
 from ingest.errors import IngestError, in_one_line, refused_by_system
 
 #: group -> subcommand, in the order of use -> one line; the module of the same name is imported when the command runs
@@ -145,8 +144,10 @@ def main() -> None:
         elif sys.argv[1:] in HELP:
             print(overview())
             code = 0
+        elif sys.argv[1:2] == ["bw"] and loaded("ingest.cli.plain").plain(sys.argv[2:]):
+            code = 0
         else:
-            code = _run(sys.argv[1:])
+            code = int(loaded("ingest.cli.group").run())
         sys.stdout.flush()
     except IngestError as error:
         code = refuse(str(error), error.exit_code)
@@ -175,13 +176,6 @@ def main() -> None:
     sys.exit(code)
 
 
-def _run(words: list[str]) -> int:
-    """Run a command line; returns the exit code."""
-    if words[:1] == ["bw"] and loaded("ingest.cli.bw_output").plain(words[1:]):
-        return 0
-    return int(loaded("ingest.cli.group").run())
-
-
 #: what a standard output shows that is full, broken or closed
 UNDELIVERED = (errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EBADF)
 
@@ -190,6 +184,17 @@ def refuse(message: str, code: int) -> int:
     """Print a refusal as one line; returns its exit code."""
     tell(in_one_line(f"ingest: {message}"))
     return code
+
+
+def tell(line: str) -> None:
+    """Print a line on standard error; what it cannot take changes neither the result nor the exit code."""
+    whole = line.encode("utf-8", "replace").decode()  # half a surrogate pair would be printed as six letters
+    try:
+        print(whole, file=sys.stderr, flush=True)
+    except OSError:
+        # Python would flush the line again at exit.
+        with suppress(OSError):
+            _point_to_nowhere(sys.stderr.fileno())
 
 
 def _point_to_nowhere(number: int, flags: int = os.O_WRONLY) -> None:

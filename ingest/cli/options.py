@@ -14,7 +14,7 @@ from ingest.cli.output import painter as painter
 from ingest.cli.output import tell_answer as tell_answer
 from ingest.cli.output import tell_written as tell_written
 from ingest.cli.output import warn as warn
-from ingest.engine.question import Argument, arguments_of
+from ingest.engine.question import Declared, arguments_of
 from ingest.errors import expected_one_of
 from ingest.files import note_outputs
 from ingest.reports.labels import helps_of
@@ -183,35 +183,19 @@ def options_of(function: Callable[..., Any], *without: str) -> Callable[[Command
     for name, one in arguments_of(function).items():
         if name in without or one.required:
             continue
-        if one.declared is not None:
-            options.append(_declared(name, one))
-        else:
-            options.append(shared.get(name) or _option(name, one.default, helps.get(name)))
+        told = Declared(helps.get(name, ""), METAVAR_OF.get(name, "N"), many=one.default == ())
+        options.append(_option(name, one.default, one.declared or told) if one.declared or name not in shared else shared[name])
     return stacked(options)
 
 
-def _declared(name: str, one: Argument) -> Callable[[Command], Command]:
-    """The option of an argument that a table declares."""
-    shown, declared = f"--{name.replace('_', '-')}", one.declared
-    assert declared is not None
-    if one.default is False:
+def _option(name: str, default: Any, declared: Declared) -> Callable[[Command], Command]:
+    shown = f"--{name.replace('_', '-')}"
+    if default is False:
         return click.option(shown, is_flag=True, help=declared.text)
     if declared.many:
         return click.option(shown, multiple=True, metavar=declared.metavar, help=declared.text)
-    known = None if one.default is None else str(one.default)
+    known = None if default is None else str(default)
     callback = {"gpu": _one_word, "derivations": note_output}.get(name)
     return click.option(
         shown, default=known, show_default=known is not None, metavar=declared.metavar, help=declared.text, callback=callback
     )
-
-
-def _option(name: str, default: Any, text: str | None) -> Callable[[Command], Command]:
-    shown = f"--{name.replace('_', '-')}"
-    if default is False:
-        return click.option(shown, is_flag=True, help=text)
-    metavar = METAVAR_OF.get(name, "N")
-    if default == ():
-        return click.option(shown, multiple=True, metavar=metavar, help=text)
-    known = None if default is None else str(default)
-    callback = {"gpu": _one_word, "derivations": note_output}.get(name)
-    return click.option(shown, default=known, show_default=known is not None, metavar=metavar, help=text, callback=callback)

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TextIO
 
-from ingest.cli.telling import tell
+from ingest.cli.main import tell
 from ingest.engine.messages import rule_of
 from ingest.errors import UsageError, in_one_line
 from ingest.files import forget_outputs, will_replace, write_whole

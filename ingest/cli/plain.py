@@ -1,4 +1,4 @@
-"""Lines of options spelled in full, read without click, whose import takes as long as the answer of a short command.
+"""Lines of `ingest bw` spelled in full, read without click, whose import takes as long as the answer of a short command.
 
 Any other line (help, `--option=value`, several short options in one, a slip) is left to click, which alone refuses.
 """
@@ -6,13 +6,21 @@ Any other line (help, `--option=value`, several short options in one, a slip) is
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import takewhile
 from typing import Any
 
-from ingest.cli.output import QUIET, VERBOSE, choose
+from ingest.cli.main import later
+from ingest.cli.output import QUIET, VERBOSE, choose, forget_choices, hand_over
+from ingest.configuration import forget_configuration
 from ingest.engine.question import arguments_of
+from ingest.errors import IngestError
 from ingest.files import note_outputs
 from ingest.reports.page import FORMATS
+from ingest.reports.pages.sizing import estimate_page, scenarios_page
+from ingest.sizing.bandwidth import Scenarios, bw
+
+sizing_workbook = later("ingest.reports.workbook.small_workbooks", "sizing_workbook")
 
 #: Options of any command that prints a result: how much it prints, its format, its file.
 DETAIL = {"-v": VERBOSE, "--verbose": VERBOSE, "-q": QUIET, "--quiet": QUIET}
@@ -59,3 +67,29 @@ def plain_options(words: Sequence[str], function: Callable[..., Any]) -> dict[st
         choose(one)
     note_outputs([given["output"]] if given["output"] else [])
     return given
+
+
+def show_bandwidth(form: str | None, output: str | None, **options: Any) -> None:
+    """Print the read bandwidth of one job or of several."""
+    answer = bw(**options)
+    if answer.incomplete:
+        raise IngestError(answer.incomplete)
+    if isinstance(answer, Scenarios):
+        several = len({one.nodes for one in answer.scenarios}) > 1
+        sweep = "ingest sweep with the same options, which writes a table of all scenarios" if several else ""
+        hand_over(lambda: scenarios_page(answer), answer.to_dict, form, output, alternative=sweep, warnings=answer.warnings)
+    else:
+        book = partial(sizing_workbook, answer, answer.title)
+        hand_over(lambda: estimate_page(answer), answer.to_dict, form, output, book, warnings=answer.warnings)
+
+
+def plain(words: Sequence[str]) -> bool:
+    """Answer a line of options spelled in full; False for one that click has to read."""
+    forget_configuration()
+    try:
+        options = plain_options(words, bw)
+        if options is not None:
+            show_bandwidth(**options)
+    finally:
+        forget_choices()
+    return options is not None

@@ -61,9 +61,7 @@ def command(
     if new and schema:
         raise UsageError("--new and --schema are given, expected one of them")
     if new or schema:
-        _right_suffix(output, (".json",) if schema else (".yaml", ".yml"))
-        text = schema_text() if schema else _starter(nodes, gpu, models, options["catalogs"])
-        _hand_out(text, site, output)
+        _write_new(site, output, schema, (nodes, gpu, models), options["catalogs"])
         return
     for option, value in (("--nodes", nodes), ("--gpu", gpu), ("--models", models)):
         if value is not None:
@@ -88,22 +86,26 @@ def command(
         raise RequirementNotMet(answer.unmet)
 
 
-def _starter(nodes: str | None, gpu: str | None, models: str | None, catalogs: tuple[str, ...]) -> str:
-    """The commented example, or the file of these nodes, GPU and models."""
-    if nodes is None and gpu is None and models is None:
-        return starter()
-    if nodes is None or gpu is None or models is None:
-        raise UsageError("--new: expected --nodes, --gpu and --models together, or none of them")
-    return new_site(nodes=nodes, gpu=gpu, models=models, catalogs=catalogs)
-
-
-def _right_suffix(output: str | None, expected: tuple[str, ...]) -> None:
+def _write_new(
+    site: str | None,
+    output: str | None,
+    schema: bool,
+    named: tuple[str | None, str | None, str | None],
+    catalogs: tuple[str, ...],
+) -> None:
+    """Write the schema, the commented example, or the file of these nodes, GPU and models; never over an existing file."""
+    expected = (".json",) if schema else (".yaml", ".yml")
     if output is not None and Path(output).suffix.lower() not in expected:
         raise UsageError(f"--output: '{output}' ends in '{Path(output).suffix}', expected {' or '.join(expected)}")
-
-
-def _hand_out(text: str, site: str | None, output: str | None) -> None:
-    """Write the starter or the schema, never over an existing file."""
+    nodes, gpu, models = named
+    if schema:
+        text = schema_text()
+    elif nodes is None and gpu is None and models is None:
+        text = starter()
+    elif nodes is None or gpu is None or models is None:
+        raise UsageError("--new: expected --nodes, --gpu and --models together, or none of them")
+    else:
+        text = new_site(nodes=nodes, gpu=gpu, models=models, catalogs=catalogs)
     if site is not None:
         raise UsageError(f"SITE.yaml: found '{site}', expected none with --new or --schema; -o FILE names the new file")
     if output is None:

@@ -7,5 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
+#: What imports the modules that declare quantities: first those that most questions need, then all. The engine knows no field.
+declared_by: list[Callable[[], object]] = []
 #: What gives the module that shows results: it knows their pages, which the engine does not.
 shown_by: list[Callable[[], ModuleType]] = []

@@ -25,10 +25,18 @@ def _infix(operator: str, reflected: bool = False) -> Callable[[Any, Num], Expre
     """The method of an infix operator; reflected, where the other operand stands first."""
 
     def operate(self: Expression, other: Num) -> Expression:
-        operands = (_node(other), self) if reflected else (self, _node(other))
-        return Operation(operator, operands)
+        return Operation(operator, (_node(other), self) if reflected else (self, _node(other)))
 
     return operate
+
+
+def _refused(instead: str) -> Callable[..., NoReturn]:
+    """The method of what cannot be recorded."""
+
+    def refuse(*_: object) -> NoReturn:
+        raise NotRecordable(f"a formula cannot use {instead}")
+
+    return refuse
 
 
 class Expression:
@@ -44,29 +52,14 @@ class Expression:
     def __neg__(self) -> Expression:
         return Operation("-", (Number(0), self))
 
-    def __eq__(self, other: object) -> NoReturn:
-        raise NotRecordable("a formula cannot use ==: write where(a >= b, …) or a formula of its own")
-
-    def __ne__(self, other: object) -> NoReturn:
-        raise NotRecordable("a formula cannot use !=: write where(a >= b, …) or a formula of its own")
-
+    __eq__ = _refused("==: write where(a >= b, …) or a formula of its own")
+    __ne__ = _refused("!=: write where(a >= b, …) or a formula of its own")
     __hash__ = object.__hash__
-
-    def __bool__(self) -> NoReturn:
-        raise NotRecordable("a formula cannot use if, and, or, not: write where(condition, a, b)")
-
-    def __float__(self) -> NoReturn:
-        raise NotRecordable("a formula cannot use math.* or float(): write minimum, maximum, ceil, log, where, total or **")
-
+    __bool__ = _refused("if, and, or, not: write where(condition, a, b)")
+    __float__ = _refused("math.* or float(): write minimum, maximum, ceil, log, where, total or **")
     __int__ = __index__ = __floor__ = __ceil__ = __trunc__ = __round__ = __abs__ = __float__
-
-    def __floordiv__(self, other: Num) -> NoReturn:
-        raise NotRecordable("a formula cannot use // or %: write ceil(a / b)")
-
-    __mod__ = __rmod__ = __rfloordiv__ = __divmod__ = __rdivmod__ = __floordiv__
-
-    def __array__(self, *_: object) -> NoReturn:
-        raise NotRecordable("a formula cannot use numpy.*: write minimum, maximum, ceil, log, where or total")
+    __floordiv__ = __mod__ = __rmod__ = __rfloordiv__ = __divmod__ = __rdivmod__ = _refused("// or %: write ceil(a / b)")
+    __array__ = _refused("numpy.*: write minimum, maximum, ceil, log, where or total")
 
     def __iter__(self) -> NoReturn:
         raise NotRecordable("a formula cannot loop over a quantity: write total(column)")
@@ -120,47 +113,27 @@ def _dispatch(name: str, arguments: Sequence[Num], on_numbers: Callable[..., Num
 
 
 def minimum(a: Num, b: Num) -> Num:
-    """The smaller of two.
-
-    >>> minimum(3, 10)
-    3
-    """
+    """The smaller of two."""
     return _dispatch("minimum", (a, b), min, "minimum")
 
 
 def maximum(a: Num, b: Num) -> Num:
-    """The larger of two.
-
-    >>> maximum(3, 10)
-    10
-    """
+    """The larger of two."""
     return _dispatch("maximum", (a, b), max, "maximum")
 
 
 def ceil(a: Num) -> Num:
-    """Rounded up to a whole number.
-
-    >>> ceil(2.1)
-    3
-    """
+    """Rounded up to a whole number."""
     return _dispatch("ceil", (a,), math.ceil, "ceil")
 
 
 def floor(a: Num) -> Num:
-    """Rounded down to a whole number.
-
-    >>> floor(2.9)
-    2
-    """
+    """Rounded down to a whole number."""
     return _dispatch("floor", (a,), math.floor, "floor")
 
 
 def log10(a: Num) -> Num:
-    """The logarithm to base 10.
-
-    >>> log10(1000)
-    3.0
-    """
+    """The logarithm to base 10."""
     return _dispatch("log10", (a,), math.log10, "log10")
 
 
@@ -178,20 +151,12 @@ def round_up(a: Num, places: Num) -> Num:
 
 
 def log(a: Num) -> Num:
-    """The natural logarithm.
-
-    >>> log(1)
-    0.0
-    """
+    """The natural logarithm."""
     return _dispatch("log", (a,), math.log, "log")
 
 
 def where(condition: Num, a: Num, b: Num) -> Num:
-    """`a` where the condition holds, else `b`.
-
-    >>> where(70_000 > 65_536, 4, 2)
-    4
-    """
+    """`a` where the condition holds, else `b`."""
     return _dispatch("where", (condition, a, b), lambda holds, yes, no: yes if holds else no, "where")
 
 
@@ -262,37 +227,27 @@ class Notation(NamedTuple):
     extra: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
+#: function -> how prose calls it, and how a spreadsheet cell: by a name that every office suite since Excel 2010 knows
+_FUNCTIONS = {
+    "minimum": ("min", "MIN"),
+    "maximum": ("max", "MAX"),
+    "ceil": ("round up", "ROUNDUP"),
+    "round_up": ("round up", "ROUNDUP"),
+    "floor": ("round down", "INT"),
+    "log10": ("log10", "LOG10"),
+    "log": ("ln", "LN"),
+    "where": ("if", "IF"),
+    "total": ("sum of", "SUM"),
+    "largest": ("largest of", "MAX"),
+}
 PROSE = Notation(
     operators={"*": "×", "/": "÷", "**": "^", "-": "−", "<=": "≤", ">=": "≥"},
-    functions={
-        "minimum": "min",
-        "maximum": "max",
-        "ceil": "round up",
-        "round_up": "round up",
-        "floor": "round down",
-        "log": "ln",
-        "where": "if",
-        "total": "sum of",
-        "largest": "largest of",
-    },
+    functions={name: words for name, (words, _) in _FUNCTIONS.items()},
     number=lambda value: f"{value:,}",
 )
-
-#: A spreadsheet cell: functions that every office suite since Excel 2010 knows.
 CELL = Notation(
     operators={"**": "^"},
-    functions={
-        "minimum": "MIN",
-        "maximum": "MAX",
-        "ceil": "ROUNDUP",
-        "round_up": "ROUNDUP",
-        "floor": "INT",
-        "log10": "LOG10",
-        "log": "LN",
-        "where": "IF",
-        "total": "SUM",
-        "largest": "MAX",
-    },
+    functions={name: cell for name, (_, cell) in _FUNCTIONS.items()},
     number=lambda value: f"{value:g}" if value == float(f"{value:g}") else repr(value),
     extra={"ceil": ("0",)},
 )

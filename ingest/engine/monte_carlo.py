@@ -175,26 +175,23 @@ def _arguments(tree: ArrayTree, function: Callable[..., Any], positions: Any, pl
         parts = [*tree.inputs_of(positions).T]
     if any(numpy.isnan(tree.numbers[one]).any() for one in parts):
         return []
-    return [_argument(tree, one, places) for one in parts]
-
-
-def _argument(tree: ArrayTree, parts: Any, places: Any) -> Argument:
-    import numpy
-
-    found = places[parts]
-    if (found == found[0]).all():
-        if found[0] != FIXED:
-            return Argument(int(parts[0]))
-        values = tree.numbers[parts]
-        return Argument(None, tree.order[parts[0]].value if (values == values[0]).all() else values[:, None])
-    tables, rows = found // ROWS, list[Rows]()
-    for table in dict.fromkeys(tables.tolist()):
-        own = numpy.flatnonzero(tables == table)
-        if table == FIXED // ROWS:
-            rows.append(Rows(None, _sliced(own), tree.numbers[parts[own]][:, None]))
-        else:
-            rows.append(Rows(table, _sliced(own), _sliced(found[own] % ROWS)))
-    return Argument(rows=rows)
+    found: list[Argument] = []
+    for part in parts:
+        where = places[part]
+        if (where == where[0]).all():
+            values = tree.numbers[part]
+            constant = tree.order[part[0]].value if (values == values[0]).all() else values[:, None]
+            found.append(Argument(int(part[0])) if where[0] != FIXED else Argument(None, constant))
+            continue
+        tables, rows = where // ROWS, list[Rows]()
+        for table in dict.fromkeys(tables.tolist()):
+            own = numpy.flatnonzero(tables == table)
+            if table == FIXED // ROWS:
+                rows.append(Rows(None, _sliced(own), tree.numbers[part[own]][:, None]))
+            else:
+                rows.append(Rows(table, _sliced(own), _sliced(where[own] % ROWS)))
+        found.append(Argument(rows=rows))
+    return found
 
 
 def _sliced(rows: Any) -> Any:
@@ -304,13 +301,20 @@ def _draw(one: Uncertain, samples: int, seed: int) -> Any:
 
 
 def effects(tree: ArrayTree) -> dict[str, list[Effect]]:
-    """The effect of each input on each requirement, one input at a time, the largest first: the bars of a tornado chart.
+    """The effect of each input on each requirement of a tree, the largest first: the bars of a tornado chart.
 
-    Args:
-        tree: the steps of all requirements.
+    Each input in turn is at its low and at its high end, the others typical.
     """
     found: dict[str, list[Effect]] = {name: [] for name in tree.steps}
-    turned = _turned(tree)
+    if not tree.uncertain:
+        return found
+    import numpy
+
+    drawn = {one: numpy.full(2 * len(tree.uncertain), float(one.value)) for one in tree.uncertain}
+    for place, one in enumerate(drawn):
+        drawn[one][2 * place : 2 * place + 2] = one.low, one.high
+    with numpy.errstate(all="ignore"):
+        turned = _run(tree, drawn, 2 * len(tree.uncertain))
     for bit, name in enumerate(tree.steps):
         least = SMALLEST_EFFECT * abs(float(tree.steps[name].value))
         for place, one in enumerate(tree.uncertain if name in turned else ()):
@@ -320,17 +324,3 @@ def effects(tree: ArrayTree) -> dict[str, list[Effect]]:
                 found[name].append(Effect(one.name, tuple(sorted(reaching - {""})), one.value, one.low, one.high, low, high))
         found[name].sort(key=lambda one: (-one.swing, one.name, one.rows))
     return found
-
-
-def _turned(tree: ArrayTree) -> dict[str, Any]:
-    """Each requirement that a range reaches, with each input in turn at its low and at its high end, the others typical."""
-    if not tree.uncertain:
-        return {}
-    import numpy
-
-    count = 2 * len(tree.uncertain)
-    drawn = {one: numpy.full(count, float(one.value)) for one in tree.uncertain}
-    for place, one in enumerate(drawn):
-        drawn[one][2 * place : 2 * place + 2] = one.low, one.high
-    with numpy.errstate(all="ignore"):
-        return _run(tree, drawn, count)

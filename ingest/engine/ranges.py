@@ -97,16 +97,6 @@ class Tree:
 
     def above(self, leaves: Iterable[Step]) -> list[Step]:
         """Every step that rests on one of these, in order."""
-        return [self.order[position] for position in sorted(self.positions_above(leaves))]
-
-    def _above_all(self, inputs: frozenset[Uncertain]) -> list[Step]:
-        """Every step that rests on one of these inputs, in order; walked once for both ends of an input."""
-        if inputs != self._walked[0]:
-            self._walked = inputs, self.above(step for one in inputs for step in self.uncertain[one])
-        return self._walked[1]
-
-    def positions_above(self, leaves: Iterable[Step]) -> set[int]:
-        """The positions of all steps that rest on one of these."""
         found: set[int] = set()
         waiting = list(leaves)
         while waiting:
@@ -114,7 +104,7 @@ class Tree:
                 if position not in found:
                     found.add(position)
                     waiting.append(self.order[position])
-        return found
+        return [self.order[position] for position in sorted(found)]
 
     def again(self, changed: Mapping[Step, Num], above: Iterable[Step]) -> dict[Step, Num]:
         """The values of the steps above when some inputs have other values; infinite where no number holds one."""
@@ -132,7 +122,10 @@ class Tree:
         key = frozenset(corner.items())
         if key not in self._computed:
             changed = {step: end for one, end in corner.items() for step in self.uncertain[one]}
-            values = self.again(changed, self._above_all(frozenset(corner)))
+            inputs = frozenset(corner)
+            if inputs != self._walked[0]:  # walked once for both ends of an input
+                self._walked = inputs, self.above(changed)
+            values = self.again(changed, self._walked[1])
             self._computed[key] = {step: float(values[step]) for step in self.steps.values() if step in values}
         return self._computed[key]
 

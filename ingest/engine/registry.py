@@ -12,6 +12,7 @@ from importlib import import_module
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
+from ingest.engine import declared_by
 from ingest.engine.expression import Expression, Num, record
 from ingest.engine.messages import Message, Option
 from ingest.engine.value import Input
@@ -106,9 +107,6 @@ class Alternative(NamedTuple):
     optional: bool = False
 
 
-#: The package of the formulas, and the fields of `bw`, which starts often: a name of theirs costs no import of the others.
-FIELDS = "ingest.formulas"
-FIRST = ("inputs", "bandwidth")
 _declared: dict[str, Formula | InputQuantity] = {}
 #: quantity -> its alternatives, in the order in which they are tried
 _alternatives: dict[str, list[Alternative]] = {}
@@ -128,11 +126,10 @@ def load_modules(package: str) -> None:
 
 def _declaration(name: str) -> Formula | InputQuantity | None:
     """The formula or the input of a name, whatever has been imported so far; None where no field declares it."""
-    if name not in _declared:
-        for module in FIRST:
-            import_module(f"{FIELDS}.{module}")
-        if name not in _declared:
-            load_modules(FIELDS)
+    for declare in declared_by:
+        if name in _declared:
+            break
+        declare()
     return _declared.get(name)
 
 
@@ -149,7 +146,8 @@ class Declared(Mapping[str, Kind]):
         return found
 
     def __iter__(self) -> Iterator[str]:
-        load_modules(FIELDS)
+        for declare in declared_by:
+            declare()
         return (name for name, one in _declared.items() if isinstance(one, self._kind))
 
     def __len__(self) -> int:
@@ -211,7 +209,8 @@ def decided_by(case: str) -> list[str]:
     for _ in range(2):
         if found := [name for name, ways in _alternatives.items() if any(one.when == case for one in ways)]:
             return found
-        load_modules(FIELDS)
+        for declare in declared_by:
+            declare()
     raise ValueError(f"no quantity has an alternative for the case '{case}'")
 
 

@@ -146,12 +146,6 @@ def why_assumed(item: Input, recalled: str = "from memory, not verified") -> str
     return "; ".join(f"{part.what}: {part.where}" for part in item.parts if part.grade == "assumed") or None
 
 
-def assumptions_of(used: Mapping[str, Input]) -> list[dict[str, Any]]:
-    """The assumptions among the inputs that results rest on."""
-    found = ((name, item, why_assumed(item)) for name, item in used.items())
-    return [assumption(name, item.value, unit_of(name), why) for name, item, why in found if why is not None]
-
-
 def cited_by(item: Input) -> Iterator[tuple[str, str]]:
     """The sources of a value's evidence, with the places; its own source last."""
     yield from ((part.source, part.where) for part in item.parts)
@@ -281,8 +275,10 @@ class Answer(InteractiveResult, Frozen):
     @property
     def assumptions(self) -> list[dict[str, Any]]:
         """Values graded `assumed`, and defaults that a user may contest."""
+        reasons = ((name, item, why_assumed(item)) for name, item in self.used.items())
+        found = [assumption(name, item.value, unit_of(name), why) for name, item, why in reasons if why is not None]
         layout = self.chosen.get("layout", {}).get("value", "")
-        return [*assumptions_of(self.used), *(assumption("layout", layout, "", why) for *_, why in self.cited if why)]
+        return found + [assumption("layout", layout, "", why) for *_, why in self.cited if why]
 
     @property
     def places(self) -> dict[str, list[str]]:

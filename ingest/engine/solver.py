@@ -1,17 +1,23 @@
-"""Quantities by name: inputs, the formulas chosen among several, and everything that follows from both."""
+"""Quantities by name: inputs, the formulas chosen among several, and everything that follows from both.
+
+The way from what is known to a quantity, its route, is recorded once for all jobs of whom the same quantities are known. Which
+formulas yield a quantity follows from the names that are given and known, not from their values. A site asks the same of a
+thousand jobs in the same order, so that the route which the first of them found serves the others.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from ingest.engine.expression import Num
 from ingest.engine.messages import message_of
 from ingest.engine.ranges import Tree
 from ingest.engine.registry import (
     OUT_OF_RANGE,
+    Formula,
     Step,
     decided_by,
     default_of,
@@ -22,12 +28,57 @@ from ingest.engine.registry import (
     unit_of,
     value_of,
 )
-from ingest.engine.routes import Route, names_of
 from ingest.engine.value import Input, Quantity
 from ingest.errors import CyclicQuantity, MissingQuantity, UsageError
 
 #: The classes of plain numbers.
 NUMBERS = frozenset({float, int})
+#: Sets of inputs whose routes are kept: more than the kinds of jobs of one site.
+MOST_KEPT = 200
+
+
+class Route(NamedTuple):
+    """How a quantity follows from what is known.
+
+    Attributes:
+        steps: the quantities to derive, inputs first, each with its formula; None for one that is given or has a default.
+        after: the names that are known then.
+        missing: the refusal where it cannot be derived.
+    """
+
+    steps: tuple[tuple[str, Formula | None], ...]
+    after: Names
+    missing: MissingQuantity | None = None
+
+
+class Names:
+    """The names of what is given and known, in the order in which they came, whatever the values."""
+
+    def __init__(self) -> None:
+        #: The routes found so far, by the quantity that they lead to, or by several in the order in which they are asked for.
+        self.routes: dict[str | tuple[str, ...], Route] = {}
+        self._after: dict[str, Names] = {}
+
+    def after(self, change: str) -> Names:
+        """The names after one more is known, `+name` is given or `-name` is withdrawn."""
+        found = self._after.get(change)
+        if found is None:
+            found = self._after[change] = Names()
+        return found
+
+
+_kept: dict[str, Names] = {}
+
+
+def names_of(given: Mapping[str, object]) -> Names:
+    """The names of inputs before anything is derived from them."""
+    key = " ".join(given)
+    found = _kept.get(key)
+    if found is None:
+        if len(_kept) >= MOST_KEPT:
+            _kept.clear()
+        found = _kept[key] = Names()
+    return found
 
 
 class Quantities:
@@ -209,7 +260,9 @@ class Quantities:
             self._follow(route)
             self._names = route.after
             found = {name: steps[name] for name in names if name in steps}
-            if _are_finite([*map(value_of, found.values())]):
+            values = [*map(value_of, found.values())]
+            # Most are plain numbers.
+            if all(map(math.isfinite if NUMBERS.issuperset(map(type, values)) else _is_finite, values)):
                 return found
         except (OverflowError, ZeroDivisionError, UsageError):
             pass
@@ -330,8 +383,3 @@ def _is_finite(value: Num) -> bool:
         return math.isfinite(value) if isinstance(value, (float, int)) else True
     except OverflowError:
         return False
-
-
-def _are_finite(values: Sequence[Num]) -> bool:
-    """Whether all values are, as `_is_finite` has one; most are plain numbers."""
-    return all(map(math.isfinite if NUMBERS.issuperset(map(type, values)) else _is_finite, values))

@@ -14,9 +14,10 @@ from pathlib import Path
 from statistics import fmean
 from typing import Annotated, Any, NamedTuple, TypedDict, Unpack
 
-from ingest.catalog.folders import user_folder
+from ingest.catalog.commands import check
 from ingest.catalog.records import Model
 from ingest.catalog.store import Catalog
+from ingest.configuration import user_folder
 from ingest.corpus.sampling.estimators import student_quantile
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.question import filled, option
@@ -27,7 +28,6 @@ from ingest.errors import IngestError, UsageError
 from ingest.files import check_target, sha256, write_all
 from ingest.observation.observation import Figure, Observation, read_observation
 from ingest.sizing.bandwidth import Estimate, bw
-from ingest.sizing.catalog_commands import check
 from ingest.sizing.job import CATALOGS
 from ingest.sizing.published_rates import LOWER_BOUND
 from ingest.units import parse_share

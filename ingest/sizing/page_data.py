@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from ingest.architecture.catalog_entries import Structure
 from ingest.architecture.model_description import describe
 from ingest.architecture.structure import Architecture
-from ingest.catalog.embedding import embedded
-from ingest.catalog.records import Model
+from ingest.catalog.records import KINDS, Encoding, Model, Record, Shape, Statement, Structure, Tier, Value
 from ingest.catalog.store import Catalog
 from ingest.sizing.published_rates import check_own_rates
 from ingest.sizing.transfer import seen_rates
 
+#: The records inside an entry, by the form of their field.
+INNER: Mapping[str, type[Record]] = {"encodings": Encoding, "tiers": Tier}
 #: Parts of an architecture that only a release has.
 OF_A_RELEASE = ("stored", "stored_bytes", "row_bytes", "estimated")
 
@@ -37,22 +37,74 @@ def page_data(catalogs: str | Path | Sequence[str | Path] = (), read: Container[
     for model in catalog.all(Model):
         check_own_rates(catalog, model)
     seen = [(cell, key, rate) for cell, rates in seen_rates(catalog).items() for key, rate in rates.items()]
-    entries = embedded(catalog, read)
-    # What formulas and rules cite, beside the entries.
-    further = [name for name in catalog.sources if read is None or name in read]
-    entries["sources"] |= {name: catalog.source(name).title for name in further}
+    names = {path.stem for folder in catalog.folders for path in Path(folder / Structure.kind).glob("*.yaml")}
     return {
-        "catalogs": entries,
+        "catalogs": _embedded(catalog, read),
         "seen": [[protocol, precision, model, gpu, rate] for (protocol, gpu), (model, precision), rate in seen],
-        "architectures": {name: _rows(describe(name, catalog)) for name in architectures(catalog)},
+        "architectures": {name: _rows(describe(name, catalog)) for name in sorted(names)},
         "hash": catalog.content_hash(),
     }
 
 
-def architectures(catalog: Catalog) -> list[str]:
-    """The ids of the architectures."""
-    found = (path.stem for folder in catalog.folders for path in Path(folder / Structure.kind).glob("*.yaml"))
-    return sorted(set(found))
+def _embedded(catalog: Catalog, read: Container[str] | None) -> dict[str, Any]:
+    """Every entry with the fields that it states and the page reads; texts that repeat stand in one list."""
+    writer = _Writer(read)
+    entries = {kind: {one.id: writer.record(one) for one in catalog.all(record)} for kind, record in KINDS.items()}
+    rates = {
+        model.id: [writer.words(rate._replace(note=""), rate.source) for rate in found]
+        for model in catalog.all(Model)
+        if (found := catalog.rates(model))
+    }
+    records = {**KINDS, **INNER}
+    # What entries cite, then what formulas and rules cite beside them.
+    cited = [name for name in catalog.sources if name in writer.cited]
+    cited += [name for name in catalog.sources if read is None or name in read]
+    return {
+        "forms": {kind: {name: shape.form for name, shape in one.shapes.items()} for kind, one in records.items()},
+        "entries": entries,
+        "rates": rates,
+        "aliases": catalog.aliases,
+        "sources": {name: catalog.source(name).title for name in cited},
+        "texts": list(writer.texts),
+    }
+
+
+class _Writer:
+    """Records as plain data.
+
+    Attributes:
+        read: names of the fields that the page reads; None for all.
+        texts: the place of each text that a value or a rate has.
+        cited: the sources met so far.
+    """
+
+    def __init__(self, read: Container[str] | None) -> None:
+        self.read = read
+        self.texts: dict[str, int] = {}
+        self.cited: set[str] = set()
+
+    def record(self, record: Record) -> dict[str, Any]:
+        kept = {name: shape for name, shape in record.shapes.items() if self.read is None or name in self.read}
+        stated = {name: (shape, getattr(record, name)) for name, shape in kept.items()}
+        return {name: self.field(shape, item) for name, (shape, item) in stated.items() if item != shape.default}
+
+    def field(self, shape: Shape, item: Any) -> Any:
+        if isinstance(item, Mapping):
+            if shape.form in INNER:
+                return {name: self.record(one) for name, one in item.items()}
+            return {name: self.field(shape, one) for name, one in item.items()}
+        if isinstance(item, Value):
+            words = (item.unit, item.source, item.grade, item.where, item.note)
+            found = self.words((item.value, *words, item.low, item.high), item.source)
+            while found[-1] is None:
+                found.pop()
+            return found
+        return list(item) if isinstance(item, (Statement, tuple)) else item
+
+    def words(self, row: Sequence[Any], source: str) -> list[Any]:
+        """A row with the places of its texts."""
+        self.cited.add(source)
+        return [self.texts.setdefault(one, len(self.texts)) if isinstance(one, str) else one for one in row]
 
 
 def _rows(made: Architecture) -> dict[str, Any]:

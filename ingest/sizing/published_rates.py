@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ingest.catalog.folders import shipped_folder
 from ingest.catalog.records import Gpu, Model, Protocol, Rate
 from ingest.catalog.store import Catalog
+from ingest.configuration import shipped_folder
 from ingest.engine.messages import Message
 from ingest.engine.registry import solve
 from ingest.engine.value import Evidence, Input

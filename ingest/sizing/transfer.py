@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from ingest.catalog.folders import shipped_folder
 from ingest.catalog.records import Gpu, Model
 from ingest.catalog.store import Catalog
+from ingest.configuration import shipped_folder
 from ingest.engine.registry import solve
 from ingest.engine.value import Evidence, Input
 from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, geometric_mean, peak_of

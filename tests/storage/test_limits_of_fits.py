@@ -3,9 +3,9 @@
 import pytest
 
 import ingest
+from ingest.catalog.commands import check
 from ingest.catalog.store import shipped_folder
 from ingest.errors import CatalogError
-from ingest.sizing.catalog_commands import check
 from ingest.storage import data_path
 from ingest.storage.data_path import NIC, READS, WRITES, LayerVerdict, bottleneck, verdict
 

@@ -4,8 +4,8 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ingest.catalog.folders import shipped_folder
 from ingest.catalog.store import Catalog
+from ingest.configuration import shipped_folder
 from ingest.errors import IngestError
 from ingest.reports.labels import plain
 from ingest.reports.page import range_text, value_text

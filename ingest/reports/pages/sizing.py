@@ -26,10 +26,10 @@ from ingest.reports.page import (
 from ingest.units import display, physical
 
 if TYPE_CHECKING:
+    from ingest.catalog.commands import CatalogCheck, CatalogEntry, CatalogListing, Settings
     from ingest.engine.result import Answer
     from ingest.engine.value import Quantity
     from ingest.sizing.bandwidth import Estimate, Scenarios
-    from ingest.sizing.catalog_commands import CatalogCheck, CatalogEntry, CatalogListing, Settings
     from ingest.sizing.explain import Explanation
     from ingest.sizing.sweep import Sweep
     from ingest.validation import Validation

@@ -15,7 +15,7 @@ from ingest.storage.units_required import COUNTED
 from ingest.units import display
 
 if TYPE_CHECKING:
-    from ingest.sizing.catalog_commands import CatalogComparison
+    from ingest.catalog.commands import CatalogComparison
     from ingest.storage.data_path import LayerVerdict
     from ingest.storage.fit_result import Figure, Fit, Fits
 

@@ -98,7 +98,6 @@ WRITTEN: Mapping[str, str] = {
     "ingest.engine.frozen:Frozen": "class Frozen extends $.Plain {}",
     "ingest.engine.frozen:revised": '$.library("dataclasses").replace',
     "ingest.engine.messages:Message": "$.message((...given) => _worded(...given), (path) => new Option(path))",
-    "ingest.engine.registry:load_modules": "() => null",
     "ingest.engine.registry:new_step": "(fields) => new Step(...fields)",
     "ingest.engine.registry:value_of": "(step) => step.value",
     "ingest.configuration:binary_first": "() => false",

@@ -5,24 +5,36 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ingest.architecture.catalog_entries import Structure, structure
-from ingest.catalog.folders import shipped_folder
-from ingest.catalog.records import KINDS, STORAGE_CLASSES, Decoder, Encoding, Entry, Gpu, Model, Statement, Storage, Tier, Value
+from ingest.catalog import checked_by
+from ingest.catalog.records import (
+    KINDS,
+    STORAGE_CLASSES,
+    Decoder,
+    Encoding,
+    Entry,
+    Gpu,
+    Model,
+    Statement,
+    Storage,
+    Structure,
+    Tier,
+    Value,
+)
 from ingest.catalog.schema import read_sources
 from ingest.catalog.store import Catalog
 from ingest.catalog.yaml_reader import read_yaml
-from ingest.configuration import configuration, configuration_file
+from ingest.configuration import configuration, configuration_file, shipped_folder
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import check_value, is_quantity, solve, unit_of
 from ingest.engine.result import envelope, frame_of
 from ingest.errors import IngestError, UsageError, expected_one_of, nearest
 from ingest.files import write_whole
-from ingest.sizing.published_rates import check_rates
 from ingest.units import display, parse
 
 if TYPE_CHECKING:
@@ -139,23 +151,19 @@ def kind_of(word: str) -> type[Entry]:
 
 
 def _entry(catalog: Catalog, kind: type[Entry], name: str) -> Entry:
-    found = structure(name, catalog) if kind is Structure else catalog.get(kind, name)
-    _check_ranges(CatalogEntry(found, catalog))
-    return found
-
-
-def _check_ranges(one: CatalogEntry) -> None:
-    """Refuse a value that its quantity may not have.
+    """An entry whose values are all in the range of their quantities.
 
     Raises:
-        IngestError: it is out of range, with its file.
+        IngestError: one is not, with its file.
     """
-    for name, found in one.results.items():
-        if is_quantity(name) and unit_of(name) == found.unit:
+    entry: Entry = checked_by["structure"]().structure(name, catalog) if kind is Structure else catalog.get(kind, name)
+    for quantity, found in CatalogEntry(entry, catalog).results.items():
+        if is_quantity(quantity) and unit_of(quantity) == found.unit:
             try:
-                check_value(name, found.value)
+                check_value(quantity, found.value)
             except UsageError as error:
-                raise IngestError(f"{one.entry.path}: {error}") from None
+                raise IngestError(f"{entry.path}: {error}") from None
+    return entry
 
 
 def list(kind: str | None = None, *, catalogs: Folders = ()) -> CatalogListing:
@@ -302,34 +310,25 @@ def compare(
     if not names:
         raise UsageError("no system is named, expected ids such as lustre ceph hdfs")
     catalog = Catalog(catalogs)
-    entries = _each_once(catalog.get(Storage, name) for name in names)
-    asked = [(attribute, entry, [*_facts(attribute, entry)]) for attribute in COMPARED for entry in entries]
-    asked += [("protection", entry, [*_protection(entry, catalog)]) for entry in entries]
-    facts = tuple(
-        fact
-        for attribute, entry, found in asked
-        for fact in found or ([] if attribute in OPTIONAL else [Fact(attribute, entry.id, UNKNOWN)])
-    )
+    by_id: dict[str, Storage] = {}
+    for name in names:
+        entry = catalog.get(Storage, name)
+        known = by_id.setdefault(entry.id, entry)
+        if known.path != entry.path:  # nobody could tell apart the facts of two files of one id
+            raise UsageError(f"{entry.path}: its id {entry.id} is that of {known.path}, expected another name of the file")
+    entries = tuple(by_id.values())
+    facts: dict[tuple[str, str], Sequence[Fact]] = {}
+    for attribute in (*COMPARED, "protection"):
+        usual = () if attribute in OPTIONAL else (UNKNOWN,)
+        for entry in entries:
+            told = [*_facts(attribute, entry)] if attribute in COMPARED else [*_protection(entry, catalog)]
+            facts[attribute, entry.id] = told or [Fact(attribute, entry.id, text) for text in usual]
     found = parse(threads, "1", "--threads")
     if not (found >= 1 and found == int(found)):
         raise UsageError(f"--threads: found {threads}, expected a whole number above 0")
     budgets = [_budget(entry, catalog, int(found)) for entry in entries]
     own = [] if latency is None else [_own_budget(latency, int(found))]
-    return CatalogComparison(entries, facts, (*own, *budgets), catalog)
-
-
-def _each_once(entries: Iterable[Storage]) -> tuple[Storage, ...]:
-    """The entries without repetition.
-
-    Raises:
-        UsageError: two files of one id, whose facts nobody could tell apart.
-    """
-    found: dict[str, Storage] = {}
-    for entry in entries:
-        known = found.setdefault(entry.id, entry)
-        if known.path != entry.path:
-            raise UsageError(f"{entry.path}: its id {entry.id} is that of {known.path}, expected another name of the file")
-    return tuple(found.values())
+    return CatalogComparison(entries, tuple(chain.from_iterable(facts.values())), (*own, *budgets), catalog)
 
 
 def _facts(attribute: str, entry: Storage) -> Iterator[Fact]:
@@ -429,7 +428,9 @@ def check(folder: str | Path | None = None, *, catalogs: Folders = ()) -> Catalo
     files = 0
     for place in folders:
         rates_only = [path for path in place.glob("models/*.csv") if not path.with_suffix(".yaml").is_file()]
-        for path in sorted([*_entry_files(place), *rates_only]):
+        # Folders inside it that cannot be listed, or vanish meanwhile, are left out.
+        entries = [Path(where, name) for where, _, names in os.walk(place) for name in names if name.endswith(".yaml")]
+        for path in sorted([*entries, *rates_only]):
             files += 1 + (path.suffix == ".yaml" and path.with_suffix(".csv").is_file())
             try:
                 _check_file(catalog, place, path)
@@ -441,17 +442,11 @@ def check(folder: str | Path | None = None, *, catalogs: Folders = ()) -> Catalo
     return CatalogCheck(files, tuple(problems), grades)
 
 
-def _entry_files(folder: Path) -> Iterator[Path]:
-    """The YAML files below a folder; folders inside it that cannot be listed, or vanish meanwhile, are left out."""
-    for place, _, names in os.walk(folder):
-        yield from (Path(place, name) for name in names if name.endswith(".yaml"))
-
-
 def _check_file(catalog: Catalog, folder: Path, path: Path) -> None:
     inside = path.relative_to(folder).parts
     if path.suffix == ".csv":
         # Rates of a model that another folder describes.
-        check_rates(catalog, catalog.referred(Model, path.stem, by=path), path)
+        checked_by["check_rates"]().check_rates(catalog, catalog.referred(Model, path.stem, by=path), path)
         return
     if inside == ("sources.yaml",):
         read_sources(path, read_yaml(path))
@@ -460,7 +455,7 @@ def _check_file(catalog: Catalog, folder: Path, path: Path) -> None:
             for name in names.values():
                 catalog.referred(KINDS[kind], name, by=path)
     elif len(inside) == 2 and inside[0] == Structure.kind:
-        structure(str(path), catalog)
+        checked_by["structure"]().structure(str(path), catalog)
     elif len(inside) == 2 and inside[0] in KINDS:
         if not ID.fullmatch(path.stem):
             raise IngestError(f"{path}: '{path.stem}' is not an id, expected lower-case letters, digits and hyphens")
@@ -478,7 +473,7 @@ def _check_references(catalog: Catalog, entry: Entry) -> None:
             if encoding.decoder:
                 catalog.referred(Decoder, encoding.decoder, by=entry.path)
         if (rates := entry.path.with_suffix(".csv")).is_file():
-            check_rates(catalog, entry, rates)
+            checked_by["check_rates"]().check_rates(catalog, entry, rates)
     elif isinstance(entry, Decoder):
         for gpu in entry.gpu_rates:
             catalog.referred(Gpu, gpu, by=entry.path)
@@ -540,7 +535,7 @@ name: {name}
 """
 
 #: one file per kind: its fields with examples and comments
-_BODIES = Path(__file__).parents[1] / "catalog" / "starters"
+_BODIES = Path(__file__).parent / "starters"
 #: kind -> the command and the option that take an entry of it
 _OPTIONS = {
     "models": ("bw", "model"),
