@@ -52,8 +52,8 @@ class Expression:
     def __neg__(self) -> Expression:
         return Operation("-", (Number(0), self))
 
-    __eq__ = _refused("==: write where(a >= b, …) or a formula of its own")  # type: ignore[assignment]
-    __ne__ = _refused("!=: write where(a >= b, …) or a formula of its own")  # type: ignore[assignment]
+    __eq__ = _refused("==: write where(a >= b, …) or a formula of its own")
+    __ne__ = _refused("!=: write where(a >= b, …) or a formula of its own")
     __hash__ = object.__hash__
     __bool__ = _refused("if, and, or, not: write where(condition, a, b)")
     __float__ = _refused("math.* or float(): write minimum, maximum, ceil, log, where, total or **")
