@@ -18,8 +18,6 @@ def test_an_input_given_after_it_was_computed_is_refused():
     for change in (known.give, lambda given: known.give_default("gpus", given["gpus"]), known.with_inputs):
         with pytest.raises(ValueError, match="gpus is given after it has been computed"):
             change({"gpus": Input(3)})
-    with pytest.raises(ValueError, match="nodes is given after"):
-        known.withdraw("nodes")
     with pytest.raises(ValueError, match="gpus is given after"):
         known.adopt({"gpus": Step("gpus", 3, None)})
     assert known.value("gpus") == 16
@@ -29,21 +27,18 @@ def test_what_is_given_before_wins():
     known = Quantities(NODES)
     known.give({"nodes": Input(3)})
     assert known.give_default("nodes", Input(9)).value == 3
-    known.withdraw("gpus_per_node")
-    assert known.give_default("gpus_per_node", Input(4)).value == 4
-    assert known.value("gpus") == 12
+    assert known.value("gpus") == 24
 
 
 def test_frozen_quantities_are_read_and_not_changed():
     known = Quantities(NODES)
     known.freeze()
     assert known.value("gpus") == 16
-    known.choose("nodes", "gpus")  # an input wins: nothing changes
     for change in (
         lambda: known.give({"sample_bytes": Input(1)}),
         lambda: known.adopt({"sample_bytes": Step("sample_bytes", 1, None)}),
-        lambda: known.withdraw("nodes"),
-        lambda: known.choose("sample_bytes", "gpus"),
+        lambda: known.link("sample_bytes", known.step("gpus")),
+        lambda: known.state("closed_by_size"),
     ):
         with pytest.raises(ValueError, match="frozen"):
             change()
@@ -65,9 +60,7 @@ def test_a_route_serves_other_values_and_no_other_names():
     given = Quantities({"nodes": Input(2), "gpus_per_node": Input(8)})
     given.give({"gpus": Input(7)})
     assert given.value("gpus") == 7
-    taken_back = Quantities({"nodes": Input(2), "gpus_per_node": Input(8)})
-    taken_back.withdraw("nodes")
-    assert taken_back.find("gpus") is None
+    assert Quantities({"gpus_per_node": Input(8)}).find("gpus") is None
 
 
 def test_a_refusal_leaves_nothing_known_and_holds_until_more_is_given():

@@ -60,7 +60,7 @@ class Names:
         self._after: dict[str, Names] = {}
 
     def after(self, change: str) -> Names:
-        """The names after one more is known, `+name` is given or `-name` is withdrawn."""
+        """The names after one more is known, or `+name` is given."""
         found = self._after.get(change)
         if found is None:
             found = self._after[change] = Names()
@@ -98,8 +98,6 @@ class Quantities:
         self.owner, self.input_owner = owner, "" if shared_inputs else owner
         self._given = dict(inputs)
         self._steps: dict[str, Step] = {}
-        #: The formulas that were chosen for quantities that are given, and so not taken.
-        self._passed: dict[str, str] = {}
         self._cases: tuple[str, ...] = ()
         self._frozen = False
         self._names = names_of(self._given)
@@ -134,16 +132,6 @@ class Quantities:
             self.give({name: item})
         return self._given[name]
 
-    def withdraw(self, name: str) -> None:
-        """Take an input back, if it is given.
-
-        Raises:
-            ValueError: frozen, or a quantity that has been computed already.
-        """
-        self._check_open(name)
-        if self._given.pop(name, None) is not None:
-            self._names = self._names.after(f"-{name}")
-
     def adopt(self, steps: Mapping[str, Step]) -> None:
         """Take over quantities with their derivations; they win over inputs of the same name.
 
@@ -169,26 +157,6 @@ class Quantities:
                 self._cases = (*self._cases, case)
                 self._names = self._names.after(f"?{case}")
 
-    def choose(self, name: str, formula: str) -> None:
-        """Let a quantity be what one of several formulas yields; an input still wins.
-
-        Raises:
-            MissingQuantity: the formula cannot be computed.
-            ValueError: frozen.
-        """
-        if name in self._given:
-            self._passed[name] = formula
-            return
-        if self._frozen:
-            raise ValueError(f"{name} is chosen after the quantities are frozen")
-        self._know(name, linked(name, self.step(formula), self.owner))
-
-    def choose_first(self, name: str, *formulas: str) -> None:
-        """Let a quantity be what the first formula yields that can be computed, if any does; an input still wins."""
-        best = next((formula for formula in formulas if self.find(formula) is not None), None)
-        if best is not None:
-            self.choose(name, best)
-
     def link(self, name: str, step: Step) -> None:
         """Let a quantity be another one, such as that of a data set, under a name of its own.
 
@@ -206,7 +174,6 @@ class Quantities:
         """
         found = Quantities(self._given, self.owner, shared_inputs=self.owner != self.input_owner)
         found._steps.update(self._steps)
-        found._passed.update(self._passed)
         found._cases = self._cases
         found._names = self._names
         found.give(inputs)
@@ -241,7 +208,7 @@ class Quantities:
             {other: step for other, step in self._steps.items() if all(one.name != name for one in steps_below([step]))}
         )
         try:
-            found = others.find(self._passed.get(name, name))
+            found = others.find(name)
         except (CyclicQuantity, UsageError):
             return None
         return found if found is not None and found.formula is not None else None
