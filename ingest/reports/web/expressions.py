@@ -402,7 +402,7 @@ def annotated(node: ast.AnnAssign) -> ast.expr | None:
     if not (isinstance(kind, ast.Subscript) and isinstance(kind.value, ast.Name) and kind.value.id == "Annotated"):
         return None
     told = kind.slice.elts[1] if isinstance(kind.slice, ast.Tuple) else None
-    if not isinstance(told, ast.Call):
+    if not (isinstance(told, ast.Call) and isinstance(told.func, ast.Name) and told.func.id == "option"):
         return told
     return ast.Call(told.func, [ast.Constant("")], [one for one in told.keywords if one.arg in ("quantity", "default")])
 
