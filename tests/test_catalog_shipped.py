@@ -10,7 +10,7 @@ from ingest.catalog.records import GRADES, KINDS, Family, Gpu, Model, Node, Prot
 from ingest.catalog.store import Catalog
 from ingest.errors import IngestError
 from ingest.sizing import bandwidth, evidence_ladder
-from ingest.sizing.efficiency import utilizations
+from ingest.sizing.evidence_choice import utilizations
 from ingest.sizing.evidence_ladder import FAMILIES
 from ingest.sizing.model import model
 from ingest.sizing.transfer import TABLE

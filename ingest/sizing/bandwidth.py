@@ -32,12 +32,13 @@ from ingest.sizing.job import (
     BandwidthOptions,
     Job,
     Many,
+    gpus_per_node_of,
     job_of,
     names_of,
+    nodes_of,
     parse_axis,
     quantities_of,
 )
-from ingest.sizing.job_size import gpus_per_node_of, nodes_of
 from ingest.sizing.published_rates import published
 from ingest.sizing.rules import ONE_EPOCH, WARM_UP_SECONDS, Finding, Valued, applying, contradictions, finding, unused
 from ingest.sizing.transfer import transferred

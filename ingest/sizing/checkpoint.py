@@ -45,11 +45,11 @@ from ingest.sizing.job import (
     by_user,
     counts_of,
     gpus_in_node,
+    gpus_of,
     machine_of,
     quantities_of,
     settings_of,
 )
-from ingest.sizing.job_size import gpus_of
 from ingest.sizing.optimizer_states import ModelSize, kept_by, optimizer_of, released_width, size_of
 from ingest.sizing.rules import applying, contradictions, finding, unused
 from ingest.units import display

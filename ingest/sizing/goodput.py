@@ -26,18 +26,10 @@ AROUND = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 KNEE = 0.005
 #: What a simulation needs of a schedule, and the closed form with it.
 SCHEDULE = (
-    "checkpoint_bytes",
-    "checkpoint_interval",
-    "checkpoint_write_bandwidth",
-    "checkpoint_dump_seconds",
-    "checkpoint_staging_seconds",
-    "stopped_share",
-    "persistent_every",
-    "job_mean_time_to_interrupt",
-    "restart_read_bytes",
-    "restart_seconds",
-    "reschedule_seconds",
-)
+    "checkpoint_bytes", "checkpoint_interval", "checkpoint_write_bandwidth", "checkpoint_dump_seconds",
+    "checkpoint_staging_seconds", "stopped_share", "persistent_every", "job_mean_time_to_interrupt", "restart_read_bytes",
+    "restart_seconds", "reschedule_seconds",
+)  # fmt: skip
 #: The results that are simulated: the field of `Shares` of each.
 SIMULATED = {
     "goodput": "goodput",
@@ -128,23 +120,16 @@ QUANTITIES = quantities_in(RunOptions)
 #: What `goodput` answers.
 QUESTION = Question(
     "goodput",
-    (
-        Shown("goodput"),
-        Shown("lost_work_fraction"),
-        Shown("checkpoint_stall_fraction"),
-        Shown("drain_slowdown_fraction"),
-        Shown("restart_fraction"),
-        Shown("goodput_closed_form"),
-        Shown("job_mean_time_to_interrupt"),
-        Shown("checkpoint_interval"),
-        Shown("checkpoint_write_bandwidth"),
-        Shown("checkpoint_dump_seconds"),
-        Shown("checkpoint_staging_seconds"),
-        Shown("restart_seconds"),
-        Shown("reschedule_seconds"),
+    tuple(
+        Shown(name)
+        for name in (
+            *SIMULATED, "goodput_closed_form", "job_mean_time_to_interrupt", "checkpoint_interval",
+            "checkpoint_write_bandwidth", "checkpoint_dump_seconds", "checkpoint_staging_seconds", "restart_seconds",
+            "reschedule_seconds",
+        )
     ),
     (("Reaches", {"goodput": "{} goodput", "lost_work_fraction": "{} lost work", "restart_fraction": "{} restarts"}),),
-)
+)  # fmt: skip
 
 
 class GoodputAnswer(Answer):

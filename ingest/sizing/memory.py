@@ -25,11 +25,11 @@ from ingest.sizing.job import (
     Amount,
     CommonOptions,
     gpus_in_node,
+    gpus_of,
     machine_of,
     quantities_of,
     settings_of,
 )
-from ingest.sizing.job_size import gpus_of
 from ingest.sizing.memory_inputs import (
     ATTENTIONS,
     DEFAULTS,

@@ -23,11 +23,11 @@ from ingest.sizing.job import (
     Amount,
     CommonOptions,
     by_user,
+    gpus_of,
     machine_of,
     quantities_of,
     settings_of,
 )
-from ingest.sizing.job_size import gpus_of
 from ingest.sizing.memory_inputs import recipe_of
 from ingest.sizing.offload_inference import InferenceOptions, inference
 from ingest.sizing.offload_serving import SessionOptions, serving

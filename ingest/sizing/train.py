@@ -28,12 +28,12 @@ from ingest.sizing.job import (
     Written,
     by_user,
     gpus_in_node,
+    gpus_of,
     job_of,
     machine_of,
     quantities_of,
     settings_of,
 )
-from ingest.sizing.job_size import gpus_of
 from ingest.sizing.rules import contradictions, unused
 
 #: The precision of most published training runs: benchmarks of a few GPUs in fp8 say little about a run of months.
