@@ -13,9 +13,9 @@ from ingest.engine.messages import Message, fact_of
 from ingest.engine.registry import INPUTS, unit_of
 from ingest.engine.value import Input
 from ingest.site import jobs
+from ingest.site.datasets import TIMES_OF_DATASET
 from ingest.site.guidance import USUAL_LEVELS
 from ingest.site.planner import USUAL
-from ingest.site.transfers import OF_DATASET, TIMES
 from ingest.sizing.checkpoint_schedule import DEFAULTS, USUAL_MODE
 from ingest.units import display, physical, request_size
 
@@ -110,8 +110,8 @@ def sites() -> str:
         "cache_memory_share": jobs.MEMORY_SHARE,
         "warm_up_seconds": jobs.WARM_UP,
         **USUAL,
-        **{name: item for times in TIMES.values() for name, item in times.items()},
-        **dict(OF_DATASET.values()),
+        **{name: item for times in jobs.TIMES.values() for name, item in times.items()},
+        **dict(TIMES_OF_DATASET.values()),
     }
     return _table(_row(name, item, item.note) for name, item in found.items())  # type: ignore[arg-type]
 

@@ -15,10 +15,10 @@ from ingest.engine.result import envelope
 from ingest.errors import RequirementNotMet, UsageError
 from ingest.files import write_whole
 from ingest.reports.pages.plan import lines_page, plan_page, plans_page
-from ingest.site.new_site import new_site
 from ingest.site.plan import PlanScenarios
 from ingest.site.planner import plan
 from ingest.site.schema import schema_text, starter
+from ingest.site.site_file import new_site
 
 #: The workbook of a plan.
 model_workbook = later("ingest.reports.workbook.model_workbook", "model_workbook")

@@ -3,7 +3,7 @@
 import math
 
 from ingest.engine.expression import Num, ceil, log, maximum, minimum, total, where
-from ingest.engine.registry import formula, input_quantity
+from ingest.engine.registry import alternative, formula, input_quantity
 
 #: A rounding error makes no further reader.
 ROUNDED_DOWN = 1 - 1e-9
@@ -147,6 +147,7 @@ def latency_99(latency_tail: Num, mean_latency: Num) -> Num:
 
 
 input_quantity("mean_latency", "s", "Mean latency of the requests of a line.")
+alternative("mean_latency", "loader_latency", when="loader_stated")
 
 
 @formula(unit="s", source="definition", label="least plausible latency")

@@ -1,7 +1,7 @@
 """Capacity of a site and the writes that its media endure, year by year."""
 
 from ingest.engine.expression import Num, largest, maximum, total
-from ingest.engine.registry import formula, input_quantity
+from ingest.engine.registry import alternative, formula, input_quantity
 
 MODEL = "ingest-site-model"
 
@@ -13,6 +13,12 @@ input_quantity("home_bytes", "B", "Home and project directories.", above=False, 
 input_quantity("container_bytes", "B", "Container images and software environments.", above=False, default=0)
 input_quantity("log_bytes", "B", "Logs, profiles and results of evaluations.", above=False, default=0)
 input_quantity("warranty_seconds", "s", "Period over which the media must endure the writes.", label="warranty period")
+
+# What the bytes of a year follow from where the site keeps more than data sets and checkpoints
+alternative("year_usable_bytes", "year_bytes_with_tiers", when="tiers_shared")
+alternative("year_usable_bytes", "year_bytes_with_scratch", when="data_prepared")
+alternative("year_bytes_written_per_day", "year_writes_with_tiers", when="tiers_shared")
+alternative("year_bytes_written_per_day", "year_writes_with_scratch", when="data_prepared")
 
 
 @formula(unit="B", source="definition", label="data held")

@@ -1,7 +1,7 @@
 """One data set of a site, year by year."""
 
 from ingest.engine.expression import Num, ceil, maximum, total
-from ingest.engine.registry import formula, input_quantity
+from ingest.engine.registry import alternative, formula, input_quantity
 from ingest.formulas.site_totals import columns
 
 # One data set
@@ -18,6 +18,7 @@ input_quantity("data_bytes", "B", "Bytes of one copy of one version of a data se
     label="data set size")  # fmt: skip
 input_quantity("data_files", "file", "Files of one copy of one version of a data set at the start of the plan.",
     above=False, label="data set files")  # fmt: skip
+alternative("data_files", "dataset_files", when="files_of_format")
 input_quantity("data_copies", "1", "Copies of a data set on this storage.", whole=True, default=1, label="data set copies")
 input_quantity("retention_seconds", "s", "Retention time of a superseded version.", above=False, default=0)
 input_quantity("refresh_seconds", "s", "Time after which a new version supersedes the old one.")
@@ -44,25 +45,25 @@ input_quantity("seconds_per_year", "s", "A year of 365.25 days.",
     low=31_557_600, high=31_557_600, above=False, default=31_557_600)  # fmt: skip
 
 
-@formula(unit="B", source="definition")
+@formula(unit="B", source="definition", of="data_bytes", when="size_in_samples")
 def data_bytes_of_samples(data_samples: Num, data_sample_bytes: Num) -> Num:
     """Size of a data set, from its samples."""
     return data_samples * data_sample_bytes
 
 
-@formula(unit="B", source="definition")
+@formula(unit="B", source="definition", of="data_bytes", when="size_in_tokens")
 def bytes_of_tokens(data_tokens: Num, data_bytes_per_token: Num) -> Num:
     """Size of a data set, from its tokens."""
     return data_tokens * data_bytes_per_token
 
 
-@formula(unit="B", source="definition")
+@formula(unit="B", source="definition", of="data_bytes", when="made_from_another")
 def bytes_of_origin(origin_bytes: Num, kept_share: Num) -> Num:
     """Size of a data set, from the data set that it is made from."""
     return origin_bytes * kept_share
 
 
-@formula(unit="file", source="definition", whole=True)
+@formula(unit="file", source="definition", whole=True, of="data_files", when="files_by_samples")
 def files_of_samples(data_samples: Num, samples_in_file: Num) -> Num:
     """Files of a data set, by samples; the last one may be shorter.
 
@@ -72,7 +73,7 @@ def files_of_samples(data_samples: Num, samples_in_file: Num) -> Num:
     return ceil(data_samples / samples_in_file)
 
 
-@formula(unit="file", source="definition", whole=True)
+@formula(unit="file", source="definition", whole=True, of="data_files", when="files_by_bytes")
 def files_of_bytes(data_bytes: Num, file_bytes: Num) -> Num:
     """Files of a data set, by bytes; the last one may be shorter.
 
@@ -82,7 +83,7 @@ def files_of_bytes(data_bytes: Num, file_bytes: Num) -> Num:
     return ceil(data_bytes / file_bytes)
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", of="versions_held", when="refreshed")
 def versions_kept(retention_seconds: Num, refresh_seconds: Num) -> Num:
     """Versions on storage: the current one, and those not yet past their retention.
 
@@ -124,7 +125,7 @@ def dataset_bytes_added_per_day(
     return maximum(dataset_bytes_held - dataset_bytes_held_before, 0) * seconds_per_day / seconds_per_year
 
 
-@formula(unit="B/sample", source="definition")
+@formula(unit="B/sample", source="definition", of="data_sample_bytes", when="samples_of_parts")
 def stored_bytes_of_parts(
     text_tokens_per_sample: Num,
     text_bytes_per_token: Num,
@@ -175,7 +176,13 @@ def weighted_files(source_weight: Num, source_samples_in_file: Num) -> Num:
     return source_weight / source_samples_in_file
 
 
-@formula(unit="B/sample", source="definition", label="bytes of a sample of the mixture")
+@formula(
+    unit="B/sample",
+    source="definition",
+    label="bytes of a sample of the mixture",
+    of="data_sample_bytes",
+    when="mixture_by_samples",
+)
 def mixed_sample_bytes(weighted_sample_bytes_of_sources: Num, source_weight_of_sources: Num) -> Num:
     """Mean bytes of the samples of a mixture, by the weight of each data set.
 
@@ -201,7 +208,13 @@ def mixed_bytes_of_tokens(mixed_token_bytes: Num, tokens_per_sample: Num) -> Num
     return mixed_token_bytes * tokens_per_sample
 
 
-@formula(unit="sample/file", source="definition", label="samples in a file of the mixture")
+@formula(
+    unit="sample/file",
+    source="definition",
+    label="samples in a file of the mixture",
+    of="samples_in_file",
+    when="mixture_of_known_files",
+)
 def mixed_samples_in_file(source_weight_of_sources: Num, weighted_files_of_sources: Num) -> Num:
     """Samples that a mixture reads for each file that it opens.
 
@@ -211,13 +224,13 @@ def mixed_samples_in_file(source_weight_of_sources: Num, weighted_files_of_sourc
     return total(source_weight_of_sources) / total(weighted_files_of_sources)
 
 
-@formula(unit="B", source="definition", label="bytes of the mixture")
+@formula(unit="B", source="definition", label="bytes of the mixture", of="data_bytes", when="mixture_of_sets")
 def mixed_bytes(source_bytes_of_sources: Num) -> Num:
     """Bytes of all data sets of a mixture, each once."""
     return total(source_bytes_of_sources)
 
 
-@formula(unit="sample", source="definition", label="samples of the mixture")
+@formula(unit="sample", source="definition", label="samples of the mixture", of="data_samples", when="mixture_of_known_samples")
 def mixed_samples(source_samples_of_sources: Num) -> Num:
     """Samples of all data sets of a mixture."""
     return total(source_samples_of_sources)

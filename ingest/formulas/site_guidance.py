@@ -1,7 +1,7 @@
 """The floor of a site: what a reference architecture asks of storage for its GPUs."""
 
 from ingest.engine.expression import Num, largest, minimum, total
-from ingest.engine.registry import formula, input_quantity
+from ingest.engine.registry import alternative, formula, input_quantity
 
 input_quantity("guidance_write_bandwidth", "B/s", "Write bandwidth of one scalable unit at a level of the guidance.")
 input_quantity("guidance_units", "1", "Scalable units up to which the guidance is published.", default=1, whole=True)
@@ -82,8 +82,10 @@ def run_guidance_writes(gpus: Num, guidance_scale: Num, guidance_write_bandwidth
 
 input_quantity("run_write_floor", "B/s", "Writes of the guidance for a run that saves checkpoints.",
     above=False, label="writes of the guidance for a run that saves")  # fmt: skip
+alternative("run_write_floor", "run_guidance_writes", when="guided_saves")
 input_quantity("run_restart_floor", "B/s", "Reads of the guidance for a run that restores checkpoints.",
     above=False, label="reads of the guidance for a run that restores")  # fmt: skip
+alternative("run_restart_floor", "run_read_floor", when="guided_saves")
 
 
 @formula(unit="B/s/node", source="definition", label="reads of the guidance for one node")

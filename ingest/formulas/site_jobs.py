@@ -14,6 +14,7 @@ input_quantity("cold_share", "1", "Share of the first epoch (cold cache) that st
     above=False, high=1, default=1)  # fmt: skip
 input_quantity("warm_share", "1", "Share of later epochs that storage serves: less where nodes cache.",
     above=False, high=1, default=1)  # fmt: skip
+alternative("warm_share", "miss_share", when="data_cached")
 input_quantity("training_epochs", "1", "Epochs of a training run.", label="epochs of a run")
 input_quantity("training_samples", "sample", "Samples of the whole training run.", label="samples of a training run")
 alternative("training_samples", "samples_of_tokens", when="length_in_tokens")
@@ -21,17 +22,22 @@ input_quantity("request_bytes", "B", "Largest read request of a reader.", label=
 input_quantity(
     "readers_per_node", "1/node", "Concurrent reads that the data loaders of one node issue.", label="readers per node"
 )
+alternative("readers_per_node", "requests_in_flight_of_readers", when="loaders_read")
 input_quantity("packed_read_bytes", "B", "Read-ahead: smallest read from a file of many samples.",
     default=131_072, label="read-ahead size")  # fmt: skip
 input_quantity("staging_nodes", "node", "Nodes of all concurrent runs of a job that stages its data.", above=False, whole=True)
+alternative("staging_nodes", "nodes_at_once", when="staged_on_nodes")
 input_quantity(
     "writing_nodes", "node", "Nodes of all concurrent runs of a job that writes checkpoints.", above=False, whole=True
 )
+alternative("writing_nodes", "nodes_at_once", when="saves_checkpoints")
 input_quantity("one_sample", "sample", "A single sample.", low=1, high=1, above=False, default=1)
 input_quantity("one_file", "file", "A single file.", low=1, high=1, above=False, default=1)
 input_quantity("page_bytes", "B", "Smallest read of a memory-mapped file.", default=4096, label="page size")
 input_quantity("run_read_bandwidth", "B/s", "Read bandwidth of one run: cold, or while its caches fill.",
     above=False, label="read bandwidth of one run")  # fmt: skip
+alternative("run_read_bandwidth", "run_cached_read_bandwidth", "run_cold_read_bandwidth", when="data_read", optional=True)
+alternative("job_read_bandwidth", "started_read_bandwidth", when="data_read", optional=True)
 input_quantity("starting_runs", "1", "Runs that start together and fill their caches at the same time.", whole=True,
     label="runs that start together")  # fmt: skip
 input_quantity(
@@ -39,6 +45,7 @@ input_quantity(
 )
 input_quantity("cached_share", "1", "Share of the data set that the caches hold.", above=False, high=1,
     label="cached share of the data set")  # fmt: skip
+alternative("cached_share", "node_cache_hit", when="cache_hits_stated")
 input_quantity("miss_share", "1", "Share of the reads after the warm-up that storage serves.", above=False, high=1,
     label="share of reads that miss the caches")  # fmt: skip
 input_quantity("warm_up_bytes", "B", "Bytes that the caches of one run read from storage as they fill.", above=False,
@@ -48,6 +55,11 @@ input_quantity("staging_seconds_allowed", "s", "Time within which a data set mus
 input_quantity("node_local_bytes", "B/node", "Bytes that a job keeps on the NVMe of a node.", above=False)
 input_quantity("node_kept_bytes", "B/node", "Data and checkpoints that a job keeps on the NVMe of a node.",
     above=False, label="bytes on the NVMe of a node")  # fmt: skip
+alternative("node_kept_bytes", "node_kept_with_states", "node_states_bytes", when="states_on_nodes", optional=True)
+alternative(
+    "node_kept_bytes", "node_kept_with_checkpoints", "node_checkpoint_bytes", when="checkpoints_on_nodes", optional=True
+)
+alternative("node_kept_bytes", "node_local_bytes", when="data_on_nodes", optional=True)
 input_quantity("outage_restart_seconds", "s", "Time in which all runs have restored their checkpoints after an outage.",
     label="restore time of all runs")  # fmt: skip
 input_quantity("node_cache_hit", "1", "Share of later reads that the nodes' NVMe serves.", above=False, high=1)
@@ -128,6 +140,8 @@ def node_cold_read_bandwidth(run_cold_read_bandwidth: Num, nodes: Num) -> Num:
     where="c is the smaller of 1 and cache ÷ data set",
     label="share of the data set that one node caches",
     high=1,
+    of="cached_share",
+    when="cache_of_each_node",
 )
 def share_in_one_node(job_cache_bytes: Num, single_node: Num, job_dataset_bytes: Num) -> Num:
     """Share of a data set that each node caches on its own: under a global shuffle every node reads all of it.
@@ -138,7 +152,14 @@ def share_in_one_node(job_cache_bytes: Num, single_node: Num, job_dataset_bytes:
     return minimum(1, job_cache_bytes * single_node / job_dataset_bytes)
 
 
-@formula(unit="1", source="definition", label="share of the data set that all nodes cache", high=1)
+@formula(
+    unit="1",
+    source="definition",
+    label="share of the data set that all nodes cache",
+    high=1,
+    of="cached_share",
+    when="cache_partitioned",
+)
 def share_in_all_nodes(job_cache_bytes: Num, nodes: Num, job_dataset_bytes: Num) -> Num:
     """Share of a data set that a partitioned cache holds: each node keeps another part and serves it to the others.
 
@@ -148,7 +169,14 @@ def share_in_all_nodes(job_cache_bytes: Num, nodes: Num, job_dataset_bytes: Num)
     return minimum(1, job_cache_bytes * nodes / job_dataset_bytes)
 
 
-@formula(unit="1", source="ingest-cache-model", where="hits of LRU under fresh permutations: h = c + (1 − c)·ln(1 − c)", high=1)
+@formula(
+    unit="1",
+    source="ingest-cache-model",
+    where="hits of LRU under fresh permutations: h = c + (1 − c)·ln(1 − c)",
+    high=1,
+    of="miss_share",
+    when="cache_hits_estimated",
+)
 def lru_miss_share(cached_share: Num) -> Num:
     """Share of reads that miss an LRU cache of this share of a data set that is shuffled anew in each epoch.
 
@@ -158,13 +186,13 @@ def lru_miss_share(cached_share: Num) -> Num:
     return (1 - cached_share) * (1 - log(maximum(1 - cached_share, 1e-12)))
 
 
-@formula(unit="B", source="definition")
+@formula(unit="B", source="definition", of="warm_up_bytes", when="cache_of_each_node")
 def warm_up_bytes_of_each(cached_share: Num, job_dataset_bytes: Num, nodes: Num, single_node: Num) -> Num:
     """Bytes that fill the caches of a run, where each node keeps a copy of its own."""
     return cached_share * job_dataset_bytes * (nodes / single_node)
 
 
-@formula(unit="B", source="definition")
+@formula(unit="B", source="definition", of="warm_up_bytes", when="cache_partitioned")
 def warm_up_bytes_shared(cached_share: Num, job_dataset_bytes: Num) -> Num:
     """Bytes that fill a partitioned cache: each byte is read from storage once."""
     return cached_share * job_dataset_bytes
@@ -231,6 +259,12 @@ def nodes_on_average(nodes_at_once: Num, share_of_time: Num) -> Num:
 
 
 input_quantity("read_request_bytes", "B", "Size of one read.", label="read size")
+alternative("read_request_bytes", "request_of_file", "request_bytes", when="whole_files_read", optional=True)
+alternative("read_request_bytes", "request_bytes", when="large_requests", optional=True)
+alternative("read_request_bytes", "request_of_group", "request_of_sample", when="row_groups_read", optional=True)
+alternative("read_request_bytes", "request_of_sequence", "request_of_record", when="random_records_read", optional=True)
+alternative("read_request_bytes", "request_of_packed_samples", when="packed_samples_read", optional=True)
+alternative("read_request_bytes", "request_of_sample", when="single_samples_read", optional=True)
 
 
 @formula(unit="B", source="definition")
@@ -301,7 +335,7 @@ def node_reads_per_second(node_read_bandwidth: Num, read_request_bytes: Num) -> 
     return node_read_bandwidth / read_request_bytes
 
 
-@formula(unit="sample", source="definition")
+@formula(unit="sample", source="definition", of="training_samples", when="length_in_epochs")
 def samples_of_epochs(training_epochs: Num, dataset_samples: Num) -> Num:
     """Samples of a training run of so many epochs."""
     return training_epochs * dataset_samples
@@ -373,22 +407,31 @@ def job_checkpoint_files_held(checkpoint_files: Num, checkpoints_retained: Num, 
     return checkpoint_files * checkpoints_retained * concurrent_runs
 
 
-@formula(unit="B", source="definition")
+@formula(unit="B", source="definition", of="staged_bytes", when="copied_to_each_node")
 def staged_bytes_each(node_bytes_whole: Num, nodes: Num) -> Num:
     """Bytes read from storage to stage a data set of which every node keeps the whole."""
     return node_bytes_whole * nodes
 
 
 input_quantity("staged_bytes", "B", "Bytes read from storage to stage the data set of one run.", label="bytes staged per run")
+alternative("staged_bytes", "job_dataset_bytes", when="copied_once")
 
 
-@formula(unit="B/node", source="definition", label="NVMe per node for the whole data set")
+@formula(
+    unit="B/node", source="definition", label="NVMe per node for the whole data set", of="node_local_bytes", when="staged_whole"
+)
 def node_bytes_whole(job_dataset_bytes: Num, single_node: Num) -> Num:
     """NVMe of a node that holds the whole data set."""
     return job_dataset_bytes / single_node
 
 
-@formula(unit="B/node", source="definition", label="NVMe per node for a share of the data set")
+@formula(
+    unit="B/node",
+    source="definition",
+    label="NVMe per node for a share of the data set",
+    of="node_local_bytes",
+    when="staged_in_shares",
+)
 def node_bytes_shared(job_dataset_bytes: Num, nodes: Num) -> Num:
     """NVMe of a node that holds its share of the data set."""
     return job_dataset_bytes / nodes
@@ -406,19 +449,19 @@ def staging_seconds(staged_bytes: Num, staging_bandwidth_of_run: Num) -> Num:
     return staged_bytes / staging_bandwidth_of_run
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", of="staging_bandwidth_of_run", when="staged_on_nodes")
 def bandwidth_to_stage_in_time(staged_bytes: Num, staging_seconds_allowed: Num) -> Num:
     """Read bandwidth that stages the data set of one run within the time allowed."""
     return staged_bytes / staging_seconds_allowed
 
 
-@formula(unit="1", source="definition", high=1)
+@formula(unit="1", source="definition", high=1, of="miss_share", when="cache_hits_stated")
 def share_not_cached(node_cache_hit: Num) -> Num:
     """Share of later reads that storage serves because the caches of the nodes miss."""
     return 1 - node_cache_hit
 
 
-@formula(unit="B/node", source="definition")
+@formula(unit="B/node", source="definition", of="node_local_bytes", when="cached_on_drives")
 def node_cache_bytes(warm_up_bytes: Num, nodes: Num) -> Num:
     """NVMe capacity of a node that its read cache fills."""
     return warm_up_bytes / nodes

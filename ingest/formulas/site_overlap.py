@@ -1,7 +1,7 @@
 """Loads that coincide: checkpoints of several runs, and reads beside them."""
 
 from ingest.engine.expression import Num, largest, maximum, minimum, total, where
-from ingest.engine.registry import formula, input_quantity
+from ingest.engine.registry import alternative, formula, input_quantity
 
 MODEL = "ingest-site-model"
 #: The percentile of simultaneous writes, and where it lies in the standard normal distribution.
@@ -11,9 +11,17 @@ CONTINUITY = 0.5
 
 input_quantity("workload_write_bandwidth", "B/s", "Write bandwidth of concurrent checkpoints, by the overlap of the site.",
     above=False, label="aggregate write bandwidth of the workload")  # fmt: skip
+alternative("workload_write_bandwidth", "overlapping_write_bandwidth", when="checkpoints_overlap")
+alternative("workload_write_bandwidth", "simultaneous_write_bandwidth", when="checkpoints_coincide")
+alternative("workload_write_bandwidth", "alternating_write_bandwidth", when="checkpoints_alternate")
+alternative("stopped_read_share", "stopped_share_with_tiers", when="tiers_shared")
+alternative("site_mixed_bandwidth", "site_alternating_with_tiers", when="reads_alternate_with_saves")
+alternative("site_mixed_bandwidth", "site_mixed_with_tiers", when="tiers_shared")
+alternative("mixed_write_share", "write_share_with_tiers", when="tiers_shared")
 input_quantity("least_bandwidth", "B/s", "One byte per second: below it a rate counts as none.",
     low=1, high=1, above=False, default=1)  # fmt: skip
 input_quantity("job_stopped_read_bandwidth", "B/s", "Reads of a job that stop while its runs save synchronously.", above=False)
+alternative("job_stopped_read_bandwidth", "job_read_bandwidth", when="saves_stop_reads")
 
 
 @formula(unit="1", source="definition", label="share of time in which a run writes", high=1)

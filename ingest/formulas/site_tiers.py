@@ -1,7 +1,7 @@
 """Model states and key-value caches of a site below GPU memory: their part in reads, writes, capacity and endurance."""
 
 from ingest.engine.expression import Num, largest, maximum, minimum, total
-from ingest.engine.registry import formula, input_quantity
+from ingest.engine.registry import alternative, formula, input_quantity
 from ingest.formulas.site_totals import columns
 
 MODEL = "ingest-site-model"
@@ -16,6 +16,10 @@ input_quantity("local_kv_mean_bandwidth", "B/s", "Mean reads of key-value caches
 input_quantity("local_kv_bytes", "B", "Key-value caches on the NVMe of all nodes that serve.", above=False)
 input_quantity("local_kv_written_per_day", "B", "Key-value caches that the NVMe of all nodes takes in a day.", above=False)
 input_quantity("node_other_bytes", "B/node", "Data and checkpoints on the NVMe of a node, without model states.", above=False)
+alternative(
+    "node_other_bytes", "node_kept_with_checkpoints", "node_checkpoint_bytes", when="checkpoints_on_nodes", optional=True
+)
+alternative("node_other_bytes", "node_local_bytes", when="data_on_nodes", optional=True)
 input_quantity("serving_nodes", "node", "Nodes that serve a model.", whole=True)
 input_quantity("serving_replicas", "1", "Replicas of a served model that start at once.", whole=True)
 input_quantity("weights_load_seconds", "s", "Time in which replicas that start have read their weights.")

@@ -4,7 +4,7 @@ An input `…_of_jobs`, `…_of_clusters`, `…_of_datasets` or `…_of_years` i
 """
 
 from ingest.engine.expression import Num, ceil, largest, maximum, minimum, total, where
-from ingest.engine.registry import formula, input_quantity
+from ingest.engine.registry import alternative, formula, input_quantity
 
 MODEL = "ingest-site-model"
 
@@ -31,6 +31,17 @@ input_quantity("smallest_file_rate_asked", "file/s", "Reporting threshold of fil
 
 input_quantity("grown_read_bandwidth", "B/s", "Aggregate read bandwidth of concurrent jobs in the last year of the plan.",
     above=False, label="aggregate read bandwidth of the workload in the last year")  # fmt: skip
+
+# What totals follow from where the site has more than training on cold data
+alternative("site_grown_read_bandwidth", "grown_read_bandwidth", when="nics_unknown")
+alternative("site_cold_read_bandwidth", "site_cold_reads", when="data_cached")
+alternative("site_node_local_bytes", "node_local_with_caches", when="caches_on_nodes")
+alternative("cluster_clients", "clients_with_serving", when="cluster_serves")
+alternative("cluster_allocation", "allocation_with_serving", when="cluster_serves")
+alternative("workload_read_bandwidth", "workload_reads_with_tiers", when="tiers_shared")
+alternative("site_sustained_read_bandwidth", "sustained_reads_with_tiers", when="tiers_shared")
+alternative("site_write_bandwidth", "site_writes_with_tiers", when="tiers_shared")
+alternative("writing_clients", "site_clients", when="tiers_shared")
 
 
 def columns(table: str, **units: str) -> None:

@@ -1,7 +1,7 @@
 """Transfers beside training: loads and preparation of data sets, starts of jobs, exports, evaluation."""
 
 from ingest.engine.expression import Num, largest, maximum, total
-from ingest.engine.registry import formula, input_quantity
+from ingest.engine.registry import alternative, formula, input_quantity
 
 input_quantity("first_load", "1", "Whether a data set is loaded for the first time in a year.", above=False, high=1, default=0)
 input_quantity("origin_growth", "1", "Bytes of the origin of a data set now, over those at the start of the plan.", low=1,
@@ -19,6 +19,8 @@ input_quantity("evaluation_bytes", "B", "Bytes that a run reads for one evaluati
 input_quantity(
     "evaluation_seconds", "s", "Time within which an evaluation reads its data.", label="time to read for an evaluation"
 )
+
+alternative("dataset_preparation_bandwidth", "dataset_passes_bandwidth", when="prepared_in_passes")
 
 
 @formula(unit="B/s", source="definition", label="load bandwidth of a data set")

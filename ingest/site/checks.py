@@ -6,7 +6,8 @@ The keys are checked before the plan is computed. The rules compare quantities o
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ingest.catalog.store import Catalog
@@ -18,9 +19,8 @@ from ingest.engine.value import Quantity
 from ingest.errors import listed
 from ingest.requirement import Requirement
 from ingest.site.datasets import SIZES as DATA_SIZES
-from ingest.site.datasets import there
-from ingest.site.jobs import RATES, SIZED, Policy, family_of
-from ingest.site.mixtures import mixed_names
+from ingest.site.datasets import family_of, mixed_names, there
+from ingest.site.jobs import RATES, SIZED, Policy
 from ingest.site.site_file import Keys, Site, unknown_name
 from ingest.sizing.checkpoint_schedule import is_sized_by_waste
 from ingest.sizing.rule import place_of_largest
@@ -51,6 +51,15 @@ LAID_OUT = {"tensor_parallel": "C04", "pipeline_parallel": "C05"}
 #: The size of a checkpoint, as a policy states it.
 STATED_SIZE = {"parameters": "C06", "checkpoint_bytes": "C07"}
 assert {*STATED_SIZE} == {*SIZED.values()}
+#: Quantities that rules compare of the checkpoints of a job; the others are those of its row.
+OF_POLICY = {"training_seconds", "checkpoint_dump_seconds", "job_mean_time_to_interrupt", "restart_overhead", "gpus"}
+#: What the texts of the rules name of a job, and the quantity that each is.
+FACTS = {
+    "size": "read_request_bytes",
+    "dataset": "job_dataset_bytes",
+    "cache": "job_cache_bytes",
+    "warm_up": "warm_up_seconds",
+}
 #: Keys of `reserve` that are capacities.
 RESERVED = ("homes", "containers", "logs")
 
@@ -192,11 +201,7 @@ def of_storage(storage: Quantities) -> Iterator[Finding | None]:
 
 
 def of_choices(jobs: Sequence[QuantityRow], policies: Mapping[str, Policy], sized: Collection[str]) -> Iterator[Finding | None]:
-    """How each job reads, and how its rate and the layout of its checkpoint follow from its GPUs.
-
-    Args:
-        sized: the jobs whose rate was looked up for their number of GPUs.
-    """
+    """How each job reads, and how the rates of those looked up for their size, and checkpoints, follow from their GPUs."""
     for row in jobs:
         gpus, files = row.step("gpus"), row.step("checkpoint_files")
         if gpus is not None and row.name in sized:
@@ -249,34 +254,27 @@ def of_each(
         policy = policies.get(row.name)
         words = {**row.words, "family": family_of(site.section("jobs")[row.name], catalog)}
         words["cached"] = "yes" if row.step("miss_share") is not None else "no"
-        known, facts = _known(row, policy), _facts(row)
+        # What the texts of the rules name of a job, besides the numbers compared.
+        facts = {}
+        for fact, name in FACTS.items():
+            step = row.step(name)
+            facts[fact] = "" if step is None else display(step.value, unit_of(name).removesuffix("/node"), binary=False)
+        share = row.step("cached_share")
+        partitioned = share is not None and any(part.name == "share_in_all_nodes" for part in steps_below([share]))
+        facts["where"] = "all nodes together" if partitioned else "one node"
+        known = partial(_compared, row, policy)
         for rule in of_each_job():
             if rule.id != "W32" or facts["size"]:
                 yield finding(rule.id, known, words, row.name, **facts)
 
 
-def _facts(row: QuantityRow) -> dict[str, str]:
-    """What the texts of the rules name of a job, besides the numbers compared."""
-    named = {
-        "size": "read_request_bytes",
-        "dataset": "job_dataset_bytes",
-        "cache": "job_cache_bytes",
-        "warm_up": "warm_up_seconds",
-    }
-    found = {}
-    for fact, name in named.items():
-        step = row.step(name)
-        found[fact] = "" if step is None else display(step.value, unit_of(name).removesuffix("/node"), binary=False)
-    share = row.step("cached_share")
-    partitioned = share is not None and any(part.name == "share_in_all_nodes" for part in steps_below([share]))
-    return {**found, "where": "all nodes together" if partitioned else "one node"}
-
-
-def _known(row: QuantityRow, policy: Policy | None) -> Callable[[str], Valued | None]:
-    """How to look up the quantities that rules compare: of the row, and of its checkpoints."""
-    of_policy = {"training_seconds", "checkpoint_dump_seconds", "job_mean_time_to_interrupt", "restart_overhead", "gpus"}
-    saved = {**policy.steps, **({"training_seconds": policy.stated.get("training_seconds")})} if policy is not None else {}
-    return lambda name: saved.get(name) if name in of_policy else row.step(name)
+def _compared(row: QuantityRow, policy: Policy | None, name: str) -> Valued | None:
+    """A quantity that rules compare: of the checkpoints of a job, or of its row."""
+    if name not in OF_POLICY:
+        return row.step(name)
+    if policy is None:
+        return None
+    return policy.stated.get(name) if name == "training_seconds" else policy.steps.get(name)
 
 
 def of_drains(site: Site, jobs: Sequence[QuantityRow]) -> Iterator[Finding | None]:
@@ -330,13 +328,8 @@ def of_clients(requirements: Iterable[Requirement], clusters: Sequence[QuantityR
 
 
 def of_line(name: str, value: Step, floor: Step | None, column: Step | None) -> Iterator[Finding | None]:
-    """The rules that decide the priority and the conditions of a line.
-
-    Args:
-        name: its id.
-        value: its value.
-        floor: the reporting threshold of a rate; None for other quantities.
-        column: its largest entry names the job whose conditions are those of the line.
+    """The rules that decide the priority and the conditions of a line: its reporting threshold, if any, and the column whose
+    largest entry names the job that sets the conditions.
     """
     yield finding("C08", {"required_rate": value, "smallest_rate": floor}, owner=name)
     if column is not None and len(column.inputs) > 1:
@@ -352,13 +345,16 @@ def warnings_of(
     Raises:
         IngestError: a job on data that are on storage in no year; with its line.
     """
-    lines = [(one, _placed(site, one)) for one in applying(found) if one.rule.id in {*PRINTED, "W35"}]
-    lines += [(one, _placed(site, one)) for one in _of_threads(found)]
-    lines += [(one, one.message()) for one in applying(found) if one.rule.id in OF_SITE]
-    lines += [
-        (one, one.message())
-        for one in applying([*_left_out(jobs, data), _too_large(found), _guided(found), _asynchronous(site)])
-    ]
+    told = applying(found)
+    # Threads that imply too small a latency: one line for each job, that of the requirement that asks for the smallest.
+    threads: dict[str, Finding] = {}
+    for one in (one for one in told if one.rule.id == "W40"):
+        if one.owner not in threads or _latency(one) < _latency(threads[one.owner]):
+            threads[one.owner] = one
+    placed = [*(one for one in told if one.rule.id in {*PRINTED, "W35"}), *threads.values()]
+    lines = [(one, _placed(site, one)) for one in placed]
+    lines += [(one, one.message()) for one in told if one.rule.id in OF_SITE]
+    lines += [(one, one.message()) for one in applying(_together(site, told, jobs, data))]
     lines += [*_absent_data(site, years), *_without_unit(site)]
     return [in_site_words(line) for one, line in sorted(lines, key=lambda pair: pair[0].rule.rank)]
 
@@ -372,46 +368,33 @@ def _placed(site: Site, one: Finding) -> Message:
     return Message(f"{site.place(keys)}: ", one.message())
 
 
-def _of_threads(found: Sequence[Finding]) -> list[Finding]:
-    """One line for each job whose threads imply too small a latency: that of the requirement that asks for the smallest."""
-    least: dict[str, Finding] = {}
-    for one in applying(found):
-        if one.rule.id == "W40" and (one.owner not in least or _latency(one) < _latency(least[one.owner])):
-            least[one.owner] = one
-    return list(least.values())
-
-
 def _latency(one: Finding) -> float:
     return float(one.value.value) if one.value is not None else 0.0
 
 
-def _asynchronous(site: Site) -> Finding | None:
-    """One line for all jobs that do not state whether training stops while they save."""
-    left = [name for name, job in site.section("jobs").items() if "mode" not in job.get("checkpoint", {"mode": ""})]
-    return finding("W27", words={"mode": "not stated"}, jobs=listed(left)) if left else None
-
-
-def _too_large(found: Sequence[Finding]) -> Finding | None:
-    """One line for all jobs that keep more on the NVMe of a node than it holds."""
-    large = [one for one in applying(found) if one.rule.id == "W30"]
-    return large[0]._replace(facts={"jobs": listed(one.owner for one in large)}) if large else None
-
-
-def _guided(found: Sequence[Finding]) -> Finding | None:
-    """One line for the rates that guidance puts far above the need of the workload."""
-    guided = [one for one in applying(found) if one.rule.id == "W18"]
-    rates = " and ".join(str(one.facts["rates"]) for one in guided)
-    return guided[0]._replace(facts={**guided[0].facts, "rates": rates}) if guided else None
-
-
-def _left_out(jobs: Sequence[QuantityRow], data: Mapping[str, QuantityRow]) -> Iterator[Finding | None]:
-    """Jobs and data sets that a total leaves out, so that no partial total looks complete."""
+def _together(
+    site: Site, told: Sequence[Finding], jobs: Sequence[QuantityRow], data: Mapping[str, QuantityRow]
+) -> Iterator[Finding | None]:
+    """Warnings of several jobs or data sets in one line, so that no partial total looks complete."""
     opens = [row.name for row in jobs if row.step("job_read_bandwidth") is not None and row.step("job_file_opens") is None]
-    files = [row.name for row in data.values() if row.step("data_files") is None and row.step("mixed_bytes") is None]
     if opens:
         yield finding("W36", words={"opens": "unknown"}, jobs=listed(opens))
+    files = [row.name for row in data.values() if row.step("data_files") is None and row.step("mixed_bytes") is None]
     if files:
         yield finding("W37", words={"files": "unknown"}, datasets=listed(files))
+    # The jobs that keep more on the NVMe of a node than it holds.
+    large = [one for one in told if one.rule.id == "W30"]
+    if large:
+        yield large[0]._replace(facts={"jobs": listed(one.owner for one in large)})
+    # The rates that guidance puts far above the need of the workload.
+    guided = [one for one in told if one.rule.id == "W18"]
+    if guided:
+        rates = " and ".join(str(one.facts["rates"]) for one in guided)
+        yield guided[0]._replace(facts={**guided[0].facts, "rates": rates})
+    # The jobs that do not state whether training stops while they save.
+    left = [name for name, job in site.section("jobs").items() if "mode" not in job.get("checkpoint", {"mode": ""})]
+    if left:
+        yield finding("W27", words={"mode": "not stated"}, jobs=listed(left))
 
 
 def _absent_data(site: Site, years: int) -> Iterator[tuple[Finding, Message]]:

@@ -1,4 +1,4 @@
-"""The data sets of a site as rows, and the capacity in use year by year."""
+"""The data sets of a site as rows: given, mixed, made from another; and the capacity in use year by year."""
 
 from __future__ import annotations
 
@@ -7,20 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ingest.catalog.records import Model
+from ingest.catalog.records import Encoding, Model, Pipeline
 from ingest.catalog.store import Catalog
 from ingest.corpus.measurement_file import read_measurement
 from ingest.engine.derivation_graph import QuantityRow, columns_of, replaced
-from ingest.engine.messages import in_site_words, message_of
 from ingest.engine.registry import Step, solve
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input
+from ingest.engine.value import Input, assumed
 from ingest.errors import IngestError, listed
-from ingest.site.jobs import encoding_in, family_of, model_of
-from ingest.site.mixtures import place_mixture, place_parts
-from ingest.site.preparation import place_preparation
 from ingest.site.site_file import Keys, Site
-from ingest.site.transfers import times_of_dataset
 from ingest.sizing.dataset import dataset
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.job import encoding_of
@@ -35,70 +30,6 @@ _PUBLISHED = {
     "growth_period_seconds": Input(63_115_200, source="zhao2022", where=_WHERE, grade="assumed", note="two years"),
 }
 _KEYS = {"capacity": "capacity_growth_factor", "bandwidth": "bandwidth_growth_factor", "every": "growth_period_seconds"}
-
-
-@dataclass(frozen=True)
-class Growth:
-    """How jobs and data sets grow: quantities by name of the job or data set.
-
-    Attributes:
-        jobs, datasets: what each grows by; nothing where it does not.
-        warnings: where published factors were not applied.
-    """
-
-    jobs: Mapping[str, Mapping[str, Input]]
-    datasets: Mapping[str, Mapping[str, Input]]
-    warnings: tuple[str, ...] = ()
-
-
-def growth_of(site: Site, catalog: Catalog) -> Growth:
-    """Read who grows by what.
-
-    Raises:
-        IngestError: published factors for a class that they were not published for; with the line.
-    """
-    jobs = site.section("jobs")
-    recommenders = {name for name, job in jobs.items() if family_of(job, catalog) == PUBLISHED_FOR}
-    theirs = {jobs[name]["data"] for name in recommenders if "data" in jobs[name]}
-    shared = site.data.get("growth")
-    if shared == "published" and not recommenders:
-        site.refuse(("growth",), "published factors apply to recommenders, and there are none; expected factors of your own")
-    found = {
-        "jobs": {name: _of(site, ("jobs", name), job, shared, name in recommenders) for name, job in jobs.items()},
-        "datasets": {
-            name: _of(site, ("datasets", name), one, shared, name in theirs) for name, one in site.section("datasets").items()
-        },
-    }
-    left = sorted(jobs.keys() - recommenders)
-    without = finding("W38", words={"growth": str(shared)}, jobs=listed(left)) if left else None
-    return Growth(found["jobs"], found["datasets"], tuple(one.message() for one in applying([without])))
-
-
-def _of(site: Site, keys: Keys, described: Mapping[str, Any], shared: Any, recommender: bool) -> dict[str, Input]:
-    own = described.get("growth", shared)
-    if own is None:
-        return {}
-    if own != "published":
-        _refuse_absurd(site, (*keys, "growth") if "growth" in described else ("growth",), own)
-        return {_KEYS[key]: item for key, item in own.items()}
-    if recommender:
-        return dict(_PUBLISHED)
-    if "growth" in described:
-        site.refuse((*keys, "growth"), "published factors apply to recommenders only, expected factors of your own")
-    return {}
-
-
-def _refuse_absurd(site: Site, keys: Keys, own: Mapping[str, Input]) -> None:
-    """Refuse growth whose steepest case outgrows any storage, and with a long plan every number."""
-    every = own.get("every", _PUBLISHED["growth_period_seconds"])
-    period = every.low or every.value
-    for key in own.keys() & {"capacity", "bandwidth"}:
-        factor = own[key].high or own[key].value
-        known = {"doubling_seconds": solve("doubling_seconds", {"growth_factor": factor, "growth_period_seconds": period})}
-        for one in applying([finding("E12", known, factor=factor, period=display(period, "s"))]):
-            site.refuse((*keys, key), one.message())
-
-
 #: keys of a data set and the quantity that each is
 OWN = {
     "bytes": "data_bytes",
@@ -132,8 +63,128 @@ FILES = ("data_files", "samples_in_file")
 REPACKED = ("files", "file_bytes", "samples_per_file")
 #: keys of a data set that `ingest dataset` takes
 ASKED = ("tokens", "samples", "sample_bytes", "bytes_per_token", "vocabulary")
+#: what of a data set follows from its case
+DECIDED = ("data_bytes", "data_files")
+#: what is equal in all years, so that a draw is the same in all of them
+SAME_IN_ALL_YEARS = ("data_bytes", "dataset_bytes", "data_files", "versions_held", "data_copies", "refresh_seconds",
+                     "origin_bytes", "preparation_scratch_bytes", "prepared_copies")  # fmt: skip
+#: keys of a data set, the quantity of each, and the time that holds unless the site file names another
+TIMES_OF_DATASET = {
+    "load_within": ("load_seconds", assumed(604_800, "a data set is loaded within 7 days", "datasets.*.load_within")),
+    "prepare_within": (
+        "preparation_seconds",
+        assumed(604_800, "a data set is made from its origin within 7 days", "datasets.*.prepare_within"),
+    ),
+}
+#: keys of a preparation and the quantity of each
+OF_PREPARATION = {
+    "passes": "preparation_passes",
+    "intermediate": "intermediate_share",
+    "documents": "preparation_documents",
+    "hashes": "dedup_hashes",
+    "scratch": "preparation_scratch_bytes",
+    "rate": "preparation_rate",
+}
+#: what a pipeline of the catalogs says of a preparation
+OF_PIPELINE = ("preparation_passes", "dedup_hashes", "dedup_hash_bytes")
+USUAL_PREPARATION = {
+    "preparation_passes": assumed(1, "the preparation reads its origin once", "preparation.passes"),
+    "intermediate_share": assumed(0, "the preparation writes no intermediate files", "preparation.intermediate"),
+    "preparation_documents": Input(0, note="no signatures of documents are kept"),
+    "dedup_hashes": Input(1, note="no signatures of documents are kept"),
+}
+#: (part, its key) -> quantity of a sample of several parts
+PARTS = {
+    ("text", "tokens"): "text_tokens_per_sample",
+    ("text", "bytes_per_token"): "text_bytes_per_token",
+    ("images", "per_sample"): "images_per_sample",
+    ("images", "bytes"): "image_bytes",
+    ("audio", "seconds"): "audio_seconds_per_sample",
+    ("audio", "bytes_per_second"): "audio_bytes_per_second",
+}
+NO_PART = Input(0, note="a sample has no such part")
+USUAL_WEIGHTS = "samples"
+#: what a data set holds once it is in a mixture, and the quantity of its source
+OF_SOURCE = {"data_bytes": "source_bytes", "data_samples": "source_samples", "samples_in_file": "source_samples_in_file"}
+#: what all data sets of a mixture have to hold, and the case in which the mixture has it
+KNOWN_OF_ALL = {"source_samples": "mixture_of_known_samples", "source_samples_in_file": "mixture_of_known_files"}
+#: what weights count -> how a source yields its bytes for one of them, given or from its total; and the column of these bytes
+PER_WEIGHT = {
+    "samples": ("source_sample_bytes", "data_sample_bytes", "bytes_of_one_sample", "weighted_sample_bytes_of_sources"),
+    "tokens": ("source_token_bytes", "data_bytes_per_token", "bytes_of_one_token", "weighted_token_bytes_of_sources"),
+}
 #: years to plan for unless the site file gives them
 USUAL_YEARS = 5
+
+
+def encoding_in(model: Model, asked: str | None) -> Encoding | None:
+    """The encoding of a model's data set that a job or a data set names, by default the first; None where none is known."""
+    return model.encodings.get((asked or "").partition("/")[0], next(iter(model.encodings.values()), None))
+
+
+def model_of(job: Mapping[str, Any], catalog: Catalog) -> Model | None:
+    """The catalog entry of a job's model; None where the model is none of the catalogs."""
+    source = str(job.get("model", ""))
+    return catalog.get(Model, source) if source.lower() in catalog.ids(Model.kind) else None
+
+
+def family_of(job: Mapping[str, Any], catalog: Catalog) -> str:
+    """The class of a job's model, for factors that were published for one class only; empty where it is not known."""
+    model = model_of(job, catalog)
+    return model.family if model is not None else ""
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How jobs and data sets grow: quantities by name of the job or data set.
+
+    Attributes:
+        jobs, datasets: what each grows by; nothing where it does not.
+        warnings: where published factors were not applied.
+    """
+
+    jobs: Mapping[str, Mapping[str, Input]]
+    datasets: Mapping[str, Mapping[str, Input]]
+    warnings: tuple[str, ...] = ()
+
+
+def growth_of(site: Site, catalog: Catalog) -> Growth:
+    """Read who grows by what.
+
+    Raises:
+        IngestError: published factors for a class that they were not published for; with the line.
+    """
+    jobs, datasets = site.section("jobs"), site.section("datasets")
+    recommenders = {name for name, job in jobs.items() if family_of(job, catalog) == PUBLISHED_FOR}
+    theirs = {jobs[name]["data"] for name in recommenders if "data" in jobs[name]}
+    shared = site.data.get("growth")
+    if shared == "published" and not recommenders:
+        site.refuse(("growth",), "published factors apply to recommenders, and there are none; expected factors of your own")
+    of_jobs = {name: _growth(site, ("jobs", name), job, shared, name in recommenders) for name, job in jobs.items()}
+    of_data = {name: _growth(site, ("datasets", name), one, shared, name in theirs) for name, one in datasets.items()}
+    left = sorted(jobs.keys() - recommenders)
+    without = finding("W38", words={"growth": str(shared)}, jobs=listed(left)) if left else None
+    return Growth(of_jobs, of_data, tuple(one.message() for one in applying([without])))
+
+
+def _growth(site: Site, keys: Keys, described: Mapping[str, Any], shared: Any, recommender: bool) -> dict[str, Input]:
+    own = described.get("growth", shared)
+    if own is None:
+        return {}
+    place = (*keys, "growth") if "growth" in described else ("growth",)
+    if own == "published":
+        if not recommender and "growth" in described:
+            site.refuse(place, "published factors apply to recommenders only, expected factors of your own")
+        return dict(_PUBLISHED) if recommender else {}
+    # The steepest case must not outgrow any storage, and with a long plan every number.
+    every = own.get("every", _PUBLISHED["growth_period_seconds"])
+    period = every.low or every.value
+    for key in own.keys() & {"capacity", "bandwidth"}:
+        factor = own[key].high or own[key].value
+        known = {"doubling_seconds": solve("doubling_seconds", {"growth_factor": factor, "growth_period_seconds": period})}
+        for one in applying([finding("E12", known, factor=factor, period=display(period, "s"))]):
+            site.refuse((*place, key), one.message())
+    return {_KEYS[key]: item for key, item in own.items()}
 
 
 def dataset_rows(site: Site, catalog: Catalog) -> dict[str, QuantityRow]:
@@ -157,39 +208,49 @@ def _add(name: str, site: Site, catalog: Catalog, rows: dict[str, QuantityRow], 
         circle = " is made from ".join([*path[path.index(name) :], name])
         which = "mix" if "mix" in described else "made_from"
         site.refuse((*keys, which), f"cyclic: {circle}; expected one of them to have a size of its own")
-    if "made_from" in described:
-        _add(described["made_from"], site, catalog, rows, (*path, name))
-    for source in described.get("mix", ()):
+    for source in (*((described["made_from"],) if "made_from" in described else ()), *described.get("mix", ())):
         _add(source, site, catalog, rows, (*path, name))
     known = Quantities({quantity: described[key] for key, quantity in OWN.items() if key in described}, name)
     rows[name] = QuantityRow(name, {"of": _size(keys, described, known, site, catalog, rows)}, known)
-    if described.keys().isdisjoint(REPACKED) and "data_files" not in known.given:
-        known.give(_of_readers(name, site, catalog, known.given))
-    # Choose what yields the files of a data set, where anything does.
     given = known.given
+    if described.keys().isdisjoint(REPACKED) and "data_files" not in given and "samples_in_file" not in given:
+        # Nothing else tells the samples in a file: those with which the first job on the data set counts its opens.
+        for job in site.section("jobs").values():
+            model = model_of(job, catalog) if job.get("data") == name else None
+            encoding = encoding_in(model, job.get("encoding")) if model is not None else None
+            if encoding is not None and encoding.samples_per_file is not None:
+                known.give({"samples_in_file": from_catalog(encoding.samples_per_file)})
+                break
     if "data_files" not in given and {"samples_in_file", "data_samples"} <= given.keys():
-        known.choose("data_files", "files_of_samples")
+        known.state("files_by_samples")
     elif "data_files" not in given and "file_bytes" in given:
-        known.choose("data_files", "files_of_bytes")
+        known.state("files_by_bytes")
+    elif "dataset_files" in known.steps:
+        known.state("files_of_format")
     if "refresh" in described:
-        known.choose("versions_held", "versions_kept")
+        known.state("refreshed")
+        known.step("versions_held")
 
 
 def _size(
     keys: Keys, described: Mapping[str, Any], known: Quantities, site: Site, catalog: Catalog, rows: Mapping[str, QuantityRow]
 ) -> str:
-    """Choose what yields the bytes of a data set; returns in words what it is."""
+    """State what yields the bytes of a data set; returns in words what it is."""
     if "made_from" in described:
         known.link("origin_bytes", rows[described["made_from"]].known.step("data_bytes"))
-        known.choose("data_bytes", "bytes_of_origin")
+        known.state("made_from_another")
         if "preparation" in described:
-            place_preparation((*keys, "preparation"), described, known, site, catalog)
+            _place_preparation((*keys, "preparation"), described, known, site, catalog)
         return f"made from {described['made_from']}"
     if "mix" in described:
-        place_mixture(keys, described, known, site, rows)
+        _place_mixture(keys, described, known, site, rows)
         return f"mix of {listed(list(described['mix']))}"
     if "parts" in described:
-        place_parts(described["parts"], known)
+        parts = described["parts"]
+        given = {quantity: parts[part][key] for (part, key), quantity in PARTS.items() if part in parts}
+        absent = dict.fromkeys((quantity for (_, key), quantity in PARTS.items() if key != "bytes_per_token"), NO_PART)
+        known.give({**absent, **given})
+        known.state("samples_of_parts")
     if "model" in described:
         known.give(_of_model(keys, described, site, catalog, known.given))
     if "measured" in described:
@@ -197,9 +258,9 @@ def _size(
     if {"corpus", "format"} & described.keys():
         _footprint(keys, described, known, site, catalog)
     elif "data_samples" in known.given:
-        known.choose("data_bytes", "data_bytes_of_samples")
+        known.state("size_in_samples")
     elif "data_tokens" in known.given:
-        known.choose("data_bytes", "bytes_of_tokens")
+        known.state("size_in_tokens")
     return str(described.get("model") or described.get("corpus") or described.get("measured") or "")
 
 
@@ -209,18 +270,19 @@ def _footprint(keys: Keys, described: Mapping[str, Any], known: Quantities, site
     words = {key: described[key] for key in ("corpus", "format", "pipeline") if key in described}
     stages = {stage: int(item.value) for stage, item in described.get("stages", {}).items()}
     copies = ",".join(f"{stage}={count}" for stage, count in stages.items()) or None
-    try:
+    with site.blaming(keys):
         made = dataset(**words, **numbers, copies=copies, catalogs=[*reversed(catalog.folders)]).known
-        taken = {"data_bytes": made.step("usable_bytes" if stages else "dataset_bytes")}
-        named = {"dataset_bytes": "dataset_bytes", "data_files": "dataset_files"}
-        taken |= {name: made.step(source) for name, source in named.items() if name not in known.given}
-    except IngestError as error:
-        site.refuse(keys, in_site_words(message_of(error)))
+        size = made.step("usable_bytes" if stages else "dataset_bytes")
+        of_format = made.step("dataset_bytes") if "dataset_bytes" not in known.given else None
+        files = made.step("dataset_files") if "data_files" not in known.given else None
     known.give({name: item for name, item in made.given.items() if name not in known.given})
     inputs = {name: step._replace(owner=known.owner) for name, step in made.steps.items() if step.source is not None}
     done: dict[Step, Step] = {}
-    for name, step in taken.items():
-        known.link(name, replaced(step, inputs, done))
+    known.link("data_bytes", replaced(size, inputs, done))
+    if of_format is not None:
+        known.link("dataset_bytes", replaced(of_format, inputs, done))
+    if files is not None:
+        known.adopt({"dataset_files": replaced(files, inputs, done)})
     known.adopt(inputs)
 
 
@@ -228,11 +290,9 @@ def _of_model(
     keys: Keys, described: Mapping[str, Any], site: Site, catalog: Catalog, own: Mapping[str, Input]
 ) -> dict[str, Input]:
     """The data set that a model of the catalogs is trained on."""
-    try:
+    with site.blaming((*keys, "model")):
         model = catalog.get(Model, described["model"])
         encoding = encoding_of(model, described.get("encoding"))
-    except IngestError as error:
-        site.refuse((*keys, "model"), in_site_words(message_of(error)))
     named = {
         "data_samples": model.dataset_samples,
         "data_sample_bytes": encoding.get("sample_bytes"),
@@ -243,16 +303,6 @@ def _of_model(
         if name not in found and name not in own:
             site.refuse((*keys, "model"), f"the {what} of the data set of {model.id} are not known, expected `{what}`")
     return found
-
-
-def _of_readers(name: str, site: Site, catalog: Catalog, own: Mapping[str, Input]) -> dict[str, Input]:
-    """The samples in a file of a data set that nothing else tells: those with which the first job on it counts its opens."""
-    for job in site.section("jobs").values():
-        model = model_of(job, catalog) if job.get("data") == name and "samples_in_file" not in own else None
-        encoding = encoding_in(model, job.get("encoding")) if model is not None else None
-        if encoding is not None and encoding.samples_per_file is not None:
-            return {"samples_in_file": from_catalog(encoding.samples_per_file)}
-    return {}
 
 
 def _measured(keys: Keys, described: Mapping[str, Any], site: Site) -> dict[str, Input]:
@@ -274,6 +324,109 @@ def _measured(keys: Keys, described: Mapping[str, Any], site: Site) -> dict[str,
     }
 
 
+def _place_preparation(keys: Keys, described: Mapping[str, Any], known: Quantities, site: Site, catalog: Catalog) -> None:
+    """Give a data set what its key `preparation` says: what it reads, writes, keeps meanwhile, and how fast a core is.
+
+    Raises:
+        IngestError: an unknown pipeline, or a measurement without a rate; with its line.
+    """
+    job = described["preparation"]
+    given: dict[str, Input] = {}
+    if "pipeline" in job:
+        with site.blaming((*keys, "pipeline")):
+            found = catalog.get(Pipeline, job["pipeline"])
+        values = {quantity: getattr(found, quantity) for quantity in OF_PIPELINE}
+        given = {quantity: from_catalog(value) for quantity, value in values.items() if value is not None}
+    given |= {quantity: job[key] for key, quantity in OF_PREPARATION.items() if key in job}
+    if "documents" in job and "dedup_hashes" not in given:
+        site.refuse((*keys, "documents"), f"the pipeline {job['pipeline']} has no number of hashes, expected `hashes`")
+    if "measured" in job:
+        # The rate at which one core tokenized in a measurement.
+        try:
+            rate = read_measurement(site.folder / job["measured"], "measured").rate_of_core()
+        except IngestError as error:
+            site.refuse((*keys, "measured"), str(error))
+        given["preparation_rate"] = rate._replace(origin="user", where=f"measured: {job['measured']}: rate_of_core")
+    scratch = "preparation_scratch_bytes" in given
+    usual = {name: item for name, item in USUAL_PREPARATION.items() if not (scratch and name != "preparation_passes")}
+    known.give({**usual, **given, **times_of_dataset(described)})
+    known.link("prepared_copies", known.step("data_copies"))
+
+
+def times_of_dataset(described: Mapping[str, Input]) -> dict[str, Input]:
+    """The times in which a data set is loaded, and made from its origin where it has one."""
+    keys = ("load_within", *(("prepare_within",) if "made_from" in described else ()))
+    return {TIMES_OF_DATASET[key][0]: described.get(key, TIMES_OF_DATASET[key][1]) for key in keys}
+
+
+def _place_mixture(
+    keys: Keys, described: Mapping[str, Any], known: Quantities, site: Site, rows: Mapping[str, QuantityRow]
+) -> None:
+    """Give a mixture the bytes, samples and files of its data sets, by weight.
+
+    Raises:
+        IngestError: a data set whose bytes per sample or per token are not known; with its line.
+    """
+    by = described.get("by", USUAL_WEIGHTS)
+    ours, given, formula, _ = PER_WEIGHT[by]
+    sources = []
+    for name, weight in described["mix"].items():
+        data = rows[name].known
+        step = data.find(given) or data.find(formula)
+        if step is None:
+            site.refuse((*keys, "mix", name), f"its bytes per {by[:-1]} are not known, expected `{by}` of {name}")
+        own = Quantities({"source_weight": weight}, f"{keys[-1]}: {name}")
+        own.link(ours, step)
+        for theirs, quantity in OF_SOURCE.items():
+            if (found := data.find(theirs)) is not None:
+                own.link(quantity, found)
+        sources.append(QuantityRow(own.owner, {"of": name}, own))
+    known.adopt(columns_of("sources", sources, known.owner))
+    known.state("mixture_of_sets", *(("mixture_by_samples",) if by == "samples" else ()))
+    for column, case in KNOWN_OF_ALL.items():
+        if all(one.step(column) is not None for one in sources) and (by == "samples" or column == "source_samples"):
+            known.state(case)
+
+
+def source_rows(site: Site, data: Mapping[str, QuantityRow]) -> list[QuantityRow]:
+    """The data sets of all mixtures: the weight of each, and its bytes per sample or per token."""
+    rows = []
+    for name, row in data.items():
+        described = site.section("datasets")[name]
+        if "mix" in described:
+            entries = row.known.steps[PER_WEIGHT[described.get("by", USUAL_WEIGHTS)][-1]].inputs
+            for source, entry in zip(described["mix"], entries, strict=True):
+                known = Quantities({}, entry.owner)
+                known.adopt({step.name: step for step in entry.inputs})
+                rows.append(QuantityRow(source, {"mixture": name}, known))
+    return rows
+
+
+def mixed_bytes_of(data: Quantities, tokens_per_sample: Input | None) -> float | None:
+    """The bytes of a sample of a mixture, before its job is known in full; tokens per sample as that job states them."""
+    if data.find("mixed_bytes") is None:
+        return None
+    if "data_sample_bytes" not in data.given and (of_sample := data.find("data_sample_bytes")) is not None:
+        return float(of_sample.value)
+    if tokens_per_sample is None:
+        return None
+    given = {"mixed_token_bytes": data.value("mixed_token_bytes"), "tokens_per_sample": tokens_per_sample.value}
+    return float(solve("mixed_bytes_of_tokens", given))
+
+
+def read_of_mixture(data: Quantities) -> dict[str, Step]:
+    """What a job reads of a mixture: its samples and files, and all its samples in an epoch; what is not known is left out."""
+    named = {"sample_bytes": "data_sample_bytes", "samples_per_file": "samples_in_file", "dataset_samples": "data_samples"}
+    found = {ours: data.find(theirs) for ours, theirs in named.items() if theirs not in data.given}
+    return {name: step for name, step in found.items() if step is not None}
+
+
+def mixed_names(site: Site, name: str) -> Sequence[str]:
+    """The data sets that a job reads under a name: those of a mixture, or the one."""
+    described = site.section("datasets").get(name, {})
+    return [*described["mix"]] if "mix" in described else [name]
+
+
 def year_rows(
     site: Site, of_jobs: Mapping[str, Step], holdings: Sequence[Sequence[QuantityRow]], storage: Quantities, *, tiers: bool
 ) -> list[QuantityRow]:
@@ -285,11 +438,9 @@ def year_rows(
         known = Quantities(storage.given, name, shared_inputs=True)
         known.adopt({**shared, **columns_of("datasets", present, name)})
         if tiers:
-            known.choose("year_usable_bytes", "year_bytes_with_tiers")
-            known.choose("year_bytes_written_per_day", "year_writes_with_tiers")
+            known.state("tiers_shared")
         elif any("preparation" in one for one in site.section("datasets").values()):
-            known.choose("year_usable_bytes", "year_bytes_with_scratch")
-            known.choose("year_bytes_written_per_day", "year_writes_with_scratch")
+            known.state("data_prepared")
         rows.append(QuantityRow(name, {"year": year}, known))
     return rows
 
@@ -304,19 +455,12 @@ def holdings_of(site: Site, data: Mapping[str, QuantityRow], years: int, growth:
     """The data sets in each year of the plan, each with what its first load and its growth write."""
     found: list[list[QuantityRow]] = []
     for year in range(years + 1):
-        rows = dataset_rows_in(site, data, year, growth)
+        rows = _rows_in(site, data, year, growth)
         for row, before in zip(rows, found[-1] if found else [None] * len(rows), strict=True):
-            row.known.give(
-                {
-                    "first_load": Input(
-                        float(bool(row.known.value("present")) and (before is None or not before.known.value("present"))),
-                        note="in the year of its first load",
-                    )
-                }
-            )
+            loaded = bool(row.known.value("present")) and (before is None or not before.known.value("present"))
+            row.known.give({"first_load": Input(float(loaded), note="in the year of its first load")})
             scratch = ("dataset_scratch_bytes_held",) if "preparation" in site.section("datasets")[row.name] else ()
-            held = ("dataset_bytes_held", *scratch)
-            for name in held:
+            for name in ("dataset_bytes_held", *scratch):
                 if before is None:
                     row.known.give({f"{name}_before": EMPTY})
                 elif "refresh_seconds" not in row.known.given or not before.known.value("present"):
@@ -326,7 +470,7 @@ def holdings_of(site: Site, data: Mapping[str, QuantityRow], years: int, growth:
     return found
 
 
-def dataset_rows_in(site: Site, data: Mapping[str, QuantityRow], year: int, growth: Growth) -> list[QuantityRow]:
+def _rows_in(site: Site, data: Mapping[str, QuantityRow], year: int, growth: Growth) -> list[QuantityRow]:
     """The data sets in one year: grown since the start, absent before and after their time."""
     start: datetime.date | None = site.data.get("start")
     rows: dict[str, QuantityRow] = {}
@@ -337,23 +481,16 @@ def dataset_rows_in(site: Site, data: Mapping[str, QuantityRow], year: int, grow
         own = growth.datasets[name]
         grows = {**own, "elapsed_seconds": elapsed_until(year)} if own else {"capacity_growth": STILL}
         known = Quantities({**row.known.given, **grows, **times_of_dataset(described), "present": here}, name)
-        known.adopt(_same(row.known))
+        for one in SAME_IN_ALL_YEARS:
+            if one in row.known.given or one in DECIDED:
+                row.known.find(one)
+        known.adopt({one: row.known.steps[one] for one in SAME_IN_ALL_YEARS if one in row.known.steps})
         rows[name] = QuantityRow(name, {"year": label_of(site, year)}, known)
         if "made_from" in described:
             known.link("origin_growth", rows[described["made_from"]].known.step("capacity_growth"))
             if "preparation" in described:
-                known.choose("dataset_preparation_bandwidth", "dataset_passes_bandwidth")
+                known.state("prepared_in_passes")
     return list(rows.values())
-
-
-def _same(known: Quantities) -> dict[str, Step]:
-    """The quantities that are equal in all years: one step, so that a draw is the same in all of them."""
-    names = ("data_bytes", "dataset_bytes", "data_files", "versions_held", "data_copies", "refresh_seconds", "origin_bytes",
-             "preparation_scratch_bytes", "prepared_copies")  # fmt: skip
-    for name in names:
-        if name in known.given:
-            known.step(name)
-    return {name: known.steps[name] for name in names if name in known.steps}
 
 
 def elapsed_until(year: int) -> Input:

@@ -150,7 +150,7 @@ class TurnedTree:
         turned = self._turned(
             numpy.repeat(numpy.arange(len(steps)), [len(own) for own in steps]),
             numpy.concatenate([numpy.empty(0, numpy.int64), *steps]),
-            numpy.array([_ends(own[0]) for own in inputs], float),
+            numpy.array([[*_others(own[0]), *[float(own[0].value)] * 2][:2] for own in inputs], float),
         )
         found: list[dict[str, float]] = [{} for _ in inputs]
         for name, after in self._lines(turned, 2 * len(inputs)).items():
@@ -166,10 +166,7 @@ class TurnedTree:
     def _turned(self, inputs: Any, positions: Any, ends: Any) -> Turned:
         """The steps that are not shared, where inputs change them; infinite where no number holds one.
 
-        Args:
-            inputs: the number of the input of each position.
-            positions: of the steps of the inputs.
-            ends: the two values of each input.
+        An input has a number, the positions of its steps, and two values, its ends.
         """
         import numpy
 
@@ -245,11 +242,6 @@ def _distinct(keys: Any) -> Any:
 
     keys = numpy.sort(keys)
     return keys[numpy.concatenate([[True], keys[1:] != keys[:-1]])] if len(keys) else keys
-
-
-def _ends(step: Step) -> list[float]:
-    """The two values to try instead; where there is but one, its own as the other."""
-    return [*_others(step), float(step.value), float(step.value)][:2]
 
 
 def _others(step: Step) -> list[float]:

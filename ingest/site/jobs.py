@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-from ingest.catalog.records import READ_PATTERNS, Encoding, Format, Model, Node
+from ingest.catalog.records import READ_PATTERNS, Format, Model, Node
 from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import QuantityRow
 from ingest.engine.frozen import revised
-from ingest.engine.messages import in_site_words, message_of, rule_of
+from ingest.engine.messages import rule_of
 from ingest.engine.registry import Step, unit_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed
 from ingest.errors import CatalogError, IngestError, MissingQuantity, RequirementNotMet, expected_one_of
-from ingest.site.mixtures import link_mixture, mixed_bytes_of
+from ingest.site.datasets import encoding_in, family_of, mixed_bytes_of, read_of_mixture
 from ingest.site.site_file import Keys, Site
 from ingest.site.tiers import place_states
 from ingest.sizing.bandwidth import estimate
@@ -78,14 +78,14 @@ SIZED = {"parameters": "parameters", "bytes": "checkpoint_bytes"}
 #: further quantities that rules compare
 DECIDING = ("waste_left_for_dumps", "waste_left_after_restores", "restart_overhead",
              "bandwidth_for_dump")  # fmt: skip
-#: how the request size follows from the read pattern of a format: the first that can be computed
+#: the case from which the request size follows, by the read pattern of a format
 REQUESTS = {
-    "whole files": ("request_of_file", "request_bytes"),
-    "shards": ("request_bytes",),
-    "row groups": ("request_of_group", "request_of_sample"),
-    "random records": ("request_of_sequence", "request_of_record"),
-    "packed": ("request_of_packed_samples",),
-    "": ("request_of_sample",),
+    "whole files": "whole_files_read",
+    "shards": "large_requests",
+    "row groups": "row_groups_read",
+    "random records": "random_records_read",
+    "packed": "packed_samples_read",
+    "": "single_samples_read",
 }
 #: read patterns that are sequential whatever the request size; row groups are where a request is large
 SEQUENTIAL = ("whole files", "shards")
@@ -99,26 +99,22 @@ MEMORY_SHARE = assumed(PAGE_CACHE, "half of the host memory of a node caches its
 WARM_UP = assumed(WARM_UP_SECONDS, "caches fill within 10 min of the start of a run", "warm_up")
 START = Input(1, note="at the start of the plan")
 STREAMED: Mapping[str, Any] = {"mode": "stream"}
-Answered = TypeVar("Answered")
-
-
-class Reads(NamedTuple):
-    """The `bw` estimate of a job.
-
-    Attributes:
-        basis: the rate and its evidence level.
-        inputs: the inputs of the estimate, with those of the job itself.
-        warnings: of `bw`.
-    """
-
-    basis: RateBasis
-    inputs: Mapping[str, Input]
-    warnings: tuple[str, ...]
-
-    @property
-    def words(self) -> dict[str, str]:
-        """Evidence level and GPU."""
-        return {"basis": self.basis.levels[0].basis, "gpu": self.basis.gpu.id if self.basis.gpu else ""}
+#: (key of a job, its key) -> quantity
+MOVED = {
+    ("start", "bytes"): "start_bytes",
+    ("start", "files"): "start_files",
+    ("start", "within"): "start_seconds",
+    ("export", "bytes"): "export_bytes",
+    ("export", "within"): "export_seconds",
+    ("evaluation", "bytes"): "evaluation_bytes",
+    ("evaluation", "within"): "evaluation_seconds",
+}
+#: times that hold unless the site file names others, by the key of a job
+TIMES = {
+    "start": {"start_seconds": assumed(60, "a job has read its environment within 60 s", "start.within")},
+    "export": {"export_seconds": assumed(600, "a model is exported within 10 min", "export.within")},
+    "evaluation": {"evaluation_seconds": assumed(60, "an evaluation has read its data within 60 s", "evaluation.within")},
+}
 
 
 class Policy(NamedTuple):
@@ -142,14 +138,9 @@ class Policy(NamedTuple):
 
 
 class JobPlan(NamedTuple):
-    """The plan of one job.
+    """The plan of one job; `question` is of `bw`, None where it does not read.
 
-    Attributes:
-        row: its quantities.
-        question: its `bw` question; None where it does not read.
-        policy: its checkpoints; None where it saves none.
-        warnings: of `bw` and `checkpoint`.
-        is_sized: whether its rate was looked up for its number of GPUs.
+    `is_sized` tells whether its rate was looked up for its number of GPUs.
     """
 
     row: QuantityRow
@@ -160,12 +151,7 @@ class JobPlan(NamedTuple):
 
 
 def plan_jobs(site: Site, catalog: Catalog, data: Mapping[str, QuantityRow]) -> list[JobPlan]:
-    """The plan of each job.
-
-    Args:
-        site: the site.
-        catalog: where entries come from.
-        data: the row of each data set.
+    """The plan of each job; `data` holds the row of each data set.
 
     Raises:
         IngestError: a job that cannot be answered, with its line.
@@ -179,15 +165,7 @@ def plan_jobs(site: Site, catalog: Catalog, data: Mapping[str, QuantityRow]) -> 
 
 @dataclass(frozen=True)
 class SiteJob:
-    """A job of a site file, and what it refers to.
-
-    Attributes:
-        name: of the job.
-        described: its keys.
-        site, catalog: where the job and its entries come from.
-        data: the quantities of its data set; None where it has none.
-        answers: to the questions of all jobs: equal questions are answered once.
-    """
+    """A job of a site file; `answers` are those to the questions of all jobs: equal questions are answered once."""
 
     name: str
     described: Mapping[str, Any]
@@ -211,7 +189,8 @@ class SiteJob:
     def node(self) -> Node:
         """Its node type."""
         keys = ("clusters", self.described["cluster"], "node")
-        return self._blaming(keys, lambda: self.catalog.get(Node, self.cluster["node"]))
+        with self.site.blaming(keys):
+            return self.catalog.get(Node, self.cluster["node"])
 
     def plan(self) -> JobPlan:
         """Its plan.
@@ -223,54 +202,63 @@ class SiteJob:
         sizes = {"nodes": job["nodes"], "gpus_per_node": from_catalog(self.node.gpus_per_node)}
         own = {quantity: job[key] for key, quantity in OWN.items() if key in job}
         own |= {"readers_per_gpu": job["loader"]["workers"]} if "loader" in job else {}
-        reads = self._blaming(self.keys, self._reads) if any(key in job for key in RATES) else None
-        self._compare_tokens(reads)
-        inputs = {"bandwidth_growth": START, **(reads.inputs if reads else {}), **own, **sizes}
-        known = Quantities(inputs, self.name)
-        if self.data is not None and "mixed_bytes" in self.data.steps and "sample_bytes" not in job:
-            link_mixture(known, self.data)
+        basis: RateBasis | None = None
+        given: Mapping[str, Input] = {}
+        told: tuple[str, ...] = ()
+        if any(key in job for key in RATES):
+            with self.site.blaming(self.keys):
+                basis, given, told = self._reads()
+        model = basis.model if basis is not None else None
+        stored, written = model.tokens_per_sample if model is not None else None, job.get("tokens_per_sample")
+        if model is not None and stored is not None and written is not None and written.value != stored.value:
+            # Tokens per sample that contradict the model would give the length of another run.
+            one = f"one sample of {model.id} is one {model.sample_unit}"
+            expected = f"expected {stored.value:,.0f}, because {one}; leave the key out"
+            self.site.refuse((*self.keys, "tokens_per_sample"), f"found {written.value:,.0f}, {expected}")
+        inputs = {"bandwidth_growth": START, **given, **own, **sizes}
+        mixture = self.data if self.data is not None and self.data.find("mixed_bytes") and "sample_bytes" not in job else None
+        read = {} if mixture is None else read_of_mixture(mixture)
+        left_out = {*read, *(("sample_bytes",) if mixture is not None else ())}
+        if self._counts_epochs(read):
+            left_out.add("dataset_samples")
+        known = Quantities({name: item for name, item in inputs.items() if name not in left_out}, self.name)
+        for name, step in read.items():
+            known.link(name, step)
+        if mixture is not None and "sample_bytes" not in read:
+            known.link("mixed_token_bytes", mixture.step("mixed_token_bytes"))
+            known.link("sample_bytes", known.step("mixed_bytes_of_tokens"))
         policy = self._policy(known.step("gpus")) if "checkpoint" in job else None
         if policy is not None:
             # What the policy sets is the job's own, as what follows from its keys.
             saved = {name: step for name, step in policy.steps.items() if name in SAVED}
             known.adopt({name: step if step.owner else step._replace(owner=self.name) for name, step in saved.items()})
-            known.choose("writing_nodes", "nodes_at_once")
+            known.state("saves_checkpoints")
         if "offload" in job:
             place_states(
                 self.site, self.name, self.node, known, self.catalog, stops=policy is not None and policy.mode == "sync"
             )
         self._place(known)
-        self._length(known, reads)
+        self._length(known, model)
         self._cache(known)
-        choose_reads(known)
+        known.state("data_read")
         words = {"cluster": job["cluster"], "model": job.get("model", ""), "data": job.get("data", "")}
-        words |= reads.words if reads else {}
-        words |= self._request(known, reads.basis.model if reads else None)
+        if basis is not None:
+            words |= {"basis": basis.levels[0].basis, "gpu": basis.gpu.id if basis.gpu else ""}
+        words |= self._request(known, model)
         words |= {"mode": policy.mode} if policy else {}
         row = QuantityRow(self.name, words, known, policy and policy.known)
-        told = (
-            *(reads.warnings if reads else ()),
-            *(policy.warnings if policy else ()),
-            *contradictions(known, _settings(job)),
-        )
-        sized = reads is not None and reads.basis.levels[0].is_sized and reads.basis.job.scaling == "published"
-        return JobPlan(row, reads and reads.basis.job, policy, told, sized)
+        warnings = (*told, *(policy.warnings if policy else ()), *contradictions(known, _settings(job)))
+        sized = basis is not None and basis.levels[0].is_sized and basis.job.scaling == "published"
+        return JobPlan(row, basis and basis.job, policy, warnings, sized)
 
-    def _blaming(self, keys: Keys, question: Callable[[], Answered]) -> Answered:
-        """The answer to a question; a refusal is that of a key."""
-        try:
-            return question()
-        except IngestError as error:
-            self.site.refuse(keys, in_site_words(message_of(error)), unmet=isinstance(error, RequirementNotMet))
-
-    def _once(self, question: object, answer: Callable[[], Answered]) -> Answered:
+    def _once(self, question: object, answer: Callable[[], Any]) -> Any:
         """The answer to a question, computed where no job has put it before."""
         if question not in self.answers:
             self.answers[question] = answer()
-        found: Answered = self.answers[question]
-        return found
+        return self.answers[question]
 
-    def _reads(self) -> Reads:
+    def _reads(self) -> tuple[RateBasis, Mapping[str, Input], tuple[str, ...]]:
+        """The rate of the job by its `bw` question, the inputs of that estimate with those of the job itself, its warnings."""
         job = self.described
         settings = _settings(job)
         numbers = {key: job[key] for key in NUMBERS if key in job}
@@ -287,12 +275,14 @@ class SiteJob:
         question = Job(node=self.cluster["node"], settings=settings, numbers=plain, **words)
         kind = (self.cluster["node"], *sorted(words.items()))
         told = ("warnings", "data" in job, "checkpoint" in job, "dataset_samples" in settings, *kind)
-        warnings = self._once(told, lambda: self._warnings(question))
+        warnings: tuple[str, ...] = self._once(told, lambda: self._warnings(question))
         asked = (*kind, *sorted(plain.items()), *sorted(settings.items()))
-        basis = self._once(("reads", *asked), lambda: rate_basis_of(question, self.catalog))
+        basis: RateBasis = self._once(("reads", *asked), lambda: rate_basis_of(question, self.catalog))
         # Equal questions are estimated once, yet each job keeps the inputs of its own keys.
         said = {JOB_QUANTITIES[name]: item for name, item in numbers.items()}
-        return Reads(basis, {**basis.known, **said, **taken}, warnings)
+        # The guidance of the highest level is what `bw` compares with; a site has its own floor.
+        own = {name: item for name, item in basis.known.items() if name != "guidance_read_bandwidth"}
+        return basis, {**own, **said, **taken}, warnings
 
     def _warnings(self, question: Job) -> tuple[str, ...]:
         """The warnings of `bw`, which are asked for once for each kind of job.
@@ -313,39 +303,31 @@ class SiteJob:
         return tuple(line for line in answer.warnings if rule_of(line) not in answered)
 
     def _policy(self, gpus: Step) -> Policy:
+        """The checkpoints of the job; a stated limit that is not met is refused."""
         policy, keys = self.described["checkpoint"], (*self.keys, "checkpoint")
-        inputs = self._blaming(keys, lambda: stated_in(policy, keys))
-        known, warnings = self._blaming(keys, lambda: self._saves(policy, gpus, inputs))
+        with self.site.blaming(keys):
+            inputs = stated_in(policy, keys)
+            numbers = {name: item.value for name, item in policy.items() if isinstance(item, Input)}
+            words = {name: policy[name] for name in POLICY_WORDS if name in policy}
+            settings = _settings(policy) | {SIZED[key]: numbers.pop(key) for key in SIZED if key in numbers}
+            asked = {**words, **numbers, "gpus": int(gpus.value), "gpu": self.described.get("gpu") or self.node.gpu}
+            asked["model"] = policy.get("model") or (None if "parameters" in settings else self.described.get("model"))
+            found = saved_checkpoints(asked, settings, self.catalog, {"gpus": gpus}, inputs, self.name)
+            if found.unmet:
+                raise RequirementNotMet(found.unmet)
+            known = found.known
+            missed, further = asked_results(found)
+            shown = known.find_all((*missed, *further))
+            results = [name for name, step in shown.items() if name in missed or step.value]
+            told = (*found.warnings, *unused_options(found, results, settings), *contradicted(known, _settings(policy)))
         stated = {name: known.step(name) for name in inputs}
         steps = {**known.find_all((*SAVED, *DECIDING)), "gpus": gpus}
-        return Policy(policy.get("mode", USUAL_MODE), stated, steps, self._divisors(policy, known.given), known, warnings)
-
-    def _saves(self, policy: Mapping[str, Any], gpus: Step, stated: Mapping[str, Input]) -> tuple[Quantities, tuple[str, ...]]:
-        """The quantities and the warnings of `checkpoint`.
-
-        Raises:
-            RequirementNotMet: a stated limit that is not met.
-        """
-        numbers = {name: item.value for name, item in policy.items() if isinstance(item, Input)}
-        words = {name: policy[name] for name in POLICY_WORDS if name in policy}
-        settings = _settings(policy) | {SIZED[key]: numbers.pop(key) for key in SIZED if key in numbers}
-        asked = {**words, **numbers, "gpus": int(gpus.value), "gpu": self.described.get("gpu") or self.node.gpu}
-        asked["model"] = policy.get("model") or (None if "parameters" in settings else self.described.get("model"))
-        found = saved_checkpoints(asked, settings, self.catalog, {"gpus": gpus}, stated, self.name)
-        if found.unmet:
-            raise RequirementNotMet(found.unmet)
-        missed, further = asked_results(found)
-        steps = found.known.find_all((*missed, *further))
-        results = [name for name, step in steps.items() if name in missed or step.value]
-        lines = (*found.warnings, *unused_options(found, results, settings), *contradicted(found.known, _settings(policy)))
-        return found.known, lines
-
-    def _divisors(self, policy: Mapping[str, Any], given: Mapping[str, Input]) -> tuple[int, ...]:
-        """The GPUs that share one copy of the model, as stated, and those that share its experts."""
-        sizes = (given.get(name) for name in ("tensor_parallel", "pipeline_parallel"))
+        # The GPUs that share one copy of the model, as stated, and those that share its experts.
+        sizes = (known.given.get(name) for name in ("tensor_parallel", "pipeline_parallel"))
         shards = math.prod(int(size.value) for size in sizes if size is not None and size.origin == "user")
         experts = int(parse(policy.get("expert_parallel", 1), "1", "expert_parallel"))
-        return tuple(parts for parts in (shards, shards * experts if experts > 1 else 1) if parts > 1)
+        divisors = tuple(parts for parts in (shards, shards * experts if experts > 1 else 1) if parts > 1)
+        return Policy(policy.get("mode", USUAL_MODE), stated, steps, divisors, known, told)
 
     def _place(self, known: Quantities) -> None:
         """Where the job reads from: storage, or the NVMe of its nodes."""
@@ -357,13 +339,11 @@ class SiteJob:
             known.give({"node_nvme_bytes": from_catalog(nvme)})
         if self.data is not None:
             known.link("job_dataset_bytes", self.data.steps.get("dataset_bytes") or self.data.step("data_bytes"))
-            known.choose("staged_bytes", "staged_bytes_each" if placed.get("each") else "job_dataset_bytes")
+            known.state("copied_to_each_node" if placed.get("each") else "copied_once")
         if placed["mode"] == "stage":
             local = Input(0, note="staged: the run reads from its nodes")
             known.give({"cold_share": local, "warm_share": local, "staging_seconds_allowed": placed["within"]})
-            known.choose("staging_nodes", "nodes_at_once")
-            known.choose("node_local_bytes", "node_bytes_whole" if placed.get("each") else "node_bytes_shared")
-            known.choose("staging_bandwidth_of_run", "bandwidth_to_stage_in_time")
+            known.state("staged_on_nodes", "staged_whole" if placed.get("each") else "staged_in_shares")
 
     def _cache(self, known: Quantities) -> None:
         """What the nodes cache of a data set that they read again: host memory, or their NVMe where `placement` says so."""
@@ -378,17 +358,15 @@ class SiteJob:
         shared = placed.get("partitioned", False)
         if "hit" in placed:
             known.give({"node_cache_hit": placed["hit"]})
-            known.choose("cached_share", "node_cache_hit")
-            known.choose("miss_share", "share_not_cached")
+            known.state("cache_hits_stated")
         else:
-            known.choose("job_cache_bytes", "node_nvme_bytes" if on_drives else "cache_bytes_per_node")
-            known.choose("cached_share", "share_in_all_nodes" if shared else "share_in_one_node")
-            known.choose("miss_share", "lru_miss_share")
-        known.choose("warm_up_bytes", "warm_up_bytes_shared" if shared else "warm_up_bytes_of_each")
-        known.choose("warm_share", "miss_share")
+            if "job_cache_bytes" not in known.given:
+                known.link("job_cache_bytes", known.step("node_nvme_bytes" if on_drives else "cache_bytes_per_node"))
+            known.state("cache_hits_estimated")
+        known.state("data_cached", "cache_partitioned" if shared else "cache_of_each_node")
         known.give_default("warm_up_seconds", WARM_UP)
         if on_drives:
-            known.choose("node_local_bytes", "node_cache_bytes")
+            known.state("cached_on_drives")
 
     def _reads_again(self, known: Quantities) -> bool:
         """Whether a run reads its data set more than once: by its epochs or tokens, else by the family of its model."""
@@ -411,66 +389,50 @@ class SiteJob:
         name = next((name for name in ("data_tokens", "tokens") if data is not None and name in data.given), None)
         return data.step(name) if data is not None and name is not None else None
 
-    def _compare_tokens(self, reads: Reads | None) -> None:
-        """Refuse tokens per sample that contradict the model: they would give the length of another run."""
-        model = reads.basis.model if reads is not None else None
-        stored, given = model.tokens_per_sample if model is not None else None, self.described.get("tokens_per_sample")
-        if model is not None and stored is not None and given is not None and given.value != stored.value:
-            one = f"one sample of {model.id} is one {model.sample_unit}"
-            expected = f"expected {stored.value:,.0f}, because {one}; leave the key out"
-            self.site.refuse((*self.keys, "tokens_per_sample"), f"found {given.value:,.0f}, {expected}")
-
-    def _length(self, known: Quantities, reads: Reads | None) -> None:
+    def _length(self, known: Quantities, model: Model | None) -> None:
         """The length of a run, where epochs or tokens give it."""
         if "tokens" in self.described:
-            model = reads.basis.model if reads is not None else None
             if model is not None and model.tokens_per_sample is None:
                 self.site.refuse((*self.keys, "tokens"), f"found with {model.id}, whose samples have no tokens")
             if "tokens_per_sample" not in known.given:
                 self.site.refuse((*self.keys, "tokens"), "expected `tokens_per_sample` with it, because no model gives it")
             known.state("length_in_tokens")
         elif "epochs" in self.described:
+            data, counted = self.data, self._tokens_counted()
             try:
-                self._epoch(known)
-                known.choose("training_samples", "samples_of_epochs")
+                # One pass is over the data set that the job names.
+                if data is not None and self._counts_epochs(known.steps):
+                    if counted is not None:
+                        known.link("data_tokens", counted)
+                        known.link("dataset_samples", known.step("samples_of_data_tokens"))
+                    elif "dataset_samples" in data.given:
+                        known.adopt({"dataset_samples": data.step("dataset_samples")})
+                known.state("length_in_epochs")
+                known.step("training_samples")
             except MissingQuantity:
                 expected = "expected `samples` of the data set, or its tokens and `tokens_per_sample` of the job"
                 self.site.refuse((*self.keys, "epochs"), f"the samples of one epoch are not known, {expected}")
 
-    def _epoch(self, known: Quantities) -> None:
-        """One pass is over the data set that the job names, not over the one that its model is known for.
-
-        Raises:
-            MissingQuantity: the samples of the data set are not known.
-        """
-        data = self.data
-        if data is None or "dataset_samples" in self.described.get("set", {}) or "data_samples" in data.given:
-            return
-        if "dataset_samples" in known.steps:  # those of a mixture
-            return
-        known.withdraw("dataset_samples")
-        counted = self._tokens_counted()
-        if counted is not None:
-            known.link("data_tokens", counted)
-            known.choose("dataset_samples", "samples_of_data_tokens")
-        elif "dataset_samples" in data.given:
-            known.adopt({"dataset_samples": data.step("dataset_samples")})
+    def _counts_epochs(self, read: Mapping[str, Step]) -> bool:
+        """Whether epochs are counted over the data set that the job names, not over the one that its model is known for."""
+        job, data = self.described, self.data
+        own = data is not None and "dataset_samples" not in job.get("set", {}) and "data_samples" not in data.given
+        return own and "epochs" in job and "tokens" not in job and "dataset_samples" not in read
 
     def _request(self, known: Quantities, model: Model | None) -> dict[str, str]:
         """Choose the size of one read and the readers of a node; returns the pattern of the reads and its origin in words."""
         file_bytes = self.data.given.get("file_bytes") if self.data is not None else None
         if file_bytes is not None and "samples_per_file" not in known.given and "sample_bytes" in known.given:
             known.give({"file_bytes": file_bytes})
-            known.choose("samples_per_file", "samples_of_file_bytes")
+            known.link("samples_per_file", known.step("samples_of_file_bytes"))
         if known.find("sample_bytes") is None:
             return {}
         form, how, pattern_from = self._how_read(known, model)
         # What a format says of the reads of its files, and what is usual where it is unknown.
-        fields = {"request_bytes": REQUEST, "readers_per_gpu": READERS}
         known.give_default("page_bytes", PAGE)
         if form is None:
             known.give_default("packed_read_bytes", PACKED)
-        for name, usual in fields.items():
+        for name, usual in (("request_bytes", REQUEST), ("readers_per_gpu", READERS)):
             value = getattr(form, name, None)
             known.give_default(name, usual if value is None else from_catalog(value)._replace(origin="default"))
         if form is not None and form.records_per_shard is not None and known.find("samples_per_file") is None:
@@ -479,12 +441,10 @@ class SiteJob:
             known.give_default("records_per_group", from_catalog(form.records_per_group))
         if model is not None and model.sequence_length is not None:
             known.give_default("sequence_length", from_catalog(model.sequence_length))
-        sizes = REQUESTS[how] if "io_size" not in self.described or how == "whole files" else ("request_bytes",)
-        known.choose_first("read_request_bytes", *sizes)
+        known.state(REQUESTS[how if "io_size" not in self.described or how == "whole files" else "shards"], "loaders_read")
         if "threads" in self.described:
             stated = Input(self.described["threads"], origin="user", where=".".join((*self.keys, "threads")))
             known.give({"readers_per_node": stated})
-        known.choose("readers_per_node", "requests_in_flight_of_readers")
         if how == "row groups":
             pattern_from, large = "read_request_bytes", known.value("read_request_bytes") >= LARGE_REQUEST
         else:
@@ -495,8 +455,18 @@ class SiteJob:
         return {**words, "format": form.id} if form is not None else words
 
     def _how_read(self, known: Quantities, model: Model | None) -> tuple[Format | None, str, str]:
-        """The format of the data, the key of `REQUESTS`, and which of `format` and `samples_per_file` decided that."""
-        form = self._format(model)
+        """The format of the data, the key of `REQUESTS`, and which of `format` and `samples_per_file` decided that.
+
+        The format is that of the data set that the job names, else that of the encoding of its model.
+        """
+        described = self.site.section("datasets").get(self.described.get("data", ""), {})
+        form = None
+        if "format" in described:
+            form = self.catalog.get(Format, described["format"])
+        elif "model" in described:
+            form = format_of(self.catalog.get(Model, described["model"]), described.get("encoding"), self.catalog)
+        elif model is not None:
+            form = format_of(model, self.described.get("encoding"), self.catalog)
         if form is not None and form.read_pattern:
             if form.read_pattern not in READ_PATTERNS:
                 expected = expected_one_of(form.read_pattern, READ_PATTERNS)
@@ -510,20 +480,6 @@ class SiteJob:
         whole = self.catalog.get(Format, WHOLE_FILES)
         return whole, whole.read_pattern, "samples_per_file"
 
-    def _format(self, model: Model | None) -> Format | None:
-        """The format of the data: of the data set that the job names, else of the encoding of its model."""
-        described = self.site.section("datasets").get(self.described.get("data", ""), {})
-        if "format" in described:
-            return self.catalog.get(Format, described["format"])
-        if "model" in described:
-            return format_of(self.catalog.get(Model, described["model"]), described.get("encoding"), self.catalog)
-        return format_of(model, self.described.get("encoding"), self.catalog) if model is not None else None
-
-
-def encoding_in(model: Model, asked: str | None) -> Encoding | None:
-    """The encoding of a model's data set that a job or a data set names, by default the first; None where none is known."""
-    return model.encodings.get((asked or "").partition("/")[0], next(iter(model.encodings.values()), None))
-
 
 def format_of(model: Model, asked: str | None, catalog: Catalog) -> Format | None:
     """The format of an encoding of a model's data set; None where it is not known."""
@@ -531,35 +487,13 @@ def format_of(model: Model, asked: str | None, catalog: Catalog) -> Format | Non
     return catalog.referred(Format, encoding.format, by=model.path) if encoding is not None and encoding.format else None
 
 
-def choose_reads(known: Quantities) -> None:
-    """Choose what the mandatory read bandwidth of a run and of a job follow from: cold reads, or those that fill caches."""
-    known.choose_first("run_read_bandwidth", "run_cached_read_bandwidth", "run_cold_read_bandwidth")
-    known.choose_first("job_read_bandwidth", "started_read_bandwidth")
-
-
 def _settings(described: Mapping[str, Any]) -> dict[str, float]:
     """The quantities that `set` of a job or a policy gives, in base units."""
     return {name: parse(written, unit_of(name), f"set {name}") for name, written in described.get("set", {}).items()}
 
 
-def model_of(job: Mapping[str, Any], catalog: Catalog) -> Model | None:
-    """The catalog entry of a job's model; None where the model is none of the catalogs."""
-    source = str(job.get("model", ""))
-    return catalog.get(Model, source) if source.lower() in catalog.ids(Model.kind) else None
-
-
-def family_of(job: Mapping[str, Any], catalog: Catalog) -> str:
-    """The class of a job's model, for factors that were published for one class only; empty where it is not known."""
-    model = model_of(job, catalog)
-    return model.family if model is not None else ""
-
-
 def stated_in(policy: Mapping[str, Any], keys: Keys) -> dict[str, Input]:
     """The numbers that a checkpoint policy states, each with its key in the site file.
-
-    Args:
-        policy: as it was read.
-        keys: its place in the file.
 
     Raises:
         UsageError: a retention or a quantity of `set` that is no number.
@@ -572,3 +506,17 @@ def stated_in(policy: Mapping[str, Any], keys: Keys) -> dict[str, Input]:
     # One text gives several numbers: none of them has a key of its own.
     place: dict[str, Any] = {"note": f"of {written}"} if isinstance(policy.get("keep"), str) else {"where": written}
     return found | {name: item._replace(**place) for name, item in kept_by_policy(policy.get("keep")).items()}
+
+
+def place_transfers(site: Site, jobs: Sequence[QuantityRow]) -> None:
+    """Give each job what its keys `start`, `export` and `evaluation` say, and what its checkpoints keep on the nodes."""
+    for row in jobs:
+        described, known = site.section("jobs")[row.name], row.known
+        for key, times in TIMES.items():
+            if key in described:
+                said = {quantity: described[one][word] for (one, word), quantity in MOVED.items()
+                        if one == key and word in described[one]}  # fmt: skip
+                known.give({**times, **said})
+        known.state("checkpoints_on_nodes" if described.get("checkpoint", {}).get("tier") == "nodes" else "data_on_nodes")
+        if row.step("nvme_tier_bytes") is not None:
+            known.state("states_on_nodes")

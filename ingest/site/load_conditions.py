@@ -1,19 +1,25 @@
-"""The load of a requirement line: who reads what in which pattern, with how many outstanding requests, and for how long."""
+"""The load of a requirement line: who reads what in which pattern, with how many outstanding requests, and for how long.
+
+Where a site file states the loader of a job, a simulation tells the latency that its reads may take.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ingest.engine.derivation_graph import QuantityRow
 from ingest.engine.expression import round_up
 from ingest.engine.registry import Step, solve, steps_below, unit_of
 from ingest.engine.solver import Quantities
+from ingest.engine.value import Input
 from ingest.errors import listed
+from ingest.loader.feed import DEFAULTS, USUAL_SEED, USUAL_STEPS
+from ingest.loader.stall import Loader, Utilization, longest_latency, tried
 from ingest.requirement import Conditions, MixPart
-from ingest.site.requirement_value import RequirementValue
-from ingest.site.requirement_wording import CLIENTS, RequirementTemplate
+from ingest.site.requirement_wording import CLIENTS, RequirementTemplate, RequirementValue
 from ingest.site.site_file import Site
 from ingest.sizing.rules import ROUNDING, Finding, finding
 from ingest.units import display, request_size
@@ -44,6 +50,23 @@ OF_ONE_JOB = ("job", "run", "one")
 SMALLEST_SHARE = 0.01
 #: digits of a share in a mix
 SHARE_DIGITS = 3
+#: keys below `loader` of a job and the quantity that each is
+OF_LOADER = {
+    "workers": "loader_workers",
+    "batch": "samples_per_step",
+    "prefetch": "loader_prefetch",
+    "decode_time": "loader_decode_seconds",
+    "utilization": "accepted_utilization",
+}
+LOADER_SOURCE = "ingest-loader-recurrence"
+NO_DECODING = Input(0).by_default("the workers of a loader spend no time on decoding", "loader.decode_time")
+USUAL_LOADER = {
+    "loader_prefetch": DEFAULTS["loader_prefetch"],
+    "accepted_utilization": DEFAULTS["accepted_utilization"],
+    "loader_decode_seconds": NO_DECODING,
+}
+#: Points of a curve, as multiples of the longest latency; the job itself stands at 1.
+OF_LONGEST = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0)
 
 
 class LoadPart(NamedTuple):
@@ -74,13 +97,7 @@ class LoadPart(NamedTuple):
 
 @dataclass(frozen=True)
 class LoadConditions:
-    """Composes the conditions of requirement lines.
-
-    Attributes:
-        site: the site.
-        known: the quantities of the whole site.
-        jobs, serving: the rows of the jobs and of the serving workloads, by name.
-    """
+    """Composes the conditions of requirement lines; jobs and serving workloads are rows by name."""
 
     site: Site
     known: Quantities
@@ -88,54 +105,43 @@ class LoadConditions:
     serving: Mapping[str, QuantityRow]
 
     def conditions(self, value: RequirementValue, number: float) -> Conditions:
-        """The conditions of a line.
-
-        Args:
-            value: the line and the quantities behind it.
-            number: the value that the statement names: the outstanding requests follow from it.
-        """
+        """The conditions of a line; the outstanding requests follow from the number that its statement names."""
         line, fill = value.line, self.known.value("fill_limit")
-        if unit_of(line.metric).endswith("/node") and line.clients:
-            number = float(solve("rate_of_all_clients", {"rate_per_client": number, "clients_under_test": self.clients(value)}))
         if not line.clients:
             return Conditions(line.operation, fill=fill if line.operation == "hold" else None)
+        clients = self.clients(value)
+        if unit_of(line.metric).endswith("/node"):
+            number = float(solve("rate_of_all_clients", {"rate_per_client": number, "clients_under_test": clients}))
         entries = self.entries(value)
-        shared: dict[str, Any] = {
-            "clients": self.clients(value),
-            "duration": self.duration(value, entries),
-            "fill": fill,
-        }
+        shared: dict[str, Any] = {"clients": clients, "duration": self.duration(value, entries), "fill": fill}
         if line.operation == "write":
-            size = int(self._write_size(value))
-            return Conditions("write", io_size=size, pattern="sequential", files="file per process", **shared)
+            # Checkpoints and states are written in their size; where caches alone write, the largest writes its blocks.
+            written = {part.name: part.inputs for part in value.columns if "write_bandwidth" in part.name and part.inputs}
+            size = self.known.value("write_request_bytes")
+            if written.keys() == {KV_WRITES}:
+                size = max(self.serving[entry.owner].known.value("kv_block_bytes") for entry in written[KV_WRITES])
+            return Conditions("write", io_size=int(size), pattern="sequential", files="file per process", **shared)
         if line.operation == "create":
             return Conditions("create", **shared)
         tiers = [*self._of_tiers(value)]
-        found = [*self.parts(value, entries, shared["clients"]), *tiers] if entries or not tiers else tiers
+        found = [*self.parts(value, entries, clients), *tiers] if entries or not tiers else tiers
         parts = [one for one in found if one.bandwidth] or found
-        if line.operation == MIXED:
-            parts = self.mixed(parts, number, shared["clients"])
-            mix = mix_of(parts)
-            return Conditions(
-                line.operation, mix=mix, cache=UNCACHED, **self._depth(parts, mix, number, shared["clients"]), **shared
-            )
         if line.operation == "open":
             readers = [
                 float(solve("queue_depth", {"readers_per_node": one.readers, "line_clients": one.nodes})) for one in parts
             ]
-            threads = solve("loaders_of_client", {"line_readers": readers, "line_clients": shared["clients"]})
+            threads = solve("loaders_of_client", {"line_readers": readers, "line_clients": clients})
             return Conditions("open", threads=int(threads), **shared)
-        return self._reads(parts, number, shared)
-
-    def _reads(self, parts: Sequence[LoadPart], number: float, shared: Mapping[str, Any]) -> Conditions:
-        """The conditions of reads: one pattern or a mix, its outstanding requests and the latency that they imply."""
+        if line.operation == MIXED:
+            parts = self.mixed(parts, number, clients)
         mix = mix_of(parts)
+        depth = self._depth(parts, mix, number, clients) if line.operation == MIXED or (mix and number) else {}
         pattern: dict[str, Any] = {"mix": mix}
-        if len(mix) <= 1:
+        if line.operation != MIXED and len(mix) <= 1:
             one = mix[0] if mix else MixPart(1, "read", int(parts[0].io_size), parts[0].pattern)
             pattern = {"io_size": one.io_size, "pattern": one.pattern}
-        depth = self._depth(parts, mix, number, shared["clients"]) if mix and number else {}
-        return Conditions("read", cache=UNCACHED, **pattern, **depth, **shared)
+        operation = MIXED if line.operation == MIXED else "read"
+        return Conditions(operation, cache=UNCACHED, **pattern, **depth, **shared)
 
     def entries(self, value: RequirementValue) -> list[Step]:
         """The entries of the jobs that take part: of all, or of the one with the largest."""
@@ -208,13 +214,6 @@ class LoadConditions:
         turns = float(solve("loaders_of_client", {"line_readers": [row.value("kv_peak_turns")], "line_clients": nodes}))
         return LoadPart(entry.owner, float(entry.value), block, "random", nodes, turns, stated=True)
 
-    def _write_size(self, value: RequirementValue) -> float:
-        """The size of a write: that of checkpoints and states; a block of the largest cache where caches alone write."""
-        written = {part.name: part.inputs for part in value.columns if "write_bandwidth" in part.name and part.inputs}
-        if written.keys() != {KV_WRITES}:
-            return self.known.value("write_request_bytes")
-        return max(self.serving[entry.owner].known.value("kv_block_bytes") for entry in written[KV_WRITES])
-
     def _part(self, line: RequirementTemplate, entry: Step, clients: int) -> LoadPart:
         if line.column == KV_READS:
             return self._of_cache(entry)
@@ -228,8 +227,7 @@ class LoadConditions:
             each = float(readers.value) if readers is not None else row.known.value("gpus_per_node")
             return LoadPart(row.name, float(entry.value), size, pattern, nodes, each)
         request = row.known.value("read_request_bytes")
-        stated = not {"threads", "loader"}.isdisjoint(self._job(row.name))
-        pattern = str(row.words["pattern"])
+        stated, pattern = self._states_readers(row.name), str(row.words["pattern"])
         return LoadPart(
             row.name, float(entry.value), request, pattern, nodes, float(readers.value), stated=stated, of_loader=True
         )
@@ -241,34 +239,31 @@ class LoadConditions:
     def _depth(self, parts: Sequence[LoadPart], mix: Sequence[MixPart], number: float, clients: int) -> dict[str, Any]:
         """Outstanding reads and latency of a line: no job of it has to wait longer for a read than its own readers allow."""
         load = {"line_bandwidth": number, "line_request_bytes": mean_request(mix)}
-        shortest = min(self._latency(one, share, number) for one, share in zip(parts, shares_of(parts), strict=True))
-        given = {**load, "mean_latency": shortest, "line_clients": clients}
+        latencies, taken = [], []
+        for one, share in zip(parts, shares_of([one.bandwidth for one in parts]), strict=True):
+            # The latency that its readers imply: of its loaders, or as many as its rate needs at a client.
+            own = {
+                "readers_per_node": one.readers,
+                "nodes": one.nodes,
+                "part_share": share,
+                "line_bandwidth": number,
+                "client_latency": 0 if one.stated else self.known.value("client_latency"),
+                "read_request_bytes": one.io_size,
+            }
+            mean = float(solve("latency_of_part", {**own, "part_readers": float(solve("readers_of_part", own))}))
+            found = self.jobs[one.job].known.find("loader_latency") if one.of_loader else None
+            if found is not None:
+                taken.append(float(found.value))
+                mean = float(solve("kept_latency", {"latency_of_part": mean, "loader_latency": taken[-1]}))
+            latencies.append(mean)
+        given = {**load, "mean_latency": min(latencies), "line_clients": clients}
         threads = max(int(solve("readers_of_client", given)), 1)
         total = int(solve("queue_depth", {"readers_per_node": threads, "line_clients": clients}))
         mean = float(solve("implied_latency", {**load, "line_queue_depth": total}))
         # Threads are whole: their mean latency may exceed the one that a loader takes, the latency of 99 % may not.
-        kept = min((mean, *(found for one in parts if (found := self._taken(one)) is not None)))
-        tail = float(solve("latency_99", {"latency_tail": self.known.value("latency_tail"), "mean_latency": kept}))
+        latency_99 = {"latency_tail": self.known.value("latency_tail"), "mean_latency": min((mean, *taken))}
+        tail = float(solve("latency_99", latency_99))
         return {"threads": threads, "queue_depth": total, "implied_latency": mean, "latency_99": tail}
-
-    def _latency(self, one: LoadPart, share: float, number: float) -> float:
-        """The mean latency that the readers of one job imply: of its loaders, or as many as its rate needs at a client."""
-        load = {
-            "readers_per_node": one.readers,
-            "nodes": one.nodes,
-            "part_share": share,
-            "line_bandwidth": number,
-            "client_latency": 0 if one.stated else self.known.value("client_latency"),
-            "read_request_bytes": one.io_size,
-        }
-        mean = float(solve("latency_of_part", {**load, "part_readers": float(solve("readers_of_part", load))}))
-        taken = self._taken(one)
-        return mean if taken is None else float(solve("kept_latency", {"latency_of_part": mean, "loader_latency": taken}))
-
-    def _taken(self, one: LoadPart) -> float | None:
-        """The mean latency that the loader of a part takes; None where none is stated."""
-        found = self.jobs[one.job].known.find("loader_latency") if one.of_loader else None
-        return None if found is None else float(found.value)
 
     def duration(self, value: RequirementValue, entries: Sequence[Step]) -> float:
         """The duration of a test: as long as the load of the most demanding job lasts, within the limits of `test`."""
@@ -279,16 +274,15 @@ class LoadConditions:
         if line.operation == MIXED:
             entries = [entry for part in value.columns if part.name == SAVING for entry in part.inputs]
         largest = max(entries, key=lambda entry: float(entry.value), default=None)
-        phase = None if largest is None or not value.phase else self._phase(value.phase, largest)
+        if largest is None or not value.phase:
+            return limits["test_seconds"]
+        below = (part for part in steps_below([largest]) if part.name == value.phase)
+        phase = next(below, None) or self.jobs[largest.owner].step(value.phase) or self.known.find(value.phase)
         if phase is None:
             return limits["test_seconds"]
         if line.operation in BURSTS:
             return float(phase.value)
         return float(solve("line_seconds", {**limits, "phase_seconds": float(phase.value)}))
-
-    def _phase(self, name: str, entry: Step) -> Step | None:
-        below = (part for part in steps_below([entry]) if part.name == name)
-        return next(below, None) or self.jobs[entry.owner].step(name) or self.known.find(name)
 
     def mixed(self, parts: Sequence[LoadPart], number: float, clients: int) -> list[LoadPart]:
         """The reads, and the writes of checkpoints and caches, whose total is the value of a line."""
@@ -299,16 +293,22 @@ class LoadConditions:
         cached = min(float(self.known.value("site_kv_write_bandwidth")), written) if self.serving else 0.0
         rest = float(solve("bandwidth_of_the_rest", {"line_bandwidth": written, "part_bandwidth": cached}))
         of_checkpoints = LoadPart("", rest, size, "sequential", clients, 1, operation="write")
-        writes = (*scaled([*self._writes_of_caches()], cached), of_checkpoints)
+        # What each serving workload writes to shared storage: blocks of its key-value caches.
+        of_caches = [
+            LoadPart(
+                name,
+                float(row.known.value("kv_write_bandwidth")),
+                row.known.value("kv_block_bytes"),
+                "sequential",
+                row.known.value("serving_nodes"),
+                1,
+                operation="write",
+            )
+            for name, row in self.serving.items()
+            if row.step("kv_write_bandwidth") is not None
+        ]
+        writes = (*scaled(of_caches, cached), of_checkpoints)
         return [one for one in (*scaled(parts, reads), *writes) if one.bandwidth]
-
-    def _writes_of_caches(self) -> Iterator[LoadPart]:
-        """What each serving workload writes to shared storage: blocks of its key-value caches."""
-        for name, row in self.serving.items():
-            if row.step("kv_write_bandwidth") is not None:
-                known = row.known
-                bandwidth, block = float(known.value("kv_write_bandwidth")), known.value("kv_block_bytes")
-                yield LoadPart(name, bandwidth, block, "sequential", known.value("serving_nodes"), 1, operation="write")
 
     def tested(self, value: RequirementValue) -> Iterator[Step | None]:
         """The quantities that the conditions rest on."""
@@ -342,7 +342,7 @@ class LoadConditions:
         """Whether threads that the site file states imply a latency that no client reaches."""
         if conditions.implied_latency is None or value.line.streams:
             return
-        stated = [entry.owner for entry in self.entries(value) if not {"threads", "loader"}.isdisjoint(self._job(entry.owner))]
+        stated = [entry.owner for entry in self.entries(value) if self._states_readers(entry.owner)]
         if stated:
             known = {name: self.known.value(name) for name in ("client_latency", "medium_and_network_seconds")}
             sides = {"implied_latency": conditions.implied_latency, "least_latency": float(solve("least_latency", known))}
@@ -369,21 +369,21 @@ class LoadConditions:
             return ""
         named: dict[str, list[str]] = {}
         for entry in self.entries(value):
-            phase = self.jobs[entry.owner].step("read_phase_seconds")
-            if phase is not None:
-                named.setdefault(self._read_while(self.jobs[entry.owner].known, float(phase.value)), []).append(entry.owner)
+            row = self.jobs[entry.owner]
+            phase = row.step("read_phase_seconds")
+            if phase is None:
+                continue
+            words = "first epoch of {}, cold caches"
+            if float(phase.value) >= row.known.value("endless_seconds"):
+                words = "reads of {} that miss the caches"
+            elif row.known.value("run_read_bandwidth") < row.known.value("run_cold_read_bandwidth"):
+                words = "caches of {} fill within " + display(row.known.value("warm_up_seconds"), "s")
+            named.setdefault(words, []).append(entry.owner)
         return "".join(f"; {words.format(listed(jobs))}" for words, jobs in named.items())
 
-    def _read_while(self, known: Quantities, phase: float) -> str:
-        if phase >= self.known.value("endless_seconds"):
-            return "reads of {} that miss the caches"
-        if known.value("run_read_bandwidth") < known.value("run_cold_read_bandwidth"):
-            return "caches of {} fill within " + display(known.value("warm_up_seconds"), "s")
-        return "first epoch of {}, cold caches"
-
-    def _job(self, name: str) -> Mapping[str, Any]:
-        described: Mapping[str, Any] = self.site.section("jobs").get(name, {})
-        return described
+    def _states_readers(self, name: str) -> bool:
+        """Whether the site file states the concurrent reads of a job."""
+        return not {"threads", "loader"}.isdisjoint(self.site.section("jobs").get(name, {}))
 
 
 def _is_restore(line: RequirementTemplate) -> bool:
@@ -391,9 +391,10 @@ def _is_restore(line: RequirementTemplate) -> bool:
     return line.streams and line.clients != "staging"
 
 
-def shares_of(parts: Sequence[LoadPart]) -> list[float]:
+def shares_of(bandwidths: Sequence[float]) -> list[float]:
     """The share of each part in the bytes of a load."""
-    return _shares([one.bandwidth for one in parts])
+    whole = solve("load_bandwidth", {"parts_bandwidth": list(bandwidths)})
+    return [float(solve("share_of_load", {"part_bandwidth": one, "load_bandwidth": whole})) for one in bandwidths]
 
 
 def scaled(parts: Sequence[LoadPart], bandwidth: float) -> list[LoadPart]:
@@ -403,14 +404,9 @@ def scaled(parts: Sequence[LoadPart], bandwidth: float) -> list[LoadPart]:
     [6000000000.0, 2000000000.0]
     """
     taking = [one for one in parts if one.bandwidth]
-    shares = shares_of(taking) if taking else []
+    shares = shares_of([one.bandwidth for one in taking]) if taking else []
     given = [{"required_bandwidth": bandwidth, "mix_share": share} for share in shares]
     return [one._replace(bandwidth=float(solve("tested_bandwidth", of))) for one, of in zip(taking, given, strict=True)]
-
-
-def _shares(bandwidths: Sequence[float]) -> list[float]:
-    whole = solve("load_bandwidth", {"parts_bandwidth": list(bandwidths)})
-    return [float(solve("share_of_load", {"part_bandwidth": one, "load_bandwidth": whole})) for one in bandwidths]
 
 
 def mean_request(mix: Sequence[MixPart]) -> float:
@@ -437,7 +433,7 @@ def mix_of(parts: Sequence[LoadPart]) -> tuple[MixPart, ...]:
         sums[kind] = sums.get(kind, 0) + one.bandwidth
     if not any(sums.values()):
         return ()
-    exact = dict(zip(sums, _shares([*sums.values()]), strict=True))
+    exact = dict(zip(sums, shares_of([*sums.values()]), strict=True))
     falling = sorted(exact, key=exact.__getitem__, reverse=True)
     merged: dict[tuple[str, int, str], float] = {}
     for kind in falling:
@@ -484,3 +480,78 @@ def latency_in_words(seconds: float) -> str:
     ('25.9 ms', '0.5 ms', '32.7 s')
     """
     return f"{seconds * 1000:.3g} ms" if seconds < 1 else display(float(f"{seconds:.3g}"), "s")
+
+
+def place_loaders(site: Site, jobs: Sequence[QuantityRow], storage: Quantities) -> None:
+    """Give each job that states its loader the longest latency of a read that keeps its GPUs computing.
+
+    One read takes a lognormal time whose 99th percentile over its mean is `test.latency_tail`; each worker has one read
+    outstanding. Nothing is cached, as in a first epoch.
+    """
+    for row in jobs:
+        described = site.section("jobs")[row.name].get("loader")
+        if described is not None and row.step("read_request_bytes") is not None:
+            row.known.give(
+                {**USUAL_LOADER, **{quantity: described[key] for key, quantity in OF_LOADER.items() if key in described}}
+            )
+            row.known.adopt({"latency_tail": storage.step("latency_tail")})
+            loader = _loader_of(row.known)
+            where = f"runs of {USUAL_STEPS:,} steps, seed {USUAL_SEED}; median"
+            best = tried(loader, steps=USUAL_STEPS, seed=USUAL_SEED).median
+            row.known.give({"loader_utilization": Input(best, source=LOADER_SOURCE, grade="derived", where=where)})
+            longest = longest_latency(loader, row.known.value("accepted_utilization"), steps=USUAL_STEPS, seed=USUAL_SEED)
+            if longest is not None:
+                searched = Input(longest, source=LOADER_SOURCE, grade="derived", where=f"search by simulation: {where}")
+                row.known.give({"loader_latency": searched})
+                row.known.state("loader_stated")
+
+
+def _loader_of(known: Quantities) -> Loader:
+    """The loader of one GPU, whose reads take no time."""
+    value = known.value
+    reads = int(value("reads_of_batch"))
+    rate = {"unstalled_samples_per_second_per_gpu": value("samples_per_second_per_gpu"), "gpus_per_loader": 1}
+    handover = DEFAULTS["handover_seconds"].value
+    return Loader(
+        workers=int(value("loader_workers")),
+        prefetch=int(value("loader_prefetch")),
+        batch=reads,
+        step_seconds=float(solve("step_computation_seconds", {"samples_per_step": value("samples_per_step"), **rate})),
+        latency_seconds=0.0,
+        latency_variation=value("latency_variation"),
+        decode_seconds=value("samples_per_step") * value("loader_decode_seconds") / reads,
+        ranks=int(value("gpus")),
+        handover_seconds=(handover, handover),
+    )
+
+
+class LatencyPoint(NamedTuple):
+    """The utilization that a loader keeps at a 99 % latency of its reads: the median, P10 and P90 of simulated runs."""
+
+    latency: float
+    utilization: float
+    low: float
+    high: float
+
+
+def utilization_course(jobs: Sequence[QuantityRow]) -> tuple[QuantityRow, LatencyPoint, list[LatencyPoint]] | None:
+    """The job whose loader takes the shortest latency, its own point, and its utilization at shorter and longer latencies.
+
+    None where no job states a loader, or none has a latency that suffices.
+    """
+    found = [(row, float(step.value)) for row in jobs if (step := row.step("loader_latency")) is not None]
+    if not found:
+        return None
+    row, longest = min(found, key=lambda one: one[1])
+    tail = row.known.value("latency_tail")
+    points = [
+        LatencyPoint(tail * factor * longest, *tries[:3])
+        for factor, tries in zip(OF_LONGEST, _course(_loader_of(row.known), longest), strict=True)
+    ]
+    return row, points[OF_LONGEST.index(1.0)], points
+
+
+@lru_cache(maxsize=16)
+def _course(loader: Loader, longest: float) -> tuple[Utilization, ...]:
+    latencies = (factor * longest for factor in OF_LONGEST)
+    return tuple(tried(replace(loader, latency_seconds=one), steps=USUAL_STEPS, seed=USUAL_SEED) for one in latencies)

@@ -21,12 +21,10 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity, UsageError, nearest
 from ingest.requirement import Requirement, lines_for_vendors
-from ingest.site.document_facts import DocumentFacts
 from ingest.site.guidance import ClusterGuidance, guidance_rows
-from ingest.site.open_questions import OpenQuestion, open_questions
 from ingest.site.requirement_writer import WrittenRequirement
 from ingest.site.scenarios import Expectation
-from ingest.site.service import ServiceTerm
+from ingest.site.service import DocumentFacts, OpenQuestion, ServiceTerm, open_questions
 from ingest.site.service_records import OPEN
 from ingest.site.site_file import Site
 from ingest.sizing.bandwidth import estimate
@@ -163,8 +161,32 @@ class Plan(InteractiveResult):
 
     @cached_property
     def tables(self) -> dict[str, list[dict[str, Any]]]:
-        """Jobs, data sets, capacity by year, checkpoints, metadata, placement: rows in base units."""
-        return tables_of(self)
+        """Jobs, data sets, capacity by year, checkpoints, metadata, placement: rows in base units; those that have rows."""
+        found: dict[str, list[dict[str, Any]]] = {}
+        for table, (whose, columns) in TABLES.items():
+            needed = NEEDED.get(table)
+            rows = [row for row in self.rows[whose] if needed is None or row.step(needed) is not None]
+            if rows:
+                found[table] = [row.values(columns) for row in rows]
+        if self.guidance:
+            found["guidance"] = guidance_rows(self.guidance, self.rows["clusters"], self.known)
+        bars = [
+            {
+                "name": name,
+                "quantity": one.name,
+                "of": ", ".join((*one.rows[:MOST_ROWS], "…") if len(one.rows) > MOST_ROWS else one.rows),
+                "unit": unit_of(one.name),
+                "typical": one.value,
+                "low": one.low,
+                "high": one.high,
+                "at_low": one.at_low,
+                "at_high": one.at_high,
+            }
+            for name in TORNADO
+            if name in self.steps
+            for one in self.sensitivity(name)[:MOST_BARS]
+        ]
+        return {**found, "sensitivity": bars} if bars else found
 
     @cached_property
     def used(self) -> list[Step]:
@@ -187,8 +209,11 @@ class Plan(InteractiveResult):
             item = step.source
             if item is not None:
                 spread = {"low": item.low, "high": item.high} if item.low is not None else {}
+                # The key of the site file that replaces a default.
+                ways = item.note.supply if item.origin == "default" and isinstance(item.note, Message) else ()
+                key = {"key": ways[0].in_site_file} if ways else {}
                 found[self._called(step, item)] = {
-                    "value": item.value, **spread, "unit": unit_of(step.name), "from": item.origin, **_key(item),
+                    "value": item.value, **spread, "unit": unit_of(step.name), "from": item.origin, **key,
                 }  # fmt: skip
         return dict(sorted(found.items()))
 
@@ -220,31 +245,29 @@ class Plan(InteractiveResult):
         found: dict[tuple[str, float], dict[str, Any]] = {}
         for step in self.used:
             item = step.source
-            why = None if item is None else why_assumed(item, self._recalled(item))
-            if item is not None and why is not None:
+            if item is None:
+                continue
+            # Why a catalog value without a note of its own is an assumption.
+            recalled = self.catalog.source(item.source).title if item.source else "usual practice, to be confirmed"
+            why = why_assumed(item, recalled)
+            if why is not None:
                 entry = assumption(step.name, item.value, unit_of(step.name), why)
                 found.setdefault((step.name, item.value), entry)
         return list(found.values())
 
-    def _recalled(self, item: Input) -> str:
-        """Why a catalog value without a note of its own is an assumption."""
-        return self.catalog.source(item.source).title if item.source else "usual practice, to be confirmed"
-
     @cached_property
     def sources(self) -> list[dict[str, str]]:
         """The sources of values and formulas, with the places within them."""
-        return sources_of(places_of(self._citations()), self.catalog.source)
-
-    def _citations(self) -> Iterator[tuple[str, str]]:
+        cited = []
         for step in steps_below(self.steps.values()):
             item = step.source
             if step.formula is not None and not is_column(step):
-                yield step.formula.source, step.formula.where
+                cited.append((step.formula.source, step.formula.where))
             if item is not None:
-                yield item.source, item.where
-                yield from ((part.source, part.where) for part in item.parts)
+                cited += [(item.source, item.where), *((part.source, part.where) for part in item.parts)]
             if item is None and step.formula is None and INPUTS[step.name].source:
-                yield INPUTS[step.name].source, ""
+                cited.append((INPUTS[step.name].source, ""))
+        return sources_of(places_of(cited), self.catalog.source)
 
     def sensitivity(self, name: str) -> list[Effect]:
         """The effect of each uncertain input on a requirement, the largest first.
@@ -301,13 +324,6 @@ class Plan(InteractiveResult):
         return frame_of(rows, columns=names, index="id")
 
 
-def _key(item: Input) -> dict[str, str]:
-    """The key of the site file that replaces a default, as an entry of `inputs`."""
-    note = item.note
-    ways = note.supply if item.origin == "default" and isinstance(note, Message) else ()
-    return {"key": ways[0].in_site_file} if ways else {}
-
-
 def _flattened(written: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """The values of the site file, by path."""
     if isinstance(written, Mapping):
@@ -318,10 +334,6 @@ def _flattened(written: Any, path: str = "") -> Iterator[tuple[str, Any]]:
             yield from _flattened(value, f"{path}.{number}")
     else:
         yield path, written
-
-
-def _said(chosen: Mapping[str, Any]) -> str:
-    return ", ".join(f"{path} = {value}" for path, value in chosen.items())
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -348,7 +360,8 @@ class PlanScenarios(InteractiveResults):
     @property
     def unmet(self) -> str:
         """The assertions that are not met in any scenario, in one line; empty where all are."""
-        return "; ".join(f"{_said(one.chosen)}: {one.unmet}" for one in self.plans if one.unmet)
+        named = ((", ".join(f"{path} = {value}" for path, value in one.chosen.items()), one.unmet) for one in self.plans)
+        return "; ".join(f"{said}: {unmet}" for said, unmet in named if unmet)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of several scenarios."""
@@ -415,26 +428,6 @@ NEEDED = {
 }
 
 
-def tables_of(plan: Plan) -> dict[str, list[dict[str, Any]]]:
-    """The tables that have rows."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for table, (whose, columns) in TABLES.items():
-        needed = NEEDED.get(table)
-        rows = [row for row in plan.rows[whose] if needed is None or row.step(needed) is not None]
-        if rows:
-            found[table] = [row.values(columns) for row in rows]
-    if plan.guidance:
-        found["guidance"] = guidance_rows(plan.guidance, plan.rows["clusters"], plan.known)
-    moved = [_bar(name, one) for name in TORNADO if name in plan.steps for one in plan.sensitivity(name)[:MOST_BARS]]
-    return {**found, "sensitivity": moved} if moved else found
-
-
-def _bar(name: str, one: Effect) -> dict[str, Any]:
-    shown = (*one.rows[:MOST_ROWS], "…") if len(one.rows) > MOST_ROWS else one.rows
-    found = {"name": name, "quantity": one.name, "of": ", ".join(shown), "unit": unit_of(one.name)}
-    return {**found, "typical": one.value, "low": one.low, "high": one.high, "at_low": one.at_low, "at_high": one.at_high}
-
-
 READS = "ingest_bandwidth_per_gpu"
 
 
@@ -473,26 +466,25 @@ def largest_checkpoint_course(plan: Plan) -> tuple[str, Point, list[Point], str]
 
     None where no job saves checkpoints, or the intervals of that job cannot be compared.
     """
-    job = _largest_checkpoint(plan)
-    if job is None or job.checkpoints is None:
-        return None
+    found = _largest_checkpoint(plan)
     try:
-        return job.name, *interval_course(job.checkpoints, str(job.words.get("mode", "sync")))
+        return found and (found[0], *interval_course(*found[1:]))
     except MissingQuantity:
         return None
 
 
 def largest_checkpoint_goodput(plan: Plan) -> tuple[str, list[dict[str, Any]]] | None:
     """The job with the largest checkpoint, and its goodput by write bandwidth; None where they are unknown."""
-    job = _largest_checkpoint(plan)
-    if job is None or job.checkpoints is None:
-        return None
+    found = _largest_checkpoint(plan)
     try:
-        return job.name, closed_course(job.checkpoints, str(job.words.get("mode", "sync")))
+        return found and (found[0], closed_course(*found[1:]))
     except (MissingQuantity, UsageError):
         return None
 
 
-def _largest_checkpoint(plan: Plan) -> QuantityRow | None:
-    saved = [(row, float(step.value)) for row in plan.rows["jobs"] if (step := row.step("checkpoint_bytes")) is not None]
-    return max(saved, key=lambda one: one[1])[0] if saved else None
+def _largest_checkpoint(plan: Plan) -> tuple[str, Quantities, str] | None:
+    """The job with the largest checkpoint, the quantities of its checkpoints, and their mode."""
+    saved = [(float(step.value), row) for row in plan.rows["jobs"] if (step := row.step("checkpoint_bytes")) is not None]
+    job = max(saved, key=lambda one: one[0])[1] if saved else None
+    known = None if job is None else job.checkpoints
+    return None if job is None or known is None else (job.name, known, str(job.words.get("mode", "sync")))

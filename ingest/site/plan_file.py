@@ -50,30 +50,28 @@ def lines_of(path: str | Path, data: Mapping[str, Any]) -> list[Requirement]:
     if why := newer(data.get("format")):
         raise IngestError(f"{path}: {why}")
     check_object(data, PLAN_SCHEMA_FILE, path)
-    lines = [_line(f"{path}: requirement {number}: id", item) for number, item in enumerate(data["requirements"], start=1)]
+    lines = []
+    for number, line in enumerate(data["requirements"], start=1):
+        ident = checked_id(line["id"], f"{path}: requirement {number}: id")
+        priority, statement, metric, unit = (one_line(line[name]) for name in ("priority", "statement", "metric", "unit"))
+        given = {name: item for name, item in line["conditions"].items() if item is not None}
+        words = {name: one_line(item) for name, item in given.items() if isinstance(item, str)}
+        counts = {name: int(given[name]) for name in COUNTS & given.keys()}
+        mix = tuple(MixPart(**part) for part in given.pop("mix", ()))
+        conditions = Conditions(**{**given, **words, **counts}, mix=mix)
+        # A buyer may leave a value open: then nothing is required.
+        value = line.get("value") or 0
+        ends: dict[str, Any] = {name: line.get(name) for name in ("low", "high", "computed")}
+        ends |= {name: one_line(line.get(name, "")) for name in ("rationale", "theme", "remark")}
+        lines.append(Requirement(ident, priority, statement, metric, value, unit, conditions, **ends))
     seen: set[str] = set()
-    for line in lines:
+    for one in lines:
         # A test is named after its line without `R-`, and some file systems do not tell cases apart.
-        name = line.id.lower().removeprefix("r-")
+        name = one.id.lower().removeprefix("r-")
         if name in seen:
-            raise IngestError(f"{path}: found the id '{line.id}' twice, expected one line for each id")
+            raise IngestError(f"{path}: found the id '{one.id}' twice, expected one line for each id")
         seen.add(name)
     return lines
-
-
-def _line(place: str, line: Mapping[str, Any]) -> Requirement:
-    ident = checked_id(line["id"], place)
-    priority, statement, metric, unit = (one_line(line[name]) for name in ("priority", "statement", "metric", "unit"))
-    given = {name: item for name, item in line["conditions"].items() if item is not None}
-    words = {name: one_line(item) for name, item in given.items() if isinstance(item, str)}
-    counts = {name: int(given[name]) for name in COUNTS & given.keys()}
-    mix = tuple(MixPart(**part) for part in given.pop("mix", ()))
-    conditions = Conditions(**{**given, **words, **counts}, mix=mix)
-    # A buyer may leave a value open: then nothing is required.
-    value = line.get("value") or 0
-    ends: dict[str, Any] = {name: line.get(name) for name in ("low", "high", "computed")}
-    ends |= {name: one_line(line.get(name, "")) for name in ("rationale", "theme", "remark")}
-    return Requirement(ident, priority, statement, metric, value, unit, conditions, **ends)
 
 
 def site_name(path: str | Path, data: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from ingest.engine.registry import Step, label_of, solve
 from ingest.engine.result import why_assumed
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed
-from ingest.errors import IngestError, MissingQuantity, listed
+from ingest.errors import MissingQuantity, listed
 from ingest.files import garbage_collection_paused
 from ingest.site.checks import (
     check,
@@ -32,22 +32,27 @@ from ingest.site.checks import (
     refuse,
     warnings_of,
 )
-from ingest.site.datasets import USUAL_YEARS, Growth, dataset_rows, elapsed_until, growth_of, holdings_of, year_rows
-from ingest.site.document_facts import document_facts, with_purchase
-from ingest.site.guidance import NO_GUIDANCE, ClusterGuidance, guidance_of, names_of, place_floors, unguided
-from ingest.site.jobs import JobPlan, choose_reads, plan_jobs
-from ingest.site.loaders import place_loaders
-from ingest.site.mixtures import source_rows
+from ingest.site.datasets import (
+    USUAL_YEARS,
+    Growth,
+    dataset_rows,
+    elapsed_until,
+    growth_of,
+    holdings_of,
+    source_rows,
+    year_rows,
+)
+from ingest.site.guidance import NO_GUIDANCE, ClusterGuidance, guidance_of, place_floors, unguided
+from ingest.site.jobs import place_transfers, plan_jobs
+from ingest.site.load_conditions import place_loaders
 from ingest.site.plan import TABLES, Plan, PlanScenarios
-from ingest.site.requirement_value import RequirementValue
-from ingest.site.requirement_wording import LINES, RequirementTemplate
+from ingest.site.requirement_wording import LINES, RequirementValue
 from ingest.site.requirement_writer import RequirementWriter
 from ingest.site.scenarios import expectations, scenarios_of
-from ingest.site.service import service_terms
+from ingest.site.service import document_facts, service_terms, with_purchase
 from ingest.site.site_file import Site, read_site
-from ingest.site.tiers import WITH_TIERS, serving_rows, states_on_storage, tier_columns
+from ingest.site.tiers import serving_rows, states_on_storage, tier_columns
 from ingest.site.training_day import YearBandwidth
-from ingest.site.transfers import place_transfers
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.explain import DerivationWriter
 from ingest.sizing.offload import bounds
@@ -131,7 +136,7 @@ MISSING = {
 }
 MOST_YEARS, MOST_SAMPLES = 30, 1_000_000
 #: the checkpoints that write together, by `overlap.checkpoints`
-WRITES = {None: "overlapping_write_bandwidth", True: "simultaneous_write_bandwidth", False: "alternating_write_bandwidth"}
+WRITES = {None: "checkpoints_overlap", True: "checkpoints_coincide", False: "checkpoints_alternate"}
 #: clients in tests of the whole site
 SITE_CLIENTS = ("site_clients", "staging_clients", "writing_clients", "single_node")
 #: quantities of a job that are the same in every year
@@ -193,7 +198,7 @@ def plan_once(
         IngestError: a site that cannot be, with the line.
     """
     check(site)
-    cover = document_facts(site)
+    cover, overlap = document_facts(site), site.section("overlap")
     growth = growth_of(site, catalog)
     data = dataset_rows(site, catalog)
     planned = plan_jobs(site, catalog, data)
@@ -205,7 +210,11 @@ def plan_once(
     place_floors(guidance, jobs)
     place_transfers(site, jobs)
     place_loaders(site, jobs, storage)
-    _place_saves(planned, storage)
+    for row, policy in ((one.row, one.policy) for one in planned if one.policy is not None):
+        # What saves checkpoints has the times of the site; what saves synchronously stops its reads meanwhile.
+        row.known.adopt({name: storage.step(name) for name in ("create_seconds", "outage_restart_seconds")})
+        if policy.mode == "sync" and row.step("job_read_bandwidth") is not None:
+            row.known.state("saves_stop_reads")
     serving = serving_rows(site, catalog)
     tiers = tier_columns(jobs, serving)
     clusters = _clusters(site, jobs, serving, guidance)
@@ -219,16 +228,20 @@ def plan_once(
     known.adopt(of_jobs)
     for table, rows in (("clusters", clusters), ("years", by_year), ("serving", serving)):
         known.adopt(columns_of(table, rows))
-    _choose_totals(site, known, tiers)
+    known.state(WRITES[overlap.get("checkpoints")])
+    if tiers:
+        known.state("tiers_shared")
+        if overlap.get("reads_and_checkpoints") is False:
+            known.state("reads_alternate_with_saves")
     if any(row.step("local_kv_bytes") is not None for row in serving):
-        known.choose("site_node_local_bytes", "node_local_with_caches")
+        known.state("caches_on_nodes")
     if any(row.step("miss_share") is not None for row in jobs):
-        known.choose("site_cold_read_bandwidth", "site_cold_reads")
+        known.state("data_cached")
     grown = _grown(site, jobs, serving, horizon, growth, storage)
     if grown is not None:
         known.link("grown_read_bandwidth", grown)
         if any(row.step("cluster_nic_bandwidth") is None for row in clusters):
-            known.choose("site_grown_read_bandwidth", "grown_read_bandwidth")
+            known.state("nics_unknown")
     tables = {"jobs": jobs, "serving": serving, "clusters": clusters, "datasets": list(data.values()), "years": by_year}
     tables["holdings"] = [row for rows in holdings for row in rows]
     tables["sources"] = source_rows(site, data)
@@ -250,7 +263,7 @@ def plan_once(
         one.freeze()
     ends = spread(tree, samples_for(tree, samples), seed)
     known.step("workload_node_read_bandwidth")
-    named = names_of(guidance.values())
+    named = listed(dict.fromkeys(one.floor.name for one in guidance.values() if one.floor is not None))
     by_name, served = ({row.name: row for row in rows} for rows in (jobs, serving))
     writer = RequirementWriter(site, known, by_name, served, DerivationWriter(catalog), ends, named)
     lines = tuple(writer.write(one) for one in found.values())
@@ -270,7 +283,12 @@ def plan_once(
     findings = [one for one in held if one is not None]
     of_lines = [one for line in lines for one in line.findings]
     of_lines += [one for one in of_clients([line.requirement for line in lines], clusters) if one is not None]
-    warnings = (*_told(planned), *growth.warnings, *warnings_of(site, [*findings, *of_lines], jobs, data, horizon))
+    told: dict[str, list[str]] = {}  # the warnings of jobs, each once, with the names of the jobs that it is about
+    for job in planned:
+        for line in dict.fromkeys(job.warnings):
+            told.setdefault(line, []).append(job.row.name)
+    of_jobs_told = (of_owner(listed(names), line) for line, names in told.items())
+    warnings = (*of_jobs_told, *growth.warnings, *warnings_of(site, [*findings, *of_lines], jobs, data, horizon))
     return Plan(
         site=site,
         catalog=catalog,
@@ -291,27 +309,6 @@ def plan_once(
     )
 
 
-def _told(planned: Sequence[JobPlan]) -> Iterator[Message]:
-    """The warnings of jobs, each once, with the names of the jobs that it is about."""
-    jobs: dict[str, list[str]] = {}
-    for one in planned:
-        for line in dict.fromkeys(one.warnings):
-            jobs.setdefault(line, []).append(one.row.name)
-    return (of_owner(listed(names), line) for line, names in jobs.items())
-
-
-def _choose_totals(site: Site, known: Quantities, tiers: Mapping[str, Step]) -> None:
-    """Choose what the totals of the site follow from: the overlap of checkpoints, and states and caches below GPU memory."""
-    overlap = site.section("overlap")
-    known.choose("workload_write_bandwidth", WRITES[overlap.get("checkpoints")])
-    if not tiers:
-        return
-    alternate = {"site_mixed_bandwidth": "site_alternating_with_tiers"} if overlap.get("reads_and_checkpoints") is False else {}
-    known.choose("writing_clients", "site_clients")
-    for name, formula in {**WITH_TIERS, **alternate}.items():
-        known.choose(name, formula)
-
-
 def _left_out(site: Site, saves: bool, tiers: bool) -> dict[str, str]:
     """The lines that the keys of the site leave without a meaning, with the reason."""
     found = {}
@@ -328,14 +325,6 @@ def _left_out(site: Site, saves: bool, tiers: bool) -> dict[str, str]:
         if line.id.startswith("R-OFFLOAD") and not (served or offloaded):
             found[line.id] = NOT_OFFLOADED
     return found
-
-
-def _place_saves(planned: Sequence[JobPlan], storage: Quantities) -> None:
-    """Give each job that saves checkpoints the times of the site, and those that save synchronously the reads they stop."""
-    for row, policy in ((one.row, one.policy) for one in planned if one.policy is not None):
-        row.known.adopt({name: storage.step(name) for name in ("create_seconds", "outage_restart_seconds")})
-        if policy.mode == "sync" and row.step("job_read_bandwidth") is not None:
-            row.known.choose("job_stopped_read_bandwidth", "job_read_bandwidth")
 
 
 def _clusters(
@@ -355,8 +344,7 @@ def _clusters(
         served = [row for row in serving if row.words["cluster"] == name]
         if served:
             known.adopt(columns_of("serving", served, name))
-            known.choose("cluster_clients", "clients_with_serving")
-            known.choose("cluster_allocation", "allocation_with_serving")
+            known.state("cluster_serves")
         rows.append(QuantityRow(name, {"node": described["node"]}, known))
     return rows
 
@@ -370,48 +358,44 @@ def _storage(site: Site, catalog: Catalog) -> Quantities:
     if "round" in site.data:
         given["significant_digits"] = Input(site.data["round"], origin="user", where="round")
     if "client" in described:
-        given |= _client(site, described["client"], catalog)
+        given |= _of_storage(site, "client", described["client"], catalog)
     known, scheme = Quantities(given), described.get("protection")
     if isinstance(scheme, str):
-        known = Quantities({**given, **_protection(site, scheme, catalog)})
+        known = Quantities({**given, **_of_storage(site, "protection", scheme, catalog)})
     elif scheme is not None:
         named = {"replicas": "replicas", "data": "data_units", "parity": "redundancy_units"}
         known = Quantities({**given, **{named[key]: item for key, item in scheme.items()}})
         if "replicas" in scheme:
             known.give({"data_units": Input(1, note="each copy is whole")})
-            known.choose("redundancy_units", "further_copies")
+            known.link("redundancy_units", known.step("further_copies"))
     if "storage_units" in known.given:
-        known.choose("servers_left", "working_units")
+        known.link("servers_left", known.step("working_units"))
     for name in (*known.given, *RESERVE.values(), *SAME_IN_ALL_YEARS):
         known.step(name)  # one step for all years: one cell, one draw
     return known
 
 
-def _client(site: Site, name: str, catalog: Catalog) -> dict[str, Input]:
-    """What the catalogs know of a storage client: the latency of a read, and the bandwidth of one node."""
-    keys = ("storage", "client")
-    try:
+def _of_storage(site: Site, key: str, name: str, catalog: Catalog) -> dict[str, Input]:
+    """What the catalogs know of a storage client or a protection scheme.
+
+    Of a client that is the latency of a read and the bandwidth of one node, of a scheme its data and redundancy units where
+    they are published, else its usable share.
+    """
+    keys = ("storage", key)
+    with site.blaming(keys):
         found = catalog.get(Storage, name)
-    except IngestError as error:
-        site.refuse(keys, str(error))
-    known = {"client_latency": found.request_latency, "client_bandwidth_per_node": found.client_read_bandwidth}
-    if not any(known.values()):
-        site.refuse(keys, f"neither latency nor bandwidth of a client is known of {found.id}, expected `latency`")
+    if key == "client":
+        known = {"client_latency": found.request_latency, "client_bandwidth_per_node": found.client_read_bandwidth}
+        if not any(known.values()):
+            site.refuse(keys, f"neither latency nor bandwidth of a client is known of {found.id}, expected `latency`")
+    else:
+        if found.usable_fraction is None:
+            expected = "expected an id such as prot-ec-8-3, or `data` and `parity`"
+            site.refuse(keys, f"{found.id} is not a protection scheme, {expected}")
+        known = {"data_units": found.data_units, "redundancy_units": found.redundancy_units}
+        if None in known.values():
+            known = {"protection_efficiency": found.usable_fraction}
     return {quantity: from_catalog(value) for quantity, value in known.items() if value is not None}
-
-
-def _protection(site: Site, name: str, catalog: Catalog) -> dict[str, Input]:
-    """The usable share under a protection scheme of the catalogs: its data and redundancy units, where published."""
-    keys = ("storage", "protection")
-    try:
-        found = catalog.get(Storage, name)
-    except IngestError as error:
-        site.refuse(keys, str(error))
-    if found.usable_fraction is None:
-        site.refuse(keys, f"{found.id} is not a protection scheme, expected an id such as prot-ec-8-3, or `data` and `parity`")
-    if found.data_units is not None and found.redundancy_units is not None:
-        return {"data_units": from_catalog(found.data_units), "redundancy_units": from_catalog(found.redundancy_units)}
-    return {"protection_efficiency": from_catalog(found.usable_fraction)}
 
 
 def _grown(
@@ -426,7 +410,7 @@ def _grown(
         kept = {name: item for name, item in row.known.given.items() if name != "bandwidth_growth" or not grows}
         known = Quantities({**kept, **grows, "elapsed_seconds": elapsed_until(years)}, row.name, shared_inputs=True)
         known.adopt({name: step for name in SAME_EVERY_YEAR if (step := row.step(name)) is not None})
-        choose_reads(known)
+        known.state("data_read")
         later.append(QuantityRow(row.name, row.words, known))
     total = Quantities(storage.given)
     unguided_clusters = dict.fromkeys(site.section("clusters"), NO_GUIDANCE)
@@ -434,36 +418,33 @@ def _grown(
     tiers = tier_columns(later, serving)
     if tiers:
         total.adopt({**tiers, **columns_of("jobs", later)})
-        total.choose("workload_read_bandwidth", WITH_TIERS["workload_read_bandwidth"])
+        total.state("tiers_shared")
     return total.step("workload_read_bandwidth")
 
 
 def bandwidth_by_year(plan: Plan) -> list[YearBandwidth]:
     """The required read and write bandwidth in each year of a plan: reads grow as its jobs do, checkpoints stay."""
     growth = growth_of(plan.site, plan.catalog)
-    writes = plan.results.get("R-WRITE-01")
-    return [
-        YearBandwidth(row.name, _reads_in(plan, year, growth), None if writes is None else writes.value)
-        for year, row in enumerate(plan.rows["years"])
-    ]
-
-
-def _reads_in(plan: Plan, year: int, growth: Growth) -> float | None:
-    first = plan.results.get("R-READ-03")
-    grown = _grown(plan.site, plan.rows["jobs"], plan.rows["serving"], year, growth, plan.known)
-    if first is None or grown is None:
-        return None if first is None else first.value
-    floor = plan.known.find("site_read_floor")
-    given = {"workload_read_bandwidth": float(grown.value), "site_read_floor": 0.0 if floor is None else float(floor.value)}
-    value = plan.rounded(float(solve("site_read_bandwidth", given)))
-    limit = plan.known.find("site_nic_bandwidth")
-    return value if limit is None else min(value, float(limit.value))
+    reads, writes = (plan.results.get(name) for name in ("R-READ-03", "R-WRITE-01"))
+    floor, limit = (plan.known.find(name) for name in ("site_read_floor", "site_nic_bandwidth"))
+    found = []
+    for year, row in enumerate(plan.rows["years"]):
+        read = None if reads is None else reads.value
+        grown = _grown(plan.site, plan.rows["jobs"], plan.rows["serving"], year, growth, plan.known)
+        if read is not None and grown is not None:
+            needed = {"workload_read_bandwidth": float(grown.value), "site_read_floor": float(floor.value) if floor else 0.0}
+            read = plan.rounded(float(solve("site_read_bandwidth", needed)))
+            read = read if limit is None else min(read, float(limit.value))
+        found.append(YearBandwidth(row.name, read, None if writes is None else writes.value))
+    return found
 
 
 def _found(known: Quantities, left_out: Mapping[str, str]) -> tuple[dict[str, RequirementValue], dict[str, str], ArrayTree]:
     """The value of each requirement, for each line without one the reason, and the tree of the values."""
     steps: dict[str, Step] = {}
     absent = dict(left_out)
+    named = {line.id: label_of(line.metric) or line.metric.removeprefix("site_").replace("_", " ") for line in LINES}
+    unneeded = {name: f"this site needs no {words}" for name, words in named.items()}
     for line in LINES:
         if line.id in left_out:
             continue
@@ -476,25 +457,12 @@ def _found(known: Quantities, left_out: Mapping[str, str]) -> tuple[dict[str, Re
         if float(step.value) != 0 or line.at_any_size:
             steps[line.id] = step
         else:
-            absent[line.id] = _unneeded(line)
+            absent[line.id] = unneeded[line.id]
     tree = ArrayTree(steps)
     below = all_below(tree, lambda item: why_assumed(item) is not None)
     found = {line.id: RequirementValue(line, steps[line.id], *below[line.id]) for line in LINES if line.id in steps}
     required = {name: one for name, one in found.items() if float(one.step.value) != 0 or one.entries}
     if len(required) < len(found):
-        absent |= {name: _unneeded(one.line) for name, one in found.items() if name not in required}
+        absent |= {name: unneeded[name] for name in found if name not in required}
         tree = ArrayTree({name: steps[name] for name in required})
     return required, {line.id: absent[line.id] for line in LINES if line.id in absent}, tree
-
-
-def _unneeded(line: RequirementTemplate) -> str:
-    return f"this site needs no {plain_name(line.metric)}"
-
-
-def plain_name(metric: str) -> str:
-    """A quantity of the site in words.
-
-    >>> plain_name("site_staging_bandwidth")
-    'staging bandwidth'
-    """
-    return label_of(metric) or metric.removeprefix("site_").replace("_", " ")

@@ -16,8 +16,7 @@ from ingest.errors import listed
 from ingest.requirement import INFORMATION, PRIORITIES, Conditions, Requirement
 from ingest.site.checks import of_line
 from ingest.site.load_conditions import OF_ONE_JOB, LoadConditions
-from ingest.site.requirement_value import RequirementValue
-from ingest.site.requirement_wording import GUIDED, RATIONALES, RequirementTemplate
+from ingest.site.requirement_wording import GUIDED, RATIONALES, RequirementValue
 from ingest.site.site_file import Site
 from ingest.sizing.explain import DerivationWriter
 from ingest.sizing.rules import SMALLEST_PART, Finding, finding
@@ -80,10 +79,7 @@ class RequirementWriter:
     """Writes the requirement lines of a site.
 
     Attributes:
-        site: the site.
-        known: the quantities of the whole site.
         jobs, serving: the rows of the jobs and of the serving workloads, by name.
-        derivations: writes how a value follows from its inputs.
         spread: low and high end of each line, where known.
         guidance: the names of the levels that are the floor of the site.
         assumed_below: the names of the assumed inputs below each tested quantity, as far as they were asked for.
@@ -103,36 +99,58 @@ class RequirementWriter:
         """Composes the conditions."""
         return LoadConditions(self.site, self.known, self.jobs, self.serving)
 
+    @cached_property
+    def _digits(self) -> int:
+        """Significant digits of the values that requirements state."""
+        return int(self.known.value("significant_digits"))
+
     def write(self, value: RequirementValue) -> WrittenRequirement:
         """One requirement with its wording and conditions."""
         line, step = value.line, value.step
-        limit = self._limit(line)
+        # The rate below which a line of this unit is for information only.
+        threshold = None if line.at_any_size else FLOORS.get(unit_of(line.metric))
+        limit = None if threshold is None else self.known.step(threshold)
         floor = limit if limit is not None and float(step.value) < float(limit.value) else None
-        conditions = self.loads.conditions(value, self._required(value))
-        tested = self._tested(value, floor)
-        allowed = self._allowed_priority(value)
-        assumed = value.assumed.union(*(self._assumed_below(part) for part in tested))
+        # The value is rounded towards the stricter side, then held to the most that the line may demand.
+        most = self.known.find(line.limit) if line.limit else None
+        required = self._rounded(step)
+        if most is not None:
+            given = {"computed_requirement": float(step.value), "significant_digits": self._digits}
+            required = float(solve("limited_requirement", {**given, "requirement_limit": float(most.value)}))
+        conditions = self.loads.conditions(value, required)
+        filled = [self.known.step("fill_limit")] if "{fill}" in line.says else []
+        tested = tuple(part for part in (*filled, *self.loads.tested(value), floor) if part is not None)
+        # A mix of reads or of writes alone is no requirement: another line requires that already.
+        mixed = line.metric == "site_mixed_bandwidth"
+        sides = [finding(name, self.known.find, owner=line.id) for name in ("C19", "C20")] if mixed else []
+        one_sided = any(one is not None and one.true for one in sides)
+        # A line has its own priority, and none higher than that of the jobs behind it.
+        of_jobs = [str(self._job(name).get("priority", "mandatory")) for name in value.jobs] or [line.priority]
+        allowed = INFORMATION if one_sided else max(line.priority, min(of_jobs, key=PRIORITIES.index), key=PRIORITIES.index)
+        remark = ONE_SIDED if one_sided else ""
+        if not one_sided and value.by_guidance and value.compared is not None:
+            remark = BY_GUIDANCE.format(guidance=self.guidance, needed=self._shown(value.compared[0]))
         low, high = self.spread.get(line.id, (None, None))
         requirement = Requirement(
             line.id,
             allowed if floor is None else "information",
-            self._statement(value, conditions, allowed, floor),
+            self._statement(value, required, conditions, allowed, floor),
             line.metric,
-            self._required(value),
+            required,
             unit_of(line.metric),
             conditions,
             tuple(self.derivations.lines(step)),
-            tuple(sorted(assumed)),
+            tuple(sorted(value.assumed.union(*(self._assumed_below(part) for part in tested)))),
             low,
             high,
             float(step.value),
             self._digits,
             GUIDED if value.by_guidance else RATIONALES[line.id].sentence,
             RATIONALES[line.id].theme,
-            self._remark(value),
+            remark,
         )
-        most = self._most(line)
-        return WrittenRequirement(requirement, step, tested, floor, tuple(self._findings(value, conditions, limit)), most)
+        choices = [*self._choices(value, required, conditions, limit), *sides]
+        return WrittenRequirement(requirement, step, tested, floor, tuple(one for one in choices if one is not None), most)
 
     def _assumed_below(self, step: Step) -> frozenset[str]:
         """The names of the assumed inputs below a tested quantity; many lines test the same ones."""
@@ -143,58 +161,47 @@ class RequirementWriter:
             )
         return self.assumed_below[step]
 
-    @property
-    def _digits(self) -> int:
-        """Significant digits of the values that requirements state."""
-        return int(self.known.value("significant_digits"))
-
-    def _most(self, line: RequirementTemplate) -> Step | None:
-        """The most that a line may demand; None where nothing limits it."""
-        return self.known.find(line.limit) if line.limit else None
-
-    def _required(self, value: RequirementValue) -> float:
-        """The value that a line states: rounded towards the stricter side, then held to the most that it may demand."""
-        most = self._most(value.line)
-        given = {"computed_requirement": float(value.step.value), "significant_digits": self._digits}
-        if most is None:
-            return float(solve("rounded_requirement", given))
-        return float(solve("limited_requirement", {**given, "requirement_limit": float(most.value)}))
-
-    def _rounded(self, step: Step) -> str:
-        """A value beside that of a line, rounded as the line."""
+    def _rounded(self, step: Step) -> float:
         given = {"computed_requirement": float(step.value), "significant_digits": self._digits}
-        return stated(float(solve("rounded_requirement", given)), unit_of(step.name), self._digits)
+        return float(solve("rounded_requirement", given))
 
-    def _findings(self, value: RequirementValue, conditions: Conditions, limit: Step | None) -> Iterator[Finding]:
+    def _shown(self, step: Step) -> str:
+        """A value beside that of a line, rounded as the line."""
+        return stated(self._rounded(step), unit_of(step.name), self._digits)
+
+    def _choices(
+        self, value: RequirementValue, required: float, conditions: Conditions, limit: Step | None
+    ) -> Iterator[Finding | None]:
         """The choices that the wording of a line follows."""
         line = value.line
         column = value.column if line.clients in OF_ONE_JOB and value.job else None
-        choices = [*of_line(line.id, value.step, limit, column), *self.loads.findings(value, conditions)]
+        yield from of_line(line.id, value.step, limit, column)
+        yield from self.loads.findings(value, conditions)
         if value.compared is not None:
             workload, guidance = value.compared
-            choices.append(finding("C17", {"workload_rate": workload, "guidance_rate": guidance}, owner=line.id))
+            rates = {"workload_rate": workload, "guidance_rate": guidance}
+            yield finding("C17", rates, owner=line.id)
             if line.id in HEADLINES:
-                rates = {"workload_rate": workload, "guidance_rate": guidance}
-                required, needed = (
+                asked, needed = (
                     display(rate, unit_of(line.metric), binary=False, digits=self._digits)
-                    for rate in (self._required(value), float(workload.value))
+                    for rate in (required, float(workload.value))
                 )
-                said = f"{required} {HEADLINES[line.id]} where this workload needs {needed}"
-                choices.append(finding("W18", rates, owner=line.id, rates=said, guidance=self.guidance))
+                said = f"{asked} {HEADLINES[line.id]} where this workload needs {needed}"
+                yield finding("W18", rates, owner=line.id, rates=said, guidance=self.guidance)
         if "{nodes}" in line.says:
-            choices.append(finding("C18", self.known.find, owner=line.id))
-        choices += self._one_sided(line)
-        yield from (one for one in choices if one is not None)
+            yield finding("C18", self.known.find, owner=line.id)
 
-    def _statement(self, value: RequirementValue, conditions: Conditions, allowed: str, floor: Step | None) -> str:
+    def _statement(
+        self, value: RequirementValue, required: float, conditions: Conditions, allowed: str, floor: Step | None
+    ) -> str:
         """The sentence of a line, with its numbers as people read them."""
         line = value.line
+        policies = [self._job(entry.owner).get("checkpoint", {}) for entry in self.loads.entries(value)]
         fields = {
-            "value": stated(self._required(value), unit_of(line.metric), self._digits),
-            **self._of_line(line),
+            "value": stated(required, unit_of(line.metric), self._digits),
+            **self._of_line(value, required, conditions),
             **self._of_tiers(value),
-            "written": self._written(value, conditions),
-            "readers": self._readers(value),
+            "readers": "; or ".join(dict.fromkeys(READERS[policy.get("readers", "unique")] for policy in policies)),
             "within": self._within(value),
             **self.loads.fields(value, conditions),
             **({} if floor is None else {"floor": display(float(floor.value), unit_of(floor.name))}),
@@ -206,16 +213,20 @@ class RequirementWriter:
     def _of_tiers(self, value: RequirementValue) -> dict[str, str]:
         """What a line says of offloaded states and key-value caches, where its value includes any."""
         names = " and ".join(self.loads.tiers_in(value))
-        turns = sum(int(row.known.value("kv_peak_turns")) for row in self.serving.values() if row.step("kv_peak_turns"))
+        serving = self.serving.values()
+        turns = sum(int(row.known.value("kv_peak_turns")) for row in serving if row.step("kv_peak_turns"))
         saved = "checkpoint writes" if self.known.value("workload_write_bandwidth") or not names else ""
+        # The time in which turns read their context, of all serving workloads.
+        times = [row.known.value("first_token_seconds") for row in serving if row.step("first_token_seconds")]
+        writes = self.known.find("site_nvme_writes_per_day")
         return {
             "below": f", with {names}" if names else "",
             "states": ", model states and key-value caches" if self._kept_in_nodes else "",
             "writes": " and ".join(filter(None, (saved, names and f"writes of {names}"))),
             "written_kind": "writes" if names else "checkpoint writes",
             "turns": f"{turns:,} turn{'' if turns == 1 else 's'}",
-            "first_token": self._first_token(),
-            "node_writes": self._node_writes(),
+            "first_token": listed(dict.fromkeys(display(one, "s") for one in sorted(times))),
+            "node_writes": f" ({writes.value:.2g} drive writes per day)" if writes is not None and writes.value else "",
         }
 
     @cached_property
@@ -223,43 +234,6 @@ class RequirementWriter:
         """Whether model states or key-value caches lie on the NVMe of nodes."""
         rows = (*self.jobs.values(), *self.serving.values())
         return any(row.step(name) is not None for row in rows for name in ("nvme_tier_bytes", "local_kv_bytes"))
-
-    def _node_writes(self) -> str:
-        """The drive writes per day that model states cost the NVMe of a node."""
-        writes = self.known.find("site_nvme_writes_per_day")
-        return f" ({writes.value:.2g} drive writes per day)" if writes is not None and writes.value else ""
-
-    def _first_token(self) -> str:
-        """The time in which turns read their context, of all serving workloads."""
-        times = [row.known.value("first_token_seconds") for row in self.serving.values() if row.step("first_token_seconds")]
-        return listed(dict.fromkeys(display(one, "s") for one in sorted(times)))
-
-    def _written(self, value: RequirementValue, conditions: Conditions) -> str:
-        """The writes of a mixed load, as its test requires them: by their rounded share, where they have one."""
-        if "{written}" not in value.line.says:
-            return ""
-        shares = [part.share for part in conditions.mix if part.operation == "write"]
-        if not shares:
-            return self._rounded(self.known.step("workload_write_bandwidth"))
-        given = {"required_bandwidth": self._required(value), "mix_share": sum(shares)}
-        return stated(float(solve("tested_bandwidth", given)), unit_of(value.line.metric), self._digits)
-
-    def _remark(self, value: RequirementValue) -> str:
-        """Which guidance decides a value, and what the workload needs, or why a mix is no requirement; else empty."""
-        if any(one.true for one in self._one_sided(value.line)):
-            return ONE_SIDED
-        if not value.by_guidance or value.compared is None:
-            return ""
-        return BY_GUIDANCE.format(guidance=self.guidance, needed=self._rounded(value.compared[0]))
-
-    def _tested(self, value: RequirementValue, floor: Step | None) -> tuple[Step, ...]:
-        filled = [self.known.step("fill_limit")] if "{fill}" in value.line.says else []
-        return tuple(part for part in (*filled, *self.loads.tested(value), floor) if part is not None)
-
-    def _limit(self, line: RequirementTemplate) -> Step | None:
-        """The rate below which a line of this unit is for information only."""
-        name = None if line.at_any_size else FLOORS.get(unit_of(line.metric))
-        return None if name is None else self.known.step(name)
 
     def _within(self, value: RequirementValue) -> str:
         """The time that the jobs behind a line allow: of the job with the largest entry, or of all that take part."""
@@ -273,52 +247,38 @@ class RequirementWriter:
         least, most = (display(end(times), "s") for end in (min, max))
         return f"within {least}" if min(times) == max(times) else f"each within its own time, from {least} to {most}"
 
-    def _readers(self, value: RequirementValue) -> str:
-        """What the jobs behind a line read of a checkpoint."""
-        policies = [self._job(entry.owner).get("checkpoint", {}) for entry in self.loads.entries(value)]
-        return "; or ".join(dict.fromkeys(READERS[policy.get("readers", "unique")] for policy in policies))
-
     def _job(self, name: str) -> Mapping[str, Any]:
         described: Mapping[str, Any] = self.site.section("jobs").get(name, {})
         return described
 
-    def _allowed_priority(self, value: RequirementValue) -> str:
-        """The line's own priority, and no higher than that of the jobs behind the line."""
-        own = value.line.priority
-        of_jobs = [str(self._job(name).get("priority", "mandatory")) for name in value.jobs] or [own]
-        if any(one.true for one in self._one_sided(value.line)):
-            return INFORMATION
-        return max(own, min(of_jobs, key=PRIORITIES.index), key=PRIORITIES.index)
-
-    def _one_sided(self, line: RequirementTemplate) -> list[Finding]:
-        """Whether a mix is of reads or of writes alone: another line requires that already."""
-        if line.metric != "site_mixed_bandwidth":
-            return []
-        found = (finding(name, self.known.find, owner=line.id) for name in ("C19", "C20"))
-        return [one for one in found if one is not None]
-
-    def _tiers(self) -> str:
-        """What besides checkpoints and data sets writes all day."""
-        states = any(row.step("job_offload_bytes_per_day") is not None for row in self.jobs.values())
-        caches = any(row.step("kv_bytes_written_per_day") is not None for row in self.serving.values())
-        return ("model states off the GPUs, " if states else "") + ("key-value caches, " if caches else "")
-
-    def _of_line(self, line: RequirementTemplate) -> dict[str, str]:
+    def _of_line(self, value: RequirementValue, required: float, conditions: Conditions) -> dict[str, str]:
         """The numbers that single lines name besides their value."""
-        found: dict[str, str] = {}
-        if "{overlap}" in line.says:
+        says = value.line.says
+        found = {"written": ""}
+        if "{written}" in says:
+            # The writes of a mixed load, as its test requires them: by their rounded share, where they have one.
+            shares = [part.share for part in conditions.mix if part.operation == "write"]
+            given = {"required_bandwidth": required, "mix_share": sum(shares)}
+            found["written"] = (
+                stated(float(solve("tested_bandwidth", given)), unit_of(value.line.metric), self._digits)
+                if shares
+                else self._shown(self.known.step("workload_write_bandwidth"))
+            )
+        if "{overlap}" in says:
             found["overlap"] = OVERLAPS[self.site.section("overlap").get("checkpoints")]
-        if "{reserve}" in line.says:
+        if "{reserve}" in says:
             found["reserve"] = " and the Buyer's reserve" if self.site.section("reserve") else ""
-        if "{warranty}" in line.says:
+        if "{warranty}" in says:
             found["warranty"] = f"{self.known.value('warranty_years'):.3g} years"
             writes = self.known.find("site_drive_writes_per_day")
-            shown = (
+            found["drive_writes"] = (
                 "" if writes is None else f" ({float(writes.value):.2g} drive writes per day over the raw capacity of R-CAP-02)"
             )
-            found["drive_writes"] = shown
-            found["tiers"] = self._tiers()
-        if "{nodes}" in line.says:
+            # What besides checkpoints and data sets writes all day.
+            states = any(row.step("job_offload_bytes_per_day") is not None for row in self.jobs.values())
+            caches = any(row.step("kv_bytes_written_per_day") is not None for row in self.serving.values())
+            found["tiers"] = ("model states off the GPUs, " if states else "") + ("key-value caches, " if caches else "")
+        if "{nodes}" in says:
             more = finding("C18", self.known.find)
             nodes = display(self.known.value("nodes_for_growth"), "node") if more is not None and more.true else ""
             found["nodes"] = f"; at the storage NICs of the nodes: the growth needs {nodes} of their type" if nodes else ""

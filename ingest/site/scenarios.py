@@ -34,36 +34,19 @@ def scenarios_of(given: Mapping[str, Any] | Sequence[str] | None) -> list[dict[s
     Raises:
         UsageError: no `PATH=VALUE`, an unknown path, a path twice, or too many scenarios.
     """
-    written = dict(given) if isinstance(given, Mapping) else _split(given or ())
-    axes = {path: _values(path, value) for path, value in written.items()}
-    count = prod(map(len, axes.values()))
-    if count > MOST_SCENARIOS:
-        raise UsageError(f"--set: {count:,} scenarios, expected at most {MOST_SCENARIOS:,}")
-    return [dict(zip(axes, chosen, strict=True)) for chosen in product(*axes.values())]
 
-
-def _split(settings: Sequence[str]) -> dict[str, str]:
     def setting(text: str) -> tuple[str, str]:
         path, equals, value = text.partition("=")
         if not equals or not path.strip():
             raise UsageError(f"--set: found '{text}', expected PATH=VALUE, such as clusters.main.count=256")
         return path.strip(), value.strip()
 
-    return each_once("set", map(setting, settings))
-
-
-def _range(path: str, text: str) -> Mapping[str, Any]:
-    """Keys and values as a site file writes them, such as `{low: 1 TB, typical: 2 TB, high: 4 TB}`."""
-    import yaml
-
-    try:
-        found = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError):
-        found = None
-    if not isinstance(found, Mapping):
-        expected = "a range such as {low: 1 TB, typical: 2 TB, high: 4 TB}"
-        raise UsageError(f"--set {path}: found {brief(text)}, expected {expected}")
-    return found
+    written = dict(given) if isinstance(given, Mapping) else each_once("set", map(setting, given or ()))
+    axes = {path: _values(path, value) for path, value in written.items()}
+    count = prod(map(len, axes.values()))
+    if count > MOST_SCENARIOS:
+        raise UsageError(f"--set: {count:,} scenarios, expected at most {MOST_SCENARIOS:,}")
+    return [dict(zip(axes, chosen, strict=True)) for chosen in product(*axes.values())]
 
 
 def _values(path: str, value: Any) -> list[Any]:
@@ -76,7 +59,16 @@ def _values(path: str, value: Any) -> list[Any]:
     if not isinstance(value, str):
         return [value]
     if value.startswith("{"):
-        found = _range(path, value)
+        # Keys and values as a site file writes them, such as `{low: 1 TB, typical: 2 TB, high: 4 TB}`.
+        import yaml
+
+        try:
+            found = yaml.safe_load(value)
+        except (yaml.YAMLError, RecursionError):
+            found = None
+        if not isinstance(found, Mapping):
+            expected = "a range such as {low: 1 TB, typical: 2 TB, high: 4 TB}"
+            raise UsageError(f"--set {path}: found {brief(value)}, expected {expected}")
         _refuse_bare_times(path, found, node)
         return [found]
     for part in re.split(r",|\.\.", value):

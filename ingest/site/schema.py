@@ -31,12 +31,7 @@ _SUFFIXES = {
 
 
 def number(value: object, name: str, word: str = "typical") -> float:
-    """A number of a site file in base units.
-
-    Args:
-        value: as written.
-        name: the quantity.
-        word: which number of its range.
+    """A number of a site file in base units; `word` says which number of its range it is.
 
     >>> number("2 days", "retention_seconds")
     172800.0
@@ -60,13 +55,6 @@ def is_bare_time(value: object, name: str) -> bool:
         return False
     bare = re.fullmatch(BARE, value) is not None if isinstance(value, str) else True
     return bare and parse(value, "s", name) != 0
-
-
-def with_limits(node: Mapping[str, Any]) -> dict[str, Any]:
-    """A node of the schema that holds a quantity, with what the quantity may be and how it may be written."""
-    limits = limits_of(node["x-quantity"])
-    words = {word: {"type": ["number", "string"], "x-quantity": node["x-quantity"], "x-word": word, **limits} for word in WORDS}
-    return {**node, **limits, "properties": words}
 
 
 def limits_of(name: str) -> dict[str, Any]:
@@ -126,7 +114,12 @@ def _completed(node: Any) -> Any:
         return [_completed(one) for one in node]
     if not isinstance(node, dict):
         return node
-    return with_limits(node) if "x-quantity" in node else {key: _completed(one) for key, one in node.items()}
+    if "x-quantity" not in node:
+        return {key: _completed(one) for key, one in node.items()}
+    # What the quantity may be and how it may be written, of the number and of each number of its range.
+    limits = limits_of(node["x-quantity"])
+    words = {word: {"type": ["number", "string"], "x-quantity": node["x-quantity"], "x-word": word, **limits} for word in WORDS}
+    return {**node, **limits, "properties": words}
 
 
 def resolved(node: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -239,7 +232,14 @@ def _problem(error: Any) -> tuple[tuple[str, ...], str]:
     keys = tuple(str(key) for key in error.absolute_path)
     rule, wanted, instance = error.validator, error.validator_value, error.instance
     if rule in LIMITS and "x-quantity" in error.schema:
-        return _out_of_range(keys, instance, error.schema)
+        # What the reader says of a number that the schema does not take; a number of a range is blamed on its key.
+        name, word = error.schema["x-quantity"], error.schema.get("x-word", "typical")
+        named = keys[:-1] if "x-word" in error.schema else keys
+        try:
+            number(instance, name, word)
+        except UsageError as refused:
+            return named, str(refused).removeprefix(f"{name}: ")
+        return named, f"found {brief(instance)}, expected a number and its unit ({unit_of(name)})"
     if rule == "additionalProperties":
         known = list(error.schema["properties"])
         extra = next(key for key in instance if key not in known)
@@ -254,17 +254,6 @@ def _problem(error: Any) -> tuple[tuple[str, ...], str]:
         words = [str(one).lower() if isinstance(one, bool) else one for one in wanted]
         return keys, f"found {brief(instance)}, {expected_one_of(instance, words)}"
     return keys, f"found {brief(instance)}, expected {_expected(rule, wanted)}"
-
-
-def _out_of_range(keys: tuple[str, ...], instance: object, node: Mapping[str, Any]) -> tuple[tuple[str, ...], str]:
-    """What the reader says of a number that the schema does not take; a number of a range is blamed on its key."""
-    word = node.get("x-word", "typical")
-    named = keys[:-1] if "x-word" in node else keys
-    try:
-        number(instance, node["x-quantity"], word)
-    except UsageError as error:
-        return named, str(error).removeprefix(f"{node['x-quantity']}: ")
-    return named, f"found {brief(instance)}, expected a number and its unit ({unit_of(node['x-quantity'])})"
 
 
 def _expected(rule: str, wanted: Any) -> str:

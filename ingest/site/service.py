@@ -1,17 +1,102 @@
-"""Terms of a tender that the workload does not determine: availability, durability, interfaces, support and so on."""
+"""What a tender says besides its requirement lines: its cover, terms that the workload does not determine, open questions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from ingest.catalog.store import Catalog
+from ingest.engine.derivation_graph import QuantityRow
+from ingest.engine.registry import Step, unit_of
 from ingest.engine.solver import Quantities
-from ingest.errors import UsageError
-from ingest.site.service_records import NONE, OPEN, OTHERS, STATED, UNITS, TermRecord, records
+from ingest.errors import UsageError, brief
+from ingest.requirement import Requirement
+from ingest.site.service_records import NONE, OPEN, OTHERS, STATED, UNITS, DefaultRecord, TermRecord, default_records, records
 from ingest.site.site_file import Site
 from ingest.text import one_line
+from ingest.units import display
+
+#: keys of `document` that hold a date, in their order in time
+DATES = ("issued", "answers_by")
+#: the requirement lines that the sentence states, with its words for their values
+BOUGHT = {
+    "R-CAP-03": "{} of usable capacity",
+    "R-READ-03": "{} of reads",
+    "R-WRITE-01": "{} of checkpoint writes",
+    "R-RESTART-02": "{} for restoring all training runs",
+}
+#: facts of the cover that a vendor needs
+COVER = {"buyer": "who buys", "reference": "under which reference", "answers_by": "until when", "contact": "whom they ask"}
+#: evidence levels of a rate that is not known for this model on this GPU
+UNCERTAIN = {
+    "emulated": "a benchmark that emulates the accelerators gave the rate",
+    "transferred": "the rate is carried over from another GPU",
+    "efficiency": "the rate is a share of the peak of the GPU",
+    "peak": "the rate is the peak of the GPU, an upper bound",
+}
+
+
+@dataclass(frozen=True)
+class DocumentFacts:
+    """The cover of a tender; a text that the site file does not give is empty.
+
+    Attributes:
+        title: of the tender.
+        buyer: the organisation that buys.
+        reference: the buyer's own number of the tender.
+        issued: day of issue, as `2026-05-04`.
+        answers_by: last day, or minute, for offers, as `2026-06-30` or `2026-06-30 12:00`.
+        contact: who answers questions.
+        purchase: one sentence that says in figures what is bought.
+    """
+
+    title: str = ""
+    buyer: str = ""
+    reference: str = ""
+    issued: str = ""
+    answers_by: str = ""
+    contact: str = ""
+    purchase: str = ""
+
+
+def document_facts(site: Site) -> DocumentFacts:
+    """The section `document` of a site file.
+
+    Raises:
+        IngestError: a date that is none, or a deadline before the issue, with the line.
+    """
+    described = {key: one_line(value) for key, value in site.section("document").items()}
+    days = {}
+    for key in (key for key in DATES if key in described):
+        written = described[key]
+        try:
+            days[key] = datetime.datetime.strptime(written, "%Y-%m-%d" if len(written) == 10 else "%Y-%m-%d %H:%M")
+        except ValueError:
+            expected = "expected a day such as 2026-06-30, or 2026-06-30 12:00"
+            site.refuse(("document", key), f"found {brief(written)}, {expected}")
+    if len(days) == len(DATES) and days["answers_by"].date() < days["issued"].date():
+        problem = f"found {described['answers_by']}, expected a day from {described['issued']} on"
+        site.refuse(("document", "answers_by"), problem)
+    return DocumentFacts(**described)
+
+
+def with_purchase(facts: DocumentFacts, lines: Sequence[Requirement], clusters: Mapping[str, Any]) -> DocumentFacts:
+    """The cover with the sentence that says what is bought.
+
+    Args:
+        lines: the requirement lines; only mandatory ones count.
+        clusters: the section `clusters` of the site file, in base units.
+    """
+    values = {one.id: display(one.value, one.unit, binary=False) for one in lines if one.priority == "mandatory"}
+    stated = [words.format(values[name]) for name, words in BOUGHT.items() if name in values]
+    nodes = sum(float(described["count"].value) for described in clusters.values())
+    places = f" in {len(clusters)} clusters" if len(clusters) > 1 else ""
+    bought = "meets the requirements of this document"
+    if stated:
+        bought = "provides at least " + " and ".join(filter(None, (", ".join(stated[:-1]), stated[-1])))
+    return replace(facts, purchase=f"The Buyer purchases a storage system for {display(nodes, 'node')}{places} that {bought}.")
 
 
 @dataclass(frozen=True)
@@ -76,27 +161,19 @@ def service_terms(site: Site, known: Quantities, catalog: Catalog) -> tuple[Serv
     """
     section = site.data.get("service") or {}
     written = {OTHERS: section} if isinstance(section, str) else section
-    return tuple(_terms(site, written, known, catalog))
-
-
-def _terms(site: Site, written: Mapping[str, Any], known: Quantities, catalog: Catalog) -> Iterator[ServiceTerm]:
+    others = written.get(OTHERS, OPEN)
+    found = []
     for record in records():
-        given = _given(record, written)
+        given = written.get(record.key)
+        if given is None:
+            given = record.suggested if others == "suggested" else others
         if given in (NONE, False):
             continue
         try:
-            yield _term(record, given, known, catalog)
+            found.append(_term(record, given, known, catalog))
         except UsageError as error:
             site.refuse(("service", record.key), str(error).removeprefix(f"{record.name}: "))
-
-
-def _given(record: TermRecord, written: Mapping[str, Any]) -> Any:
-    """The value of a term as the site file gives it."""
-    found = written.get(record.key)
-    if found is not None:
-        return found
-    others = written.get(OTHERS, OPEN)
-    return record.suggested if others == "suggested" else others
+    return tuple(found)
 
 
 def _term(record: TermRecord, given: Any, known: Quantities, catalog: Catalog) -> ServiceTerm:
@@ -142,3 +219,66 @@ def _value(record: TermRecord, given: Any, known: Quantities) -> tuple[str | Non
         number = record.number(given)
         return record.shown(number), number
     return ("required" if given is True else one_line(given)), None
+
+
+class OpenQuestion(NamedTuple):
+    """What the site file does not determine.
+
+    Attributes:
+        key: of the site file that answers it.
+        question: to the buyer.
+        suggested: the value in use, or the suggested one.
+        reason: why it matters.
+    """
+
+    key: str
+    question: str
+    suggested: str
+    reason: str
+
+
+def open_questions(
+    document: DocumentFacts, service: Sequence[ServiceTerm], used: Sequence[Step], jobs: Sequence[QuantityRow]
+) -> tuple[OpenQuestion, ...]:
+    """The open questions, the most important first.
+
+    Args:
+        used: the given quantities that the requirements rest on.
+        jobs: the jobs, with the evidence levels of their rates.
+    """
+    lacking = {key: words for key, words in COVER.items() if not getattr(document, key)}
+    found = []
+    if lacking:
+        question = f"What do vendors have to know: {', '.join(lacking.values())}?"
+        found.append(OpenQuestion("document", question, ", ".join(lacking), "the cover of the tender states it"))
+    # The jobs whose rate is uncertain, the one that reads most first.
+    reading = [(step, row) for row in jobs if (step := row.step("job_read_bandwidth")) is not None]
+    for _, row in sorted(reading, key=lambda pair: -float(pair[0].value)):
+        rate, why = row.step("samples_per_second_per_gpu"), UNCERTAIN.get(str(row.words.get("basis", "")))
+        if why is not None and rate is not None:
+            shown = display(float(rate.value), unit_of(rate.name)) + " per GPU"
+            question = f"At which rate does {row.name} train on your GPUs?"
+            found.append(OpenQuestion(f"jobs.{row.name}.samples_per_second", question, shown, why))
+    taken = {step.name: step for step in used if step.source is not None and step.source.origin == "default"}
+    ranked = [
+        (one.rank, OpenQuestion(one.key, one.question, _shown(one, taken[one.quantity], jobs), one.reason))
+        for one in default_records()
+        if one.quantity in taken
+    ]
+    ranked += [
+        (one.rank, OpenQuestion(one.key, one.question, one.suggested, one.reason))
+        for one in service
+        if one.rank and one.status == OPEN
+    ]
+    found += [one for _, one in sorted(ranked, key=lambda pair: pair[0])]
+    return tuple({one.key: one for one in reversed(found)}.values())[::-1]
+
+
+def _shown(record: DefaultRecord, step: Step, jobs: Sequence[QuantityRow]) -> str:
+    """The value in use, or its range over the jobs."""
+    if not record.shows:
+        value, unit = float(step.value), unit_of(step.name)
+        return f"{value * 100:.3g} %" if unit == "1" and value <= 1 else display(value, unit)
+    values = sorted(float(one.value) for row in jobs if (one := row.step(record.shows)) is not None)
+    ends = list(dict.fromkeys(display(value, unit_of(record.shows)) for value in (values[0], values[-1]))) if values else []
+    return " to ".join(ends)

@@ -1,23 +1,31 @@
-"""SITE.yaml to plain checked data: by the schema, in base units, every refusal with its line."""
+"""SITE.yaml to plain checked data: by the schema, in base units, every refusal with its line; and one to start from."""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
+from ingest.catalog.records import Gpu, Model
+from ingest.catalog.store import Catalog, opened
 from ingest.catalog.yaml_reader import Kind, line_of, read_yaml
+from ingest.engine.messages import in_site_words, message_of
 from ingest.engine.value import Input
 from ingest.errors import IngestError, RequirementNotMet, UsageError, brief, expected_one_of
 from ingest.site import schema
 from ingest.site.schema import number
+from ingest.sizing.job import names_of
 from ingest.text import visible
+from ingest.units import parse_whole
 from ingest.version import newer
 
 Keys = tuple[str, ...]
 SITE_FILE = Kind("a site file", "ingest plan --new")
+#: how a refused value is named before its key is
+SELF = "value"
 #: tables whose rows have names of the user's own
 TABLES = ("clusters", "jobs", "serving", "datasets")
 
@@ -48,12 +56,7 @@ class Site:
         return f"{self.path}:{line_of(self.path, keys)}" + (f": {dotted}" if dotted else "")
 
     def refuse(self, keys: Keys, message: str, *, unmet: bool = False) -> NoReturn:
-        """Refuse the site because of one key.
-
-        Args:
-            keys: where it lies.
-            message: what is wrong.
-            unmet: whether the value is fine, but what it asks for has no room or is too slow.
+        """Refuse the site because of one key; `unmet` where its value is fine, but asks for what has no room or is too slow.
 
         Raises:
             RequirementNotMet: what is asked for does not fit.
@@ -62,6 +65,15 @@ class Site:
         """
         kind = RequirementNotMet if unmet else UsageError if keys in self.changed else IngestError
         raise kind(" ".join(f"{self.place(keys)}: {message}".split()))
+
+    @contextmanager
+    def blaming(self, keys: Keys) -> Iterator[None]:
+        """Whatever is refused meanwhile is refused because of one key, in the words of a site file."""
+        try:
+            yield
+        except IngestError as error:
+            words = in_site_words(message_of(error)).removeprefix(f"{SELF}: ")
+            self.refuse(keys, words, unmet=isinstance(error, RequirementNotMet))
 
     def is_set(self, keys: Keys) -> bool:
         """Whether `--set` gave the value of a key, by itself or with all around it."""
@@ -98,8 +110,18 @@ def read_site(source: str | Path | Mapping[str, Any], settings: Mapping[str, str
     raw: Any = source if path is None else read_yaml(path, kind=SITE_FILE)
     changed = tuple(tuple(name.split(".")) for name in settings or {})
     for keys, value in zip(changed, (settings or {}).values(), strict=True):
-        _named(raw, keys)
-        raw = _with(raw, keys, _typed(keys, value), ".".join(keys))
+        dotted = ".".join(keys)
+        table = raw.get(keys[0]) if isinstance(raw, Mapping) and keys[0] in TABLES else None
+        if isinstance(table, Mapping) and len(keys) > 2 and keys[1] not in table:
+            raise UsageError(f"--set {dotted}: {unknown_name(keys[1], keys[0], table)}")
+        # A value from the command line is text: the schema says of which type it is.
+        kind = schema.node_at(keys, f"--set {dotted}").get("type")
+        typed: object = value
+        if isinstance(value, str) and "boolean" in (kind or ()) and value in ("true", "false"):
+            typed = value == "true"
+        elif isinstance(value, str) and "integer" in (kind if isinstance(kind, list) else [kind]) and value.isdigit():
+            typed = int(value)
+        raw = _with(raw, keys, typed, dotted)
     site = Site(path, {}, raw, changed)
     if isinstance(raw, Mapping) and (why := newer(raw.get("format"))):
         site.refuse(("format",), why)
@@ -107,13 +129,6 @@ def read_site(source: str | Path | Mapping[str, Any], settings: Mapping[str, str
     if found:
         site.refuse(*(found[0] if path is None else min(found, key=lambda one: line_of(path, one[0]))))
     return replace(site, data=_in_base_units(site, raw, schema.inlined(), ()))
-
-
-def _named(raw: Any, keys: Keys) -> None:
-    """Refuse to set anything of a cluster, job or data set that the site does not have."""
-    table = raw.get(keys[0]) if isinstance(raw, Mapping) and keys[0] in TABLES else None
-    if isinstance(table, Mapping) and len(keys) > 2 and keys[1] not in table:
-        raise UsageError(f"--set {'.'.join(keys)}: {unknown_name(keys[1], keys[0], table)}")
 
 
 def unknown_name(name: str, table: str, known: Iterable[object]) -> str:
@@ -132,15 +147,6 @@ def _with(raw: Any, keys: Keys, value: object, what: str) -> dict[str, Any]:
     rest = {**(raw or {})}
     rest[keys[0]] = value if len(keys) == 1 else _with(rest.get(keys[0]), keys[1:], value, what)
     return rest
-
-
-def _typed(keys: Keys, value: str | float) -> object:
-    """A value from the command line in the type that the schema wants."""
-    kind = schema.node_at(keys, f"--set {'.'.join(keys)}").get("type")
-    if isinstance(value, str) and "boolean" in (kind or ()) and value in ("true", "false"):
-        return value == "true"
-    wants_number = kind == "integer" or (isinstance(kind, list) and "integer" in kind)
-    return int(value) if isinstance(value, str) and wants_number and value.isdigit() else value
 
 
 def _in_base_units(site: Site, raw: Any, node: Mapping[str, Any], keys: Keys) -> Any:
@@ -188,3 +194,97 @@ def _quantity(raw: Any, name: str, keys: Keys) -> Input:
         raise UsageError(f"found low {low:g}, typical {typical:g}, high {high:g}, expected them in this order")
     plain = len(numbers) == 1
     return Input(typical, None if plain else low, None if plain else high, origin="user", where=".".join(keys))
+
+
+#: Nodes of a cluster at most.
+MOST_NODES = 1_000_000
+#: The protocol of a rate that is named where several disagree: its results are audited.
+FIRST_PROTOCOL = "mlperf-training"
+HEAD = """\
+# A site for `ingest plan`, written for {models} on {nodes} × {node}.
+# Edit what you know, then run: ingest plan site.yaml     (`ingest plan --new` without options writes a commented example)
+
+format: 2
+name: {nodes} × {node}
+years: 5
+
+clusters:
+  main: {{node: {node}, count: {nodes}}}
+
+jobs:                            # one run of each model, on its part of the nodes
+"""
+ONCE = """\
+  {name}:
+    cluster: main
+    model: {model}
+    nodes: {nodes}
+    data: {name}-data
+    tokens: 1T                   # read once
+{further}    checkpoint: {{mode: async, keep: 3}}
+"""
+OFTEN = """\
+  {name}:
+    cluster: main
+    model: {model}
+    nodes: {nodes}
+    data: {name}-data
+{further}"""
+TAIL = """\
+
+storage:
+  protection: {data: 8, parity: 2}
+  fill_limit: 85%
+  headroom: 20%
+
+reserve:
+  snapshots: 15%
+  rebuild: 5%
+  homes: 20 TB
+  containers: 5 TB
+  logs: 5 TB
+"""
+
+
+def new_site(
+    *, nodes: int | str, gpu: str, models: str | Sequence[str], catalogs: Catalog | str | Path | Sequence[str | Path] = ()
+) -> str:
+    """A site file of one cluster with one job for each model.
+
+    Args:
+        nodes: nodes of the cluster.
+        gpu: id or alias of the GPU; its usual node is the node type.
+        models: ids or aliases, a list or text with commas.
+        catalogs: folders with entries of your own.
+
+    Raises:
+        UsageError: an unknown id, with the nearest one; fewer nodes than models; a GPU without a usual node.
+    """
+    catalog = opened(catalogs)
+    card, count = catalog.get(Gpu, gpu), parse_whole(nodes, "--nodes", 1, MOST_NODES)
+    entries = [catalog.get(Model, str(name).strip()) for name in names_of(models)]
+    if len({one.id for one in entries}) < len(entries):
+        raise UsageError("--models: found a model twice, expected each once")
+    if not card.usual_node:
+        raise UsageError(f"--gpu: no node type of {card.id} is known, expected another GPU")
+    if count < len(entries):
+        raise UsageError(f"--nodes: found {count}, expected at least one for each of {len(entries)} models")
+    each = count // len(entries)
+    text = HEAD.format(models=", ".join(one.id for one in entries), nodes=count, node=card.usual_node)
+    for one in entries:
+        # What names the evidence where there is a choice: the precision of a language model, and the protocol of its rate.
+        found = [("precision", "bf16")] if one.family == "llm" else []
+        protocols = {
+            rate.protocol
+            for rate in catalog.rates(one)
+            if rate.gpu == card.id and rate.precision in ("bf16", *([] if found else [rate.precision]))
+        }
+        if len(protocols) > 1 and FIRST_PROTOCOL in protocols:
+            found.append(("protocol", FIRST_PROTOCOL))
+        further = "".join(f"    {key}: {value}\n" for key, value in found)
+        form = ONCE if one.family == "llm" else OFTEN
+        text += form.format(name=one.id, model=one.id, nodes=each, further=further)
+    text += "\ndatasets:                        # the sizes are examples: put yours\n"
+    for one in entries:
+        size = "tokens: 1T, format: megatron" if one.family == "llm" else "bytes: 50 TB"
+        text += f"  {one.id}-data: {{{size}, file_bytes: 500 MB}}\n"
+    return text + TAIL

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -148,12 +148,15 @@ def training_day(plan: Plan) -> TrainingDay:
     Jobs that run for a share of the time run at the start of the day.
     """
     rows = plan.rows["jobs"]
-    restored = max((row for row in rows if _value(row, "restart_read_bandwidth")), key=_restores, default=None)
+    restoring = [row for row in rows if _value(row, "restart_read_bandwidth")]
+    restored = max(restoring, key=lambda row: _value(row, "restart_read_bandwidth"), default=None)
     together = plan.site.section("overlap").get("checkpoints") is True
     runs = [*_runs(rows, restored, together)]
     writes, copies = DayLoad(), DayLoad()
     for run in runs:
-        _save(run, writes)
+        # The checkpoints that reach the storage, each at its bandwidth until it is there.
+        for start, end in run.saves():
+            writes.add(start, end, _value(run.row, "checkpoint_write_bandwidth") * run.weight)
         # A run whose data set is staged reads it first, in the time allowed.
         staged, allowed = _value(run.row, "staged_bytes"), _value(run.row, "staging_seconds_allowed")
         if staged and allowed:
@@ -161,8 +164,15 @@ def training_day(plan: Plan) -> TrainingDay:
             copies.add(0, allowed, float(solve("job_staging_bandwidth", given)) * run.weight)
     if restored is not None:
         end = _pause(restored)[1]
-        copies.add(end - _of_policy(restored, "restart_seconds"), end, _restores(restored))
-    required = _required(plan)
+        copies.add(end - _of_policy(restored, "restart_seconds"), end, _value(restored, "restart_read_bandwidth"))
+    headroom = plan.known.value("performance_headroom")
+
+    @cache
+    def required(load: float) -> float:
+        """What a load requires: with the headroom, and rounded as the requirements are."""
+        given = {"cluster_read_bandwidth_of_clusters": [load], "performance_headroom": headroom}
+        return plan.rounded(float(solve("workload_read_bandwidth", given))) if load else 0.0
+
     reads = [sum(parts) for parts in zip(*(_cluster_reads(one, runs) for one in plan.rows["clusters"]), strict=True)]
     loads = ([required(one) for one in load] for load in (reads, copies.load, writes.load))
     guided = {one.id: one.value for one in plan.requirements if one.rationale == GUIDED and one.priority != INFORMATION}
@@ -200,18 +210,17 @@ def _pause(row: QuantityRow) -> tuple[float, float]:
     return INTERRUPT, INTERRUPT + _of_policy(row, "reschedule_seconds") + _of_policy(row, "restart_seconds")
 
 
-def _save(run: Run, writes: DayLoad) -> None:
-    """The checkpoints of a run that reach the storage, each at its bandwidth until it is there."""
-    for start, end in run.saves():
-        writes.add(start, end, _value(run.row, "checkpoint_write_bandwidth") * run.weight)
-
-
 def _cluster_reads(cluster: QuantityRow, runs: Sequence[Run]) -> list[float]:
     """Reads of the jobs of a cluster, no more than its nodes can read."""
     loads: dict[str, DayLoad] = {}
-    rows = {run.row.name: run.row for run in runs if run.row.words["cluster"] == cluster.name}
-    for run in _alike([one for one in runs if one.row.name in rows]):
+    # Runs of one job that read at the same times count as one: the shift matters where a checkpoint stops the reads.
+    alike: dict[object, Run] = {}
+    for run in (one for one in runs if one.row.words["cluster"] == cluster.name):
+        key = (run.row.name, run.pause, run.shift if run.row.words.get("mode") == "sync" else 0)
+        alike[key] = alike[key]._replace(weight=alike[key].weight + run.weight) if key in alike else run
+    for run in alike.values():
         _read(run, loads.setdefault(run.row.name, DayLoad()))
+    rows = {run.row.name: run.row for run in alike.values()}
     if not loads:
         return [0.0] * STEPS
     each = [_value(rows[name], "node_read_bandwidth") for name in loads]
@@ -223,16 +232,6 @@ def _cluster_reads(cluster: QuantityRow, runs: Sequence[Run]) -> list[float]:
         return float(solve("cluster_read_bandwidth", given))
 
     return [limited(*step) for step in zip(*(one.load for one in loads.values()), strict=True)]
-
-
-def _alike(runs: Sequence[Run]) -> Iterator[Run]:
-    """Runs of one job that read at the same times as one: the shift matters where a checkpoint stops the reads."""
-    found: dict[object, Run] = {}
-    for run in runs:
-        key = (run.row.name, run.pause, run.shift if run.row.words.get("mode") == "sync" else 0)
-        before = found.get(key)
-        found[key] = run if before is None else before._replace(weight=before.weight + run.weight)
-    yield from found.values()
 
 
 def _read(run: Run, reads: DayLoad) -> None:
@@ -254,26 +253,10 @@ def _value(row: QuantityRow, name: str) -> float:
     return 0.0 if step is None else float(step.value)
 
 
-def _restores(row: QuantityRow) -> float:
-    return _value(row, "restart_read_bandwidth")
-
-
 def _of_policy(row: QuantityRow, name: str) -> float:
     """A quantity of the checkpoints of a job."""
     step = None if row.checkpoints is None else row.checkpoints.find(name)
     return _value(row, name) if step is None else float(step.value)
-
-
-def _required(plan: Plan) -> Callable[[float], float]:
-    """What a load requires: with the headroom, and rounded as the requirements are."""
-    headroom = plan.known.value("performance_headroom")
-
-    @cache
-    def required(load: float) -> float:
-        given = {"cluster_read_bandwidth_of_clusters": [load], "performance_headroom": headroom}
-        return plan.rounded(float(solve("workload_read_bandwidth", given))) if load else 0.0
-
-    return required
 
 
 def request_shares(lines: Sequence[Requirement]) -> list[RequestShare]:
