@@ -30,7 +30,7 @@ from ingest.reports.charts.planning import (
 from ingest.reports.labels import plain
 from ingest.site import planner
 from ingest.site import training_day as load
-from ingest.site.loaders import utilization_course
+from ingest.site.load_conditions import utilization_course
 from ingest.site.plan import (
     TORNADO,
     Plan,

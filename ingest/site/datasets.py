@@ -11,7 +11,6 @@ from ingest.catalog.records import Encoding, Model, Pipeline
 from ingest.catalog.store import Catalog
 from ingest.corpus.measurement_file import read_measurement
 from ingest.engine.derivation_graph import QuantityRow, columns_of, replaced
-from ingest.engine.messages import in_site_words, message_of
 from ingest.engine.registry import Step, solve
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed
@@ -271,13 +270,11 @@ def _footprint(keys: Keys, described: Mapping[str, Any], known: Quantities, site
     words = {key: described[key] for key in ("corpus", "format", "pipeline") if key in described}
     stages = {stage: int(item.value) for stage, item in described.get("stages", {}).items()}
     copies = ",".join(f"{stage}={count}" for stage, count in stages.items()) or None
-    try:
+    with site.blaming(keys):
         made = dataset(**words, **numbers, copies=copies, catalogs=[*reversed(catalog.folders)]).known
         size = made.step("usable_bytes" if stages else "dataset_bytes")
         of_format = made.step("dataset_bytes") if "dataset_bytes" not in known.given else None
         files = made.step("dataset_files") if "data_files" not in known.given else None
-    except IngestError as error:
-        site.refuse(keys, in_site_words(message_of(error)))
     known.give({name: item for name, item in made.given.items() if name not in known.given})
     inputs = {name: step._replace(owner=known.owner) for name, step in made.steps.items() if step.source is not None}
     done: dict[Step, Step] = {}
@@ -293,11 +290,9 @@ def _of_model(
     keys: Keys, described: Mapping[str, Any], site: Site, catalog: Catalog, own: Mapping[str, Input]
 ) -> dict[str, Input]:
     """The data set that a model of the catalogs is trained on."""
-    try:
+    with site.blaming((*keys, "model")):
         model = catalog.get(Model, described["model"])
         encoding = encoding_of(model, described.get("encoding"))
-    except IngestError as error:
-        site.refuse((*keys, "model"), in_site_words(message_of(error)))
     named = {
         "data_samples": model.dataset_samples,
         "data_sample_bytes": encoding.get("sample_bytes"),
@@ -338,10 +333,8 @@ def _place_preparation(keys: Keys, described: Mapping[str, Any], known: Quantiti
     job = described["preparation"]
     given: dict[str, Input] = {}
     if "pipeline" in job:
-        try:
+        with site.blaming((*keys, "pipeline")):
             found = catalog.get(Pipeline, job["pipeline"])
-        except IngestError as error:
-            site.refuse((*keys, "pipeline"), str(error))
         values = {quantity: getattr(found, quantity) for quantity in OF_PIPELINE}
         given = {quantity: from_catalog(value) for quantity, value in values.items() if value is not None}
     given |= {quantity: job[key] for key, quantity in OF_PREPARATION.items() if key in job}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ingest.catalog.records import Gpu, Node, Storage
@@ -10,7 +10,7 @@ from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import QuantityRow
 from ingest.engine.registry import Step, solve
 from ingest.engine.solver import Quantities
-from ingest.errors import IngestError, listed
+from ingest.errors import listed
 from ingest.site.site_file import Site
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.rules import Finding, finding
@@ -66,7 +66,21 @@ def guidance_of(site: Site, catalog: Catalog) -> dict[str, ClusterGuidance]:
         IngestError: a level that no GPU of the site has; with its line.
     """
     word = site.data.get("floor")
-    found = {name: _of_cluster(name, one, site, catalog) for name, one in site.section("clusters").items()}
+    wanted = () if word == NO_FLOOR else ((word,) if word is not None else ()) + USUAL_LEVELS
+    found = {}
+    for name, described in site.section("clusters").items():
+        with site.blaming(("clusters", name, "node")):
+            node = catalog.get(Node, described["node"])
+            gpu = catalog.get(Gpu, node.gpu)
+        named = (catalog.referred(Storage, level, by=gpu.path) for level in gpu.guidance_levels)
+        levels = tuple(level for level in named if level.confirmed != "no")
+        by_word = {level.level: level for level in levels}
+        floor = next((by_word[one] for one in wanted if one in by_word), None)
+        fields = {} if floor is None else {quantity: getattr(floor, field) for quantity, field in FIELDS.items()}
+        fields["storage_nic_bandwidth_per_node"] = node.storage_nic_bandwidth
+        fields["gpus_per_node"] = node.gpus_per_node
+        inputs = {quantity: from_catalog(value) for quantity, value in fields.items() if value is not None}
+        found[name] = ClusterGuidance(gpu.name, levels, floor, Quantities(inputs, name))
     known = dict.fromkeys(level.level for one in found.values() for level in one.levels)
     if word not in (None, NO_FLOOR, *known):
         gpus = listed(dict.fromkeys(one.gpu for one in found.values()))
@@ -74,25 +88,6 @@ def guidance_of(site: Site, catalog: Catalog) -> dict[str, ClusterGuidance]:
         assert refused is not None
         site.refuse(("floor",), refused.message())
     return found
-
-
-def _of_cluster(name: str, described: Mapping[str, Any], site: Site, catalog: Catalog) -> ClusterGuidance:
-    try:
-        node = catalog.get(Node, described["node"])
-        gpu = catalog.get(Gpu, node.gpu)
-    except IngestError as error:
-        site.refuse(("clusters", name, "node"), str(error))
-    named = (catalog.referred(Storage, level, by=gpu.path) for level in gpu.guidance_levels)
-    levels = tuple(level for level in named if level.confirmed != "no")
-    word = site.data.get("floor")
-    by_word = {level.level: level for level in levels}
-    wanted = () if word == NO_FLOOR else ((word,) if word is not None else ()) + USUAL_LEVELS
-    floor = next((by_word[one] for one in wanted if one in by_word), None)
-    fields = {} if floor is None else {quantity: getattr(floor, field) for quantity, field in FIELDS.items()}
-    fields["storage_nic_bandwidth_per_node"] = node.storage_nic_bandwidth
-    fields["gpus_per_node"] = node.gpus_per_node
-    inputs = {quantity: from_catalog(value) for quantity, value in fields.items() if value is not None}
-    return ClusterGuidance(gpu.name, levels, floor, Quantities(inputs, name))
 
 
 def place_floors(guidance: Mapping[str, ClusterGuidance], jobs: Sequence[QuantityRow]) -> None:
@@ -109,15 +104,6 @@ def unguided(guidance: Mapping[str, ClusterGuidance], site: Site) -> Finding | N
     without = dict.fromkeys(one.gpu for one in guidance.values() if not one.levels)
     told = without and site.data.get("floor") != NO_FLOOR
     return finding("W45", words={"guidance": "unconfirmed"}, gpus=listed(without)) if told else None
-
-
-def names_of(guidance: Iterable[ClusterGuidance]) -> str:
-    """The names of the levels that are the floor.
-
-    >>> names_of([])
-    ''
-    """
-    return listed(dict.fromkeys(one.floor.name for one in guidance if one.floor is not None))
 
 
 def guidance_rows(

@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from ingest.catalog.records import READ_PATTERNS, Format, Model, Node
 from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import QuantityRow
 from ingest.engine.frozen import revised
-from ingest.engine.messages import in_site_words, message_of, rule_of
+from ingest.engine.messages import rule_of
 from ingest.engine.registry import Step, unit_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed
@@ -115,8 +115,6 @@ TIMES = {
     "export": {"export_seconds": assumed(600, "a model is exported within 10 min", "export.within")},
     "evaluation": {"evaluation_seconds": assumed(60, "an evaluation has read its data within 60 s", "evaluation.within")},
 }
-NOTHING: Mapping[str, Input] = {}
-Answered = TypeVar("Answered")
 
 
 class Policy(NamedTuple):
@@ -191,7 +189,8 @@ class SiteJob:
     def node(self) -> Node:
         """Its node type."""
         keys = ("clusters", self.described["cluster"], "node")
-        return self._blaming(keys, lambda: self.catalog.get(Node, self.cluster["node"]))
+        with self.site.blaming(keys):
+            return self.catalog.get(Node, self.cluster["node"])
 
     def plan(self) -> JobPlan:
         """Its plan.
@@ -203,7 +202,12 @@ class SiteJob:
         sizes = {"nodes": job["nodes"], "gpus_per_node": from_catalog(self.node.gpus_per_node)}
         own = {quantity: job[key] for key, quantity in OWN.items() if key in job}
         own |= {"readers_per_gpu": job["loader"]["workers"]} if "loader" in job else {}
-        basis, given, told = self._blaming(self.keys, self._reads) if any(key in job for key in RATES) else (None, NOTHING, ())
+        basis: RateBasis | None = None
+        given: Mapping[str, Input] = {}
+        told: tuple[str, ...] = ()
+        if any(key in job for key in RATES):
+            with self.site.blaming(self.keys):
+                basis, given, told = self._reads()
         model = basis.model if basis is not None else None
         stored, written = model.tokens_per_sample if model is not None else None, job.get("tokens_per_sample")
         if model is not None and stored is not None and written is not None and written.value != stored.value:
@@ -247,19 +251,11 @@ class SiteJob:
         sized = basis is not None and basis.levels[0].is_sized and basis.job.scaling == "published"
         return JobPlan(row, basis and basis.job, policy, warnings, sized)
 
-    def _blaming(self, keys: Keys, question: Callable[[], Answered]) -> Answered:
-        """The answer to a question; a refusal is that of a key."""
-        try:
-            return question()
-        except IngestError as error:
-            self.site.refuse(keys, in_site_words(message_of(error)), unmet=isinstance(error, RequirementNotMet))
-
-    def _once(self, question: object, answer: Callable[[], Answered]) -> Answered:
+    def _once(self, question: object, answer: Callable[[], Any]) -> Any:
         """The answer to a question, computed where no job has put it before."""
         if question not in self.answers:
             self.answers[question] = answer()
-        found: Answered = self.answers[question]
-        return found
+        return self.answers[question]
 
     def _reads(self) -> tuple[RateBasis, Mapping[str, Input], tuple[str, ...]]:
         """The rate of the job by its `bw` question, the inputs of that estimate with those of the job itself, its warnings."""
@@ -279,9 +275,9 @@ class SiteJob:
         question = Job(node=self.cluster["node"], settings=settings, numbers=plain, **words)
         kind = (self.cluster["node"], *sorted(words.items()))
         told = ("warnings", "data" in job, "checkpoint" in job, "dataset_samples" in settings, *kind)
-        warnings = self._once(told, lambda: self._warnings(question))
+        warnings: tuple[str, ...] = self._once(told, lambda: self._warnings(question))
         asked = (*kind, *sorted(plain.items()), *sorted(settings.items()))
-        basis = self._once(("reads", *asked), lambda: rate_basis_of(question, self.catalog))
+        basis: RateBasis = self._once(("reads", *asked), lambda: rate_basis_of(question, self.catalog))
         # Equal questions are estimated once, yet each job keeps the inputs of its own keys.
         said = {JOB_QUANTITIES[name]: item for name, item in numbers.items()}
         # The guidance of the highest level is what `bw` compares with; a site has its own floor.
@@ -309,25 +305,21 @@ class SiteJob:
     def _policy(self, gpus: Step) -> Policy:
         """The checkpoints of the job; a stated limit that is not met is refused."""
         policy, keys = self.described["checkpoint"], (*self.keys, "checkpoint")
-        inputs = self._blaming(keys, lambda: stated_in(policy, keys))
-
-        def saves() -> tuple[Quantities, tuple[str, ...]]:
+        with self.site.blaming(keys):
+            inputs = stated_in(policy, keys)
             numbers = {name: item.value for name, item in policy.items() if isinstance(item, Input)}
             words = {name: policy[name] for name in POLICY_WORDS if name in policy}
             settings = _settings(policy) | {SIZED[key]: numbers.pop(key) for key in SIZED if key in numbers}
-            model = policy.get("model") or (None if "parameters" in settings else self.described.get("model"))
-            gpu = self.described.get("gpu") or self.node.gpu
-            asked = {**words, **numbers, "gpus": int(gpus.value), "gpu": gpu, "model": model}
+            asked = {**words, **numbers, "gpus": int(gpus.value), "gpu": self.described.get("gpu") or self.node.gpu}
+            asked["model"] = policy.get("model") or (None if "parameters" in settings else self.described.get("model"))
             found = saved_checkpoints(asked, settings, self.catalog, {"gpus": gpus}, inputs, self.name)
             if found.unmet:
                 raise RequirementNotMet(found.unmet)
+            known = found.known
             missed, further = asked_results(found)
-            steps = found.known.find_all((*missed, *further))
-            results = [name for name, step in steps.items() if name in missed or step.value]
-            unused = unused_options(found, results, settings)
-            return found.known, (*found.warnings, *unused, *contradicted(found.known, _settings(policy)))
-
-        known, warnings = self._blaming(keys, saves)
+            shown = known.find_all((*missed, *further))
+            results = [name for name, step in shown.items() if name in missed or step.value]
+            told = (*found.warnings, *unused_options(found, results, settings), *contradicted(known, _settings(policy)))
         stated = {name: known.step(name) for name in inputs}
         steps = {**known.find_all((*SAVED, *DECIDING)), "gpus": gpus}
         # The GPUs that share one copy of the model, as stated, and those that share its experts.
@@ -335,7 +327,7 @@ class SiteJob:
         shards = math.prod(int(size.value) for size in sizes if size is not None and size.origin == "user")
         experts = int(parse(policy.get("expert_parallel", 1), "1", "expert_parallel"))
         divisors = tuple(parts for parts in (shards, shards * experts if experts > 1 else 1) if parts > 1)
-        return Policy(policy.get("mode", USUAL_MODE), stated, steps, divisors, known, warnings)
+        return Policy(policy.get("mode", USUAL_MODE), stated, steps, divisors, known, told)
 
     def _place(self, known: Quantities) -> None:
         """Where the job reads from: storage, or the NVMe of its nodes."""

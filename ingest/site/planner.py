@@ -17,7 +17,7 @@ from ingest.engine.registry import Step, label_of, solve
 from ingest.engine.result import why_assumed
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed
-from ingest.errors import IngestError, MissingQuantity, listed
+from ingest.errors import MissingQuantity, listed
 from ingest.files import garbage_collection_paused
 from ingest.site.checks import (
     check,
@@ -42,9 +42,9 @@ from ingest.site.datasets import (
     source_rows,
     year_rows,
 )
-from ingest.site.guidance import NO_GUIDANCE, ClusterGuidance, guidance_of, names_of, place_floors, unguided
+from ingest.site.guidance import NO_GUIDANCE, ClusterGuidance, guidance_of, place_floors, unguided
 from ingest.site.jobs import place_transfers, plan_jobs
-from ingest.site.loaders import place_loaders
+from ingest.site.load_conditions import place_loaders
 from ingest.site.plan import TABLES, Plan, PlanScenarios
 from ingest.site.requirement_wording import LINES, RequirementValue
 from ingest.site.requirement_writer import RequirementWriter
@@ -263,7 +263,7 @@ def plan_once(
         one.freeze()
     ends = spread(tree, samples_for(tree, samples), seed)
     known.step("workload_node_read_bandwidth")
-    named = names_of(guidance.values())
+    named = listed(dict.fromkeys(one.floor.name for one in guidance.values() if one.floor is not None))
     by_name, served = ({row.name: row for row in rows} for rows in (jobs, serving))
     writer = RequirementWriter(site, known, by_name, served, DerivationWriter(catalog), ends, named)
     lines = tuple(writer.write(one) for one in found.values())
@@ -382,10 +382,8 @@ def _of_storage(site: Site, key: str, name: str, catalog: Catalog) -> dict[str, 
     they are published, else its usable share.
     """
     keys = ("storage", key)
-    try:
+    with site.blaming(keys):
         found = catalog.get(Storage, name)
-    except IngestError as error:
-        site.refuse(keys, str(error))
     if key == "client":
         known = {"client_latency": found.request_latency, "client_bandwidth_per_node": found.client_read_bandwidth}
         if not any(known.values()):

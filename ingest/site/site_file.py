@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -11,6 +12,7 @@ from typing import Any, NoReturn
 from ingest.catalog.records import Gpu, Model
 from ingest.catalog.store import Catalog, opened
 from ingest.catalog.yaml_reader import Kind, line_of, read_yaml
+from ingest.engine.messages import in_site_words, message_of
 from ingest.engine.value import Input
 from ingest.errors import IngestError, RequirementNotMet, UsageError, brief, expected_one_of
 from ingest.site import schema
@@ -22,6 +24,8 @@ from ingest.version import newer
 
 Keys = tuple[str, ...]
 SITE_FILE = Kind("a site file", "ingest plan --new")
+#: how a refused value is named before its key is
+SELF = "value"
 #: tables whose rows have names of the user's own
 TABLES = ("clusters", "jobs", "serving", "datasets")
 
@@ -52,12 +56,7 @@ class Site:
         return f"{self.path}:{line_of(self.path, keys)}" + (f": {dotted}" if dotted else "")
 
     def refuse(self, keys: Keys, message: str, *, unmet: bool = False) -> NoReturn:
-        """Refuse the site because of one key.
-
-        Args:
-            keys: where it lies.
-            message: what is wrong.
-            unmet: whether the value is fine, but what it asks for has no room or is too slow.
+        """Refuse the site because of one key; `unmet` where its value is fine, but asks for what has no room or is too slow.
 
         Raises:
             RequirementNotMet: what is asked for does not fit.
@@ -66,6 +65,15 @@ class Site:
         """
         kind = RequirementNotMet if unmet else UsageError if keys in self.changed else IngestError
         raise kind(" ".join(f"{self.place(keys)}: {message}".split()))
+
+    @contextmanager
+    def blaming(self, keys: Keys) -> Iterator[None]:
+        """Whatever is refused meanwhile is refused because of one key, in the words of a site file."""
+        try:
+            yield
+        except IngestError as error:
+            words = in_site_words(message_of(error)).removeprefix(f"{SELF}: ")
+            self.refuse(keys, words, unmet=isinstance(error, RequirementNotMet))
 
     def is_set(self, keys: Keys) -> bool:
         """Whether `--set` gave the value of a key, by itself or with all around it."""
@@ -102,8 +110,18 @@ def read_site(source: str | Path | Mapping[str, Any], settings: Mapping[str, str
     raw: Any = source if path is None else read_yaml(path, kind=SITE_FILE)
     changed = tuple(tuple(name.split(".")) for name in settings or {})
     for keys, value in zip(changed, (settings or {}).values(), strict=True):
-        _named(raw, keys)
-        raw = _with(raw, keys, _typed(keys, value), ".".join(keys))
+        dotted = ".".join(keys)
+        table = raw.get(keys[0]) if isinstance(raw, Mapping) and keys[0] in TABLES else None
+        if isinstance(table, Mapping) and len(keys) > 2 and keys[1] not in table:
+            raise UsageError(f"--set {dotted}: {unknown_name(keys[1], keys[0], table)}")
+        # A value from the command line is text: the schema says of which type it is.
+        kind = schema.node_at(keys, f"--set {dotted}").get("type")
+        typed: object = value
+        if isinstance(value, str) and "boolean" in (kind or ()) and value in ("true", "false"):
+            typed = value == "true"
+        elif isinstance(value, str) and "integer" in (kind if isinstance(kind, list) else [kind]) and value.isdigit():
+            typed = int(value)
+        raw = _with(raw, keys, typed, dotted)
     site = Site(path, {}, raw, changed)
     if isinstance(raw, Mapping) and (why := newer(raw.get("format"))):
         site.refuse(("format",), why)
@@ -111,13 +129,6 @@ def read_site(source: str | Path | Mapping[str, Any], settings: Mapping[str, str
     if found:
         site.refuse(*(found[0] if path is None else min(found, key=lambda one: line_of(path, one[0]))))
     return replace(site, data=_in_base_units(site, raw, schema.inlined(), ()))
-
-
-def _named(raw: Any, keys: Keys) -> None:
-    """Refuse to set anything of a cluster, job or data set that the site does not have."""
-    table = raw.get(keys[0]) if isinstance(raw, Mapping) and keys[0] in TABLES else None
-    if isinstance(table, Mapping) and len(keys) > 2 and keys[1] not in table:
-        raise UsageError(f"--set {'.'.join(keys)}: {unknown_name(keys[1], keys[0], table)}")
 
 
 def unknown_name(name: str, table: str, known: Iterable[object]) -> str:
@@ -136,15 +147,6 @@ def _with(raw: Any, keys: Keys, value: object, what: str) -> dict[str, Any]:
     rest = {**(raw or {})}
     rest[keys[0]] = value if len(keys) == 1 else _with(rest.get(keys[0]), keys[1:], value, what)
     return rest
-
-
-def _typed(keys: Keys, value: str | float) -> object:
-    """A value from the command line in the type that the schema wants."""
-    kind = schema.node_at(keys, f"--set {'.'.join(keys)}").get("type")
-    if isinstance(value, str) and "boolean" in (kind or ()) and value in ("true", "false"):
-        return value == "true"
-    wants_number = kind == "integer" or (isinstance(kind, list) and "integer" in kind)
-    return int(value) if isinstance(value, str) and wants_number and value.isdigit() else value
 
 
 def _in_base_units(site: Site, raw: Any, node: Mapping[str, Any], keys: Keys) -> Any:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from ingest.catalog.records import Node
 from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import QuantityRow, columns_of, replaced
-from ingest.engine.messages import in_site_words, message_of
+from ingest.engine.messages import in_site_words
 from ingest.engine.registry import Step, check_value, unit_of
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
-from ingest.errors import IngestError
-from ingest.site.site_file import Keys, Site
+from ingest.site.site_file import SELF, Keys, Site
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.offload import BOUNDS, offload
 from ingest.sizing.offload_inference import released_bits
@@ -23,8 +21,6 @@ from ingest.sizing.optimizer_states import size_of
 from ingest.sizing.rules import Finding, finding
 from ingest.units import display, parse
 
-#: how a refused value is named before its key is
-SELF = "value"
 #: keys of `offload` that `ingest offload` takes as words
 WORDS = ("parameters", "gradients", "optimizer_states", "activations", "recipe", "optimizer_on_gpu")
 #: keys of `offload` and of its job that are quantities of `ingest offload`
@@ -81,10 +77,11 @@ def settings_in(site: Site, keys: Keys, described: Mapping[str, Any]) -> dict[st
     Raises:
         IngestError: a quantity that does not exist or has another value; with its line.
     """
-    return {
-        name: _answered(site, (*keys, "set", name), partial(_number, name, written))
-        for name, written in described.get("set", {}).items()
-    }
+    found = {}
+    for name, written in described.get("set", {}).items():
+        with site.blaming((*keys, "set", name)):
+            found[name] = _number(name, written)
+    return found
 
 
 def _number(name: str, written: object) -> float:
@@ -107,10 +104,8 @@ def place_states(site: Site, name: str, node: Node, known: Quantities, catalog: 
     settings = settings_in(site, keys, described)
     if "nvme" in cluster:
         settings.setdefault("nvme_bytes_per_node", cluster["nvme"].value)
-    answer = _answered(
-        site,
-        keys,
-        lambda: offload(
+    with site.blaming(keys):
+        answer = offload(
             described.get("model") or job.get("model"),
             node=node.id,
             gpu=job.get("gpu"),
@@ -121,10 +116,8 @@ def place_states(site: Site, name: str, node: Node, known: Quantities, catalog: 
             catalogs=catalog,
             **{key: described[key] for key in WORDS if key in described},
             **{key: item.value for key, item in numbers.items()},
-        ),
-    )
-    stated = {NUMBERS[key]: item for key, item in numbers.items()}
-    steps = _owned(answer, stated, settings, known, (*keys, "set"))
+        )
+    steps = _owned(site, keys, answer, {NUMBERS[key]: item for key, item in numbers.items()}, settings, known)
     for tier, names in STATES.items():
         if answer.known.value(f"{tier}_tier_bytes"):
             missing = [one for one in names if answer.known.find(one) is None]
@@ -150,18 +143,18 @@ def serving_rows(site: Site, catalog: Catalog) -> list[QuantityRow]:
 def _serving(site: Site, name: str, described: Mapping[str, Any], catalog: Catalog) -> QuantityRow:
     keys = ("serving", name)
     cluster = site.section("clusters")[described["cluster"]]
-    node = _answered(site, ("clusters", described["cluster"], "node"), lambda: catalog.get(Node, cluster["node"]))
+    with site.blaming(("clusters", described["cluster"], "node")):
+        node = catalog.get(Node, cluster["node"])
     known = Quantities({"nodes": described["nodes"], "gpus_per_node": from_catalog(node.gpus_per_node)}, name)
     numbers = {key: described[key] for key in OF_SESSIONS if key in described}
     settings, hit = settings_in(site, keys, described), described.get("hit")
     if isinstance(hit, str) and hit.endswith(".jsonl"):
         hit = str(site.folder / hit)
     elif hit is not None:
-        hit = _answered(site, (*keys, "hit"), lambda: _number("kv_hit_share", described["hit"]))
-    answer = _answered(
-        site,
-        keys,
-        lambda: offload(
+        with site.blaming((*keys, "hit")):
+            hit = _number("kv_hit_share", described["hit"])
+    with site.blaming(keys):
+        answer = offload(
             described["model"],
             inference=True,
             node=node.id,
@@ -170,10 +163,8 @@ def _serving(site: Site, name: str, described: Mapping[str, Any], catalog: Catal
             set=settings,
             catalogs=catalog,
             **{key: item.value for key, item in numbers.items()},
-        ),
-    )
-    stated = {OF_SESSIONS[key]: item for key, item in numbers.items()}
-    steps = _owned(answer, stated, settings, known, (*keys, "set"))
+        )
+    steps = _owned(site, keys, answer, {OF_SESSIONS[key]: item for key, item in numbers.items()}, settings, known)
     known.link("serving_nodes", known.step("nodes"))
     names = [one for one in CACHES if answer.known.find(one) is not None]
     held = "kv_tier_capacity" if "kv_tier_capacity" in answer.known.given else "kv_tier_bytes"
@@ -204,9 +195,11 @@ def _start(site: Site, name: str, described: Mapping[str, Any], known: Quantitie
         return
     keys = ("serving", name)
     if "weight_bits" in described:
-        _answered(site, (*keys, "weight_bits"), lambda: released_bits(described["weight_bits"].value, SELF))
+        with site.blaming((*keys, "weight_bits")):
+            released_bits(described["weight_bits"].value, SELF)
     settings = settings_in(site, keys, described)
-    size = _answered(site, keys, lambda: size_of(described["model"], catalog, settings))
+    with site.blaming(keys):
+        size = size_of(described["model"], catalog, settings)
     known.give(
         {
             "parameters": size.given["parameters"],
@@ -224,22 +217,17 @@ def states_on_storage(row: QuantityRow) -> Finding | None:
     return finding("W98", words={"storage": "states"}, owner=row.name, read=read, write=write) if read and write else None
 
 
-def _answered(site: Site, keys: Keys, question: Callable[[], Any]) -> Any:
-    """The answer to a question; a refusal, and states or caches without room, are those of a key."""
-    try:
-        answer = question()
-    except IngestError as error:
-        site.refuse(keys, in_site_words(message_of(error)).removeprefix(f"{SELF}: "))
-    if isinstance(answer, Answer) and answer.unmet:
-        site.refuse(keys, in_site_words(answer.unmet), unmet=True)
-    return answer
-
-
 def _owned(
-    answer: Answer, stated: Mapping[str, Input], settings: Mapping[str, float], known: Quantities, keys: Keys
+    site: Site, keys: Keys, answer: Answer, stated: Mapping[str, Input], settings: Mapping[str, float], known: Quantities
 ) -> Callable[[str], Step]:
-    """The steps of an answer, by name, as quantities of a job or workload whose inputs are those of the site file."""
-    given = {name: Input(value, origin="user", where=".".join((*keys, name))) for name, value in settings.items()}
+    """The steps of an answer, by name, as quantities of a job or workload whose inputs are those of the site file.
+
+    Raises:
+        RequirementNotMet: states or caches without room; with the line.
+    """
+    if answer.unmet:
+        site.refuse(keys, in_site_words(answer.unmet), unmet=True)
+    given = {name: Input(value, origin="user", where=".".join((*keys, "set", name))) for name, value in settings.items()}
     by = {name: Step(name, item.value, None, (), item, known.owner) for name, item in {**given, **stated}.items()}
     by |= {name: known.step(name) for name in ("gpus", "gpus_per_node")}
     # What is counted over the kinds of attention is one number.

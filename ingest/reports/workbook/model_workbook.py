@@ -36,7 +36,7 @@ from ingest.reports.workbook.workbook_writer import (
     write_calculation,
 )
 from ingest.rfp import response_form as form
-from ingest.site.loaders import utilization_course
+from ingest.site.load_conditions import utilization_course
 from ingest.version import __version__
 
 if TYPE_CHECKING:
