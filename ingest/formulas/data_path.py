@@ -1,7 +1,7 @@
 """Data path: the ceiling of each layer between drives and GPU, small reads, queue depth and latency."""
 
 from ingest.engine.expression import Num, ceil, maximum, minimum, total
-from ingest.engine.registry import formula, input_quantity
+from ingest.engine.registry import alternative, formula, input_quantity
 
 # The layers between GPU and storage
 input_quantity("host_link_bandwidth_per_gpu", "B/s/GPU", "Bandwidth of the link between host and one GPU.")
@@ -9,22 +9,28 @@ input_quantity("decoded_sample_bytes", "B/sample", "Bytes of one sample that the
 input_quantity("node_read_bandwidth_needed", "B/s/node", "Read bandwidth that the most demanding single node needs.",
     above=False)  # fmt: skip
 input_quantity("client_write_bandwidth_per_node", "B/s/node", "Write bandwidth of one storage client.")
+alternative("client_write_bandwidth_per_node", "client_write_bandwidth_of_nics", when="path_judged", optional=True)
 input_quantity("client_bandwidth_per_gpu", "B/s/GPU", "Read bandwidth of one GPU where each has a path of its own.")
 input_quantity("nic_efficiency", "1", "Share of a NIC’s line rate that a protocol reaches.", high=1)
 input_quantity("units", "1", "Units of the system, installed or to buy.", whole=True)
+alternative("units", "units_required", when="units_bought")
+alternative("units", "local_drives", when="local_drives_counted")
 input_quantity("nvme_drives_per_node", "1/node", "Local drives in one node.", whole=True)
 input_quantity("nvme_drive_read_bandwidth", "B/s", "Read bandwidth of one local drive.")
 input_quantity("nvme_drive_write_bandwidth", "B/s", "Write bandwidth of one local drive.")
 input_quantity("nvme_read_bandwidth_per_node", "B/s/node", "Aggregate read bandwidth of the local drives of one node.")
+alternative("nvme_read_bandwidth_per_node", "nvme_bandwidth_of_drives", when="path_judged", optional=True)
 input_quantity("nvme_bytes_per_node", "B/node", "Capacity of the local drives of one node.")
 input_quantity("host_memory_per_node", "B/node", "Host memory of one node.")
 
 # Requests
 input_quantity("io_bytes", "B", "Bytes of one read request.")
+alternative("io_bytes", "request_bytes_of_open", when="path_judged", optional=True)
 input_quantity("reference_io_bytes", "B", "Size of the requests at which a ceiling was measured.")
 input_quantity("request_seconds", "s", "Latency of a single small request.")
 input_quantity("requests_in_flight_per_node", "1/node", "Queue depth of one node: outstanding I/Os.",
     whole=True, label="queue depth per node")  # fmt: skip
+alternative("requests_in_flight_per_node", "requests_in_flight_of_readers", when="path_judged", optional=True)
 input_quantity("readers_per_gpu", "1/GPU", "Threads that read for one GPU.", whole=True, label="readers per GPU")
 input_quantity("requesting_threads", "1", "Threads of one client, one outstanding request each.", whole=True)
 input_quantity("request_bytes_max", "B/file", "Largest read request that a client sends for one open file.")

@@ -7,6 +7,7 @@ input_quantity("decode_samples_per_second_per_core", "sample/s", "Samples that o
 alternative("decode_samples_per_second_per_core", "decoded_per_core", when="time_of_decoding_known")
 alternative("decode_samples_per_second_per_core", "decode_rate_of_images", when="several_images")
 alternative("decode_samples_per_second_per_core", "decode_rate_in_loader", when="one_image")
+alternative("decode_samples_per_second_per_core", "decode_rate_in_loader", when="path_judged", optional=True)
 input_quantity("thread_decode_rate", "sample/s", "Samples that one thread alone decodes each second.",
     label="decoding rate of one thread")  # fmt: skip
 input_quantity("decode_scaling", "1", "Rate of each worker in a loader with several workers, over that of one thread alone.",

@@ -23,6 +23,8 @@ input_quantity("members_per_record", "1/sample", "Files or archive members that 
 input_quantity("member_header_bytes", "B", "Header of each member.", above=False, default=0)
 input_quantity("member_quantum", "B", "Members are padded to a multiple of this.", default=1)
 input_quantity("member_padding_bytes", "B", "Mean padding of one member.", above=False)
+# Another encoding or size of the samples makes another data set.
+alternative("dataset_bytes", "samples_bytes", when="path_judged", optional=True)
 alternative("member_padding_bytes", "padding_of_varied_sizes", when="varied_sizes")
 alternative("member_padding_bytes", "padding_of_equal_sizes", when="equal_sizes")
 input_quantity("group_bytes", "B", "Bytes that the format adds to each batch of records.", above=False, default=0)

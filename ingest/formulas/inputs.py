@@ -38,6 +38,10 @@ input_quantity("guidance_gpus", "GPU", "GPUs of that scalable unit.", whole=True
 
 # What one client reaches
 input_quantity("client_bandwidth_per_node", "B/s/node", "Bandwidth of one storage client into a node.")
+# Local drives are their own client.
+alternative("client_bandwidth_per_node", "nvme_bandwidth_of_drives", when="local_drives_judged", optional=True)
+alternative("client_bandwidth_per_node", "client_bandwidth_of_gpus", "client_bandwidth_of_nics",
+    when="path_judged", optional=True)  # fmt: skip
 
 # Another GPU, from which a rate is transferred
 input_quantity("published_samples_per_second_per_gpu", "sample/s/GPU", "Rate measured at another size of the job.")

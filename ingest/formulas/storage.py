@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from ingest.engine.expression import Num, ceil, maximum, minimum
-from ingest.engine.registry import formula, input_quantity
+from ingest.engine.registry import alternative, formula, input_quantity
 
 # The need
 input_quantity("read_bandwidth_needed", "B/s", "Read bandwidth that the GPUs need from storage.", above=False)
+alternative("read_bandwidth_needed", "ingest_bandwidth_per_job", when="job_estimated")
 input_quantity("write_bandwidth_needed", "B/s", "Write bandwidth that is needed from storage.", above=False)
 input_quantity("required_usable_bytes", "B", "Usable capacity needed: data held by the system.",
     above=False, label="data to hold")  # fmt: skip
+# Local drives hold the data staged on them.
+alternative("required_usable_bytes", "dataset_bytes", when="local_drives_judged", optional=True)
 input_quantity("opens_per_second_needed", "file/s", "Files that are opened each second.", above=False)
+alternative("opens_per_second_needed", "file_opens_per_second_per_job", when="job_estimated", optional=True)
 input_quantity("creates_per_second_needed", "file/s", "Files that are created each second.", above=False)
 input_quantity("files_needed", "file", "Files that the system must hold.", above=False)
 
@@ -34,15 +38,23 @@ input_quantity("spare_drives", "1", "Spare drives.", above=False, whole=True, de
 
 # One unit of a system that is bought in units: an appliance, a server, a volume
 input_quantity("unit_read_bandwidth", "B/s", "Read bandwidth of one unit.")
+alternative("unit_read_bandwidth", "unit_read_bound", when="made_of_drives", optional=True)
 input_quantity("unit_write_bandwidth", "B/s", "Write bandwidth of one unit for its users; writes of redundancy come on top.")
+alternative("unit_write_bandwidth", "unit_write_bound", when="made_of_drives", optional=True)
 input_quantity("unit_usable_bytes", "B", "Capacity of one unit after protection.")
+# What nobody has published of a unit, from its drives: usable of raw capacity, and bounds.
+alternative("unit_usable_bytes", "unit_usable_of_raw", "unit_usable_bound", "unit_usable_of_largest_drives",
+    when="made_of_drives", optional=True)  # fmt: skip
 input_quantity("unit_raw_bytes", "B", "Raw capacity of the drives of one unit.")
+alternative("unit_raw_bytes", "unit_raw_of_drives", when="made_of_drives", optional=True)
 input_quantity("unit_opens_per_second", "file/s", "Files that one unit opens each second.")
 input_quantity("unit_creates_per_second", "file/s", "Files that one unit creates each second.")
 input_quantity("unit_files_max", "file", "Files that one unit can hold.", whole=True)
 input_quantity("unit_io_per_second", "1/s", "IOPS of one unit.", label="IOPS of one unit")
+alternative("unit_io_per_second", "unit_requests_bound", when="disks_read_at_random", optional=True)
 input_quantity("spare_units", "1", "Share of a unit that may be down while the need is met: one failure domain or several.",
     above=False, default=0)  # fmt: skip
+alternative("spare_units", "failed_units", when="spare_kept")
 input_quantity("failure_domains", "1", "Failure domains of one unit: controllers, servers or enclosures.", whole=True)
 input_quantity("units_min", "1", "Units of which the smallest system consists.", above=False, whole=True, default=0)
 input_quantity("units_max", "1", "Units of which one system can consist.", whole=True)
@@ -56,8 +68,19 @@ input_quantity("unit_drive_read_bandwidth", "B/s", "Sequential read bandwidth of
 input_quantity("unit_drive_write_bandwidth", "B/s", "Sequential write bandwidth of one drive of a unit.")
 input_quantity("largest_drive_bytes", "B", "Capacity of the largest drive of the catalogs.")
 input_quantity("held_bytes_needed", "B", "Data that the storage must hold, for which no capacity is counted.")
+alternative("held_bytes_needed", "dataset_bytes", when="path_judged", optional=True)
 input_quantity("unit_drive_random_bandwidth", "B/s", "Read bandwidth of one drive of a unit, random reads of 1 MiB.")
+# Drives of which no rate at random is known read at random no faster than in sequence.
+alternative("unit_drive_random_bandwidth", "unit_drive_read_bandwidth", when="made_of_drives", optional=True)
 input_quantity("unit_drive_io_per_second", "1/s", "Random reads per second of one drive of a unit.")
+# What one file system of a tier offers
+alternative("unit_usable_bytes", "tier_capacity", when="rented", optional=True)
+alternative("unit_read_bandwidth", "tier_read_ceiling", "tier_read_bandwidth", "service_read_of_steps",
+    "service_bandwidth_in_steps", "tier_read_bandwidth_max", when="rented", optional=True)  # fmt: skip
+alternative("unit_write_bandwidth", "tier_write_ceiling", "tier_write_bandwidth", "service_write_of_steps",
+    "service_bandwidth_in_steps", "tier_write_bandwidth_max", when="rented", optional=True)  # fmt: skip
+alternative("unit_io_per_second", "tier_requests_ceiling", "tier_io_per_second", "tier_io_per_second_max",
+    when="rented", optional=True)  # fmt: skip
 
 
 @formula(unit="1", source="definition", high=1)
@@ -208,6 +231,10 @@ def units_for_requests(io_per_second_needed: Num, unit_io_per_second: Num, spare
 def units_for_metadata(units_for_opens: Num, units_for_creates: Num) -> Num:
     """Units for metadata operations: the larger of the counts for opens and creates."""
     return maximum(units_for_opens, units_for_creates)
+
+
+alternative("units_required", "clients_required", when="clients_counted")
+alternative("units_required", "local_drives_required", when="local_drives_judged")
 
 
 @formula(unit="1", source="definition", whole=True)

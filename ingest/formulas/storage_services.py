@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ingest.engine.expression import Num, ceil, maximum, minimum
-from ingest.engine.registry import formula, input_quantity
+from ingest.engine.registry import alternative, formula, input_quantity
 
 # One tier of a service
 input_quantity("tier_capacity_min", "B", "Smallest capacity that a tier of a service is sold in.")
@@ -15,7 +15,10 @@ input_quantity("tier_io_per_second_per_byte", "1/s/B", "Reads per second that ea
 input_quantity("tier_read_bandwidth_max", "B/s", "Read throughput that one file system or volume can reach.")
 input_quantity("tier_read_needed", "B/s", "Throughput that a tier has to read, with the writes where they draw on one limit.",
     above=False)  # fmt: skip
+alternative("tier_read_needed", "read_and_write_needed", when="one_limit_for_both")
+alternative("tier_read_needed", "read_bandwidth_needed", when="rented")
 input_quantity("tier_client_bandwidth", "B/s", "Throughput that one client of a service can reach.")
+alternative("tier_capacity", "service_capacity_on_sale", "service_capacity", when="rented", optional=True)
 
 
 @formula(unit="B", source="definition")

@@ -12,7 +12,7 @@ from ingest.engine.solver import Quantities
 from ingest.errors import MissingQuantity
 from ingest.formulas.acceptance_results import headroom_fraction, shortfall_factor
 from ingest.storage.need import Need
-from ingest.storage.system_quantities import BOUNDS, opens_only_shown, reads_at_random, reads_small
+from ingest.storage.system_quantities import opens_only_shown, reads_at_random, reads_small
 from ingest.storage.units_required import has_metadata_servers, of_metadata_servers
 from ingest.units import display
 
@@ -148,7 +148,10 @@ OF_ONE_FILE_SYSTEM = (READS, WRITES, READS_AND_WRITES, REQUESTS, OPENS, OPENS_SH
 OF_LARGEST_DRIVES = "a bound: its drives at the largest size of the catalogs"
 #: formula that bounds a rate or capacity of the storage -> why less is likely
 BOUNDED = {
-    **{one: "a bound: nothing is published of the unit itself" for formulas in BOUNDS.values() for one in formulas},
+    **dict.fromkeys(
+        ("unit_usable_bound", "unit_read_bound", "unit_write_bound", "unit_requests_bound"),
+        "a bound: nothing is published of the unit itself",
+    ),
     "unit_usable_of_largest_drives": OF_LARGEST_DRIVES,
     "service_bandwidth_in_steps": "the most throughput on sale is not known",
 }
@@ -330,7 +333,7 @@ def _judged(known: Quantities, layer: Layer, need: float, demonstrated: bool) ->
 
 def bound_behind(known: Quantities, of_unit: str) -> str:
     """Why a rate or capacity of one unit is only a bound; empty where it is known."""
-    step = known.steps.get(of_unit)
+    step = known.find(of_unit) if of_unit else None
     return BOUNDED.get(step.formula.needs[0], "") if step is not None and step.formula is not None else ""
 
 

@@ -305,7 +305,6 @@ def _data_held(entry: Storage, known: Quantities) -> tuple[LayerVerdict, ...]:
     held = known.find(data_path.CAPACITY.need)
     if entry.family not in (*OWNED, "site") or (held is not None and held.value):
         return ()
-    known.choose_first(data_path.DATA.need, "dataset_bytes")
     if known.find("units_usable_bytes") is not None and not data_path.bound_behind(known, data_path.DATA.of_unit):
         return ()
     found = data_path.judge(known, [data_path.DATA], frozenset())
@@ -353,8 +352,8 @@ def _results(
             narrowest = min(ceilings, key=known.value)
             if narrowest in HARDWARE:
                 of_nodes[name] = f"the links of the nodes are narrower: {display(known.value(narrowest), 'B/s', binary=False)}"
-            else:
-                known.choose(name, narrowest)
+            elif name not in known.given:
+                known.link(name, known.step(narrowest))
     found: dict[str, Quantity] = {}
     unknown: dict[str, str] = {}
     for name, quantity in RESULTS.items():

@@ -90,28 +90,8 @@ OF_SYSTEM = {
     "creates_per_metadata_server": "creates_per_metadata_server",
     "opens_per_metadata_server": "opens_per_metadata_server",
 }
-#: quantity -> formulas that yield it, the best first
-FOLLOWS = {
-    "nvme_read_bandwidth_per_node": ("nvme_bandwidth_of_drives",),
-    "client_bandwidth_per_node": ("client_bandwidth_of_gpus", "client_bandwidth_of_nics"),
-    "client_write_bandwidth_per_node": ("client_write_bandwidth_of_nics",),
-    "io_bytes": ("request_bytes_of_open",),
-    "requests_in_flight_per_node": ("requests_in_flight_of_readers",),
-    "decode_samples_per_second_per_core": ("decode_rate_in_loader",),
-}
-#: capacity of a unit -> what its drives and their protection make of it
-OF_RAW = {"unit_raw_bytes": "unit_raw_of_drives", "unit_usable_bytes": "unit_usable_of_raw"}
-#: rate or capacity of a unit -> what its drives bound it by, where nothing is published of the unit
-BOUNDS = {
-    "unit_usable_bytes": ("unit_usable_bound", "unit_usable_of_largest_drives"),
-    "unit_read_bandwidth": ("unit_read_bound",),
-    "unit_write_bandwidth": ("unit_write_bound",),
-    "unit_io_per_second": ("unit_requests_bound",),
-}
 #: Fields that an appliance shares with the software it runs.
 SHARED = ("client_read_bandwidth", "client_write_bandwidth", "nic_efficiency", "request_latency", "reference_io_bytes")
-#: Local drives are their own client and serve the data staged on them.
-FOLLOWS_LOCALLY = {"client_bandwidth_per_node": ("nvme_bandwidth_of_drives",), "required_usable_bytes": ("dataset_bytes",)}
 #: factors that are 1 where they cannot be computed
 NEUTRAL = {
     "small_read_factor": "requests of the size at which the rate was measured",
@@ -200,25 +180,12 @@ def known_of(system: System, need: Need) -> Quantities:
         **system.chosen,
     }
     known = Quantities({**supplied, **given})
-    # Another encoding or size of the samples makes another data set.
-    known.choose_first("dataset_bytes", "samples_bytes")
-    for name, source in need.computed.items():
-        known.choose(name, source)
-    for name, formulas in (*(FOLLOWS_LOCALLY.items() if local else ()), *FOLLOWS.items()):
-        known.choose_first(name, *formulas)
+    known.state("path_judged", *(["job_estimated"] if need.computed else []), *(["local_drives_judged"] if local else []))
     for name, note in NEUTRAL.items():
         if known.find(name) is None:
             known.give({name: Input(1).by_default(note)})
     if entry.family in ("system", "software", "site"):
-        # What nobody has published of a unit, from its drives: usable of raw capacity, and bounds.
-        for name, formula in OF_RAW.items():
-            known.choose_first(name, formula)
-        # Drives of which no rate at random is known read at random no faster than in sequence.
-        known.choose_first("unit_drive_random_bandwidth", "unit_drive_read_bandwidth")
-        for name, formulas in BOUNDS.items():
-            bounded = name != "unit_io_per_second" or reads_at_random(known, need)
-            if bounded and known.find(name) is None:
-                known.choose_first(name, *formulas)
+        known.state("made_of_drives", *(["disks_read_at_random"] if reads_at_random(known, need) else []))
     return known
 
 
@@ -292,26 +259,6 @@ TIER_PARTS = {
     "tier_bytes_for_read": ("tier_read_needed", "tier_read_bandwidth_per_byte"),
     "tier_bytes_for_write": ("write_bandwidth_needed", "tier_write_bandwidth_per_byte"),
     "tier_bytes_for_requests": ("io_per_second_needed", "tier_io_per_second_per_byte"),
-}
-#: what one file system of the tier offers -> formulas that yield it, the best first
-OFFERS = {
-    "tier_capacity": ("service_capacity_on_sale", "service_capacity"),
-    "unit_usable_bytes": ("tier_capacity",),
-    "unit_read_bandwidth": (
-        "tier_read_ceiling",
-        "tier_read_bandwidth",
-        "service_read_of_steps",
-        "service_bandwidth_in_steps",
-        "tier_read_bandwidth_max",
-    ),
-    "unit_write_bandwidth": (
-        "tier_write_ceiling",
-        "tier_write_bandwidth",
-        "service_write_of_steps",
-        "service_bandwidth_in_steps",
-        "tier_write_bandwidth_max",
-    ),
-    "unit_io_per_second": ("tier_requests_ceiling", "tier_io_per_second", "tier_io_per_second_max"),
 }
 
 
@@ -399,13 +346,8 @@ def provision(known: Quantities, tier: Tier) -> None:
     for name in ("read_bandwidth_needed", "write_bandwidth_needed"):
         if known.find(name) is None:
             known.give({name: Input(0, grade="zero", note=f"no {name} is given")})
-    if tier.shared == "yes":
-        known.choose("tier_read_needed", "read_and_write_needed")
-    else:
-        known.choose("tier_read_needed", "read_bandwidth_needed")
+    known.state("rented", *(["one_limit_for_both"] if tier.shared == "yes" else []))
     for part, (name, rate) in TIER_PARTS.items():
         needed = known.find(name)
         if needed is None or not needed.value or (rate and known.find(rate) is None):
             known.give_default(part, Input(0, grade="zero", note="does not decide the capacity"))
-    for name, formulas in OFFERS.items():
-        known.choose_first(name, *formulas)

@@ -82,9 +82,12 @@ def count_units(known: Quantities, need: Need, entry: Storage, units: float | No
         known.give({"units": one if units is None else Input(units, origin="user")})
     _settle(known, need, CLIENT_PARTS)
     try:
-        known.choose("units_required", "clients_required" if entry.family == "client" else "local_drives_required")
+        if entry.family == "client":
+            known.state("clients_counted")
+        known.step("units_required")
         if entry.family == "drive":
-            known.choose("units", "local_drives")
+            known.state("local_drives_counted")
+            known.step("units")
     except MissingQuantity as error:
         return f"{COUNTED} is not known: {error.name.replace('_', ' ')} is missing"
     return ""
@@ -95,7 +98,7 @@ def _size_units(known: Quantities, need: Need, entry: Storage, units: float | No
     # The share of a unit that may fail; where its failure domains are unknown no spare is counted, and the loss is open.
     failed = known.find("failed_units")
     if spare.kept and failed is not None:
-        known.choose("spare_units", "failed_units")
+        known.state("spare_kept")
     else:
         why = UNKNOWN_DOMAINS if spare.kept else "no spare is asked for"
         known.give_default("spare_units", Input(0, grade="zero", note=why))
@@ -124,7 +127,7 @@ def _size_units(known: Quantities, need: Need, entry: Storage, units: float | No
     elif units is not None:
         known.give({"units": Input(units, origin="user")})
     elif known.value("units_required") >= 1:
-        known.choose("units", "units_required")
+        known.state("units_bought")
     else:
         known.give({"units": Input(1).by_default("one unit, because no need determines the number")})
     return f"{COUNTED} leaves out {' and '.join(unknown)}: the rate of one unit is not known" if unknown else ""
@@ -223,7 +226,7 @@ ALTERNATIVES = (
 def alternatives(known: Quantities, streams: bool | None) -> list[dict[str, Any]]:
     """Each way to feed the GPUs, whether it holds, and its cost; `streams` tells whether streaming from storage holds."""
     rows: list[dict[str, Any]] = [{"way": "stream from storage", "holds": streams}]
-    if "nodes" not in known.given or "dataset_bytes" not in {*known.given, *known.steps}:
+    if "nodes" not in known.given or known.find("dataset_bytes") is None:
         return []
     for one in ALTERNATIVES:
         # One copy of the data set, or one for each node.
