@@ -73,8 +73,6 @@ _PLACES = {
 # What lower layers show and answer by stands above them: the package hands it down.
 shown_by[:] = [lambda: import_module("ingest.reports.session")]
 answered_by[:] = [lambda: import_module("ingest.sizing.catalog_commands")]
-#: The functions that hand their other options on, and to which function.
-_HANDED_ON = {"fit": "bw"}
 __all__ = ["__version__", "catalog", *_PLACES]
 
 
@@ -89,8 +87,7 @@ def __getattr__(name: str) -> Any:
 
         function = _function(name)
         own = arguments_of(function)
-        handed_on = arguments_of(_function(_HANDED_ON[name])) if name in _HANDED_ON else {}
-        kinds = {argument: one.kind for argument, one in {**handed_on, **own}.items()}
+        kinds = {argument: one.kind for argument, one in own.items()}
         table = {argument: (one.default, one.declared.text) for argument, one in own.items() if one.declared and not one.place}
         return globals().setdefault(name, checked(name, function, kinds, table))
     from difflib import get_close_matches

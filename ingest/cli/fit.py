@@ -11,6 +11,7 @@ import click
 from ingest.cli.main import later
 from ingest.cli.options import options_of, output_options, word_argument
 from ingest.cli.output import VERBOSE, chosen_option, hand_over
+from ingest.engine.question import arguments_of
 from ingest.errors import RequirementNotMet, UsageError
 from ingest.reports.pages.sizing import explanation_page
 from ingest.reports.pages.storage import fits_page
@@ -25,7 +26,7 @@ fit_workbook = later("ingest.reports.workbook.small_workbooks", "fit_workbook")
 @click.command("fit")
 @click.argument("plan", required=False, metavar="[SITE.yaml|plan.json|MODEL]")
 @word_argument("gpu")
-@options_of(fit, "plan", "catalogs")
+@options_of(fit, "plan", *arguments_of(bw))
 @click.option("--require", is_flag=True, help="Exit with 3 unless every requested system fits.")
 @click.option("--explain", metavar="NAME", help="Show the derivation of one quantity of a single system instead.")
 @options_of(bw)

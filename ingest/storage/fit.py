@@ -6,11 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 from ingest.catalog.records import STORAGE_CLASSES, Storage
-from ingest.catalog.store import Catalog
+from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option
+from ingest.engine.question import filled, options_in
 from ingest.engine.registry import check_value, solve, unit_of
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
@@ -24,9 +25,9 @@ from ingest.sizing.rules import unused
 from ingest.storage import data_path
 from ingest.storage.data_path import LayerVerdict, layers_of, shown_only
 from ingest.storage.existing import answer_alone, measured_entry, stock_of, without
-from ingest.storage.fit_options import names_job, need_of
-from ingest.storage.fit_result import RESULTS, Fit, Fits
-from ingest.storage.need import REQUIRABLE, Need, from_numbers
+from ingest.storage.fit_options import ALL, FitOptions, StorageOptions, names_job, need_of
+from ingest.storage.fit_result import QUESTION, RESULTS, Fit, Fits
+from ingest.storage.need import PLAIN, REQUIRABLE, Need, from_numbers
 from ingest.storage.system_quantities import (
     Prices,
     System,
@@ -44,8 +45,6 @@ from ingest.storage.system_quantities import (
 from ingest.storage.units_required import DEGRADED, FURTHER, Spare, alternatives, count_units, decides
 from ingest.units import display, parse
 
-#: Every system of the catalogs that one can buy, rent or run.
-ALL = "all"
 #: Classes that `all` compares; entries of other classes are given by id.
 COMPARED = ("system", "service", "software")
 #: Classes of what is installed, which can lose a failure domain; that of a service is its operator's affair.
@@ -94,10 +93,10 @@ class Terms(NamedTuple):
 
 
 #: One failure domain spare, and no more.
-PLAIN = Terms()
+ONE_SPARE = Terms()
 
 
-def fit_need(need: Need, storage: Sequence[str], catalog: Catalog, terms: Terms = PLAIN) -> Fits:
+def fit_need(need: Need, storage: Sequence[str], catalog: Catalog, terms: Terms = ONE_SPARE) -> Fits:
     """Compare systems with a need.
 
     Args:
@@ -270,7 +269,7 @@ def _fit(system: System, need: Need, terms: Terms, catalog: Catalog) -> Fit:
         if one.holds and need.high.get(one.layer.need, 0) > (one.ceiling or 0)
     )
     answer = Answer(
-        "fit",
+        QUESTION.command,
         f"{entry.name}: {need.title}",
         {},
         known,
@@ -279,6 +278,7 @@ def _fit(system: System, need: Need, terms: Terms, catalog: Catalog) -> Fit:
         {"ways": ways} if ways else {},
         (*beyond, *([left_out] if left_out else [])),
         catalog,
+        question=QUESTION,
     )
     one_down = _one_down(known, path) if loses else None
     decided = decides(known) if owned and not terms.units else ""
@@ -370,50 +370,12 @@ def _results(
     return found, unknown
 
 
-def fit(
-    plan: str | Path | None = None,
-    *,
-    storage: str | Sequence[str] = ALL,
-    client: str | None = None,
-    protection: str | None = None,
-    units: str | float | None = None,
-    read_bandwidth: str | float | None = None,
-    write_bandwidth: str | float | None = None,
-    capacity: str | float | None = None,
-    opens: str | float | None = None,
-    creates: str | float | None = None,
-    files: str | float | None = None,
-    io_size: str | float | None = None,
-    priority: str = "mandatory",
-    degraded: bool = False,
-    no_spare: bool = False,
-    sites: bool = False,
-    prices: str | Path | None = None,
-    catalogs: str | Path | Sequence[str | Path] = (),
-    **question: Any,
-) -> Fits:
+def fit(plan: str | Path | None = None, **options: Unpack[FitOptions]) -> Fits:
     """Storage systems that meet a need, their bottlenecks and the units required.
 
     Args:
         plan: a site file, or the JSON that `ingest plan` wrote of it.
-        storage: systems: `all`, or ids, YAML files and results of `measure-storage` with commas between.
-        client: client that reaches the systems: `nfs-nconnect`, `lustre-e1000-1c`, …
-        protection: protection scheme: `prot-rep3`, `prot-ec-8-3`, …; that of the system by default.
-        units: units available; the number required by default.
-        read_bandwidth: read rate, without a model.
-        write_bandwidth: write rate, such as that of checkpoints.
-        capacity: bytes to hold.
-        opens: files opened each second.
-        creates: files created each second.
-        files: files to hold.
-        io_size: bytes of one read request; by default the file, at most 1 MiB.
-        priority: the lowest priority of a plan's lines that counts: `mandatory`, `target` or `information`.
-        degraded: require the whole read rate with one failure domain down and the rest rebuilding.
-        no_spare: count units without a spare failure domain.
-        sites: compare installations that exist once as well.
-        prices: YAML file with `date`, `currency` and `prices` of a TiB for a month, by service and tier.
-        catalogs: folders with entries of your own.
-        question: options of `bw`.
+        options: a job as `bw` takes it, needs as plain numbers, and the systems to compare.
 
     >>> found = fit(read_bandwidth="500 GB/s", write_bandwidth="300 GB/s", capacity="1 PB", storage="ddn-ai400x2")
     >>> found.results["ddn-ai400x2"].results["units_required"].value
@@ -423,30 +385,24 @@ def fit(
         UsageError: an invalid option or combination of options.
         IngestError: a missing fact, and what to supply.
     """
-    catalog = Catalog(catalogs)
-    plain = from_numbers(
-        read_bandwidth=read_bandwidth,
-        write_bandwidth=write_bandwidth,
-        capacity=capacity,
-        opens=opens,
-        creates=creates,
-        files=files,
-        io_size=io_size,
-    )
-    count = quantities_of({}, {"gpus": question.pop("gpus", None)}).get("gpus")
-    asked = sized(job_of(**question), count, catalog)
-    need = need_of(plan, plain, asked, catalog, priority)
-    listed = ids_in(storage)
+    asked: dict[str, Any] = {**filled(FitOptions, options, "fit")}
+    given = {one.name: asked.pop(one.name) for one in options_in(StorageOptions)}
+    catalog, gpus = opened(asked.pop("catalogs")), asked.pop("gpus")
+    plain = from_numbers(**{name: given[name] for name in PLAIN})
+    job = sized(job_of(**asked), quantities_of({}, {"gpus": gpus}).get("gpus"), catalog)
+    need = need_of(plan, plain, job, catalog, given["priority"])
+    listed = ids_in(given["storage"])
     if not listed:
-        raise UsageError(f"--storage: found {brief(str(storage))}, expected ids with commas between, or all")
+        raise UsageError(f"--storage: found {brief(str(given['storage']))}, expected ids with commas between, or all")
+    units, prices = given["units"], None if given["prices"] is None else read_prices(given["prices"])
     counted = None if units is None else check_value("units", parse(units, unit_of("units"), "--units"), "--units")
-    listed_prices = None if prices is None else read_prices(prices)
-    if listed_prices is not None:
-        check_prices(listed_prices, {entry.id: entry.tiers for entry in catalog.all(Storage) if entry.tiers})
-    terms = Terms(client, protection, counted, degraded, not no_spare, sites, listed_prices)
+    if prices is not None:
+        check_prices(prices, {entry.id: entry.tiers for entry in catalog.all(Storage) if entry.tiers})
+    spare = not given["no_spare"]
+    terms = Terms(given["client"], given["protection"], counted, given["degraded"], spare, given["sites"], prices)
     found = fit_need(need, listed, catalog, terms)
     # An estimate has its own warnings about the settings that it does not use.
-    settings = () if names_job(asked) or not found.systems else asked.settings
+    settings = () if names_job(job) or not found.systems else job.settings
     used = {name for one in found.systems for name in one.answer.used}
     notes = [unused(Option(f"set.{name}")) for name in settings if name not in used]
     return replace(found, need=replace(found.need, notes=(*found.need.notes, *notes)))

@@ -1,15 +1,16 @@
-"""The options of `fit` as one `Need`: a model on its GPUs or a plan, with plain numbers for what they leave open."""
+"""The options of `fit`, and as one `Need`: a model on its GPUs or a plan, with plain numbers for what they leave open."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 from ingest.catalog.records import Node
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Option
+from ingest.engine.question import option
 from ingest.engine.registry import check_value
 from ingest.engine.value import Input
 from ingest.errors import UsageError, one_of
@@ -18,8 +19,64 @@ from ingest.site.plan import Plan
 from ingest.site.plan_file import SITE_SUFFIXES, lines_of, plan_data, plan_of_site
 from ingest.sizing.bandwidth import estimate
 from ingest.sizing.evidence_ladder import from_fields
-from ingest.sizing.job import Job, by_user, gpus_in_node, machine_of
-from ingest.storage.need import PLAIN, Listed, Need, from_estimate, from_requirements
+from ingest.sizing.job import GPU, MODEL, BandwidthOptions, Job, Many, Written, by_user, gpus_in_node, machine_of
+from ingest.storage.need import PLAIN, Listed, Need, NeedOptions, from_estimate, from_requirements
+
+#: Every system of the catalogs that one can buy, rent or run.
+ALL = "all"
+
+
+class SystemOptions(TypedDict, total=False):
+    """The systems to compare."""
+
+    storage: Annotated[
+        str | Sequence[str],
+        option("Systems: all, or ids, YAML files and results of measure-storage with commas between.", "ID…", default=ALL),
+    ]
+    client: Annotated[str | None, option("Client that reaches the systems: nfs-nconnect, lustre-e1000-1c, …", "ID")]
+    protection: Annotated[
+        str | None, option("Protection scheme: prot-rep3, prot-ec-8-3, …; that of the system by default.", "ID")
+    ]
+    units: Annotated[Written | None, option("Units available; the number required by default.", quantity="units")]
+
+
+class TermOptions(TypedDict, total=False):
+    """The terms of the comparison."""
+
+    priority: Annotated[
+        str,
+        option(
+            "The lowest priority of a plan's lines that counts: mandatory, target or information.",
+            "P",
+            default="mandatory",
+        ),
+    ]
+    degraded: Annotated[
+        bool,
+        option("Require the whole read rate with one failure domain down and the rest rebuilding.", default=False),
+    ]
+    no_spare: Annotated[bool, option("Count units without a spare failure domain.", default=False)]
+    sites: Annotated[bool, option("Compare installations that exist once as well.", default=False)]
+    prices: Annotated[
+        str | Path | None,
+        option("YAML file with date, currency and prices of a TiB for a month, by service and tier.", "FILE"),
+    ]
+
+
+class StorageOptions(SystemOptions, NeedOptions, TermOptions, total=False):
+    """The options of `fit` beside the job."""
+
+
+class JobOptions(TypedDict, total=False):
+    """The model and its GPUs."""
+
+    model: Annotated[Many | None, MODEL]
+    gpu: Annotated[Many | None, GPU]
+
+
+class FitOptions(StorageOptions, JobOptions, BandwidthOptions, total=False):
+    """The options of `fit`."""
+
 
 READS, NODES = "cluster_read_bandwidth", "cluster_nodes"
 
@@ -71,9 +128,9 @@ def _refuse_twice(names: Collection[str], source: str) -> None:
     Raises:
         UsageError: the first such option.
     """
-    for option, name in PLAIN.items():
+    for one, name in PLAIN.items():
         if name in names:
-            raise UsageError(f"{option}: the {source} sets this already; expected one of the two")
+            raise UsageError(f"--{one.replace('_', '-')}: the {source} sets this already; expected one of the two")
 
 
 def _of_site(plan: str | Path | Plan, question: Job, catalog: Catalog, priority: str) -> Need:

@@ -11,6 +11,7 @@ from ingest.catalog.records import Storage
 from ingest.catalog.store import Catalog
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.messages import Message, Option
+from ingest.engine.question import Question, Shown
 from ingest.engine.registry import Step, solve, unit_of
 from ingest.engine.result import Answer, envelope, frame_of, inputs_of, values
 from ingest.engine.value import Quantity
@@ -19,6 +20,7 @@ from ingest.storage.data_path import MEASURED, OF_LARGEST_DRIVES, LayerVerdict, 
 from ingest.storage.existing import NOTHING, LineStock, Stock, lines_of_stock
 from ingest.storage.need import REQUIRABLE, Need
 from ingest.storage.system_quantities import System, known_of
+from ingest.storage.units_required import DEGRADED, FURTHER
 from ingest.units import display
 
 if TYPE_CHECKING:
@@ -33,8 +35,12 @@ RESULTS = {
     "read_bandwidth_available": "read_bandwidth_available",
     "write_bandwidth_available": "write_bandwidth_available",
 }
-
-
+_CEILINGS = [one.ceiling for one in (*data_path.LOCAL, *data_path.REMOTE, *data_path.ASKED_FIRST, data_path.UNITS)]
+#: What `fit` answers of one system: the ceiling of each layer, and what follows from them.
+QUESTION = Question(
+    "fit",
+    tuple(Shown(name) for name in dict.fromkeys([*_CEILINGS, *RESULTS.values(), *FURTHER, *DEGRADED, "units"])),
+)
 #: column of the table -> the quantity behind it
 SHOWN = {
     "usable": "units_usable_bytes",
@@ -314,7 +320,7 @@ class Fits(InteractiveResult):
     compared: bool = False
     stock: tuple[Stock, ...] = ()
 
-    command = "fit"
+    command = QUESTION.command
     RESULTS = tuple(RESULTS)
 
     @property

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypedDict
 
 from ingest.engine.messages import Message
+from ingest.engine.question import option, quantities_in
 from ingest.engine.registry import check_value, solve, unit_of
 from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError
@@ -15,6 +16,7 @@ from ingest.requirement import PRIORITIES, Conditions, Requirement
 from ingest.sizing.bandwidth import Estimate
 from ingest.sizing.decoding import decoding_of, encoding_chosen
 from ingest.sizing.evidence_ladder import from_fields
+from ingest.sizing.job import Written
 from ingest.units import display, parse
 
 #: quantities that a need can include, in the order of the results
@@ -29,16 +31,27 @@ REQUIRABLE = (
 )
 #: need -> the result of `bw` that it is
 FROM_BW = {"read_bandwidth_needed": "ingest_bandwidth_per_job", "opens_per_second_needed": "file_opens_per_second_per_job"}
+
+
+class NeedOptions(TypedDict, total=False):
+    """Needs as plain numbers, for what a model or a plan leaves open."""
+
+    read_bandwidth: Annotated[Written | None, option("Read rate, without a model.", "RATE", quantity="read_bandwidth_needed")]
+    write_bandwidth: Annotated[
+        Written | None, option("Write rate, such as that of checkpoints.", "RATE", quantity="write_bandwidth_needed")
+    ]
+    capacity: Annotated[Written | None, option("Bytes to hold.", "SIZE", quantity="required_usable_bytes")]
+    opens: Annotated[Written | None, option("Files opened each second.", quantity="opens_per_second_needed")]
+    creates: Annotated[Written | None, option("Files created each second.", quantity="creates_per_second_needed")]
+    files: Annotated[Written | None, option("Files to hold.", quantity="files_needed")]
+    io_size: Annotated[
+        Written | None,
+        option("Bytes of one read request; by default the file, at most 1 MiB.", "SIZE", quantity="io_bytes"),
+    ]
+
+
 #: option of `fit` -> the quantity that it sets
-PLAIN = {
-    "--read-bandwidth": "read_bandwidth_needed",
-    "--write-bandwidth": "write_bandwidth_needed",
-    "--capacity": "required_usable_bytes",
-    "--opens": "opens_per_second_needed",
-    "--creates": "creates_per_second_needed",
-    "--files": "files_needed",
-    "--io-size": "io_bytes",
-}
+PLAIN = quantities_in(NeedOptions)
 #: (operation, unit) of a requirement line -> need
 BY_OPERATION = {
     ("read", "B/s"): "read_bandwidth_needed",
@@ -106,21 +119,18 @@ class Need:
 def from_numbers(**written: str | float | None) -> dict[str, Input]:
     """Needs given as plain numbers with units, by quantity.
 
-    Args:
-        written: the options of `PLAIN`, as keywords.
-
     >>> from_numbers(read_bandwidth="500 GB/s")["read_bandwidth_needed"].value
     500000000000
 
     Raises:
         UsageError: not a number, another unit, or out of range.
     """
-    options = {f"--{name.replace('_', '-')}": value for name, value in written.items() if value is not None}
-    return {
-        name: Input(check_value(name, parse(options[option], unit_of(name), option), option), origin="user")
-        for option, name in PLAIN.items()
-        if option in options
-    }
+    found = {}
+    for one, name in PLAIN.items():
+        text, shown = written.get(one), f"--{one.replace('_', '-')}"
+        if text is not None:
+            found[name] = Input(check_value(name, parse(text, unit_of(name), shown), shown), origin="user")
+    return found
 
 
 def from_estimate(answer: Estimate) -> Need:

@@ -255,9 +255,9 @@ def test_another_tier_is_chosen_where_the_opens_exceed_the_most_of_one():
 
 
 def _fit(system, need):
-    from ingest.storage.fit import PLAIN, _fit
+    from ingest.storage.fit import ONE_SPARE, _fit
 
-    return _fit(system, need, PLAIN, CATALOG)
+    return _fit(system, need, ONE_SPARE, CATALOG)
 
 
 @pytest.mark.parametrize(

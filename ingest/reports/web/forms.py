@@ -189,7 +189,9 @@ def forms() -> dict[str, list[dict[str, Any]]]:
     >>> [field["name"] for field in forms()["bw"]][:3]
     ['model', 'gpu', 'nodes']
     """
+    helps = {tab: {**helps_of(function), **helps_in(function)} for tab, (function, *_) in FORMS.items()}
+    # The tab of `bw` tells about the job.
+    helps["fit"] = {name: text for name, text in helps["fit"].items() if name not in helps["bw"]}
     return {
-        tab: [field.described({**helps_of(function), **helps_in(function)}, quantities) for field in fields]
-        for tab, (function, fields, quantities) in FORMS.items()
+        tab: [field.described(helps[tab], quantities) for field in fields] for tab, (_, fields, quantities) in FORMS.items()
     }

@@ -117,7 +117,7 @@ window.Ingest = (() => {
     command: "fit", label: "Fit",
     ask(options) {
       const flags = Object.fromEntries(Object.entries(options).map(([name, value]) => [name, forms.fit.some((field) => field.name === name && field.flag) ? value !== "" : value]));
-      return $.worded(of("storage.fit", "fit"), [], flags);
+      return $.worded(of("storage.fit", "fit"), [], { ...flags, catalogs: catalog });
     },
     one: (answer) => (answer.systems.length === 1 ? answer.systems[0] : null),
     rows(answer) {
