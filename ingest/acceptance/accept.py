@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple, TypedDict, Unpack
 
 from ingest.acceptance.datasets import memory_of, server_cache_of, with_capacity, with_data
 from ingest.acceptance.judgement import MOST_RUNS
@@ -32,12 +32,15 @@ from ingest.acceptance.tools.job_files import Task, filled, template
 from ingest.configuration import decimal_units
 from ingest.engine.expression import total
 from ingest.engine.messages import each_once
-from ingest.engine.registry import check_value, solve
+from ingest.engine.question import filled as filled_options
+from ingest.engine.question import option
+from ingest.engine.registry import check_value, default_of, solve
 from ingest.engine.value import Input
 from ingest.errors import IngestError, one_of
 from ingest.files import read_text, sha256, write_folder
 from ingest.requirement import PRIORITIES, Requirement
 from ingest.site.plan_file import lines_of, plan_data, site_name
+from ingest.sizing.job import CATALOGS, Written
 from ingest.text import checked_host
 from ingest.units import display, parse, parse_whole, physical
 
@@ -69,6 +72,8 @@ MOST_MEMORY, MOST_CACHE = 64 * 2**40, 1e18
 TOOL, TOOL_VERSION = "fio", fio.VERSION
 #: Growth of requests above which a note names it, and the rate of one client that any storage reaches, B/s.
 GROWN, TRIVIAL = 1.05, 1e6
+#: The read cache that is assumed of servers.
+_CACHE = {name: default_of(name) or 0 for name in ("server_cache_seconds", "server_cache_share")}
 
 
 def check_bounds(line: Requirement, where: str) -> None:
@@ -95,44 +100,71 @@ def check_bounds(line: Requirement, where: str) -> None:
         raise IngestError(f"{where}: {line.id}: fill: found {fill:g}, expected a share up to 1")
 
 
+class AcceptOptions(TypedDict, total=False):
+    """The options of `accept`."""
+
+    tool: Annotated[
+        str | Sequence[str] | None,
+        option("One or several of fio, ior, mdtest, elbencho, dlio; fio by default, which runs every test."),
+    ]
+    scale: Annotated[str, option("full, or 1node for a rehearsal on one machine.", default="full")]
+    hosts: Annotated[str | Path | None, option("File with the clients, one per line; copied into the folder.", "FILE")]
+    server_cache: Annotated[
+        Written | None,
+        option(
+            "Read cache of all storage servers, two thirds of the data set; by default {default}.",
+            "SIZE",
+            usual=f"the larger of {_CACHE['server_cache_seconds']:g} s of the highest mandatory bandwidth and "
+            f"{_CACHE['server_cache_share'] * 100:g} % of the capacity",
+        ),
+    ]
+    client_memory: Annotated[
+        Written | None,
+        option(
+            "Main memory of one client, which sizes the data sets of DLIO and MLPerf Storage; by default of the plan's "
+            "largest node type, else {default}.",
+            "SIZE",
+            usual=f"{Setting.client_memory / 2**40:g} TiB",
+        ),
+    ]
+    most_data: Annotated[
+        Written | None,
+        option(
+            "Limit for the data set of a tool; by default what the planned capacity holds at the fill level of the tests.",
+            "SIZE",
+        ),
+    ]
+    repeats: Annotated[
+        int | str | None,
+        option("Runs of each test at first, up to ten; three by default, or one in a rehearsal. One or two give no interval."),
+    ]
+    allowed_deviation: Annotated[
+        Written,
+        option(
+            "Share of the requirement by which the lower bound of the median of the runs may miss it.",
+            "F",
+            quantity="allowed_deviation",
+            default=Setting.allowed_deviation,
+        ),
+    ]
+    force: Annotated[bool, option("Replace the tests that an earlier call wrote into the folder; results stay.", default=False)]
+    catalogs: Annotated[str | Path | Sequence[str | Path], CATALOGS]
+
+
 @decimal_units()
-def accept(
-    plan: str | Path,
-    folder: str | Path,
-    *,
-    tool: str | Sequence[str] | None = None,
-    scale: str = "full",
-    hosts: str | Path | None = None,
-    server_cache: str | float | None = None,
-    client_memory: str | float | None = None,
-    most_data: str | float | None = None,
-    repeats: int | str | None = None,
-    allowed_deviation: str | float = 0.03,
-    force: bool = False,
-    catalogs: str | Path | Sequence[str | Path] = (),
-) -> Acceptance:
+def accept(plan: str | Path, folder: str | Path, **options: Unpack[AcceptOptions]) -> Acceptance:
     """Write acceptance tests for the requirement lines of a plan.
 
     Args:
         plan: a site file, or the JSON that `ingest plan SITE.yaml -o plan.json` writes.
         folder: new or empty.
-        tool: one or several of `fio`, `ior`, `mdtest`, `elbencho`, `dlio`; fio by default, which runs every test.
-        scale: `full`, or `1node` for a rehearsal on one machine.
-        hosts: file with the clients, one per line; copied into the folder.
-        server_cache: read cache of all storage servers, two thirds of the data set; by default the larger of 25 s of the
-            highest mandatory bandwidth and 0.1 % of the capacity.
-        client_memory: main memory of one client, which sizes the data sets of DLIO and MLPerf Storage; by default of the
-            plan's largest node type, else 2 TiB.
-        most_data: limit for the data set of a tool; by default what the planned capacity holds at the fill level of the tests.
-        repeats: runs of each test at first, up to ten; three by default, or one in a rehearsal. One or two give no interval.
-        allowed_deviation: share of the requirement by which the lower bound of the median of the runs may miss it.
-        force: replace the tests that an earlier call wrote into the folder; results stay.
-        catalogs: folders with entries of your own, for a site file.
 
     Raises:
         UsageError: an unknown tool or scale, a tool given twice, or a folder that is not empty.
         IngestError: an invalid plan, a missing hosts file, a folder that cannot be written.
     """
+    asked: dict[str, Any] = {**filled_options(AcceptOptions, options, "accept")}
+    tool, scale, catalogs = asked["tool"], asked["scale"], asked["catalogs"]
     one_of("--scale", scale, SCALES)
     tools = [*each_once("tool", ((name, None) for name in ([tool] if isinstance(tool, str) else tool or TOOLS[:1])))]
     for name in tools:
@@ -141,27 +173,25 @@ def accept(
     lines = lines_of(Path(plan), data)
     for line in lines:
         check_bounds(line, str(plan))
-    if client_memory is None:
-        memory = memory_of(data, catalogs)
-    else:
-        found = float(within("--client-memory", client_memory, "B", 1, MOST_MEMORY))
-        memory = Input(found, grade="given", note="--client-memory")
-    deviation = "--allowed-deviation"
+
+    def given(option: str, written: Written, most: float) -> Input:
+        return Input(float(within(option, written, "B", 1, most)), grade="given", note=option)
+
+    memory, cache = asked["client_memory"], asked["server_cache"]
+    memory = memory_of(data, catalogs) if memory is None else given("--client-memory", memory, MOST_MEMORY)
+    deviation, repeats = "--allowed-deviation", asked["repeats"]
     setting = Setting(
         scale=scale,
         client_memory=memory.value,
         repeats=parse_whole(repeats, "--repeats", 1, MOST_RUNS) if repeats is not None else 1 if scale == "1node" else 3,
-        allowed_deviation=check_value("allowed_deviation", parse(allowed_deviation, "1", deviation), deviation),
+        allowed_deviation=check_value("allowed_deviation", parse(asked["allowed_deviation"], "1", deviation), deviation),
     )
     clauses = data.get("service") or ()
     service, terms = limits_of(clauses, str(plan)), terms_of(clauses, str(plan))
     logged = any(limit.key == STALL for limit in service)
     setting = with_capacity(replace(setting, logs_seconds=logged), lines)
-    if server_cache is None:
-        cache = server_cache_of(setting, lines)
-    else:
-        cache = Input(float(within("--server-cache", server_cache, "B", 1, MOST_CACHE)), grade="given", note="--server-cache")
-    at_most = None if most_data is None else within("--most-data", most_data, "B", 2**30, 1e21)
+    cache = server_cache_of(setting, lines) if cache is None else given("--server-cache", cache, MOST_CACHE)
+    at_most = None if asked["most_data"] is None else within("--most-data", asked["most_data"], "B", 2**30, 1e21)
     setting = with_data(replace(setting, server_cache=cache.value), lines, tools, at_most)
     tests, untested = _tests(lines, tools, setting)
     made = Acceptance(
@@ -176,8 +206,8 @@ def accept(
         service=service,
         terms=terms,
     )
-    files = _files(made, hosts)
-    write_folder(folder, files, force)
+    files = _files(made, asked["hosts"])
+    write_folder(folder, files, asked["force"])
     return replace(made, manifest_hash=sha256(files["tests.json"].encode()))
 
 

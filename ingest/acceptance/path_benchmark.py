@@ -17,19 +17,20 @@ from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypedDict, Unpack
 
 from ingest.acceptance.test_spec import Observed, within
 from ingest.acceptance.tools import fio
 from ingest.catalog.records import Gpu
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.interactive import InteractiveResult
+from ingest.engine.question import Question, Shown, filled, option
 from ingest.engine.registry import solve
 from ingest.engine.result import envelope, frame_of
 from ingest.engine.value import Quantity
 from ingest.errors import IngestError, UsageError
 from ingest.sizing.bandwidth import Estimate, bw
-from ingest.sizing.job import names_of, parse_axis
+from ingest.sizing.job import CATALOGS, Written, names_of, parse_axis
 from ingest.text import one_line
 from ingest.units import display
 
@@ -40,6 +41,16 @@ MOST_THREADS = 256
 #: The knee is the fewest threads that reach this share of the best rate; there is none where only the most threads reach it.
 KNEE = 0.9
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+#: What `measure-storage` answers.
+QUESTION = Question(
+    "measure-storage",
+    (
+        *(Shown(f"{way}_{what}") for way in ("read", "write") for what in ("bandwidth", "requests_per_second", "latency")),
+        Shown("small_read_latency"),
+        Shown("capacity"),
+    ),
+    (("Delivers", {"read_bandwidth": "{} read", "write_bandwidth": "{} write"}),),
+)
 
 
 @dataclass(frozen=True)
@@ -292,7 +303,7 @@ class PathBenchmark(InteractiveResult):
             "direct": {"value": self.direct, "from": "the file system"},
         }
         return envelope(
-            "measure-storage",
+            QUESTION.command,
             {"basis": "measured", "feeds": [vars(one) for one in self.supported], "points": self.rows},
             catalog=self.catalog,
             inputs=inputs,
@@ -323,16 +334,24 @@ def _rates(point: Point) -> dict[str, Quantity]:
     return found
 
 
-def measure_storage(
-    path: str | Path,
-    *,
-    size: str | float = "256 MiB",
-    runtime: str | float = "5 s",
-    io_size: str | float = "128 KiB",
-    threads: int | str = 4,
-    gpu: str | Sequence[str] = "h100",
-    catalogs: Sequence[str | Path] = (),
-) -> PathBenchmark:
+class MeasureOptions(TypedDict, total=False):
+    """The options of `measure-storage`."""
+
+    size: Annotated[Written, option("Size of all test files together.", "SIZE", default="256 MiB")]
+    runtime: Annotated[Written, option("Duration of each of the two measurements.", "TIME", default="5 s")]
+    io_size: Annotated[
+        Written,
+        option("Size of one request, rounded up to whole pages; several with commas between.", "SIZE", default="128 KiB"),
+    ]
+    threads: Annotated[
+        int | str,
+        option("Threads that issue requests, one outstanding request each; a range such as 1..256*2 makes a sweep.", default=4),
+    ]
+    gpu: Annotated[str | Sequence[str], option("GPUs to feed, with commas between.", "ID", default="h100")]
+    catalogs: Annotated[Sequence[str | Path], CATALOGS]
+
+
+def measure_storage(path: str | Path, **options: Unpack[MeasureOptions]) -> PathBenchmark:
     """Measure a path with fio, and list the models that its read rate supports.
 
     fio writes and reads files in a new folder below the path, which is removed at the end, also after Ctrl-C, a
@@ -340,12 +359,6 @@ def measure_storage(
 
     Args:
         path: an existing folder on the storage in question.
-        size: size of all test files together.
-        runtime: duration of each of the two measurements.
-        io_size: size of one request, rounded up to whole pages; several with commas between.
-        threads: threads that issue requests, one outstanding request each; a range such as `1..256*2` makes a sweep.
-        gpu: GPUs to feed, with commas between.
-        catalogs: folders with entries of your own.
 
     Raises:
         UsageError: a size, time or number out of range.
@@ -359,16 +372,18 @@ def measure_storage(
             listed = parse_axis(written, unit, option)
         return [within(option, one, unit, low, high) for one in listed]
 
-    total, seconds = within("--size", size, "B", 2**20, 2**50), within("--runtime", runtime, "s", 1, 3600)
-    sizes, counts = values("--io-size", io_size, "B", 512, 2**30), values("--threads", threads, "1", 1, MOST_THREADS)
+    asked = filled(MeasureOptions, options, "measure_storage")
+    total, seconds = within("--size", asked["size"], "B", 2**20, 2**50), within("--runtime", asked["runtime"], "s", 1, 3600)
+    sizes = values("--io-size", asked["io_size"], "B", 512, 2**30)
+    counts = values("--threads", asked["threads"], "1", 1, MOST_THREADS)
     aligned = dict.fromkeys(round(solve("aligned_io_bytes", {"requested_io_bytes": one})) for one in sizes)
     runs = [FioRun(int(total), seconds, each, int(count)) for count in dict.fromkeys(counts) for each in aligned]
     most = max(run.threads * run.io_bytes for run in runs)
     if total < most:
         least = display(most, "B")
         raise UsageError(f"--size: found {display(total, 'B')}, expected at least {least}: one request for each thread")
-    catalog = opened(catalogs)
-    gpus = [catalog.get(Gpu, name).id for name in names_of(gpu)]
+    catalog = opened(asked["catalogs"])
+    gpus = [catalog.get(Gpu, name).id for name in names_of(asked["gpu"])]
     points, direct = run_fio(Path(path), runs)
     measured = PathBenchmark(str(path), points, direct, shutil.disk_usage(path).total, (), catalog)
     return replace(measured, supported=supported_gpus(measured.chosen.read.rate, gpus, catalog))

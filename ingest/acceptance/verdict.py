@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
 
 from ingest.acceptance.judgement import FAIL, NOT_TESTED, PASS, UNDECIDED, TestVerdict, judged_test
 from ingest.acceptance.run_files import CountedRuns, counted_runs
@@ -24,6 +24,7 @@ from ingest.acceptance.service_limits import (
 )
 from ingest.acceptance.test_spec import AcceptanceTest, Load
 from ingest.engine.interactive import InteractiveResult
+from ingest.engine.question import filled, option
 from ingest.engine.result import envelope, frame_of
 from ingest.errors import IngestError, UsageError, listed
 from ingest.files import read_bytes, sha256
@@ -236,27 +237,26 @@ class Verdict(InteractiveResult):
         return frame_of([one.to_dict() for one in self.requirements])
 
 
-def verdict(
-    folder: str | Path,
-    results: str | Path | Sequence[str | Path],
-    *,
-    degraded: str | Path | None = None,
-    rebuild: str | Path | None = None,
-) -> Verdict:
+class VerdictOptions(TypedDict, total=False):
+    """The options of `verdict`."""
+
+    degraded: Annotated[str | Path | None, option("Results with one server or controller out of service (S-AVAIL-04).", "DIR")]
+    rebuild: Annotated[str | Path | None, option("Results while one drive is rebuilt (S-AVAIL-05).", "DIR")]
+
+
+def verdict(folder: str | Path, results: str | Path | Sequence[str | Path], **options: Unpack[VerdictOptions]) -> Verdict:
     """Judge results of acceptance tests.
 
     Args:
         folder: that `ingest accept` wrote.
         results: result files, or folders of them.
-        degraded: results with one server or controller out of service, for the term `service.degraded_rate`.
-        rebuild: results while one drive is rebuilt, for the term `service.rebuild_rate`.
 
     Raises:
         IngestError: a folder without tests, changed job files or a changed list of tests, a named file that is cut
             off or not a result of a known tool.
         UsageError: results for a term that the plan does not set.
     """
-    folder = Path(folder)
+    folder, asked = Path(folder), filled(VerdictOptions, options, "verdict")
     path = folder / "tests.json"
     if not path.is_file():
         raise IngestError(f"{folder}: found no tests.json, expected a folder that `ingest accept` wrote")
@@ -281,11 +281,11 @@ def verdict(
             shown = TestVerdict(limit.id, limit.id, "mandatory", found.result, found.measured, limit.quantity, unit, None, why)
             requirements.append(shown)
     refused, again = dict(counted.refused), {}
-    for option, key, given in (("--degraded", FAILED_SERVER, degraded), ("--rebuild", REBUILD, rebuild)):
+    for word, key, given in (("degraded", FAILED_SERVER, asked["degraded"]), ("rebuild", REBUILD, asked["rebuild"])):
         if given is not None:
             named = [one for one in manifest.service if one.key == key]
             if not named:
-                raise UsageError(f"{option}: the plan of these tests has no term {key}, expected one that sets it")
+                raise UsageError(f"--{word}: the plan of these tests has no term {key}, expected one that sets it")
             limit = named[0]
             counted = counted_runs([given], manifest.tests, manifest_hash, read)
             again[limit.id] = tuple(_judged(degraded_tests(limit, manifest.tests), counted).values())

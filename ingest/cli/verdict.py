@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from ingest.acceptance.verdict import verdict
 from ingest.cli.main import later
-from ingest.cli.options import hand_over, output_options, tell_written, warn
+from ingest.cli.options import hand_over, options_of, output_options, tell_written, warn
 from ingest.errors import RequirementNotMet
 from ingest.files import write_whole
 from ingest.reports.document.page_document import verdict_document
@@ -23,17 +24,15 @@ verdict_workbook = later("ingest.reports.workbook.judged_workbooks", "verdict_wo
 @click.argument("folder", metavar="DIR")
 @click.argument("results", nargs=-1, required=True, metavar="RESULTS…")
 @click.option("--partial", is_flag=True, help="Exit with 0 although mandatory requirements have no result yet.")
-@click.option("--degraded", metavar="DIR", help="Results with one server or controller out of service (S-AVAIL-04).")
-@click.option("--rebuild", metavar="DIR", help="Results while one drive is rebuilt (S-AVAIL-05).")
+@options_of(verdict)
 @output_options
 def command(
     folder: str,
     results: tuple[str, ...],
     partial: bool,
-    degraded: str | None,
-    rebuild: str | None,
     form: str | None,
     output: str | None,
+    **options: Any,
 ) -> None:
     """Judge results of acceptance tests: ACCEPTED, NOT ACCEPTED or INCOMPLETE, then line by line with margins.
 
@@ -50,7 +49,7 @@ def command(
     ingest verdict tests results/ -o verdict.docx
     ingest verdict tests results/ --degraded results-degraded/ --rebuild results-rebuild/
     """
-    answer = verdict(folder, results, degraded=degraded, rebuild=rebuild)
+    answer = verdict(folder, results, **options)
     if form is None and output is not None and Path(output).suffix.lower() == ".docx":
         write_whole(output, as_docx(verdict_document(answer)))
         warn(answer.warnings)

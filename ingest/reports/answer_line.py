@@ -51,9 +51,6 @@ WORDINGS: Mapping[str, Sequence[tuple[str, Mapping[str, str]]]] = {
         ("Runs at", {"samples_per_second_per_gpu": "{} per GPU", "stall_fraction": "{} stalled"}),
         ("Reads", {"bytes_read": "{}", "reads": "{} requests"}),
     ],
-    "measure-storage": [
-        ("Delivers", {"read_bandwidth": "{} read", "write_bandwidth": "{} write"}),
-    ],
 }  # fmt: skip
 
 

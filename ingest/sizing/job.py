@@ -41,13 +41,14 @@ SCALINGS = ("published", "linear", "weak", "strong")
 RATE_OPTIONS = ("samples_per_second", "achieved", "efficiency")
 
 
+CATALOGS = option("Folder with entries of your own; repeatable, the last one overrides.", "DIR", many=True, default=())
+
+
 class CommonOptions(TypedDict, total=False):
     """Options of every command that computes."""
 
     set: Annotated[Settings, option("Set any quantity; repeatable.", "NAME=VALUE", many=True)]
-    catalogs: Annotated[
-        Catalogs, option("Folder with entries of your own; repeatable, the last one overrides.", "DIR", many=True, default=())
-    ]
+    catalogs: Annotated[Catalogs, CATALOGS]
 
 
 MODEL = option("Id, alias or YAML file of a model; a list, or text with commas, for several scenarios.", "ID")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ingest.acceptance.judgement import PASS
+from ingest.acceptance.path_benchmark import QUESTION
 from ingest.acceptance.test_spec import TOOLS
 from ingest.acceptance.verdict import ACCEPTED, SHARE, TIMES
 from ingest.reports.answer_line import joined, results_line, titled
@@ -184,7 +185,7 @@ def measured_page(answer: PathBenchmark) -> Page:
     flat += [("feeds", one.model, one.gpu, one.gpus, "GPU") for one in answer.supported]
     swept = [_sweep(size, [row for row in answer.rows if row["io_size"] == size], answer.bent[size]) for size in answer.sizes]
     sections = (*(swept if several else ()), Section("", ("", ""), rows, (how, way)), feeds)
-    line = results_line("measure-storage", answer.results, len(answer.warnings))
+    line = results_line(QUESTION, answer.results, len(answer.warnings))
     return Page(f"{answer.path}, measured from one machine", sections, tuple(flat), line)
 
 
