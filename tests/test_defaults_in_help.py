@@ -83,6 +83,6 @@ def test_no_default_is_typed():
         f"{name} --{option}: {one.declared.help}"
         for name in ingest._PLACES
         for option, one in arguments_of(function(name)).items()
-        if one.declared is not None and re.search(r"\d\S* (\w+ )?by default", one.declared.help)
+        if one.declared is not None and re.search(r"\d[^\s;]* (\w+ )?by default", one.declared.help)
     ]
     assert found == []
