@@ -25,7 +25,7 @@ from ingest.sizing.bandwidth import rate_warnings, sized
 from ingest.sizing.decoding import place_decoding
 from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
 from ingest.sizing.evidence_ladder import RATE
-from ingest.sizing.job import RATE_OPTIONS, CommonOptions, NodeOptions, Written, by_user, job_of, quantities_of
+from ingest.sizing.job import RATE_OPTIONS, Amount, CommonOptions, NodeOptions, by_user, job_of, quantities_of
 from ingest.sizing.published_rates import is_emulation, samples_of
 from ingest.sizing.rules import applying, contradictions, finding, unused
 from ingest.units import display, parse
@@ -35,6 +35,9 @@ USUAL_STEPS, USUAL_SEED = 1000, 1
 #: Where no batch is given: a step of a tenth of a second at the median published rate of the model, or without any rate so many
 #: samples. Neither follows the rate of the GPU: a faster GPU then never seems to wait less.
 USUAL_STEP_SECONDS, USUAL_STEP_FLOPS, USUAL_BATCH = 0.1, 1e13, 32
+#: The share of the time in which GPUs are to compute.
+USUAL_UTILIZATION = 0.95
+ACCEPTED = f"{USUAL_UTILIZATION * 100:g}"
 #: A file is opened with a few requests to a busy shared file system, and read by one worker as one stream.
 FILE_OPEN_SECONDS, STREAM_BANDWIDTH = 0.005, 1e9
 OPENED, STREAMED = display(FILE_OPEN_SECONDS, "s"), display(STREAM_BANDWIDTH, "B/s", binary=False)
@@ -59,7 +62,7 @@ DEFAULTS = {
         grade="measured").by_default("a batch is handed over in 0.15 ms", Option("set.handover_seconds")),
     "accelerator_utilization": Input(1).by_default("rates and loads are those of GPUs that never wait"),
     "usual_step_flops": assumed(USUAL_STEP_FLOPS, "a step takes 10 TFLOP, a tenth of a second at 100 TFLOP/s", "batch"),
-    "accepted_utilization": assumed(0.95, "GPUs compute 95 % of the time", "utilization"),
+    "accepted_utilization": assumed(USUAL_UTILIZATION, f"GPUs compute {ACCEPTED} % of the time", "utilization"),
     "simulated_steps": assumed(USUAL_STEPS, f"runs of {USUAL_STEPS:,} steps", "steps"),
     "job_epochs": assumed(1, "one epoch", "epochs"),
 }  # fmt: skip
@@ -143,8 +146,8 @@ GPU = option("Id, alias or YAML file of a GPU.", "ID")
 class FeedSizeOptions(TypedDict, total=False):
     """The size of the job."""
 
-    nodes: Annotated[Written | None, option("Number of nodes, one by default.")]
-    gpus: Annotated[Written | None, option("Number of GPUs instead: full nodes, or part of one.")]
+    nodes: Annotated[Amount, option("Number of nodes, one by default.")]
+    gpus: Annotated[Amount, option("Number of GPUs instead: full nodes, or part of one.")]
 
 
 class FeedRateOptions(TypedDict, total=False):
@@ -154,13 +157,13 @@ class FeedRateOptions(TypedDict, total=False):
     protocol: Annotated[str | None, option("Measurement protocol, as in bw.", "ID")]
     encoding: Annotated[str | None, option("Encoding of the data set, as in bw.", "ID")]
     precision: Annotated[str | None, option("Precision of the training run, as in bw.", "P")]
-    efficiency: Annotated[Written | None, option("Model FLOPs utilization, a share of the dense peak.", "F")]
-    achieved: Annotated[Written | None, option("Achieved FLOP/s per GPU, such as '35 TFLOP/s'.", "RATE")]
-    samples_per_second: Annotated[Written | None, option("Samples/s per GPU from your own measurement.")]
-    sample_bytes: Annotated[Written | None, option("Bytes of one sample, such as '2.83 MB'.", "SIZE")]
-    flops_per_sample: Annotated[Written | None, option("FLOPs of one sample, forward and backward.", "FLOP")]
-    sequence_length: Annotated[Written | None, option("Tokens of one sequence of a language model.")]
-    bytes_per_token: Annotated[Written | Path | None, option("If the job reads text instead of token ids.", "N|FILE")]
+    efficiency: Annotated[Amount, option("Model FLOPs utilization, a share of the dense peak.", "F")]
+    achieved: Annotated[Amount, option("Achieved FLOP/s per GPU, such as '35 TFLOP/s'.", "RATE")]
+    samples_per_second: Annotated[Amount, option("Samples/s per GPU from your own measurement.")]
+    sample_bytes: Annotated[Amount, option("Bytes of one sample, such as '2.83 MB'.", "SIZE")]
+    flops_per_sample: Annotated[Amount, option("FLOPs of one sample, forward and backward.", "FLOP")]
+    sequence_length: Annotated[Amount, option("Tokens of one sequence of a language model.")]
+    bytes_per_token: Annotated[Amount | Path, option("If the job reads text instead of token ids.", "N|FILE")]
     scaling: Annotated[
         str, option("How the rate per GPU changes with the size of the job, as in bw.", "HOW", default="published")
     ]
@@ -173,14 +176,14 @@ class LoaderOptions(TypedDict, total=False):
         str, option("Who reads what: pytorch, pytorch-iterable, megatron, huggingface, mosaic or node.", default=USUAL_LOADER)
     ]
     workers: Annotated[
-        Written | None, option("Worker processes per GPU; {default} by default.", quantity="loader_workers", usual=DEFAULTS)
+        Amount, option("Worker processes per GPU; {default} by default.", quantity="loader_workers", usual=DEFAULTS)
     ]
     prefetch: Annotated[
-        Written | None,
+        Amount,
         option("Batches requested ahead for each worker; {default} by default.", quantity="loader_prefetch", usual=DEFAULTS),
     ]
     batch: Annotated[
-        Written | None,
+        Amount,
         option(
             f"Samples per GPU and step; by default those of {{default}}, or {USUAL_BATCH} where the FLOPs of a sample are not "
             "known.",
@@ -189,7 +192,7 @@ class LoaderOptions(TypedDict, total=False):
         ),
     ]
     latency: Annotated[
-        Written | None,
+        Amount,
         option(
             "Mean time to open and read one sample, such as 5ms; by default, its share of {default}.",
             "TIME",
@@ -198,7 +201,7 @@ class LoaderOptions(TypedDict, total=False):
         ),
     ]
     latency_cv: Annotated[
-        Written | None,
+        Amount,
         option(
             "Standard deviation of the latency over its mean; {default} by default.",
             quantity="sample_read_variation",
@@ -206,10 +209,10 @@ class LoaderOptions(TypedDict, total=False):
         ),
     ]
     read_bandwidth: Annotated[
-        Written | None, option("Read bandwidth that storage gives to the job.", "RATE", quantity="feed_read_bandwidth")
+        Amount, option("Read bandwidth that storage gives to the job.", "RATE", quantity="feed_read_bandwidth")
     ]
     decode_time: Annotated[
-        Written | None,
+        Amount,
         option(
             "Time of one core to decode and augment one sample; that of the catalog by default.",
             quantity="sample_decode_seconds",
@@ -218,26 +221,31 @@ class LoaderOptions(TypedDict, total=False):
     decoder: Annotated[
         str | None, option("Id of a decoder of the catalog: torchvision or pillow on CPU cores, nvjpeg on the GPU.")
     ]
-    cores: Annotated[Written | None, option("CPU cores of a node that decode.", quantity="cores_per_node")]
+    cores: Annotated[Amount, option("CPU cores of a node that decode.", quantity="cores_per_node")]
     cache: Annotated[
         str | None,
         option("lru, pinned or partitioned: a cache on the nodes that serves later epochs; staged: copies made before."),
     ]
-    cache_memory: Annotated[Written | None, option("Bytes of that cache on one node.", quantity="job_cache_bytes")]
+    cache_memory: Annotated[Amount, option("Bytes of that cache on one node.", quantity="job_cache_bytes")]
     # It belongs to the rate of the job, as in `bw`.
-    cache_hit: Annotated[Written | None, option("Share of reads served by a cache on the node, in every epoch.", "F")]
-    epochs: Annotated[Written | None, option("Epochs of the job; {default} by default.", quantity="job_epochs", usual=DEFAULTS)]
+    cache_hit: Annotated[Amount, option("Share of reads served by a cache on the node, in every epoch.", "F")]
+    epochs: Annotated[Amount, option("Epochs of the job; {default} by default.", quantity="job_epochs", usual=DEFAULTS)]
     shuffle: Annotated[
         str | None, option("buffer=N samples of each worker, block=N samples, or global: what a permutation asks of storage.")
     ]
-    tensor_parallel: Annotated[Written | None, option("GPUs that share a layer, for megatron.", quantity="tensor_parallel")]
-    pipeline_parallel: Annotated[Written | None, option("Pipeline stages, for megatron.", quantity="pipeline_parallel")]
+    tensor_parallel: Annotated[Amount, option("GPUs that share a layer, for megatron.", quantity="tensor_parallel")]
+    pipeline_parallel: Annotated[Amount, option("Pipeline stages, for megatron.", quantity="pipeline_parallel")]
     context_parallel: Annotated[
-        Written | None, option("Ranks over which a sequence is distributed, for megatron.", quantity="context_parallel")
+        Amount, option("Ranks over which a sequence is distributed, for megatron.", quantity="context_parallel")
     ]
     utilization: Annotated[
-        Written | None,
-        option("Accelerator utilization to reach; {default} by default.", "F", quantity="accepted_utilization", usual=DEFAULTS),
+        Amount,
+        option(
+            "Accelerator utilization to reach; {default} by default.",
+            "F",
+            quantity="accepted_utilization",
+            usual=f"{ACCEPTED}%",
+        ),
     ]
     from_observation: Annotated[
         str | Path | None,
@@ -250,14 +258,14 @@ class LoaderOptions(TypedDict, total=False):
         ),
     ]
     latency_factor: Annotated[
-        Written | None,
+        Amount,
         option(
             "Latency of the storage over that of the observed job, such as 2 for reads that take twice as long.",
             quantity="latency_factor",
         ),
     ]
     steps: Annotated[
-        Written | None, option("Steps of a simulated run; {default} by default.", quantity="simulated_steps", usual=DEFAULTS)
+        Amount, option("Steps of a simulated run; {default} by default.", quantity="simulated_steps", usual=DEFAULTS)
     ]
     seed: Annotated[int | str, option("Seed of the simulation.", default=USUAL_SEED)]
 
