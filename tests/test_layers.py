@@ -13,6 +13,7 @@ LOADERS = {
     "__init__.py",
     "architecture/__init__.py",
     "architecture/model_description.py",
+    "catalog/__init__.py",
     "cli/main.py",
     "corpus/measure.py",
     "engine/registry.py",

@@ -560,11 +560,7 @@ class Decoder(Entry):
 
 
 class Structure(Entry):
-    """A model described by the keys of its own `config.json`.
-
-    Attributes:
-        hyper_parameters: the keys and their values, as the file has them.
-    """
+    """A model described by the keys of its own `config.json`; `hyper_parameters` has them with their values, as in the file."""
 
     kind: ClassVar[str] = "architectures"
     model_type: str = TEXT

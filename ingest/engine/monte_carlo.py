@@ -65,10 +65,7 @@ def samples_for(tree: ArrayTree, requested: int | None) -> int:
 def spread(tree: ArrayTree, samples: int, seed: int) -> dict[str, tuple[float, float]]:
     """P10 and P90 of each requirement that a range reaches.
 
-    Args:
-        tree: the steps of all requirements.
-        samples: draws.
-        seed: equal seeds give equal ends, whatever the order of the jobs.
+    Equal seeds give equal ends, whatever the order of the jobs.
     """
     if not samples or not tree.uncertain:
         return {}
@@ -223,8 +220,7 @@ class Draws:
     """The values of all steps for some draws of the uncertain inputs; infinite where no number holds one.
 
     Args:
-        tree: the steps.
-        places: where the draws of each step are.
+        places: where the draws of each step of the tree are.
         inputs: the draws of each uncertain input.
     """
 

@@ -384,7 +384,14 @@ def _derive(
         if name in path:
             circle = " needs ".join([*path[path.index(name) :], name])
             raise CyclicQuantity(f"cyclic quantity: {circle}; give one of them with --set")
-        instead = _instead(name, given, known, owners, path, cases) if cases else None
+        instead: Step | None = None
+        for one in _alternatives.get(name, ()) if cases else ():
+            if instead is None and one.when in cases:
+                try:
+                    instead = _derive(one.formula, given, known, owners, [*path, name], cases)
+                except MissingQuantity:
+                    if not one.optional:
+                        raise
         if instead is not None:
             step = linked(name, instead, owners[0])
         elif isinstance(found, Formula):
@@ -398,25 +405,6 @@ def _derive(
             raise MissingQuantity(name, _missing(name, path[0] if path else "", found.unit))
     known[name] = step
     return step
-
-
-def _instead(
-    name: str,
-    given: Mapping[str, Num | Input],
-    known: dict[str, Step],
-    owners: tuple[str, str],
-    path: list[str],
-    cases: Collection[str],
-) -> Step | None:
-    """What stands for a quantity in these cases; None where it follows its own formula."""
-    for one in _alternatives.get(name, ()):
-        if one.when in cases:
-            try:
-                return _derive(one.formula, given, known, owners, [*path, name], cases)
-            except MissingQuantity:
-                if not one.optional:
-                    raise
-    return None
 
 
 def linked(name: str, step: Step, owner: str = "") -> Step:
