@@ -123,7 +123,7 @@ def test_machines_draw_down_to_76_percent_of_the_power_that_their_makers_state()
 
 @pytest.mark.parametrize("name", ["defaults-checkpoints", "defaults-sites", "defaults-choices", "defaults-runs"])
 def test_defaults_in_force_are_those_of_the_handbook(name, monkeypatch):
-    docs = Path(__file__).parents[1] / "docs"
+    docs = Path(__file__).parents[2] / "docs"
     monkeypatch.syspath_prepend(str(docs))
     from default_tables import TABLES
 

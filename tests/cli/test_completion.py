@@ -16,7 +16,7 @@ from ingest.catalog.folders import shipped_folder
 from ingest.cli.completion import INDEX, SHELLS
 from ingest.cli.main import COMMANDS, command_of
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 #: Bash as at a prompt: words parted at `=`, and `compopt`, which works only there, is written down.
 BASH = """\
 source <("{command}" completion bash)

@@ -167,7 +167,7 @@ def test_activations_of_a_layer_are_those_of_the_published_formula():
     assert answers["none"].known.value("selective_saving") == pytest.approx(0.70, abs=0.005)
 
 
-ACTIVATIONS = Path(__file__).with_name("activations.csv").read_text(encoding="utf-8").splitlines()
+ACTIVATIONS = (Path(__file__).parents[1] / "activations.csv").read_text(encoding="utf-8").splitlines()
 
 
 @pytest.mark.parametrize(

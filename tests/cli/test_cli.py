@@ -494,7 +494,7 @@ def test_a_locale_without_umlauts_still_prints(run_process):
 def test_a_checkout_runs_without_being_installed(tmp_path):
     from pathlib import Path
 
-    script = Path(__file__).parent.parent / "cli.py"
+    script = Path(__file__).parents[2] / "cli.py"
     done = subprocess.run(
         [sys.executable, str(script), *JOB, "--format", "json"],
         cwd=tmp_path,

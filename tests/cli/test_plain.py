@@ -102,7 +102,7 @@ def test_a_locale_that_lacks_a_letter_gets_the_whole_answer(encoding, written):
 
 
 def test_the_prepared_catalogs_are_the_yaml(monkeypatch):
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "docs"))
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "docs"))
     import prepared_catalogs
 
     is_fresh = prepared_catalogs.PATH.read_text(encoding="utf-8") == prepared_catalogs.content()

@@ -13,7 +13,7 @@ from ingest.catalog.store import Catalog
 from ingest.catalog.yaml_reader import MAX_BYTES, line_of, read_yaml
 from ingest.errors import CatalogError, IngestError
 
-BROKEN = Path(__file__).parent / "broken"
+BROKEN = Path(__file__).parents[1] / "broken"
 
 #: file -> its line, if a single line is to blame, and what the message must say
 MODELS = {
