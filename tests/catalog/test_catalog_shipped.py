@@ -48,28 +48,23 @@ def test_every_rate_names_a_gpu_protocol_and_source_that_exist(shipped, name):
         assert rate.gpus >= rate.nodes
 
 
-def test_every_alias_stands_for_an_entry_and_hides_none(shipped):
+def test_names_and_files_lead_somewhere(shipped):
+    # Every alias stands for an entry and hides none.
     for kind, names in shipped.aliases.items():
         for alias, name in names.items():
             assert name in shipped.ids(kind)
             assert alias == name or alias not in shipped.ids(kind)
-
-
-def test_nodes_and_gpus_name_each_other_rightly(shipped):
+    # Nodes and gpus name each other rightly.
     for node in entries(shipped, Node):
         assert shipped.get(Gpu, node.gpu).id == node.gpu
     for gpu in entries(shipped, Gpu):
         if gpu.usual_node:
             assert shipped.get(Node, gpu.usual_node).gpu == gpu.id
-
-
-def test_every_catalog_file_passes_its_own_check():
+    # Every catalog file passes its own check.
     report = commands.check()
     assert report.problems == ()
     assert report.files > 200
-
-
-def test_no_file_lies_where_nobody_looks(shipped):
+    # No file lies where nobody looks.
     folder = shipped.folders[-1]
     known = {*KINDS, "architectures", "published"}
     assert {path.relative_to(folder).parts[0] for path in folder.rglob("*.yaml")} <= {*known, "sources.yaml", "aliases.yaml"}
@@ -275,23 +270,18 @@ def test_names_of_cloud_shapes_and_racks_lead_to_their_node(shipped, alias, node
     assert (found.id, found.gpu) == (node, gpu)
 
 
-def test_the_storage_path_of_a_cloud_node_is_not_its_fabric(shipped):
+def test_values_are_loaded_as_their_sources_mean_them(shipped):
+    # The storage path of a cloud node is not its fabric.
     for name in ("aws-p4d", "aws-p5", "aws-p6-b200", "azure-nd-h100-v5", "gcp-a4", "oci-h100-8"):
         node = shipped.get(Node, name)
         assert node.storage_nic_bandwidth.value < node.compute_nic_bandwidth.value / 2
-
-
-def test_units_are_base_units_once_loaded(shipped):
+    # Units are base units once loaded.
     value = shipped.get(Gpu, "h100").memory_bandwidth
     assert (value.value, value.unit, physical(value.unit)) == (3_350_000_000_000, "B/s/GPU", "B/s")
-
-
-def test_three_sizes_of_a_cosmoflow_sample_stay_apart(shipped):
+    # Three sizes of a cosmoflow sample stay apart.
     encoding = shipped.get(Model, "cosmoflow").encodings["tfrecord-gzip"]
     assert (encoding.stored.value, encoding.decoded.value) == (2_828_486, 16 * 2**20)
-
-
-def test_what_is_missing_says_how_to_supply_it(shipped):
+    # What is missing says how to supply it.
     told = [note for kind in KINDS.values() for entry in shipped.all(kind) for note in entry.missing.values()]
     assert told
     assert all(len(note) > 10 for note in told)

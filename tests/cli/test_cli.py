@@ -118,15 +118,14 @@ def test_the_main_job_carries_every_result_of_the_contract(run):
     assert "low" not in found["gpus"]
 
 
-def test_the_main_job_under_mlperf_storage(run):
+def test_the_main_job_by_protocol_and_by_utilization(run):
+    # The main job under mlperf storage.
     found = results(run, *JOB[1:], "--protocol", "mlperf-storage")
     assert found["samples_per_second_per_gpu"] == pytest.approx(285.7, rel=0.01)
     assert found["ingest_bandwidth_per_gpu"] == pytest.approx(808.1e6, rel=0.01)
     assert found["ingest_bandwidth_per_node"] == pytest.approx(6.465e9, rel=0.01)
     assert found["ingest_bandwidth_per_job"] == pytest.approx(827.5e9, rel=0.01)
-
-
-def test_the_main_job_at_the_accepted_utilization(run):
+    # The main job at the accepted utilization.
     found = results(run, *JOB[1:], "--protocol", "mlperf-storage", "--utilization", "0.7")
     assert found["ingest_bandwidth_per_gpu"] == pytest.approx(565.7e6, rel=0.01)
     assert found["unstalled_bandwidth_per_gpu"] == pytest.approx(808.1e6, rel=0.01)
@@ -174,14 +173,13 @@ def test_standard_output_carries_the_payload_alone(run, form):
     assert not ran.out.endswith("\n\n")
 
 
-def test_csv_is_in_base_units(run):
+def test_csv_and_markdown_are_for_programs_and_pages(run):
+    # Csv is in base units.
     rows = list(csv.DictReader(io.StringIO(run(*JOB, "--format", "csv").out)))
     job = next(row for row in rows if row["name"] == "ingest_bandwidth_per_job")
     assert (job["model"], job["gpu"], job["nodes"], job["unit"]) == ("cosmoflow", "h100-sxm", "128", "B/s")
     assert float(job["value"]) == pytest.approx(827.5e9, rel=1e-3)
-
-
-def test_markdown_is_a_table_with_headings(run):
+    # Markdown is a table with headings.
     out = run(*JOB, "--format", "markdown").out
     assert out.startswith("# CosmoFlow")
     assert "| --- |" in out

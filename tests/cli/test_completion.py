@@ -94,17 +94,14 @@ def test_words_are_completed(words, some, offered):
     assert bool(found) == bool(some)
 
 
-def test_bash_gets_the_words():
+def test_bash_gets_words_names_and_files():
+    # Bash gets the words.
     assert complete("ingest", "bw", "--gpu", "=", "h100,b2") == ("", ["h100,b200"])
-
-
-def test_names_that_take_a_value_get_no_space_behind_them():
+    # Names that take a value get no space behind them.
     assert complete("ingest", "bw", "--set", "sample_byt")[0] == "-o nospace;" * 2
     options, found = complete("ingest", "plan", EXAMPLES / "hpc-128-nodes.yaml", "--set", "clusters.main.c")
     assert (options, found) == ("-o nospace;", ["clusters.main.count="])
-
-
-def test_files_are_left_to_the_shell():
+    # Files are left to the shell.
     assert complete("ingest", "plan", "") == ("-o default;", [])
     assert complete("ingest", "bw", "--model", "./my") == ("-o default;", [])
     assert complete("ingest", "bw", "--catalogs", "") == ("-o dirnames;", [])

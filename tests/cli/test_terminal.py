@@ -57,22 +57,19 @@ def test_accept_and_sweep_are_as_short_as_the_other_commands(tmp_path):
         assert max(map(len, lines)) <= 80
 
 
-def test_colour_is_shown_where_it_is_allowed(run):
+def test_the_answer_stands_out_and_alone_where_asked(run):
+    # Colour is shown where it is allowed.
     bold = "\x1b[1mNeeds"
     assert terminal(*JOB).startswith(bold)
     for environment in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
         assert "\x1b" not in terminal(*JOB, **environment)
     assert "\x1b" not in terminal(*JOB, "--format", "json")
     assert "\x1b" not in run(*JOB).out
-
-
-def test_quiet_prints_the_answer_alone(run):
+    # Quiet prints the answer alone.
     done = run(*JOB, "-q")
     assert done.out == "Needs 827.5 GB/s read · 6.465 GB/s per node · 292,571 files/s · 5 cautions\n"
     assert done.err == ""
-
-
-def test_the_last_line_follows_the_cautions_with_the_ids_of_their_rules(run):
+    # The last line follows the cautions with the ids of their rules.
     few, every = run(*JOB), run(*JOB, "-v")
     assert few.out.splitlines()[-1] == few.out.splitlines()[0]
     assert len(few.err.splitlines()) == 4

@@ -47,22 +47,19 @@ def test_every_printed_line_of_numbers_gives_the_printed_result(name, options):
     assert checked >= 2
 
 
-def test_the_tree_goes_down_to_sourced_values():
+def test_lines_name_where_values_come_from():
+    # The tree goes down to sourced values.
     tree = ingest.explain("ingest_bandwidth_per_job", **JOB).to_dict()["derivation"]
     leaves = {node["name"]: node for node in every_node(tree) if not node.get("inputs")}
     assert leaves["sample_bytes"]["source"] == "mlperf-storage-v2"
     assert leaves["sample_bytes"]["grade"] == "published"
     assert leaves["nodes"]["from"] == "user"
     assert leaves["unstalled_samples_per_second_per_gpu"]["evidence"][0]["value"] == pytest.approx(285.714, rel=1e-5)
-
-
-def test_a_value_of_the_user_is_named_as_such():
+    # A value of the user is named as such.
     text = "\n".join(ingest.explain("ingest_bandwidth_per_gpu", **JOB, set={"sample_bytes": 5e6}).lines())
     assert "given by the user" in text
     assert "5,000,000 B/sample" in text
-
-
-def test_a_median_shows_the_rates_behind_it():
+    # A median shows the rates behind it.
     text = "\n".join(ingest.explain("samples_per_second_per_gpu", model="resnet50", gpu="h100").lines())
     assert "mlperf-training" in text
     assert "mlperf-storage" in text
@@ -80,11 +77,10 @@ def test_an_explanation_agrees_with_bw(name):
     assert ingest.explain(name, **JOB).step.value == ingest.bw(**JOB).results[name].value
 
 
-def test_what_cannot_be_computed_says_what_to_supply():
+def test_what_cannot_be_explained_says_why():
+    # What cannot be computed says what to supply.
     with pytest.raises(MissingQuantity, match="--set active_weight_parameters=VALUE"):
         ingest.explain("training_seconds", **JOB)
-
-
-def test_an_unknown_quantity_names_the_nearest():
+    # An unknown quantity names the nearest.
     with pytest.raises(UsageError, match="did you mean 'ingest_bandwidth_per_job'"):
         ingest.explain("ingest_bandwith_per_job", **JOB)

@@ -155,22 +155,17 @@ def test_a_formula_is_printed_as_it_is_written(function, text):
     assert write(record(function, "abc"), str, Notation()) == text
 
 
-def test_prose_has_the_signs_of_a_textbook():
+def test_notations_are_tables_of_signs():
+    # Prose has the signs of a textbook.
     tree = record(lambda a, b, c: where(a <= b, minimum(a, 65536) * b / c**2, total(c) - ceil(a)), "abc")
     assert prose(tree) == "if(a ≤ b, min(a, 65,536) × b ÷ c ^ 2, sum of(c) − round up(a))"
-
-
-def test_prose_takes_numbers_for_names():
+    # Prose takes numbers for names.
     assert prose(record(lambda a, b: a * (1 - b), "ab"), {"a": "285.7", "b": "0.5"}.get) == "285.7 × (1 − 0.5)"
-
-
-def test_a_further_rendering_is_one_more_notation():
+    # A further rendering is one more notation.
     cell = Notation(operators={"**": "^"}, functions={"minimum": "MIN", "where": "IF"})
     tree = record(lambda a, b: where(a > b, minimum(a, b) ** 2, b), "ab")
     assert write(tree, {"a": "C12", "b": "C15"}.get, cell) == "IF(C12 > C15, MIN(C12, C15) ^ 2, C15)"
-
-
-def test_every_operator_that_prose_renames_exists():
+    # Every operator that prose renames exists.
     assert set(PROSE.operators) <= set(OPERATORS)
 
 

@@ -32,16 +32,13 @@ def own_registry(monkeypatch):
     return declared, declared
 
 
-def test_a_given_value_wins_over_its_formula():
+def test_a_given_value_wins_over_formula_and_default():
+    # A given value wins over its formula.
     assert solve("gpus", {"nodes": 128, "gpus_per_node": 8, "gpus": 7}) == 7
-
-
-def test_a_given_value_in_the_middle_wins_too():
+    # A given value in the middle wins too.
     given_values = {"samples_per_second_per_gpu": 310, "sample_bytes": 100, "bytes_read_per_sample": 7}
     assert solve("ingest_bandwidth_per_gpu", given_values) == 2170
-
-
-def test_defaults_are_neutral():
+    # Defaults are neutral.
     base = {"unstalled_samples_per_second_per_gpu": 285.7, "sample_bytes": 2_828_486}
     assert solve("samples_per_second_per_gpu", base) == 285.7
     assert solve("bytes_read_per_sample", base) == 2_828_486
@@ -180,19 +177,16 @@ def test_one_bad_value_spoils_an_array(bad):
         check_value("nodes", numpy.array(bad))
 
 
-def test_every_formula_has_a_meaning_and_a_source_that_exists(shipped):
+def test_declarations_are_whole(shipped):
+    # Every formula has a meaning and a source that exists.
     sources = {"definition", *shipped.sources}
     assert {made.source for made in FORMULAS.values()} - sources == set()
     assert [name for name, made in FORMULAS.items() if not made.meaning.endswith(".")] == []
-
-
-def test_defaults_lie_within_their_own_range():
+    # Defaults lie within their own range.
     for declared in INPUTS.values():
         if declared.default is not None:
             assert check_value(declared.name, declared.default) == declared.default
-
-
-def test_refusals_are_one_kind_of_error():
+    # Refusals are one kind of error.
     assert all(issubclass(kind, IngestError) for kind in (UsageError, MissingQuantity, CyclicQuantity))
 
 

@@ -15,13 +15,12 @@ def contradictions(formula, declared, points, seed=0):
     return {need: seen for need, seen in found.items() if declared[need] != "~" and seen not in ("=", declared[need])}
 
 
-def test_each_formula_declares_the_direction_of_each_parameter():
+def test_each_formula_moves_as_declared():
+    # Each formula declares the direction of each parameter.
     declared = {name: list(needs) for name, needs in DECLARED.items()}
     assert declared == {name: list(one.needs) for name, one in FORMULAS.items()}, AGAIN
     assert {sign for needs in DECLARED.values() for sign in needs.values()} == set("+-=~")
-
-
-def test_each_formula_moves_as_declared():
+    # Each formula moves as declared.
     found = {name: wrong for name, one in FORMULAS.items() if (wrong := contradictions(one, DECLARED[name], 25))}
     assert found == {}, AGAIN
 

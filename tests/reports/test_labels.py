@@ -13,23 +13,17 @@ from ingest.reports.pages.plan import plan_page
 LABELS = {name: one.label for table in (FORMULAS, INPUTS) for name, one in table.items() if one.label}
 
 
-def test_no_column_hides_the_label_of_a_quantity():
+def test_labels_are_unique_and_read_inside_sentences():
+    # No column hides the label of a quantity.
     assert [name for name in COLUMNS if name in LABELS] == []
-
-
-def test_no_two_quantities_share_a_label():
-    """A quantity of one year and the largest of all years are one thing to a reader."""
+    # A quantity of one year and the largest of all years are one thing to a reader.
     found: dict[str, list[str]] = {}
     for name, words in LABELS.items():
         found.setdefault(words, []).append(name.replace("year_", "site_"))
     assert {words: names for words, names in found.items() if len({*names}) > 1} == {}
-
-
-def test_labels_have_no_comma_nor_bracket_so_that_they_read_inside_formulas():
+    # Labels have no comma nor bracket so that they read inside formulas.
     assert [words for words in LABELS.values() if set(words) & set(",()=×÷")] == []
-
-
-def test_labels_start_small_unless_they_start_with_an_abbreviation():
+    # Labels start small unless they start with an abbreviation.
     assert [
         words for words in LABELS.values() if words[0].isupper() and not words.startswith(("NVMe", "FLOP", "GPU", "IOPS"))
     ] == []

@@ -51,12 +51,11 @@ def test_examples_and_starter_keep_to_the_schema_in_any_validator(text):
     jsonschema.validate(yaml.safe_load(text), schema())
 
 
-def test_the_schema_refuses_what_it_should():
+def test_the_schema_refuses_and_is_found_by_path():
+    # The schema refuses what it should.
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({"clusters": {}, "jobs": {}}, schema())
-
-
-def test_a_node_of_the_schema_by_path():
+    # A node of the schema by path.
     assert node_at(["clusters", "main", "count"], "x")["x-quantity"] == "cluster_nodes"
 
 
@@ -136,14 +135,13 @@ def test_check_exits_with_three_where_an_assertion_fails(tmp_path, run):
     assert run("plan", str(path)).code == 0
 
 
-def test_explain_goes_down_to_the_catalog(run):
+def test_options_of_the_plan_do_what_they_say(run):
+    # Explain goes down to the catalog.
     out = run("plan", HPC, "--explain", "R-READ-01").out
     for words in ("sum of(job_sustained_read_bandwidth_of_jobs)", "of cosmology:", "of climate:", "sample_bytes = 2.828 MB"):
         assert words in out
     assert run("plan", HPC, "--explain", "R-READ-99").code == 2
-
-
-def test_settings_replace_values_and_lists_ask_for_scenarios(run):
+    # Settings replace values and lists ask for scenarios.
     settings = ("--set", "jobs.simulation.nodes=1", "--set", "jobs.cosmology.nodes=32", "--set", "storage.headroom=0%")
     done = run("plan", HPC, "--set", "jobs.climate.runs=1,2,4", *settings, "--format", "json")
     scenarios = done.data["scenarios"]
@@ -151,14 +149,10 @@ def test_settings_replace_values_and_lists_ask_for_scenarios(run):
     assert [one["set"] for one in scenarios] == [{"jobs.climate.runs": n, **fixed} for n in (1, 2, 4)]
     reads = [next(line["computed"] for line in one["requirements"] if line["id"] == "R-READ-01") for one in scenarios]
     assert reads[2] - reads[1] == pytest.approx(2 * (reads[1] - reads[0]))
-
-
-def test_years_are_those_asked_for(run):
+    # Years are those asked for.
     rows = run("plan", HPC, "--years", "2", "--format", "json").data["tables"]["capacity"]
     assert [row["name"] for row in rows] == ["2026", "2027", "2028"]
-
-
-def test_no_file_is_bad_usage(run):
+    # No file is bad usage.
     done = run("plan")
     assert (done.code, done.refusal[:12]) == (2, "SITE.yaml is")
 
@@ -185,15 +179,14 @@ def _broken_plan(schema="ingest/1", value="1", unit='"B"', id='"R-1"', inputs="[
     return f'{{{head}, "requirements": {lines}, "inputs": {given}}}'
 
 
-def test_a_changed_unit_is_a_change():
+def test_differences_are_of_values_and_not_of_inputs():
+    # A changed unit is a change.
     before, after = (json.loads(_broken_plan(unit=unit)) for unit in ('"B"', '"GB"'))
     found = ingest.diff(before, after)
     assert [(one.name, one.before, one.after, one.ratio) for one in found.requirements] == [("R-1", "1 B", "1 GB", None)]
     before["inputs"], after["inputs"] = {"a": {"value": 2, "unit": "s"}}, {"a": {"value": 2, "unit": "B"}}
     assert [(one.before, one.after) for one in ingest.diff(before, after).inputs] == [("2 s", "2 B")]
-
-
-def test_another_job_that_decides_is_no_changed_input():
+    # Another job that decides is no changed input.
     job = {"cluster": "a", "samples_per_second": 100, "sample_bytes": 1e6, "nodes": 2}
     site = {"clusters": {"a": {"node": "dgx-h100", "count": 9}}, "jobs": {"x": {**job, "nodes": 1}, "y": job}}
     before, after = (ingest.plan(site, samples=0, set={"jobs.x.nodes": nodes}).to_dict() for nodes in (1, 3))

@@ -78,13 +78,12 @@ def test_the_mix_counts_the_writes_that_overlap(overlap, writes):
     assert not any("drain" in line for line in plan.warnings)
 
 
-def test_reads_that_stop_for_checkpoints_are_not_mixed():
+def test_what_stops_or_runs_alone_is_no_mixture():
+    # Reads that stop for checkpoints are not mixed.
     data = site(a={**SLOW, "checkpoint": ASYNC}) | {"overlap": {"reads_and_checkpoints": False}}
     assert "R-MIX-01" not in planned(data).results
     assert "R-MIX-01" not in planned(site(a=SLOW)).results
-
-
-def test_a_single_asynchronous_run_overlaps_with_nothing():
+    # A single asynchronous run overlaps with nothing.
     assert not any("drain" in line for line in planned(site(a={**SLOW, "checkpoint": ASYNC})).warnings)
 
 

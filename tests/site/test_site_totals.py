@@ -87,12 +87,11 @@ def test_unconfirmed_guidance_never_binds(node):
     assert not any("guidance is confirmed" in line for line in planned(site(node, 64, a=SLOW) | {"floor": "none"}).warnings)
 
 
-def test_a_level_that_no_gpu_has_is_refused():
+def test_floors_add_up_and_a_level_must_exist():
+    # A level that no gpu has is refused.
     with pytest.raises(IngestError, match=r"floor: found best, expected one of none, standard, enhanced"):
         planned(site("dgx-b200", 64, a=SLOW) | {"floor": "best"})
-
-
-def test_the_floors_of_clusters_add_up():
+    # The floors of clusters add up.
     data = site(a=LLAMA)
     data["clusters"]["other"] = {"node": "dgx-b200", "count": 32}
     assert exact(planned(data), "R-READ-03") == 30e9 + 40e9
@@ -106,14 +105,13 @@ def test_a_workload_above_the_guidance_decides(rate, guided):
     assert ("By guidance" in line.remark) is guided
 
 
-def test_a_site_without_checkpoints_still_writes():
+def test_rates_beside_the_workload():
+    # A site without checkpoints still writes.
     plan = planned(site(a=SLOW))
     line = plan.requirement("R-WRITE-01")
     assert (exact(plan, "R-WRITE-01"), line.priority, line.conditions.clients) == (14e9, "mandatory", 8)
     assert not {"R-RESTART-01", "R-RESTART-02", "R-WRITE-02", "R-MIX-01"} & {one.id for one in plan.requirements}
-
-
-def test_practice_and_every_level_are_beside_the_workload():
+    # Practice and every level are beside the workload.
     rows = planned(site(a=LLAMA)).tables["guidance"]
     assert [row.get("level") for row in rows] == ["good", "better", "best", None, None, None]
     assert [row["compared_writes"] for row in rows[-2:]] == [512 * 5e6, 512 * 160e6]

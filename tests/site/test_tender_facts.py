@@ -52,7 +52,8 @@ def test_each_record_is_complete():
     assert set(THEMES) == {*themes, *(one.theme for one in RATIONALES.values())}
 
 
-def test_suggested_sets_every_term_and_nothing_is_set_without_it():
+def test_suggested_terms_yield_to_single_keys():
+    # Suggested sets every term and nothing is set without it.
     suggested, bare = terms(service="suggested"), terms()
     assert suggested.keys() == bare.keys()
     assert not [one.id for one in suggested.values() if one.status == "open"]
@@ -61,9 +62,7 @@ def test_suggested_sets_every_term_and_nothing_is_set_without_it():
     assert all(one.text.startswith("The Vendor shall state ") for one in bare.values() if one.value is None)
     assert suggested["S-AVAIL-01"].text.endswith("for at least 99.5 % of every 30 days.")
     assert (suggested["S-AVAIL-04"].quantity, suggested["S-AVAIL-04"].unit) == (0.7, "1")
-
-
-def test_single_keys_override_the_others():
+    # Single keys override the others.
     service = {"others": "suggested", "availability": "99.99 %", "tenants": "open", "csi": False, "s3": True, "nfs": "stated"}
     found = terms(service=service)
     assert found["S-AVAIL-01"].value == "99.99 %"
@@ -71,9 +70,7 @@ def test_single_keys_override_the_others():
     assert (found["S-IF-03"].status, found["S-IF-03"].value) == ("stated", None)
     assert "S-IF-07" not in found
     assert found["S-IF-05"].value == "required"
-
-
-def test_values_that_the_plan_holds_elsewhere_are_no_second_copy():
+    # Values that the plan holds elsewhere are no second copy.
     storage = {"warranty": "7 years", "latency": "0.2 ms", "protection": {"data": 8, "parity": 3}}
     found = terms(storage=storage, test={"latency_tail": 3})
     assert found["S-MEDIA-01"].value == "7 years"

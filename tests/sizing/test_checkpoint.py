@@ -152,11 +152,10 @@ def test_lora_saves_its_adapters_alone(config):
     assert answer.results["checkpoint_bytes"].value == 14 * 32 * per_layer
 
 
-def test_full_precision_keeps_no_master_copy():
+def test_precision_and_retention_set_what_is_kept():
+    # Full precision keeps no master copy.
     assert value("checkpoint_bytes", precision="fp32") == 12 * 405_853_388_800
-
-
-def test_retention():
+    # Retention.
     size = value("checkpoint_bytes")
     assert value("checkpoint_retained_bytes", keep=5) == 5 * size
     kept = value("checkpoints_retained", mode="async", interval="1 h", keep="last=3,every=10,final=1", duration="10 day")

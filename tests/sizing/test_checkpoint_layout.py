@@ -92,22 +92,19 @@ def test_the_largest_stage_is_that_of_the_benchmark(big):
     assert mean * largest_stage_factor(big, 32) + 8.86 == pytest.approx(12.32, abs=0.01)
 
 
-def test_files_follow_the_ranks_and_sizes_the_writers():
+def test_files_follow_ranks_stages_and_contents():
+    # Files follow the ranks and sizes the writers.
     known = {"parameters": 405_853_388_800}
     answer = ingest.checkpoint(set=known, gpus=512, tensor_parallel=8, pipeline_parallel=32, layout="deepspeed")
     assert answer.results["checkpoint_files"].value == 256 + 512 + 2
     assert answer.results["checkpoint_bytes_per_rank_max"].value / 2**30 == pytest.approx(11.81, abs=0.01)
-
-
-def test_deepspeed_does_not_save_16_bit_weights_at_its_third_stage():
+    # Deepspeed does not save 16 bit weights at its third stage.
     answer = ingest.checkpoint("llama3-8b", gpus=64, zero_stage=3, layout="deepspeed")
     assert answer.results["checkpoint_bytes"].value == 12 * 8_030_261_248
     assert any("stage3_gather_16bit" in line for line in answer.warnings)
     full = ingest.checkpoint("llama3-8b", gpus=64, zero_stage=3, layout="deepspeed", precision="fp32")
     assert full.results["checkpoint_bytes"].value == 12 * 8_030_261_248
-
-
-def test_a_release_holds_weights_alone():
+    # A release holds weights alone.
     answer = ingest.checkpoint("llama2-70b", layout="safetensors", set={"parameters": 68_976_648_192})
     assert answer.results["checkpoint_bytes"].value == 137_953_296_384
     assert answer.results["checkpoint_optimizer_bytes"].value == 0

@@ -56,16 +56,15 @@ def test_the_failure_rate_is_that_of_jobs_of_the_nearest_size(gpus, entry):
     assert Catalog().get(Failures, entry).name in why(answer, name)
 
 
-def test_every_published_rate_is_listed_with_the_time_that_it_gives_this_job():
+def test_published_rates_are_listed_and_yield_to_a_given_time():
+    # Every published rate is listed with the time that it gives this job.
     rows = {row["failures"]: row for row in ingest.checkpoint("llama3-8b", gpus=1024).tables["failures"]}
     # 128 nodes: 1,000 days over 23.73 and 6.5 failures.
     assert rows["rsc-1-jobs-1024"]["failures_per_thousand_node_days"] == pytest.approx(23.73)
     assert rows["rsc-1-jobs-1024"]["job_mean_time_to_interrupt"] == pytest.approx(86400e3 / 23.73 / 128)
     assert rows["rsc-1"]["job_mean_time_to_interrupt"] == pytest.approx(86400e3 / 6.5 / 128)
     assert rows["llama3"]["failures_per_thousand_node_days"] == pytest.approx(419 / 54 / 2.048)
-
-
-def test_a_named_rate_and_a_given_time_win():
+    # A named rate and a given time win.
     assert value("job_mean_time_to_interrupt", "llama3-8b", 1024, failures="rsc-1") == pytest.approx(86400e3 / 6.5 / 128)
     assert value("job_mean_time_to_interrupt", "llama3-8b", 1024, mtti="5 h") == 18000
 
@@ -109,7 +108,8 @@ def test_memory_says_that_chosen_sizes_fit_and_that_smaller_ones_do_not(model, g
     assert (tensor, pipeline) == (1, 1) or not fits(*((tensor, pipeline - 1) if pipeline > 1 else (tensor // 2, 1)))
 
 
-def test_memory_says_that_published_sizes_of_experts_fit():
+def test_published_sizes_are_taken_where_they_fit():
+    # Memory says that published sizes of experts fit.
     options = {"gpus": 2048, "pipeline_parallel": 16, "zero_stage": 1, "optimizer": "adamw-bf16"}
     assert ingest.memory("deepseek-v3", **options).unmet
     shared = ingest.memory("deepseek-v3", **options, expert_parallel=64)
@@ -117,9 +117,7 @@ def test_memory_says_that_published_sizes_of_experts_fit():
     assert shared.results["gpus_to_hold"].value == 16 * 64
     with pytest.raises(UsageError, match="a divisor of the 128 replicas"):
         ingest.memory("deepseek-v3", **options, expert_parallel=256)
-
-
-def test_published_sizes_that_do_not_fit_the_memory_are_not_taken():
+    # Published sizes that do not fit the memory are not taken.
     # 405B over 128 GPUs: 12.7 GB of weights and gradients and 19 GB of optimizer states fit 76 GB, not the 14.4 GB of a T4.
     assert ingest.checkpoint("llama3-405b", gpus=256).known.given["pipeline_parallel"].value == 16
     assert ingest.checkpoint("llama3-405b", gpus=256, gpu="t4").known.given["pipeline_parallel"].value > 16
@@ -318,15 +316,14 @@ def test_recipes_save_what_their_sources_say(optimizer, precision, each):
     assert answer.results["checkpoint_bytes"].value == each * 1e9
 
 
-def test_a_model_saves_by_its_own_recipe_unless_another_is_set():
+def test_models_save_by_their_own_recipes():
+    # A model saves by its own recipe unless another is set.
     own = ingest.checkpoint("deepseek-v3", gpus=2048)
     assert own.inputs["optimizer"] == {"value": "adamw-bf16", "from": "default"}
     parameters = own.known.value("parameters")
     assert own.results["checkpoint_bytes"].value == 10 * parameters
     assert value("checkpoint_bytes", "deepseek-v3", 2048, optimizer="adamw") == 14 * parameters
-
-
-def test_a_recommender_saves_its_embedding_tables():
+    # A recommender saves its embedding tables.
     # 204,184,588 rows of 128 numbers, each with an accumulator, in 32 bits.
     answer = ingest.checkpoint("dlrm-dcnv2", gpus=128)
     assert answer.results["checkpoint_bytes"].value == 204_184_588 * 128 * 8
@@ -342,7 +339,8 @@ jobs: {train: {cluster: main, model: llama3-70b, nodes: 64, checkpoint: {mode: a
 """
 
 
-def test_a_site_takes_over_the_answer_of_its_job():
+def test_a_site_takes_over_checks_or_refuses_the_answer_of_its_job():
+    # A site takes over the answer of its job.
     plan = ingest.plan(yaml.safe_load(SITE), samples=0)
     (row,) = plan.rows["jobs"]
     known = ingest.checkpoint("llama3-70b", gpus=512, gpu="h100-sxm", mode="async").known
@@ -350,25 +348,19 @@ def test_a_site_takes_over_the_answer_of_its_job():
                  "checkpoint_dump_seconds", "checkpoint_stall_seconds", "restart_read_bytes", "restart_read_bandwidth",
                  "restart_seconds", "drain_duty", "job_mean_time_to_interrupt"):  # fmt: skip
         assert row.step(name).value == pytest.approx(known.value(name)), name
-
-
-def test_the_choices_by_the_size_of_a_job_are_checked():
+    # The choices by the size of a job are checked.
     site = yaml.safe_load(SITE)
     found = {one.rule.id: one for one in ingest.plan(site, samples=0).findings}
     assert {"C12", "C13"} <= found.keys()
     assert (found["C12"].value.value, found["C12"].limit) == (512, 512)
     site["jobs"]["train"]["checkpoint"] |= {"failures": "llama3", "tensor_parallel": 8, "pipeline_parallel": 1}
     assert not {"C12", "C13"} & {one.rule.id for one in ingest.plan(site, samples=0).findings}
-
-
-def test_a_recommender_of_a_site_is_sized_from_its_model():
+    # A recommender of a site is sized from its model.
     site = yaml.safe_load(SITE)
     site["jobs"]["train"] |= {"model": "dlrm-dcnv2", "samples_per_second": 1e6}
     (row,) = ingest.plan(site, samples=0).rows["jobs"]
     assert row.step("checkpoint_bytes").value == 204_184_588 * 128 * 8
-
-
-def test_a_site_without_progress_is_refused():
+    # A site without progress is refused.
     site = yaml.safe_load(SITE)
     site["jobs"]["train"]["checkpoint"]["mtti"] = "10 min"
     with pytest.raises(IngestError, match=r"jobs\.train\.checkpoint: no progress"):
@@ -404,11 +396,10 @@ def test_the_cure_of_an_overhead_does_not_keep_the_bandwidth_that_causes_it():
     assert cured.results["checkpoint_overhead"].value <= 0.05 * 1.005
 
 
-def test_a_refused_value_is_shown_as_it_was_written():
+def test_values_and_numbers_are_worded_as_written():
+    # A refused value is shown as it was written.
     with pytest.raises(UsageError, match="--mtti: found -5 min, expected a number above 0"):
         ingest.checkpoint("llama3-8b", gpus=64, mtti="-5 min")
-
-
-def test_one_gpu_is_no_plural():
+    # One gpu is no plural.
     assert " on 1 GPU: " in ingest.checkpoint("llama3-8b", gpus=1).title
     assert "1 GPU does not hold the model states" in ingest.memory("llama3-8b", gpu="h100", gpus=1).unmet

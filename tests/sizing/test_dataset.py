@@ -69,14 +69,12 @@ def test_two_bytes_up_to_65536_ids_else_four(vocabulary, width):
     assert value("tokenized_bytes", tokens=1e12, vocabulary=vocabulary) == 1e12 * width
 
 
-def test_megatron_draws_its_own_line():
-    """Megatron stores 32-bit ids from 65,500 ids on."""
+def test_formats_draw_their_own_lines():
+    # Megatron stores 32-bit ids from 65,500 ids on.
     answer = ingest.dataset(tokens=1e12, vocabulary=65_536, format="megatron")
     assert answer.results["tokenized_bytes"].value == 2e12
     assert answer.results["dataset_bytes"].value > 4e12
-
-
-def test_the_index_is_in_the_data_set():
+    # The index is in the data set.
     answer = ingest.dataset(tokens=1e12, documents=1e9, vocabulary=32_000, shard_size="1TB")
     index = 1e9 * 20 + 3 * 42
     assert answer.results["index_bytes"].value == index
@@ -112,23 +110,20 @@ def test_the_whole_footprint_by_hand():
     assert sum(row["kept_bytes"] for row in rows.values()) == pytest.approx(usable / 1.02 - scratch)
 
 
-def test_samples_take_whole_blocks_in_files_of_their_own():
+def test_samples_in_files_and_in_shards():
+    # Samples take whole blocks in files of their own.
     answer = ingest.dataset(samples=1_281_167, sample_bytes=3000, sizes="equal", copies=2, epochs=90)
     assert answer.results["dataset_bytes"].value == 1_281_167 * 4096
     assert answer.results["usable_bytes"].value == 2 * 1_281_167 * 4096
     assert answer.results["file_opens_per_epoch"].value == 1_281_167
     assert answer.results["file_opens"].value == 1_281_167 * 90
     assert "tokenized_bytes" not in answer.results
-
-
-def test_shards_instead_of_files_spare_inodes():
+    # Shards instead of files spare inodes.
     many = value("inodes", corpus="imagenet-1k")
     few = value("inodes", corpus="imagenet-1k", format="webdataset", shard_size="1 GB")
     assert many > 1_281_167
     assert few < 200
-
-
-def test_mdts_and_their_space():
+    # Mdts and their space.
     answer = ingest.dataset(samples=10e9, sample_bytes=10_000)
     assert answer.results["mdts"].value == 3
     assert answer.results["mdt_bytes"].value == answer.results["inodes"].value * 2560
@@ -157,27 +152,22 @@ def test_files_that_a_measurement_skipped_are_told(measured):
     assert "3 of its files could not be read" in answer.given["bytes_per_token"].note
 
 
-def test_raw_input_through_a_pipeline():
+def test_ratios_hold_in_both_directions():
+    # Raw input through a pipeline.
     answer = ingest.dataset(raw_bytes="10 PB", pipeline="gpt3-commoncrawl")
     assert answer.results["clean_bytes"].value == pytest.approx(10e15 * 570e9 / 45e12)
     assert answer.results["tokens"].value == pytest.approx(answer.results["clean_bytes"].value / 4)
-
-
-def test_raw_input_and_clean_text_agree_in_both_directions():
+    # Raw input and clean text agree in both directions.
     raw = value("raw_bytes", tokens=1e12, pipeline="slimpajama")
     assert value("tokens", raw_bytes=raw, pipeline="slimpajama") == pytest.approx(1e12)
-
-
-def test_shares_of_bytes_documents_and_tokens_stay_apart():
+    # Shares of bytes documents and tokens stay apart.
     answer = ingest.dataset(corpus="slimpajama", documents=100e6, set={"documents_kept": 0.4})
     kept_bytes = answer.results["clean_bytes"].value / answer.results["raw_bytes"].value
     kept_tokens = answer.results["tokens"].value / answer.results["raw_tokens"].value
     assert kept_bytes == pytest.approx(0.504)
     assert kept_tokens == pytest.approx(627 / 1210)
     assert answer.results["raw_documents"].value == 250e6
-
-
-def test_a_corpus_keeps_its_ratios_for_another_number_of_tokens():
+    # A corpus keeps its ratios for another number of tokens.
     whole, half = ingest.dataset(corpus="opt"), ingest.dataset(corpus="opt", tokens=90e9)
     assert whole.results["clean_bytes"].value == pytest.approx(800e9)
     assert half.results["clean_bytes"].value == pytest.approx(400e9)
@@ -229,20 +219,16 @@ def test_an_entry_of_the_users_own(tmp_path, run):
 # Ranges
 
 
-def test_ends_come_from_the_ends_of_the_inputs():
+def test_ranges_follow_the_ends_of_the_inputs():
+    # Ends come from the ends of the inputs.
     raw = ingest.dataset(tokens=1e12, bytes_per_token=4, pipeline="fineweb").results["raw_bytes"]
     tib = 2**40
     assert raw.low == pytest.approx(4e12 * 0.55 / 44e12 * 19200 * tib)
     assert raw.high == pytest.approx(4e12 * 0.75 / 44e12 * 38400 * tib)
-
-
-def test_an_end_is_found_where_a_quantity_falls_with_its_input():
-    """Documents fall as they get longer: the low end of their length is the high end of their number."""
+    # Documents fall as they get longer: the low end of their length is the high end of their number.
     documents = ingest.dataset(tokens=6e11).results["documents"]
     assert (documents.low, documents.value, documents.high) == (6e11 / 1000, 1e9, 6e11 / 400)
-
-
-def test_no_range_where_nothing_is_known_about_the_spread():
+    # No range where nothing is known about the spread.
     assert ingest.dataset(tokens=1e12, bytes_per_token=4).results["tokenized_bytes"].low is None
 
 
@@ -323,14 +309,13 @@ def test_format_is_of_the_data_set_and_of_the_output(run):
     assert [row["value"] for row in rows if row["name"] == "stage"] == ["clean", "tokenized", "dataset"]
 
 
-def test_the_page_shows_stages_and_ranges(run):
+def test_pages_and_derivations_of_the_command(run):
+    # The page shows stages and ranges.
     out = run("dataset", "--corpus", "fineweb", "--copies", "2").out
     assert "Stages, and the data kept of each" in out
     assert "range" in out
     assert "13.5 – 62.44 PB" in out
-
-
-def test_explain_goes_down_to_the_sources(run):
+    # Explain goes down to the sources.
     out = run("dataset", "--corpus", "pile", "--explain", "usable_bytes").out
     assert "clean_kept_bytes" in out
     assert "limelead-quartz" in out

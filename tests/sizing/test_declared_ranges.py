@@ -66,30 +66,23 @@ def test_a_result_that_contradicts_the_other_inputs_is_named(command, options, f
     assert departures(command, options, near) == []
 
 
-def test_two_results_that_are_set_are_held_against_each_other():
+def test_results_that_are_set_are_held_against_the_rest():
+    # Two results that are set are held against each other.
     job, rate = {"model": "cosmoflow", "gpu": "h100"}, "samples_per_second_per_gpu=7"
     (line,) = departures(ingest.bw, job, rate, "ingest_bandwidth_per_gpu=1GB/s")
     assert "found 1 GB/s, but the other inputs give 19.8 MB/s" in line
     assert departures(ingest.bw, job, rate, "ingest_bandwidth_per_gpu=20MB/s") == []
-
-
-def test_an_interval_is_a_choice_and_contradicts_nothing():
+    # An interval is a choice and contradicts nothing.
     assert departures(ingest.checkpoint, SAVED, "checkpoint_interval=1day") == []
-
-
-def test_checkpoints_that_their_tier_cannot_hold_are_named():
+    # Checkpoints that their tier cannot hold are named.
     kept = ingest.checkpoint(**SAVED).results["checkpoint_retained_bytes"].value
     for capacity, fired in ((kept * 0.99, True), (kept * 1.01, False)):
         assert any(rule_of(line) == "W29" for line in ingest.checkpoint(**SAVED, tier_capacity=capacity).warnings) is fired
-
-
-def test_a_document_has_a_token():
+    # A document has a token.
     assert ingest.dataset(**TEXT, documents="15T").results["documents"].value == 15e12
     with pytest.raises(UsageError, match=r"^--documents: found .*, expected at most one for each of the 15,000"):
         ingest.dataset(**TEXT, documents="16T")
-
-
-def test_raw_input_is_given_instead_of_tokens():
+    # Raw input is given instead of tokens.
     with pytest.raises(UsageError, match=r"^--raw-bytes: found with --tokens, expected one of them"):
         ingest.dataset(**TEXT, raw_bytes="1TB")
 
@@ -108,12 +101,11 @@ def test_nothing_is_given_twice(command, options, what):
         command(**options)
 
 
-def test_storage_takes_no_share_above_one():
+def test_storage_and_declared_quantities_keep_their_ranges():
+    # Storage takes no share above one.
     with pytest.raises(UsageError, match="usable_share: found 5, expected a number above 0 up to 1"):
         ingest.fit(storage="all", read_bandwidth="1 TB/s", capacity="1 PB", set=["usable_share=5"])
-
-
-def test_a_declared_quantity_takes_no_number_outside_its_range():
+    # A declared quantity takes no number outside its range.
     bounded = {name: one for table in (FORMULAS, INPUTS) for name, one in table.items() if one.high < float("inf")}
     assert len(bounded) > 80
     for name, one in bounded.items():
@@ -176,13 +168,11 @@ def declared():
     return {**FORMULAS, **INPUTS}
 
 
-def test_a_share_ends_at_one():
-    """A new share without a bound fails here: bound it, or say above what a share of that name may exceed 1."""
+def test_shares_end_at_one_and_counts_are_whole():
+    # A new share without a bound fails here: bound it, or say above what a share of that name may exceed 1.
     open_ = {name for name, one in declared().items() if one.unit == "1" and SHARE.search(name) and one.high > 1}
     assert open_ == set(BEYOND_ONE)
-
-
-def test_a_count_is_whole():
+    # A count is whole.
     counts = {name: one for name, one in declared().items() if one.unit in COUNTED or (one.unit == "1" and COUNT.search(name))}
     parts = {name for name, one in counts.items() if not one.whole and one.high > 1 and "_of_" not in name}
     assert parts == set(IN_PARTS)

@@ -160,41 +160,30 @@ def test_a_rate_of_the_users_own_needs_no_catalog_rate(shipped, option, number, 
     assert {found.basis for found, _ in answer.levels[1:]} == others
 
 
-def test_a_question_without_any_catalog_entry(shipped):
+def test_unknowns_are_asked_for_and_defaults_are_listed(shipped):
+    # A question without any catalog entry.
     question = job_of(samples_per_second=100, sample_bytes=1e6, gpus_per_node=8, nodes=2)
     assert value(estimate(question, shipped), "ingest_bandwidth_per_job") == 1.6e9
-
-
-def test_unknown_bytes_are_asked_for_and_never_guessed(shipped):
+    # Unknown bytes are asked for and never guessed.
     answer = answered(shipped, model="rgat-igbh")
     assert "samples_per_second_per_gpu" in answer.results
     assert "ingest_bandwidth_per_gpu" not in answer.results
     assert "--sample-bytes" in answer.incomplete
     assert answered(shipped, model="rgat-igbh", sample_bytes=1e6).incomplete is None
-
-
-def test_unknown_flops_are_asked_for_and_never_guessed(shipped):
+    # Unknown flops are asked for and never guessed.
     with pytest.raises(IngestError, match=r"FLOPs per sample of openfold are not known.*--flops-per-sample"):
         answered(shipped, model="openfold", basis="peak")
     assert answered(shipped, model="openfold", basis="peak", flops_per_sample=1e12).basis == "peak"
-
-
-def test_linear_is_the_default_and_strong_scaling_loses(shipped):
+    # Linear is the default and strong scaling loses.
     linear, strong = (answered(shipped, nodes=128, scaling=scaling) for scaling in ("linear", "strong"))
     assert value(strong, "samples_per_second_per_gpu") == pytest.approx(0.38 * value(linear, "samples_per_second_per_gpu"))
-
-
-def test_a_node_brings_its_gpu_and_its_nic(shipped):
+    # A node brings its gpu and its nic.
     answer = estimate(job_of(model="cosmoflow", node="dgx-h100"), shipped)
     assert (answer.gpu.id, answer.given["gpus_per_node"].value) == ("h100-sxm", 8)
     assert answer.inputs["gpus_per_node"]["from"] == "catalog"
-
-
-def test_gpus_per_node_of_the_user_win_over_the_usual_node(shipped):
+    # Gpus per node of the user win over the usual node.
     assert value(answered(shipped, gpus_per_node=4, nodes=3), "gpus") == 12
-
-
-def test_what_is_assumed_is_listed(shipped):
+    # What is assumed is listed.
     names = {item["name"] for item in answered(shipped).assumptions}
     assert names == {"accelerator_utilization", "scaling_efficiency", "gpus_per_node", "nodes"}
     given_names = {item["name"] for item in answered(shipped, utilization=0.7, gpus_per_node=8, nodes=1).assumptions}
@@ -268,12 +257,11 @@ def test_gpus_are_named_as_they_were_given(found):
         ingest.bw("cosmoflow", "h100", gpus=found)
 
 
-def test_a_bandwidth_that_is_given_needs_the_samples_beside_it():
+def test_a_rate_that_is_missing_is_named(shipped):
+    # A bandwidth that is given needs the samples beside it.
     needed = "the bandwidth that is given does not state the samples/s of a GPU; set --samples-per-second"
     assert ingest.bw("cosmoflow", "h100", set=["ingest_bandwidth_per_gpu=1"]).unmet == needed
-
-
-def test_a_protocol_without_a_rate_names_those_that_have_one(shipped):
+    # A protocol without a rate names those that have one.
     with pytest.raises(IngestError, match=r"no rate of cosmoflow on h100-sxm under 'paper'.*mlperf-storage"):
         answered(shipped, protocol="paper", basis="measured")
 

@@ -76,28 +76,21 @@ def at(schedule, *seconds):
     return progress(schedule, np.array(seconds), 1e7)
 
 
-def test_a_checkpoint_counts_when_it_is_written_and_not_before():
+def test_checkpoints_count_when_they_are_where_they_are_read():
+    # A checkpoint counts when it is written and not before.
     sync, drained = Schedule(100, 0, 10, 1), Schedule(100, 1, 10, 0.5)
     assert at(sync, 109.9, 110.0, 219.9, 220.0).persistent.tolist() == [0, 100, 100, 200]
     assert at(drained, 110.9, 111.0).persistent.tolist() == [0, 100]
     assert at(drained, 100.9, 101.0).near.tolist() == [0, 100]
-
-
-def test_a_copy_waits_for_the_drain_before_it():
-    """Work takes 12 s of a period of 51 s: the drain of 50 s delays the next copy."""
+    # Work takes 12 s of a period of 51 s: the drain of 50 s delays the next copy.
     found = at(Schedule(10, 1, 50, 0.2), 11.0, 11.0 + 51, 11.0 + 102)
     assert found.work.tolist() == [10, 20, 30]
     assert found.stall.tolist() == pytest.approx([1, 1 + 38.5, 1 + 77])
-
-
-def test_only_every_kth_checkpoint_reaches_shared_storage():
+    # Only every kth checkpoint reaches shared storage.
     found = at(Schedule(10, 0, 4, 0.0, 3), 33.9, 34.0, 63.9, 64.0)
     assert found.persistent.tolist() == [0, 30, 30, 60]
     assert found.near.tolist() == [30, 30, 60, 60]
-
-
-def test_a_lost_node_falls_back_to_shared_storage_behind_the_near_tier():
-    """Three segments of one run: the first interrupt keeps the near tier, the second takes it."""
+    # Three segments of one run: the first interrupt keeps the near tier, the second takes it.
     one = np.ones((3, 1))
     segments = Segments(one, one, np.array([[False], [False], [True]]), np.array([[False], [True], [False]]))
     came = Progress(np.array([[95.0], [45.0], [7.0]]), one, np.array([[60.0], [0.0], [0.0]]), np.array([[90.0], [40.0], [0.0]]))
@@ -137,14 +130,13 @@ def test_better_never_lowers_goodput_with_the_same_random_numbers(what, seed):
     assert found[-1] > found[0]
 
 
-def test_a_mixture_of_one_distribution_twice_is_that_distribution():
+def test_shares_and_mixtures_are_whole():
+    # A mixture of one distribution twice is that distribution.
     schedule = Schedule(600, 1, 60, 0.5)
     assert mean(schedule, (3 * HOUR, 3 * HOUR)) == mean(schedule, 3 * HOUR)
     # Of the same mean, bursts cost less than interrupts spread evenly: most of a burst strikes what is lost already.
     assert mean(schedule, (5.9 * HOUR, 0.1 * HOUR)) > mean(schedule, 3 * HOUR) + 0.01
-
-
-def test_the_shares_of_the_time_sum_to_one():
+    # The shares of the time sum to one.
     for schedule, mtti, restart in itertools.chain.from_iterable(BETTER.values()):
         found = simulated(schedule, Interrupts((1,), (mtti,)), restart, duration=1e6, runs=5, seed=3)
         assert np.allclose(sum(found), 1)
@@ -173,11 +165,10 @@ def few(**options):
     return ingest.goodput("llama3-405b", gpus=16384, runs=20, **options)
 
 
-def test_retention_knows_the_end_of_the_run():
+def test_the_end_and_the_seed_of_a_run():
+    # Retention knows the end of the run.
     assert few(keep="last=2,every=10", duration="10 days").results["goodput"].value > 0.5
-
-
-def test_the_same_seed_gives_the_same_answer_and_another_one_another():
+    # The same seed gives the same answer and another one another.
     one, same, other = (few(seed=seed).results["goodput"].value for seed in (1, 1, 2))
     assert one == same != other
 

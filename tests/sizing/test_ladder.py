@@ -76,12 +76,11 @@ def test_measured_is_the_median_over_protocols(toy):
     assert "median of 3 protocols" in found.note
 
 
-def test_the_editions_of_one_benchmark_count_once(toy):
+def test_protocols_are_counted_once_and_told_where_they_disagree(toy):
+    # The editions of one benchmark count once.
     catalog = toy(("small", 100, 8, 1, "lambda-v1"), ("small", 120, 8, 1, "lambda-v2"), ("small", 300, 8, 1, "paper"))
     assert rung(catalog, "small", "measured").given[RATE].value == (110 + 300) / 2
-
-
-def test_one_protocol_can_be_asked_for(toy):
+    # One protocol can be asked for.
     catalog = toy(("small", 100, 1, 1, "paper"), ("small", 300, 8, 1, "mlperf-training"))
     assert rung(catalog, "small", "measured", protocol="paper").given[RATE].value == 100
 
@@ -265,25 +264,20 @@ def test_beyond_a_ratio_of_four_the_range_is_far_and_that_is_said(toy, write_ent
     assert any("more than 4×" in line for line in found.warnings) == is_far
 
 
-def test_transferred_across_vendors_is_wide_and_said(toy):
+def test_transfers_prefer_the_nearest_hardware(toy):
+    # Transferred across vendors is wide and said.
     catalog = with_seen(toy(("small", 900, 1, 1, "paper")), other={("z", "bf16"): 1})
     found = rung(catalog, "other", "transferred")
     assert found.given[RATE].low == pytest.approx(360)
     assert found.given[RATE].high == 1000, "the dense peak ends it"
     assert any("across vendors" in line for line in found.warnings)
-
-
-def test_a_vendors_own_parts_are_preferred_to_those_of_another(toy):
+    # A vendors own parts are preferred to those of another.
     catalog = toy(("small", 100, 1, 1, "paper"), ("other", 900, 1, 1, "paper"))
     assert rung(catalog, "large", "transferred").given[RATE].value == pytest.approx(400)
-
-
-def test_the_own_rate_of_a_gpu_is_left_out_of_its_transfer(toy):
+    # The own rate of a gpu is left out of its transfer.
     catalog = toy(("small", 100, 1, 1, "paper"), ("large", 7, 1, 1, "paper"))
     assert rung(catalog, "large", "transferred").given[RATE].value == pytest.approx(400)
-
-
-def test_emulated_rates_are_not_transferred(toy):
+    # Emulated rates are not transferred.
     catalog = toy(("small", 100, 1, 1, "mlperf-storage"), ("large", 500, 1, 1, "paper"))
     answer = estimate(job_of(model="toy", gpu="toy-huge"), catalog)
     assert "toy-small" not in answer.levels[0][0].note
@@ -297,43 +291,35 @@ def test_near_relatives_weigh_more(toy):
     assert value == pytest.approx(math.exp((near * math.log(6400) + far * math.log(3200)) / (near + far)))
 
 
-def test_efficiency_is_the_models_own_where_it_is_known(toy):
+def test_efficiency_and_peak_say_what_they_are(toy):
+    # Efficiency is the models own where it is known.
     catalog = toy(("small", 200, 8, 1, "paper"), ("large", 1200, 8, 1, "paper"), ("other", 700, 8, 1, "paper"))
     share = rung(catalog, "small", "efficiency").given["model_flops_utilization"]
     assert (share.low, share.value, share.high) == pytest.approx((0.2, 0.3, 0.7))
-
-
-def test_efficiency_of_the_class_says_that_it_is_not_the_models(toy):
+    # Efficiency of the class says that it is not the models.
     found = rung(toy(), "small", "efficiency")
     assert "not of this model" in found.note
-
-
-def test_peak_is_peak_over_flops_and_an_upper_bound(toy):
+    # Peak is peak over flops and an upper bound.
     answer = estimate(job_of(model="toy", gpu="toy-small", basis="peak"), toy())
     assert answer.results["samples_per_second_per_gpu"].value == 1000
     assert any("upper bound" in line for line in answer.warnings)
 
 
-def test_auto_takes_the_highest_rung_and_shows_the_others(toy):
+def test_auto_takes_the_highest_rung_there_is(toy):
+    # Auto takes the highest rung and shows the others.
     catalog = toy(("small", 80, 1, 1, "paper"), ("large", 300, 1, 1, "paper"))
     answer = estimate(job_of(model="toy", gpu="toy-small"), catalog)
     assert answer.basis == "measured"
     assert [found.basis for found, _ in answer.levels] == ["measured", "transferred", "efficiency", "peak"]
-
-
-def test_without_a_rate_of_its_own_auto_steps_down(toy):
+    # Without a rate of its own auto steps down.
     catalog = toy(("large", 300, 1, 1, "paper"))
     assert estimate(job_of(model="toy", gpu="toy-small"), catalog).basis == "transferred"
     assert estimate(job_of(model="toy", gpu="toy-small"), toy()).basis == "efficiency"
-
-
-def test_a_rate_in_another_precision_does_not_count_as_measured(toy):
+    # A rate in another precision does not count as measured.
     catalog = toy(("small", 80, 1, 1, "paper"), precision="tf32")
     assert estimate(job_of(model="toy", gpu="toy-small", precision="bf16"), catalog).basis == "efficiency"
     assert estimate(job_of(model="toy", gpu="toy-small"), catalog).precision == "tf32"
-
-
-def test_a_sibling_precision_counts(toy):
+    # A sibling precision counts.
     catalog = toy(("small", 80, 1, 1, "paper"), precision="fp16")
     assert estimate(job_of(model="toy", gpu="toy-small", precision="bf16"), catalog).basis == "measured"
 

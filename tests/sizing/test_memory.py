@@ -76,12 +76,11 @@ def test_adapters_alone_have_gradients_and_states(tmp_path):
     assert given == pytest.approx(2 * 70e9 + 16 * 1e8)
 
 
-def test_a_host_that_is_too_small_is_named():
+def test_hosts_and_layouts_that_do_not_fit(run):
+    # A host that is too small is named.
     answer = ingest.memory(set={"parameters": 1e12}, offload="cpu", gpus=8, gpu="h100")
     assert any("host memory of DGX H100" in line for line in answer.warnings)
-
-
-def test_model_parallelism_makes_room_for_what_is_replicated(run):
+    # Model parallelism makes room for what is replicated.
     ran = run("memory", "--set", "parameters=70e9", "--zero-stage", 0)
     assert ran.code == 1
     assert "for any number of GPUs" in ran.refusal
@@ -452,13 +451,11 @@ def test_recipes_of_few_bits(recipe, held):
     assert results(set={"parameters": 1e9}, recipe=recipe)["model_state_bytes_per_parameter"].value == held
 
 
-def test_adapters_are_wider_than_the_model_that_they_adapt():
+def test_adapters_keep_a_wide_model_in_16_bits():
+    # Adapters are wider than the model that they adapt.
     found = results(set={"parameters": 65e9, "trainable_parameters": 1e9}, recipe="qlora")
     assert found["model_state_bytes"].value == pytest.approx(65e9 * 0.515875 + 1e9 * (2 + 2 + 12))
-
-
-def test_low_rank_adapters_keep_the_model_in_16_bits():
-    """Of 70B parameters two H100 hold the frozen weights (141 GB) and what stands beside them; one does not hold half."""
+    # Of 70B parameters two H100 hold the frozen weights (141 GB) and what stands beside them; one does not hold half.
     found = results(set={"parameters": 70e9, "trainable_parameters": 1e8}, recipe="lora")
     assert found["model_state_bytes"].value == pytest.approx(70e9 * 2 + 1e8 * (2 + 2 + 12))
     options = {"gpu": "h100", "sequence_length": 2048, "recompute": "full", "recipe": "lora"}

@@ -38,34 +38,27 @@ def test_other_formats_carry_the_weights_too(run, form):
     assert "expert.down" in done.out
 
 
-def test_precision_scales_bytes(run):
+def test_bytes_and_operations_follow_the_configuration(run):
+    # Precision scales bytes.
     wide, narrow = (
         run("model", "llama3-8b", "--precision", name, "--format", "json").data["results"] for name in ("fp32", "fp8")
     )
     assert wide["weights_bytes"]["value"] == 4 * narrow["weights_bytes"]["value"]
     assert wide["parameters"] == narrow["parameters"]
-
-
-def test_attention_grows_with_the_sequence_and_causal_is_less():
+    # Attention grows with the sequence and causal is less.
     short, long = (ingest.model("llama3-8b", sequence_length=n).results for n in (1024, 131_072))
     assert short["parameters"] == long["parameters"]
     for results in (short, long):
         assert results["flops_per_token"].value < results["flops_per_token_full_attention"].value
         assert results["flops_per_token"].value == 3 * results["forward_flops_per_token"].value
     assert long["flops_per_token"].value > 2 * short["flops_per_token"].value
-
-
-def test_a_window_bounds_attention():
+    # A window bounds attention.
     mistral, llama = (ingest.model(name, sequence_length=131_072).results for name in ("mistral-7b", "llama3-8b"))
     assert mistral["flops_per_token"].value < 0.4 * llama["flops_per_token"].value
-
-
-def test_what_the_user_sets_wins():
+    # What the user sets wins.
     answer = ingest.model("llama3-8b", set={"parameters": 1e9})
     assert answer.results["weights_bytes"].value == 2e9
-
-
-def test_every_result_is_derived():
+    # Every result is derived.
     answer = ingest.model("deepseek-v3")
     for name in {*QUESTION.names} - {*OF_PREDICTION}:
         assert answer.derivation(name).formula is not None

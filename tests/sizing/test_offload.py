@@ -169,16 +169,15 @@ def test_bad_input_is_one_line(run, words, told):
     assert ran.out == ""
 
 
-def test_an_alias_names_the_structure_of_its_model():
+def test_names_of_models_lead_to_their_structure(run):
+    # An alias names the structure of its model.
     for alias, name in (("Llama-3-70B", "llama3-70b"), ("bloom", "bloom-176b")):
         for command, options in (("offload", {"inference": True, "gpu": "h100"}), ("checkpoint", {"gpus": 64}), ("memory", {})):
             answer, same = (getattr(ingest, command)(one, **options) for one in (alias, name))
             assert {key: item.value for key, item in answer.results.items()} == {
                 k: item.value for k, item in same.results.items()
             }
-
-
-def test_a_model_of_unknown_structure_is_refused(run):
+    # A model of unknown structure is refused.
     ran = run("offload", "--set", "parameters=1e12")
     assert ran.code == 1
     assert "layers" in ran.refusal
@@ -193,24 +192,20 @@ THIRTEEN = {
 MEASURED = {2: 2.595, 3: 2.673, 4: 2.818, 6: 2.903, 8: 2.912, 10: 2.990}
 
 
-def test_interleaving_orders_as_measured():
+def test_interleaving_orders_and_conserves():
+    # Interleaving orders as measured.
     steps = {every: results(**THIRTEEN, optimizer_on_gpu=f"every={every}")["update_seconds"] for every in MEASURED}
     assert sorted(steps, key=steps.__getitem__) == sorted(MEASURED, key=MEASURED.__getitem__)
     assert results(**THIRTEEN, optimizer_on_gpu="auto")["interleave_every"] == 2
     parameters = 12 * 40 * 5120**2
     assert steps[4] == pytest.approx(parameters / 4 * 3 / (204.8e9 * 0.49 / 30))
     assert results(**THIRTEEN)["update_seconds"] == pytest.approx(parameters / (204.8e9 * 0.49 / 30))
-
-
-def test_flush_and_interleaving_together_are_faster_than_neither():
+    # Flush and interleaving together are faster than neither.
     plain = results(**THIRTEEN, no_overlap=True)["step_seconds"]
     found = results(**THIRTEEN, optimizer_on_gpu="auto")
     assert found["interleaving_speedup"] == pytest.approx(plain / found["step_seconds"])
-
-
-def test_interleaving_conserves_what_moves():
+    # Interleaving conserves what moves.
     found = results(**THIRTEEN, optimizer_on_gpu="every=4")
-    parameters = 12 * 40 * 5120**2
     assert found["interleaved_up_bytes"] == pytest.approx(parameters * (12 + 3 * 2) / 4)
     assert found["interleaved_down_bytes"] == pytest.approx(parameters * 12 / 4)
 

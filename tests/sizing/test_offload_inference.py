@@ -55,15 +55,13 @@ def test_quantized_weights_carry_scales(bits, width):
     assert results(**LLAMA, weight_bits=bits)["held_weights_bytes"] == pytest.approx(width * WEIGHTS)
 
 
-def test_a_sliding_window_bounds_the_cache():
-    """Mistral 7B: 32 layers, 8 key-value heads of 128; 131,072 B per token, no window in its second edition."""
+def test_windows_tiers_and_drives():
+    # Mistral 7B: 32 layers, 8 key-value heads of 128; 131,072 B per token, no window in its second edition.
     known = {"model": "mistral-7b", "inference": True, "gpu": "h100", "gpus": 1, "generate": 88}
     window = 4096
     assert results(**known, prompt=1000)["kv_cache_bytes"] == 131_072 * 1088
     assert results(**known, prompt=8000)["kv_cache_bytes"] == 131_072 * min(8088, window)
-
-
-def test_tiers_add_up_to_weights_and_cache():
+    # Tiers add up to weights and cache.
     draw = random.Random(7)
     for _ in range(40):
         job = {"model": draw.choice(["llama3-70b", "bloom-176b", "opt-30b"]), "gpus": draw.choice([1, 8, 16])}
@@ -71,9 +69,7 @@ def test_tiers_add_up_to_weights_and_cache():
         found = results(**job, **where, inference=True, node="dgx-a100-40", batch=draw.choice([1, 64, 2048]))
         tiers = sum(found[f"{tier}_tier_bytes"] for tier in ("gpu", "cpu", "nvme", "storage"))
         assert tiers == pytest.approx(found["held_weights_bytes"] + found["kv_cache_bytes"], rel=1e-12)
-
-
-def test_a_faster_drive_never_slows_generation():
+    # A faster drive never slows generation.
     rates = [results(**LLAMA, parameters="nvme", set={**ROUND, "nvme_read_bandwidth_per_node": speed})["tokens_per_second"]
              for speed in (5e9, 10e9, 20e9, 40e9, 80e9)]  # fmt: skip
     assert rates == sorted(rates)

@@ -35,21 +35,17 @@ def test_users_turns_and_context_give_capacity_and_rates():
     assert found["kv_writes_per_day"] == pytest.approx(found["kv_write_bandwidth"] * 86_400 / (1000 * session))
 
 
-def test_what_is_read_and_recomputed_is_what_is_reused():
+def test_reuse_is_bounded_by_turns_and_window():
+    # What is read and recomputed is what is reused.
     for share in (0, 0.3, 1):
         found = results(**SESSIONS, hit=share)
         recomputed = found["kv_write_bandwidth"] - found["turn_rate"] * found["kv_new_bytes"]
         assert found["kv_read_bandwidth"] + recomputed == pytest.approx(found["turn_rate"] * found["kv_reused_bytes"])
-
-
-def test_one_turn_reads_nothing():
+    # One turn reads nothing.
     found = results(**{**SESSIONS, "turns": 1})
     assert found["kv_read_bandwidth"] == 0
     assert "kv_block_seconds" not in found
-
-
-def test_a_window_bounds_what_is_kept_and_reused():
-    """Mistral 7B, first edition: 131,072 B per token within a window of 4,096."""
+    # Mistral 7B, first edition: 131,072 B per token within a window of 4,096.
     found = results(model="mistral-7b", inference=True, users=1, turns=4, prompt=1500, generate=500, gpu="h100")
     assert found["kv_session_bytes"] == 131_072 * 4096
     assert found["kv_reused_bytes"] == 131_072 * (0 + 2000 + 4000 + 4096) / 4
@@ -244,13 +240,11 @@ def test_turns_that_coincide_differ_in_what_they_read(turns, mean):
     assert exact * 0.94 <= found <= max(exact * 1.08, exact + 1)
 
 
-def test_a_few_users_read_no_more_than_all_their_sessions_hold():
+def test_sessions_bound_what_is_read_and_kept():
+    # A few users read no more than all their sessions hold.
     found = results(**{**SESSIONS, "users": 1})
     assert found["kv_peak_read_bandwidth"] == pytest.approx(7 * 1500 * PER_TOKEN / 0.5)
-
-
-def test_ended_sessions_are_kept_for_the_retention():
-    """Little: 1,000 users of eight turns of 30 s end 1,000 ÷ 240 sessions in a second."""
+    # Little: 1,000 users of eight turns of 30 s end 1,000 ÷ 240 sessions in a second.
     plain, kept = results(**SESSIONS), results(**SESSIONS, retention="1 hour")
     session = 12_000 * PER_TOKEN
     assert plain["kv_tier_bytes"] == pytest.approx(1000 * session)

@@ -175,21 +175,18 @@ def test_a_line_is_as_urgent_as_the_most_urgent_job_behind_it(first, second, exp
     assert plan.requirement("R-READ-03").priority == expected
 
 
-def test_each_reader_gets_a_message_in_their_words():
+def test_readers_sites_and_ids_of_messages():
+    # Each reader gets a message in their words.
     found = finding("W25", {"restart_overhead": 0.2})
     assert found is not None
     line = found.message()
     assert line.endswith("; set --restart-time or --reschedule-time")
     assert in_site_words(line).endswith("; set checkpoint.restart_time or checkpoint.reschedule_time")
     assert fact_of(line).endswith("20 % of the mean time to interrupt")
-
-
-def test_refusals_of_a_site_name_its_keys():
+    # Refusals of a site name its keys.
     with pytest.raises(IngestError, match=r"jobs\.a\.checkpoint: gpus: found 80, expected a multiple"):
         ingest.plan(site(a={**SLOW, "checkpoint": {"parameters": 1e9, "tensor_parallel": 7}}), samples=0)
-
-
-def test_ids_are_unique_and_no_retired_one_comes_back():
+    # Ids are unique and no retired one comes back.
     ids = [one.id for one in ROWS]
     assert len(set(ids)) == len(ids)
     assert not set(ids) & set(RETIRED)

@@ -31,38 +31,29 @@ def test_scaling_is_that_of_each_size(scaling):
     assert frame["samples_per_second_per_gpu"].tolist() == pytest.approx(single)
 
 
-def test_models_and_gpus_are_axes_too():
+def test_axes_are_options_results_and_arrays():
+    # Models and gpus are axes too.
     frame = ingest.sweep(axes=["nodes=1,2"], model="cosmoflow,unet3d", gpu=["h100", "a100"]).to_frame()
     assert list(zip(frame["model"], frame["gpu"], frame["nodes"], strict=True)) == [
         (model, gpu, nodes) for model in ("cosmoflow", "unet3d") for gpu in ("h100-sxm", "a100-80-sxm") for nodes in (1, 2)
     ]
-
-
-def test_the_last_axis_runs_fastest():
+    # The last axis runs fastest.
     frame = ingest.sweep(axes={"nodes": [1, 2], "sample_bytes": [10, 20]}, **JOB).to_frame()
     assert list(zip(frame["nodes"], frame["sample_bytes"], strict=True)) == [(1, 10), (1, 20), (2, 10), (2, 20)]
-
-
-def test_a_result_can_be_an_axis():
+    # A result can be an axis.
     frame = ingest.sweep(axes={"samples_per_second_per_gpu": [100, 200]}, **JOB).to_frame()
     assert frame["ingest_bandwidth_per_gpu"].tolist() == [100 * 2_828_486, 200 * 2_828_486]
-
-
-def test_other_options_hold_for_every_scenario():
+    # Other options hold for every scenario.
     frame = ingest.sweep(axes=["nodes=1,2"], utilization=0.5, set={"cache_hit_fraction": 0.5}, **JOB).to_frame()
     one = ingest.bw(**JOB, utilization=0.5, cache_hit=0.5)
     assert set(frame["ingest_bandwidth_per_gpu"]) == {one.results["ingest_bandwidth_per_gpu"].value}
-
-
-def test_arrays_are_taken_as_they_are():
+    # Arrays are taken as they are.
     sizes = numpy.linspace(1e6, 2e6, 1000)
     frame = ingest.sweep(axes={"sample_bytes": sizes, "nodes": numpy.arange(1, 101)}, **JOB).to_frame()
     assert len(frame) == 100_000
     expected = 285.7142857 * sizes.sum() * 8 * numpy.arange(1, 101).sum()
     assert frame["ingest_bandwidth_per_job"].sum() == pytest.approx(expected, rel=1e-9)
-
-
-def test_unknown_bytes_leave_the_bandwidth_out():
+    # Unknown bytes leave the bandwidth out.
     frame = ingest.sweep(axes=["nodes=1,2"], model="rgat-igbh", gpu="h100").to_frame()
     assert "samples_per_second_per_gpu" in frame
     assert "ingest_bandwidth_per_job" not in frame
@@ -89,31 +80,24 @@ def test_a_bad_axis_is_refused(axes, message):
         ingest.sweep(axes=axes, **JOB)
 
 
-def test_a_sweep_without_a_range_is_refused_on_the_command_line(run):
+def test_forms_of_a_sweep_and_what_is_none(run):
+    # A sweep without a range is refused on the command line.
     ran = run("sweep", "--model", "cosmoflow", "--gpu", "h100")
     assert ran.code == 2
     assert "expected at least one range" in ran.refusal
-
-
-def test_no_evidence_is_refused():
+    # No evidence is refused.
     with pytest.raises(IngestError, match="no measured estimate"):
         ingest.sweep(axes=["nodes=1,2"], model="cosmoflow", gpu="b200", basis="measured")
-
-
-def test_csv_holds_every_scenario_in_base_units(run):
+    # Csv holds every scenario in base units.
     ran = run("sweep", "nodes=1..1000", "--model", "cosmoflow", "--gpu", "h100", "--format", "csv")
     header, *rows = ran.out.splitlines()
     assert header.startswith("model,gpu,basis,nodes,ingest_bandwidth_per_gpu,ingest_bandwidth_per_node")
     assert len(rows) == 1000
-
-
-def test_a_table_says_how_many_rows_it_leaves_out(run):
+    # A table says how many rows it leaves out.
     ran = run("sweep", "nodes=1..1000", "--model", "cosmoflow", "--gpu", "h100")
     assert "1,000 scenarios" in ran.out
     assert "960 more rows" in ran.out
-
-
-def test_json_names_units_and_columns(run):
+    # Json names units and columns.
     data = run("sweep", "nodes=1,2", "--model", "cosmoflow", "--gpu", "h100", "--format", "json").data
     assert (data["schema"], data["command"]) == ("ingest/1", "sweep")
     assert data["units"]["ingest_bandwidth_per_job"] == "B/s"

@@ -54,20 +54,17 @@ def test_the_losses_are_those_of_the_checkpoint_plan():
         assert found[name] == plan[name].value
 
 
-def test_the_host_draws_what_the_node_takes_beyond_its_gpus():
+def test_hosts_caps_and_storage_draw_power():
+    # The host draws what the node takes beyond its gpus.
     assert results(node="dgx-h100", gpu=None)["power_drawn_per_gpu"] == 10_200 / 8
     assert results(node="dgx-h100", gpu=None, host_power=0)["power_drawn_per_gpu"] == 700
     assert results(power="500 W", host_power="100 W", set={"power_load": 0.8})["power_drawn_per_gpu"] == 480
-
-
-def test_a_cap_on_the_gpus_saves_energy_and_leaves_the_host_as_it_is():
+    # A cap on the gpus saves energy and leaves the host as it is.
     found = [results(node="dgx-h100", gpu=None, power=power) for power in (1, 400, 700, 5000)]
     assert [one["power_drawn_per_gpu"] - 575 for one in found] == [1, 400, 700, 5000]
     energy = [one["training_energy"] for one in found]
     assert energy == sorted(set(energy))
-
-
-def test_storage_takes_its_part_of_the_power():
+    # Storage takes its part of the power.
     alone, with_storage = results(host_power=0), results(host_power=0, storage_power="1 MW")
     assert with_storage["storage_power_share"] == pytest.approx(1e6 / (1e6 + 16384 * 700))
     more = with_storage["training_energy"] - alone["training_energy"]

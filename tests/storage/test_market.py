@@ -126,14 +126,13 @@ def test_the_named_systems_have_a_verdict_with_a_reason(name):
     assert all((entry.consistency, entry.failure_tolerance, entry.failover, entry.metadata))
 
 
-def test_statements_name_their_sources():
+def test_sources_and_evidence_are_named():
+    # Statements name their sources.
     for entry in ENTRIES.values():
         for name in ("consistency", "failure_tolerance", "failover", "metadata", "verdict"):
             words = getattr(entry, name)
             assert words is None or not words.source or words.source in CATALOG.sources, (entry.id, name)
-
-
-def test_most_of_what_the_market_entries_say_is_not_assumed():
+    # Most of what the market entries say is not assumed.
     found = [item for entry in of_class("system", "software", "service", "drive") for item in values(entry)]
     assert sum(item.grade == "assumed" for item in found) / len(found) < 0.15
 
@@ -141,15 +140,14 @@ def test_most_of_what_the_market_entries_say_is_not_assumed():
 # The public runs
 
 
-def test_the_evidence_is_in_bytes_and_of_a_known_round():
+def test_measured_rows_are_of_known_rounds():
+    # The evidence is in bytes and of a known round.
     assert len(ROWS) >= 160
     assert {row["round"] for row in ROWS} == {"v0.5", "v1.0", "v2.0", "v3.0"}
     assert all(row["source"] in CATALOG.sources and row["where"] for row in ROWS)
     assert all(row["read_bandwidth"] or row["write_bandwidth"] for row in ROWS)
     assert {row["storage"] for row in ROWS} - {""} <= set(ENTRIES)
-
-
-def test_rows_that_were_withdrawn_are_not_there():
+    # Rows that were withdrawn are not there.
     gone = ("ANL", "Nutanix", "OpenLake")
     assert not [row["id"] for row in ROWS if row["round"] == "v3.0" and row["submitter"] in gone]
 

@@ -147,12 +147,21 @@ def test_the_written_plan_says_the_same_as_the_site(plans, path, tmp_path):
     assert ours["results"] == theirs["results"]
 
 
-def test_one_node_is_judged_by_its_own_line():
+def test_lines_that_set_the_need_and_lines_that_do_not():
+    # One node is judged by its own line.
     lines = [requirement("R-READ-04", "site_node_read_bandwidth", 12e9, "B/s/node", "read", clients=1)]
     lines.append(requirement("R-READ-03", "site_read_bandwidth", 1e9, "B/s", "read", clients=4))
     need = from_requirements(lines)
     assert need.given["node_read_bandwidth_needed"].value == 12e9
     assert need.given["nodes"].value == 4
+    # A growth line sets no need whatever its size.
+    lines = [requirement("A", "site_read_bandwidth", 1, "B/s", "read"), requirement("B", "site_raw_bytes", 9, "B", "hold")]
+    lines.append(requirement("C", "site_grown_read_bandwidth", 9, "B/s", "read"))
+    assert [need_in(line) for line in lines] == ["read_bandwidth_needed", "", ""]
+    assert "required_usable_bytes" not in from_requirements(lines).given
+    # Another priority is refused.
+    with pytest.raises(UsageError, match="--priority: found 'must', expected one of mandatory, target, information"):
+        ingest.fit(HPC, storage="lustre", priority="must")
 
 
 def test_of_several_lines_the_largest_of_the_priority_counts():
@@ -164,18 +173,6 @@ def test_of_several_lines_the_largest_of_the_priority_counts():
     assert need.given["nodes"].value == 2
     assert "io_bytes" not in need.given
     assert any("C" in note and "--priority" in note for note in need.notes)
-
-
-def test_a_growth_line_sets_no_need_whatever_its_size():
-    lines = [requirement("A", "site_read_bandwidth", 1, "B/s", "read"), requirement("B", "site_raw_bytes", 9, "B", "hold")]
-    lines.append(requirement("C", "site_grown_read_bandwidth", 9, "B/s", "read"))
-    assert [need_in(line) for line in lines] == ["read_bandwidth_needed", "", ""]
-    assert "required_usable_bytes" not in from_requirements(lines).given
-
-
-def test_another_priority_is_refused():
-    with pytest.raises(UsageError, match="--priority: found 'must', expected one of mandatory, target, information"):
-        ingest.fit(HPC, storage="lustre", priority="must")
 
 
 @pytest.mark.parametrize(

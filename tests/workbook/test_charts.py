@@ -89,15 +89,14 @@ def test_is_rendered_whole(chart):
     assert chart.svg().startswith("<svg")
 
 
-def test_many_jobs_are_summed_in_one_bar():
+def test_bars_are_sums_or_what_was_given():
+    # Many jobs are summed in one bar.
     chart = demand([Bar(f"job {n}", 1e9) for n in range(1000)], Bar("all", 1e12))
     rows = chart.spec["data"]["values"]
     assert len(rows) == 17
     assert "985 smaller jobs" in rows[15]["job"]
     assert rows[15]["value"] == pytest.approx(0.985)
-
-
-def test_bars_are_what_was_given():
+    # Bars are what was given.
     rows = CHARTS["demand"].spec["data"]["values"]
     assert [row["value"] for row in rows] == [600, 200, 800]
 
