@@ -5,7 +5,7 @@ import inspect
 import pickle
 
 import pytest
-from conftest import EXAMPLES
+from conftest import EXAMPLES, example_plan
 
 import ingest
 from ingest.acceptance.observed_job import ObservedJob
@@ -35,7 +35,7 @@ MAKERS = {
     "feed": lambda: ingest.feed("resnet50", "h100", nodes=1, epochs=1),
     "explain": lambda: ingest.explain("gpus", "cosmoflow", "h100"),
     "sweep": lambda: ingest.sweep({"nodes": [1, 2]}, "cosmoflow", "h100"),
-    "plan": lambda: ingest.plan(EXAMPLES / "hpc-128-nodes.yaml"),
+    "plan": lambda: example_plan("hpc-128-nodes", None),
     "fit": lambda: ingest.fit(model="cosmoflow", gpu="h100", nodes=8),
     "fit of one": lambda: ingest.fit(model="cosmoflow", gpu="h100", nodes=8, storage="lustre")["lustre"],
     "catalog": lambda: ingest.catalog.list("gpus"),
@@ -109,11 +109,17 @@ def test_a_result_is_found_by_name_label_and_attribute():
     assert list(answer) == list(answer.results)
 
 
-def test_every_label_of_a_page_finds_its_result(results):
+def test_results_of_a_plan_and_of_a_page_are_found(results):
+    # Every label of a page finds its result.
     for name in ("bw", "checkpoint", "train", "memory", "offload"):
         answer = results[name]
         rows = session.page_of(answer).sections[0].rows
         assert all(row[0] in answer for row in rows), name
+    # A line of a plan is found by id and quantity.
+    plan = results["plan"]
+    assert plan["R-READ-02"] == plan[plan.requirement("R-READ-02").metric] == plan.results["R-READ-02"]
+    with pytest.raises(UnknownResult, match="did you mean 'R-READ-0"):
+        plan["R-READ-0"]
 
 
 @pytest.mark.parametrize(
@@ -155,13 +161,6 @@ def test_several_results_are_read_by_place_and_by_name():
     assert several[1]["per job"].value == 2 * several[0]["per job"].value
     assert "per job" in several
     assert [one.nodes for one in several] == [1, 2]
-
-
-def test_a_line_of_a_plan_is_found_by_id_and_quantity(results):
-    plan = results["plan"]
-    assert plan["R-READ-02"] == plan[plan.requirement("R-READ-02").metric] == plan.results["R-READ-02"]
-    with pytest.raises(UnknownResult, match="did you mean 'R-READ-0"):
-        plan["R-READ-0"]
 
 
 def test_html_is_escaped_and_has_all_tables(tmp_path):

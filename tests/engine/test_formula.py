@@ -44,7 +44,8 @@ def test_a_given_value_wins_over_formula_and_default():
     assert solve("bytes_read_per_sample", base) == 2_828_486
 
 
-def test_a_missing_quantity_names_what_to_supply():
+def test_what_is_missing_or_unknown_is_named_once():
+    # A missing quantity names what to supply.
     with pytest.raises(MissingQuantity) as caught:
         solve("ingest_bandwidth_per_job", {"samples_per_second_per_gpu": 1, "sample_bytes": 1, "nodes": 2})
     message = str(caught.value)
@@ -52,23 +53,19 @@ def test_a_missing_quantity_names_what_to_supply():
     assert "needed for ingest_bandwidth_per_job" in message
     assert "GPU/node" in message
     assert "--set gpus_per_node=VALUE" in message
-
-
-def test_a_missing_quantity_that_was_asked_for_itself_is_not_needed_for_another():
+    # A missing quantity that was asked for itself is not needed for another.
     with pytest.raises(MissingQuantity) as caught:
         solve("nodes", {})
     assert "needed for" not in str(caught.value)
+    # An unknown name that resembles nothing suggests nothing.
+    with pytest.raises(UsageError, match=r"no quantity is called 'zzz'$"):
+        unit_of("zzz")
 
 
 @pytest.mark.parametrize("call", [lambda name: solve(name, {}), unit_of, lambda name: check_value(name, 1)])
 def test_an_unknown_name_suggests_the_nearest(call):
     with pytest.raises(UsageError, match=r"'ingest_bandwith_per_gpu'.*did you mean 'ingest_bandwidth_per_gpu'"):
         call("ingest_bandwith_per_gpu")
-
-
-def test_an_unknown_name_that_resembles_nothing_suggests_nothing():
-    with pytest.raises(UsageError, match=r"no quantity is called 'zzz'$"):
-        unit_of("zzz")
 
 
 def test_a_cyclic_quantity_is_refused_with_its_circle(own_registry):

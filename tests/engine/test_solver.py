@@ -25,13 +25,20 @@ def test_an_input_given_after_it_was_computed_is_refused():
     assert known.value("gpus") == 16
 
 
-def test_what_is_given_before_wins():
+def test_what_is_given_before_further_or_by_a_route():
+    # What is given before wins.
     known = Quantities(NODES)
     known.give({"nodes": Input(3)})
     assert known.give_default("nodes", Input(9)).value == 3
     known.withdraw("gpus_per_node")
     assert known.give_default("gpus_per_node", Input(4)).value == 4
     assert known.value("gpus") == 12
+    # Further inputs make quantities of their own.
+    known = Quantities({"nodes": Input(2)})
+    known.freeze()
+    other = known.with_inputs({"gpus_per_node": Input(4)})
+    assert other.value("gpus") == 8
+    assert "gpus_per_node" not in known.given
 
 
 def test_frozen_quantities_are_read_and_not_changed():
@@ -50,14 +57,6 @@ def test_frozen_quantities_are_read_and_not_changed():
     for view in (known.given, known.steps):
         with pytest.raises(TypeError, match="does not support item assignment"):
             view["sample_bytes"] = Input(1)
-
-
-def test_further_inputs_make_quantities_of_their_own():
-    known = Quantities({"nodes": Input(2)})
-    known.freeze()
-    other = known.with_inputs({"gpus_per_node": Input(4)})
-    assert other.value("gpus") == 8
-    assert "gpus_per_node" not in known.given
 
 
 def test_a_route_serves_other_values_and_no_other_names():

@@ -23,10 +23,17 @@ PAGE = Page(
 words = st.text("abcdefgh XYZ-", min_size=1, max_size=30).map(str.strip).filter(bool)
 
 
-def test_columns_stand_below_each_other():
+def test_columns_of_a_page_stand_and_wrap_below_each_other():
+    # Columns stand below each other.
     lines = as_text(PAGE).splitlines()
     place = lines[3].index("value")
     assert [line[place:].split("  ")[0] for line in lines[4:6]] == ["808.1 MB/s", "827.5 GB/s"]
+    # The last column wraps below itself.
+    page = Page("T", (Section("", ("name", "value"), (("a", "word " * 30),)),))
+    lines = as_text(page, 60).splitlines()
+    assert len(lines) > 4
+    assert all(len(line) <= 60 for line in lines)
+    assert all(line.startswith("        word") for line in lines[4:])
 
 
 @given(st.lists(st.tuples(words, words, words), min_size=1, max_size=5), st.lists(words, max_size=5))
@@ -42,14 +49,6 @@ def test_long_lines_are_wrapped_to_the_width_and_lose_no_word(notes, width):
     text = as_text(Page(line, (Section("", lines=(line,)),)), width)
     assert all(len(part) <= width for part in text.splitlines())
     assert " ".join(text.split()) == " ".join(f"{line} {line}".split())
-
-
-def test_the_last_column_wraps_below_itself():
-    page = Page("T", (Section("", ("name", "value"), (("a", "word " * 30),)),))
-    lines = as_text(page, 60).splitlines()
-    assert len(lines) > 4
-    assert all(len(line) <= 60 for line in lines)
-    assert all(line.startswith("        word") for line in lines[4:])
 
 
 def test_markdown_tables_survive_pipes():
@@ -71,17 +70,20 @@ def test_csv_runs_no_formula_in_a_spreadsheet(cell):
     assert row == ["'" + cell, "-1.5"]
 
 
-def test_json_refuses_what_is_no_number():
+def test_json_and_files_take_no_nonsense():
+    # Json refuses what is no number.
     with pytest.raises((IngestError, ValueError)):
         render(lambda: PAGE, lambda: {"value": float("inf")}, "json")
 
-
-def test_only_what_the_format_needs_is_built():
+    # Only what the format needs is built.
     def never():
         raise AssertionError("built although nobody asked")
 
     assert json.loads(render(never, lambda: {"a": 1}, "json")) == {"a": 1}
     assert render(lambda: PAGE, never, "csv").startswith("name,value")
+    # An unknown suffix names those that exist.
+    with pytest.raises(UsageError, match=r"'x.docz' ends in '.docz', expected .json, .csv, .md, .txt"):
+        format_of("x.docz", None)
 
 
 @pytest.mark.parametrize(
@@ -99,11 +101,6 @@ def test_only_what_the_format_needs_is_built():
 )
 def test_the_suffix_chooses_the_format(output, asked, form):
     assert format_of(output, asked) == form
-
-
-def test_an_unknown_suffix_names_those_that_exist():
-    with pytest.raises(UsageError, match=r"'x.docz' ends in '.docz', expected .json, .csv, .md, .txt"):
-        format_of("x.docz", None)
 
 
 def test_a_file_is_whole_or_untouched(tmp_path, monkeypatch):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from conftest import SITES
 
 import ingest
 from ingest.catalog.yaml_reader import read_yaml
@@ -13,7 +14,6 @@ from ingest.site.schema import inlined, keeps
 from ingest.site.site_file import SITE_FILE
 
 BROKEN = Path(__file__).parents[1] / "broken" / "site"
-EXAMPLES = Path(__file__).parents[2] / "examples"
 
 #: file -> line, and what the message must say
 FILES = {
@@ -151,7 +151,7 @@ def _with(node, keys, value):
     return value if not keys else {**node, keys[0]: _with(node[keys[0]], keys[1:], value)}
 
 
-@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SITES, ids=lambda path: path.stem)
 def test_what_the_quick_check_of_a_site_takes_the_schema_takes(path):
     written = read_yaml(path, kind=SITE_FILE)
     judge = jsonschema.Draft202012Validator(inlined())

@@ -64,10 +64,38 @@ def test_the_guidance_ends_at_its_published_scale(count, reads):
     assert exact(planned(site(count=count, a={**LLAMA, "nodes": 8})), "R-READ-03") == pytest.approx(reads, rel=1e-12)
 
 
-def test_a_single_run_is_held_up_by_its_own_gpus():
+def test_runs_write_start_and_create_by_their_gpus():
+    # A single run is held up by its own gpus.
     plan = planned(site(a={**LLAMA, "nodes": 32}, b={**SLOW, "nodes": 8}))
     assert (exact(plan, "R-READ-02"), exact(plan, "R-READ-03"), exact(plan, "R-RESTART-01")) == (15e9, 30e9, 15e9)
     assert plan.requirement("R-READ-02").conditions.clients == 32
+    # Runs that always write are added.
+    always = {**SYNC, "mode": "async", "drain_fraction": 1}
+    del always["waste"]
+    plan = planned(site(a={"runs": 3, "checkpoint": always}) | {"floor": "none"})
+    assert exact(plan, "R-WRITE-01") == pytest.approx(3 * exact(plan, "R-WRITE-02"))
+    # Jobs start and evaluate in time.
+    plan = planned(site(a={**SLOW, "runs": 2, "start": {"bytes": "6 GB", "files": 30_000}}))
+    assert exact(plan, "R-START-01") == 6e9 * 16 / 60
+    assert exact(plan, "R-START-02") == 30_000 * 16 / 60
+    plan = planned(site(a={**SLOW, "runs": 2, "evaluation": {"bytes": "120 GB", "within": "30 s"}}))
+    assert exact(plan, "R-START-01") == 2 * 120e9 / 30
+    assert "R-START-02" not in plan.results
+    # All files of a checkpoint are created together.
+    plan = planned(site(a={"checkpoint": SYNC}, b={"runs": 4, "checkpoint": SYNC}))
+    files = plan.tables["checkpoints"][0]["checkpoint_files"]
+    assert exact(plan, "R-META-02") == files / 10
+    assert plan.requirement("R-META-02").conditions.clients == 8
+    quick = planned(site(a={"checkpoint": SYNC}) | {"test": {"create_time": "5 s"}})
+    assert exact(quick, "R-META-02") == files / 5
+    # Checkpoints on the nodes take their nvme.
+    job = {"checkpoint": {**SYNC, "tier": "nodes"}}
+    assert exact(planned(site(a=job)), "R-STAGE-02") == 2 * 1e12 / 8
+    staged = {**SLOW, "data": "d", "placement": {"mode": "stage", "within": "10 min"}}
+    both = site(a={**job, **staged}) | {"datasets": {"d": {"bytes": "6 TB"}}}
+    assert exact(planned(both), "R-STAGE-02") == 6e12 / 8 + 2 * 1e12 / 8
+    del both["jobs"]["a"]["checkpoint"]["tier"]
+    assert exact(planned(both), "R-STAGE-02") == 6e12 / 8
 
 
 @pytest.mark.parametrize(("node", "level"), [("dgx-b200", "standard"), ("dgx-b300", "standard")])
@@ -161,13 +189,6 @@ def test_runs_that_rarely_write_together_need_the_bandwidth_of_one():
     assert solve("overlapping_write_bandwidth", above) > 15e9
 
 
-def test_runs_that_always_write_are_added():
-    always = {**SYNC, "mode": "async", "drain_fraction": 1}
-    del always["waste"]
-    plan = planned(site(a={"runs": 3, "checkpoint": always}) | {"floor": "none"})
-    assert exact(plan, "R-WRITE-01") == pytest.approx(3 * exact(plan, "R-WRITE-02"))
-
-
 # What moves beside training
 
 
@@ -206,34 +227,6 @@ def test_a_data_set_is_loaded_in_the_year_in_which_it_comes():
     # 2028 is year 2: four times the bytes, and a tenth of them as text; the last version, in year 4, has 16 times.
     assert exact(plan, "R-LOAD-01") == pytest.approx(max(4 * 60.48e12 + 6.048e12, 16 * 60.48e12) / 604_800)
     assert exact(plan, "R-PREP-01") == pytest.approx(16 * 60.48e12 / 604_800)
-
-
-def test_jobs_start_and_evaluate_in_time():
-    plan = planned(site(a={**SLOW, "runs": 2, "start": {"bytes": "6 GB", "files": 30_000}}))
-    assert exact(plan, "R-START-01") == 6e9 * 16 / 60
-    assert exact(plan, "R-START-02") == 30_000 * 16 / 60
-    plan = planned(site(a={**SLOW, "runs": 2, "evaluation": {"bytes": "120 GB", "within": "30 s"}}))
-    assert exact(plan, "R-START-01") == 2 * 120e9 / 30
-    assert "R-START-02" not in plan.results
-
-
-def test_all_files_of_a_checkpoint_are_created_together():
-    plan = planned(site(a={"checkpoint": SYNC}, b={"runs": 4, "checkpoint": SYNC}))
-    files = plan.tables["checkpoints"][0]["checkpoint_files"]
-    assert exact(plan, "R-META-02") == files / 10
-    assert plan.requirement("R-META-02").conditions.clients == 8
-    quick = planned(site(a={"checkpoint": SYNC}) | {"test": {"create_time": "5 s"}})
-    assert exact(quick, "R-META-02") == files / 5
-
-
-def test_checkpoints_on_the_nodes_take_their_nvme():
-    job = {"checkpoint": {**SYNC, "tier": "nodes"}}
-    assert exact(planned(site(a=job)), "R-STAGE-02") == 2 * 1e12 / 8
-    staged = {**SLOW, "data": "d", "placement": {"mode": "stage", "within": "10 min"}}
-    both = site(a={**job, **staged}) | {"datasets": {"d": {"bytes": "6 TB"}}}
-    assert exact(planned(both), "R-STAGE-02") == 6e12 / 8 + 2 * 1e12 / 8
-    del both["jobs"]["a"]["checkpoint"]["tier"]
-    assert exact(planned(both), "R-STAGE-02") == 6e12 / 8
 
 
 # Capacity

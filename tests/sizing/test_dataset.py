@@ -46,17 +46,6 @@ def measured(tmp_path):
 # The main question
 
 
-def test_fifteen_trillion_tokens_at_four_bytes(run):
-    ran = run("dataset", "--tokens", "15T", "--bytes-per-token", "4", "--format", "json")
-    assert ran.code == 0, ran.err
-    results = ran.data["results"]
-    assert results["clean_bytes"]["value"] == 60e12
-    assert results["tokenized_bytes"]["value"] == 60e12
-    assert ran.data["command"] == "dataset"
-    assert ran.data["schema"] == "ingest/1"
-    assert set(results) | set(ran.data["unknown"]) >= CONTRACT
-
-
 def test_the_contract_is_answered_in_full_where_the_pipeline_is_known(run):
     ran = run("dataset", "--corpus", "fineweb", "--format", "json")
     assert set(ran.data["results"]) >= CONTRACT

@@ -106,11 +106,28 @@ def test_a_failed_node_waits_for_a_spare_or_for_a_repair(spares, waits):
     assert run_simulation._waiting(Segments(starts, starts, none, none), spares, 50.0)[:, 0].tolist() == waits
 
 
-def test_interrupts_that_keep_the_nodes_take_no_spare():
+def test_nodes_readers_and_saves_of_a_run():
+    # Interrupts that keep the nodes take no spare.
     starts = np.array([[0.0], [100.0], [120.0], [130.0]])
     near = np.array([[False], [False], [True], [False]])
     waits = run_simulation._waiting(Segments(starts, starts, near, near), 1, 50.0)
     assert waits[:, 0].tolist() == [0, 0, 0, 20]
+    # Reads of other jobs share the bandwidth.
+    shared = few(write_bandwidth="300GB/s", restore_bandwidth="400GB/s", shared_reads="200GB/s")
+    alone = few(write_bandwidth="100GB/s", restore_bandwidth="200GB/s")
+    assert shared.results["goodput"] == alone.results["goodput"]
+    assert shared.results["restart_seconds"].value == pytest.approx(shared.known.value("restart_read_bytes") / 200e9)
+    # A run begins without a restart and keeps what it has not saved at its end.
+    one = simulated(Schedule(100, 1, 20, 0.5), Interrupts((1,), (1e12,)), Restart(600, 60), duration=150, runs=3, seed=0)
+    assert one.restart.tolist() == [0, 0, 0]
+    # 100 s of work, a stall of 1 s, 20 s of draining at half the rate, 29 s of work.
+    assert (one.goodput * 150).tolist() == pytest.approx([100 + 10 + 29] * 3)
+    assert (one.slowdown * 150).tolist() == pytest.approx([10] * 3)
+    # More readers of a restore are a storm.
+    rates = {"restore_bandwidth": "100GB/s", "write_bandwidth": "100GB/s"}
+    one, all_ = (few(readers=readers, **rates).results for readers in ("unique", "all"))
+    assert all_["restart_seconds"].value > 10 * one["restart_seconds"].value
+    assert all_["goodput"].value < one["goodput"].value - 0.05
 
 
 BETTER = {
@@ -165,12 +182,16 @@ def few(**options):
     return ingest.goodput("llama3-405b", gpus=16384, runs=20, **options)
 
 
-def test_the_end_and_the_seed_of_a_run():
+def test_seeds_hold_within_and_across_versions():
+    # The end and the seed of a run.
     # Retention knows the end of the run.
     assert few(keep="last=2,every=10", duration="10 days").results["goodput"].value > 0.5
     # The same seed gives the same answer and another one another.
     one, same, other = (few(seed=seed).results["goodput"].value for seed in (1, 1, 2))
     assert one == same != other
+    # A seed gives the same shares in every version.
+    found = ingest.goodput("llama3-405b", gpu="h100", gpus=16384, runs=3, seed=0)
+    assert found.results["goodput"].value == pytest.approx(0.8425411737661602, rel=1e-9)
 
 
 def test_the_marginal_gain_falls_with_the_bandwidth_bought():
@@ -188,13 +209,6 @@ def test_the_marginal_gain_falls_with_the_bandwidth_bought():
 @pytest.mark.parametrize(("gain", "knee"), [(0.00499, 1), (0.00501, None)])
 def test_the_knee_is_the_bandwidth_whose_doubling_gains_half_a_point(gain, knee):
     assert knee_of([0.5, 0.8, 0.8 + gain]) == knee
-
-
-def test_reads_of_other_jobs_share_the_bandwidth():
-    shared = few(write_bandwidth="300GB/s", restore_bandwidth="400GB/s", shared_reads="200GB/s")
-    alone = few(write_bandwidth="100GB/s", restore_bandwidth="200GB/s")
-    assert shared.results["goodput"] == alone.results["goodput"]
-    assert shared.results["restart_seconds"].value == pytest.approx(shared.known.value("restart_read_bytes") / 200e9)
 
 
 @pytest.mark.parametrize(
@@ -219,25 +233,10 @@ def test_what_cannot_be_simulated_is_refused_in_one_line(options, words):
     assert len(str(refused.value)) <= 300
 
 
-def test_a_run_begins_without_a_restart_and_keeps_what_it_has_not_saved_at_its_end():
-    one = simulated(Schedule(100, 1, 20, 0.5), Interrupts((1,), (1e12,)), Restart(600, 60), duration=150, runs=3, seed=0)
-    assert one.restart.tolist() == [0, 0, 0]
-    # 100 s of work, a stall of 1 s, 20 s of draining at half the rate, 29 s of work.
-    assert (one.goodput * 150).tolist() == pytest.approx([100 + 10 + 29] * 3)
-    assert (one.slowdown * 150).tolist() == pytest.approx([10] * 3)
-
-
 def test_settings_and_options_are_one():
     set_, option = few(set=["near_recovery_share=0.5"]), few(near_recovery=0.5)
     assert set_.results["goodput"] == option.results["goodput"]
     assert not any("changes nothing" in line for line in set_.warnings)
-
-
-def test_more_readers_of_a_restore_are_a_storm():
-    rates = {"restore_bandwidth": "100GB/s", "write_bandwidth": "100GB/s"}
-    one, all_ = (few(readers=readers, **rates).results for readers in ("unique", "all"))
-    assert all_["restart_seconds"].value > 10 * one["restart_seconds"].value
-    assert all_["goodput"].value < one["goodput"].value - 0.05
 
 
 @pytest.mark.parametrize(
@@ -263,8 +262,3 @@ def test_a_job_without_progress_is_refused_as_by_checkpoint(interval, code, run)
     if code:
         assert done.err == sized.err
         assert done.err.startswith("ingest: no progress: checkpoints and restarts would take 153,336 % of the time")
-
-
-def test_a_seed_gives_the_same_shares_in_every_version():
-    found = ingest.goodput("llama3-405b", gpu="h100", gpus=16384, runs=3, seed=0)
-    assert found.results["goodput"].value == pytest.approx(0.8425411737661602, rel=1e-9)

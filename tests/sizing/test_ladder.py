@@ -112,10 +112,16 @@ def test_the_scaling_exponent_stays_between_0_and_1(toy, rows, exponent):
     assert rate * last * 8 == pytest.approx(base * 8**exponent)
 
 
-def test_a_larger_job_never_reads_less_than_a_smaller_one(toy):
+def test_larger_jobs_read_no_less_and_small_runs_count_first(toy):
+    # A larger job never reads less than a smaller one.
     catalog = toy(("small", 100, 8, 1, "paper"), ("small", 10, 16, 2, "paper"))
     rates = [rung(catalog, "small", "measured", nodes=nodes).given[RATE].value * nodes for nodes in (1, 2, 3, 8)]
     assert rates == pytest.approx(sorted(rates))
+    # The smallest runs count where all are large and that is said.
+    catalog = toy(("small", 60, 64, 8, "paper"), ("small", 20, 1024, 128, "paper"))
+    found = rung(catalog, "small", "measured")
+    assert found.given[RATE].value == 60
+    assert any("the smallest published run used 64 GPUs" in line for line in found.warnings)
 
 
 @pytest.mark.parametrize(("flops", "samples"), [(MODEL.splitlines()[3], 100), ("", 30)])
@@ -134,13 +140,6 @@ def test_beyond_four_times_the_largest_run_linear_scaling_is_said(toy, nodes, sa
     assert any("upper bound" in line for line in found.warnings) == said
 
 
-def test_the_smallest_runs_count_where_all_are_large_and_that_is_said(toy):
-    catalog = toy(("small", 60, 64, 8, "paper"), ("small", 20, 1024, 128, "paper"))
-    found = rung(catalog, "small", "measured")
-    assert found.given[RATE].value == 60
-    assert any("the smallest published run used 64 GPUs" in line for line in found.warnings)
-
-
 def test_the_scaling_loss_goes_into_the_lower_end_only(toy):
     catalog = toy(("small", 100, 8, 1, "paper"))
     one, many = (rung(catalog, "small", "measured", nodes=nodes).given[RATE] for nodes in (1, 128))
@@ -149,21 +148,18 @@ def test_the_scaling_loss_goes_into_the_lower_end_only(toy):
     assert (many.low, many.value, many.high) == pytest.approx((38, 100, 400 / 3))
 
 
-def test_protocols_that_disagree_are_named_with_advice(toy):
+def test_disagreement_is_told_where_it_matters(toy):
+    # Protocols that disagree are named with advice.
     catalog = toy(("small", 100, 1, 1, "lambda-v1"), ("small", 300, 8, 1, "mlperf-training"))
     found = rung(catalog, "small", "measured")
     (warning,) = found.warnings
     assert "protocols disagree 3.0×" in warning
     assert "mlperf-training 300; lambda-v1 100" in warning
     assert "Demand" in found.given[RATE].parts[1].advice
-
-
-def test_protocols_that_nearly_agree_are_not_worth_a_warning(toy):
+    # Protocols that nearly agree are not worth a warning.
     catalog = toy(("small", 100, 1, 1, "lambda-v1"), ("small", 150, 8, 1, "mlperf-training"))
     assert rung(catalog, "small", "measured").warnings == ()
-
-
-def test_a_lone_emulated_rate_is_named_as_what_it_is(toy):
+    # A lone emulated rate is named as what it is.
     catalog = toy(("small", 100, 1, 1, "mlperf-storage"))
     (warning,) = rung(catalog, "small", "emulated").warnings
     assert "no GPU computes" in warning
@@ -199,17 +195,19 @@ def with_seen(catalog, **rates):
     return catalog
 
 
-def test_transferred_is_the_geometric_mean_of_peak_and_bandwidth_ratio(toy):
+def test_a_transfer_is_a_mean_of_ratios_without_the_asked_model(toy):
+    # Transferred is the geometric mean of peak and bandwidth ratio.
     found = rung(toy(("small", 100, 1, 1, "paper")), "large", "transferred")
     assert found.given[RATE].value == pytest.approx(400)
-
-
-def test_what_other_models_showed_on_both_gpus_enters_the_ratio(toy):
+    # What other models showed on both gpus enters the ratio.
     one, other = {("a", "bf16"): 10, ("b", "bf16"): 10}, {("a", "bf16"): 20, ("b", "bf16"): 30}
     found = rung(with_seen(toy(("small", 100, 1, 1, "paper")), small=one, large=other), "large", "transferred")
     rate = found.given[RATE]
     assert rate.value == pytest.approx(100 * (4 * 2 * 3) ** (1 / 3))
     assert "a 2; b 3" in rate.parts[0].what
+    # The asked model itself is never among the seen.
+    catalog = with_seen(toy(("small", 100, 1, 1, "paper")), small={("toy", "bf16"): 1}, large={("toy", "bf16"): 9})
+    assert rung(catalog, "large", "transferred").given[RATE].value == pytest.approx(400)
 
 
 def test_a_ratio_seen_at_another_precision_is_scaled_by_the_peaks(toy, write_entry):
@@ -225,11 +223,6 @@ def test_a_ratio_seen_at_another_precision_is_scaled_by_the_peaks(toy, write_ent
     found = rung(with_seen(catalog, small={("a", "fp8"): 10}, large={("a", "fp8"): 40}), "large", "transferred")
     # At fp8 the data sheets give √(16 × 4) = 8 and the model showed 4; at bf16 they give 4, so it shows 2.
     assert found.given[RATE].value == pytest.approx(100 * math.sqrt(4 * 2))
-
-
-def test_the_asked_model_itself_is_never_among_the_seen(toy):
-    catalog = with_seen(toy(("small", 100, 1, 1, "paper")), small={("toy", "bf16"): 1}, large={("toy", "bf16"): 9})
-    assert rung(catalog, "large", "transferred").given[RATE].value == pytest.approx(400)
 
 
 TWINS = {"large": {("a", "bf16"): 4}, "small": {("a", "bf16"): 1}, "twin": {("a", "bf16"): 1}}

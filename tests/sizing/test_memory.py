@@ -36,10 +36,22 @@ def test_the_table_of_the_zero_paper(stage, gigabytes):
     assert found / 1e9 == pytest.approx(gigabytes, rel=3e-3)
 
 
-def test_17_billion_parameters_take_272_gigabytes_and_four_gpus():
+def test_sizes_of_the_founding_papers():
+    # 17 billion parameters take 272 gigabytes and four gpus.
     found = results(set={"parameters": 17e9}, gpu="a100-80-sxm")
     assert found["model_state_bytes"].value == 272e9
     assert found["gpus_to_hold"].value == 4
+    # Korthikanti et al., table 2: s·b·h·(34 + 5·a·s/h)/t, 34 of it with selective, 2 with full recomputation.
+    unit = 2048 * 12_288 / 8 * 96
+    options = {"model": "gpt3-175b", **GPT3, "set": {"framework_bytes_per_gpu": 0}}
+    answers = {way: ingest.memory(**options, recompute=way) for way in ("none", "selective", "full")}
+    kept = {way: answer.known.value("kept_activation_bytes") / unit for way, answer in answers.items()}
+    assert kept == pytest.approx({"none": 34 + 80, "selective": 34, "full": 2 * 98 / 96}, rel=3e-3)
+    assert answers["none"].known.value("selective_saving") == pytest.approx(0.70, abs=0.005)
+    # Without sequence parallelism a part is not divided.
+    found = ingest.memory("gpt3-175b", **GPT3, recompute="selective", no_sequence_parallel=True)
+    unit = 2048 * 12_288 * 96
+    assert found.known.value("kept_activation_bytes") / unit == pytest.approx(10 + 24 / 8, rel=5e-3)
 
 
 @pytest.mark.parametrize("recipe", [2, 12, 14, 16, 18, 20])
@@ -156,16 +168,6 @@ GPT3 = {"gpu": "a100", "gpus": 64, "tensor_parallel": 8, "pipeline_parallel": 8,
         "attention": "scores", "dropout": True, "zero_stage": 0}  # fmt: skip
 
 
-def test_activations_of_a_layer_are_those_of_the_published_formula():
-    """Korthikanti et al., table 2: s·b·h·(34 + 5·a·s/h)/t, 34 of it with selective, 2 with full recomputation."""
-    unit = 2048 * 12_288 / 8 * 96
-    options = {"model": "gpt3-175b", **GPT3, "set": {"framework_bytes_per_gpu": 0}}
-    answers = {way: ingest.memory(**options, recompute=way) for way in ("none", "selective", "full")}
-    kept = {way: answer.known.value("kept_activation_bytes") / unit for way, answer in answers.items()}
-    assert kept == pytest.approx({"none": 34 + 80, "selective": 34, "full": 2 * 98 / 96}, rel=3e-3)
-    assert answers["none"].known.value("selective_saving") == pytest.approx(0.70, abs=0.005)
-
-
 ACTIVATIONS = (Path(__file__).parents[1] / "activations.csv").read_text(encoding="utf-8").splitlines()
 
 
@@ -202,24 +204,25 @@ def test_activations_are_those_that_torch_saves(row, tmp_path):
     assert answer.known.value("kept_activation_bytes") == pytest.approx(int(row["saved_bytes"]), rel=0.03)
 
 
-def test_without_sequence_parallelism_a_part_is_not_divided():
-    found = ingest.memory("gpt3-175b", **GPT3, recompute="selective", no_sequence_parallel=True)
-    unit = 2048 * 12_288 * 96
-    assert found.known.value("kept_activation_bytes") / unit == pytest.approx(10 + 24 / 8, rel=5e-3)
-
-
 @pytest.mark.parametrize(("virtual", "factor"), [(1, 1), (3, 1 + 7 / 24)])
 def test_interleaving_keeps_more_micro_batches_in_flight(virtual, factor):
     found = step("gpt3-175b", **GPT3, recompute="selective", virtual_stages=virtual)
     assert found["activation_bytes_per_gpu"] == pytest.approx(34 * 2048 * 12_288 / 8 * 96 * factor, rel=3e-3)
 
 
-def test_the_last_stage_holds_logits_and_the_first_more_activations():
+def test_stages_and_offload_leave_what_is_at_work():
+    # The last stage holds logits and the first more activations.
     alone = step("llama3-8b", gpus=8, sequence_length=8192)
     assert alone["logit_bytes_per_gpu"] == 6 * 8192 * 128_256
     assert step("llama3-8b", gpus=8, pipeline_parallel=2, sequence_length=8192)["logit_bytes_per_gpu"] == 0
     # A vocabulary that outweighs the layers in flight makes the last stage the fullest one.
     assert step("llama3-8b", gpus=8, pipeline_parallel=2, sequence_length=8192, recompute="full")["logit_bytes_per_gpu"] > 0
+    # Weights off the gpu leave the layer at work on it.
+    found = step("llama3-405b", offload="nvme")
+    assert found["total_bytes_per_gpu"] > found["gather_bytes_per_gpu"] > 4 * 405.85e9 / 126
+    answer = ingest.memory(set={"parameters": 24.17e12}, recipe="2", offload="nvme")
+    assert answer.results["offloaded_bytes"].value == answer.results["model_state_bytes"].value == 48.34e12
+    assert "total_bytes_per_gpu" in answer.unknown
 
 
 @given(
@@ -243,14 +246,6 @@ def test_the_parts_add_up(model, tensor, pipeline, context, recompute, stage, of
         off = answer.results["offloaded_bytes"].value if offload != "none" else 0
         held = answer.results["model_state_bytes_per_gpu"].value * 256
         assert held + off == pytest.approx(answer.results["model_state_bytes"].value)
-
-
-def test_weights_off_the_gpu_leave_the_layer_at_work_on_it():
-    found = step("llama3-405b", offload="nvme")
-    assert found["total_bytes_per_gpu"] > found["gather_bytes_per_gpu"] > 4 * 405.85e9 / 126
-    answer = ingest.memory(set={"parameters": 24.17e12}, recipe="2", offload="nvme")
-    assert answer.results["offloaded_bytes"].value == answer.results["model_state_bytes"].value == 48.34e12
-    assert "total_bytes_per_gpu" in answer.unknown
 
 
 def test_matrices_keep_narrower_inputs_in_fp8():

@@ -31,13 +31,6 @@ def test_the_command_gives_what_the_contract_names(run):
     assert sum(row["weight_parameters"] for row in done.data["tables"]["weights"]) == values["parameters"]
 
 
-@pytest.mark.parametrize("form", ["table", "csv", "markdown"])
-def test_other_formats_carry_the_weights_too(run, form):
-    done = run("model", "mixtral-8x7b", "-v", "--format", form)
-    assert done.code == 0
-    assert "expert.down" in done.out
-
-
 def test_bytes_and_operations_follow_the_configuration(run):
     # Precision scales bytes.
     wide, narrow = (

@@ -121,10 +121,16 @@ def test_ten_thousand_placements_conserve_bytes():
             assert held <= max(room[tier] - fixed, 0) + 1e-12
 
 
-def test_tiers_add_up_to_what_is_placed():
+def test_tiers_add_up_and_drives_are_named():
+    # Tiers add up to what is placed.
     for options in ({}, {"parameters": "cpu"}, {"optimizer_states": "nvme"}, {"gradients": "storage", "gpus": 16}):
         found = results(model="llama3-70b", gpu="h100", **options)
         assert sum(found[f"{tier}_tier_bytes"] for tier in TIERS) == pytest.approx(found["offload_total_bytes"], rel=1e-12)
+    # The drives of a node are named among the assumptions.
+    found = ingest.offload("llama3-70b", inference=True, node="dgx-h200", parameters="nvme").to_dict()
+    assert [one["why"] for one in found["assumptions"] if one["name"] == "nvme_read_bandwidth_per_node"] == [
+        "the 8 NVMe drives of a DGX H200; set --storage or --units"
+    ]
 
 
 @pytest.mark.parametrize(("writes", "told"), [(2.99, False), (3.01, True)])
@@ -134,16 +140,15 @@ def test_wear_is_warned_of_above_three_writes_per_day(writes, told):
     assert any("times per day" in line for line in lines) is told
 
 
-def test_a_tier_without_room_exits_with_3(run):
+def test_a_tier_without_room_or_rate(run):
+    # A tier without room exits with 3.
     ran = run("offload", "llama3-405b", "--gpus", 8, "--optimizer-states", "cpu", "--gradients", "nvme")
     assert ran.code == 3
     assert "host memory must hold" in ran.err
     ran = run("offload", "llama3-70b", "--batch", 64, "--sequence-length", 8192)
     assert ran.code == 3
     assert "working memory takes" in ran.err
-
-
-def test_storage_of_unknown_bandwidth_leaves_the_step_unknown(run):
+    # Storage of unknown bandwidth leaves the step unknown.
     ran = run("offload", "llama3-70b", "--parameters", "storage", "--format", "json")
     assert ran.code == 0
     assert set(ran.data["unknown"]) == {"step_seconds", "offload_efficiency", "offload_flops_per_gpu"}
@@ -255,10 +260,3 @@ def test_reads_beyond_the_storage_nics_are_told_with_the_step_that_follows():
 def test_what_nothing_is_released_in_is_refused(options, said):
     with pytest.raises(UsageError, match=said):
         ingest.offload("llama3-70b", **options)
-
-
-def test_the_drives_of_a_node_are_named_among_the_assumptions():
-    found = ingest.offload("llama3-70b", inference=True, node="dgx-h200", parameters="nvme").to_dict()
-    assert [one["why"] for one in found["assumptions"] if one["name"] == "nvme_read_bandwidth_per_node"] == [
-        "the 8 NVMe drives of a DGX H200; set --storage or --units"
-    ]

@@ -33,17 +33,15 @@ def test_seventy_billion_weights_from_drives():
     assert found["offload_read_bandwidth_per_node"] == pytest.approx(40e9)
 
 
-def test_a_cache_on_drives_is_written_once_and_read_in_each_step():
+def test_caches_and_links_by_hand():
+    # A cache on drives is written once and read in each step.
     found = results(**LLAMA, parameters="nvme", kv="nvme", set=ROUND)
     cache = PER_TOKEN * 544 * 96
     assert found["decode_step_seconds"] == pytest.approx((2 * WEIGHTS + cache) / 32e9)
     prompts = 2 * WEIGHTS * 512 * 96 / 400e12
     assert found["prefill_seconds"] == pytest.approx(max((2 * WEIGHTS / 40e9 + cache / 20e9) / 0.8, prompts))
     assert found["offload_write_bandwidth_per_node"] == pytest.approx(cache / prompts)
-
-
-def test_twice_the_link_at_a_share_of_four_sevenths_is_40_percent_faster():
-    """Amdahl: PCIe 3 to 4 doubles the link; 1.4 times the rate means that it took 57 % of the time."""
+    # Amdahl: PCIe 3 to 4 doubles the link; 1.4 times the rate means that it took 57 % of the time.
     slow, fast = (results(**LLAMA, parameters="cpu", kv="gpu", set={**ROUND, "host_link_bandwidth_per_gpu": link})
                   for link in (16e9, 32e9))  # fmt: skip
     other = 3 / 4 * slow["decode_step_seconds"]
@@ -102,7 +100,8 @@ def test_an_estimate_of_the_routing_is_told(share, told):
     assert not any("of the weights" in line for line in ingest.offload(**known, set={"expert_read_excess": 0.5}).warnings)
 
 
-def test_exchanges_between_gpus_are_told_where_gpus_set_the_pace():
+def test_what_slows_or_endangers_is_told():
+    # Exchanges between gpus are told where gpus set the pace.
     def told(**options):
         return [line for line in ingest.offload("llama3-70b", inference=True, **options).warnings if "exchanges" in line]
 
@@ -110,6 +109,15 @@ def test_exchanges_between_gpus_are_told_where_gpus_set_the_pace():
     assert "the 160 exchanges" in line
     assert not told(gpu="h200", gpus=1, kv="gpu", parameters="gpu")
     assert not told(node="dgx-h200", gpus=2, kv="gpu", parameters="cpu")
+
+    # Weights that are staged beyond host memory are warned of.
+    def told(memory):
+        known = {**ROUND, "host_memory_per_node": memory}
+        lines = ingest.offload(**LLAMA, parameters="cpu", kv="gpu", weight_bits=4, set=known).warnings
+        return any("staged on the host" in line for line in lines)
+
+    assert told(2 * WEIGHTS * 0.999)
+    assert not told(2 * WEIGHTS * 1.001)
 
 
 @pytest.mark.parametrize(
@@ -125,16 +133,6 @@ def test_a_recurrent_state_has_the_width_that_its_config_states(stated, width, t
     state = 2 * (128 * 64 * 128 + 3 * (128 * 64 + 2 * 8 * 128))
     assert found.results["kv_cache_bytes"].value == 2 * 544 * 2 * 8 * 128 + state * width
     assert (found.results["kv_cache_bytes"].low is None) == bool(stated and "auto" not in stated.values())
-
-
-def test_weights_that_are_staged_beyond_host_memory_are_warned_of():
-    def told(memory):
-        known = {**ROUND, "host_memory_per_node": memory}
-        lines = ingest.offload(**LLAMA, parameters="cpu", kv="gpu", weight_bits=4, set=known).warnings
-        return any("staged on the host" in line for line in lines)
-
-    assert told(2 * WEIGHTS * 0.999)
-    assert not told(2 * WEIGHTS * 1.001)
 
 
 @pytest.mark.parametrize(

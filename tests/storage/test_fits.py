@@ -68,15 +68,14 @@ def test_one_nfs_client_is_too_few_for_eight_v100(rate, needed, client, carries)
     assert value(found, "headroom_fraction") == pytest.approx(1 - needed / carries, rel=0.01)
 
 
-def test_the_need_of_the_notes_lies_between_their_ends():
+def test_the_cases_of_the_notes_and_of_mlperf_storage():
+    # The need of the notes lies between their ends.
     needs = [
         layer(one(**V100, achieved=rate, storage="nfs-tcp"), "protocol client").need for rate in ("35TFLOP/s", "50TFLOP/s")
     ]
     assert needs == pytest.approx([18.2e9, 26e9], rel=0.005)
     assert one(**V100, achieved="35TFLOP/s", storage="nfs-tcp").results["units_required"].value == 7
-
-
-def test_one_appliance_feeds_thirty_six_h100_and_not_two_more():
+    # One appliance feeds thirty six h100 and not two more.
     # As the notes count: an appliance without a spare one. With one down nothing is left of a single appliance.
     assert value(one(**{**FED, "no_spare": False}, nodes=18, gpus_per_node=2), "units_required") == 2
     found = one(**FED, nodes=18, gpus_per_node=2)
@@ -84,17 +83,13 @@ def test_one_appliance_feeds_thirty_six_h100_and_not_two_more():
     assert value(found, "units_required") == 1
     assert 0 <= value(found, "headroom_fraction") < 0.05
     assert value(one(**FED, nodes=38, gpus_per_node=1), "units_required") == 2
-
-
-def test_what_a_client_has_shown_is_no_ceiling():
+    # What a client has shown is no ceiling.
     found = one(**{**FED, "storage": "yanrong-f9000x", "units": 20}, nodes=5, gpus_per_node=72,
                 set={"storage_nic_bandwidth_per_node": "1 TB/s"})  # fmt: skip
     assert layer(found, "protocol client").at_least
     assert layer(found, "protocol client").holds is None
     assert found.fits is None
-
-
-def test_reads_writes_and_capacity_each_count_and_the_largest_decides():
+    # Reads writes and capacity each count and the largest decides.
     known = one(**MONEY, storage="ddn-ai400x2", no_spare=True).answer
     counts = [known.derivation(f"units_for_{part}").value for part in ("read", "write", "capacity")]
     assert counts == [6, 5, 5]
@@ -180,11 +175,17 @@ def test_staging_and_caching_stand_beside_streaming():
     assert by_name["cache it in the memory of every node"]["cache_hit_reachable"] < 1
 
 
-def test_a_data_set_larger_than_the_drives_cannot_be_staged_on_every_node():
+def test_data_sets_are_staged_where_they_have_room():
+    # A data set larger than the drives cannot be staged on every node.
     asked = {"model": "cosmoflow", "gpu": "h100-sxm", "nodes": 16, "storage": "nfs-tcp", "set": {"dataset_bytes": "100 TB"}}
     by_name = {row["way"]: row["holds"] for row in one(**asked).answer.tables["ways"]}
     assert by_name["stage the whole data set on every node"] is False
     assert by_name["stage a share of it on each node"] is True
+    # Another size of sample makes another data set.
+    asked = {"gpu": "h100-sxm", "nodes": 1, "storage": "lustre"}
+    plain = one(model="cosmoflow", **asked).answer.tables["ways"][2]["stage_bytes"]
+    larger = one(model="cosmoflow", sample_bytes="16 MB", **asked).answer.tables["ways"][2]["stage_bytes"]
+    assert (plain, larger) == (1.7e12, 524_288 * 16e6)
 
 
 def test_a_data_set_that_fills_the_drives_of_a_node_can_be_staged_on_it():
@@ -199,13 +200,6 @@ def test_one_unit_that_a_need_determines_is_not_assumed():
     few = one(storage="ddn-ai400x2", read_bandwidth="1 GB/s")
     assert value(few, "units_required") == 1
     assert "units" not in few.answer.given
-
-
-def test_another_size_of_sample_makes_another_data_set():
-    asked = {"gpu": "h100-sxm", "nodes": 1, "storage": "lustre"}
-    plain = one(model="cosmoflow", **asked).answer.tables["ways"][2]["stage_bytes"]
-    larger = one(model="cosmoflow", sample_bytes="16 MB", **asked).answer.tables["ways"][2]["stage_bytes"]
-    assert (plain, larger) == (1.7e12, 524_288 * 16e6)
 
 
 def test_drives_and_cores_of_nodes():
@@ -293,21 +287,32 @@ def test_a_fit_with_next_to_no_headroom_is_no_plain_yes():
     assert unsure.headroom > 0.05
 
 
-def test_what_is_known_to_hold_is_told_from_what_is_not_known_at_all():
+def test_what_is_unknown_and_what_the_user_knows():
+    # What is known to hold is told from what is not known at all.
     asked = {"read_bandwidth": "1.3 GB/s", "opens": 100, "storage": "ddn-ai400x2", "no_spare": True}
     found = one(**asked)
     assert (found.verdict, found.not_known) == ("fits as far as known", ("metadata, opens",))
     assert one(read_bandwidth="1.3 GB/s", storage="vast").verdict == "not known"
     assert one(**asked, set={"unit_opens_per_second": 1000}).verdict == "fits"
     assert one(**asked, units=1, set={"unit_opens_per_second": 50}).verdict == "does not fit"
-
-
-def test_what_the_user_says_of_the_system_behind_a_client_is_judged():
+    # What the user says of the system behind a client is judged.
     asked = {"read_bandwidth": "9 GB/s", "nodes": 1, "gpus_per_node": 8, "node": "dgx-h100", "storage": "nfs-nconnect"}
     assert layer(one(**asked), "system reads").holds is None
     behind = {"unit_read_bandwidth": "5 GB/s"}
     assert layer(one(**asked, set=behind), "system reads").holds is False
     assert one(**asked, set=behind, units=2).fits is True
+    # A count that leaves a part out says so.
+    found = one(**MONEY, opens=100_000, storage="ddn-ai400x2", no_spare=True)
+    assert found.fits is None
+    assert value(found, "units_required") == 6
+    assert found.answer.warnings == ("the number of units required leaves out opens: the rate of one unit is not known",)
+    # Another client fills the gap of a system.
+    asked = {**FED, "nodes": 2, "storage": "hpe-k3000", "set": {"unit_opens_per_second": 1000, "unit_io_per_second": 1e6}}
+    asked["set"]["client_bandwidth_per_node"] = "1 TB/s"
+    assert one(**asked).fits is True
+    del asked["set"]["client_bandwidth_per_node"]
+    assert one(**asked, client="weka-1c").fits is True
+    assert one(**asked, client="nfs-tcp").fits is False
 
 
 def test_drives_at_hand_stand_beside_those_required(command):
@@ -334,10 +339,14 @@ def test_a_system_described_by_its_drives_counts_them_with_write_amplification()
     assert value(reads, "drives_required") == 72
 
 
-def test_what_is_read_may_be_set_beside_a_model():
+def test_what_is_set_by_name_wins():
+    # What is read may be set beside a model.
     asked = {"model": "cosmoflow", "gpu": "h100-sxm", "precision": "fp8", "storage": "lustre"}
     found = ingest.fit(**asked, set={"ingest_bandwidth_per_gpu": "2.275 GB/s"})
     assert found.needed["read_bandwidth_needed"].value == pytest.approx(8 * 2.275e9)
+    # A count given by name wins.
+    assert value(one(**MONEY, storage="ddn-ai400x2", set={"units_for_write": 19}), "units_required") == 19
+    assert value(one(read_bandwidth="90 GB/s", storage="ddn-ai400x2", set={"units_for_write": 9}), "units_required") == 9
 
 
 def test_the_high_end_of_a_range_is_warned_of():
@@ -381,22 +390,6 @@ def test_what_cannot_serve_training_data_is_answered_with_the_reason(name, reaso
     assert reason in found.ruled_out
     assert reason in found.to_dict()["ruled_out"]
     assert reason in " ".join(command("--read-bandwidth", "10GB/s", "-v")[1].split())
-
-
-def test_a_count_that_leaves_a_part_out_says_so():
-    found = one(**MONEY, opens=100_000, storage="ddn-ai400x2", no_spare=True)
-    assert found.fits is None
-    assert value(found, "units_required") == 6
-    assert found.answer.warnings == ("the number of units required leaves out opens: the rate of one unit is not known",)
-
-
-def test_another_client_fills_the_gap_of_a_system():
-    asked = {**FED, "nodes": 2, "storage": "hpe-k3000", "set": {"unit_opens_per_second": 1000, "unit_io_per_second": 1e6}}
-    asked["set"]["client_bandwidth_per_node"] = "1 TB/s"
-    assert one(**asked).fits is True
-    del asked["set"]["client_bandwidth_per_node"]
-    assert one(**asked, client="weka-1c").fits is True
-    assert one(**asked, client="nfs-tcp").fits is False
 
 
 # properties
@@ -466,11 +459,6 @@ def test_larger_requests_are_never_slower(small, more):
     asked = {"read_bandwidth": "10 GB/s", "nodes": 4, "gpus_per_node": 8, "storage": "nfs-nconnect"}
     rates = [value(one(**asked, io_size=size), "read_bandwidth_available") for size in (small, small * more)]
     assert rates[0] <= rates[1] <= 40e9
-
-
-def test_a_count_given_by_name_wins():
-    assert value(one(**MONEY, storage="ddn-ai400x2", set={"units_for_write": 19}), "units_required") == 19
-    assert value(one(read_bandwidth="90 GB/s", storage="ddn-ai400x2", set={"units_for_write": 9}), "units_required") == 9
 
 
 # refusals
@@ -620,12 +608,24 @@ def test_every_lustre_reads_small_requests_as_lustre_does(name):
     assert len(factors) == 1
 
 
-def test_disks_read_at_random_what_their_heads_allow():
+def test_disks_drives_servers_and_replicas_count_as_published():
+    # Disks read at random what their heads allow.
     asked = {"read_bandwidth": "600 GB/s", "io_size": "128 KiB", "storage": "alcf-eagle"}
     found = one(**asked)
     assert (found.fits, found.bottleneck) == (False, "requests")
     assert layer(found, "requests").ceiling == 8480 * CATALOG.get(Storage, "hdd-7200").io_per_second.value
     assert one(**{**asked, "read_bandwidth": "10 GB/s"}).fits is None
+    # The size of drive is the smallest that needs no further unit.
+    small = one(read_bandwidth="500 GB/s", capacity="100 TB", storage="ddn-ai400x2")
+    large = one(read_bandwidth="500 GB/s", capacity="10 PB", storage="ddn-ai400x2")
+    assert (small.label, large.label) == ("7.68 TB drives", "30.72 TB drives")
+    assert value(large, "units_required") == 25
+    # A server is counted at its production rate not at its best.
+    rate = CATALOG.get(Storage, "lustre").read_bandwidth
+    assert (rate.value, rate.low, rate.high) == (10e9, 10e9, 44.9e9)
+    # Raft tolerates half of what copies would.
+    assert CATALOG.get(Storage, "prot-rf5").tolerated_failures.value == 2
+    assert CATALOG.get(Storage, "prot-rep3").tolerated_failures.value == 2
 
 
 def test_raw_capacity_bounds_the_usable_one(write_entry):
@@ -641,13 +641,6 @@ def test_raw_capacity_bounds_the_usable_one(write_entry):
         read_bandwidth="500 GB/s", capacity="10 PB", storage="mine", units=6, catalogs=write_entry("storage", "mine", text)
     )
     assert (short.fits, short.bottleneck) == (False, "capacity")
-
-
-def test_the_size_of_drive_is_the_smallest_that_needs_no_further_unit():
-    small = one(read_bandwidth="500 GB/s", capacity="100 TB", storage="ddn-ai400x2")
-    large = one(read_bandwidth="500 GB/s", capacity="10 PB", storage="ddn-ai400x2")
-    assert (small.label, large.label) == ("7.68 TB drives", "30.72 TB drives")
-    assert value(large, "units_required") == 25
 
 
 def test_require_exits_with_three_and_says_why(command):
@@ -752,16 +745,6 @@ def test_the_surveyed_systems_say_how_they_protect(name):
     assert entry.family == "software"
     assert all((entry.consistency, entry.failover, entry.metadata))
     assert all(CATALOG.get(Storage, scheme).family == "protection" for scheme in entry.protections)
-
-
-def test_a_server_is_counted_at_its_production_rate_not_at_its_best():
-    rate = CATALOG.get(Storage, "lustre").read_bandwidth
-    assert (rate.value, rate.low, rate.high) == (10e9, 10e9, 44.9e9)
-
-
-def test_raft_tolerates_half_of_what_copies_would():
-    assert CATALOG.get(Storage, "prot-rf5").tolerated_failures.value == 2
-    assert CATALOG.get(Storage, "prot-rep3").tolerated_failures.value == 2
 
 
 def test_the_list_shows_the_class(monkeypatch, capsys):

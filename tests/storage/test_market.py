@@ -50,9 +50,26 @@ def test_what_is_on_the_market_is_there_in_its_class(family, names):
     assert {ENTRIES[name].family for name in names} == {family}
 
 
-def test_a_site_exists_once_and_a_system_does_not():
+def test_rates_and_limits_of_the_market_are_as_published():
+    # A site exists once and a system does not.
     assert all(entry.fixed == "yes" for entry in of_class("site"))
     assert not any(entry.fixed for entry in of_class("system", "software"))
+    # The random rate of a disk is that of its heads.
+    disk, flash = ENTRIES["hdd-7200"], ENTRIES["qlc-p5336-122"]
+    assert disk.io_per_second.value * 1000 < flash.io_per_second.value
+    assert ENTRIES["hdd-dual-actuator"].io_per_second.value > 1.5 * disk.io_per_second.value
+    # The service limits are checked against the entries.
+    (found,) = ingest.validate("service-limits").sets
+    assert found.cases >= 50
+    assert found.within_tolerance == found.cases
+    assert len({case.source for case in found.results}) >= 12
+    # The links of the nodes are no rate of the storage.
+    asked = {"read_bandwidth": "1 TB/s", "node": "dgx-h100", "storage": "gcs-rapid"}
+    nodes = ingest.fit(**asked, nodes=64).systems[0]
+    assert "read_bandwidth_available" not in nodes.results
+    assert "links of the nodes are narrower" in nodes.unknown["read_bandwidth_available"]
+    many = ingest.fit(**asked, nodes=1024).systems[0]
+    assert many.results["read_bandwidth_available"].value == 15e12
 
 
 @pytest.mark.parametrize(("entry", "name"), TIERS)
@@ -105,12 +122,6 @@ def test_a_drive_of_the_market_has_sequential_and_random_rates(entry):
         assert all(
             (entry.read_bandwidth, entry.write_bandwidth, entry.io_per_second, entry.write_io_per_second, entry.raw_bytes)
         )
-
-
-def test_the_random_rate_of_a_disk_is_that_of_its_heads():
-    disk, flash = ENTRIES["hdd-7200"], ENTRIES["qlc-p5336-122"]
-    assert disk.io_per_second.value * 1000 < flash.io_per_second.value
-    assert ENTRIES["hdd-dual-actuator"].io_per_second.value > 1.5 * disk.io_per_second.value
 
 
 @pytest.mark.parametrize("entry", of_class("system", "software", "service"), ids=lambda entry: entry.id)
@@ -168,13 +179,6 @@ def test_an_entry_that_cites_a_run_agrees_with_its_row():
     assert len(agree[True]) >= 18
 
 
-def test_the_service_limits_are_checked_against_the_entries():
-    (found,) = ingest.validate("service-limits").sets
-    assert found.cases >= 50
-    assert found.within_tolerance == found.cases
-    assert len({case.source for case in found.results}) >= 12
-
-
 def test_a_wrong_limit_of_a_tier_is_found(tmp_path):
     (tmp_path / "storage").mkdir()
     text = (shipped_folder() / "storage/filestore.yaml").read_text(encoding="utf-8")
@@ -182,12 +186,3 @@ def test_a_wrong_limit_of_a_tier_is_found(tmp_path):
     (tmp_path / "storage/filestore.yaml").write_text(text.replace("value: 260,", "value: 280,"), encoding="utf-8")
     (found,) = ingest.validate("service-limits", catalogs=[tmp_path]).sets
     assert [case.id for case in found.results if not case.within] == ["filestore-read"]
-
-
-def test_the_links_of_the_nodes_are_no_rate_of_the_storage():
-    asked = {"read_bandwidth": "1 TB/s", "node": "dgx-h100", "storage": "gcs-rapid"}
-    nodes = ingest.fit(**asked, nodes=64).systems[0]
-    assert "read_bandwidth_available" not in nodes.results
-    assert "links of the nodes are narrower" in nodes.unknown["read_bandwidth_available"]
-    many = ingest.fit(**asked, nodes=1024).systems[0]
-    assert many.results["read_bandwidth_available"].value == 15e12
