@@ -27,6 +27,11 @@ from ingest.reports.workbook.vendor_workbook import vendor_workbook
 collect_ignore = ["measure_activations.py"]
 EXAMPLES = Path(__file__).parents[1] / "examples"
 SITES = sorted(EXAMPLES.glob("*.yaml"))
+#: The `config.json` of Llama 3 8B: 8,030,261,248 parameters.
+LLAMA = {
+    "model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32,
+    "num_key_value_heads": 8, "vocab_size": 128256, "tie_word_embeddings": False,
+}  # fmt: skip
 #: The console script of the environment that runs the tests.
 COMMAND = str(Path(sys.executable).parent / "ingest")
 

@@ -5,6 +5,7 @@ import time
 
 import numpy
 import pytest
+from conftest import LLAMA
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -13,16 +14,6 @@ from ingest.engine.registry import solve
 from ingest.errors import IngestError, UsageError
 
 GIB = 2**30
-LLAMA = {
-    "model_type": "llama",
-    "hidden_size": 4096,
-    "intermediate_size": 14336,
-    "num_hidden_layers": 32,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 8,
-    "vocab_size": 128256,
-    "tie_word_embeddings": False,
-}
 CONTRACT = {
     "checkpoint_bytes",
     "checkpoint_weights_bytes",

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from conftest import LLAMA
 
 import ingest
 from ingest.architecture import describe
@@ -10,16 +11,8 @@ from ingest.catalog.store import Catalog
 from ingest.errors import UsageError
 from ingest.sizing.checkpoint_files import LAYOUTS, CheckpointContent, RankLayout, largest_stage_factor
 
-BIG = {
-    "model_type": "llama",
-    "hidden_size": 16384,
-    "intermediate_size": 53248,
-    "num_hidden_layers": 126,
-    "num_attention_heads": 128,
-    "num_key_value_heads": 8,
-    "vocab_size": 128256,
-    "tie_word_embeddings": False,
-}
+SIZES = {"hidden_size": 16384, "intermediate_size": 53248, "num_hidden_layers": 126, "num_attention_heads": 128}
+BIG = {**LLAMA, **SIZES}
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 
 import pytest
+from conftest import LLAMA
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -69,18 +70,8 @@ def test_offload_leaves_the_weights_on_the_gpu_or_nothing():
 
 
 def test_adapters_alone_have_gradients_and_states(tmp_path):
-    config = {
-        "model_type": "llama",
-        "hidden_size": 4096,
-        "intermediate_size": 14336,
-        "num_hidden_layers": 32,
-        "num_attention_heads": 32,
-        "num_key_value_heads": 8,
-        "vocab_size": 128256,
-        "tie_word_embeddings": False,
-    }
     path = tmp_path / "config.json"
-    path.write_text(json.dumps(config), encoding="utf-8")
+    path.write_text(json.dumps(LLAMA), encoding="utf-8")
     adapters = 32 * 16 * ((4096 + 4096) * 2 + (4096 + 1024) * 2 + (4096 + 14336) * 3)
     found = results(model=str(path), optimizer="lora")["model_state_bytes"].value
     assert found == pytest.approx(2 * 8_030_261_248 + 16 * adapters)
