@@ -1,6 +1,7 @@
 """Fixtures of all tests: the command in this process or in one of its own, the catalogs as shipped, the HPC example."""
 
 import contextlib
+import functools
 import gc
 import json
 import os
@@ -25,6 +26,12 @@ from ingest.reports.workbook.vendor_workbook import vendor_workbook
 #: Run by hand, with packages that no test has.
 collect_ignore = ["measure_activations.py"]
 EXAMPLES = Path(__file__).parents[1] / "examples"
+SITES = sorted(EXAMPLES.glob("*.yaml"))
+#: The `config.json` of Llama 3 8B: 8,030,261,248 parameters.
+LLAMA = {
+    "model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32,
+    "num_key_value_heads": 8, "vocab_size": 128256, "tie_word_embeddings": False,
+}  # fmt: skip
 #: The console script of the environment that runs the tests.
 COMMAND = str(Path(sys.executable).parent / "ingest")
 
@@ -235,10 +242,16 @@ def pytest_terminal_summary(terminalreporter, config) -> None:
         terminalreporter.write_line(f"random order; the same again with --randomly-seed={seed}")
 
 
+@functools.cache
+def example_plan(name, samples=0):
+    """The plan of an example site, made once for all tests of a process; nothing changes a plan. `None`: the usual draws."""
+    return ingest.plan(EXAMPLES / f"{name}.yaml", **({} if samples is None else {"samples": samples}))
+
+
 @pytest.fixture(scope="session")
 def hpc_plan():
     """The plan of the HPC example, without draws."""
-    return ingest.plan(EXAMPLES / "hpc-128-nodes.yaml", samples=0)
+    return example_plan("hpc-128-nodes")
 
 
 @pytest.fixture(scope="session")

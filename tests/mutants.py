@@ -46,7 +46,7 @@ DRAWN = {
     " site_refusals site_examples rounding site_lines rfp/comparison",
     "ingest/sizing/checkpoint*.py": "checkpoint checkpoint_layout checkpoint_practice goodput thresholds",
     "ingest/sizing/memory*.py": "memory modelling oracles thresholds",
-    "ingest/sizing/offload*.py": "thresholds offload offload_inference offload_serving kv_benchmark",
+    "ingest/sizing/offload*.py": "thresholds offload offload_inference offload_serving formulas/kv_benchmark",
     "ingest/sizing/[gr][ou]*.py": "thresholds rules goodput evidence estimate checkpoint dataset offload train feed/feed"
     " storage/fits site/site_numbers",
     "ingest/sizing/train.py": "train thresholds",

@@ -6,17 +6,14 @@ import ingest
 from ingest.errors import IngestError, UsageError
 
 
-def test_every_command_is_a_function_of_the_same_name():
+def test_commands_are_functions(run):
+    # Every command is a function of the same name.
     assert {"bw", "explain", "sweep", "validate"} <= set(ingest.__all__)
     assert all(callable(getattr(ingest, name)) for name in ("bw", "explain", "sweep", "validate"))
-
-
-def test_an_unknown_name_is_an_attribute_error():
+    # An unknown name is an attribute error.
     with pytest.raises(AttributeError, match="bandwidth"):
         ingest.bandwidth  # noqa: B018  reading it is the test
-
-
-def test_function_and_command_give_the_same_object(run):
+    # Function and command give the same object.
     options = {"model": "cosmoflow", "gpu": "h100", "nodes": 128, "protocol": "mlperf-storage", "utilization": "70%"}
     words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
     assert run("bw", *words, "--format", "json").data == ingest.bw(**options).to_dict()
@@ -76,19 +73,16 @@ def test_frames_hold_base_units():
     }
 
 
-def test_refusals_are_ingest_errors_with_their_exit_code():
+def test_what_a_function_refuses():
+    # Refusals are ingest errors with their exit code.
     with pytest.raises(UsageError) as usage:
         ingest.bw(model="cosmflow", gpu="h100")
     with pytest.raises(IngestError) as fact:
         ingest.bw(model="openfold", gpu="h100", basis="peak")
     assert (usage.value.exit_code, fact.value.exit_code) == (2, 1)
-
-
-def test_a_misspelt_option_is_pythons_own_error():
+    # A misspelt option is pythons own error.
     with pytest.raises(TypeError, match="gpuss"):
         ingest.bw(model="cosmoflow", gpuss=8)
-
-
-def test_more_scenarios_than_one_can_read_are_refused():
+    # More scenarios than one can read are refused.
     with pytest.raises(UsageError, match="nodes"):
         ingest.bw(model="cosmoflow", gpu="h100", nodes="1..1000000")

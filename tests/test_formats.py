@@ -363,15 +363,14 @@ def test_a_file_of_one_sample_in_hdf5(tmp_path):
     assert made.known.value("dataset_files") == 20
 
 
-def test_every_format_says_how_it_is_read():
+def test_entries_say_how_they_are_read():
+    # Every format says how it is read.
     for name in CATALOG.ids("formats"):
         form = CATALOG.get(Format, name)
         assert form.read_pattern in READ_PATTERNS, name
         assert form.request_bytes is not None, name
         assert form.readers_per_gpu is not None, name
-
-
-def test_every_encoding_names_a_format_or_none():
+    # Every encoding names a format or none.
     models = [CATALOG.get(Model, name) for name in CATALOG.ids("models")]
     named = [one.format for model in models for one in model.encodings.values()]
     assert {name for name in named if name} <= set(CATALOG.ids("formats"))

@@ -52,13 +52,12 @@ def test_a_broken_csv_without_a_yaml_is_found_by_check(tmp_path):
     assert any("resnet50.csv:2" in line for line in ingest.catalog.check(mine).problems)
 
 
-def test_recalled_rates_give_way_to_published_ones():
+def test_evidence_is_called_what_it_is():
+    # Recalled rates give way to published ones.
     protocols = answered(model="llama3-8b", gpu="h100").levels[0][0].protocols
     assert protocols
     assert "paper" not in protocols
-
-
-def test_a_newer_gpu_is_not_estimated_below_the_older_one():
+    # A newer gpu is not estimated below the older one.
     assert rate(model="bert-large", gpu="b200") > rate(model="bert-large", gpu="h200")
 
 
@@ -68,12 +67,11 @@ def test_sixteen_bit_utilizations_are_not_put_on_another_peak(precision):
         answered(model="resnet50", gpu="h100", precision=precision)
 
 
-def test_utilizations_do_not_outlive_the_flops_they_came_from():
+def test_what_is_set_does_not_outlive_its_basis():
+    # Utilizations do not outlive the flops they came from.
     bases = [rung.basis for rung, _ in answered(model="cosmoflow", gpu="h100", flops_per_sample="494 GFLOP").levels]
     assert "efficiency" not in bases
-
-
-def test_a_bandwidth_of_ones_own_is_not_called_measured():
+    # A bandwidth of ones own is not called measured.
     found = answered(model="cosmoflow", gpu="h100", set={"ingest_bandwidth_per_gpu": "5 GB/s"})
     assert found.basis == "given"
     others = {rung.basis: results["ingest_bandwidth_per_gpu"].value for rung, results in found.levels[1:]}
@@ -86,11 +84,10 @@ def test_a_decimal_comma_is_no_number(written):
         parse(written, "B/sample", "--sample-bytes")
 
 
-def test_thousands_are_grouped_by_commas():
+def test_numbers_and_bits_are_read_as_written():
+    # Thousands are grouped by commas.
     assert parse("1,281,024", "sample", "x") == 1281024
-
-
-def test_a_size_in_bits_is_a_slip():
+    # A size in bits is a slip.
     with pytest.raises(UsageError, match="bits"):
         parse("16Mb", "B/sample", "--sample-bytes")
 

@@ -70,32 +70,23 @@ def test_nothing_heavy_is_imported(words):
     assert modules & HEAVY == set()
 
 
-def test_a_job_of_a_catalog_entry_imports_no_model_family():
+def test_each_command_imports_what_it_needs(run):
+    # A job of a catalog entry imports no model family.
     probe = PROBE.replace('if "." not in name', 'if name.startswith("ingest.architecture.families")')
     assert imported(MAIN_JOB, probe + "print(file=sys.stderr)")[0] == set()
-
-
-def test_the_probe_sees_what_a_sweep_imports():
+    # The probe sees what a sweep imports.
     modules, _ = imported(["sweep", "nodes=1,2", "--model", "cosmoflow", "--gpu", "h100"])
     assert modules & HEAVY == {"numpy"}
-
-
-def test_help_reads_no_catalog():
+    # Help reads no catalog.
     modules, _ = imported(["--help"])
     assert {"yaml", "click", "inspect"} & modules == set()
-
-
-def test_the_list_of_commands_is_the_same_with_the_parser_of_options(run):
+    # The list of commands is the same with the parser of options.
     alone, parsed = run("--help"), run()
     assert (alone.code, parsed.code) == (0, 2)
     assert parsed.err.strip() == alone.out.strip()
-
-
-def test_a_job_imports_neither_workbooks_nor_formulas_of_other_fields():
+    # A job imports neither workbooks nor formulas of other fields.
     probe = PROBE.replace('if "." not in name', 'if name.startswith(("ingest.reports.workbook", "ingest.formulas."))')
     assert imported(MAIN_JOB, probe)[0] == {"ingest.formulas.inputs", "ingest.formulas.bandwidth"}
-
-
-def test_importing_the_package_imports_its_version_and_what_it_hands_down_to():
+    # Importing the package imports its version and what it hands down to.
     probe = "import sys, ingest\nprint(*sorted(name for name in sys.modules if name.startswith('ingest')), file=sys.stderr)"
     assert imported([], probe)[0] == {"ingest", "ingest.catalog", "ingest.engine", "ingest.version"}

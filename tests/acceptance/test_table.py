@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import docx
 import openpyxl
 import pytest
+from conftest import EXAMPLES
 from plans import plan
 
 import ingest
@@ -16,7 +16,6 @@ from ingest.reports.plan_report import report
 from ingest.site.plan_file import lines_of, plan_data
 from ingest.units import display, parse, request_size, stated
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 SITES = ("hpc-128-nodes", *(pytest.param(name, marks=pytest.mark.slow) for name in ("llm-16384-gpus", "enterprise-64-nodes")))
 #: The tool that times every kind of load: what it is given is what any tool must reach.
 TOOL = "fio"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from conftest import EXAMPLES, example_plan
 
 from ingest.acceptance.accept import KINDS_OF_TOOL, rows_of, shown_by
 from ingest.reports.document.composition import Composition, acceptance_table, response_table
@@ -17,14 +17,13 @@ from ingest.site.load_conditions import UNCACHED
 from ingest.site.planner import plan
 from ingest.site.requirement_wording import LINES
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 #: A site with states and caches below GPU memory.
 TIERS = EXAMPLES / "offload-and-serving.yaml"
 
 
 @pytest.fixture(scope="module", params=["hpc-128-nodes", "llm-16384-gpus"])
 def planned(request):
-    return plan(EXAMPLES / f"{request.param}.yaml")
+    return example_plan(request.param, None)
 
 
 def column(table, head):

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 import yaml
+from conftest import example_plan
 
-import ingest
 from ingest.engine.registry import FORMULAS
 from ingest.reports.document.derivations import place_of
 from ingest.reports.document.model import Bullets, DerivationListing, Document, Paragraph, Table
@@ -23,7 +23,7 @@ SITES = ("hpc-128-nodes", "llm-16384-gpus", "enterprise-64-nodes")
 
 @pytest.fixture(scope="module", params=SITES)
 def tender(request):
-    plan = ingest.plan(ROOT / f"examples/{request.param}.yaml")
+    plan = example_plan(request.param, None)
     return plan, tender_document(plan)
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import docx
 import pytest
 from click.testing import CliRunner
+from conftest import example_plan
 
-import ingest
 from ingest.cli.group import command
 from ingest.reports.document.plan_documents import tender_document
 from ingest.reports.document.word import template_warnings
@@ -21,7 +21,7 @@ SITE = Path(__file__).parents[2] / "examples/enterprise-64-nodes.yaml"
 @pytest.fixture(scope="module")
 def enterprise_plan():
     """The plan of the enterprise example, without draws."""
-    return ingest.plan(SITE, samples=0)
+    return example_plan("enterprise-64-nodes")
 
 
 @pytest.fixture(scope="module")

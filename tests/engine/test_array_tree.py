@@ -1,20 +1,16 @@
 """Walks over arrays find what walks from step to step find."""
 
-from pathlib import Path
-
 import numpy
 import pytest
+from conftest import SITES, example_plan
 
-import ingest
 from ingest.engine.array_tree import MOST_RESULTS, ArrayTree, Uses
 from ingest.engine.registry import Formula, Step
 
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
 
-
-@pytest.fixture(scope="module", params=EXAMPLES, ids=lambda path: path.stem)
+@pytest.fixture(scope="module", params=SITES, ids=lambda path: path.stem)
 def tree(request):
-    return ingest.plan(request.param, samples=0).tree
+    return example_plan(request.param.stem).tree
 
 
 def below(step, found=None):
@@ -27,17 +23,22 @@ def below(step, found=None):
     return found
 
 
-def test_marks_name_the_results_that_rest_on_each_step(tree):
+def test_marks_levels_and_uses_are_those_of_a_walk_by_steps(tree):
+    # Marks name the results that rest on each step.
     expected = [below(step) for step in tree.steps.values()]
     for step, mark in zip(tree.order, tree.marks.tolist(), strict=True):
         assert [mark >> place & 1 for place in range(len(expected))] == [step in one for one in expected], step.name
-
-
-def test_a_level_is_the_longest_way_down(tree):
+    # A level is the longest way down.
     levels = {}
     for step in tree.order:
         levels[step] = max((levels[part] + 1 for part in step.inputs), default=0)
     assert tree.levels.tolist() == list(levels.values())
+    # The uses of a step are the pairs whose input it is.
+    pairs = numpy.arange(len(tree.parts))[::2]
+    positions = numpy.arange(len(tree.order))[::-1]
+    which, found = Uses(tree, pairs).of(positions)
+    assert (tree.parts[found] == positions[which]).all()
+    assert sorted(found.tolist()) == pairs.tolist()
 
 
 def test_what_rests_on_inputs_is_computed_from_them(tree):
@@ -47,14 +48,6 @@ def test_what_rests_on_inputs_is_computed_from_them(tree):
     assert [step in above for step in tree.order] == found.tolist()
     assert {tree.order[place] for place in tree.moving.tolist()} == above - {*inputs}
     assert len(tree.moving) > 20
-
-
-def test_the_uses_of_a_step_are_the_pairs_whose_input_it_is(tree):
-    pairs = numpy.arange(len(tree.parts))[::2]
-    positions = numpy.arange(len(tree.order))[::-1]
-    which, found = Uses(tree, pairs).of(positions)
-    assert (tree.parts[found] == positions[which]).all()
-    assert sorted(found.tolist()) == pairs.tolist()
 
 
 def test_a_simulated_result_is_not_computed_again_from_its_inputs():

@@ -35,44 +35,32 @@ def corners_of(function, inputs):
     return min(found), max(found)
 
 
-def test_a_quotient_of_two_uncertain_inputs_takes_opposite_ends():
+def test_ends_are_those_of_the_worst_combination():
+    # A quotient of two uncertain inputs takes opposite ends.
     assert result_of(lambda a, b: a / b, a=(8, 10, 20), b=(2, 5, 10)) == (2, (0.8, 10))
-
-
-def test_three_uncertain_inputs():
+    # Three uncertain inputs.
     assert result_of(lambda a, b, c: a * b / c, a=(1, 2, 4), b=(3, 6, 9), c=(2, 3, 5)) == (4, (3 / 5, 36 / 2))
-
-
-def test_an_input_that_cancels_leaves_no_range():
+    # An input that cancels leaves no range.
     assert result_of(lambda a, b: a * b / a, a=(1, 3, 7), b=(2, 2, 2))[1] is None
     assert result_of(lambda a, b: a * b / a, a=(1, 3, 7), b=(1, 2, 5))[1] == pytest.approx((1, 5))
-
-
-def test_an_input_that_matters_only_where_the_others_are_at_their_ends():
-    """Typical, low and high of b are all below the typical a: only a low a lets b count."""
+    # Typical, low and high of b are all below the typical a: only a low a lets b count.
     assert result_of(maximum, a=(5, 20, 30), b=(2, 8, 9))[1] == (5, 30)
     assert result_of(maximum, a=(5, 20, 30), b=(7, 8, 9))[1] == (7, 30)
     assert result_of(minimum, a=(5, 20, 30), b=(31, 32, 40))[1] == (5, 30)
     assert result_of(minimum, a=(5, 20, 50), b=(31, 32, 40))[1] == (5, 40)
-
-
-def test_an_input_that_rounding_hides_counts_where_the_others_are_at_their_ends():
-    """One file whatever the overhead, until files are small."""
+    # One file whatever the overhead, until files are small.
     assert result_of(lambda size, extra, file: ceil((size + extra) / file), size=(100, 100, 100), extra=(0, 1, 4),
                      file=(1, 200, 300)) == (1, (1, 104))  # fmt: skip
 
 
-def test_a_typical_value_beyond_both_ends_is_within_the_range():
+def test_an_end_that_is_missing_or_within_the_value():
+    # A typical value beyond both ends is within the range.
     assert result_of(lambda share: share * (1 - share), share=(0.1, 0.5, 0.8)) == (0.25, (0.1 * 0.9, 0.25))
-
-
-def test_an_end_that_is_not_given_is_the_value():
+    # An end that is not given is the value.
     assert result_of(lambda a: 2 * a, a=(None, 5, 7))[1] == (10, 14)
     assert result_of(lambda a: 2 * a, a=(3, 5, None))[1] == (6, 10)
     assert result_of(lambda a: 2 * a, a=(None, 5, None))[1] is None
-
-
-def test_no_range_where_no_number_holds_an_end():
+    # No range where no number holds an end.
     assert result_of(lambda a, b: a / b, a=(1, 2, 3), b=(0, 1, 2))[1] is None
 
 
@@ -108,12 +96,11 @@ def test_the_value_is_within_the_range_of_a_formula_that_is_not_monotone(name, i
     assert low <= value <= high
 
 
-def test_resnet50_by_efficiency_takes_low_utilization_and_many_operations():
+def test_utilizations_have_their_ranges():
+    # Resnet50 by efficiency takes low utilization and many operations.
     rate = ingest.bw(**RESNET50).results["samples_per_second_per_gpu"]
     assert (round(rate.low, 1), round(rate.value, 1), round(rate.high, 1)) == (1345.2, 7139.2, 17734.1)
-
-
-def test_the_utilization_that_follows_from_a_utilization_has_its_range():
+    # The utilization that follows from a utilization has its range.
     answer = ingest.bw(**RESNET50)
     known, found = answer.given["model_flops_utilization"], answer.results["implied_flops_utilization"]
     assert (found.low, found.value, found.high) == pytest.approx((known.low, known.value, known.high))

@@ -89,12 +89,11 @@ def test_a_line_is_judged_by_its_value(priority, fields, optimized, expected, no
     assert (found.verdict, found.note) == (expected, note)
 
 
-def test_a_line_that_the_form_lost_has_no_answer():
+def test_lost_lines_have_no_answer_and_margins_are_exact():
+    # A line that the form lost has no answer.
     found = judge(required(100), None, optimized=True)
     assert (found.verdict, found.offered, found.margin, found.answered) == ("no answer", None, None, False)
-
-
-def test_a_margin_is_relative_to_the_exact_value():
+    # A margin is relative to the exact value.
     assert verdict(required(100), **{"As-is_value": 110}).margin == pytest.approx(0.1)
     assert verdict(required(100), **{"As-is_value": 80}).margin == pytest.approx(-0.2)
     assert verdict(required(0), **{"As-is_value": 80}).margin is None
@@ -166,12 +165,11 @@ def test_reservations_leave_the_verdict_alone(fields, expected):
     assert (found.verdict, found.reservations, found.notes) == ("met", expected, "; ".join(expected))
 
 
-def test_no_number_of_clients_and_no_mandatory_line_take_no_reservation():
+def test_reservations_only_where_they_mean_something():
+    # No number of clients and no mandatory line take no reservation.
     assert verdict(required(100, clients=None), **{"Comply": "yes", "As-is_value": 110, "Client_nodes": 1}).reservations == ()
     assert verdict(required(100, "target"), **{"As-is_value": 110}).reservations == ()
-
-
-def test_a_partial_answer_states_its_remark_once():
+    # A partial answer states its remark once.
     found = verdict(required(100), **{"Comply": "partial", "As-is_value": 80, "Remarks": "half"})
     assert (found.verdict, found.notes) == ("missed", "says 'partial': half")
 
@@ -217,16 +215,15 @@ def test_a_cell_that_cannot_be_read_is_named_with_its_place(head, value, message
     assert f"sheet 'Vendor response': {column}2 (R-READ-01, '{head}'): {message}" in str(refusal.value)
 
 
-def test_one_refusal_names_three_bad_cells():
+def test_a_value_is_read_with_its_unit_or_refused_by_its_cell():
+    # One refusal names three bad cells.
     rows = [{"Id": f"R-{n}", "Unit": "B/s", "As-is value": "much", "Comply": "sure"} for n in range(12)]
     with pytest.raises(IngestError, match=r"F2:H4 is one merged cell, .*'Comply'.*'As-is value'.*; and 22 more cells$"):
         offer_lines(form(*rows, merged=("F2:H4",)))
     with pytest.raises(IngestError) as refusal:
         offer_lines(form(rows[0], {**rows[1], "As-is value": 1}))
     assert "more cells" not in str(refusal.value)
-
-
-def test_a_value_with_its_own_unit_is_read_in_it():
+    # A value with its own unit is read in it.
     line = offer(**{"Unit": "GB/s", "As-is_value": "984 MB/s"})
     assert line.as_is == 984e6
 

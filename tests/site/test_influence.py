@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
+from conftest import example_plan
 
-import ingest
 from ingest.site.influence import SMALLEST, _others, influences
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "hpc-128-nodes.yaml"
@@ -24,7 +24,7 @@ def alone(plan, step):
 
 
 def test_inputs_turned_at_once_move_what_each_moves_alone():
-    plan = ingest.plan(EXAMPLE, samples=0)
+    plan = example_plan("hpc-128-nodes")
     inputs = [step for step in plan.tree.order if step.source is not None and isinstance(step.value, (int, float))]
     found = {one.steps[0]: dict(one.moved) for one in influences(plan, [[step] for step in inputs])}
     expected = {step: moved for step in inputs if (moved := alone(plan, step))}

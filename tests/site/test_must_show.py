@@ -1,8 +1,7 @@
 """What a buyer is promised of any site: lines that bind at any size, conditions that can be true, figures beside practice."""
 
-from pathlib import Path
-
 import pytest
+from conftest import SITES, example_plan
 
 import ingest
 from ingest.engine.array_tree import ArrayTree
@@ -16,7 +15,6 @@ from ingest.rfp.response_form import response_unit
 from ingest.site.load_conditions import _depth_in_words, mean_request
 from ingest.units import parse, stated
 
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
 GB, TB, HOUR = 1e9, 1e12, 3600
 #: latency of medium and network together, in seconds: no client is known to read sooner
 LEAST = 0.0003
@@ -54,7 +52,7 @@ FURTHER = {
 
 @pytest.fixture(scope="module")
 def plans():
-    return {path.stem: ingest.plan(path, samples=0) for path in EXAMPLES} | {
+    return {path.stem: example_plan(path.stem) for path in SITES} | {
         name: ingest.plan(one, samples=0) for name, one in FURTHER.items()
     }
 
@@ -116,7 +114,7 @@ def test_enterprise_reads_lie_where_its_recommender_was_measured(plans):
 
 @pytest.mark.parametrize(("years", "nics"), [(4, False), (10, True)])
 def test_growth_never_asks_a_node_for_more_than_its_nic(years, nics):
-    plan = ingest.plan(EXAMPLES[0], samples=0, years=years)
+    plan = ingest.plan(SITES[0], samples=0, years=years)
     grown = plan.requirement("R-GROW-01")
     assert grown.value <= 64 * 80 * GB
     assert (grown.value == 64 * 80 * GB) is nics
@@ -148,11 +146,27 @@ def test_defaults_lie_beside_practice(model):
     assert least * GB < found["checkpoint_write_bandwidth"].value < most * GB
 
 
-def test_a_restore_of_405b_is_beside_the_one_that_was_observed():
+def test_restores_drains_and_clients_are_tested_as_they_run():
+    # A restore of 405b is beside the one that was observed.
     observed = 405e9 * 14 / 129  # ByteCheckpoint, table 8
     asked = ingest.checkpoint("llama3-405b", gpus=16_384).results["restart_read_bandwidth"].value
     assert observed / GB == pytest.approx(44, rel=0.01)
     assert observed <= asked <= 1.1 * observed
+    # A longer drain is tested for as long as it lasts.
+    saved = {"keep": 3, "drain_time": "10 min", "drain_fraction": 0.5}
+    plan = ingest.plan({**site("dgx-h100", 64, model="llama3-70b", checkpoint=saved), "floor": "none"}, samples=0)
+    assert [plan.requirement(name).conditions.duration for name in ("R-WRITE-01", "R-WRITE-02", "R-MIX-01")] == [600] * 3
+    # All runs of a job that start are its clients.
+    start = {"bytes": 8 * GB, "files": 1000}
+    plan = ingest.plan(site("dgx-h100", 16, runs=4, model="llama3-8b", start=start), samples=0)
+    one, opens = plan.requirement("R-START-01"), plan.requirement("R-START-02")
+    assert one.value == 2_140_000_000  # 16 nodes read 8 GB each within a minute
+    assert (one.conditions.clients, opens.conditions.clients) == (16, 16)
+    assert one.statement.endswith("so that all runs of a job start, or evaluate, within 60 s.")
+    # A client alone may read with as many streams as gpus.
+    plan = ingest.plan(FURTHER["a job without data"], samples=0)
+    conditions = plan.requirement("R-READ-04").conditions
+    assert (conditions.queue_depth, conditions.implied_latency) == (8, pytest.approx(8 * 2**20 / (4 * GB)))
 
 
 #: seconds of each test that lasts other than 30 min: a drain of at most 300 s, a restore, a staging, a burst
@@ -173,12 +187,6 @@ def test_no_line_is_to_be_held_for_longer_than_its_load_lasts(name, plans):
     assert SHORT[name].keys() <= timed.keys()
 
 
-def test_a_longer_drain_is_tested_for_as_long_as_it_lasts():
-    saved = {"keep": 3, "drain_time": "10 min", "drain_fraction": 0.5}
-    plan = ingest.plan({**site("dgx-h100", 64, model="llama3-70b", checkpoint=saved), "floor": "none"}, samples=0)
-    assert [plan.requirement(name).conditions.duration for name in ("R-WRITE-01", "R-WRITE-02", "R-MIX-01")] == [600] * 3
-
-
 @pytest.mark.parametrize("node", ["dgx-h100", "dgx-a100", "mi300x-8", "gb200-nvl72-tray"])
 @pytest.mark.parametrize("model", ["llama3-8b", None])
 def test_a_tender_of_any_size_binds_reads_writes_and_restores(node, model):
@@ -191,15 +199,6 @@ def test_a_tender_of_any_size_binds_reads_writes_and_restores(node, model):
     assert ("R-READ-03" in bound) is (model is not None or node == "dgx-h100")
 
 
-def test_all_runs_of_a_job_that_start_are_its_clients():
-    start = {"bytes": 8 * GB, "files": 1000}
-    plan = ingest.plan(site("dgx-h100", 16, runs=4, model="llama3-8b", start=start), samples=0)
-    one, opens = plan.requirement("R-START-01"), plan.requirement("R-START-02")
-    assert one.value == 2_140_000_000  # 16 nodes read 8 GB each within a minute
-    assert (one.conditions.clients, opens.conditions.clients) == (16, 16)
-    assert one.statement.endswith("so that all runs of a job start, or evaluate, within 60 s.")
-
-
 @pytest.mark.parametrize(("evaluated", "within", "value"), [(7 * TB, "5 min", 23.4), (6 * TB, "60 s", 21.4)])
 def test_a_start_or_an_evaluation_sets_the_conditions_whichever_reads_more(evaluated, within, value):
     job = {"start": {"bytes": 80 * GB}, "evaluation": {"bytes": evaluated, "within": 300}}
@@ -207,12 +206,6 @@ def test_a_start_or_an_evaluation_sets_the_conditions_whichever_reads_more(evalu
     assert one.value == value * GB  # 16 × 80 GB ÷ 60 s = 21.33 GB/s against 20 or 23.33 GB/s
     assert f"or evaluate, within {within}." in one.statement
     assert one.conditions.clients == 16
-
-
-def test_a_client_alone_may_read_with_as_many_streams_as_gpus():
-    plan = ingest.plan(FURTHER["a job without data"], samples=0)
-    conditions = plan.requirement("R-READ-04").conditions
-    assert (conditions.queue_depth, conditions.implied_latency) == (8, pytest.approx(8 * 2**20 / (4 * GB)))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
-from conftest import COMMAND, clean_environment
+from conftest import EXAMPLES, SITES, example_plan
 
 import ingest
 from ingest.engine.registry import INPUTS, unit_of
@@ -15,7 +15,6 @@ from ingest.requirement import PRIORITIES
 from ingest.site.requirement_wording import LINES
 from ingest.site.schema import node_at, schema, schema_text, starter
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 HPC = str(EXAMPLES / "hpc-128-nodes.yaml")
 
 
@@ -46,17 +45,16 @@ def test_every_key_of_the_schema_says_what_it_is():
     assert list(undescribed(schema())) == []
 
 
-@pytest.mark.parametrize("text", [starter(), *(path.read_text(encoding="utf-8") for path in sorted(EXAMPLES.glob("*.yaml")))])
+@pytest.mark.parametrize("text", [starter(), *(path.read_text(encoding="utf-8") for path in SITES)])
 def test_examples_and_starter_keep_to_the_schema_in_any_validator(text):
     jsonschema.validate(yaml.safe_load(text), schema())
 
 
-def test_the_schema_refuses_what_it_should():
+def test_the_schema_refuses_and_is_found_by_path():
+    # The schema refuses what it should.
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({"clusters": {}, "jobs": {}}, schema())
-
-
-def test_a_node_of_the_schema_by_path():
+    # A node of the schema by path.
     assert node_at(["clusters", "main", "count"], "x")["x-quantity"] == "cluster_nodes"
 
 
@@ -101,7 +99,7 @@ def test_json_is_the_form_of_the_contract(run):
 
 
 def test_statements_read_like_a_tender():
-    plan = ingest.plan(HPC, samples=0)
+    plan = example_plan("hpc-128-nodes")
     for one in plan.requirements:
         verb = {"mandatory": "The system shall ", "target": "The system should ", "information": "For information: "}
         assert one.statement.startswith(verb[one.priority])
@@ -113,14 +111,14 @@ def test_statements_read_like_a_tender():
 
 
 def test_nothing_is_said_of_what_was_not_derived():
-    text = json.dumps([one.to_dict() for one in ingest.plan(HPC, samples=0).requirements]).lower()
+    text = json.dumps([one.to_dict() for one in example_plan("hpc-128-nodes").requirements]).lower()
     assert not any(word in text for word in ("availability", "durability"))
 
 
 @pytest.mark.parametrize("form", ["table", "markdown", "csv"])
 def test_every_form_carries_every_requirement(form, run):
     out = run("plan", HPC, "-v", "--format", form).out
-    for one in ingest.plan(HPC, samples=0).requirements:
+    for one in example_plan("hpc-128-nodes").requirements:
         assert one.id in out
 
 
@@ -130,20 +128,19 @@ def test_check_exits_with_three_where_an_assertion_fails(tmp_path, run):
     path.write_text(text, encoding="utf-8")
     done = run("plan", str(path), "--check")
     assert done.code == 3
-    shown = ingest.plan(HPC, samples=0).requirement("R-READ-03").display
+    shown = example_plan("hpc-128-nodes").requirement("R-READ-03").display
     assert done.refusal == f"expected read_bandwidth <= 400 GB/s, found {shown}"
     assert "NOT MET" in done.out
     assert run("plan", str(path)).code == 0
 
 
-def test_explain_goes_down_to_the_catalog(run):
+def test_options_of_the_plan_do_what_they_say(run):
+    # Explain goes down to the catalog.
     out = run("plan", HPC, "--explain", "R-READ-01").out
     for words in ("sum of(job_sustained_read_bandwidth_of_jobs)", "of cosmology:", "of climate:", "sample_bytes = 2.828 MB"):
         assert words in out
     assert run("plan", HPC, "--explain", "R-READ-99").code == 2
-
-
-def test_settings_replace_values_and_lists_ask_for_scenarios(run):
+    # Settings replace values and lists ask for scenarios.
     settings = ("--set", "jobs.simulation.nodes=1", "--set", "jobs.cosmology.nodes=32", "--set", "storage.headroom=0%")
     done = run("plan", HPC, "--set", "jobs.climate.runs=1,2,4", *settings, "--format", "json")
     scenarios = done.data["scenarios"]
@@ -151,14 +148,10 @@ def test_settings_replace_values_and_lists_ask_for_scenarios(run):
     assert [one["set"] for one in scenarios] == [{"jobs.climate.runs": n, **fixed} for n in (1, 2, 4)]
     reads = [next(line["computed"] for line in one["requirements"] if line["id"] == "R-READ-01") for one in scenarios]
     assert reads[2] - reads[1] == pytest.approx(2 * (reads[1] - reads[0]))
-
-
-def test_years_are_those_asked_for(run):
+    # Years are those asked for.
     rows = run("plan", HPC, "--years", "2", "--format", "json").data["tables"]["capacity"]
     assert [row["name"] for row in rows] == ["2026", "2027", "2028"]
-
-
-def test_no_file_is_bad_usage(run):
+    # No file is bad usage.
     done = run("plan")
     assert (done.code, done.refusal[:12]) == (2, "SITE.yaml is")
 
@@ -185,15 +178,14 @@ def _broken_plan(schema="ingest/1", value="1", unit='"B"', id='"R-1"', inputs="[
     return f'{{{head}, "requirements": {lines}, "inputs": {given}}}'
 
 
-def test_a_changed_unit_is_a_change():
+def test_differences_are_of_values_and_not_of_inputs():
+    # A changed unit is a change.
     before, after = (json.loads(_broken_plan(unit=unit)) for unit in ('"B"', '"GB"'))
     found = ingest.diff(before, after)
     assert [(one.name, one.before, one.after, one.ratio) for one in found.requirements] == [("R-1", "1 B", "1 GB", None)]
     before["inputs"], after["inputs"] = {"a": {"value": 2, "unit": "s"}}, {"a": {"value": 2, "unit": "B"}}
     assert [(one.before, one.after) for one in ingest.diff(before, after).inputs] == [("2 s", "2 B")]
-
-
-def test_another_job_that_decides_is_no_changed_input():
+    # Another job that decides is no changed input.
     job = {"cluster": "a", "samples_per_second": 100, "sample_bytes": 1e6, "nodes": 2}
     site = {"clusters": {"a": {"node": "dgx-h100", "count": 9}}, "jobs": {"x": {**job, "nodes": 1}, "y": job}}
     before, after = (ingest.plan(site, samples=0, set={"jobs.x.nodes": nodes}).to_dict() for nodes in (1, 3))
@@ -351,17 +343,9 @@ def test_epochs_pass_over_the_measured_data_set(tmp_path):
 
 
 def test_the_plan_is_a_frame():
-    frame = ingest.plan(HPC, samples=0).to_frame()
+    frame = example_plan("hpc-128-nodes").to_frame()
     assert frame.loc["R-READ-01", "unit"] == "B/s"
     assert list(ingest.plan(HPC, set={"jobs.climate.runs": [1, 2]}, samples=0).to_frame()["jobs.climate.runs"]) == [1, 2]
-
-
-def test_help_names_what_it_can_do(run):
-    assert COMMAND
-    assert clean_environment()
-    out = run("plan", "--help").out
-    for option in ("--years", "--check", "--set", "--explain", "--new", "--schema", "--samples", "--seed"):
-        assert option in out
 
 
 def test_a_workbook_is_the_one_of_report(run, tmp_path):

@@ -31,7 +31,8 @@ def exact(plan, name):
     return float(plan.steps[name].value)
 
 
-def test_a_preparation_reads_in_passes_and_writes_its_result_and_its_scratch_space():
+def test_a_preparation_by_its_data_its_pipeline_and_what_is_stated():
+    # A preparation reads in passes and writes its result and its scratch space.
     plan = planned({"passes": 2, "intermediate": 0.5, "documents": 1e9, "hashes": 100})
     scratch = 0.5 * 200e12 + 1e9 * 100 * 8
     assert exact(plan, "R-PREP-01") == pytest.approx(1.5 * (2 * 200e12 + scratch) / WEEK)
@@ -39,26 +40,18 @@ def test_a_preparation_reads_in_passes_and_writes_its_result_and_its_scratch_spa
     assert exact(plan, "R-CAP-01") == pytest.approx(200e12 + 2 * 10e12 + scratch)
     assert plan.requirement("R-PREP-02").conditions.operation == "write"
     assert plan.requirement("R-PREP-02").statement.endswith("within 7 days.")
-
-
-def test_without_more_a_preparation_reads_once_and_writes_its_result():
+    # Without more a preparation reads once and writes its result.
     plan = planned({}, prepare_within="1 day")
     assert exact(plan, "R-PREP-01") == pytest.approx(1.5 * 200e12 / 86_400)
     assert exact(plan, "R-PREP-02") == pytest.approx(1.5 * 20e12 / 86_400)
     assert exact(plan, "R-CAP-01") == pytest.approx(220e12)
-
-
-def test_scratch_space_may_be_stated():
+    # Scratch space may be stated.
     assert exact(planned({"scratch": "30 TB"}), "R-CAP-01") == pytest.approx(250e12)
-
-
-def test_a_pipeline_of_the_catalogs_gives_passes_and_hashes():
+    # A pipeline of the catalogs gives passes and hashes.
     assert exact(planned({"pipeline": "ccnet"}), "R-PREP-01") == pytest.approx(1.5 * 2 * 200e12 / WEEK)
     fineweb = planned({"pipeline": "fineweb", "documents": 50e9})
     assert exact(fineweb, "R-CAP-01") - 220e12 == pytest.approx(44.8e12)
-
-
-def test_cores_follow_from_the_rate_of_one():
+    # Cores follow from the rate of one.
     (row,) = planned({"rate": "1 MB/s", "passes": 3}).tables["preparation"]
     assert row["preparation_cores"] == -(-3 * 200_000_000 // WEEK)
     assert row["preparation_core_hours"] == pytest.approx(3 * 200e6 / 3600)

@@ -104,12 +104,11 @@ def test_other_digits_are_refused(digits, words):
         ingest.plan({**SITE, "round": digits}, samples=0)
 
 
-def test_assertions_speak_of_the_value_that_is_stated():
+def test_assertions_and_ranges_are_of_which_value():
+    # Assertions speak of the value that is stated.
     site = {**SITE, "expect": ["read_bandwidth >= 6.4 GB/s", "read_bandwidth <= 6.39 GB/s"]}
     assert ingest.plan(site, samples=0).unmet == "expected read_bandwidth <= 6.39 GB/s, found 6.4 GB/s (5.961 GiB/s)"
-
-
-def test_a_range_is_of_what_was_computed():
+    # A range is of what was computed.
     line = ingest.plan({**SITE, "jobs": {"a": {**SITE["jobs"]["a"], "samples_per_second": {
         "low": 99.8, "typical": 99.9, "high": 99.91}}}}).requirement("R-READ-03")  # fmt: skip
     assert line.low < line.computed < line.high < line.value
@@ -191,20 +190,17 @@ def test_a_site_file_of_a_newer_format_is_refused_before_its_keys_are_read(tmp_p
         ingest.plan(SITE, set={"format": 4}, samples=0)
 
 
-def test_the_starter_has_the_format_of_today():
+def test_plans_carry_their_format_and_are_read_back():
+    # The starter has the format of today.
     assert "\nformat: 2 " in starter()
-
-
-def test_a_plan_carries_its_format_and_a_newer_one_is_refused():
+    # A plan carries its format and a newer one is refused.
     data = ingest.plan(SITE, samples=0).to_dict()
     assert data["format"] == 3
     with pytest.raises(IngestError, match=r"^plan\.json: found format 4, expected at most 3"):
         lines_of("plan.json", {**data, "format": 4})
     with pytest.raises(IngestError, match="AFTER: data: found format 4, expected at most 3"):
         ingest.diff(data, {**data, "format": 4})
-
-
-def test_a_plan_is_read_back_as_it_was_written():
+    # A plan is read back as it was written.
     plan = ingest.plan(SITE, samples=0)
     read = lines_of("plan.json", json.loads(json.dumps(plan.to_dict())))
     assert [(one.value, one.computed) for one in read] == [(one.value, one.computed) for one in plan.requirements]
@@ -247,17 +243,15 @@ def test_a_difference_names_the_defaults_that_changed_with_the_format():
     assert found.to_dict()["warnings"] == list(found.notes)
 
 
-def test_defaults_of_one_version_and_format_do_not_change():
+def test_defaults_stay_within_a_version():
+    # Defaults of one version and format do not change.
     one, other = (old_plan(x={"value": value, "unit": "1", "from": "default"}) for value in (1, 2))
     assert ingest.diff(one, other).notes == ()
     assert ingest.diff(one, {**other, "version": "0.2.0"}).notes == (
         "two versions of ingest: found 0.1.0 and 0.2.0",
         "default changed: x 1 → 2",
     )
-
-
-def test_a_plan_of_before_differs_in_its_values_only_where_they_do():
-    """Its value is not rounded; what is compared is what each plan demands."""
+    # Its value is not rounded; what is compared is what each plan demands.
     new = {**old_plan(), "format": 2}
     new["requirements"] = [{**new["requirements"][0], "value": 1.24e9, "computed": 1_234_567_890.5}]
     (change,) = ingest.diff(old_plan(), new).requirements

@@ -5,14 +5,11 @@ Taken over as evidence are rates (samples/s per GPU) and what the catalogs say o
 
 import math
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 import yaml
+from conftest import EXAMPLES, SITES, example_plan
 
-import ingest
-
-EXAMPLES = Path(__file__).parents[2] / "examples"
 YEAR, DAY, HOUR, MINUTE = 31_557_600, 86_400, 3_600, 60
 TB, PB, GB, MB, KIB = 1e12, 1e15, 1e9, 1e6, 1024
 #: interruptions of jobs per node and second: RSC-1 at 8 and at 1,024 GPUs, Llama 3 at 16,384
@@ -27,7 +24,7 @@ LLAMA_8B, LLAMA_405B = 8_030_261_248, 405_853_388_800
 
 def planned(name):
     path = EXAMPLES / f"{name}.yaml"
-    return yaml.safe_load(path.read_text(encoding="utf-8")), ingest.plan(path, samples=0)
+    return yaml.safe_load(path.read_text(encoding="utf-8")), example_plan(name)
 
 
 def rate(plan, job):
@@ -296,9 +293,9 @@ def test_the_enterprise_site():
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SITES, ids=lambda path: path.stem)
 def test_every_example_meets_what_it_expects_and_explains_itself(path):
-    site, plan = yaml.safe_load(path.read_text(encoding="utf-8")), ingest.plan(path)
+    site, plan = yaml.safe_load(path.read_text(encoding="utf-8")), example_plan(path.stem, None)
     assert site["format"] == 2
     assert not plan.unmet
     assert len(plan.expectations) == len(site["expect"])
@@ -315,7 +312,7 @@ def test_every_example_meets_what_it_expects_and_explains_itself(path):
 
 
 def test_published_growth_is_applied_to_the_recommender_alone_and_says_so():
-    plan = ingest.plan(EXAMPLES / "enterprise-64-nodes.yaml", samples=0)
+    plan = example_plan("enterprise-64-nodes")
     assert [line for line in plan.warnings if line.startswith("growth: ")] == [
         "growth: the published factors apply to recommenders only; jobs without growth: images, scans, tuning"
     ]

@@ -1,9 +1,9 @@
 """Conditions and sentences of requirement lines, and the warnings that go with them; expected values are written by hand."""
 
 import copy
-from pathlib import Path
 
 import pytest
+from conftest import example_plan
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,8 +12,6 @@ from ingest.engine.messages import rule_of
 from ingest.errors import IngestError
 from ingest.site.jobs import SAVED as SAVED_QUANTITIES
 from ingest.site.load_conditions import LoadPart, mix_of
-
-EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def site(**jobs):
@@ -78,13 +76,12 @@ def test_the_mix_counts_the_writes_that_overlap(overlap, writes):
     assert not any("drain" in line for line in plan.warnings)
 
 
-def test_reads_that_stop_for_checkpoints_are_not_mixed():
+def test_what_stops_or_runs_alone_is_no_mixture():
+    # Reads that stop for checkpoints are not mixed.
     data = site(a={**SLOW, "checkpoint": ASYNC}) | {"overlap": {"reads_and_checkpoints": False}}
     assert "R-MIX-01" not in planned(data).results
     assert "R-MIX-01" not in planned(site(a=SLOW)).results
-
-
-def test_a_single_asynchronous_run_overlaps_with_nothing():
+    # A single asynchronous run overlaps with nothing.
     assert not any("drain" in line for line in planned(site(a={**SLOW, "checkpoint": ASYNC})).warnings)
 
 
@@ -140,11 +137,27 @@ def test_a_sum_carries_the_mix_of_its_jobs():
     assert "of uncached random 128 KiB reads from" in alone.statement
 
 
-def test_more_reads_than_a_node_can_ask_for_are_doubted():
+def test_what_is_doubted_and_what_is_no_line():
+    # More reads than a node can ask for are doubted.
     data = site(a={"samples_per_second": 200_000, "sample_bytes": 912})
     assert [line for line in planned(data).warnings if "have to issue 1,600,000 reads of 912 B per second" in line]
     data["jobs"]["a"]["set"] = {"samples_per_file": 100}
     assert not any("each node would have to issue" in line for line in planned(data).warnings)
+    # What is nothing is no line.
+    plan = planned(site(a=SLOW) | {"storage": {"protection": {"replicas": 2}}})
+    assert "R-END-01" not in plan.results
+    assert plan.missing["R-END-01"] == "this site needs no media writes per day"
+    # A rate near the peak is doubted.
+    assert any("published training runs reach up to" in line for line in planned(site(a={**MODEL, "efficiency": 0.7})).warnings)
+    assert not any("published training runs" in line for line in planned(site(a={**MODEL, "efficiency": 0.4})).warnings)
+    # A write bandwidth that a checkpoint sets is the line.
+    policy = {"interval": "30 min", "model": "llama-3.1-8b", "set": {"checkpoint_write_bandwidth": "5 GB/s"}}
+    found = ingest.plan(site(a={"model": "resnet50", "checkpoint": policy}), samples=0)
+    assert found.requirement("R-WRITE-01").value == 5e9
+    assert not any(rule_of(line) == "W28" for line in found.warnings)
+    chosen = policy | {"set": {"checkpoint_interval": "10 s"}}
+    found = ingest.plan(site(a={"model": "resnet50", "checkpoint": chosen}), samples=0)
+    assert not any(rule_of(line) == "W28" for line in found.warnings)
 
 
 def grown(year, factor):
@@ -213,12 +226,6 @@ def test_a_restart_and_a_staging_say_in_what_time():
     assert planned(staged).requirement("R-STAGE-01").statement.endswith("on their nodes within 10 min.")
 
 
-def test_what_is_nothing_is_no_line():
-    plan = planned(site(a=SLOW) | {"storage": {"protection": {"replicas": 2}}})
-    assert "R-END-01" not in plan.results
-    assert plan.missing["R-END-01"] == "this site needs no media writes per day"
-
-
 def test_growth_has_the_conditions_of_the_reads_that_grow():
     data = site(a={**SLOW, "growth": {"bandwidth": 2, "every": "1 year"}}, b={**SLOW, "sample_bytes": 1_500_000})
     data |= {"years": 3}
@@ -247,11 +254,6 @@ def test_the_scheme_of_the_catalogs_is_the_scheme_of_the_file():
 
 
 MODEL = {"model": "llama3-405b", "nodes": 100, "tokens": "1T", "tokens_per_sample": 8192}
-
-
-def test_a_rate_near_the_peak_is_doubted():
-    assert any("published training runs reach up to" in line for line in planned(site(a={**MODEL, "efficiency": 0.7})).warnings)
-    assert not any("published training runs" in line for line in planned(site(a={**MODEL, "efficiency": 0.4})).warnings)
 
 
 @pytest.mark.parametrize(("days", "doubted"), [(100, True), (880, False)])
@@ -295,7 +297,7 @@ def test_advice_is_in_the_words_of_a_site_file():
 
 @pytest.mark.parametrize("name", ["enterprise-64-nodes", "hpc-128-nodes", "llm-16384-gpus"])
 def test_every_assumption_of_an_example_says_why(name):
-    assert all(one["why"] for one in ingest.plan(EXAMPLES / f"{name}.yaml", samples=0).assumptions)
+    assert all(one["why"] for one in example_plan(name).assumptions)
 
 
 def test_jobs_with_equal_checkpoints_own_their_entries():
@@ -342,13 +344,3 @@ def test_a_checkpoint_may_set_each_of_its_results(name):
         except IngestError:
             continue
         assert found.requirements
-
-
-def test_a_write_bandwidth_that_a_checkpoint_sets_is_the_line():
-    policy = {"interval": "30 min", "model": "llama-3.1-8b", "set": {"checkpoint_write_bandwidth": "5 GB/s"}}
-    found = ingest.plan(site(a={"model": "resnet50", "checkpoint": policy}), samples=0)
-    assert found.requirement("R-WRITE-01").value == 5e9
-    assert not any(rule_of(line) == "W28" for line in found.warnings)
-    chosen = policy | {"set": {"checkpoint_interval": "10 s"}}
-    found = ingest.plan(site(a={"model": "resnet50", "checkpoint": chosen}), samples=0)
-    assert not any(rule_of(line) == "W28" for line in found.warnings)

@@ -3,15 +3,14 @@
 import copy
 import math
 import random
-from pathlib import Path
 
 import pytest
+from conftest import example_plan
 
 import ingest
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 MiB = 1_048_576
 SLOW = {"samples_per_second": 100, "sample_bytes": 1_000_000}
 
@@ -57,10 +56,32 @@ def test_the_data_give_pattern_and_size(model, more, pattern, size):
     assert (found.pattern, found.io_size) == (pattern, size)
 
 
-def test_the_format_of_the_data_set_wins_over_that_of_the_model():
+def test_queue_depth_and_readers_are_of_the_job():
+    # The format of the data set wins over that of the model.
     data = {"d": {"samples": 1e6, "sample_bytes": "100 kB", "format": "webdataset"}}
     found = conditions(site(data, a={"model": "resnet50", "encoding": "jpeg", "data": "d"}))
     assert (found.pattern, found.io_size) == ("sequential", MiB)
+    # The loaders of a job are its queue depth.
+    found = conditions(site(a=SLOW))
+    assert (found.threads, found.queue_depth) == (32, 320)
+    assert found.implied_latency == pytest.approx(320 * 131_072 / 8e9)
+    assert found.latency_99 == pytest.approx(5 * 320 * 131_072 / 8e9)
+    # Readers per gpu are of the job and not beside threads.
+    assert conditions(site(a={**SLOW, "readers": 16})).threads == 128
+    with pytest.raises(IngestError, match="already given by `threads`"):
+        planned(site(a={**SLOW, "readers": 16, "threads": 4}))
+    # A sum allows no job more latency than its own readers.
+    # a: 320 readers × 131,072 B ÷ 8 GB/s = 5.24 ms; b with one reader per GPU: 80 × 131,072 B ÷ 8 GB/s = 1.31 ms
+    found = conditions(site(a=SLOW, b={**SLOW, "readers": 1}))
+    assert found.implied_latency == pytest.approx(80 * 131_072 / 8e9)
+    assert found.queue_depth == 160
+    alone = conditions(site(a=SLOW))
+    assert alone.implied_latency == pytest.approx(320 * 131_072 / 8e9)
+    # Jobs that alternate share the readers of their nodes.
+    data = site(a={**SLOW, "nodes": 80, "share": 0.5}, b={**SLOW, "nodes": 80, "share": 0.5, "io_size": 4096})
+    found = conditions(data)
+    assert found.clients == 100
+    assert found.implied_latency >= 0.0005
 
 
 def own_format(tmp_path, **lines):
@@ -118,13 +139,6 @@ def test_what_is_not_known_of_the_reads_is_an_assumption_with_its_key():
 
 # Outstanding reads: 10 DGX H100 with 8 GPUs × 4 readers issue 320 reads; 100 samples/s of 1 MB on 80 GPUs are 8 GB/s,
 # which take 8e9 × 0.5 ms ÷ 131,072 B = 30.5 of them.
-def test_the_loaders_of_a_job_are_its_queue_depth():
-    found = conditions(site(a=SLOW))
-    assert (found.threads, found.queue_depth) == (32, 320)
-    assert found.implied_latency == pytest.approx(320 * 131_072 / 8e9)
-    assert found.latency_99 == pytest.approx(5 * 320 * 131_072 / 8e9)
-
-
 @pytest.mark.parametrize(
     ("rate", "threads"),
     # 32 readers of 131,072 B at 0.5 ms yield 8.388608 GB/s per node: 1047.476 samples of 1 MB for each of 8 GPUs
@@ -166,34 +180,12 @@ def test_threads_that_imply_too_small_a_latency_are_doubted(threads, latency, do
         assert "set threads or storage.latency" in told[0]
 
 
-def test_readers_per_gpu_are_of_the_job_and_not_beside_threads():
-    assert conditions(site(a={**SLOW, "readers": 16})).threads == 128
-    with pytest.raises(IngestError, match="already given by `threads`"):
-        planned(site(a={**SLOW, "readers": 16, "threads": 4}))
-
-
 @pytest.mark.parametrize(("rate", "parts"), [(0.9, 1), (1.1, 2)])
 def test_a_part_below_one_percent_is_counted_with_the_largest(rate, parts):
     other = {"samples_per_second": rate, "sample_bytes": 1_000_000, "io_size": 4096}
     found = conditions(site(a=SLOW, b=other))
     assert len(found.mix or [0]) == parts
     assert sum(part.share for part in found.mix) == (1 if parts == 2 else 0)
-
-
-def test_a_sum_allows_no_job_more_latency_than_its_own_readers():
-    # a: 320 readers × 131,072 B ÷ 8 GB/s = 5.24 ms; b with one reader per GPU: 80 × 131,072 B ÷ 8 GB/s = 1.31 ms
-    found = conditions(site(a=SLOW, b={**SLOW, "readers": 1}))
-    assert found.implied_latency == pytest.approx(80 * 131_072 / 8e9)
-    assert found.queue_depth == 160
-    alone = conditions(site(a=SLOW))
-    assert alone.implied_latency == pytest.approx(320 * 131_072 / 8e9)
-
-
-def test_jobs_that_alternate_share_the_readers_of_their_nodes():
-    data = site(a={**SLOW, "nodes": 80, "share": 0.5}, b={**SLOW, "nodes": 80, "share": 0.5, "io_size": 4096})
-    found = conditions(data)
-    assert found.clients == 100
-    assert found.implied_latency >= 0.0005
 
 
 # Caches. A DGX H100 has 2.048 TB of host memory, half of which is 1.024 TB.
@@ -232,12 +224,26 @@ def test_what_fits_half_of_the_memory_of_a_node_is_read_once(terabytes, fits):
     assert plan.requirement("R-READ-03").conditions.duration == 600
 
 
-def test_reads_that_miss_the_caches_go_on():
+def test_caches_leave_what_they_miss():
+    # Reads that miss the caches go on.
     plan = planned(site(held(10.24e12), a=READ))
     missed = 0.9 * (1 - math.log(0.9))
     assert plan.computed["R-READ-01"] == plan.computed["R-READ-03"] == pytest.approx(80e9 * missed)
     assert plan.requirement("R-READ-03").conditions.duration == 1800
     assert "reads of a that miss the caches" in plan.requirement("R-READ-03").statement
+    # Data that nobody names are not known to fit.
+    plan = planned(site(a={"model": "unet3d"}))
+    assert "R-READ-05" not in plan.results
+    # Hits that the file states win.
+    job = {**SLOW, "data": "d", "placement": {"mode": "cache", "hit": "50%"}}
+    plan = planned(site(held(1e12), a=job))
+    assert plan.results["R-READ-01"].value == 8e9 / 2
+    assert plan.results["R-READ-05"].value == 8e9
+    # Files and opens count with one number of samples in a file.
+    data = {"scans": {"samples": 42_000, "sample_bytes": "146.6 MB"}}
+    plan = planned(site(data, a={"model": "unet3d", "data": "scans"}))
+    assert plan.tables["datasets"][0]["data_files"] == 42_000
+    assert not any("the number of files is not known" in line for line in plan.warnings)
 
 
 @pytest.mark.parametrize(
@@ -261,11 +267,6 @@ def test_more_tokens_than_the_data_set_has_are_read_again(tokens, again):
     plan = planned(site(data, a={"model": "llama3-8b", "tokens": tokens, "data": "d"}))
     assert ("R-READ-05" in plan.results) is again
     assert [one.true for one in plan.findings if one.rule.id == "C15"] == [again]
-
-
-def test_data_that_nobody_names_are_not_known_to_fit():
-    plan = planned(site(a={"model": "unet3d"}))
-    assert "R-READ-05" not in plan.results
 
 
 @pytest.mark.parametrize("said", [{"cache_hit": "50%"}, {"set": {"cache_hit_fraction": 0.5}}])
@@ -309,13 +310,6 @@ def test_a_cache_on_drives_is_that_of_one_node_unless_partitioned():
         planned(data)
 
 
-def test_hits_that_the_file_states_win():
-    job = {**SLOW, "data": "d", "placement": {"mode": "cache", "hit": "50%"}}
-    plan = planned(site(held(1e12), a=job))
-    assert plan.results["R-READ-01"].value == 8e9 / 2
-    assert plan.results["R-READ-05"].value == 8e9
-
-
 @pytest.mark.parametrize(
     ("warm_up", "seconds"), [("1 min", 300), ("299 s", 300), ("301 s", 301), ("29 min", 1740), ("31 min", 1800)]
 )
@@ -351,13 +345,6 @@ def test_restores_and_staging_have_a_queue_depth_and_their_own_duration():
     assert row["staging_seconds"] == pytest.approx(1200)
 
 
-def test_files_and_opens_count_with_one_number_of_samples_in_a_file():
-    data = {"scans": {"samples": 42_000, "sample_bytes": "146.6 MB"}}
-    plan = planned(site(data, a={"model": "unet3d", "data": "scans"}))
-    assert plan.tables["datasets"][0]["data_files"] == 42_000
-    assert not any("the number of files is not known" in line for line in plan.warnings)
-
-
 OTHERS = {
     "vision": site({"d": {"model": "resnet50", "encoding": "jpeg"}},
                    a={"model": "resnet50", "encoding": "jpeg", "data": "d", "epochs": 90, "runs": 4}),
@@ -371,7 +358,7 @@ OTHERS = {
 
 @pytest.mark.parametrize("name", ["enterprise-64-nodes", "hpc-128-nodes", "llm-16384-gpus", *OTHERS])
 def test_every_read_line_can_be_met_by_a_client_that_exists(name):
-    plan = planned(OTHERS.get(name) or EXAMPLES / f"{name}.yaml")
+    plan = planned(OTHERS[name]) if name in OTHERS else example_plan(name)
     read = [one for one in plan.requirements if one.conditions.operation == "read" and one.value]
     assert read
     for one in read:
@@ -386,7 +373,7 @@ def test_every_read_line_can_be_met_by_a_client_that_exists(name):
 
 
 def test_the_enterprise_site_reads_what_its_data_and_caches_need():
-    plan = planned(EXAMPLES / "enterprise-64-nodes.yaml")
+    plan = example_plan("enterprise-64-nodes")
     assert 30e9 <= plan.results["R-READ-03"].value <= 200e9
     for name in ("R-READ-02", "R-READ-03"):
         found = plan.requirement(name).conditions

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from conftest import SITES
 
 import ingest
 from ingest.catalog.yaml_reader import read_yaml
@@ -13,7 +14,6 @@ from ingest.site.schema import inlined, keeps
 from ingest.site.site_file import SITE_FILE
 
 BROKEN = Path(__file__).parents[1] / "broken" / "site"
-EXAMPLES = Path(__file__).parents[2] / "examples"
 
 #: file -> line, and what the message must say
 FILES = {
@@ -84,11 +84,10 @@ def test_a_broken_file_is_refused_in_one_line(name, monkeypatch):
         assert word in message, message
 
 
-def test_every_broken_file_is_named():
+def test_broken_files_are_all_named():
+    # Every broken file is named.
     assert {path.stem for path in BROKEN.glob("*.yaml")} == set(FILES)
-
-
-def test_a_file_that_is_not_there():
+    # A file that is not there.
     with pytest.raises(IngestError, match=r"nowhere\.yaml: cannot be read: No such file .*expected a site file"):
         ingest.plan("nowhere.yaml")
 
@@ -121,20 +120,17 @@ def test_a_setting_that_cannot_be(setting, words):
     assert words in str(refusal.value)
 
 
-def test_a_range_may_be_set():
+def test_settings_and_names_that_are_wrong():
+    # A range may be set.
     settings = ["jobs.a.share={low: 20%, typical: 50%, high: 70%}", "jobs.a.runs=1"]
     found = ingest.plan(SITE, set=settings, samples=2000).requirement("R-READ-01")
     whole = ingest.plan(SITE, samples=0).computed["R-READ-01"]
     assert found.computed == whole / 2
     assert found.low < whole / 2 < found.high
-
-
-def test_a_path_twice():
+    # A path twice.
     with pytest.raises(UsageError, match="given more than once"):
         ingest.plan(SITE, set=["jobs.a.nodes=1", "jobs.a.nodes=2"])
-
-
-def test_an_unknown_requirement_names_the_nearest():
+    # An unknown requirement names the nearest.
     with pytest.raises(UsageError, match="did you mean 'R-READ-01'"):
         ingest.plan(SITE, samples=0).explain("R-REED-01")
 
@@ -155,7 +151,7 @@ def _with(node, keys, value):
     return value if not keys else {**node, keys[0]: _with(node[keys[0]], keys[1:], value)}
 
 
-@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SITES, ids=lambda path: path.stem)
 def test_what_the_quick_check_of_a_site_takes_the_schema_takes(path):
     written = read_yaml(path, kind=SITE_FILE)
     judge = jsonschema.Draft202012Validator(inlined())

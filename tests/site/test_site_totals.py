@@ -64,10 +64,38 @@ def test_the_guidance_ends_at_its_published_scale(count, reads):
     assert exact(planned(site(count=count, a={**LLAMA, "nodes": 8})), "R-READ-03") == pytest.approx(reads, rel=1e-12)
 
 
-def test_a_single_run_is_held_up_by_its_own_gpus():
+def test_runs_write_start_and_create_by_their_gpus():
+    # A single run is held up by its own gpus.
     plan = planned(site(a={**LLAMA, "nodes": 32}, b={**SLOW, "nodes": 8}))
     assert (exact(plan, "R-READ-02"), exact(plan, "R-READ-03"), exact(plan, "R-RESTART-01")) == (15e9, 30e9, 15e9)
     assert plan.requirement("R-READ-02").conditions.clients == 32
+    # Runs that always write are added.
+    always = {**SYNC, "mode": "async", "drain_fraction": 1}
+    del always["waste"]
+    plan = planned(site(a={"runs": 3, "checkpoint": always}) | {"floor": "none"})
+    assert exact(plan, "R-WRITE-01") == pytest.approx(3 * exact(plan, "R-WRITE-02"))
+    # Jobs start and evaluate in time.
+    plan = planned(site(a={**SLOW, "runs": 2, "start": {"bytes": "6 GB", "files": 30_000}}))
+    assert exact(plan, "R-START-01") == 6e9 * 16 / 60
+    assert exact(plan, "R-START-02") == 30_000 * 16 / 60
+    plan = planned(site(a={**SLOW, "runs": 2, "evaluation": {"bytes": "120 GB", "within": "30 s"}}))
+    assert exact(plan, "R-START-01") == 2 * 120e9 / 30
+    assert "R-START-02" not in plan.results
+    # All files of a checkpoint are created together.
+    plan = planned(site(a={"checkpoint": SYNC}, b={"runs": 4, "checkpoint": SYNC}))
+    files = plan.tables["checkpoints"][0]["checkpoint_files"]
+    assert exact(plan, "R-META-02") == files / 10
+    assert plan.requirement("R-META-02").conditions.clients == 8
+    quick = planned(site(a={"checkpoint": SYNC}) | {"test": {"create_time": "5 s"}})
+    assert exact(quick, "R-META-02") == files / 5
+    # Checkpoints on the nodes take their nvme.
+    job = {"checkpoint": {**SYNC, "tier": "nodes"}}
+    assert exact(planned(site(a=job)), "R-STAGE-02") == 2 * 1e12 / 8
+    staged = {**SLOW, "data": "d", "placement": {"mode": "stage", "within": "10 min"}}
+    both = site(a={**job, **staged}) | {"datasets": {"d": {"bytes": "6 TB"}}}
+    assert exact(planned(both), "R-STAGE-02") == 6e12 / 8 + 2 * 1e12 / 8
+    del both["jobs"]["a"]["checkpoint"]["tier"]
+    assert exact(planned(both), "R-STAGE-02") == 6e12 / 8
 
 
 @pytest.mark.parametrize(("node", "level"), [("dgx-b200", "standard"), ("dgx-b300", "standard")])
@@ -87,12 +115,11 @@ def test_unconfirmed_guidance_never_binds(node):
     assert not any("guidance is confirmed" in line for line in planned(site(node, 64, a=SLOW) | {"floor": "none"}).warnings)
 
 
-def test_a_level_that_no_gpu_has_is_refused():
+def test_floors_add_up_and_a_level_must_exist():
+    # A level that no gpu has is refused.
     with pytest.raises(IngestError, match=r"floor: found best, expected one of none, standard, enhanced"):
         planned(site("dgx-b200", 64, a=SLOW) | {"floor": "best"})
-
-
-def test_the_floors_of_clusters_add_up():
+    # The floors of clusters add up.
     data = site(a=LLAMA)
     data["clusters"]["other"] = {"node": "dgx-b200", "count": 32}
     assert exact(planned(data), "R-READ-03") == 30e9 + 40e9
@@ -106,14 +133,13 @@ def test_a_workload_above_the_guidance_decides(rate, guided):
     assert ("By guidance" in line.remark) is guided
 
 
-def test_a_site_without_checkpoints_still_writes():
+def test_rates_beside_the_workload():
+    # A site without checkpoints still writes.
     plan = planned(site(a=SLOW))
     line = plan.requirement("R-WRITE-01")
     assert (exact(plan, "R-WRITE-01"), line.priority, line.conditions.clients) == (14e9, "mandatory", 8)
     assert not {"R-RESTART-01", "R-RESTART-02", "R-WRITE-02", "R-MIX-01"} & {one.id for one in plan.requirements}
-
-
-def test_practice_and_every_level_are_beside_the_workload():
+    # Practice and every level are beside the workload.
     rows = planned(site(a=LLAMA)).tables["guidance"]
     assert [row.get("level") for row in rows] == ["good", "better", "best", None, None, None]
     assert [row["compared_writes"] for row in rows[-2:]] == [512 * 5e6, 512 * 160e6]
@@ -163,13 +189,6 @@ def test_runs_that_rarely_write_together_need_the_bandwidth_of_one():
     assert solve("overlapping_write_bandwidth", above) > 15e9
 
 
-def test_runs_that_always_write_are_added():
-    always = {**SYNC, "mode": "async", "drain_fraction": 1}
-    del always["waste"]
-    plan = planned(site(a={"runs": 3, "checkpoint": always}) | {"floor": "none"})
-    assert exact(plan, "R-WRITE-01") == pytest.approx(3 * exact(plan, "R-WRITE-02"))
-
-
 # What moves beside training
 
 
@@ -208,34 +227,6 @@ def test_a_data_set_is_loaded_in_the_year_in_which_it_comes():
     # 2028 is year 2: four times the bytes, and a tenth of them as text; the last version, in year 4, has 16 times.
     assert exact(plan, "R-LOAD-01") == pytest.approx(max(4 * 60.48e12 + 6.048e12, 16 * 60.48e12) / 604_800)
     assert exact(plan, "R-PREP-01") == pytest.approx(16 * 60.48e12 / 604_800)
-
-
-def test_jobs_start_and_evaluate_in_time():
-    plan = planned(site(a={**SLOW, "runs": 2, "start": {"bytes": "6 GB", "files": 30_000}}))
-    assert exact(plan, "R-START-01") == 6e9 * 16 / 60
-    assert exact(plan, "R-START-02") == 30_000 * 16 / 60
-    plan = planned(site(a={**SLOW, "runs": 2, "evaluation": {"bytes": "120 GB", "within": "30 s"}}))
-    assert exact(plan, "R-START-01") == 2 * 120e9 / 30
-    assert "R-START-02" not in plan.results
-
-
-def test_all_files_of_a_checkpoint_are_created_together():
-    plan = planned(site(a={"checkpoint": SYNC}, b={"runs": 4, "checkpoint": SYNC}))
-    files = plan.tables["checkpoints"][0]["checkpoint_files"]
-    assert exact(plan, "R-META-02") == files / 10
-    assert plan.requirement("R-META-02").conditions.clients == 8
-    quick = planned(site(a={"checkpoint": SYNC}) | {"test": {"create_time": "5 s"}})
-    assert exact(quick, "R-META-02") == files / 5
-
-
-def test_checkpoints_on_the_nodes_take_their_nvme():
-    job = {"checkpoint": {**SYNC, "tier": "nodes"}}
-    assert exact(planned(site(a=job)), "R-STAGE-02") == 2 * 1e12 / 8
-    staged = {**SLOW, "data": "d", "placement": {"mode": "stage", "within": "10 min"}}
-    both = site(a={**job, **staged}) | {"datasets": {"d": {"bytes": "6 TB"}}}
-    assert exact(planned(both), "R-STAGE-02") == 6e12 / 8 + 2 * 1e12 / 8
-    del both["jobs"]["a"]["checkpoint"]["tier"]
-    assert exact(planned(both), "R-STAGE-02") == 6e12 / 8
 
 
 # Capacity

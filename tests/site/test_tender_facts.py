@@ -2,9 +2,9 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
+from conftest import EXAMPLES, example_plan
 
 import ingest
 from ingest.catalog.store import Catalog
@@ -15,7 +15,6 @@ from ingest.site.requirement_wording import GUIDED, LINES, RATIONALES
 from ingest.site.service_records import UNITS, default_records, records
 from ingest.sizing.evidence_ladder import BASES
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 SITE = {
     "clusters": {"main": {"node": "dgx-h100", "count": 4}},
     "jobs": {"train": {"cluster": "main", "model": "llama3-8b", "nodes": 4, "data": "text", "checkpoint": {"keep": 1}}},
@@ -52,7 +51,8 @@ def test_each_record_is_complete():
     assert set(THEMES) == {*themes, *(one.theme for one in RATIONALES.values())}
 
 
-def test_suggested_sets_every_term_and_nothing_is_set_without_it():
+def test_suggested_terms_yield_to_single_keys():
+    # Suggested sets every term and nothing is set without it.
     suggested, bare = terms(service="suggested"), terms()
     assert suggested.keys() == bare.keys()
     assert not [one.id for one in suggested.values() if one.status == "open"]
@@ -61,9 +61,7 @@ def test_suggested_sets_every_term_and_nothing_is_set_without_it():
     assert all(one.text.startswith("The Vendor shall state ") for one in bare.values() if one.value is None)
     assert suggested["S-AVAIL-01"].text.endswith("for at least 99.5 % of every 30 days.")
     assert (suggested["S-AVAIL-04"].quantity, suggested["S-AVAIL-04"].unit) == (0.7, "1")
-
-
-def test_single_keys_override_the_others():
+    # Single keys override the others.
     service = {"others": "suggested", "availability": "99.99 %", "tenants": "open", "csi": False, "s3": True, "nfs": "stated"}
     found = terms(service=service)
     assert found["S-AVAIL-01"].value == "99.99 %"
@@ -71,9 +69,7 @@ def test_single_keys_override_the_others():
     assert (found["S-IF-03"].status, found["S-IF-03"].value) == ("stated", None)
     assert "S-IF-07" not in found
     assert found["S-IF-05"].value == "required"
-
-
-def test_values_that_the_plan_holds_elsewhere_are_no_second_copy():
+    # Values that the plan holds elsewhere are no second copy.
     storage = {"warranty": "7 years", "latency": "0.2 ms", "protection": {"data": 8, "parity": 3}}
     found = terms(storage=storage, test={"latency_tail": 3})
     assert found["S-MEDIA-01"].value == "7 years"
@@ -129,32 +125,18 @@ def test_bad_values_are_refused_in_one_line(section, key, value, message):
     assert len(line) <= 300
 
 
-def test_answers_may_be_due_on_the_day_of_issue():
+def test_themes_reasons_and_answers_of_lines():
+    # Answers may be due on the day of issue.
     facts = planned(document={"issued": "2026-05-04", "answers_by": "2026-05-04 12:00"}).document
     assert (facts.issued, facts.answers_by) == ("2026-05-04", "2026-05-04 12:00")
-
-
-def test_the_purchase_states_the_mandatory_lines_alone():
-    plan = ingest.plan(EXAMPLES / "enterprise-64-nodes.yaml", samples=0)
-    assert plan.document.purchase == (
-        "The Buyer purchases a storage system for 64 nodes that provides at least 168 TB of usable capacity, 106 GB/s of "
-        "reads, 14 GB/s of checkpoint writes and 30 GB/s for restoring all training runs."
-    )
-    assert plan.document.reference == "EI-2026-017"
-    targets = {name: {**job, "priority": "target"} for name, job in SITE["jobs"].items()}
-    assert "of reads" not in planned(jobs=targets, floor="none").document.purchase
-
-
-def test_each_line_has_a_theme_and_one_sentence_without_figures():
+    # Each line has a theme and one sentence without figures.
     assert list(RATIONALES) == [line.id for line in LINES]
     for theme, sentence in RATIONALES.values():
         assert theme in THEMES
         assert sentence.endswith(".")
         assert sentence.count(". ") == 0
         assert not re.search(r"\d", sentence)
-
-
-def test_the_rationale_says_where_the_guidance_decides_and_survives_json():
+    # The rationale says where the guidance decides and survives json.
     plan = planned()
     guided = [one for one in plan.requirements if "By guidance" in one.remark]
     assert guided
@@ -162,6 +144,17 @@ def test_the_rationale_says_where_the_guidance_decides_and_survives_json():
     assert GUIDED not in {one.rationale for one in planned(floor="none").requirements}
     again = lines_of("plan.json", json.loads(json.dumps(plan.to_dict())))
     assert [(one.rationale, one.theme) for one in again] == [(one.rationale, one.theme) for one in plan.requirements]
+
+
+def test_the_purchase_states_the_mandatory_lines_alone():
+    plan = example_plan("enterprise-64-nodes")
+    assert plan.document.purchase == (
+        "The Buyer purchases a storage system for 64 nodes that provides at least 168 TB of usable capacity, 106 GB/s of "
+        "reads, 14 GB/s of checkpoint writes and 30 GB/s for restoring all training runs."
+    )
+    assert plan.document.reference == "EI-2026-017"
+    targets = {name: {**job, "priority": "target"} for name, job in SITE["jobs"].items()}
+    assert "of reads" not in planned(jobs=targets, floor="none").document.purchase
 
 
 def test_open_questions_end_where_the_site_file_answers_them():

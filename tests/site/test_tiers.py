@@ -5,6 +5,7 @@ import math
 from pathlib import Path
 
 import pytest
+from conftest import example_plan
 
 import ingest
 from ingest.engine.registry import solve
@@ -200,7 +201,7 @@ def test_the_example_reaches_tests_fit_and_offers(tmp_path, run):
     assert "rw=randread" in job
     assert f"bs={256 * 327_680}\n" in job
     assert "rw=read\n" in (tmp_path / "tests" / "fio" / "T-OFFLOAD-01-fio.fio").read_text(encoding="utf-8")
-    plan = ingest.plan(EXAMPLE, samples=0)
+    plan = example_plan("offload-and-serving")
     # The test of a rate per node runs on all nodes of the job together.
     assert one["R-OFFLOAD-01"]["loads"][0]["threshold"] == pytest.approx(plan.results["R-OFFLOAD-01"].value * 8)
     assert {name: line.priority for name in ("R-OFFLOAD-01", "R-OFFLOAD-03") for line in [plan.requirement(name)]} == {

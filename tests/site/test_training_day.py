@@ -1,14 +1,12 @@
 """The load of a training day: bytes and peaks are those of the requirements, and the restart is where it belongs."""
 
-from pathlib import Path
-
 import pytest
+from conftest import example_plan
 
 import ingest
 from ingest.site.planner import bandwidth_by_year
 from ingest.site.training_day import STEP, STEPS, request_shares, training_day
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 DAY = STEP * STEPS
 NOON = 12 * 3600
 
@@ -27,7 +25,7 @@ def site(**checkpoint):
 
 @pytest.mark.parametrize("name", ["hpc-128-nodes", "enterprise-64-nodes", "llm-16384-gpus"])
 def test_no_load_exceeds_its_requirement(name):
-    plan = ingest.plan(EXAMPLES / f"{name}.yaml", samples=0)
+    plan = example_plan(name)
     day = training_day(plan)
     staging = plan.known.find("site_staging_bandwidth")
     copied = plan.known.value("workload_largest_restart_bandwidth") + (0 if staging is None else float(staging.value))
@@ -41,19 +39,40 @@ def test_no_load_exceeds_its_requirement(name):
 
 def test_where_the_guidance_decides_the_day_does_not_show_what_the_workload_needs():
     """Vendors would read the margin of the requirement from the chart."""
-    plan = ingest.plan(EXAMPLES / "llm-16384-gpus.yaml", samples=0)
+    plan = example_plan("llm-16384-gpus")
     day = training_day(plan)
     assert plan.known.value("workload_read_bandwidth") < 1e8
     assert max(day.reads) == plan.requirement("R-READ-03").value == 90e9
     assert max(day.copies) == plan.requirement("R-RESTART-02").value
 
 
-def test_a_day_writes_one_checkpoint_in_each_interval():
+def test_a_day_shows_intervals_stops_and_conditions():
+    # A day writes one checkpoint in each interval.
     day = training_day(ingest.plan(site(), samples=0))
     written = sum(day.writes) * STEP
     # The first is due after an hour; the interrupt costs the one that would end in the pause and shifts the later ones.
     assert written == pytest.approx(22 * 6e12, rel=0.01)
     assert max(day.writes) == pytest.approx(6e12 / 120, rel=0.005)
+    # A synchronous checkpoint stops the reads of its run.
+    stopped, going = (training_day(ingest.plan(site(mode=mode), samples=0)) for mode in ("sync", "async"))
+    assert any(writes and not reads for writes, reads in zip(stopped.writes, stopped.reads, strict=True))
+    before = int(NOON / STEP)
+    assert all(going.reads[:before])
+    # Requests are those of the conditions.
+    plan = example_plan("enterprise-64-nodes")
+    by_load = {}
+    for one in request_shares(plan.requirements):
+        by_load[one.load] = by_load.get(one.load, 0) + one.part.share
+    assert by_load == {load: pytest.approx(1) for load in by_load}
+    stated = plan.requirement("R-MIX-01").conditions.mix
+    assert tuple(one.part for one in request_shares(plan.requirements) if one.load == "reads and checkpoints") == stated
+    # Bandwidth by year begins and ends at the requirements.
+    plan = example_plan("enterprise-64-nodes")
+    years = bandwidth_by_year(plan)
+    assert [one.year for one in years] == ["2026", "2027", "2028", "2029", "2030"]
+    assert years[0].reads == plan.results["R-READ-03"].value
+    assert years[-1].reads == plan.results["R-GROW-01"].value
+    assert {one.writes for one in years} == {plan.results["R-WRITE-01"].value}
 
 
 def test_a_run_that_fails_reads_its_checkpoint_and_nothing_else():
@@ -66,32 +85,6 @@ def test_a_run_that_fails_reads_its_checkpoint_and_nothing_else():
     assert day.reads[again]
     assert sum(day.copies) * STEP == pytest.approx(6e12, rel=0.01)
     assert [place for place, load in enumerate(day.copies) if load] == list(range(int((NOON + 600) / STEP), again))
-
-
-def test_a_synchronous_checkpoint_stops_the_reads_of_its_run():
-    stopped, going = (training_day(ingest.plan(site(mode=mode), samples=0)) for mode in ("sync", "async"))
-    assert any(writes and not reads for writes, reads in zip(stopped.writes, stopped.reads, strict=True))
-    before = int(NOON / STEP)
-    assert all(going.reads[:before])
-
-
-def test_requests_are_those_of_the_conditions():
-    plan = ingest.plan(EXAMPLES / "enterprise-64-nodes.yaml", samples=0)
-    by_load = {}
-    for one in request_shares(plan.requirements):
-        by_load[one.load] = by_load.get(one.load, 0) + one.part.share
-    assert by_load == {load: pytest.approx(1) for load in by_load}
-    stated = plan.requirement("R-MIX-01").conditions.mix
-    assert tuple(one.part for one in request_shares(plan.requirements) if one.load == "reads and checkpoints") == stated
-
-
-def test_bandwidth_by_year_begins_and_ends_at_the_requirements():
-    plan = ingest.plan(EXAMPLES / "enterprise-64-nodes.yaml", samples=0)
-    years = bandwidth_by_year(plan)
-    assert [one.year for one in years] == ["2026", "2027", "2028", "2029", "2030"]
-    assert years[0].reads == plan.results["R-READ-03"].value
-    assert years[-1].reads == plan.results["R-GROW-01"].value
-    assert {one.writes for one in years} == {plan.results["R-WRITE-01"].value}
 
 
 def test_many_runs_load_as_much_as_their_number(monkeypatch):

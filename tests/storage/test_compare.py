@@ -10,21 +10,18 @@ from ingest.errors import UsageError
 SURVEYED = ["lustre", "ceph", "hdfs", "cockroachdb"]
 
 
-def test_the_surveyed_systems_answer_every_question_of_behaviour():
+def test_surveyed_systems_answer_or_are_said_to_be_unknown():
+    # The surveyed systems answer every question of behaviour.
     found = catalog.compare(SURVEYED)
     for attribute in ("consistency", "failures survived", "recovery", "metadata", "protection"):
         assert all(found.results[name].get(attribute) for name in SURVEYED), attribute
     assert "append only" in found.results["hdfs"]["consistency"][0]
     assert "database" in found.results["cockroachdb"]["verdict"][0]
     assert any("33.3 % of raw capacity usable" in text for text in found.results["ceph"]["protection"])
-
-
-def test_every_fact_has_a_source_or_says_that_it_is_unknown():
+    # Every fact has a source or says that it is unknown.
     for fact in catalog.compare(SURVEYED).facts:
         assert (fact.source and fact.grade) or fact.text == "unknown" or fact.text.startswith("unknown: ")
-
-
-def test_what_is_unknown_has_a_row_of_its_own():
+    # What is unknown has a row of its own.
     found = catalog.compare(SURVEYED)
     for name in ("hdfs", "cockroachdb"):
         assert found.results[name]["writes"] == ("unknown",)
@@ -50,7 +47,8 @@ def test_no_row_is_longer_than_a_page_is_wide(run, form):
     assert "to a parallel file system or to local drives" in " ".join(out.split())
 
 
-def test_a_latency_budget_gives_the_reads_of_one_thread_and_of_all():
+def test_latencies_are_those_of_thread_drive_and_software():
+    # A latency budget gives the reads of one thread and of all.
     found = catalog.compare(["lustre"], latency="driver=9us,block=6us,device=13us")
     own = found.budgets[0]
     assert own.latency == pytest.approx(28e-6)
@@ -59,14 +57,10 @@ def test_a_latency_budget_gives_the_reads_of_one_thread_and_of_all():
     assert own.shares["driver"] + own.shares["block"] == pytest.approx(0.536, abs=1e-3)
     remote = next(one for one in found.budgets if one.id == "lustre")
     assert remote.of_threads == pytest.approx(256 / 0.5e-3)
-
-
-def test_a_drive_is_not_faster_than_its_own_random_reads():
+    # A drive is not faster than its own random reads.
     (found,) = catalog.compare(["hdd-7200"]).budgets
     assert found.of_threads <= 200
-
-
-def test_an_appliance_shares_the_latency_of_its_software():
+    # An appliance shares the latency of its software.
     lustre, appliance = catalog.compare(["lustre", "ddn-ai400x2"]).budgets
     assert lustre.latency == appliance.latency
 

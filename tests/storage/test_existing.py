@@ -57,10 +57,27 @@ def test_every_line_gets_need_have_and_missing(site):
     assert found.to_dict()["existing"][0]["id"] == plan.requirements[0].id
 
 
-def test_fit_proposes_what_to_add_and_not_the_whole(site):
+def test_what_is_added_beside_what_is_there(site):
+    # Fit proposes what to add and not the whole.
     whole = ingest.fit(site(), storage="ddn-ai400x2t").systems[0].results["units_required"].value
     added = ingest.fit(site("  existing: [{system: ddn-ai400x2, units: 4}]\n"), storage="ddn-ai400x2t").systems[0]
     assert 0 < added.results["units_required"].value < whole
+    # Several systems add up and what is unknown leaves at least.
+    found = ingest.fit(site("  existing: [{system: ddn-ai400x2, units: 4}, vast-ebox]\n"), storage="ddn-ai400x2t")
+    reads = next(one for one in found.lines if one.id == "R-READ-03")
+    assert (reads.have, reads.at_least) == (4 * 90e9, True)
+    # A fabric is no part of the plan.
+    with_fabric, plain = site(above="fabric: {gateways: 8}\n"), SITE
+    assert plain
+    assert ingest.plan(with_fabric, samples=0).requirements == ingest.plan(site(), samples=0).requirements
+    # Storage added for bandwidth beside storage that holds the data is not known to fit.
+    found = ingest.fit(
+        site("  existing: [{system: ddn-ai400x2, units: 100}]\n"), storage="lustre", set={"read_bandwidth_needed": "12 TB/s"}
+    )
+    (lustre,) = found.systems
+    assert next(one.missing for one in found.stock if one.name == "required_usable_bytes") == 0
+    assert (lustre.fits, layer(lustre, "capacity").holds) == (None, None)
+    assert "capacity" in found.unmet
 
 
 def test_what_is_enough_says_so(site):
@@ -83,12 +100,6 @@ def test_systems_are_proposed_only_where_something_is_missing(units, proposed):
     assert found.nothing_missing == ("" if proposed else "Nothing is missing: the storage in place meets every need.")
     assert found.unmet == ""
     assert found.needed["read_bandwidth_needed"].value == pytest.approx(500e9 - 4 * 103.83e9 if proposed else 500e9)
-
-
-def test_several_systems_add_up_and_what_is_unknown_leaves_at_least(site):
-    found = ingest.fit(site("  existing: [{system: ddn-ai400x2, units: 4}, vast-ebox]\n"), storage="ddn-ai400x2t")
-    reads = next(one for one in found.lines if one.id == "R-READ-03")
-    assert (reads.have, reads.at_least) == (4 * 90e9, True)
 
 
 def test_a_measured_path_is_storage_in_place_and_a_system(site, tmp_path):
@@ -227,12 +238,6 @@ def test_a_network_that_cannot_be_is_refused(site, path, refusal):
         ingest.fit(site(above=f"fabric: {{{path}}}\n"), storage="ddn-ai400x2t")
 
 
-def test_a_fabric_is_no_part_of_the_plan(site):
-    with_fabric, plain = site(above="fabric: {gateways: 8}\n"), SITE
-    assert plain
-    assert ingest.plan(with_fabric, samples=0).requirements == ingest.plan(site(), samples=0).requirements
-
-
 def test_what_is_in_place_is_printed(run, site):
     ran = run("fit", site("  existing: [{system: ddn-ai400x2, units: 4}]\n"), "--storage", "ddn-ai400x2t")
     assert ran.code == 0
@@ -261,13 +266,3 @@ def test_a_result_that_was_changed_is_refused_in_one_line(run, tmp_path, change,
         ingest.fit(read_bandwidth="1 GB/s", storage=str(path))
     assert "\n" not in str(refused.value)
     assert run("fit", "--read-bandwidth", "1 GB/s", "--storage", path).code != 0
-
-
-def test_storage_added_for_bandwidth_beside_storage_that_holds_the_data_is_not_known_to_fit(site):
-    found = ingest.fit(
-        site("  existing: [{system: ddn-ai400x2, units: 100}]\n"), storage="lustre", set={"read_bandwidth_needed": "12 TB/s"}
-    )
-    (lustre,) = found.systems
-    assert next(one.missing for one in found.stock if one.name == "required_usable_bytes") == 0
-    assert (lustre.fits, layer(lustre, "capacity").holds) == (None, None)
-    assert "capacity" in found.unmet

@@ -68,15 +68,14 @@ def test_one_nfs_client_is_too_few_for_eight_v100(rate, needed, client, carries)
     assert value(found, "headroom_fraction") == pytest.approx(1 - needed / carries, rel=0.01)
 
 
-def test_the_need_of_the_notes_lies_between_their_ends():
+def test_the_cases_of_the_notes_and_of_mlperf_storage():
+    # The need of the notes lies between their ends.
     needs = [
         layer(one(**V100, achieved=rate, storage="nfs-tcp"), "protocol client").need for rate in ("35TFLOP/s", "50TFLOP/s")
     ]
     assert needs == pytest.approx([18.2e9, 26e9], rel=0.005)
     assert one(**V100, achieved="35TFLOP/s", storage="nfs-tcp").results["units_required"].value == 7
-
-
-def test_one_appliance_feeds_thirty_six_h100_and_not_two_more():
+    # One appliance feeds thirty six h100 and not two more.
     # As the notes count: an appliance without a spare one. With one down nothing is left of a single appliance.
     assert value(one(**{**FED, "no_spare": False}, nodes=18, gpus_per_node=2), "units_required") == 2
     found = one(**FED, nodes=18, gpus_per_node=2)
@@ -84,17 +83,13 @@ def test_one_appliance_feeds_thirty_six_h100_and_not_two_more():
     assert value(found, "units_required") == 1
     assert 0 <= value(found, "headroom_fraction") < 0.05
     assert value(one(**FED, nodes=38, gpus_per_node=1), "units_required") == 2
-
-
-def test_what_a_client_has_shown_is_no_ceiling():
+    # What a client has shown is no ceiling.
     found = one(**{**FED, "storage": "yanrong-f9000x", "units": 20}, nodes=5, gpus_per_node=72,
                 set={"storage_nic_bandwidth_per_node": "1 TB/s"})  # fmt: skip
     assert layer(found, "protocol client").at_least
     assert layer(found, "protocol client").holds is None
     assert found.fits is None
-
-
-def test_reads_writes_and_capacity_each_count_and_the_largest_decides():
+    # Reads writes and capacity each count and the largest decides.
     known = one(**MONEY, storage="ddn-ai400x2", no_spare=True).answer
     counts = [known.derivation(f"units_for_{part}").value for part in ("read", "write", "capacity")]
     assert counts == [6, 5, 5]
@@ -117,28 +112,23 @@ def test_ten_petabytes_as_raw_capacity(storage, raw):
     assert value(found, "usable_bytes") == 10e15
 
 
-def test_another_protection_scheme_can_be_asked_for():
+def test_capacity_protection_metadata_and_requests():
+    # Another protection scheme can be asked for.
     assert value(one(capacity="10 PB", storage="ceph", protection="prot-ec-8-3"), "raw_bytes") == pytest.approx(
         16.18e15, rel=5e-4
     )
     written = one(capacity="10 PB", write_bandwidth="80 GB/s", storage="ceph", protection="prot-ec-8-3")
     assert value(written, "media_write_bandwidth") == pytest.approx(110e9)
-
-
-def test_failed_servers_leave_less_room():
+    # Failed servers leave less room.
     plain = value(one(capacity="10 PB", storage="ceph"), "raw_bytes")
     survivors = value(one(capacity="10 PB", storage="ceph", set={"servers_left": 9, "failed_servers": 1}), "raw_bytes")
     assert survivors == pytest.approx(plain / 0.9)
-
-
-def test_ten_billion_files_take_three_metadata_targets():
+    # Ten billion files take three metadata targets.
     found = one(read_bandwidth="10 GB/s", files=10e9, storage="lustre")
     assert value(found, "metadata_servers_required") == 3
     assert layer(found, "metadata servers").holds is True
     assert one(read_bandwidth="10 GB/s", files=2e12, storage="lustre").fits is False
-
-
-def test_requests_and_latency_as_in_the_worked_example():
+    # Requests and latency as in the worked example.
     asked = {"read_bandwidth": "512 GB/s", "nodes": 128, "io_size": "128 KiB", "storage": "lustre"}
     found = one(**asked, set={"requests_in_flight_per_node": 8})
     assert value(found, "io_per_second_needed") == 3_906_250
@@ -156,21 +146,18 @@ def test_small_files_cost_bandwidth_and_large_ones_do_not():
     assert value(small, "read_bandwidth_available") == pytest.approx(40e9 * value(small, "small_read_factor"))
 
 
-def test_a_ceiling_measured_with_the_data_set_wins_over_the_general_one():
+def test_ceilings_measured_with_a_data_set():
+    # A ceiling measured with the data set wins over the general one.
     asked = {"gpu": "h100-sxm", "nodes": 1, "storage": "lustre-e1000-1c"}
     measured = one(model="resnet50", **asked)
     assert value(measured, "read_bandwidth_available") == pytest.approx(6116 * 2**20)
     other = one(model="resnet50", encoding="jpeg", **asked)
     assert value(other, "small_read_factor") < 1
     assert value(one(model="unet3d", **asked), "read_bandwidth_available") == 14.63e9
-
-
-def test_the_same_appliance_reads_cosmoflow_at_half_the_rate():
+    # The same appliance reads cosmoflow at half the rate.
     found = one(model="cosmoflow", gpu="h100-sxm", nodes=4, storage="ddn-ai400x2t", units=1)
     assert layer(found, "system reads").ceiling == pytest.approx(50_115 * 2**20)
-
-
-def test_the_cache_hit_needed_is_what_the_client_cannot_carry():
+    # The cache hit needed is what the client cannot carry.
     found = one(**V100, achieved="35 TFLOP/s", storage="nfs-tcp")
     assert value(found, "cache_hit_needed") == pytest.approx(1 - 3e9 / 18.14e9, rel=1e-3)
 
@@ -188,11 +175,17 @@ def test_staging_and_caching_stand_beside_streaming():
     assert by_name["cache it in the memory of every node"]["cache_hit_reachable"] < 1
 
 
-def test_a_data_set_larger_than_the_drives_cannot_be_staged_on_every_node():
+def test_data_sets_are_staged_where_they_have_room():
+    # A data set larger than the drives cannot be staged on every node.
     asked = {"model": "cosmoflow", "gpu": "h100-sxm", "nodes": 16, "storage": "nfs-tcp", "set": {"dataset_bytes": "100 TB"}}
     by_name = {row["way"]: row["holds"] for row in one(**asked).answer.tables["ways"]}
     assert by_name["stage the whole data set on every node"] is False
     assert by_name["stage a share of it on each node"] is True
+    # Another size of sample makes another data set.
+    asked = {"gpu": "h100-sxm", "nodes": 1, "storage": "lustre"}
+    plain = one(model="cosmoflow", **asked).answer.tables["ways"][2]["stage_bytes"]
+    larger = one(model="cosmoflow", sample_bytes="16 MB", **asked).answer.tables["ways"][2]["stage_bytes"]
+    assert (plain, larger) == (1.7e12, 524_288 * 16e6)
 
 
 def test_a_data_set_that_fills_the_drives_of_a_node_can_be_staged_on_it():
@@ -209,29 +202,19 @@ def test_one_unit_that_a_need_determines_is_not_assumed():
     assert "units" not in few.answer.given
 
 
-def test_another_size_of_sample_makes_another_data_set():
-    asked = {"gpu": "h100-sxm", "nodes": 1, "storage": "lustre"}
-    plain = one(model="cosmoflow", **asked).answer.tables["ways"][2]["stage_bytes"]
-    larger = one(model="cosmoflow", sample_bytes="16 MB", **asked).answer.tables["ways"][2]["stage_bytes"]
-    assert (plain, larger) == (1.7e12, 524_288 * 16e6)
-
-
-def test_local_drives_must_hold_what_they_serve():
+def test_drives_and_cores_of_nodes():
+    # Local drives must hold what they serve.
     asked = {"model": "cosmoflow", "gpu": "h100-sxm", "nodes": 1, "storage": "nvme-gen4"}
     assert one(**asked).fits is True
     assert one(**asked, set={"dataset_bytes": "100 TB"}).fits is False
     unknown = one(read_bandwidth="10 GB/s", node="dgx-h100", nodes=1, storage="nvme-gen4")
     assert unknown.fits is None
     assert any("--capacity" in line for line in unknown.answer.warnings)
-
-
-def test_drives_count_by_the_node_and_by_hand():
+    # Drives count by the node and by hand.
     asked = {"read_bandwidth": "10 GB/s", "capacity": "1 TB", "node": "dgx-h100", "nodes": 1, "storage": "nvme-gen5"}
     assert layer(one(**asked), "node NVMe").ceiling == 8 * 14e9
     assert layer(one(**asked, set={"nvme_drives_per_node": 2}), "node NVMe").ceiling == 2 * 14e9
-
-
-def test_cores_for_decoding_are_counted_where_a_rate_is_known():
+    # Cores for decoding are counted where a rate is known.
     asked = {"gpu": "h100-sxm", "nodes": 1, "storage": "lustre-client", "samples_per_second": 1340}
     assert value(one(model="resnet50", **asked), "decode_cores_per_node") == pytest.approx(1340 * 8 / (643 * 1504 / 8 / 440))
     assert "decode_cores_per_node" not in one(model="cosmoflow", **asked).results
@@ -304,21 +287,32 @@ def test_a_fit_with_next_to_no_headroom_is_no_plain_yes():
     assert unsure.headroom > 0.05
 
 
-def test_what_is_known_to_hold_is_told_from_what_is_not_known_at_all():
+def test_what_is_unknown_and_what_the_user_knows():
+    # What is known to hold is told from what is not known at all.
     asked = {"read_bandwidth": "1.3 GB/s", "opens": 100, "storage": "ddn-ai400x2", "no_spare": True}
     found = one(**asked)
     assert (found.verdict, found.not_known) == ("fits as far as known", ("metadata, opens",))
     assert one(read_bandwidth="1.3 GB/s", storage="vast").verdict == "not known"
     assert one(**asked, set={"unit_opens_per_second": 1000}).verdict == "fits"
     assert one(**asked, units=1, set={"unit_opens_per_second": 50}).verdict == "does not fit"
-
-
-def test_what_the_user_says_of_the_system_behind_a_client_is_judged():
+    # What the user says of the system behind a client is judged.
     asked = {"read_bandwidth": "9 GB/s", "nodes": 1, "gpus_per_node": 8, "node": "dgx-h100", "storage": "nfs-nconnect"}
     assert layer(one(**asked), "system reads").holds is None
     behind = {"unit_read_bandwidth": "5 GB/s"}
     assert layer(one(**asked, set=behind), "system reads").holds is False
     assert one(**asked, set=behind, units=2).fits is True
+    # A count that leaves a part out says so.
+    found = one(**MONEY, opens=100_000, storage="ddn-ai400x2", no_spare=True)
+    assert found.fits is None
+    assert value(found, "units_required") == 6
+    assert found.answer.warnings == ("the number of units required leaves out opens: the rate of one unit is not known",)
+    # Another client fills the gap of a system.
+    asked = {**FED, "nodes": 2, "storage": "hpe-k3000", "set": {"unit_opens_per_second": 1000, "unit_io_per_second": 1e6}}
+    asked["set"]["client_bandwidth_per_node"] = "1 TB/s"
+    assert one(**asked).fits is True
+    del asked["set"]["client_bandwidth_per_node"]
+    assert one(**asked, client="weka-1c").fits is True
+    assert one(**asked, client="nfs-tcp").fits is False
 
 
 def test_drives_at_hand_stand_beside_those_required(command):
@@ -345,10 +339,14 @@ def test_a_system_described_by_its_drives_counts_them_with_write_amplification()
     assert value(reads, "drives_required") == 72
 
 
-def test_what_is_read_may_be_set_beside_a_model():
+def test_what_is_set_by_name_wins():
+    # What is read may be set beside a model.
     asked = {"model": "cosmoflow", "gpu": "h100-sxm", "precision": "fp8", "storage": "lustre"}
     found = ingest.fit(**asked, set={"ingest_bandwidth_per_gpu": "2.275 GB/s"})
     assert found.needed["read_bandwidth_needed"].value == pytest.approx(8 * 2.275e9)
+    # A count given by name wins.
+    assert value(one(**MONEY, storage="ddn-ai400x2", set={"units_for_write": 19}), "units_required") == 19
+    assert value(one(read_bandwidth="90 GB/s", storage="ddn-ai400x2", set={"units_for_write": 9}), "units_required") == 9
 
 
 def test_the_high_end_of_a_range_is_warned_of():
@@ -392,22 +390,6 @@ def test_what_cannot_serve_training_data_is_answered_with_the_reason(name, reaso
     assert reason in found.ruled_out
     assert reason in found.to_dict()["ruled_out"]
     assert reason in " ".join(command("--read-bandwidth", "10GB/s", "-v")[1].split())
-
-
-def test_a_count_that_leaves_a_part_out_says_so():
-    found = one(**MONEY, opens=100_000, storage="ddn-ai400x2", no_spare=True)
-    assert found.fits is None
-    assert value(found, "units_required") == 6
-    assert found.answer.warnings == ("the number of units required leaves out opens: the rate of one unit is not known",)
-
-
-def test_another_client_fills_the_gap_of_a_system():
-    asked = {**FED, "nodes": 2, "storage": "hpe-k3000", "set": {"unit_opens_per_second": 1000, "unit_io_per_second": 1e6}}
-    asked["set"]["client_bandwidth_per_node"] = "1 TB/s"
-    assert one(**asked).fits is True
-    del asked["set"]["client_bandwidth_per_node"]
-    assert one(**asked, client="weka-1c").fits is True
-    assert one(**asked, client="nfs-tcp").fits is False
 
 
 # properties
@@ -479,11 +461,6 @@ def test_larger_requests_are_never_slower(small, more):
     assert rates[0] <= rates[1] <= 40e9
 
 
-def test_a_count_given_by_name_wins():
-    assert value(one(**MONEY, storage="ddn-ai400x2", set={"units_for_write": 19}), "units_required") == 19
-    assert value(one(read_bandwidth="90 GB/s", storage="ddn-ai400x2", set={"units_for_write": 9}), "units_required") == 9
-
-
 # refusals
 
 
@@ -515,13 +492,12 @@ def test_a_question_that_cannot_be_asked_is_refused(options, message):
         ingest.fit(**{"read_bandwidth": "10 GB/s", "storage": "lustre", **options})
 
 
-def test_asking_nothing_says_what_can_be_asked():
+def test_a_question_without_need_or_evidence_is_refused():
+    # Asking nothing says what can be asked.
     for empty in ({}, {"read_bandwidth": 0}, {"capacity": 0}):
         with pytest.raises(UsageError, match="no need is given, expected --model"):
             ingest.fit(**empty)
-
-
-def test_a_model_without_evidence_is_refused_as_in_bw():
+    # A model without evidence is refused as in bw.
     with pytest.raises(IngestError):
         ingest.fit(model="cosmoflow", storage="lustre")
 
@@ -632,12 +608,24 @@ def test_every_lustre_reads_small_requests_as_lustre_does(name):
     assert len(factors) == 1
 
 
-def test_disks_read_at_random_what_their_heads_allow():
+def test_disks_drives_servers_and_replicas_count_as_published():
+    # Disks read at random what their heads allow.
     asked = {"read_bandwidth": "600 GB/s", "io_size": "128 KiB", "storage": "alcf-eagle"}
     found = one(**asked)
     assert (found.fits, found.bottleneck) == (False, "requests")
     assert layer(found, "requests").ceiling == 8480 * CATALOG.get(Storage, "hdd-7200").io_per_second.value
     assert one(**{**asked, "read_bandwidth": "10 GB/s"}).fits is None
+    # The size of drive is the smallest that needs no further unit.
+    small = one(read_bandwidth="500 GB/s", capacity="100 TB", storage="ddn-ai400x2")
+    large = one(read_bandwidth="500 GB/s", capacity="10 PB", storage="ddn-ai400x2")
+    assert (small.label, large.label) == ("7.68 TB drives", "30.72 TB drives")
+    assert value(large, "units_required") == 25
+    # A server is counted at its production rate not at its best.
+    rate = CATALOG.get(Storage, "lustre").read_bandwidth
+    assert (rate.value, rate.low, rate.high) == (10e9, 10e9, 44.9e9)
+    # Raft tolerates half of what copies would.
+    assert CATALOG.get(Storage, "prot-rf5").tolerated_failures.value == 2
+    assert CATALOG.get(Storage, "prot-rep3").tolerated_failures.value == 2
 
 
 def test_raw_capacity_bounds_the_usable_one(write_entry):
@@ -653,13 +641,6 @@ def test_raw_capacity_bounds_the_usable_one(write_entry):
         read_bandwidth="500 GB/s", capacity="10 PB", storage="mine", units=6, catalogs=write_entry("storage", "mine", text)
     )
     assert (short.fits, short.bottleneck) == (False, "capacity")
-
-
-def test_the_size_of_drive_is_the_smallest_that_needs_no_further_unit():
-    small = one(read_bandwidth="500 GB/s", capacity="100 TB", storage="ddn-ai400x2")
-    large = one(read_bandwidth="500 GB/s", capacity="10 PB", storage="ddn-ai400x2")
-    assert (small.label, large.label) == ("7.68 TB drives", "30.72 TB drives")
-    assert value(large, "units_required") == 25
 
 
 def test_require_exits_with_three_and_says_why(command):
@@ -682,13 +663,12 @@ def test_require_exits_with_three_and_says_why(command):
     assert command(*words, "--storage", "nfs-tcp")[0] == 0
 
 
-def test_require_takes_no_unknown_for_a_yes(command):
+def test_require_takes_yes_alone(command):
+    # Require takes no unknown for a yes.
     code, _, err = command("--read-bandwidth", "1GB/s", "--nodes", "1", "--storage", "nfs-nconnect", "--require")
     assert code == 3
     assert "nfs-nconnect is not known to fit: storage NIC, system reads not known" in err
-
-
-def test_require_is_met_by_a_system_that_fits_and_by_one_of_all(command):
+    # Require is met by a system that fits and by one of all.
     assert command("--read-bandwidth", "500GB/s", "--storage", "ddn-ai400x2", "--require")[0] == 0
     assert command("--read-bandwidth", "500GB/s", "--require")[0] == 0
     assert command("--read-bandwidth", "1e17", "--units", "1", "--require")[0] == 3
@@ -709,39 +689,35 @@ def test_the_json_has_the_names_of_the_contract(command):
     assert {layer["layer"] for layer in found["layers"]} >= {"system reads", "system writes", "capacity"}
 
 
-def test_the_json_of_every_system_is_whole(command):
+def test_json_csv_and_frame_are_whole(command):
+    # The json of every system is whole.
     _, out, _ = command("--model", "cosmoflow", "--gpu", "h100-sxm", "--nodes", "16", "--format", "json")
     assert re.search(r"\b(NaN|Infinity)\b", out) is None
     data = json.loads(out)
     assert len(data["results"]) >= 30
     assert all(set(found) >= {"fits", "bottleneck", "layers"} for found in data["results"].values())
     assert all(source["title"] for source in data["sources"])
-
-
-def test_csv_has_one_row_per_system_in_base_units(command):
+    # Csv has one row per system in base units.
     _, out, _ = command("--read-bandwidth", "500GB/s", "--storage", "ddn-ai400x2,lustre", "--no-spare", "--format", "csv")
     header, *rows = out.splitlines()
     assert header.split(",") == ["storage", "class", "fits", "verdict", "bottleneck", *RESULTS, "question"]
     assert {row.split(",")[0] for row in rows} == {"ddn-ai400x2", "lustre"}
     assert ",540000000000," in out
-
-
-def test_the_frame_has_one_row_per_system():
+    # The frame has one row per system.
     frame = ingest.fit(**MONEY, storage=["ddn-ai400x2", "ddn-ai400x"], no_spare=True).to_frame()
     assert frame.loc["ddn-ai400x2", "units_required"] == 6
     assert frame.loc["ddn-ai400x", "units_required"] == 10
 
 
-def test_a_quantity_is_explained_down_to_the_catalog(command):
+def test_explanations_and_assumptions_of_a_fit(command):
+    # A quantity is explained down to the catalog.
     code, out, _ = command("--read-bandwidth", "500GB/s", "--storage", "alcf-eagle", "--explain", "read_bandwidth_available")
     assert code == 0
     assert "unit_read_bandwidth = 650 GB/s" in out
     assert "[alcf-guides]" in out
     code, _, err = command("--read-bandwidth", "500GB/s", "--storage", "lustre,ceph", "--explain", "units_required")
     assert (code, err) == (2, "ingest: --explain: found 2 systems, expected --storage with one\n")
-
-
-def test_what_is_assumed_is_counted():
+    # What is assumed is counted.
     recalled, sold = (one(**MONEY, storage=name) for name in ("netapp-aff-a1k", "ddn-ai400x2"))
     assert "unit_read_bandwidth" in {item["name"] for item in recalled.answer.assumptions}
     assert "fill_limit" in {item["name"] for item in sold.answer.assumptions}
@@ -771,16 +747,6 @@ def test_the_surveyed_systems_say_how_they_protect(name):
     assert all(CATALOG.get(Storage, scheme).family == "protection" for scheme in entry.protections)
 
 
-def test_a_server_is_counted_at_its_production_rate_not_at_its_best():
-    rate = CATALOG.get(Storage, "lustre").read_bandwidth
-    assert (rate.value, rate.low, rate.high) == (10e9, 10e9, 44.9e9)
-
-
-def test_raft_tolerates_half_of_what_copies_would():
-    assert CATALOG.get(Storage, "prot-rf5").tolerated_failures.value == 2
-    assert CATALOG.get(Storage, "prot-rep3").tolerated_failures.value == 2
-
-
 def test_the_list_shows_the_class(monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["ingest", "catalog", "list", "storage"])
     with pytest.raises(SystemExit):
@@ -790,11 +756,20 @@ def test_the_list_shows_the_class(monkeypatch, capsys):
     assert re.search(r"prot-rep3 .* protection$", out, re.MULTILINE)
 
 
-def test_a_whole_site_is_one_unit_however_many_are_named():
+def test_counts_and_questions_that_mean_nothing(command):
+    # A whole site is one unit however many are named.
     asked = {"read_bandwidth": "500 GB/s", "capacity": "1 PB", "storage": "aurora-daos"}
     found = one(**asked, units=100)
     assert found.results["read_bandwidth_available"].value == one(**asked).results["read_bandwidth_available"].value == 31e12
     assert found.results["units"].value == 1
+    # A system is no client.
+    with pytest.raises(UsageError, match="--client: ddn-ai400x2t is of the class system, expected a client"):
+        ingest.fit(read_bandwidth="10 GB/s", nodes=4, storage="ceph", client="ddn-ai400x2t")
+    # Data of a model need a known capacity and a bandwidth alone says that none was asked.
+    found = ingest.fit(model="cosmoflow", gpu="v100-sxm2", nodes=1, gpus_per_node=8, storage="lustre").systems[0]
+    assert (found.fits, found.figures["usable"].needed, layer(found, "capacity").holds) == (None, True, None)
+    _, out, _ = command("--read-bandwidth", "100 GB/s", "--storage", "lustre")
+    assert re.search(r"lustre +\d+ × OSS +not asked", out)
 
 
 def test_options_that_change_nothing_are_said_to():
@@ -808,33 +783,18 @@ def test_options_that_change_nothing_are_said_to():
     assert not any("--client" in one for one in used.warnings)
 
 
-def test_a_system_is_no_client():
-    with pytest.raises(UsageError, match="--client: ddn-ai400x2t is of the class system, expected a client"):
-        ingest.fit(read_bandwidth="10 GB/s", nodes=4, storage="ceph", client="ddn-ai400x2t")
-
-
-def test_data_of_a_model_need_a_known_capacity_and_a_bandwidth_alone_says_that_none_was_asked(command):
-    found = ingest.fit(model="cosmoflow", gpu="v100-sxm2", nodes=1, gpus_per_node=8, storage="lustre").systems[0]
-    assert (found.fits, found.figures["usable"].needed, layer(found, "capacity").holds) == (None, True, None)
-    _, out, _ = command("--read-bandwidth", "100 GB/s", "--storage", "lustre")
-    assert re.search(r"lustre +\d+ × OSS +not asked", out)
-
-
-def test_what_takes_more_units_than_anybody_has_does_not_head_as_a_fit(command):
+def test_what_stands_first_and_what_is_told(command):
+    # What takes more units than anybody has does not head as a fit.
     _, out, _ = command("--read-bandwidth", "1e30 GB/s", "--storage", "ddn-ai400x2")
     assert "Beyond any published installation (1)" in out
     assert "as far as known" not in out
-
-
-def test_what_fits_so_far_with_open_units_stands_behind_what_has_known_ones():
+    # What fits so far with open units stands behind what has known ones.
     asked = {"read_bandwidth": "100 GB/s", "write_bandwidth": "50 GB/s", "capacity": "5 PB", "storage": "all"}
     so_far = [found for found in ingest.fit(**asked).systems if found.verdict == "fits as far as known"]
     are_open = {found.entry.id: found.standing > 3 for found in so_far}
     assert [*are_open.values()] == sorted(are_open.values())
     assert (are_open["oci-lustre"], are_open["ibm-ess3500"], are_open["vast-ceres"]) == (False, True, True)
-
-
-def test_a_setting_that_no_system_uses_is_told():
+    # A setting that no system uses is told.
     for name, told in (("cache_hit_fraction", True), ("fill_limit", False)):
         found = ingest.fit(read_bandwidth="1 GB/s", capacity="1 TB", storage="ddn-ai400x2", set={name: 0.5})
         assert any(name in line and "changes nothing" in line for line in found.warnings) is told

@@ -50,9 +50,26 @@ def test_what_is_on_the_market_is_there_in_its_class(family, names):
     assert {ENTRIES[name].family for name in names} == {family}
 
 
-def test_a_site_exists_once_and_a_system_does_not():
+def test_rates_and_limits_of_the_market_are_as_published():
+    # A site exists once and a system does not.
     assert all(entry.fixed == "yes" for entry in of_class("site"))
     assert not any(entry.fixed for entry in of_class("system", "software"))
+    # The random rate of a disk is that of its heads.
+    disk, flash = ENTRIES["hdd-7200"], ENTRIES["qlc-p5336-122"]
+    assert disk.io_per_second.value * 1000 < flash.io_per_second.value
+    assert ENTRIES["hdd-dual-actuator"].io_per_second.value > 1.5 * disk.io_per_second.value
+    # The service limits are checked against the entries.
+    (found,) = ingest.validate("service-limits").sets
+    assert found.cases >= 50
+    assert found.within_tolerance == found.cases
+    assert len({case.source for case in found.results}) >= 12
+    # The links of the nodes are no rate of the storage.
+    asked = {"read_bandwidth": "1 TB/s", "node": "dgx-h100", "storage": "gcs-rapid"}
+    nodes = ingest.fit(**asked, nodes=64).systems[0]
+    assert "read_bandwidth_available" not in nodes.results
+    assert "links of the nodes are narrower" in nodes.unknown["read_bandwidth_available"]
+    many = ingest.fit(**asked, nodes=1024).systems[0]
+    assert many.results["read_bandwidth_available"].value == 15e12
 
 
 @pytest.mark.parametrize(("entry", "name"), TIERS)
@@ -107,12 +124,6 @@ def test_a_drive_of_the_market_has_sequential_and_random_rates(entry):
         )
 
 
-def test_the_random_rate_of_a_disk_is_that_of_its_heads():
-    disk, flash = ENTRIES["hdd-7200"], ENTRIES["qlc-p5336-122"]
-    assert disk.io_per_second.value * 1000 < flash.io_per_second.value
-    assert ENTRIES["hdd-dual-actuator"].io_per_second.value > 1.5 * disk.io_per_second.value
-
-
 @pytest.mark.parametrize("entry", of_class("system", "software", "service"), ids=lambda entry: entry.id)
 def test_what_is_not_known_of_reads_has_a_reason(entry):
     known = entry.read_bandwidth is not None or entry.tiers
@@ -126,14 +137,13 @@ def test_the_named_systems_have_a_verdict_with_a_reason(name):
     assert all((entry.consistency, entry.failure_tolerance, entry.failover, entry.metadata))
 
 
-def test_statements_name_their_sources():
+def test_sources_and_evidence_are_named():
+    # Statements name their sources.
     for entry in ENTRIES.values():
         for name in ("consistency", "failure_tolerance", "failover", "metadata", "verdict"):
             words = getattr(entry, name)
             assert words is None or not words.source or words.source in CATALOG.sources, (entry.id, name)
-
-
-def test_most_of_what_the_market_entries_say_is_not_assumed():
+    # Most of what the market entries say is not assumed.
     found = [item for entry in of_class("system", "software", "service", "drive") for item in values(entry)]
     assert sum(item.grade == "assumed" for item in found) / len(found) < 0.15
 
@@ -141,15 +151,14 @@ def test_most_of_what_the_market_entries_say_is_not_assumed():
 # The public runs
 
 
-def test_the_evidence_is_in_bytes_and_of_a_known_round():
+def test_measured_rows_are_of_known_rounds():
+    # The evidence is in bytes and of a known round.
     assert len(ROWS) >= 160
     assert {row["round"] for row in ROWS} == {"v0.5", "v1.0", "v2.0", "v3.0"}
     assert all(row["source"] in CATALOG.sources and row["where"] for row in ROWS)
     assert all(row["read_bandwidth"] or row["write_bandwidth"] for row in ROWS)
     assert {row["storage"] for row in ROWS} - {""} <= set(ENTRIES)
-
-
-def test_rows_that_were_withdrawn_are_not_there():
+    # Rows that were withdrawn are not there.
     gone = ("ANL", "Nutanix", "OpenLake")
     assert not [row["id"] for row in ROWS if row["round"] == "v3.0" and row["submitter"] in gone]
 
@@ -170,13 +179,6 @@ def test_an_entry_that_cites_a_run_agrees_with_its_row():
     assert len(agree[True]) >= 18
 
 
-def test_the_service_limits_are_checked_against_the_entries():
-    (found,) = ingest.validate("service-limits").sets
-    assert found.cases >= 50
-    assert found.within_tolerance == found.cases
-    assert len({case.source for case in found.results}) >= 12
-
-
 def test_a_wrong_limit_of_a_tier_is_found(tmp_path):
     (tmp_path / "storage").mkdir()
     text = (shipped_folder() / "storage/filestore.yaml").read_text(encoding="utf-8")
@@ -184,12 +186,3 @@ def test_a_wrong_limit_of_a_tier_is_found(tmp_path):
     (tmp_path / "storage/filestore.yaml").write_text(text.replace("value: 260,", "value: 280,"), encoding="utf-8")
     (found,) = ingest.validate("service-limits", catalogs=[tmp_path]).sets
     assert [case.id for case in found.results if not case.within] == ["filestore-read"]
-
-
-def test_the_links_of_the_nodes_are_no_rate_of_the_storage():
-    asked = {"read_bandwidth": "1 TB/s", "node": "dgx-h100", "storage": "gcs-rapid"}
-    nodes = ingest.fit(**asked, nodes=64).systems[0]
-    assert "read_bandwidth_available" not in nodes.results
-    assert "links of the nodes are narrower" in nodes.unknown["read_bandwidth_available"]
-    many = ingest.fit(**asked, nodes=1024).systems[0]
-    assert many.results["read_bandwidth_available"].value == 15e12

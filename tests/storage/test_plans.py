@@ -50,21 +50,21 @@ def test_every_plan_file_is_expected():
     assert {path.stem for path in PLANS.iterdir()} == {*REFUSED, *others}
 
 
-def test_a_plan_that_asks_nothing_of_storage_says_what_would():
+def test_plans_that_cannot_be_asked_are_refused():
+    # A plan that asks nothing of storage says what would.
     with pytest.raises(UsageError, match="expected at least one of read in B/s"):
         ingest.fit(PLANS / "nothing-to-hold.json", storage="lustre")
-
-
-def test_half_a_client_is_refused():
+    # Half a client is refused.
     with pytest.raises(IngestError, match=r"R-READ-01: conditions: clients: found 1\.5, expected a whole number"):
         ingest.fit(PLANS / "half-a-client.json", storage="lustre")
-
-
-def test_a_missing_plan_is_refused():
+    # A missing plan is refused.
     with pytest.raises(IngestError, match="cannot be read"):
         ingest.fit(PLANS / "absent.json", storage="lustre")
     with pytest.raises(IngestError, match=r"absent.yaml: cannot be read: No such file"):
         ingest.fit(PLANS / "absent.yaml", storage="lustre")
+    # A plan beside a model is refused.
+    with pytest.raises(UsageError, match="--model: the plan sets the reads already"):
+        ingest.fit(PLANS / "whole.json", model="cosmoflow", gpu="h100", storage="lustre")
 
 
 def test_a_site_is_planned_first(tmp_path):
@@ -136,11 +136,6 @@ def test_a_site_asks_for_its_usable_bytes_and_not_for_its_raw_bytes():
     assert need.given["fill_limit"].value == 1
 
 
-def test_a_plan_beside_a_model_is_refused():
-    with pytest.raises(UsageError, match="--model: the plan sets the reads already"):
-        ingest.fit(PLANS / "whole.json", model="cosmoflow", gpu="h100", storage="lustre")
-
-
 def test_a_plan_on_a_node_judges_the_node_too():
     found = ingest.fit(PLANS / "whole.json", node="dgx-h100", storage="weka-1c").results["weka-1c"]
     named = {one.layer.name: one for one in found.layers}
@@ -159,7 +154,8 @@ def test_the_capacity_to_buy_sets_the_need_without_a_further_fill_limit():
     assert "fill_limit" not in alone
 
 
-def test_a_mix_of_reads_counts_by_its_requests():
+def test_a_mix_and_a_pattern_of_reads():
+    # A mix of reads counts by its requests.
     parts = (MixPart(0.5, "read", 4096, "random"), MixPart(0.5, "read", 1_048_576, "sequential"))
     mixed = Conditions("read", clients=8, queue_depth=100, mix=parts)
     need = from_requirements([Requirement("A", "mandatory", "s", "m", 8e9, "B/s", mixed)])
@@ -167,9 +163,7 @@ def test_a_mix_of_reads_counts_by_its_requests():
     assert 8e9 / need.given["io_bytes"].value == pytest.approx(requests)
     assert need.given["requests_in_flight_per_node"].value == 13
     assert need.pattern == "random"
-
-
-def test_one_pattern_is_that_of_the_line():
+    # One pattern is that of the line.
     lines = [line("A", 8e9, "B/s", "read", clients=8, threads=4, io_size=65536, pattern="sequential")]
     need = from_requirements(lines)
     assert (need.pattern, need.given["io_bytes"].value, need.given["requests_in_flight_per_node"].value) == (

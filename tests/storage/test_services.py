@@ -216,20 +216,17 @@ def test_prices_that_cannot_be_read_are_refused(prices, text, message):
         read_prices(prices(text))
 
 
-def test_a_service_whose_largest_size_is_unknown_is_never_said_to_hold_the_data():
+def test_services_hold_what_is_sold():
+    # A service whose largest size is unknown is never said to hold the data.
     found = ingest.fit(read_bandwidth="1 GB/s", capacity="1 EB", storage="fsx-lustre").systems[0]
     assert found.fits is not True
     assert "largest size" in next(one.why for one in found.layers if one.layer.name == "capacity")
-
-
-def test_throughput_sold_in_steps_serves_reads_and_writes():
+    # Throughput sold in steps serves reads and writes.
     asked = {"read_bandwidth": "9 GB/s", "write_bandwidth": "13 GB/s", "capacity": "1 TB", "storage": "fsx-lustre"}
     found = ingest.fit(**asked).systems[0]
     assert found.label == "intelligent-tiering"
     assert found.results["write_bandwidth_available"].value == found.results["read_bandwidth_available"].value == 16e9
-
-
-def test_one_volume_holds_what_one_volume_can_have_and_not_what_its_pool_can():
+    # One volume holds what one volume can have and not what its pool can.
     large = ingest.fit(capacity="150 TB", storage="anf-volume").systems[0]
     assert large.fits is False
     assert large.bottleneck == "capacity"

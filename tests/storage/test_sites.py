@@ -3,9 +3,9 @@
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from conftest import SITES, example_plan
 
 import ingest
 from ingest.catalog.records import Node
@@ -17,8 +17,6 @@ from ingest.reports.pages.storage import fits_page
 from ingest.requirement import PRIORITIES, Conditions, Requirement
 from ingest.storage.need import from_requirements, need_in
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
-SITES = sorted(EXAMPLES.glob("*.yaml"))
 HPC, ENTERPRISE = (next(path for path in SITES if path.stem.startswith(name)) for name in ("hpc", "enterprise"))
 READS = ("R-READ-01", "R-READ-02", "R-READ-03", "R-READ-05", "R-RESTART-01", "R-RESTART-02", "R-STAGE-01", "R-PREP-01",
          "R-START-01", "R-KV-01", "R-SERVE-01")  # fmt: skip
@@ -36,7 +34,7 @@ ASKED = {
 
 @pytest.fixture(scope="module")
 def plans():
-    return {path: ingest.plan(path, samples=0) for path in SITES}
+    return {path: example_plan(path.stem) for path in SITES}
 
 
 def needed(found):
@@ -117,25 +115,34 @@ def restoring(tmp_path_factory):
     return path
 
 
-def test_a_restart_is_judged_with_the_conditions_of_its_own_line(restoring):
+def test_lines_and_nodes_are_judged_by_their_own_conditions(restoring):
+    # A restart is judged with the conditions of its own line.
     found = ingest.fit(restoring, storage="lustre")
     line = ingest.plan(restoring, samples=0).requirement("R-RESTART-01")
     # 70.55e9 parameters × 14 B, read within 120 s: 8.24 GB/s.
     assert found.needed["read_bandwidth_needed"].value == line.value == 8.24e9
     assert found.needed["nodes"].value == line.conditions.clients == 256
     assert found.needed["io_bytes"].value == line.conditions.io_size == 1_048_576
-
-
-def test_of_several_node_types_the_one_large_enough_is_judged_and_named(restoring):
-    found = ingest.fit(restoring, storage="lustre")
+    # Of several node types the one large enough is judged and named.
     nic = next(judged for judged in found.systems[0].layers if judged.layer.name == "storage NIC")
     assert nic.ceiling == 256 * _node("grand-teton").storage_nic_bandwidth.value
     assert any("those of pretraining" in line and "not dgx-h100" in line for line in found.warnings)
 
 
-def test_a_node_that_the_user_names_wins():
+def test_what_the_user_names_and_what_is_recalled():
+    # A node that the user names wins.
     (found,) = ingest.fit(HPC, storage="weka-1c", node="dgx-h100").systems
     assert next(judged for judged in found.layers if judged.layer.name == "storage NIC").ceiling == 128 * 80e9
+    # Local drives are no storage of a site unless named.
+    assert not [one for one in ingest.fit(HPC).systems if one.entry.family == "drive"]
+    assert ingest.fit(HPC, storage="nvme-gen4").systems[0].entry.family == "drive"
+    # What is recalled is the figure and not the number of units.
+    (found,) = ingest.fit(HPC, storage="ddn-ai400x2t").systems
+    assert [one.recalled for one in found.figures.values()] == [False, False, True]
+    # 6 appliances: 491 ÷ 103.83 GB/s and half an appliance; 260.9 TB, 103.83 and 75 GB/s each; the need holds the fill limit.
+    figures = tuple(one.value for one in found.figures.values())
+    assert figures == pytest.approx((6 * 260.9e12, 6 * 103.83e9, 6 * 75e9))
+    assert found.degraded_share == pytest.approx(5.5 * 103.83 * 0.7 / 491)
 
 
 @pytest.mark.parametrize("path", SITES, ids=lambda path: path.stem)
@@ -147,12 +154,21 @@ def test_the_written_plan_says_the_same_as_the_site(plans, path, tmp_path):
     assert ours["results"] == theirs["results"]
 
 
-def test_one_node_is_judged_by_its_own_line():
+def test_lines_that_set_the_need_and_lines_that_do_not():
+    # One node is judged by its own line.
     lines = [requirement("R-READ-04", "site_node_read_bandwidth", 12e9, "B/s/node", "read", clients=1)]
     lines.append(requirement("R-READ-03", "site_read_bandwidth", 1e9, "B/s", "read", clients=4))
     need = from_requirements(lines)
     assert need.given["node_read_bandwidth_needed"].value == 12e9
     assert need.given["nodes"].value == 4
+    # A growth line sets no need whatever its size.
+    lines = [requirement("A", "site_read_bandwidth", 1, "B/s", "read"), requirement("B", "site_raw_bytes", 9, "B", "hold")]
+    lines.append(requirement("C", "site_grown_read_bandwidth", 9, "B/s", "read"))
+    assert [need_in(line) for line in lines] == ["read_bandwidth_needed", "", ""]
+    assert "required_usable_bytes" not in from_requirements(lines).given
+    # Another priority is refused.
+    with pytest.raises(UsageError, match="--priority: found 'must', expected one of mandatory, target, information"):
+        ingest.fit(HPC, storage="lustre", priority="must")
 
 
 def test_of_several_lines_the_largest_of_the_priority_counts():
@@ -164,18 +180,6 @@ def test_of_several_lines_the_largest_of_the_priority_counts():
     assert need.given["nodes"].value == 2
     assert "io_bytes" not in need.given
     assert any("C" in note and "--priority" in note for note in need.notes)
-
-
-def test_a_growth_line_sets_no_need_whatever_its_size():
-    lines = [requirement("A", "site_read_bandwidth", 1, "B/s", "read"), requirement("B", "site_raw_bytes", 9, "B", "hold")]
-    lines.append(requirement("C", "site_grown_read_bandwidth", 9, "B/s", "read"))
-    assert [need_in(line) for line in lines] == ["read_bandwidth_needed", "", ""]
-    assert "required_usable_bytes" not in from_requirements(lines).given
-
-
-def test_another_priority_is_refused():
-    with pytest.raises(UsageError, match="--priority: found 'must', expected one of mandatory, target, information"):
-        ingest.fit(HPC, storage="lustre", priority="must")
 
 
 @pytest.mark.parametrize(
@@ -194,11 +198,6 @@ def test_clusters_of_a_plan_that_cannot_be_read_are_refused(plans, tmp_path, clu
     with pytest.raises(IngestError, match=message) as caught:
         ingest.fit(written, storage="lustre")
     assert "\n" not in str(caught.value)
-
-
-def test_local_drives_are_no_storage_of_a_site_unless_named():
-    assert not [one for one in ingest.fit(HPC).systems if one.entry.family == "drive"]
-    assert ingest.fit(HPC, storage="nvme-gen4").systems[0].entry.family == "drive"
 
 
 @pytest.mark.parametrize("path", SITES, ids=lambda path: path.stem)
@@ -235,15 +234,6 @@ def test_the_table_shows_what_is_known_marked_where_it_is_recalled(path):
         assert one.fits is not True or one.figures["usable"].value is not None
     assert "1 down" in "\n".join(lines)
     assert "per month" not in "\n".join(lines)
-
-
-def test_what_is_recalled_is_the_figure_and_not_the_number_of_units():
-    (found,) = ingest.fit(HPC, storage="ddn-ai400x2t").systems
-    assert [one.recalled for one in found.figures.values()] == [False, False, True]
-    # 6 appliances: 491 ÷ 103.83 GB/s and half an appliance; 260.9 TB, 103.83 and 75 GB/s each; the need holds the fill limit.
-    figures = tuple(one.value for one in found.figures.values())
-    assert figures == pytest.approx((6 * 260.9e12, 6 * 103.83e9, 6 * 75e9))
-    assert found.degraded_share == pytest.approx(5.5 * 103.83 * 0.7 / 491)
 
 
 @pytest.mark.parametrize("column", ["usable", "reads", "writes", "units_required"])

@@ -53,10 +53,20 @@ def test_a_size_of_drive_holds_what_is_published_for_it(name, choice, usable):
     assert (few.label.split(" TB")[0].replace(".", "-"), units(few)) == (choice.removeprefix("tb-"), 1)
 
 
-def test_files_are_those_of_the_drives_chosen():
+def test_files_capacities_and_failure_domains_of_the_market():
+    # Files are those of the drives chosen.
     asked = {"read_bandwidth": "1 GB/s", "capacity": "10 TB", "storage": "netapp-beegfs-ef600"}
     assert one(**asked, files=1.9e9).results["metadata_servers_required"].value == 1
     assert one(**asked, files=2e9).results["metadata_servers_required"].value == 2
+    # A size without published capacity takes the published share of its drives.
+    found = one(capacity="53 TB", storage="ibm-ess3500", no_spare=True)
+    assert found.label == "3.84 TB drives"
+    known = found.answer.known
+    assert known.value("unit_raw_bytes") == 24 * 3.84e12
+    assert known.value("unit_usable_bytes") == pytest.approx(24 * 3.84e12 * 0.678)
+    # Every system on the market has its failure domains.
+    entries = [entry for entry in CATALOG.all(Storage) if entry.family in ("system", "software")]
+    assert [entry.id for entry in entries if entry.failure_domains is None or not entry.spare_unit] == []
 
 
 @pytest.mark.parametrize(("name", "sizes"), [("vast-ceres", {15.36, 61.44}), ("ddn-ai400x2", {7.68, 15.36, 30.72})])
@@ -64,14 +74,6 @@ def test_no_drive_is_proposed_that_the_source_does_not_list(name, sizes):
     assert {item.value / 1e12 for item in CATALOG.get(Storage, name).drive_choices.values()} == sizes
     found = one(capacity="100 PB", storage=name)
     assert float(found.label.split()[0]) in sizes
-
-
-def test_a_size_without_published_capacity_takes_the_published_share_of_its_drives():
-    found = one(capacity="53 TB", storage="ibm-ess3500", no_spare=True)
-    assert found.label == "3.84 TB drives"
-    known = found.answer.known
-    assert known.value("unit_raw_bytes") == 24 * 3.84e12
-    assert known.value("unit_usable_bytes") == pytest.approx(24 * 3.84e12 * 0.678)
 
 
 def test_check_refuses_a_capacity_of_a_drive_that_is_not_on_offer(write_entry):
@@ -105,20 +107,26 @@ def test_a_unit_of_unknown_failure_domains_is_a_question_and_no_spare(write_entr
     assert one(read_bandwidth="90 GB/s", storage="mine", catalogs=folder, no_spare=True).fits is True
 
 
-def test_every_system_on_the_market_has_its_failure_domains():
-    entries = [entry for entry in CATALOG.all(Storage) if entry.family in ("system", "software")]
-    assert [entry.id for entry in entries if entry.failure_domains is None or not entry.spare_unit] == []
-
-
 # what is no system
 
 
-def test_an_enclosure_of_drives_is_not_ranked_and_says_why():
+def test_what_does_not_rank_and_what_ranks_below():
+    # An enclosure of drives is not ranked and says why.
     assert "enclosure" not in COMPARED
     assert "wd-openflex-data24" not in {one.entry.id for one in ingest.fit(read_bandwidth="50 GB/s").systems}
     found = one(read_bandwidth="50 GB/s", storage="wd-openflex-data24")
     assert found.fits is False
     assert "needs servers and a file system" in found.ruled_out
+    # Sizes beyond any installation rank below those within.
+    systems = ingest.fit(read_bandwidth="500 GB/s", capacity="20 PB").systems
+    for verdict in {found.verdict for found in systems}:
+        alike = [found.units_beyond > 0 for found in systems if found.verdict == verdict and found.fits is not False]
+        assert alike == sorted(alike)
+    assert sum(found.units_beyond > 0 for found in systems) >= 3
+    # A client that is too slow is not helped by more file systems.
+    found = one(read_bandwidth="60 GB/s", capacity="1 PB", nodes=1, node="dgx-h100", storage="fsx-lustre",
+                set={"client_bandwidth_per_node": "1 GB/s"})  # fmt: skip
+    assert (found.fits, found.file_systems) == (False, 1)
 
 
 # metadata
@@ -154,14 +162,6 @@ def test_a_published_installation_allows_as_many_units_as_it_has(rate, beyond):
     assert one(read_bandwidth=rate, storage="daos").units_beyond == beyond
 
 
-def test_sizes_beyond_any_installation_rank_below_those_within():
-    systems = ingest.fit(read_bandwidth="500 GB/s", capacity="20 PB").systems
-    for verdict in {found.verdict for found in systems}:
-        alike = [found.units_beyond > 0 for found in systems if found.verdict == verdict and found.fits is not False]
-        assert alike == sorted(alike)
-    assert sum(found.units_beyond > 0 for found in systems) >= 3
-
-
 # services
 
 
@@ -188,9 +188,3 @@ def test_more_than_one_file_system_is_said_and_is_no_fit(capacity, count):
     assert found.split == (
         "" if count == 1 else f"more than one instance of zonal-large holds or delivers: {count} of them share the need"
     )
-
-
-def test_a_client_that_is_too_slow_is_not_helped_by_more_file_systems():
-    found = one(read_bandwidth="60 GB/s", capacity="1 PB", nodes=1, node="dgx-h100", storage="fsx-lustre",
-                set={"client_bandwidth_per_node": "1 GB/s"})  # fmt: skip
-    assert (found.fits, found.file_systems) == (False, 1)

@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
+from conftest import example_plan
 
 import ingest
 from ingest.errors import IngestError
@@ -89,15 +90,14 @@ def test_is_rendered_whole(chart):
     assert chart.svg().startswith("<svg")
 
 
-def test_many_jobs_are_summed_in_one_bar():
+def test_bars_are_sums_or_what_was_given():
+    # Many jobs are summed in one bar.
     chart = demand([Bar(f"job {n}", 1e9) for n in range(1000)], Bar("all", 1e12))
     rows = chart.spec["data"]["values"]
     assert len(rows) == 17
     assert "985 smaller jobs" in rows[15]["job"]
     assert rows[15]["value"] == pytest.approx(0.985)
-
-
-def test_bars_are_what_was_given():
+    # Bars are what was given.
     rows = CHARTS["demand"].spec["data"]["values"]
     assert [row["value"] for row in rows] == [600, 200, 800]
 
@@ -114,7 +114,7 @@ def test_the_chosen_interval_is_marked_on_both_lines_with_its_values():
 
 @pytest.mark.parametrize("site", ["hpc-128-nodes", "llm-16384-gpus", "enterprise-64-nodes"])
 def test_the_chosen_interval_of_a_site_is_that_of_its_requirement_and_lies_on_the_line(site):
-    plan = ingest.plan(Path(__file__).parents[2] / f"examples/{site}.yaml")
+    plan = example_plan(site, None)
     chart = next(chart for chart in charts_of(plan) if chart.name == "intervals")
     mark = chart.spec["vconcat"][0]["layer"][1]["data"]["values"][0]
     largest = max(plan.tables["checkpoints"], key=lambda row: row["checkpoint_bytes"])
@@ -126,7 +126,7 @@ def test_the_chosen_interval_of_a_site_is_that_of_its_requirement_and_lies_on_th
 
 
 def test_goodput_is_drawn_at_the_bandwidth_of_the_plan_and_beside_it():
-    plan = ingest.plan(Path(__file__).parents[2] / "examples/llm-16384-gpus.yaml", samples=0)
+    plan = example_plan("llm-16384-gpus")
     chart = next(chart for chart in charts_of(plan) if chart.name == "goodput")
     largest = max(plan.tables["checkpoints"], key=lambda row: row["checkpoint_bytes"])
     rows, (mark,) = chart.spec["data"]["values"], chart.spec["layer"][2]["data"]["values"]
@@ -147,7 +147,7 @@ SITE = Path(__file__).parents[2] / "examples/hpc-128-nodes.yaml"
 
 
 def test_ceilings_are_those_that_fit_gives_and_the_caption_says_from_where():
-    plan = ingest.plan(SITE)
+    plan = example_plan("hpc-128-nodes", None)
     chart = next(one for one in charts_of(plan, ["nfs-tcp,ddn-ai400x2"]) if one.name == "scaling")
     drawn_at = {
         (line["label"].partition(":")[0], line["nodes"]): line["value"] for line in chart.spec["layer"][2]["data"]["values"]
@@ -180,7 +180,7 @@ def test_ceilings_are_those_that_fit_gives_and_the_caption_says_from_where():
 )
 def test_a_ceiling_that_cannot_be_drawn_is_refused(storage, message):
     with pytest.raises(IngestError, match=message):
-        charts_of(ingest.plan(SITE, samples=0), [storage])
+        charts_of(example_plan("hpc-128-nodes"), [storage])
 
 
 #: Tokens of a language model: guidance decides its reads, and its checkpoints what is uncertain.
@@ -205,7 +205,7 @@ def test_sensitivity_is_shown_of_a_requirement_that_binds_where_there_is_one():
 
 
 def test_the_charts_of_a_tender_hold_the_values_of_the_requirements():
-    plan = ingest.plan(Path(__file__).parents[2] / "examples/enterprise-64-nodes.yaml", samples=0)
+    plan = example_plan("enterprise-64-nodes")
     charts = {one.name: one for one in vendor_charts(plan)}
     assert list(charts) == ["training_day", "request_sizes", "capacity", "bandwidth_by_year"]
     reads, grown = (display(plan.results[name].value, "B/s", binary=False) for name in ("R-READ-03", "R-GROW-01"))

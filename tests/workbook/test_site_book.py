@@ -19,6 +19,7 @@ from typing import Any
 import openpyxl
 import pytest
 import yaml
+from conftest import EXAMPLES
 from office import Values, heading, recalculated, values
 
 import ingest
@@ -26,7 +27,6 @@ from ingest.reports.workbook.model_workbook import model_workbook
 from ingest.reports.workbook.sheet import A4, CHARACTER, FRAME, PAGE, pages_wide
 from ingest.units import display, parse
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 #: One for each push, the others before an issue is closed.
 SITES = ("hpc-128-nodes", *(pytest.param(name, marks=pytest.mark.slow) for name in ("llm-16384-gpus", "enterprise-64-nodes")))
 LLM = {

@@ -13,6 +13,7 @@ from pathlib import Path
 import openpyxl
 import pytest
 import yaml
+from conftest import SITES, example_plan
 
 import ingest
 from ingest.acceptance.accept import rows_of, shown_by
@@ -23,7 +24,6 @@ from ingest.reports.workbook.vendor_workbook import vendor_workbook
 from ingest.requirement import THEMES
 from ingest.units import parse
 
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
 SHEETS = ["Read-me", "Requirements", "Vendor response", "Acceptance", "Terms", "Prices"]
 #: Words of the buyer's own work: sheets, ranges, evidence, and what the site file says about margins.
 WORDS = ("Inputs", "Calculation", "Sensitivity", "Assumption", "(P10)", "(P90)", "As delivered", "headroom", ".yaml", "sha256:",
@@ -32,9 +32,9 @@ WORDS = ("Inputs", "Calculation", "Sensitivity", "Assumption", "(P10)", "(P90)",
 SHORTEST, DIGITS = 12, 5
 
 
-@pytest.fixture(scope="module", params=EXAMPLES, ids=[path.stem for path in EXAMPLES])
+@pytest.fixture(scope="module", params=SITES, ids=[path.stem for path in SITES])
 def plan(request: pytest.FixtureRequest) -> ingest.Plan:
-    return ingest.plan(request.param)
+    return example_plan(request.param.stem, None)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def internal(plan: ingest.Plan) -> Iterator[str]:
     for one in plan.requirements:
         yield from (text for value in (one.low, one.high) for text in digits(value))
         yield from digits(one.computed if one.computed != one.value else None)
-    written = next(path for path in EXAMPLES if plan.site.name in path.read_text(encoding="utf-8"))
+    written = next(path for path in SITES if plan.site.name in path.read_text(encoding="utf-8"))
     yield written.name
     yield from re.findall(r"# (.+)", written.read_text(encoding="utf-8"))
 
@@ -133,7 +133,7 @@ COVER = {"title": "Storage for training", "buyer": "University of X", "reference
 
 
 def test_the_cover_says_who_buys_by_when_and_what_and_service_clauses_are_whole():
-    site = yaml.safe_load(EXAMPLES[0].read_text(encoding="utf-8"))
+    site = yaml.safe_load(SITES[0].read_text(encoding="utf-8"))
     given = ingest.plan({**site, "document": COVER, "service": "suggested"}, samples=0)
     content = vendor_workbook(given)
     cells = [list(row[:2]) for row in openpyxl.load_workbook(io.BytesIO(content))["Read-me"].values]

@@ -1,0 +1,333 @@
+"""Hostile and broken files: one line that names place, expectation and nearest match, and nothing executed."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingest import catalog
+from ingest.catalog.records import Gpu, Model, Rate
+from ingest.catalog.store import Catalog
+from ingest.catalog.yaml_reader import MAX_BYTES, line_of, read_yaml
+from ingest.errors import CatalogError, IngestError
+
+BROKEN = Path(__file__).parents[1] / "broken"
+
+#: file -> its line, if a single line is to blame, and what the message must say
+MODELS = {
+    "unknown-key": (4, "unknown key 'flop_per_sample'", "did you mean 'flops_per_sample'?"),
+    "unknown-key-of-a-value": (4, "flops_per_sample.unti", "did you mean 'unit'?"),
+    "unknown-key-of-an-encoding": (6, "encodings.jpeg.storred", "did you mean 'stored'?"),
+    "missing-name": (1, "'name' is missing", "expected text"),
+    "missing-source": (4, "flops_per_sample: 'source' is missing", "no source, no load"),
+    "missing-grade": (4, "flops_per_sample: 'grade' is missing", "expected one of measured, published, vendor"),
+    "missing-unit": (4, "flops_per_sample: 'unit' is missing", "FLOP/sample"),
+    "missing-value": (4, "flops_per_sample: 'value' is missing", "expected a number in FLOP/sample"),
+    "unknown-grade": (4, "found 'publishd'", "expected one of measured, published"),
+    "unknown-source": (4, "unknown source 'ibrahim2012'", "did you mean 'ibrahim2021'?"),
+    "unknown-unit": (4, "unknown unit 'GFLOB'", "flops_per_sample"),
+    "unknown-family": (None, "unknown family 'visoin'", "did you mean 'vision'?"),
+    "bytes-where-flops-belong": (4, "'16 MiB' is in B", "expected FLOP/sample"),
+    "tokens-where-samples-belong": (4, "is in token", "expected sample"),
+    "negative": (4, "found -24.5", "expected a number"),
+    "zero": (4, "flops_per_sample", "found 0", "expected a number above 0"),
+    "nan": (4, "found", "nan", "expected"),
+    "infinite": (4, "found", "inf", "expected"),
+    "overflowing": (4, "found", "inf", "expected"),
+    "low-above-value": (4, "low 3.1e+10, value 2.45e+10", "expected them in this order"),
+    "high-below-value": (4, "value 2.45e+10, high 1.2e+10", "expected them in this order"),
+    "text-where-a-number-belongs": (4, "found 'plenty'", "expected a number"),
+    "unit-inside-the-value": (4, "found '24.5 GFLOP'", "expected a number (its unit belongs in 'unit')"),
+    "truth-where-a-number-belongs": (4, "found True", "expected a number"),
+    "bare-number": (4, "flops_per_sample", "expected keys and values"),
+    "number-where-text-belongs": (1, "name: found 50", "expected text"),
+    "text-where-a-list-belongs": (4, "notes", "expected a list of text"),
+    "duplicate-key": (4, "duplicate key 'family'", "expected it once"),
+    "duplicate-encoding": (6, "duplicate key 'jpeg'", "expected it once"),
+    "tag": (4, "python/object/apply:os.system", "expected plain values"),
+    "custom-tag": (4, "tag '!include' is not allowed", "expected plain values"),
+    "bomb": (1, "anchors and aliases are not allowed", "expected each value written out"),
+    "merge-key": (1, "anchors and aliases are not allowed", "expected each value written out"),
+    "anchor-to-itself": (4, "anchors and aliases are not allowed", "expected each value written out"),
+    "list": (1, "expected keys and values"),
+    "key-that-is-no-text": (None, "a key is not text", "expected a name"),
+    "two-documents": (4, "not readable as YAML"),
+    "empty": (None, "empty", "expected a catalog entry", "ingest catalog new"),
+    "only-a-comment": (None, "empty", "expected a catalog entry"),
+    "not-yaml": (2, "not readable as YAML"),
+    "tab-indented": (3, "not readable as YAML"),
+    "nested-too-deeply": (4, "nested", "expected a catalog entry"),
+    "control-characters": (4, "not readable as YAML", "control character"),
+    "not-utf-8": (4, "byte 56 is not UTF-8", "expected"),
+    "own-source-without-title": (None, "my-paper: 'title' is missing", "expected the title of the source"),
+}
+GPUS = {
+    "unknown-precision": (4, "peak_flops.bf61", "did you mean 'bf16'?"),
+    "missing-vendor": (1, "'vendor' is missing", "expected text"),
+    "bytes-per-second-where-flops-belong": (4, "'989.4 TB/s' is in B/s", "expected FLOP/s/GPU"),
+    "peak-without-precision": (3, "unknown key 'value'", "expected one of fp64, fp32"),
+    "unknown-node": (None, "unknown node 'dgx-h10'", "did you mean 'dgx-h100'?"),
+}
+RATES = {
+    "wrong-header": (1, "precison", "expected gpu,precision,samples_p"),
+    "empty": (1, "expected gpu,precision,samples_per_second_per_gpu"),
+    "short-row": (2, "found 3 columns", "expected 12"),
+    "second-row": (3, "precision 'bf61'", "did you mean 'bf16'?"),
+    "unknown-precision": (2, "precision 'bf61'", "did you mean 'bf16'?"),
+    "unknown-grade": (2, "grade 'guessed'", "expected one of measured"),
+    "unknown-source": (2, "unknown source 'mlperf-storage-v22'", "did you mean 'mlperf-storage-v2'?"),
+    "unknown-gpu": (None, "unknown gpu 'h100-smx'", "did you mean 'h100-sxm'?"),
+    "unknown-protocol": (None, "unknown protocol 'mlperf-trainning'", "did you mean 'mlperf-training'?"),
+    "text-where-a-rate-belongs": (2, "fast", "expected a number"),
+    "negative-rate": (2, "expected a rate or FLOP/s above 0"),
+    "zero-rate": (2, "expected a rate or FLOP/s above 0"),
+    "nan-rate": (2, "expected a rate or FLOP/s above 0"),
+    "infinite-rate": (2, "expected a rate or FLOP/s above 0"),
+    "no-rate": (2, "expected a rate or FLOP/s above 0"),
+    "half-a-gpu": (2, "0.5", "whole numbers for GPUs"),
+    "no-node": (2, "at least one GPU and one node"),
+    "not-utf-8": (None, "UTF-8"),
+}
+#: readable, but impossible: only `catalog check` refuses them
+IMPOSSIBLE_RATES = {
+    "above-the-peak": (3, "found 1.5 PFLOP/s", "1,500 samples/s", "expected at most 989.4 TFLOP/s", "bf16 peak of h100-sxm"),
+}
+OVERLAYS = {
+    "source-without-title": ("sources.yaml", 1, "'title' is missing", "expected the title"),
+    "unknown-key-of-a-source": ("sources.yaml", 2, "unknown key 'titel'", "did you mean 'title'?"),
+    "duplicate-source": ("sources.yaml", 2, "duplicate key 'my-paper'", "expected it once"),
+    "sources-as-a-list": ("sources.yaml", 1, "expected keys and values"),
+    "unknown-kind-of-alias": ("aliases.yaml", 1, "found 'gpuz'", "expected", "models, gpus"),
+    "aliases-as-a-list": ("aliases.yaml", None, "expected"),
+    "alias-to-nothing": ("aliases.yaml", None, "unknown gpu 'h100-smx'", "did you mean 'h100-sxm'?"),
+    "misplaced": ("model/mine.yaml", None, "unknown place", "expected a folder models, gpus"),
+    "no-id": ("models/My_Model.yaml", None, "'My_Model' is not an id", "expected lower-case letters"),
+    "unknown-gpu-of-a-node": ("nodes/mine.yaml", None, "unknown gpu 'h100-smx'", "did you mean 'h100-sxm'?"),
+}
+
+
+def assert_names(message, path, line, words):
+    """One line with the place, then what was expected."""
+    assert "\n" not in message.strip()
+    assert "Traceback" not in message
+    assert f"{path}:{line}: " in message if line else f"{path}" in message
+    for word in words:
+        assert word in message
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_broken_model_is_one_line_on_the_command_line(run, name, tmp_path):
+    line, *words = MODELS[name]
+    path = Path("models", f"{name}.yaml")
+    shutil.copytree(BROKEN / "models", tmp_path / "models")
+    ran = run("bw", "--model", path, "--gpu", "h100", "--basis", "efficiency", "--flops-per-sample", "1e9")
+    assert ran.code in (1, 2)
+    assert ran.out == ""
+    assert_names(ran.refusal, path, line, words)
+    # Whatever a file asks to be run would run here.
+    assert list(tmp_path.iterdir()) == [tmp_path / "models"]
+
+
+@pytest.mark.parametrize("name", GPUS)
+def test_a_broken_gpu_is_one_line_on_the_command_line(run, name):
+    line, *words = GPUS[name]
+    path = BROKEN / "gpus" / f"{name}.yaml"
+    ran = run("bw", "--model", "resnet50", "--gpu", path)
+    assert ran.code in (1, 2)
+    assert ran.out == ""
+    assert_names(ran.refusal, path, line, words)
+
+
+@pytest.mark.parametrize("name", RATES)
+def test_broken_rates_name_their_csv(run, name):
+    line, *words = RATES[name]
+    path = Path("rates", f"{name}.csv")
+    ran = run("bw", "--model", path.with_suffix(".yaml"), "--gpu", "h100", cwd=BROKEN)
+    assert ran.code in (1, 2)
+    assert ran.out == ""
+    assert_names(ran.refusal, path, line, words)
+
+
+@pytest.mark.parametrize("name", IMPOSSIBLE_RATES)
+def test_check_names_the_line_of_an_impossible_rate(name, tmp_path):
+    line, *words = IMPOSSIBLE_RATES[name]
+    folder = tmp_path / "models"
+    folder.mkdir()
+    for suffix in (".yaml", ".csv"):
+        (folder / f"{name}{suffix}").write_bytes((BROKEN / "rates" / f"{name}{suffix}").read_bytes())
+    (problem,) = catalog.check(tmp_path).problems
+    assert_names(problem, folder / f"{name}.csv", line, words)
+
+
+HEADER = ",".join(Rate._fields)
+
+
+@pytest.mark.parametrize(
+    ("row", "fits"),
+    [
+        ("h100-sxm,bf16,989.3,", True),
+        ("h100-sxm,bf16,989.5,", False),
+        ("h100,fp16,989.5,", False),
+        ("h100-sxm,fp8,1978.8,", True),
+        ("h100-sxm,fp8,1979,", False),
+        ("h100-sxm,bf16,,989.3e12", True),
+        ("h100-sxm,bf16,,989.5e12", False),
+        ("h100-sxm,bf16,1,989.5e12", False),
+        # The catalog has no such peak.
+        ("h100-sxm,fp4,9999,", True),
+    ],
+)
+@pytest.mark.parametrize("described_here", [True, False])
+def test_no_rate_exceeds_the_dense_peak_of_its_precision(tmp_path, row, fits, described_here):
+    rates, described = tmp_path / "rates", tmp_path / "described"
+    for folder in (rates, described):
+        (folder / "models").mkdir(parents=True)
+    model = (BROKEN / "rates" / "above-the-peak.yaml").read_text(encoding="utf-8")
+    ((rates if described_here else described) / "models" / "own.yaml").write_text(model, encoding="utf-8")
+    written = f"{HEADER}\n{row},8,1,mlperf-training,,mlperf-storage-v2,log,measured,\n"
+    (rates / "models" / "own.csv").write_text(written, encoding="utf-8")
+    problems = catalog.check(rates, catalogs=[described]).problems
+    assert len(problems) == (0 if fits else 1)
+    assert all("own.csv:2: found" in problem for problem in problems)
+
+
+def test_a_rate_without_flops_per_sample_is_not_judged(tmp_path):
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "own.yaml").write_text("name: Own\nsample: one image\nfamily: vision\n", encoding="utf-8")
+    written = f"{HEADER}\nh100-sxm,bf16,1e12,,8,1,mlperf-training,,mlperf-storage-v2,log,measured,\n"
+    (tmp_path / "models" / "own.csv").write_text(written, encoding="utf-8")
+    assert catalog.check(tmp_path).problems == ()
+
+
+@pytest.mark.parametrize("name", OVERLAYS)
+def test_check_finds_what_is_wrong_in_a_folder(name):
+    inside, line, *words = OVERLAYS[name]
+    folder = BROKEN / "overlays" / name
+    (problem,) = catalog.check(folder).problems
+    assert_names(problem, folder / inside, line, words)
+
+
+def test_check_reports_every_problem_at_once(run):
+    folder = BROKEN / "overlays" / "two-broken-files"
+    ran = run("catalog", "check", folder)
+    first, second = ran.out.splitlines()
+    assert_names(first, folder / "models" / "first.yaml", 1, ["'sample' is missing"])
+    assert_names(second, folder / "models" / "second.yaml", 4, ["did you mean 'flops_per_sample'?"])
+    assert ran.code == 1
+    assert "2 problems in 3 files" in ran.refusal
+
+
+def test_every_broken_file_is_expected():
+    def stems(folder, suffix):
+        return {path.stem for path in (BROKEN / folder).glob(f"*{suffix}")}
+
+    assert stems("models", ".yaml") == set(MODELS)
+    assert stems("gpus", ".yaml") == set(GPUS)
+    assert stems("rates", ".csv") == {*RATES, *IMPOSSIBLE_RATES}
+    assert {path.name for path in (BROKEN / "overlays").iterdir()} == {*OVERLAYS, "two-broken-files"}
+
+
+@pytest.mark.parametrize("folder", sorted({"models", "gpus", "rates"}))
+def test_check_survives_every_broken_file(folder, tmp_path):
+    kind = "gpus" if folder == "gpus" else "models"
+    target = tmp_path / kind
+    target.mkdir()
+    names = [path for path in (BROKEN / folder).iterdir() if path.suffix in (".yaml", ".csv")]
+    for path in names:
+        (target / path.name).write_bytes(path.read_bytes())
+    report = catalog.check(tmp_path)
+    blamed = {path.stem for path in target.iterdir() if any(f"{path.stem}." in problem for problem in report.problems)}
+    assert report.files >= len({path.stem for path in names})
+    assert blamed == {path.stem for path in names}
+
+
+def test_a_file_too_large_for_a_catalog_is_not_parsed(tmp_path):
+    path = tmp_path / "large.yaml"
+    path.write_bytes(b"name: x\nnotes: [" + b"a, " * (MAX_BYTES // 3) + b"b]\n")
+    with pytest.raises(CatalogError, match="larger than 2,000,000 bytes, expected a catalog entry"):
+        read_yaml(path)
+
+
+def test_a_folder_in_place_of_a_file_is_refused(tmp_path):
+    with pytest.raises(CatalogError, match="cannot be read"):
+        read_yaml(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("989.4e12", 989.4e12),
+        ("1e3", 1000.0),
+        ("1_000", 1000),
+        ("-3", -3),
+        (".5", 0.5),
+        ("true", True),
+        ("null", None),
+        ("~", None),
+        # Each of these is something else in YAML 1.1: a truth, a base-60 number, an octal number, a date.
+        ("yes", "yes"),
+        ("no", "no"),
+        ("on", "on"),
+        ("1:30", "1:30"),
+        ("012", "012"),
+        ("0x10", "0x10"),
+        ("2024-01-31", "2024-01-31"),
+        ("=", "="),
+        ('"5"', "5"),
+        ("'true'", "true"),
+        ("'~'", "~"),
+    ],
+)
+def test_scalars_have_no_surprises(tmp_path, written, expected):
+    path = tmp_path / "scalar.yaml"
+    path.write_text(f"key: {written}\n", encoding="utf-8")
+    found = read_yaml(path)["key"]
+    assert (type(found), found) == (type(expected), expected)
+
+
+plain = st.recursive(
+    st.one_of(
+        st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.booleans(), st.text("abz: -#'\"[]{}", max_size=8)
+    ),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text("abc", min_size=1), inner, max_size=3)),
+    max_leaves=10,
+)
+
+
+@given(st.dictionaries(st.text("abc", min_size=1), plain, min_size=1, max_size=4))
+def test_what_json_writes_reads_back(tmp_path_factory, data):
+    import json
+
+    path = tmp_path_factory.mktemp("plain") / "data.yaml"
+    path.write_text(json.dumps(data), encoding="utf-8")
+    assert read_yaml(path) == data
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_give_anything_but_a_refusal_of_one_line(tmp_path_factory, raw):
+    path = tmp_path_factory.mktemp("noise") / "noise.yaml"
+    path.write_bytes(raw)
+    with pytest.raises(IngestError, match=r"\A[^\n]*\Z"):
+        Catalog().get(Model, str(path))
+
+
+@pytest.mark.parametrize(
+    ("keys", "line"),
+    [((), 1), (("peak_flops",), 3), (("peak_flops", "bf16"), 4), (("peak_flops", "fp8"), 3), (("nothing",), 1)],
+)
+def test_the_line_of_a_key_is_that_of_the_deepest_that_exists(keys, line):
+    assert line_of(BROKEN / "gpus" / "bytes-per-second-where-flops-belong.yaml", keys) == line
+
+
+def test_a_whole_entry_of_ones_own_loads(tmp_path):
+    path = tmp_path / "own.yaml"
+    path.write_text(
+        "sources: {lab: {title: Our laboratory}}\nname: Own\nvendor: NVIDIA\n"
+        "peak_flops:\n  bf16: {value: 1, low: 0.9, high: 1.1, unit: PFLOP/s, source: lab, where: log 7, grade: measured}\n",
+        encoding="utf-8",
+    )
+    value = Catalog().get(Gpu, str(path)).peak_flops["bf16"]
+    assert (value.value, value.low, value.high, value.unit) == (1e15, 0.9e15, 1.1e15, "FLOP/s/GPU")
+    assert (value.source, value.where, value.grade) == ("lab", "log 7", "measured")

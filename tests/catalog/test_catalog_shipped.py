@@ -1,0 +1,287 @@
+"""The shipped catalogs: every figure sourced, every reference there, every derived figure derivable."""
+
+import statistics
+
+import pytest
+
+from ingest import catalog as commands
+from ingest.catalog.commands import CatalogEntry
+from ingest.catalog.records import GRADES, KINDS, Family, Gpu, Model, Node, Protocol
+from ingest.catalog.store import Catalog
+from ingest.errors import IngestError
+from ingest.sizing import bandwidth, evidence_ladder
+from ingest.sizing.evidence_choice import utilizations
+from ingest.sizing.evidence_ladder import FAMILIES
+from ingest.sizing.model import model
+from ingest.sizing.transfer import TABLE
+from ingest.units import physical
+
+SIXTEEN_BIT = ("bf16", "fp16")
+
+MODELS = Catalog().ids("models")
+
+
+def entries(shipped, kind):
+    return shipped.all(kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_value_has_unit_source_and_grade(shipped, kind):
+    for name in shipped.ids(kind):
+        entry = shipped.get(KINDS[kind], name)
+        assert entry.id == name
+        for label, value in CatalogEntry(entry, shipped).results.items():
+            assert value.unit, (name, label)
+            assert value.source in shipped.sources, (name, label)
+            assert value.grade in GRADES, (name, label)
+            assert (value.low or value.value) <= value.value <= (value.high or value.value), (name, label)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_rate_names_a_gpu_protocol_and_source_that_exist(shipped, name):
+    entry = shipped.get(Model, name)
+    assert shipped.get(Family, entry.family).name
+    for rate in shipped.rates(entry):
+        assert shipped.get(Gpu, rate.gpu).id == rate.gpu
+        assert shipped.get(Protocol, rate.protocol).id == rate.protocol
+        assert rate.source in shipped.sources
+        assert rate.gpus >= rate.nodes
+
+
+def test_names_and_files_lead_somewhere(shipped):
+    # Every alias stands for an entry and hides none.
+    for kind, names in shipped.aliases.items():
+        for alias, name in names.items():
+            assert name in shipped.ids(kind)
+            assert alias == name or alias not in shipped.ids(kind)
+    # Nodes and gpus name each other rightly.
+    for node in entries(shipped, Node):
+        assert shipped.get(Gpu, node.gpu).id == node.gpu
+    for gpu in entries(shipped, Gpu):
+        if gpu.usual_node:
+            assert shipped.get(Node, gpu.usual_node).gpu == gpu.id
+    # Every catalog file passes its own check.
+    report = commands.check()
+    assert report.problems == ()
+    assert report.files > 200
+    # No file lies where nobody looks.
+    folder = shipped.folders[-1]
+    known = {*KINDS, "architectures", "published"}
+    assert {path.relative_to(folder).parts[0] for path in folder.rglob("*.yaml")} <= {*known, "sources.yaml", "aliases.yaml"}
+    csvs = set(folder.rglob("*.csv"))
+    assert all(path.with_suffix(".yaml").is_file() for path in csvs if path.name != TABLE)
+
+
+@pytest.mark.parametrize(
+    ("gpu", "dense"),
+    [("h100-sxm", 989.4e12), ("a100-80-sxm", 312e12), ("a100-40-sxm", 312e12), ("v100-sxm2", 125e12), ("mi300x", 1307.4e12)],
+)
+def test_sixteen_bit_peaks_are_dense(shipped, gpu, dense):
+    found = evidence_ladder.peak_of(shipped.get(Gpu, gpu), "bf16")
+    assert found.value == pytest.approx(dense, rel=1e-3)
+
+
+@pytest.mark.parametrize("name", Catalog().ids("gpus"))
+def test_no_peak_is_a_sparse_headline(shipped, name):
+    sparse = {"h100": (1979, 3958), "h200": (1979, 3958), "gh200": (1979, 3958), "a100": (624,), "mi300x": (2614.9,)}
+    headlines = next((figures for start, figures in sparse.items() if name.startswith(start)), ())
+    for precision in SIXTEEN_BIT:
+        value = shipped.get(Gpu, name).peak_flops.get(precision)
+        assert value is None or all(abs(value.value / 1e12 / figure - 1) > 0.01 for figure in headlines)
+
+
+@pytest.mark.parametrize("name", Catalog().ids("gpus"))
+def test_lower_precision_is_never_slower(shipped, name):
+    peaks = shipped.get(Gpu, name).peak_flops
+    order = [peaks[one].value for one in ("fp64", "fp32", "tf32", "bf16", "fp8", "fp4") if one in peaks and one != "fp64"]
+    assert order == sorted(order)
+
+
+def share_of_the_peak(shipped, entry, rate):
+    """Utilization that a rate implies, by the dense peak of its own precision; 0 if it cannot be computed."""
+    peak = evidence_ladder.peak_of(shipped.get(Gpu, rate.gpu), rate.precision)
+    work = entry.flops_per_sample.value if entry.flops_per_sample else 0
+    reached = max(rate.achieved_flops_per_gpu or 0, (rate.samples_per_second_per_gpu or 0) * work)
+    return reached / peak.value if peak else 0
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if Catalog().get(Model, name).family == "llm"])
+def test_no_language_model_reaches_at_16_bits_what_only_8_bits_can(shipped, name):
+    entry = shipped.get(Model, name)
+    for rate in shipped.rates(entry):
+        # The table of MaxText counts attention without the causal mask, and prints up to 70 % for TPUs at bf16.
+        limit = 0.71 if rate.protocol == "maxtext" else 0.65
+        if rate.precision in SIXTEEN_BIT:
+            assert share_of_the_peak(shipped, entry, rate) <= limit, rate
+
+
+@pytest.mark.parametrize(
+    "name", ["gpt3-175b", "llama2-70b-lora", "llama3-405b", "llama3-8b", "flux-1", "dlrm-dcnv2", "rgat-igbh"]
+)
+def test_no_precision_of_a_large_submission_is_assumed(shipped, name):
+    assert all("assumed" not in rate.note for rate in shipped.rates(shipped.get(Model, name)))
+
+
+def test_no_gpu_ran_a_16_bit_format_that_it_lacks(shipped):
+    for entry in entries(shipped, Model):
+        for rate in shipped.rates(entry):
+            peaks = shipped.get(Gpu, rate.gpu).peak_flops
+            if rate.precision == "bf16" and "fp16" in peaks:
+                assert "bf16" in peaks, (entry.id, rate)
+
+
+@pytest.mark.parametrize(
+    ("name", "architecture", "length"),
+    [
+        ("bloom-176b", "", 2048),
+        ("deepseek-v3", "", 4096),
+        ("gpt-oss-120b", "", 4096),
+        ("gpt3-175b", "", 2048),
+        ("llama2-13b", "", 4096),
+        ("llama2-70b", "", 4096),
+        ("llama2-7b", "", 4096),
+        ("llama3-405b", "", 8192),
+        ("llama3-70b", "", 8192),
+        ("llama3-70b-sft", "llama3-70b", 4096),
+        ("llama3-8b", "", 8192),
+        ("mixtral-8x22b", "", 32768),
+        ("mixtral-8x7b", "", 4096),
+    ],
+)
+def test_the_flops_of_a_sample_are_those_of_the_weight_table(shipped, name, architecture, length):
+    entry = shipped.get(Model, name)
+    per_token = model(architecture or name, sequence_length=length).results["flops_per_token"].value
+    tokens = 1 if "a token in sequences" in entry.flops_per_sample.where else length
+    assert entry.flops_per_sample.value == pytest.approx(per_token * tokens, rel=1e-6)
+
+
+def test_405b_on_h100_takes_the_days_that_the_published_rate_implies(shipped):
+    rates = shipped.rates(shipped.get(Model, "llama3-405b"))
+    (rate,) = (one for one in rates if one.gpu == "h100-sxm" and one.gpus == 16384)
+    days = 15.6e12 / (rate.samples_per_second_per_gpu * 8192 * rate.gpus) / 86400
+    assert (rate.grade, rate.precision, round(days)) == ("published", "bf16", 67)
+
+
+def test_recommendation_slows_down_per_gpu_on_more_nodes(shipped):
+    rates = shipped.rates(shipped.get(Model, "dlrm-dcnv2"))
+    by_size = {one.gpus: one.samples_per_second_per_gpu for one in rates if (one.gpu, one.round) == ("h100-sxm", "v4.0")}
+    assert sorted(by_size) == [4, 8, 64, 128]
+    assert by_size[8] > 2 * by_size[64] > 2 * by_size[128]
+
+
+@pytest.mark.parametrize("name", Catalog().ids("families"))
+def test_the_efficiency_of_a_class_is_the_median_over_its_members(shipped, name):
+    shared = shipped.get(Family, name).efficiency
+    members = [entry for entry in entries(shipped, Model) if entry.family == name]
+    shares = [share.value for entry in members for share in utilizations(shipped, entry, "bf16")]
+    if shared is None:
+        assert len(shares) < 3
+        assert "too few" in shipped.get(Family, name).missing["efficiency"]
+        return
+    tenths = statistics.quantiles(shares, n=10, method="inclusive")
+    assert f"over {len(shares)} pairs" in shared.where
+    assert (shared.value, shared.low, shared.high) == pytest.approx((tenths[4], tenths[0], tenths[8]), rel=5e-3)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_no_run_exceeds_the_peak(shipped, name):
+    entry = shipped.get(Model, name)
+    for precision in (members[0] for members in FAMILIES):
+        assert all(share.value < 1 for share in utilizations(shipped, entry, precision))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_says_what_a_sample_is(shipped, name):
+    entry = shipped.get(Model, name)
+    assert entry.sample_unit
+    assert entry.sample_unit == entry.sample_unit.lower()
+    if entry.family == "llm":
+        assert entry.sample_unit in ("token", "sequence")
+        assert (entry.tokens_per_sample.value == 1) == (entry.sample_unit == "token")
+        assert (entry.sequence_length or entry.tokens_per_sample).value >= 2048
+
+
+@pytest.mark.parametrize("basis", ["auto", "efficiency"])
+def test_larger_llamas_take_longer(basis):
+    names = ("llama3-8b", "llama3-70b", "llama3-405b")
+    jobs = [bandwidth.bw(model=name, gpu="h100", gpus_per_node=8, nodes=16, basis=basis, precision="bf16") for name in names]
+    rates = [job.results["tokens_per_second_per_gpu"].value for job in jobs]
+    days = [1e12 / (rate * 128) / 86400 for rate in rates]
+    # 6·N·D at 25 to 60 % of the dense peak
+    for size, taken in zip((8e9, 70e9, 405e9), days, strict=True):
+        assert 6 * size * 1e12 / (0.6 * 989e12 * 128 * 86400) < taken < 6 * size * 1e12 / (0.2 * 989e12 * 128 * 86400)
+    assert days == sorted(days)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_answers_on_an_h100_or_says_what_to_supply(name):
+    refusal = ""
+    try:
+        estimate = bandwidth.bw(model=name, gpu="h100")
+    except IngestError as refused:
+        refusal = str(refused)
+    if not refusal:
+        assert estimate.basis != "peak"
+        read = estimate.results.get("ingest_bandwidth_per_gpu")
+        refusal = "" if read else estimate.incomplete
+        assert read is None or (read.low or read.value) <= read.value <= (read.high or read.value)
+    assert not refusal or "; set --" in refusal
+    assert "\n" not in refusal
+
+
+def test_whisper_reads_a_few_megabytes_per_second():
+    estimate = bandwidth.bw(model="whisper-large", gpu="h100")
+    read = estimate.results["ingest_bandwidth_per_gpu"]
+    assert estimate.basis == "efficiency"
+    assert 2e6 < read.value < 6e6
+    assert read.low < 4e6 < read.high
+
+
+@pytest.mark.parametrize("kind", ["models", "corpora"])
+def test_few_values_are_assumed(shipped, kind):
+    grades = [
+        value.grade
+        for name in shipped.ids(kind)
+        for value in CatalogEntry(shipped.get(KINDS[kind], name), shipped).results.values()
+    ]
+    assert grades.count("assumed") < 0.08 * len(grades)
+
+
+@pytest.mark.parametrize("kind", ["gpus", "nodes"])
+def test_few_hardware_values_are_assumed(shipped, kind):
+    grades = [value.grade for entry in shipped.all(KINDS[kind]) for value in CatalogEntry(entry, shipped).results.values()]
+    assert grades.count("assumed") < 0.08 * len(grades)
+
+
+@pytest.mark.parametrize(
+    ("alias", "gpu"),
+    [("vr200", "rubin"), ("mi450", "mi455x"), ("ironwood", "tpu-v7x"), ("trainium3", "trn3"), ("gb300-nvl72", "gb300")],
+)
+def test_names_of_2026_lead_to_their_gpu(shipped, alias, gpu):
+    assert shipped.get(Gpu, alias).id == gpu
+
+
+@pytest.mark.parametrize(
+    ("alias", "node", "gpu"),
+    [("p5en", "aws-p5en", "h200-sxm"), ("a3-mega", "gcp-a3-mega", "h100-sxm"), ("vr-nvl144", "vr-nvl72-tray", "rubin")],
+)
+def test_names_of_cloud_shapes_and_racks_lead_to_their_node(shipped, alias, node, gpu):
+    found = shipped.get(Node, alias)
+    assert (found.id, found.gpu) == (node, gpu)
+
+
+def test_values_are_loaded_as_their_sources_mean_them(shipped):
+    # The storage path of a cloud node is not its fabric.
+    for name in ("aws-p4d", "aws-p5", "aws-p6-b200", "azure-nd-h100-v5", "gcp-a4", "oci-h100-8"):
+        node = shipped.get(Node, name)
+        assert node.storage_nic_bandwidth.value < node.compute_nic_bandwidth.value / 2
+    # Units are base units once loaded.
+    value = shipped.get(Gpu, "h100").memory_bandwidth
+    assert (value.value, value.unit, physical(value.unit)) == (3_350_000_000_000, "B/s/GPU", "B/s")
+    # Three sizes of a cosmoflow sample stay apart.
+    encoding = shipped.get(Model, "cosmoflow").encodings["tfrecord-gzip"]
+    assert (encoding.stored.value, encoding.decoded.value) == (2_828_486, 16 * 2**20)
+    # What is missing says how to supply it.
+    told = [note for kind in KINDS.values() for entry in shipped.all(kind) for note in entry.missing.values()]
+    assert told
+    assert all(len(note) > 10 for note in told)

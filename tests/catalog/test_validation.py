@@ -1,0 +1,192 @@
+"""Published results, reproduced; and a set that is tampered with fails."""
+
+import shutil
+from dataclasses import replace
+
+import pytest
+
+import ingest
+from ingest import validation
+from ingest.catalog.store import shipped_folder
+from ingest.cli.main import main
+from ingest.errors import CatalogError, UsageError
+
+SETS = ("ibrahim", "kurth", "lockwood-calculator", "mlperf-storage", "superpod", "llm-compute", "transfer", "service-limits")
+SHIPPED = sorted(path.stem for path in (shipped_folder() / "published").glob("*.yaml"))
+
+
+@pytest.fixture(scope="module")
+def shipped_sets():
+    """Every shipped set, by name."""
+    return {one.name: one for one in ingest.validate().sets}
+
+
+@pytest.fixture
+def tampered(tmp_path, monkeypatch):
+    """A copy of the shipped folder that a test may spoil."""
+    folder = tmp_path / "catalogs"
+    shutil.copytree(shipped_folder(), folder)
+    monkeypatch.setattr(validation, "shipped_folder", lambda: folder)
+
+    def change(name, old, new):
+        path = folder / "published" / name
+        text = path.read_text(encoding="utf-8")
+        assert old in text
+        path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+    return change
+
+
+def command(monkeypatch, *words):
+    monkeypatch.setattr("sys.argv", ["ingest", *words])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    return caught.value.code
+
+
+@pytest.mark.parametrize("name", sorted({*SETS, *SHIPPED}))
+def test_a_shipped_set_meets_its_bar(name, shipped_sets):
+    found = shipped_sets[name]
+    assert found.passed
+    assert found.cases > 0
+
+
+def test_shipped_sets_are_as_near_as_promised(shipped_sets):
+    # All combinations of the calculator are there.
+    models = ("cosmoflow", "deepcam", "resnet50")
+    gpus = ("v100", "a100", "h100", "8x-v100", "8x-a100", "8x-h100", "v100-cosmoflow-lo", "v100-cosmoflow-hi")
+    found = [case.id for case in shipped_sets["lockwood-calculator"].results]
+    assert sorted(found) == sorted(f"{model} x {gpu}" for model in models for gpu in gpus)
+    # Mlperf storage is as near as promised.
+    found = shipped_sets["mlperf-storage"]
+    assert found.median_absolute_error <= 0.01
+    assert found.p95_absolute_error <= 0.08
+    assert found.cases >= 250
+    # Transfer is as near as promised.
+    found = shipped_sets["transfer"]
+    assert found.median_absolute_error <= 0.14
+    assert 0.75 <= found.within_tolerance / found.cases <= 0.90
+    assert found.cases >= 200
+    # Runs of mlperf storage lie on their side but for one.
+    found = shipped_sets["mlperf-utilization"]
+    assert [case.id for case in found.results if not case.within] == ["unet3d-zero-copy-4-cores"]
+    assert sum("Fails" in case.remark for case in found.results) >= 10
+    # Sides are a bar.
+    assert replace(found, bar={"sides": 27 / 28}).passed
+    assert not replace(found, bar={"sides": 27.1 / 28}).passed
+    assert found.bar_text == "at least 95 % on the published side of the threshold"
+
+
+@pytest.mark.parametrize("name", ["ibrahim", "kurth", "superpod"])
+def test_a_source_that_contradicts_itself_is_said_to(name, shipped_sets):
+    cases = shipped_sets[name].results
+    apart = [case for case in cases if abs(case.published / case.expected - 1) > 0.005]
+    assert all(case.remark for case in apart)
+
+
+def test_every_case_is_cited(shipped, shipped_sets):
+    for one in shipped_sets.values():
+        assert all(case.source in shipped.sources for case in one.results)
+        assert all(case.where for case in one.results) or one.name == "ibrahim"
+
+
+def test_a_published_figure_that_does_not_follow_exits_with_3(tampered, monkeypatch, capsys):
+    tampered("kurth.yaml", "published: 20.93 TFLOP/s", "published: 23.00 TFLOP/s")
+    assert command(monkeypatch, "validate", "kurth") == 3
+    shown = capsys.readouterr()
+    assert "MISS" in shown.out
+    assert shown.err == "ingest: validate: missed the bar: kurth\n"
+    assert command(monkeypatch, "validate", "superpod") == 0
+
+
+@pytest.mark.parametrize(("published", "ours", "within"), [
+    (0.9, 0.9, True), (0.9, 0.899, False), (0.899, 0.899, True), (0.899, 0.9, False), (0.2, 0.899, True), (1, 0.9, True),
+])  # fmt: skip
+def test_a_case_counts_where_it_lies_on_the_published_side_of_its_threshold(published, ours, within):
+    found = validation._sided_case("a", published, ours, 0.9, "dlio", "", "", "1")
+    assert found.within == within
+    assert found.remark == ("Passes 0.9." if published >= 0.9 else "Fails 0.9.")
+
+
+@pytest.mark.parametrize(("ours", "found", "within"), [
+    (True, True, True), (True, False, False), (False, True, False), (False, False, True),
+])  # fmt: skip
+def test_a_layout_counts_where_it_is_called_as_it_was_found(ours, found, within):
+    case = validation._fitting_case("a", 80e9, 70e9, (ours, found), "dlio", "", "", "B")
+    assert case.within == within
+
+
+def test_layouts_that_ran_fit_and_those_out_of_memory_do_not(shipped_sets, tampered):
+    found = shipped_sets["training-layouts"]
+    assert found.cases >= 90
+    assert found.median_absolute_error == 0  # layouts that are called rightly have no error, however full the GPU is
+    assert sum("Out of memory; called too large" in case.remark for case in found.results) >= 5
+    tampered("training-layouts.yaml", "fits: true", "fits: false")
+    assert not ingest.validate("training-layouts").sets[0].passed
+
+
+def test_a_wrong_catalog_value_is_found_out(write_entry, monkeypatch, capsys):
+    text = (shipped_folder() / "models" / "cosmoflow.yaml").read_text(encoding="utf-8")
+    assert "value: 2828486" in text
+    folder = write_entry("models", "cosmoflow", text.replace("value: 2828486", "value: 2900000"))
+    shutil.copy(shipped_folder() / "models" / "cosmoflow.csv", folder / "models")
+    assert command(monkeypatch, "validate", "mlperf-storage-rates", "--catalogs", str(folder)) == 3
+    assert "missed the bar: mlperf-storage-rates" in capsys.readouterr().err
+
+
+def test_runs_that_are_far_off_miss_the_bar(tampered):
+    path = validation.shipped_folder() / "published" / "mlperf-storage.csv"
+    header, *rows = path.read_text(encoding="utf-8").splitlines()
+    place = header.split(",").index("accelerators")
+    spoiled = [row.split(",") for row in rows]
+    assert all(len(row) >= len(header.split(",")) for row in spoiled)
+    for row in spoiled[: len(spoiled) // 2 + 1]:
+        row[place] = str(2 * int(row[place]))
+    path.write_text("\n".join([header, *map(",".join, spoiled)]), encoding="utf-8")
+    assert not ingest.validate("mlperf-storage").sets[0].passed
+    assert tampered is not None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("quantity: implied_flops_per_gpu", "quantity: implied_flop_per_gpu", "did you mean 'implied_flops_per_gpu'"),
+        ("tolerance: 0.001", "tolerence: 0.001", "did you mean 'tolerance'"),
+        ("bar: {tolerance: 1}", "bar: {tolerence: 1}", "did you mean 'tolerance'"),
+        ("source: limelead-quartz", "source: limelead-quarz", "did you mean 'limelead-quartz'"),
+        ("published: 20.93 TFLOP/s", "published: 20.93 GB/s", "expected FLOP/s/GPU"),
+    ],
+)
+def test_a_broken_set_is_refused(tampered, old, new, message):
+    tampered("kurth.yaml", old, new)
+    with pytest.raises((CatalogError, UsageError), match=message):
+        ingest.validate("kurth")
+
+
+def test_an_unknown_set_names_the_nearest():
+    with pytest.raises(UsageError, match="did you mean 'ibrahim'"):
+        ingest.validate("ibrhim")
+
+
+def test_forms_of_the_command_hold_every_case(run, shipped_sets):
+    # The command prints published ours and error.
+    ran = run("validate", "ibrahim")
+    assert ran.code == 0
+    assert all(word in ran.out for word in ("published", "ours", "error", "T1", "64.78 GB/s", "65 GB/s"))
+    # The json has the names of the contract.
+    data = run("validate", "superpod", "--format", "json").data
+    assert [one["set"] for one in data["sets"]] == ["superpod"]
+    assert shipped_sets.keys() >= set(SETS)
+    assert all({"cases", "within_tolerance", "median_absolute_error"} <= set(one) for one in data["sets"])
+    # Csv holds every case.
+    ran = run("validate", "superpod", "--format", "csv")
+    header, *rows = ran.out.splitlines()
+    assert header.startswith("set,case,published,ours,unit,error,tolerance,within,source")
+    assert len(rows) == shipped_sets["superpod"].cases
+
+
+def test_the_page_names_the_figure_expected_of_a_source_that_contradicts_itself(monkeypatch, capsys):
+    assert command(monkeypatch, "validate", "kurth") == 0
+    shown = capsys.readouterr().out
+    assert "1.16 TB/s      5.171 TB/s  5.171 TB/s     +345.78 %" in shown
+    assert "where they contradict the published figure" in shown

@@ -1,0 +1,229 @@
+"""The terminal of 80 × 24: the answer stands where a reader looks, in colour where that is allowed; one grammar."""
+
+import re
+
+import pytest
+from conftest import EXAMPLES
+from test_cli import JOB, terminal
+
+import ingest
+from ingest.errors import IngestError
+
+ENTERPRISE = str(EXAMPLES / "enterprise-64-nodes.yaml")
+#: command -> the answer
+ANSWERS = {
+    JOB: "Needs 827.5 GB/s read",
+    ("plan", ENTERPRISE, "--samples", "0"): "Needs 106 GB/s read · 14 GB/s write* · 168 TB usable · *guidance",
+    ("fit", *JOB[1:]): "≥10 × ddn-ai400x2 first of 58: 17 fit as far as known",
+    ("checkpoint", "llama3-405b", "--gpus", "16384"): "Needs 51.03 GB/s write",
+    # The last part is left out where the line would be longer than the terminal.
+    ("bw", "llama3-70b", "h100", "--nodes", "64"): "Needs 3.276 MB/s read · 51.19 kB/s per node · in fp8 · 3 cautions",
+    ("feed", "resnet50", "h100", "--nodes", "4"): "Reaches 26.8 % utilization · 14.58 GB/s read without stalls · 2 cautions",
+}
+
+
+@pytest.mark.parametrize("words", ANSWERS, ids=lambda words: words[0])
+def test_the_answer_stands_in_the_first_lines_and_in_the_last_one(words):
+    lines = terminal(*words, NO_COLOR="1").splitlines()
+    assert ANSWERS[words] in lines[0]
+    assert lines[-1] == lines[0]
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize("words", [JOB, ("checkpoint", "llama3-405b", "--gpus", "16384")], ids=lambda words: words[0])
+def test_the_whole_page_fits_the_terminal(words):
+    assert len(terminal(*words, NO_COLOR="1").splitlines()) <= 20
+
+
+def test_the_answer_of_fit_counts_what_its_tables_count_and_says_the_order(run):
+    out = run("fit", *JOB[1:], "-v").out
+    first = out.splitlines()[0]
+    headings = dict(re.findall(r"^([A-Z][^(\n]*) \((\d+)\)$", out, re.MULTILINE))
+    assert f"first of 58: {headings['Fits as far as known']} fit as far as known" in first
+    others = re.search(r"Of the others (.*)", out)[1]
+    assert f"{headings['Fits as far as known, number of units open']} fit as far as known, number of units open" in others
+    assert int(headings["Fits as far as known"]) + sum(int(one) for one in re.findall(r"\b\d+\b", others)) == 58
+    assert "Order: share of the ceilings known, published before recalled, headroom" in run("fit", *JOB[1:]).out
+
+
+def test_accept_and_sweep_are_as_short_as_the_other_commands(tmp_path):
+    swept = terminal("sweep", "nodes=1..1024*2", "sample_bytes=1MB,2.83MB,16MiB", *JOB[1:-2], NO_COLOR="1").splitlines()
+    assert swept[0].startswith("33 scenarios: 2.286 GB/s – 39.27 TB/s read per job")
+    tests = terminal("accept", ENTERPRISE, "-o", str(tmp_path / "tests"), NO_COLOR="1").splitlines()
+    assert tests[0].startswith("Takes ")
+    for lines in (swept, tests):
+        assert lines[-1] == lines[0]
+        assert len(lines) <= 36
+        assert max(map(len, lines)) <= 80
+
+
+def test_the_answer_stands_out_and_alone_where_asked(run):
+    # Colour is shown where it is allowed.
+    bold = "\x1b[1mNeeds"
+    assert terminal(*JOB).startswith(bold)
+    for environment in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+        assert "\x1b" not in terminal(*JOB, **environment)
+    assert "\x1b" not in terminal(*JOB, "--format", "json")
+    assert "\x1b" not in run(*JOB).out
+    # Quiet prints the answer alone.
+    done = run(*JOB, "-q")
+    assert done.out == "Needs 827.5 GB/s read · 6.465 GB/s per node · 292,571 files/s · 5 cautions\n"
+    assert done.err == ""
+    # The last line follows the cautions with the ids of their rules.
+    few, every = run(*JOB), run(*JOB, "-v")
+    assert few.out.splitlines()[-1] == few.out.splitlines()[0]
+    assert len(few.err.splitlines()) == 4
+    assert few.err.splitlines()[-1] == "ingest: warning: 2 more: -v"
+    assert re.findall(r"warning: (W\d\d) ", every.err) == ["W60", "W67", "W16", "W17", "W08"]
+    assert len(every.err.splitlines()) == 5
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("bw llama3-70b --gpu h100 --nodes 64", " · in fp8 ·"),
+        ("bw llama3-70b --gpu h100 --nodes 64 --precision bf16", " · in bf16 ·"),
+        ("train llama3-70b --gpu h100 --nodes 64 --tokens 1T", " · in bf16 ·"),
+        ("bw cosmoflow --gpu h100 --nodes 64", ""),
+        ("bw llama3-70b --nodes 4 --gpus-per-node 8 --samples-per-second 1", ""),
+    ],
+)
+def test_the_answer_states_the_precision_that_decides_its_rate(run, words, said):
+    answer = run(*words.split(), "-q").out
+    assert re.findall(r" · in \w+ ·", answer) == ([said] if said else [])
+
+
+GRAMMAR = [
+    [("bw", "--model", "cosmoflow", "--gpu", "h100", "--nodes", "128"), ("bw", "cosmoflow", "h100", "--nodes", "128"),
+     ("bw", "cosmoflow", "--gpu", "h100", "--nodes", "128"),
+     ("bw", "cosmoflow", "--gpu", "h100", "--gpus", "1024"),
+     ("bw", "cosmoflow", "--gpu", "h100", "--gpus", "1024", "--nodes", "128")],
+    [("fit", "--model", "cosmoflow", "--gpu", "h100", "--storage", "nfs-tcp"),
+     ("fit", "cosmoflow", "h100", "--storage", "nfs-tcp"),
+     ("fit", "cosmoflow", "--gpu", "h100", "--storage", "nfs-tcp")],
+    [("checkpoint", "llama3-70b", "--gpus", "512"), ("checkpoint", "--model", "llama3-70b", "--nodes", "64")],
+    [("memory", "llama3-70b", "--gpu", "h100", "--gpus", "64"),
+     ("memory", "--model", "llama3-70b", "--gpu", "h100", "--nodes", "8")],
+    [("train", "llama3-70b", "--tokens", "1T", "--gpu", "h100", "--gpus", "512"),
+     ("train", "--model", "llama3-70b", "--tokens", "1T", "--gpu", "h100", "--nodes", "64")],
+    [("offload", "llama3-70b", "--gpus", "8"), ("offload", "--model", "llama3-70b", "--nodes", "1")],
+    [("feed", "--model", "resnet50", "--gpu", "h100", "--nodes", "1", "--steps", "9"),
+     ("feed", "resnet50", "--gpu", "h100", "--gpus", "8", "--steps", "9")],
+    [("goodput", "llama3-70b", "--gpus", "512", "--runs", "2"),
+     ("goodput", "--model", "llama3-70b", "--nodes", "64", "--runs", "2")],
+    [("explain", "gpus", "--model", "cosmoflow", "--gpu", "h100", "--nodes", "4"),
+     ("explain", "gpus", "cosmoflow", "--gpu", "h100", "--gpus", "32")],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("forms", GRAMMAR, ids=lambda forms: forms[0][0])
+def test_model_and_gpus_are_given_alike_in_every_command(run, forms):
+    first, *others = [run(*words, "--format", "csv") for words in forms]
+    assert first.code == 0
+    for other in others:
+        assert other.out == first.out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("bw cosmoflow --gpu h100 --gpus 100 --nodes 3", "found 100 with --nodes 3, expected 24: 8 in each node"),
+        ("checkpoint llama3-70b --gpus 100 --nodes 3", "found 100 with --nodes 3, expected 24: 8 in each node"),
+        ("bw cosmoflow --gpu h100 --gpus 100", "found 100, expected a multiple of 8"),
+        ("bw cosmoflow h100 --gpu a100", "GPU: found 'h100' and --gpu a100, expected one of them"),
+        ("bw cosmoflow --gpus 1000", "--gpu is missing, the kind of GPU"),
+        ("bw cosmoflow --gpu h100 --gpus 0.5", "found 0.5, expected a whole number"),
+        ("memory llama3-70b --nodes 1.5", "found 1.5, expected a whole number"),
+        ("bw cosmoflow --model unet3d --gpu h100", "found 'cosmoflow' and --model unet3d, expected one of them"),
+        ("train llama3-70b --tokens 100GB --gpu h100 --gpus 8", "expected token; did you mean '100G', 100,000,000,000"),
+        ("bw cosmoflow --gpu h100 --nodes 1,024", "found '1,024', expected a list such as 1,8,128, or 1024 without commas"),
+    ],
+)
+def test_contradictions_are_refused_in_one_line(run, words, said):
+    done = run(*words.split())
+    assert done.code == 2
+    (line,) = done.err.splitlines()
+    assert said in line
+
+
+@pytest.mark.parametrize(
+    "words", [JOB, ("checkpoint", "llama3-8b"), ("catalog", "new", "gpu", "mine")], ids=lambda words: words[0]
+)
+def test_a_written_file_is_named_with_its_size(run, words):
+    done = run(*words, "-o", "made.yaml" if words[0] == "catalog" else "made.xlsx")
+    assert done.code == 0
+    assert done.out == ""
+    assert re.fullmatch(r"wrote \S*made\.\w+ \((\d+ sheets, )?[\d.]+ k?B\)", done.err.splitlines()[-1])
+
+
+def test_results_are_replaced_in_words_and_files_to_edit_are_not(run):
+    first, second, quiet = (run(*JOB, "-o", "a.json", *more) for more in ((), (), ("-q",)))
+    assert [one.err.splitlines()[-1].split()[0] for one in (first, second)] == ["wrote", "replaced"]
+    assert quiet.err == ""
+    assert run(*NEW, "llama3-70b", "-o", "site.yaml").code == 0
+    refused = run(*NEW, "llama3-70b", "-o", "site.yaml")
+    assert (refused.code, refused.err) == (2, "ingest: --output: 'site.yaml' exists already, expected a new file\n")
+
+
+def test_groups_of_the_help_name_every_command_once(run):
+    out = run("--help").out
+    places = [out.index(f"\n{group}:\n") for group in ("One job", "Data", "Site", "Procurement", "Evidence")]
+    assert places == sorted(places)
+
+
+NEW = ("plan", "--new", "--nodes", "64", "--gpu", "h100", "--models")
+#: What the catalogs say about these models on these GPUs: the published rate of resnet50 exceeds the guidance.
+OF_EVIDENCE = {"W17"}
+
+
+def test_a_starter_of_given_models_plans_with_cautions_of_the_evidence_alone(run):
+    assert run(*NEW, "llama3-70b,resnet50", "-o", "site.yaml").code == 0
+    planned = run("plan", "site.yaml", "--samples", "0", "-v")
+    assert planned.code == 0
+    assert {re.match(r"ingest: warning: (\S+)", line)[1] for line in planned.err.splitlines()} == OF_EVIDENCE
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((*NEW, "lama3-70b"), "did you mean 'llama3-70b'?"),
+        ((*NEW, "llama3-70b,llama3-70b"), "found a model twice"),
+        (
+            (*NEW[:2], "--nodes", "1", "--gpu", "h100", "--models", "llama3-70b,resnet50"),
+            "found 1, expected at least one for each of 2",
+        ),
+        (NEW[:4], "expected --nodes, --gpu and --models together"),
+        (("plan", ENTERPRISE, "--nodes", "4"), "without --new"),
+    ],
+    ids=["unknown", "twice", "few-nodes", "incomplete", "without-new"],
+)
+def test_a_starter_refuses_what_it_cannot_write(run, words, said):
+    done = run(*words)
+    assert done.code in (1, 2)
+    (line,) = done.err.splitlines()
+    assert said in line
+
+
+@pytest.mark.parametrize("written", ["100B", "100000M", "100G tokens", "1e11"])
+def test_counts_are_written_as_people_write_them(run, written):
+    run_of = ("train", "llama3-70b", "--gpu", "h100", "--gpus", "512", "--format", "csv", "--tokens")
+    assert run(*run_of, written).out == run(*run_of, "100000000000").out
+
+
+@pytest.mark.parametrize(
+    ("written", "tokens"), [("100B", 1e11), ("0.5B", 5e8), ("100 G tokens", 1e11), ("100GB", None), ("9b", None)]
+)
+def test_site_files_read_counts_as_options_do(written, tokens):
+    job = {"model": "llama3-70b", "cluster": "main", "nodes": 8, "tokens": written}
+    site = {"clusters": {"main": {"node": "dgx-h100", "count": 8}}, "jobs": {"a": job}}
+    if tokens is None:
+        with pytest.raises(IngestError, match=r"jobs\.a\.tokens"):
+            ingest.plan(site, samples=0)
+    else:
+        assert ingest.plan(site, samples=0).site.data["jobs"]["a"]["tokens"].value == tokens
+
+
+@pytest.mark.parametrize("written", ["2M samples", "2M", "0.002B"])
+def test_samples_are_counts_too(run, written):
+    words = ("dataset", "--sample-bytes", "100kB", "--format", "csv", "--samples")
+    assert run(*words, written).out == run(*words, "2000000").out != ""

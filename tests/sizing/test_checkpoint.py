@@ -1,0 +1,318 @@
+"""`ingest checkpoint`: the question in all its directions, and what it refuses."""
+
+import json
+import time
+
+import numpy
+import pytest
+from conftest import LLAMA
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import ingest
+from ingest.engine.registry import solve
+from ingest.errors import IngestError, UsageError
+
+GIB = 2**30
+CONTRACT = {
+    "checkpoint_bytes",
+    "checkpoint_weights_bytes",
+    "checkpoint_optimizer_bytes",
+    "checkpoint_files",
+    "checkpoint_bytes_per_rank_max",
+    "checkpoint_interval",
+    "checkpoint_write_bandwidth",
+    "checkpoint_stall_fraction",
+    "restart_read_bandwidth",
+    "checkpoint_retained_bytes",
+}
+
+
+def value(name, model="llama3-405b", gpus=16384, **options):
+    return ingest.checkpoint(model, gpus=gpus, **options).results[name].value
+
+
+@pytest.fixture
+def config(tmp_path):
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(LLAMA), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_the_contract_is_answered_in_full(run, mode):
+    ran = run("checkpoint", "llama3-405b", "--gpus", 16384, "--mode", mode, "--format", "json")
+    assert ran.code == 0, ran.err
+    assert set(ran.data["results"]) >= CONTRACT
+    assert ran.data["schema"] == "ingest/1"
+    assert ran.data["command"] == "checkpoint"
+    assert all(item["why"] for item in ran.data["assumptions"])
+    assert {"daly2006", "zero2020"} <= {item["id"] for item in ran.data["sources"]} or mode == "async"
+
+
+def test_intervals_bandwidths_and_parameters_by_hand():
+    # Asynchronous every quarter of an hour.
+    answer = ingest.checkpoint("llama3-405b", gpus=16384, mode="async", interval="15min", restart_time="10 min")
+    # A tenth of 900 s for 5.682 TB.
+    assert answer.results["checkpoint_write_bandwidth"].value / 1e9 == pytest.approx(63.13, rel=1e-3)
+    readers = {row["readers"]: row["restart_read_bandwidth"] / 1e9 for row in answer.tables["readers"]}
+    assert readers == pytest.approx({"unique": 9.47, "replicated": 181.3, "all": 1212.1}, rel=1e-3)
+    # Storage at hand gives the interval.
+    answer = ingest.checkpoint("llama3-405b", gpus=16384, mode="sync", write_bandwidth="500 GB/s")
+    # Young's interval: √(2 × 11.364 s × 11,135 s).
+    assert answer.results["checkpoint_interval"].value == pytest.approx(503.06, rel=1e-4)
+    # A model may be its parameters alone.
+    answer = ingest.checkpoint(set={"parameters": "405.85e9"})
+    assert answer.results["checkpoint_bytes"].value == pytest.approx(5.682e12, rel=1e-4)
+    assert "checkpoint_interval" in answer.unknown
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_an_allowed_waste_is_what_is_wasted(mode):
+    answer = ingest.checkpoint("llama3-405b", gpus=16384, mode=mode, waste="5%")
+    assert answer.results["checkpoint_overhead"].value == pytest.approx(0.05)
+    # M = 11,135 s; restores leave W = 0.05 - 120/11,135 = 0.03922; the best interval is M·(√(1 + 2W) - 1) = 428.5 s, and the
+    # dump may take its square over 2M, 8.245 s.
+    if mode == "sync":
+        assert answer.results["checkpoint_write_bandwidth"].value / 1e9 == pytest.approx(689.1, rel=1e-3)
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_a_fixed_interval_and_its_bandwidth_waste_what_is_allowed(mode):
+    answer = ingest.checkpoint("llama3-405b", gpus=16384, mode=mode, waste="8%", interval="10 min")
+    assert answer.results["checkpoint_overhead"].value == pytest.approx(0.08)
+
+
+@pytest.mark.parametrize(("rate", "interval"), [("100 GB/s", 1113.5), ("5 GB/s", 1136.4), ("4 GB/s", 1420.5)])
+def test_storage_at_hand_may_stretch_the_interval_of_drains(rate, interval):
+    # 5.682 TB take 56.8, 1,136.4 and 1,420.5 s; a tenth of the mean time to interrupt is 1,113.5 s.
+    assert value("checkpoint_interval", mode="async", write_bandwidth=rate) == pytest.approx(interval, rel=1e-4)
+
+
+def test_a_requirement_that_is_not_met_exits_with_3(run):
+    words = ("checkpoint", "llama3-405b", "--gpus", 16384, "--write-bandwidth")
+    # Dumps of 56.8 s: √(2 × 56.8/11,135) = 10.1 %, 0.5 % and restores of 1.1 %.
+    ran = run(*words, "100 GB/s", "--waste", "5%", "--mode", "sync")
+    assert ran.code == 3
+    assert "11.7 %" in ran.refusal
+    ran = run(*words, "5GB/s", "--mode", "async", "--interval", "15min")
+    assert ran.code == 3
+    assert "6.313 GB/s" in ran.refusal
+    ran = run(*words, "50GB/s", "--mode", "async", "--interval", "15min", "--drain-fraction", 0.1)
+    assert ran.code == 3
+    assert "63.13 GB/s" in ran.refusal
+
+
+@pytest.mark.parametrize(("mode", "most"), [("sync", "14.56 min"), ("async", "14.56 min")])
+def test_an_interval_too_long_for_the_stated_waste_is_refused(run, mode, most):
+    # 2 × (0.05 - 120/11,135) × 11,135 s.
+    ran = run("checkpoint", "llama3-405b", "--gpus", 16384, "--mode", mode, "--interval", "15 min", "--waste", "5%")
+    assert ran.code == 2
+    assert f"found 15 min, expected less than {most}" in ran.refusal
+
+
+def test_an_option_that_changes_nothing_is_told(run):
+    ran = run("checkpoint", "llama3-405b", "--gpus", 16384, "--mode", "sync", "--drain-fraction", 0.5, "--slow-down", 0.3)
+    assert "--drain-fraction changes nothing here" in ran.err
+    assert "--slow-down changes nothing here" in ran.err
+
+
+def test_a_config_is_counted_to_the_parameter(config):
+    answer = ingest.checkpoint(str(config), gpus=8, zero_stage=3)
+    assert answer.results["checkpoint_weights_bytes"].value == 2 * 8_030_261_248
+    assert answer.results["checkpoint_bytes"].value / GIB == pytest.approx(104.70, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "per_parameter"),
+    [("adamw", 12), ("adam8bit", 6.03125), ("sgd", 8), ("adafactor", 4), ("muon", 8), ("none", 0)],
+)
+def test_optimizers_keep_what_their_papers_say(config, optimizer, per_parameter):
+    answer = ingest.checkpoint(str(config), optimizer=optimizer)
+    kept = answer.results["checkpoint_optimizer_bytes"].value / 8_030_261_248
+    # Muon leaves embedding and head (13 % of 8B) to AdamW; Adafactor's rows and columns are a thousandth.
+    assert kept == pytest.approx(per_parameter + (4 * 0.1309 if optimizer == "muon" else 0), rel=2e-3)
+
+
+def test_lora_saves_its_adapters_alone(config):
+    answer = ingest.checkpoint(str(config), optimizer="lora")
+    per_layer = 16 * ((4096 + 4096) * 2 + (4096 + 1024) * 2 + (4096 + 14336) * 3)
+    assert answer.results["checkpoint_bytes"].value == 14 * 32 * per_layer
+
+
+def test_precision_and_retention_set_what_is_kept():
+    # Full precision keeps no master copy.
+    assert value("checkpoint_bytes", precision="fp32") == 12 * 405_853_388_800
+    # Retention.
+    size = value("checkpoint_bytes")
+    assert value("checkpoint_retained_bytes", keep=5) == 5 * size
+    kept = value("checkpoints_retained", mode="async", interval="1 h", keep="last=3,every=10,final=1", duration="10 day")
+    assert kept == 3 + 24 + 1
+
+
+def test_a_derivation_goes_down_to_the_catalog(run):
+    ran = run("checkpoint", "llama3-8b", "--gpus", 64, "--waste", 0.05, "--explain", "checkpoint_interval")
+    assert "interval_for_waste" in ran.out
+    assert "8,030,261,248" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        ("llama3-405b --gpus 100 --tensor-parallel 8 --pipeline-parallel 16", 2, "multiple of tensor × pipeline = 8 × 16"),
+        ("llama3-8b --optimizer adamx", 2, "did you mean 'adamw'"),
+        ("llama3-8b --layout megatorn", 2, "did you mean 'megatron'"),
+        ("llama3-8b --mode asnyc", 2, "did you mean 'async'"),
+        ("llama3-8b --readers al", 2, "did you mean 'all'"),
+        ("llama3-8b --precision bf61", 2, "did you mean 'bf16'"),
+        ("llama3-8b --failures lama3", 2, "did you mean 'llama3'"),
+        ("llama3-8 --gpus 8", 2, "did you mean"),
+        ("llama3-8b --gpus 0", 2, "--gpus: found 0"),
+        ("llama3-8b --gpus -8", 2, "--gpus: found -8"),
+        ("llama3-8b --gpus 8.5", 2, "whole number"),
+        ("llama3-8b --gpus 8 --waste 0", 2, "--waste"),
+        ("llama3-8b --gpus 8 --waste 2", 2, "--waste"),
+        ("llama3-8b --gpus 8 --interval 0", 2, "--interval"),
+        ("llama3-8b --gpus 8 --interval 5GB", 2, "--interval"),
+        ("llama3-8b --gpus 8 --write-bandwidth -1", 2, "--write-bandwidth"),
+        ("llama3-8b --gpus 8 --mtti 0", 2, "--mtti"),
+        ("llama3-8b --gpus 8 --keep 0", 2, "--keep: found 0"),
+        ("llama3-8b --gpus 8 --keep newest=3", 2, "--keep"),
+        ("llama3-8b --gpus 8 --zero-stage 4", 2, "expected 0, 1, 2 or 3"),
+        ("llama3-8b --gpus 8 --zero-stage x", 2, "--zero-stage"),
+        ("llama3-8b --gpus 8 --expert-parallel 3", 2, "has no experts"),
+        ("llama3-8b --gpus 64 --tensor-parallel 64", 2, "a divisor of the 32 heads"),
+        ("llama3-8b --gpus 64 --pipeline-parallel 64", 2, "at most the 32 layers"),
+        ("mixtral-8x7b --gpus 64 --expert-parallel 16", 2, "a divisor of the 8 experts"),
+        ("llama3-8b --gpus 64 --waste 30%", 2, "up to 0.25"),
+        ("--set parameters=8e9 --optimizer lora", 2, "trainable_parameters"),
+        ("llama3-405b --gpus 16384 --interval 2h --waste 5%", 2, "found 2 h, expected less than 14.56 min"),
+        ("unet3d --gpus 8", 1, "parameters of unet3d are not known"),
+        ("--gpus 8", 2, "the model is missing"),
+        ("llama3-8b --gpus 1e18", 2, "expected a whole number up to"),
+        ("llama3-8b --set parameters=1e300", 2, "expected at most 1e+17"),
+        ("llama3-8b --gpus 8 --keep last=3,every=10", 2, "--duration"),
+        ("llama3-8b --set parameters=0", 2, "parameters"),
+        ("llama3-8b --set paramters=5", 2, "did you mean 'parameters'"),
+    ],
+)
+def test_bad_input_is_one_line(run, words, code, told):
+    ran = run("checkpoint", *words.split())
+    assert ran.code == code, ran.err
+    assert told in ran.refusal
+    assert ran.out == ""
+
+
+def test_a_truncated_config_is_one_line(run, tmp_path):
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(LLAMA)[:40], encoding="utf-8")
+    ran = run("checkpoint", path, "--gpus", 8)
+    assert ran.code == 1
+    assert "config.json" in ran.refusal
+
+
+bytes_ = st.floats(1e9, 1e15)
+hours = st.floats(600, 1e7)
+shares = st.floats(0.001, 0.9)
+
+
+#: What every interval of a synchronous job shares.
+SYNC = {
+    "stopped_share": 1,
+    "checkpoint_staging_seconds": 0,
+    "persistent_every": 1,
+    "restart_seconds": 0,
+    "longest_interval": 1e9,
+}
+
+
+def asked(size, mtti, waste, **more):
+    known = {**SYNC, "checkpoint_bytes": size, "job_mean_time_to_interrupt": mtti, "waste_allowed": waste, **more}
+    known["checkpoint_interval"] = solve("interval_for_waste", known)
+    known["dump_seconds_allowed"] = solve("dump_seconds_for_waste", known)
+    return {**known, "checkpoint_write_bandwidth": solve("bandwidth_for_dump", known)}
+
+
+@given(bytes_, hours, shares, shares)
+def test_more_waste_allowed_never_needs_more_bandwidth(size, mtti, one, other):
+    less, more = (asked(size, mtti, waste) for waste in sorted((one, other)))
+    assert less["checkpoint_write_bandwidth"] >= more["checkpoint_write_bandwidth"] * (1 - 1e-9)
+    assert less["checkpoint_interval"] <= more["checkpoint_interval"]
+
+
+@given(bytes_, hours, st.floats(1e8, 1e13), st.floats(0.2, 5))
+def test_no_interval_wastes_less_than_the_best_one(size, mtti, rate, factor):
+    known = {**SYNC, "checkpoint_bytes": size, "job_mean_time_to_interrupt": mtti, "checkpoint_write_bandwidth": rate}
+    best = solve("young_interval", known)
+    at_best, elsewhere = (
+        solve("checkpoint_overhead", {**known, "checkpoint_interval": interval}) for interval in (best, best * factor)
+    )
+    assert at_best <= elsewhere * (1 + 1e-12)
+
+
+@given(bytes_, hours, st.floats(0.005, 0.5), st.floats(0.1, 1), st.floats(0, 30), st.integers(1, 4))
+def test_the_bandwidth_for_a_waste_wastes_just_that(size, mtti, waste, stopped, staging, every):
+    more = {"stopped_share": stopped, "checkpoint_staging_seconds": staging, "persistent_every": every}
+    known = asked(size, mtti, waste, **more)
+    assume(solve("waste_left_for_dumps", known) > 1e-9)
+    assert solve("checkpoint_overhead", known) == pytest.approx(waste)
+
+
+@given(bytes_, hours, st.floats(0.005, 0.5), st.floats(0.1, 1), st.floats(0, 10), st.floats(0.2, 5))
+def test_no_interval_keeps_a_waste_with_less_bandwidth(size, mtti, waste, stopped, staging, factor):
+    best = asked(size, mtti, waste, stopped_share=stopped, checkpoint_staging_seconds=staging)
+    other = {**best, "checkpoint_interval": best["checkpoint_interval"] * factor}
+    del other["dump_seconds_allowed"]
+    assume(solve("waste_left_for_dumps", best) > 1e-9)
+    assert solve("dump_seconds_for_waste", other) <= best["dump_seconds_allowed"] * (1 + 1e-9) + 1e-9
+
+
+@given(hours, st.floats(1, 1e6), st.floats(1, 1e6))
+def test_a_slower_dump_never_means_checkpointing_more_often(mtti, one, other):
+    assume(max(one, other) < mtti / 2)
+    quick, slow = sorted((one, other))
+    intervals = [
+        solve("daly_interval", {"checkpoint_dump_seconds": dump, "job_mean_time_to_interrupt": mtti}) for dump in (quick, slow)
+    ]
+    assert intervals[0] <= intervals[1] * (1 + 1e-12)
+
+
+@given(st.integers(1, 100_000), st.integers(1, 100_000))
+def test_more_nodes_never_last_longer(one, other):
+    few, many = sorted((one, other))
+    lasting = [
+        solve("job_mean_time_to_interrupt", {"nodes_in_job": nodes, "failures_per_node_second": 1e-8}) for nodes in (few, many)
+    ]
+    assert lasting[0] >= lasting[1]
+
+
+def test_a_hundred_thousand_scenarios_in_a_second():
+    models = numpy.logspace(9, 13, 100).reshape(-1, 1, 1)
+    intervals = numpy.linspace(60, 7200, 100).reshape(1, -1, 1)
+    rates = numpy.logspace(9, 12, 10).reshape(1, 1, -1)
+    given_ = {
+        "parameters": models,
+        "checkpoint_interval": intervals,
+        "checkpoint_write_bandwidth": rates,
+        "job_mean_time_to_interrupt": 11_135.0,
+        "gpus": 16_384,
+        "weight_bytes_per_parameter": 2,
+        "master_bytes_per_parameter": 4,
+        "momentum_bytes_per_parameter": 4,
+        "variance_bytes_per_parameter": 4,
+    }
+    start = time.perf_counter()
+    given_ |= SYNC
+    waste, best = solve("checkpoint_overhead", given_), solve("daly_interval", given_)
+    assert time.perf_counter() - start < 1
+    assert waste.shape == (100, 100, 10)
+    one = {**given_, "parameters": models[3, 0, 0], "checkpoint_interval": 60.0, "checkpoint_write_bandwidth": 1e9}
+    assert waste[3, 0, 0] == pytest.approx(solve("checkpoint_overhead", one))
+    assert best[3, 0, 0] == pytest.approx(solve("daly_interval", one))
+
+
+def test_errors_in_python_are_of_the_kinds_that_the_handbook_names():
+    with pytest.raises(UsageError):
+        ingest.checkpoint("llama3-8b", gpus=8, mode="never")
+    with pytest.raises(IngestError):
+        ingest.checkpoint("unet3d")

@@ -1,0 +1,105 @@
+"""The files of a checkpoint, layout by layout."""
+
+import json
+
+import pytest
+from conftest import LLAMA
+
+import ingest
+from ingest.architecture import describe
+from ingest.catalog.store import Catalog
+from ingest.errors import UsageError
+from ingest.sizing.checkpoint_files import LAYOUTS, CheckpointContent, RankLayout, largest_stage_factor
+
+SIZES = {"hidden_size": 16384, "intermediate_size": 53248, "num_hidden_layers": 126, "num_attention_heads": 128}
+BIG = {**LLAMA, **SIZES}
+
+
+@pytest.fixture
+def big(tmp_path):
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(BIG), encoding="utf-8")
+    return describe(path)
+
+
+def files(layout, job, model=None):
+    return LAYOUTS[layout].files(job, CheckpointContent(2e12, 12e12, 0), 400, model)
+
+
+@pytest.mark.parametrize(
+    ("layout", "job", "count"),
+    [
+        ("safetensors", RankLayout(), 400 + 2),
+        ("dcp", RankLayout(1, 1, 64), 64 + 1),
+        ("megatron", RankLayout(8, 16, 128), 2 * 16384 + 3),
+        ("deepspeed", RankLayout(8, 1, 8, zero_stage=0), 8 + 2),
+        ("deepspeed", RankLayout(8, 1, 8, zero_stage=1), 8 + 64 + 2),
+        ("deepspeed", RankLayout(1, 1, 64, zero_stage=3), 64 + 64 + 2),
+    ],
+)
+def test_counts(layout, job, count):
+    assert sum(row.count for row in files(layout, job)) == count
+
+
+@pytest.mark.parametrize("layout", ["dcp", "megatron", "deepspeed"])
+@pytest.mark.parametrize("stage", [0, 1, 2, 3])
+@pytest.mark.parametrize("shape", [(1, 1, 64), (8, 1, 8), (8, 4, 2)])
+def test_files_hold_every_byte_once(layout, stage, shape, big):
+    rows = files(layout, RankLayout(*shape, zero_stage=stage), big)
+    assert sum(row.count * row.bytes_each for row in rows) == pytest.approx(14e12)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_each_rule_has_a_source(layout):
+    known = Catalog().sources
+    assert all(row.source in known and row.where for row in files(layout, RankLayout(2, 2, 2)))
+
+
+def test_pipeline_layers_have_files_of_their_own(big):
+    rows = files("deepspeed", RankLayout(8, 32, 2), big)
+    assert next(row.count for row in rows if row.pattern.startswith("layer_")) == (126 + 2) * 8
+
+
+def test_experts_have_files_of_their_own():
+    from ingest.architecture import Architecture, Weight
+
+    rows = (
+        Weight("router", (64, 2048), "router", 24),
+        Weight("expert.up", (8192, 2048), "expert", 24 * 64 * 2),
+        Weight("attention", (2048, 2048), "attention", 24 * 4),
+    )
+    moe = Architecture("moe", "moe", rows, (), 24, 2048, 16, 16, 128, 50_000)
+    job = RankLayout(1, 1, 64, expert=8, zero_stage=1)
+    laid_out = files("deepspeed", job, moe)
+    counts = {row.pattern.split("_")[0]: row.count for row in laid_out}
+    assert counts["layer"] == 24 * 64
+    assert counts["expp"] == 8
+    assert sum(row.count * row.bytes_each for row in laid_out) == pytest.approx(14e12)
+    with pytest.raises(UsageError, match="to count them"):
+        files("deepspeed", job)
+
+
+def test_the_largest_stage_is_that_of_the_benchmark(big):
+    # MLPerf Storage: the first replica's ranks write 11.09 to 12.32 GiB, 8.86 GiB of it optimizer states.
+    mean = 2 * big.parameters / (8 * 32) / 2**30
+    assert mean * largest_stage_factor(big, 32) + 8.86 == pytest.approx(12.32, abs=0.01)
+
+
+def test_files_follow_ranks_stages_and_contents():
+    # Files follow the ranks and sizes the writers.
+    known = {"parameters": 405_853_388_800}
+    answer = ingest.checkpoint(set=known, gpus=512, tensor_parallel=8, pipeline_parallel=32, layout="deepspeed")
+    assert answer.results["checkpoint_files"].value == 256 + 512 + 2
+    assert answer.results["checkpoint_bytes_per_rank_max"].value / 2**30 == pytest.approx(11.81, abs=0.01)
+    # Deepspeed does not save 16 bit weights at its third stage.
+    answer = ingest.checkpoint("llama3-8b", gpus=64, zero_stage=3, layout="deepspeed")
+    assert answer.results["checkpoint_bytes"].value == 12 * 8_030_261_248
+    assert any("stage3_gather_16bit" in line for line in answer.warnings)
+    full = ingest.checkpoint("llama3-8b", gpus=64, zero_stage=3, layout="deepspeed", precision="fp32")
+    assert full.results["checkpoint_bytes"].value == 12 * 8_030_261_248
+    # A release holds weights alone.
+    answer = ingest.checkpoint("llama2-70b", layout="safetensors", set={"parameters": 68_976_648_192})
+    assert answer.results["checkpoint_bytes"].value == 137_953_296_384
+    assert answer.results["checkpoint_optimizer_bytes"].value == 0
+    assert answer.results["checkpoint_files"].value == 28 + 2
+    assert any("resumed" in line for line in answer.warnings)

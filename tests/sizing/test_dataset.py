@@ -1,0 +1,496 @@
+"""`ingest dataset`: stages, copies, files and inodes, from every kind of input; and what it refuses."""
+
+import csv
+import io
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ingest
+from ingest.catalog.records import Corpus, Format, Pipeline
+from ingest.catalog.store import Catalog
+from ingest.errors import IngestError, UsageError
+from ingest.sizing.dataset import STAGES
+
+CONTRACT = {"raw_bytes", "clean_bytes", "tokenized_bytes", "dataset_bytes", "dataset_files", "usable_bytes"}
+TEXT_FORMATS = [form.id for form in Catalog().all(Format) if "tokens" in form.holds or "text" in form.holds]
+SAMPLE_FORMATS = [form.id for form in Catalog().all(Format) if "samples" in form.holds]
+
+
+def value(name, **options):
+    return ingest.dataset(**options).results[name].value
+
+
+@pytest.fixture
+def measured(tmp_path):
+    """What `ingest measure -o` writes, as far as it matters here; keys can be replaced or dropped."""
+
+    def write(drop=(), **changed):
+        results = {
+            "bytes_per_token": {"value": 4.2, "low": 4.1, "high": 4.4, "unit": "B/token"},
+            "tokens": {"value": 1_000_000, "unit": "token"},
+            "documents": {"value": 2_000, "unit": "document"},
+            "corpus_bytes": {"value": 4_200_000, "unit": "B"},
+        }
+        results = {name: item for name, item in {**results, **changed}.items() if name not in drop}
+        path = tmp_path / "measure.json"
+        data = {"schema": "ingest/1", "command": "measure", "results": results, "tokenizer": {"name": "gpt2", "size": 50257}}
+        path.write_text(json.dumps(data), encoding="utf-8")
+        return path
+
+    return write
+
+
+# The main question
+
+
+def test_the_contract_is_answered_in_full_where_the_pipeline_is_known(run):
+    ran = run("dataset", "--corpus", "fineweb", "--format", "json")
+    assert set(ran.data["results"]) >= CONTRACT
+    assert all(item["why"] for item in ran.data["assumptions"])
+    assert {"fineweb-blog", "fineweb-card"} <= {item["id"] for item in ran.data["sources"]}
+
+
+@pytest.mark.parametrize(("vocabulary", "width"), [(32_000, 2), (65_499, 2), (65_536, 2), (65_537, 4), (128_256, 4)])
+def test_two_bytes_up_to_65536_ids_else_four(vocabulary, width):
+    assert value("tokenized_bytes", tokens=1e12, vocabulary=vocabulary) == 1e12 * width
+
+
+def test_formats_draw_their_own_lines():
+    # Megatron stores 32-bit ids from 65,500 ids on.
+    answer = ingest.dataset(tokens=1e12, vocabulary=65_536, format="megatron")
+    assert answer.results["tokenized_bytes"].value == 2e12
+    assert answer.results["dataset_bytes"].value > 4e12
+    # The index is in the data set.
+    answer = ingest.dataset(tokens=1e12, documents=1e9, vocabulary=32_000, shard_size="1TB")
+    index = 1e9 * 20 + 3 * 42
+    assert answer.results["index_bytes"].value == index
+    assert answer.results["dataset_bytes"].value == 2e12 + index
+
+
+def test_the_whole_footprint_by_hand():
+    """100 M tokens of 4 B, 100 k documents: two raw inputs, one text, three copies of Megatron files of 100 MB."""
+    answer = ingest.dataset(
+        tokens=100e6,
+        bytes_per_token=4,
+        documents=100e3,
+        vocabulary=50_000,
+        shard_size="100 MB",
+        copies="raw=2,clean=1,tokenized=1,dataset=3",
+        set={"bytes_kept": 0.01, "extracted_share": 0.15, "metadata_share": 0.02, "dedup_hashes": 100, "dedup_hash_bytes": 8,
+             "documents_before_dedup": 2},
+    )  # fmt: skip
+    raw, scratch = 400e6 / 0.01, 100e3 * 2 * 100 * 8
+    content = 200e6 + 100e3 * 20
+    dataset = content + 3 * 42
+    usable = (2 * raw + 400e6 + 200e6 + 3 * dataset + scratch) * 1.02
+    got = {name: item.value for name, item in answer.results.items()}
+    assert got["raw_bytes"] == raw
+    assert got["extracted_bytes"] == pytest.approx(raw * 0.15)
+    assert got["dataset_bytes"] == dataset
+    assert got["dataset_files"] == 6
+    assert got["file_creates"] == 18
+    assert got["inodes"] == 19
+    assert got["usable_bytes"] == pytest.approx(usable, rel=1e-12)
+    rows = {row["stage"]: row for row in answer.tables["footprint"]}
+    assert list(rows) == list(STAGES)
+    assert sum(row["kept_bytes"] for row in rows.values()) == pytest.approx(usable / 1.02 - scratch)
+
+
+def test_samples_in_files_and_in_shards():
+    # Samples take whole blocks in files of their own.
+    answer = ingest.dataset(samples=1_281_167, sample_bytes=3000, sizes="equal", copies=2, epochs=90)
+    assert answer.results["dataset_bytes"].value == 1_281_167 * 4096
+    assert answer.results["usable_bytes"].value == 2 * 1_281_167 * 4096
+    assert answer.results["file_opens_per_epoch"].value == 1_281_167
+    assert answer.results["file_opens"].value == 1_281_167 * 90
+    assert "tokenized_bytes" not in answer.results
+    # Shards instead of files spare inodes.
+    many = value("inodes", corpus="imagenet-1k")
+    few = value("inodes", corpus="imagenet-1k", format="webdataset", shard_size="1 GB")
+    assert many > 1_281_167
+    assert few < 200
+    # Mdts and their space.
+    answer = ingest.dataset(samples=10e9, sample_bytes=10_000)
+    assert answer.results["mdts"].value == 3
+    assert answer.results["mdt_bytes"].value == answer.results["inodes"].value * 2560
+
+
+# Other inputs
+
+
+def test_a_measurement_gives_rate_interval_documents_and_vocabulary(measured):
+    answer = ingest.dataset(tokens="1T", bytes_per_token=str(measured()))
+    clean = answer.results["clean_bytes"]
+    assert (clean.low, clean.value, clean.high) == pytest.approx((4.1e12, 4.2e12, 4.4e12))
+    assert answer.results["documents"].value == 2e9
+    assert answer.results["tokenized_bytes"].value == 2e12
+    assert answer.inputs["bytes_per_token"]["from"] == "measured"
+
+
+def test_a_measurement_alone_is_the_size_of_its_own_corpus(measured):
+    answer = ingest.dataset(bytes_per_token=measured())
+    assert answer.results["tokens"].value == 1_000_000
+    assert answer.results["clean_bytes"].value == 4_200_000
+
+
+def test_files_that_a_measurement_skipped_are_told(measured):
+    answer = ingest.dataset(bytes_per_token=measured(files_skipped={"value": 3}))
+    assert "3 of its files could not be read" in answer.given["bytes_per_token"].note
+
+
+def test_ratios_hold_in_both_directions():
+    # Raw input through a pipeline.
+    answer = ingest.dataset(raw_bytes="10 PB", pipeline="gpt3-commoncrawl")
+    assert answer.results["clean_bytes"].value == pytest.approx(10e15 * 570e9 / 45e12)
+    assert answer.results["tokens"].value == pytest.approx(answer.results["clean_bytes"].value / 4)
+    # Raw input and clean text agree in both directions.
+    raw = value("raw_bytes", tokens=1e12, pipeline="slimpajama")
+    assert value("tokens", raw_bytes=raw, pipeline="slimpajama") == pytest.approx(1e12)
+    # Shares of bytes documents and tokens stay apart.
+    answer = ingest.dataset(corpus="slimpajama", documents=100e6, set={"documents_kept": 0.4})
+    kept_bytes = answer.results["clean_bytes"].value / answer.results["raw_bytes"].value
+    kept_tokens = answer.results["tokens"].value / answer.results["raw_tokens"].value
+    assert kept_bytes == pytest.approx(0.504)
+    assert kept_tokens == pytest.approx(627 / 1210)
+    assert answer.results["raw_documents"].value == 250e6
+    # A corpus keeps its ratios for another number of tokens.
+    whole, half = ingest.dataset(corpus="opt"), ingest.dataset(corpus="opt", tokens=90e9)
+    assert whole.results["clean_bytes"].value == pytest.approx(800e9)
+    assert half.results["clean_bytes"].value == pytest.approx(400e9)
+
+
+@pytest.mark.parametrize("name", Catalog().ids("corpora"))
+def test_every_corpus_is_answered_or_says_what_is_missing(shipped, name):
+    corpus = shipped.get(Corpus, name)
+    amount = "samples" if corpus.holds == "samples" else "tokens"
+    if getattr(corpus, amount) is None and corpus.clean_bytes is None:
+        with pytest.raises(IngestError, match=f"--corpus {name}: {amount} are not known") as refused:
+            ingest.dataset(corpus=name)
+        assert corpus.missing[amount].partition("; say")[0] in str(refused.value)
+    else:
+        assert ingest.dataset(corpus=name).results["usable_bytes"].value > 0
+
+
+@pytest.mark.parametrize("name", Catalog().ids("pipelines"))
+def test_every_pipeline_is_answered(shipped, name):
+    answer = ingest.dataset(tokens="1T", pipeline=name)
+    pipeline = shipped.get(Pipeline, name)
+    in_and_out = pipeline.input_bytes is not None and pipeline.output_bytes is not None
+    known = pipeline.bytes_kept is not None or in_and_out
+    assert ("raw_bytes" in answer.results) == known
+    assert known or "bytes_kept" in pipeline.missing
+
+
+def test_what_a_pipeline_does_not_publish_is_said_not_guessed(run):
+    ran = run("dataset", "--tokens", "1T", "--pipeline", "ccnet", "--format", "json")
+    assert "raw_bytes" not in ran.data["results"]
+    assert "--pipeline" in ran.data["unknown"]["raw_bytes"]
+
+
+def test_there_are_as_many_corpora_and_pipelines_as_promised(shipped):
+    assert len(shipped.ids("corpora")) >= 8 + 15
+    assert len(shipped.ids("pipelines")) >= 7
+    assert {"llama3", "llama2", "openelm", "opt", "gpt3", "pile", "roots", "c4-en"} <= set(shipped.ids("corpora"))
+
+
+def test_an_entry_of_the_users_own(tmp_path, run):
+    for kind in ("corpus", "pipeline", "format"):
+        assert run("catalog", "new", kind, f"my-{kind}", "-o", tmp_path / f"my-{kind}.yaml").code == 0
+    words = [word for kind in ("corpus", "pipeline") for word in (f"--{kind}", str(tmp_path / f"my-{kind}.yaml"))]
+    ran = run("dataset", *words, "--format", str(tmp_path / "my-format.yaml"), "--format", "json")
+    assert ran.code == 0, ran.err
+    assert set(ran.data["results"]) >= CONTRACT
+
+
+# Ranges
+
+
+def test_ranges_follow_the_ends_of_the_inputs():
+    # Ends come from the ends of the inputs.
+    raw = ingest.dataset(tokens=1e12, bytes_per_token=4, pipeline="fineweb").results["raw_bytes"]
+    tib = 2**40
+    assert raw.low == pytest.approx(4e12 * 0.55 / 44e12 * 19200 * tib)
+    assert raw.high == pytest.approx(4e12 * 0.75 / 44e12 * 38400 * tib)
+    # Documents fall as they get longer: the low end of their length is the high end of their number.
+    documents = ingest.dataset(tokens=6e11).results["documents"]
+    assert (documents.low, documents.value, documents.high) == (6e11 / 1000, 1e9, 6e11 / 400)
+    # No range where nothing is known about the spread.
+    assert ingest.dataset(tokens=1e12, bytes_per_token=4).results["tokenized_bytes"].low is None
+
+
+# Properties
+
+COUNTS = st.integers(1_000, 10**14)
+GROWING = ("clean_bytes", "tokenized_bytes", "dataset_bytes", "dataset_files", "usable_bytes", "inodes", "file_creates")
+
+
+@pytest.mark.parametrize("form", TEXT_FORMATS)
+@given(tokens=COUNTS, factor=st.floats(1, 1000))
+def test_more_tokens_never_lower_anything(form, tokens, factor):
+    small, large = (ingest.dataset(tokens=number, format=form).results for number in (tokens, round(tokens * factor)))
+    for name in GROWING:
+        assert large[name].value >= small[name].value * (1 - 1e-12), name
+
+
+@pytest.mark.parametrize(("option", "value"), [("tokens", 1.5), ("samples", "1.5")])
+def test_parts_of_a_token_or_a_sample_are_refused(option, value):
+    rest = {"samples": {"sample_bytes": "1 MB"}, "tokens": {}}[option]
+    with pytest.raises(UsageError, match=f"--{option}: found 1.5, expected a whole number"):
+        ingest.dataset(**{option: value}, **rest)
+
+
+@pytest.mark.parametrize("form", SAMPLE_FORMATS)
+@given(samples=st.integers(1, 10**10), factor=st.integers(1, 100), size=st.integers(1, 10**9))
+def test_more_samples_never_lower_anything(form, samples, factor, size):
+    options = {"format": form, "sample_bytes": size}
+    small, large = (ingest.dataset(samples=number, **options).results for number in (samples, samples * factor))
+    for name in ("dataset_bytes", "dataset_files", "usable_bytes", "inodes"):
+        assert large[name].value >= small[name].value * (1 - 1e-12), name
+
+
+@given(copies=st.lists(st.integers(0, 50), min_size=4, max_size=4), more=st.integers(0, 20), stage=st.integers(0, 4))
+def test_more_copies_never_lower_anything(copies, more, stage):
+    counts = dict(zip(STAGES, [*copies, 1], strict=True))
+    richer = {**counts, list(STAGES)[stage]: list(counts.values())[stage] + more}
+    settings = {"bytes_kept": 0.1, "extracted_share": 0.2}
+    small, large = (
+        ingest.dataset(tokens=1e9, copies=",".join(f"{name}={number}" for name, number in one.items()), set=settings).results
+        for one in (counts, richer)
+    )
+    for name in ("usable_bytes", "file_creates", "inodes", "mdt_bytes"):
+        assert large[name].value >= small[name].value, name
+
+
+@given(samples=st.integers(1, 10**9), size=st.integers(1, 10**8))
+def test_a_format_that_does_not_compress_never_takes_less_than_it_holds(samples, size):
+    for form in ("webdataset", "tar", "tfrecord", "mds", "arrow", "parquet", "hdf5", "file-per-sample", "npz"):
+        answer = ingest.dataset(samples=samples, sample_bytes=size, format=form, sizes="equal")
+        assert answer.results["dataset_bytes"].value >= samples * size
+
+
+@given(number=st.integers(1, 999), prefix=st.sampled_from(["k", "M", "G", "T"]))
+def test_units_round_trip(number, prefix):
+    factor = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}[prefix]
+    assert value("clean_bytes", tokens=f"{number}{prefix}", bytes_per_token=4) == number * factor * 4
+    size = value("clean_bytes", samples=7, sample_bytes=f"{number} {prefix}B")
+    assert size == 7 * number * factor
+
+
+@given(low=st.floats(1, 5), spread=st.floats(0.01, 3), tokens=COUNTS)
+def test_the_value_lies_within_its_ends(tmp_path_factory, low, spread, tokens):
+    path = tmp_path_factory.getbasetemp() / "interval.json"
+    rate = {"value": low + spread / 2, "low": low, "high": low + spread}
+    path.write_text(json.dumps({"schema": "ingest/1", "command": "measure", "results": {"bytes_per_token": rate}}))
+    for item in ingest.dataset(tokens=tokens, bytes_per_token=path, pipeline="fineweb").results.values():
+        assert item.low is None or item.low <= item.value <= item.high
+
+
+# The command
+
+
+def test_format_is_of_the_data_set_and_of_the_output(run):
+    ran = run("dataset", "--tokens", "1T", "--format", "parquet", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(ran.out)))
+    assert {row["name"] for row in rows if row["table"] == "results"} >= CONTRACT - {"raw_bytes"}
+    assert [row["value"] for row in rows if row["name"] == "stage"] == ["clean", "tokenized", "dataset"]
+
+
+def test_pages_and_derivations_of_the_command(run):
+    # The page shows stages and ranges.
+    out = run("dataset", "--corpus", "fineweb", "--copies", "2").out
+    assert "Stages, and the data kept of each" in out
+    assert "range" in out
+    assert "13.5 – 62.44 PB" in out
+    # Explain goes down to the sources.
+    out = run("dataset", "--corpus", "pile", "--explain", "usable_bytes").out
+    assert "clean_kept_bytes" in out
+    assert "limelead-quartz" in out
+
+
+def test_the_table_of_the_notes_and_the_pipelines_are_reproduced(run):
+    for name in ("notes-datasets", "pipelines"):
+        assert run("validate", name).code == 0
+    marked = next(case for case in ingest.validate("notes-datasets").results["notes-datasets"].results if case.id == "roots")
+    assert marked.published == 4
+    assert marked.ours == pytest.approx(4.692, rel=1e-3)
+    assert "contradicts itself" in marked.remark
+
+
+# What is refused
+
+REFUSED = [
+    ({}, "found no size of the data set, expected --tokens, --samples, --raw-bytes or --corpus"),
+    ({"tokens": -1}, "--tokens: found -1, expected a number above 0"),
+    ({"tokens": 0}, "--tokens: found 0"),
+    ({"tokens": "many"}, "--tokens: found 'many', expected a finite number"),
+    ({"tokens": "15 TB"}, "--tokens: '15 TB' is in B, expected token"),
+    ({"tokens": float("nan")}, "--tokens: found nan"),
+    ({"tokens": 1e12, "bytes_per_token": 0}, "--bytes-per-token: found 0"),
+    ({"tokens": 1e12, "bytes_per_token": "-4"}, "--bytes-per-token: found -4"),
+    ({"tokens": 1e12, "copies": 0}, "--copies: found 0, expected a whole number above 0"),
+    ({"tokens": 1e12, "copies": 1.5}, "--copies: found 1.5, expected a whole number"),
+    ({"tokens": 1e12, "copies": "-1"}, "--copies: found -1"),
+    ({"tokens": 1e12, "copies": "clan=1"}, "--copies: found 'clan=1', expected N, or by stage"),
+    ({"tokens": 1e12, "copies": "clan=1"}, "did you mean 'clean'?"),
+    ({"tokens": 1e12, "format": "megatrn"}, "unknown format 'megatrn'"),
+    ({"tokens": 1e12, "format": "megatrn"}, "did you mean 'megatron'?"),
+    ({"tokens": 1e12, "format": "webdataset-labelled"}, "expected a format of tokens"),
+    ({"samples": 1, "sample_bytes": 1, "format": "megatron"}, "expected a format of samples; this format holds tokens"),
+    ({"corpus": "fineweb-ed"}, "did you mean 'fineweb-edu'?"),
+    ({"tokens": 1e12, "pipeline": "dolmaa"}, "unknown pipeline 'dolmaa'"),
+    ({"tokens": 1e12, "samples": 5}, "--tokens and --samples: found a data set of text and of samples"),
+    ({"samples": 5, "sample_bytes": 9, "bytes_per_token": 4}, "--bytes-per-token and --samples"),
+    ({"corpus": "imagenet-1k", "tokens": 5}, "--tokens and --corpus imagenet-1k"),
+    ({"sample_bytes": 5}, "dataset_samples is not known"),
+    ({"samples": 5}, "sample_bytes is not known"),
+    ({"tokens": 1e12, "holds": "images"}, "--holds: found 'images', expected one of tokens, text, samples"),
+    ({"tokens": 1e12, "holds": "samples"}, "--holds: found 'samples' of a data set of text"),
+    ({"tokens": 1e12, "sizes": "uniform"}, "--sizes: found 'uniform', expected one of varied, equal"),
+    ({"tokens": 1e12, "vocabulary": 1.5}, "--vocabulary: found 1.5, expected a whole number"),
+    ({"tokens": 1e12, "shard_size": 0}, "--shard-size: found 0"),
+    ({"tokens": 1e12, "epochs": -1}, "--epochs: found -1"),
+    ({"tokens": 1e12, "set": {"byts_kept": 1}}, "did you mean 'bytes_kept'?"),
+    ({"tokens": 1e12, "set": {"bytes_kept": 0}}, "--set bytes_kept: found 0"),
+    ({"tokens": 1e12, "copies": "raw=1"}, "--copies raw: its bytes (raw_bytes) are not known"),
+    ({"samples": 5, "sample_bytes": 9, "copies": "tokenized=2"}, "--copies tokenized: found 2 of a data set of samples"),
+    ({"samples": 5, "sample_bytes": 9, "copies": "clean=2"}, "expected raw or dataset"),
+    ({"raw_bytes": "1 PB"}, "--raw-bytes: found only raw input, expected a --pipeline"),
+    ({"raw_bytes": "1 PB", "pipeline": "ccnet"}, "share of bytes"),
+    ({"corpus": "cc-2017-02"}, "tokens are not known (not counted for this crawl); set --tokens"),
+    ({"tokens": 1e300, "bytes_per_token": 1e300}, "--bytes-per-token: found 1e+300"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), REFUSED)
+def test_what_is_refused(options, message):
+    with pytest.raises(IngestError) as refused:
+        ingest.dataset(**options)
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_refusal_is_one_line_and_an_exit_code(run):
+    for words, code in [
+        (["--tokens", "1T", "--copies", "0"], 2),
+        (["--tokens", "1T", "--samples", "3"], 2),
+        (["--tokens", "1T", "--format", "parqet"], 2),
+        (["--tokens", "1T", "--format", "parquet", "--format", "arrow"], 2),
+        (["--tokens", "1T", "--format", "json", "--format", "csv"], 2),
+        (["--corpus", "cc-2017-02"], 1),
+        (["--tokens", "1T", "--bytes-per-token", "nowhere.json"], 1),
+    ]:
+        ran = run("dataset", *words)
+        assert ran.code == code, words
+        assert ran.refusal
+
+
+OWN = 'sources: {my-source: {title: "Mine"}}\nname: mine\n'
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "message"),
+    [
+        (
+            "formats",
+            "holds: [tokens]\nrecord: docment\n",
+            "record: found 'docment', expected one of document, sequence, sample",
+        ),
+        ("formats", "holds: [tokens]\nrecord: docment\n", "did you mean 'document'?"),
+        ("formats", "holds: tokens\nrecord: document\n", "holds: found 'tokens', expected a list of text"),
+        ("formats", "holds: [tokens]\n", "'record' is missing"),
+        ("formats", "holds: [tokens]\nrecord: document\ncompressed_shares: {words: 1}\n", "unknown key 'words'"),
+        (
+            "corpora",
+            "holds: sampels\n",
+            "holds: found 'sampels', expected one of tokens, text, samples; did you mean 'samples'?",
+        ),
+        ("corpora", "holds: tokens\npipeline: fineweeb\n", "unknown pipeline 'fineweeb'"),
+        ("corpora", "holds: tokens\ntokens: {value: 1, unit: B, source: my-source, grade: measured}\n", "'1 B' is in B"),
+        ("corpora", "holds: tokens\ntokens: {value: 1, unit: token, grade: measured}\n", "no source, no load"),
+        ("pipelines", "input: a\n", "'output' is missing"),
+        (
+            "pipelines",
+            "input: a\noutput: b\nbytes_kept: {value: -1, unit: '1', source: my-source, grade: assumed}\n",
+            "found -1",
+        ),
+    ],
+)
+def test_a_broken_entry_of_the_users_own(write_entry, kind, content, message):
+    folder = write_entry(kind, "mine", OWN + content)
+    option = {"formats": "format", "corpora": "corpus", "pipelines": "pipeline"}[kind]
+    own = {"tokens": 1e12} if kind != "corpora" else {}
+    with pytest.raises(IngestError) as refused:
+        ingest.dataset(**own, **{option: "mine"}, catalogs=(folder,))
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+BROKEN = [
+    ("", "no whole JSON"),
+    ("[1]", "found [1], expected the JSON of `ingest measure`"),
+    ("{}", "holds another form"),
+    ('{"schema": "ingest/1", "command": "bw", "results": {}}', "holds command 'bw'"),
+    ('{"schema": "ingest/1", "command": "measure", "results": []}', "expected a table of quantities"),
+    ('{"schema": "ingest/1", "command": "measure", "results": {}}', "has no results.bytes_per_token"),
+    (
+        '{"schema": "ingest/1", "command": "measure", "results": {"bytes_per_token": {}}}',
+        "results.bytes_per_token: found {}, expected a value",
+    ),
+    (
+        '{"schema": "ingest/1", "command": "measure", "results": {"bytes_per_token": {"value": "four"}}}',
+        "results.bytes_per_token.value: found 'four'",
+    ),
+    (
+        '{"schema": "ingest/1", "command": "measure", "results": {"bytes_per_token": {"value": -4}}}',
+        "results.bytes_per_token.value: found -4",
+    ),
+    (
+        '{"schema": "ingest/1", "command": "measure", "results": {"bytes_per_token": {"value": NaN}}}',
+        "no whole JSON ('NaN is not a number')",
+    ),
+    (
+        '{"schema": "ingest/1", "command": "measure", "results": {"bytes_per_token": {"value": 4, "low": 5, "high": 6}}}',
+        "expected low ≤ value ≤ high",
+    ),
+    ("{" * 5000, "no whole JSON"),
+    ("[" * 200_000, "no whole JSON"),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), BROKEN)
+def test_a_broken_measurement(tmp_path, content, message):
+    path = tmp_path / "measure.json"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(IngestError) as refused:
+        ingest.dataset(tokens=1e12, bytes_per_token=path)
+    assert message in str(refused.value)
+    assert str(path) in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_measurement_that_is_no_text_or_a_folder(tmp_path):
+    (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00")
+    for path, message in ((tmp_path / "binary.json", "byte 0 is not UTF-8"), (tmp_path, "cannot be read")):
+        with pytest.raises(IngestError, match=message):
+            ingest.dataset(tokens=1e12, bytes_per_token=path)
+
+
+def test_zero_documents_in_a_measurement(measured):
+    with pytest.raises(IngestError, match=r"results\.documents\.value: found 0"):
+        ingest.dataset(tokens=1e12, bytes_per_token=measured(documents={"value": 0}))
+
+
+def test_nothing_heavy_is_imported():
+    from test_startup import HEAVY, imported
+
+    modules, out = imported(["dataset", "--corpus", "fineweb", "--format", "json"])
+    assert out
+    assert modules & HEAVY == set()
+
+
+def test_a_measurement_of_an_earlier_version_counts_documents_as_samples(measured):
+    earlier = measured(documents={"value": 2_000, "unit": "sample"})
+    assert value("documents", bytes_per_token=earlier) == 2000

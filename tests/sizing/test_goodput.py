@@ -1,0 +1,265 @@
+"""Goodput: the simulation against Daly's exact model, its rules one by one, and the command."""
+
+import itertools
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+
+import ingest
+from ingest import validation
+from ingest.engine.registry import solve
+from ingest.errors import IngestError, UsageError
+from ingest.sizing import run_simulation
+from ingest.sizing.goodput import knee_of
+from ingest.sizing.run_simulation import Interrupts, Progress, Restart, Schedule, Segments, drawn, progress, simulated
+
+HOUR = 3600.0
+#: Mean time to interrupt, dump, restart, and the interval as a multiple of Young's.
+MEANS = (0.5 * HOUR, HOUR, 3 * HOUR, 8 * HOUR, 24 * HOUR)
+GRID = list(itertools.product(MEANS, (5.0, 60.0, 300.0), (120.0, 720.0), (1.0, 2.0)))
+
+
+def daly(mtti, schedule, restart):
+    given = {
+        "job_mean_time_to_interrupt": mtti,
+        "persistent_every": schedule.every,
+        "checkpoint_interval": schedule.interval,
+        "checkpoint_staging_seconds": schedule.staging,
+        "checkpoint_dump_seconds": schedule.dump,
+        "stopped_share": schedule.stopped_share,
+        "restart_seconds": restart,
+        "reschedule_seconds": 0,
+    }
+    return solve("goodput_closed_form", given)
+
+
+def mean(schedule, mtti=3 * HOUR, restart=None, duration=54 * 24 * HOUR, runs=100, seed=1):
+    means = (mtti,) if isinstance(mtti, float) else mtti
+    interrupts, then = Interrupts((1 / len(means),) * len(means), means), restart or Restart(600, 120)
+    return simulated(schedule, interrupts, then, duration=duration, runs=runs, seed=seed).goodput.mean()
+
+
+def check_grid(points, seed=1):
+    for mtti, dump, restart, times in points:
+        schedule = Schedule(times * (2 * dump * mtti) ** 0.5, 0, dump, 1)
+        # Frequent interrupts scatter most: a million of them leave a standard error below 0.07 points.
+        length = (5000 if mtti <= HOUR else 1500) * mtti
+        found = mean(schedule, mtti, Restart(restart, 0), duration=length, runs=200, seed=seed)
+        assert found == pytest.approx(daly(mtti, schedule, restart), abs=0.002), (mtti, dump, restart, times)
+
+
+def test_the_simulation_agrees_with_dalys_exact_model():
+    check_grid(GRID[3::13])
+
+
+@pytest.mark.slow
+def test_the_simulation_agrees_with_dalys_exact_model_on_the_whole_grid():
+    assert len(GRID) == 60
+    check_grid(GRID)
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        Schedule(900, 1, 90, 0.5),
+        Schedule(60, 1, 90, 0.5),  # drains longer than the interval: each copy waits for its predecessor
+        Schedule(60, 1, 300, 0.5, 10),  # tiers
+        Schedule(300, 2, 100, 1.0),  # drains that stop training
+        Schedule(300, 2, 0.001, 0.0),
+    ],
+)
+def test_the_closed_form_holds_for_asynchronous_and_tiered_checkpoints(schedule):
+    assert mean(schedule) == pytest.approx(daly(3 * HOUR, schedule, 720), abs=0.002)
+
+
+def at(schedule, *seconds):
+    return progress(schedule, np.array(seconds), 1e7)
+
+
+def test_checkpoints_count_when_they_are_where_they_are_read():
+    # A checkpoint counts when it is written and not before.
+    sync, drained = Schedule(100, 0, 10, 1), Schedule(100, 1, 10, 0.5)
+    assert at(sync, 109.9, 110.0, 219.9, 220.0).persistent.tolist() == [0, 100, 100, 200]
+    assert at(drained, 110.9, 111.0).persistent.tolist() == [0, 100]
+    assert at(drained, 100.9, 101.0).near.tolist() == [0, 100]
+    # Work takes 12 s of a period of 51 s: the drain of 50 s delays the next copy.
+    found = at(Schedule(10, 1, 50, 0.2), 11.0, 11.0 + 51, 11.0 + 102)
+    assert found.work.tolist() == [10, 20, 30]
+    assert found.stall.tolist() == pytest.approx([1, 1 + 38.5, 1 + 77])
+    # Only every kth checkpoint reaches shared storage.
+    found = at(Schedule(10, 0, 4, 0.0, 3), 33.9, 34.0, 63.9, 64.0)
+    assert found.persistent.tolist() == [0, 30, 30, 60]
+    assert found.near.tolist() == [30, 30, 60, 60]
+    # Three segments of one run: the first interrupt keeps the near tier, the second takes it.
+    one = np.ones((3, 1))
+    segments = Segments(one, one, np.array([[False], [False], [True]]), np.array([[False], [True], [False]]))
+    came = Progress(np.array([[95.0], [45.0], [7.0]]), one, np.array([[60.0], [0.0], [0.0]]), np.array([[90.0], [40.0], [0.0]]))
+    assert run_simulation._useful(segments, came).tolist() == [60 + 7]
+    kept = segments._replace(near=np.array([[False], [True], [True]]))
+    assert run_simulation._useful(kept, came).tolist() == [90 + 40 + 7]
+
+
+@pytest.mark.parametrize(("spares", "waits"), [(0, [0, 50, 50, 50]), (1, [0, 0, 30, 20]), (2, [0, 0, 0, 0])])
+def test_a_failed_node_waits_for_a_spare_or_for_a_repair(spares, waits):
+    starts = np.array([[0.0], [100.0], [120.0], [150.0]])
+    none = np.zeros((4, 1), dtype=bool)
+    assert run_simulation._waiting(Segments(starts, starts, none, none), spares, 50.0)[:, 0].tolist() == waits
+
+
+def test_nodes_readers_and_saves_of_a_run():
+    # Interrupts that keep the nodes take no spare.
+    starts = np.array([[0.0], [100.0], [120.0], [130.0]])
+    near = np.array([[False], [False], [True], [False]])
+    waits = run_simulation._waiting(Segments(starts, starts, near, near), 1, 50.0)
+    assert waits[:, 0].tolist() == [0, 0, 0, 20]
+    # Reads of other jobs share the bandwidth.
+    shared = few(write_bandwidth="300GB/s", restore_bandwidth="400GB/s", shared_reads="200GB/s")
+    alone = few(write_bandwidth="100GB/s", restore_bandwidth="200GB/s")
+    assert shared.results["goodput"] == alone.results["goodput"]
+    assert shared.results["restart_seconds"].value == pytest.approx(shared.known.value("restart_read_bytes") / 200e9)
+    # A run begins without a restart and keeps what it has not saved at its end.
+    one = simulated(Schedule(100, 1, 20, 0.5), Interrupts((1,), (1e12,)), Restart(600, 60), duration=150, runs=3, seed=0)
+    assert one.restart.tolist() == [0, 0, 0]
+    # 100 s of work, a stall of 1 s, 20 s of draining at half the rate, 29 s of work.
+    assert (one.goodput * 150).tolist() == pytest.approx([100 + 10 + 29] * 3)
+    assert (one.slowdown * 150).tolist() == pytest.approx([10] * 3)
+    # More readers of a restore are a storm.
+    rates = {"restore_bandwidth": "100GB/s", "write_bandwidth": "100GB/s"}
+    one, all_ = (few(readers=readers, **rates).results for readers in ("unique", "all"))
+    assert all_["restart_seconds"].value > 10 * one["restart_seconds"].value
+    assert all_["goodput"].value < one["goodput"].value - 0.05
+
+
+BETTER = {
+    "bandwidth": [(Schedule(600, 1, dump, 0.5), 3 * HOUR, Restart(600, 120)) for dump in (900, 300, 100, 10)],
+    "restart": [(Schedule(600, 1, 60, 0.5), 3 * HOUR, Restart(u, r)) for u, r in ((900, 300), (600, 300), (600, 60), (0, 60))],
+    "near tier": [(Schedule(60, 1, 60, 0.5, 10), 3 * HOUR, Restart(600, 300, share, 10)) for share in (0, 0.3, 0.7, 1)],
+    "spares": [(Schedule(600, 1, 60, 0.5), 3 * HOUR, Restart(600, 60, 0, 0, n, 24 * HOUR)) for n in (0, 2, 8, 20, None)],
+    "mtti": [(Schedule(600, 1, 60, 0.5), mtti, Restart(600, 120)) for mtti in (0.5 * HOUR, HOUR, 3 * HOUR, 12 * HOUR)],
+}
+
+
+@pytest.mark.parametrize("what", BETTER)
+@pytest.mark.parametrize("seed", [0, 7])
+def test_better_never_lowers_goodput_with_the_same_random_numbers(what, seed):
+    found = [mean(*case, seed=seed) for case in BETTER[what]]
+    assert found == sorted(found)
+    assert found[-1] > found[0]
+
+
+def test_shares_and_mixtures_are_whole():
+    # A mixture of one distribution twice is that distribution.
+    schedule = Schedule(600, 1, 60, 0.5)
+    assert mean(schedule, (3 * HOUR, 3 * HOUR)) == mean(schedule, 3 * HOUR)
+    # Of the same mean, bursts cost less than interrupts spread evenly: most of a burst strikes what is lost already.
+    assert mean(schedule, (5.9 * HOUR, 0.1 * HOUR)) > mean(schedule, 3 * HOUR) + 0.01
+    # The shares of the time sum to one.
+    for schedule, mtti, restart in itertools.chain.from_iterable(BETTER.values()):
+        found = simulated(schedule, Interrupts((1,), (mtti,)), restart, duration=1e6, runs=5, seed=3)
+        assert np.allclose(sum(found), 1)
+        assert min(part.min() for part in found) >= -1e-12
+
+
+def test_the_command_prints_the_seed_and_what_the_contract_names(run):
+    ran = run("goodput", "llama3-405b", "--gpus", 16384, "--mode", "sync", "--write-bandwidth", "500GB/s", "--format", "json")
+    results = {name: item["value"] for name, item in ran.data["results"].items()}
+    named = {"goodput", "goodput_closed_form", "lost_work_fraction", "checkpoint_stall_fraction", "restart_fraction"}
+    assert named <= results.keys()
+    assert results["goodput"] == pytest.approx(results["goodput_closed_form"], abs=0.002)
+    whole = ran.data["results"]["goodput"]
+    assert whole["low"] < whole["value"] < whole["high"]
+    assert {name: ran.data["inputs"][name]["value"] for name in ("simulated_runs", "simulation_seed")} == {
+        "simulated_runs": 200,
+        "simulation_seed": 0,
+    }
+    assert "goodput" not in ran.data["inputs"]
+    shown = run("goodput", "llama3-405b", "--gpus", 16384, "--runs", 20, "--seed", 4, "-v").out
+    assert "20 runs of 54 days, seed 4" in shown
+    assert "GPUs gained per GB/s" in shown
+
+
+def few(**options):
+    return ingest.goodput("llama3-405b", gpus=16384, runs=20, **options)
+
+
+def test_seeds_hold_within_and_across_versions():
+    # The end and the seed of a run.
+    # Retention knows the end of the run.
+    assert few(keep="last=2,every=10", duration="10 days").results["goodput"].value > 0.5
+    # The same seed gives the same answer and another one another.
+    one, same, other = (few(seed=seed).results["goodput"].value for seed in (1, 1, 2))
+    assert one == same != other
+    # A seed gives the same shares in every version.
+    found = ingest.goodput("llama3-405b", gpu="h100", gpus=16384, runs=3, seed=0)
+    assert found.results["goodput"].value == pytest.approx(0.8425411737661602, rel=1e-9)
+
+
+def test_the_marginal_gain_falls_with_the_bandwidth_bought():
+    rows = few(mode="sync", write_bandwidth="200GB/s").tables["bandwidths"]
+    gains = [row["goodput_gain_share"] for row in rows[:-1]]
+    assert gains == sorted(gains, reverse=True)
+    assert gains[-1] > 0
+    assert rows[3]["mark"].startswith("chosen")
+    assert rows[3]["goodput"] == few(mode="sync", write_bandwidth="200GB/s").results["goodput"].value
+    step = (rows[1]["goodput"] - rows[0]["goodput"]) / (rows[1]["write_bandwidth"] - rows[0]["write_bandwidth"]) * 1e9
+    assert gains[0] == pytest.approx(step)
+    assert rows[0]["gpus_gained"] == pytest.approx(16384 * step)
+
+
+@pytest.mark.parametrize(("gain", "knee"), [(0.00499, 1), (0.00501, None)])
+def test_the_knee_is_the_bandwidth_whose_doubling_gains_half_a_point(gain, knee):
+    assert knee_of([0.5, 0.8, 0.8 + gain]) == knee
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"mixture": "0.5=4h,0.4=1h"}, "shares that sum to 0.9"),
+        ({"mixture": "4h"}, "SHARE=TIME"),
+        ({"mixture": "1=4h", "mtti": "3h"}, "--mtti"),
+        ({"shared_reads": "1GB/s"}, "--write-bandwidth"),
+        ({"shared_reads": "9GB/s", "write_bandwidth": "9GB/s"}, "less than the 9 GB/s"),
+        ({"restore_bandwidth": "9GB/s", "restart_time": "1 min"}, "--restart-time"),
+        ({"runs": 0}, "--runs"),
+        ({"spares": "1e19"}, "--spares: found 1e19, expected a whole number from 0 up to 1e\\+08"),
+        ({"runs": "1e9"}, "shorten --duration"),
+        ({"interval": "1 ms", "persistent_every": 10**9, "duration": "400 day"}, "--interval"),
+        ({"gpus": None}, "mean time to interrupt is not known"),
+    ],
+)
+def test_what_cannot_be_simulated_is_refused_in_one_line(options, words):
+    with pytest.raises(IngestError, match=words) as refused:
+        ingest.goodput("llama3-405b", **{"gpus": 16384, **options})
+    assert len(str(refused.value)) <= 300
+
+
+def test_settings_and_options_are_one():
+    set_, option = few(set=["near_recovery_share=0.5"]), few(near_recovery=0.5)
+    assert set_.results["goodput"] == option.results["goodput"]
+    assert not any("changes nothing" in line for line in set_.warnings)
+
+
+@pytest.mark.parametrize(
+    ("published", "within"), [((0.79, 0.79), False), ((0.81, 0.81), True), ((0.91, 0.91), False), ((0.7, 0.81), True)]
+)
+def test_a_published_figure_passes_inside_the_range_of_its_inputs(published, within):
+    case = validation._ranged_case("a", published, 0.85, (0.9, 0.8), "daly2006", "", "r", "1")
+    assert case.within is within
+    assert ("OUTSIDE" in case.remark) is not within
+
+
+@pytest.mark.parametrize(("hours", "refused"), [(54 * 24 / 9_900, False), (54 * 24 / 10_100, True)])
+def test_more_interrupts_than_seconds_can_follow_are_refused(hours, refused):
+    with pytest.raises(UsageError, match="expected at most 2,000,000 interrupts") if refused else nullcontext():
+        drawn(Interrupts((1.0,), (hours * 3600,)), 0.0, 54 * 86_400.0, 200, 0)
+
+
+@pytest.mark.parametrize(("interval", "code"), [("1 ms", 3), ("15 min", 0)])
+def test_a_job_without_progress_is_refused_as_by_checkpoint(interval, code, run):
+    options = ("llama3-8b", "--gpus", "64", "--interval", interval, "-q")
+    done, sized = run("goodput", *options), run("checkpoint", *options)
+    assert (done.code, sized.code) == (code, code)
+    if code:
+        assert done.err == sized.err
+        assert done.err.startswith("ingest: no progress: checkpoints and restarts would take 153,336 % of the time")

@@ -1,0 +1,377 @@
+"""The ladder of evidence: each rung recomputed by hand from entries of our own."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ingest
+from ingest.catalog.store import Catalog
+from ingest.errors import IngestError, UsageError
+from ingest.sizing import evidence_ladder
+from ingest.sizing.bandwidth import estimate
+from ingest.sizing.evidence_ladder import RATE
+from ingest.sizing.job import job_of
+from ingest.sizing.transfer import TABLE
+
+HEADER = "gpu,precision,samples_per_second_per_gpu,achieved_flops_per_gpu,gpus,nodes,protocol,round,source,where,grade,note\n"
+MODEL = (
+    "name: Toy\nsample: one image\nfamily: vision\n"
+    "flops_per_sample: {value: 0.1, unit: TFLOP/sample, source: recalled, grade: assumed}\n"
+    "encodings:\n  raw:\n    stored: {value: 1, unit: MB/sample, source: recalled, grade: assumed}\n"
+)
+
+
+def gpu_text(vendor, peak, bandwidth):
+    return (
+        f"name: Toy GPU\nvendor: {vendor}\n"
+        f"peak_flops:\n  bf16: {{value: {peak}, unit: TFLOP/s, source: recalled, grade: assumed}}\n"
+        f"memory_bandwidth: {{value: {bandwidth}, unit: TB/s, source: recalled, grade: assumed}}\n"
+        "gpus_per_node: {value: 8, unit: GPU/node, source: recalled, grade: assumed}\n"
+    )
+
+
+@pytest.fixture
+def toy(write_entry, tmp_path):
+    """Catalogs with one model, four GPUs and the rates of a test: (gpu, rate, gpus, nodes, protocol), and its precision."""
+
+    def build(*rows, model=MODEL, precision="bf16"):
+        for name, vendor, peak, bandwidth in (
+            ("small", "NVIDIA", 100, 1),
+            ("large", "NVIDIA", 400, 4),
+            ("huge", "NVIDIA", 6400, 16),
+            ("other", "AMD", 100, 1),
+        ):
+            write_entry("gpus", f"toy-{name}", gpu_text(vendor, peak, bandwidth))
+        folder = write_entry("models", "toy", model)
+        lines = [
+            f"toy-{gpu},{own or precision},{rate},,{gpus},{nodes},{protocol},,recalled,log,measured,\n"
+            for gpu, rate, gpus, nodes, protocol, own in ((*row, "")[:6] for row in rows)
+        ]
+        (tmp_path / "mine" / "models" / "toy.csv").write_text(HEADER + "".join(lines), encoding="utf-8")
+        return Catalog([folder])
+
+    return build
+
+
+def rung(catalog, gpu, basis, **options):
+    answer = estimate(job_of(model="toy", gpu=f"toy-{gpu}", basis=basis, **options), catalog)
+    assert answer.levels[0][0].basis == basis
+    return answer.levels[0][0]
+
+
+def test_measured_is_the_median_over_protocols(toy):
+    catalog = toy(
+        ("small", 100, 1, 1, "paper"),
+        ("small", 110, 1, 1, "paper"),
+        ("small", 120, 1, 1, "paper"),
+        ("small", 300, 8, 1, "mlperf-training"),
+        ("small", 200, 8, 1, "habana"),
+    )
+    found = rung(catalog, "small", "measured", scaling="linear")
+    assert found.protocols == {"paper": 110, "habana": 200, "mlperf-training": 300}
+    rate = found.given[RATE]
+    assert (rate.low, rate.value, rate.high) == (110, 200, 300)
+    assert "median of 3 protocols" in found.note
+
+
+def test_protocols_are_counted_once_and_told_where_they_disagree(toy):
+    # The editions of one benchmark count once.
+    catalog = toy(("small", 100, 8, 1, "lambda-v1"), ("small", 120, 8, 1, "lambda-v2"), ("small", 300, 8, 1, "paper"))
+    assert rung(catalog, "small", "measured").given[RATE].value == (110 + 300) / 2
+    # One protocol can be asked for.
+    catalog = toy(("small", 100, 1, 1, "paper"), ("small", 300, 8, 1, "mlperf-training"))
+    assert rung(catalog, "small", "measured", protocol="paper").given[RATE].value == 100
+
+
+def test_runs_on_one_or_two_nodes_count_where_there_are_any(toy):
+    catalog = toy(("small", 100, 8, 1, "paper"), ("small", 90, 16, 2, "paper"), ("small", 20, 24, 3, "paper"))
+    assert rung(catalog, "small", "measured", scaling="linear").given[RATE].value == 95
+
+
+@pytest.mark.parametrize(("nodes", "total"), [(1, 800), (8, 3200), (16, 4800), (32, 4800 * 2**0.585), (64, 4800 * 4**0.585)])
+def test_a_rate_is_used_at_its_size_and_scaled_between_and_beyond(toy, nodes, total):
+    # 8, 64 and 128 GPUs: 800, 3,200 and 4,800 samples/s; the slope of a line through three points is not that of the last two.
+    catalog = toy(("small", 100, 8, 1, "paper"), ("small", 50, 64, 8, "paper"), ("small", 37.5, 128, 16, "paper"))
+    rate = rung(catalog, "small", "measured", nodes=nodes).given[RATE]
+    exponent = math.log(rate.value * nodes * 8 / 4800) / math.log(nodes / 16) if nodes > 16 else 0
+    assert nodes > 16 or rate.value * nodes * 8 == pytest.approx(total)
+    assert nodes <= 16 or 0.6 < exponent < 0.7
+    assert rate.low <= rate.value <= rate.high
+
+
+@pytest.mark.parametrize(
+    ("rows", "exponent"), [([(100, 8), (200, 16)], 1), ([(100, 8), (10, 16)], 0), ([(100, 8), (50, 32)], 0.5)]
+)
+def test_the_scaling_exponent_stays_between_0_and_1(toy, rows, exponent):
+    catalog = toy(*(("small", rate, gpus, gpus // 8, "paper") for rate, gpus in rows))
+    last = rows[-1][1]
+    base = max(rate * gpus for rate, gpus in rows)
+    rate = rung(catalog, "small", "measured", nodes=last).given[RATE].value
+    assert rate * last * 8 == pytest.approx(base * 8**exponent)
+
+
+def test_larger_jobs_read_no_less_and_small_runs_count_first(toy):
+    # A larger job never reads less than a smaller one.
+    catalog = toy(("small", 100, 8, 1, "paper"), ("small", 10, 16, 2, "paper"))
+    rates = [rung(catalog, "small", "measured", nodes=nodes).given[RATE].value * nodes for nodes in (1, 2, 3, 8)]
+    assert rates == pytest.approx(sorted(rates))
+    # The smallest runs count where all are large and that is said.
+    catalog = toy(("small", 60, 64, 8, "paper"), ("small", 20, 1024, 128, "paper"))
+    found = rung(catalog, "small", "measured")
+    assert found.given[RATE].value == 60
+    assert any("the smallest published run used 64 GPUs" in line for line in found.warnings)
+
+
+@pytest.mark.parametrize(("flops", "samples"), [(MODEL.splitlines()[3], 100), ("", 30)])
+def test_a_step_without_a_batch_takes_10_tflop_or_a_tenth_of_a_second_at_the_median_published_rate(toy, flops, samples):
+    rows = [("small", 100, 1, 1, "paper"), ("large", 300, 1, 1, "paper"), ("huge", 301, 1, 1, "paper")]
+    model = MODEL.replace(MODEL.splitlines()[3], flops)
+    found = ingest.feed("toy", gpu="toy-small", nodes=1, catalogs=toy(*rows, model=model))
+    assert found.known.value("samples_per_step") == samples
+
+
+@pytest.mark.parametrize(("nodes", "said"), [(4, False), (5, True)])
+def test_beyond_four_times_the_largest_run_linear_scaling_is_said(toy, nodes, said):
+    catalog = toy(("small", 100, 8, 1, "paper"))
+    found = rung(catalog, "small", "measured", nodes=nodes)
+    assert found.given[RATE].value == 100
+    assert any("upper bound" in line for line in found.warnings) == said
+
+
+def test_the_scaling_loss_goes_into_the_lower_end_only(toy):
+    catalog = toy(("small", 100, 8, 1, "paper"))
+    one, many = (rung(catalog, "small", "measured", nodes=nodes).given[RATE] for nodes in (1, 128))
+    # A single run may be a third off; strong scaling on 1,024 GPUs keeps 38 %.
+    assert (one.low, one.value, one.high) == pytest.approx((75, 100, 400 / 3))
+    assert (many.low, many.value, many.high) == pytest.approx((38, 100, 400 / 3))
+
+
+def test_disagreement_is_told_where_it_matters(toy):
+    # Protocols that disagree are named with advice.
+    catalog = toy(("small", 100, 1, 1, "lambda-v1"), ("small", 300, 8, 1, "mlperf-training"))
+    found = rung(catalog, "small", "measured")
+    (warning,) = found.warnings
+    assert "protocols disagree 3.0×" in warning
+    assert "mlperf-training 300; lambda-v1 100" in warning
+    assert "Demand" in found.given[RATE].parts[1].advice
+    # Protocols that nearly agree are not worth a warning.
+    catalog = toy(("small", 100, 1, 1, "lambda-v1"), ("small", 150, 8, 1, "mlperf-training"))
+    assert rung(catalog, "small", "measured").warnings == ()
+    # A lone emulated rate is named as what it is.
+    catalog = toy(("small", 100, 1, 1, "mlperf-storage"))
+    (warning,) = rung(catalog, "small", "emulated").warnings
+    assert "no GPU computes" in warning
+    with pytest.raises(IngestError, match="no measured estimate"):
+        rung(catalog, "small", "measured")
+
+
+@pytest.mark.parametrize(("asleep", "basis"), [(159, "transferred"), (161, "emulated")])
+def test_training_runs_wholly_above_an_emulation_answer_in_its_place(toy, asleep, basis):
+    # 100 on the small GPU is 400 on the large one, and the large one is in no protocol: 400 ÷ 2.5 = 160 at the least.
+    catalog = toy(("small", 100, 1, 1, "lambda-v1"), ("large", asleep, 1, 1, "mlperf-storage"))
+    assert estimate(job_of(model="toy", gpu="toy-large"), catalog).basis == basis
+
+
+def test_recalled_rates_are_a_utilization_never_a_measurement(toy, tmp_path):
+    catalog = toy()
+    row = "toy-small,bf16,40,,8,1,paper,,recalled,from memory,assumed,\n"
+    (tmp_path / "mine" / "models" / "toy.csv").write_text(HEADER + row, encoding="utf-8")
+    answer = estimate(job_of(model="toy", gpu="toy-small"), catalog)
+    assert (answer.basis, answer.results["samples_per_second_per_gpu"].value) == ("efficiency", pytest.approx(40))
+    assert any("not been checked" in line for line in answer.warnings)
+
+
+def test_auto_never_answers_with_the_peak(toy):
+    catalog = toy(model=MODEL.replace("family: vision", "family: graph-science"))
+    with pytest.raises(IngestError, match="set --efficiency or --samples-per-second"):
+        estimate(job_of(model="toy", gpu="toy-small"), catalog)
+
+
+def with_seen(catalog, **rates):
+    """The catalog with a table of rates of our own: GPU -> {(model, precision): rate}, all under one protocol."""
+    catalog.memory[TABLE] = {("paper", f"toy-{gpu}"): cells for gpu, cells in rates.items()}
+    return catalog
+
+
+def test_a_transfer_is_a_mean_of_ratios_without_the_asked_model(toy):
+    # Transferred is the geometric mean of peak and bandwidth ratio.
+    found = rung(toy(("small", 100, 1, 1, "paper")), "large", "transferred")
+    assert found.given[RATE].value == pytest.approx(400)
+    # What other models showed on both gpus enters the ratio.
+    one, other = {("a", "bf16"): 10, ("b", "bf16"): 10}, {("a", "bf16"): 20, ("b", "bf16"): 30}
+    found = rung(with_seen(toy(("small", 100, 1, 1, "paper")), small=one, large=other), "large", "transferred")
+    rate = found.given[RATE]
+    assert rate.value == pytest.approx(100 * (4 * 2 * 3) ** (1 / 3))
+    assert "a 2; b 3" in rate.parts[0].what
+    # The asked model itself is never among the seen.
+    catalog = with_seen(toy(("small", 100, 1, 1, "paper")), small={("toy", "bf16"): 1}, large={("toy", "bf16"): 9})
+    assert rung(catalog, "large", "transferred").given[RATE].value == pytest.approx(400)
+
+
+def test_a_ratio_seen_at_another_precision_is_scaled_by_the_peaks(toy, write_entry):
+    faster = gpu_text("NVIDIA", 400, 4).replace(
+        "  bf16", "  fp8: {value: 1600, unit: TFLOP/s, source: recalled, grade: assumed}\n  bf16"
+    )
+    catalog = toy(("small", 100, 1, 1, "paper"))
+    write_entry("gpus", "toy-large", faster)
+    slower = gpu_text("NVIDIA", 100, 1).replace(
+        "  bf16", "  fp8: {value: 100, unit: TFLOP/s, source: recalled, grade: assumed}\n  bf16"
+    )
+    write_entry("gpus", "toy-small", slower)
+    found = rung(with_seen(catalog, small={("a", "fp8"): 10}, large={("a", "fp8"): 40}), "large", "transferred")
+    # At fp8 the data sheets give √(16 × 4) = 8 and the model showed 4; at bf16 they give 4, so it shows 2.
+    assert found.given[RATE].value == pytest.approx(100 * math.sqrt(4 * 2))
+
+
+TWINS = {"large": {("a", "bf16"): 4}, "small": {("a", "bf16"): 1}, "twin": {("a", "bf16"): 1}}
+
+
+@pytest.mark.parametrize(
+    ("rates", "seen", "factor"),
+    [
+        ([10], {}, 2.5),
+        ([10], {"large": {("z", "bf16"): 1}}, 1.8),
+        ([10], TWINS, 1.5),
+        ([10, 10], TWINS, 1.25),
+        ([10, 12.2], TWINS, 1.25),
+        ([10, 12.3], TWINS, 1.35),
+        ([10, 16.4], TWINS, 1.35),
+        ([10, 16.6], TWINS, 1.5),
+    ],
+)
+def test_the_range_says_how_much_was_seen_and_how_far_sources_agree(toy, write_entry, rates, seen, factor):
+    catalog = toy(*((gpu, rate, 1, 1, "paper") for gpu, rate in zip(("small", "twin"), rates, strict=False)))
+    write_entry("gpus", "toy-twin", gpu_text("NVIDIA", 100, 1))
+    rate = rung(with_seen(catalog, **seen), "large", "transferred").given[RATE]
+    assert (rate.value / rate.low, rate.high / rate.value) == pytest.approx((factor, factor))
+
+
+@pytest.mark.parametrize(("peak", "is_far"), [(1590, False), (1610, True)])
+def test_beyond_a_ratio_of_four_the_range_is_far_and_that_is_said(toy, write_entry, peak, is_far):
+    catalog = toy(("small", 100, 1, 1, "paper"))
+    write_entry("gpus", "toy-huge", gpu_text("NVIDIA", peak, 1))
+    found = rung(with_seen(catalog, huge={("z", "bf16"): 1}), "huge", "transferred")
+    assert found.given[RATE].high / found.given[RATE].value == pytest.approx(2.5 if is_far else 1.8)
+    assert any("more than 4×" in line for line in found.warnings) == is_far
+
+
+def test_transfers_prefer_the_nearest_hardware(toy):
+    # Transferred across vendors is wide and said.
+    catalog = with_seen(toy(("small", 900, 1, 1, "paper")), other={("z", "bf16"): 1})
+    found = rung(catalog, "other", "transferred")
+    assert found.given[RATE].low == pytest.approx(360)
+    assert found.given[RATE].high == 1000, "the dense peak ends it"
+    assert any("across vendors" in line for line in found.warnings)
+    # A vendors own parts are preferred to those of another.
+    catalog = toy(("small", 100, 1, 1, "paper"), ("other", 900, 1, 1, "paper"))
+    assert rung(catalog, "large", "transferred").given[RATE].value == pytest.approx(400)
+    # The own rate of a gpu is left out of its transfer.
+    catalog = toy(("small", 100, 1, 1, "paper"), ("large", 7, 1, 1, "paper"))
+    assert rung(catalog, "large", "transferred").given[RATE].value == pytest.approx(400)
+    # Emulated rates are not transferred.
+    catalog = toy(("small", 100, 1, 1, "mlperf-storage"), ("large", 500, 1, 1, "paper"))
+    answer = estimate(job_of(model="toy", gpu="toy-huge"), catalog)
+    assert "toy-small" not in answer.levels[0][0].note
+
+
+def test_near_relatives_weigh_more(toy):
+    # From large the ratio to huge is 8, from small it is 32: the weights are the inverse squares of 0.2 and its logarithm.
+    catalog = toy(("small", 100, 1, 1, "paper"), ("large", 800, 1, 1, "paper"))
+    value = rung(catalog, "huge", "transferred").given[RATE].value
+    near, far = (1 / (0.2 + math.log(ratio)) ** 2 for ratio in (8, 32))
+    assert value == pytest.approx(math.exp((near * math.log(6400) + far * math.log(3200)) / (near + far)))
+
+
+def test_efficiency_and_peak_say_what_they_are(toy):
+    # Efficiency is the models own where it is known.
+    catalog = toy(("small", 200, 8, 1, "paper"), ("large", 1200, 8, 1, "paper"), ("other", 700, 8, 1, "paper"))
+    share = rung(catalog, "small", "efficiency").given["model_flops_utilization"]
+    assert (share.low, share.value, share.high) == pytest.approx((0.2, 0.3, 0.7))
+    # Efficiency of the class says that it is not the models.
+    found = rung(toy(), "small", "efficiency")
+    assert "not of this model" in found.note
+    # Peak is peak over flops and an upper bound.
+    answer = estimate(job_of(model="toy", gpu="toy-small", basis="peak"), toy())
+    assert answer.results["samples_per_second_per_gpu"].value == 1000
+    assert any("upper bound" in line for line in answer.warnings)
+
+
+def test_auto_takes_the_highest_rung_there_is(toy):
+    # Auto takes the highest rung and shows the others.
+    catalog = toy(("small", 80, 1, 1, "paper"), ("large", 300, 1, 1, "paper"))
+    answer = estimate(job_of(model="toy", gpu="toy-small"), catalog)
+    assert answer.basis == "measured"
+    assert [found.basis for found, _ in answer.levels] == ["measured", "transferred", "efficiency", "peak"]
+    # Without a rate of its own auto steps down.
+    catalog = toy(("large", 300, 1, 1, "paper"))
+    assert estimate(job_of(model="toy", gpu="toy-small"), catalog).basis == "transferred"
+    assert estimate(job_of(model="toy", gpu="toy-small"), toy()).basis == "efficiency"
+    # A rate in another precision does not count as measured.
+    catalog = toy(("small", 80, 1, 1, "paper"), precision="tf32")
+    assert estimate(job_of(model="toy", gpu="toy-small", precision="bf16"), catalog).basis == "efficiency"
+    assert estimate(job_of(model="toy", gpu="toy-small"), catalog).precision == "tf32"
+    # A sibling precision counts.
+    catalog = toy(("small", 80, 1, 1, "paper"), precision="fp16")
+    assert estimate(job_of(model="toy", gpu="toy-small", precision="bf16"), catalog).basis == "measured"
+
+
+@pytest.mark.parametrize(("gpus", "left"), [(1, 1), (16, 1), (1024, 0.38)])
+def test_strong_scaling_keeps_what_was_published(shipped, gpus, left):
+    assert evidence_ladder.scaling_loss(shipped, gpus, measured_on=8) == left
+
+
+@given(st.integers(1, 100_000), st.integers(1, 100_000), st.integers(1, 1024))
+def test_a_larger_job_never_keeps_more_of_the_rate(shipped, one, other, base):
+    small, large = sorted((one, other))
+    assert 0 < evidence_ladder.scaling_loss(shipped, large, base) <= evidence_ladder.scaling_loss(shipped, small, base) <= 1
+
+
+@given(st.lists(st.floats(0.1, 1e6), min_size=1))
+def test_the_median_is_that_of_statistics(numbers):
+    import statistics
+
+    assert evidence_ladder.median(numbers) == pytest.approx(statistics.median(numbers))
+
+
+def test_an_unknown_precision_is_refused():
+    with pytest.raises(UsageError, match="found 'bf61', expected one of"):
+        evidence_ladder.family_of("bf61")
+
+
+def test_every_transfer_lies_between_its_sources(shipped):
+    answer = estimate(job_of(model="resnet50", gpu="b200", basis="transferred"), shipped)
+    rate = answer.given[RATE]
+    carried = [part.value for part in rate.parts]
+    assert min(carried) <= rate.value <= max(carried)
+
+
+@pytest.mark.parametrize(("nodes", "words", "told"), [
+    (2, "smallest published run", False), (3, "smallest published run used 24 GPUs", True),
+])  # fmt: skip
+def test_the_smallest_run_is_told_where_none_is_on_one_or_two_nodes(toy, nodes, words, told):
+    found = rung(toy(("small", 100, 8 * nodes, nodes, "paper")), "small", "measured", scaling="linear")
+    assert any(words in line for line in found.warnings) is told
+    assert f" {8 * nodes} GPUs" in found.note
+    assert " to " not in found.note
+
+
+@pytest.mark.parametrize(("rate", "told"), [(150, False), (150.3, True)])
+def test_protocols_disagree_beyond_one_and_a_half(toy, rate, told):
+    found = rung(toy(("small", 100, 8, 1, "lambda-v1"), ("small", rate, 8, 1, "mlperf-training")), "small", "measured")
+    assert any("protocols disagree" in line for line in found.warnings) is told
+
+
+def test_the_precision_is_that_of_the_runs_on_the_fewest_nodes(toy):
+    rows = [
+        ("small", 100, 32, 4, "paper", "tf32"),
+        *[("small", 100, 64 * nodes, 8 * nodes, "paper", "fp8") for nodes in (1, 2)],
+    ]
+    assert estimate(job_of(model="toy", gpu="toy-small"), toy(*rows)).precision == "tf32"
+
+
+@pytest.mark.parametrize(("gpus", "told"), [(16, False), (17, True)])
+def test_a_run_of_one_gpu_says_nothing_of_more_than_16(toy, gpus, told):
+    found = rung(toy(("small", 100, 1, 1, "paper")), "small", "measured", nodes=gpus, gpus_per_node=1)
+    assert any("behind this rate have up to 1 GPU" in line for line in found.warnings) is told

@@ -1,0 +1,190 @@
+"""`ingest offload --inference`: tiers, rates and bandwidth, recomputed by plain arithmetic."""
+
+import json
+import random
+
+import pytest
+
+import ingest
+
+#: Llama-3-70B: 70,553,706,496 parameters, 80 layers, 8 key-value heads of 128
+WEIGHTS, PER_TOKEN = 70_553_706_496, 2 * 80 * 8 * 128 * 2
+#: one H200 with drives, link and GPU of round numbers
+ROUND = {"nvme_read_bandwidth_per_node": 40e9, "nvme_write_bandwidth_per_node": 20e9, "nvme_delivery": 1,
+         "streaming_efficiency": 0.8, "host_link_bandwidth_per_gpu": 80e9, "host_uplink_bandwidth_per_node": 512e9,
+         "host_link_delivery": 0.5, "achieved_flops_per_gpu": 400e12, "memory_bandwidth_per_gpu": 4e12}  # fmt: skip
+LLAMA = {"model": "llama3-70b", "inference": True, "gpu": "h200", "gpus": 1, "batch": 96}
+
+
+def results(**options):
+    return {name: item.value for name, item in ingest.offload(**options).results.items()}
+
+
+def test_seventy_billion_weights_from_drives():
+    found = results(**LLAMA, parameters="nvme", kv="gpu", set=ROUND)
+    cache = PER_TOKEN * 544 * 96
+    decode = max(2 * WEIGHTS / (40e9 * 0.8), 2 * WEIGHTS / 40e9)
+    prefill = max(2 * WEIGHTS * 512 * 96 / 400e12, decode)
+    assert found["kv_cache_bytes"] == cache
+    assert found["decode_step_seconds"] == pytest.approx(decode)
+    assert found["prefill_seconds"] == pytest.approx(prefill)
+    assert found["tokens_per_second"] == pytest.approx(96 * 32 / (prefill + 31 * decode))
+    assert found["tokens_per_second_bound"] == pytest.approx(96 / (2 * WEIGHTS / 40e9))
+    assert found["offload_read_bandwidth_per_node"] == pytest.approx(40e9)
+
+
+def test_caches_and_links_by_hand():
+    # A cache on drives is written once and read in each step.
+    found = results(**LLAMA, parameters="nvme", kv="nvme", set=ROUND)
+    cache = PER_TOKEN * 544 * 96
+    assert found["decode_step_seconds"] == pytest.approx((2 * WEIGHTS + cache) / 32e9)
+    prompts = 2 * WEIGHTS * 512 * 96 / 400e12
+    assert found["prefill_seconds"] == pytest.approx(max((2 * WEIGHTS / 40e9 + cache / 20e9) / 0.8, prompts))
+    assert found["offload_write_bandwidth_per_node"] == pytest.approx(cache / prompts)
+    # Amdahl: PCIe 3 to 4 doubles the link; 1.4 times the rate means that it took 57 % of the time.
+    slow, fast = (results(**LLAMA, parameters="cpu", kv="gpu", set={**ROUND, "host_link_bandwidth_per_gpu": link})
+                  for link in (16e9, 32e9))  # fmt: skip
+    other = 3 / 4 * slow["decode_step_seconds"]
+    assert (slow["decode_step_seconds"] + other) / (fast["decode_step_seconds"] + other) == pytest.approx(1.4)
+
+
+@pytest.mark.parametrize(("bits", "width"), [(16, 2), (8, 1.0625), (4, 0.5625)])
+def test_quantized_weights_carry_scales(bits, width):
+    assert results(**LLAMA, weight_bits=bits)["held_weights_bytes"] == pytest.approx(width * WEIGHTS)
+
+
+def test_windows_tiers_and_drives():
+    # Mistral 7B: 32 layers, 8 key-value heads of 128; 131,072 B per token, no window in its second edition.
+    known = {"model": "mistral-7b", "inference": True, "gpu": "h100", "gpus": 1, "generate": 88}
+    window = 4096
+    assert results(**known, prompt=1000)["kv_cache_bytes"] == 131_072 * 1088
+    assert results(**known, prompt=8000)["kv_cache_bytes"] == 131_072 * min(8088, window)
+    # Tiers add up to weights and cache.
+    draw = random.Random(7)
+    for _ in range(40):
+        job = {"model": draw.choice(["llama3-70b", "bloom-176b", "opt-30b"]), "gpus": draw.choice([1, 8, 16])}
+        where = {"parameters": draw.choice([None, "gpu", "cpu", "nvme", "storage"]), "kv": draw.choice([None, "cpu", "nvme"])}
+        found = results(**job, **where, inference=True, node="dgx-a100-40", batch=draw.choice([1, 64, 2048]))
+        tiers = sum(found[f"{tier}_tier_bytes"] for tier in ("gpu", "cpu", "nvme", "storage"))
+        assert tiers == pytest.approx(found["held_weights_bytes"] + found["kv_cache_bytes"], rel=1e-12)
+    # A faster drive never slows generation.
+    rates = [results(**LLAMA, parameters="nvme", set={**ROUND, "nvme_read_bandwidth_per_node": speed})["tokens_per_second"]
+             for speed in (5e9, 10e9, 20e9, 40e9, 80e9)]  # fmt: skip
+    assert rates == sorted(rates)
+    assert rates[0] < rates[-1]
+
+
+#: Qwen3-30B-A3B: 48 layers of 128 experts of 3 matrices of 2,048 × 768, of which a token visits 8
+EXPERTS, OF_QWEN = 48 * 128 * 3 * 2048 * 768, 30_532_122_624
+
+
+@pytest.mark.parametrize("batch", [1, 4, 64])
+def test_a_decode_step_reads_the_experts_that_its_tokens_visit(batch):
+    known = {"model": "qwen3-30b-a3b", "inference": True, "gpu": "h200", "gpus": 1, "batch": batch, "parameters": "nvme",
+             "kv": "gpu"}  # fmt: skip
+    found = ingest.offload(**known, set=ROUND).results
+    visited = 1 - (1 - 8 / 128) ** batch
+    read = 2 * (OF_QWEN - EXPERTS * (1 - visited))
+    assert found["decode_step_seconds"].value == pytest.approx(max(read / 32e9, read / 40e9))
+    assert found["decode_step_seconds"].high == pytest.approx(2 * OF_QWEN / 32e9)
+    alone = results(**known, set={**ROUND, "expert_read_excess": 1})
+    assert alone["decode_step_seconds"] == pytest.approx(2 * OF_QWEN / 32e9)
+    assert alone["prefill_seconds"] == pytest.approx(max(2 * OF_QWEN / 32e9, found["prefill_seconds"].value))
+
+
+@pytest.mark.parametrize(("share", "told"), [(0.9901, False), (0.9899, True)])
+def test_an_estimate_of_the_routing_is_told(share, told):
+    known = {"model": "qwen3-30b-a3b", "inference": True, "gpu": "h200", "gpus": 1, "batch": 8}
+    lines = ingest.offload(**known, set={"decode_weights_share": share}).warnings
+    assert any("reads 99 % of the weights" in line for line in lines) is told
+    assert not any("of the weights" in line for line in ingest.offload(**known, set={"expert_read_excess": 0.5}).warnings)
+
+
+def test_what_slows_or_endangers_is_told():
+    # Exchanges between gpus are told where gpus set the pace.
+    def told(**options):
+        return [line for line in ingest.offload("llama3-70b", inference=True, **options).warnings if "exchanges" in line]
+
+    (line,) = told(gpu="h200", gpus=2, kv="gpu", parameters="gpu")
+    assert "the 160 exchanges" in line
+    assert not told(gpu="h200", gpus=1, kv="gpu", parameters="gpu")
+    assert not told(node="dgx-h200", gpus=2, kv="gpu", parameters="cpu")
+
+    # Weights that are staged beyond host memory are warned of.
+    def told(memory):
+        known = {**ROUND, "host_memory_per_node": memory}
+        lines = ingest.offload(**LLAMA, parameters="cpu", kv="gpu", weight_bits=4, set=known).warnings
+        return any("staged on the host" in line for line in lines)
+
+    assert told(2 * WEIGHTS * 0.999)
+    assert not told(2 * WEIGHTS * 1.001)
+
+
+@pytest.mark.parametrize(
+    ("stated", "width"),
+    [({}, 4), ({"mamba_ssm_cache_dtype": "float32"}, 4), ({"mamba_ssm_dtype": "bfloat16"}, 2),
+     ({"mamba_ssm_cache_dtype": "torch.float16"}, 2), ({"mamba_ssm_cache_dtype": "auto"}, 4)],
+)  # fmt: skip
+def test_a_recurrent_state_has_the_width_that_its_config_states(stated, width, tmp_path):
+    made = {"model_type": "nemotron_h", "hybrid_override_pattern": "M-M*", "hidden_size": 4096, "vocab_size": 131_072,
+            "num_attention_heads": 32, "num_hidden_layers": 4, **stated}  # fmt: skip
+    (tmp_path / "config.json").write_text(json.dumps(made))
+    found = ingest.offload(str(tmp_path / "config.json"), inference=True, node="dgx-h200", kv="gpu", parameters="gpu")
+    state = 2 * (128 * 64 * 128 + 3 * (128 * 64 + 2 * 8 * 128))
+    assert found.results["kv_cache_bytes"].value == 2 * 544 * 2 * 8 * 128 + state * width
+    assert (found.results["kv_cache_bytes"].low is None) == bool(stated and "auto" not in stated.values())
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("llama3-8b --prompt 512", "found without --inference, expected with it"),
+        ("llama3-8b --inference --recipe zero-16", "found with --inference, expected without it"),
+        ("llama3-8b --inference --kv disk", "expected one of fill, gpu, cpu, nvme, storage"),
+        ("llama3-8b --inference --weight-bits 0", "--weight-bits"),
+        ("llama3-8b --inference --weight-bits 64", "--weight-bits"),
+        ("llama3-8b --inference --generate 0", "--generate"),
+    ],
+)
+def test_bad_input_is_one_line(run, words, told):
+    ran = run("offload", *words.split())
+    assert ran.code == 2, ran.err
+    assert told in ran.refusal
+    assert ran.out == ""
+
+
+def test_what_is_not_known_is_named(run):
+    ran = run("offload", "bloom-176b", "--inference", "--gpu", "a6000", "--gpus", 1)
+    assert ran.code == 1
+    assert "host memory of a node is not known; set --node or --set host_memory_per_node" in ran.refusal
+    ran = run("offload", "llama3-70b", "--inference", "--parameters", "storage", "--format", "json")
+    assert ran.code == 0
+    assert "shared storage is not known" in ran.data["unknown"]["tokens_per_second"]
+
+
+A6000 = {"gpu": "a6000", "gpus": 1, "set": {"host_memory_per_node": 252e9, "nvme_bytes_per_node": 2e12,
+                                            "nvme_read_bandwidth_per_node": 5.6e9}}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("measured", "options"),
+    [
+        # printed as 7 tokens/s
+        (
+            6.5,
+            {"model": "llama3-70b", "gpu": "a100-80-pcie", "gpus": 1, "batch": 96, "kv": "gpu", "storage": "deepnvme-4-gen4"},
+        ),
+        (17, {"model": "llama3-70b", "gpu": "h200", "gpus": 1, "batch": 96, "kv": "gpu", "storage": "deepnvme-4-gen5"}),
+        (26, {"model": "llama3-70b", "gpu": "h200", "gpus": 1, "batch": 96, "kv": "gpu", "storage": "deepnvme-8-gen5"}),
+        (0.39, {"model": "opt-175b", **A6000, "batch": 32, "kv": "cpu"}),
+        (0.33, {"model": "bloom-176b", **A6000, "batch": 32, "kv": "cpu"}),
+        (21.84, {"model": "opt-30b", **A6000, "batch": 24, "kv": "gpu", "weight_bits": 4, "parameters": "cpu"}),
+        (7.44, {"model": "opt-66b", **A6000, "batch": 16, "kv": "gpu", "weight_bits": 4, "parameters": "cpu"}),
+        (1.12, {"model": "opt-175b", **A6000, "batch": 8, "kv": "gpu", "weight_bits": 4, "parameters": "cpu"}),
+        (0.59, {"model": "bloom-176b", **A6000, "batch": 4, "kv": "gpu", "weight_bits": 4, "parameters": "cpu"}),
+        (23.44, {"model": "llama2-70b", **A6000, "batch": 96, "kv": "gpu", "weight_bits": 4, "parameters": "cpu"}),
+    ],
+)
+def test_measured_rates_lie_in_the_range(measured, options):
+    rate = ingest.offload(**{"parameters": "nvme", **options}, inference=True).results["tokens_per_second"]
+    assert rate.low <= measured <= rate.high

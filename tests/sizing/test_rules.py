@@ -1,0 +1,192 @@
+"""Every rule of the table fires just beyond its limit and not just within it; the limits that decide are shown end to end."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import ingest
+from ingest.engine.messages import fact_of, in_site_words, rule_of
+from ingest.errors import IngestError
+from ingest.sizing.rule import Rule
+from ingest.sizing.rules import RETIRED, ROWS, RULES, finding, ranked
+
+#: Durations differ by more than a fifth of the longer one; a quantity is near its limit within ten times of it.
+SAME_TIME, NEAR = 0.2, 10
+#: A limit that is a quantity of its own.
+LIMIT = 1000.0
+#: Relative distance from a limit, above what two floating-point numbers may differ by.
+STEP = 1e-7
+COMPARING = [rule for rule in ROWS if rule.sign in ("<", "<=", ">", ">=")]
+SLOW = {"samples_per_second": 100, "sample_bytes": 1_000_000, "cluster": "main", "nodes": 10}
+
+
+def held(rule: Rule, value: float) -> bool:
+    words = {name: allowed[0] for name, allowed in rule.words.items()}
+    known = {rule.quantity: value, **({rule.limit: LIMIT} if isinstance(rule.limit, str) else {})}
+    found = finding(rule.id, known, words)
+    assert found is not None
+    return found.true
+
+
+def site(**jobs):
+    return {"clusters": {"main": {"node": "dgx-h100", "count": 100}}, "jobs": jobs}
+
+
+def checked(plan, rule):
+    return [one for one in plan.findings if one.rule.id == rule and one.is_checked]
+
+
+def test_ids_are_unique_and_of_a_kind():
+    assert len(RULES) == len(ROWS)
+    assert all(re.fullmatch(r"[WEC]\d\d", rule.id) for rule in ROWS)
+    assert all(bool(rule.text) is (rule.kind != "choice") for rule in ROWS)
+
+
+@pytest.mark.parametrize("rule", COMPARING, ids=lambda rule: rule.id)
+def test_a_rule_turns_at_its_limit(rule):
+    limit = (LIMIT if isinstance(rule.limit, str) else rule.limit) * rule.factor
+    step = STEP * abs(limit) or STEP
+    below, above = held(rule, limit - step), held(rule, limit + step)
+    assert (below, above) == ((True, False) if rule.sign in ("<", "<=") else (False, True))
+    assert held(rule, limit) is (rule.sign in ("<=", ">="))
+
+
+#: The limits as numbers, so that a limit that is changed unawares fails here.
+LIMITS = {
+    "E02": 1.005, "E04": 1.000001, "E08": 1, "E09": 0, "W06": 1.1, "W07": 0.01, "W08": 1, "W09": 1, "W18": 2, "W19": 1,
+    "W28": 10, "W29": 1.000001,
+    "W20": 0.5,
+    "W24": 1.005,
+    "W25": 0.1,
+    "W44": 0.5,
+    "W32": 1e6, "W33": 0.6,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_limits_are_those_of_the_handbook(name):
+    rule = RULES[name]
+    assert (rule.factor if isinstance(rule.limit, str) else rule.limit) == LIMITS[name]
+
+
+#: What no hardware does: these come before every other caution.
+IMPOSSIBLE = {"W02", "W09", "W20", "W29", "W30", "W32", "W46", "W47", "W49", "W52", "W81"}
+
+
+def test_what_cannot_be_comes_first_beside_a_job_that_hardly_progresses_then_guidance_that_hides_the_workload():
+    order = [rule.id for rule in sorted(ROWS, key=lambda rule: rule.rank) if rule.kind == "warning"]
+    assert {*order[: order.index("W18")]} == IMPOSSIBLE | {"W44"}
+
+
+@pytest.mark.parametrize(("restart", "fired"), [("9 min", True), ("1 min", False)])
+def test_a_job_that_loses_most_of_its_time_says_so_first(restart, fired):
+    found = ingest.checkpoint("llama3-8b", gpus=64, mtti="20 min", restart_time=restart, reschedule_time="1 min")
+    assert (rule_of(found.warnings[0]) == "W44") is fired, found.warnings
+
+
+@pytest.mark.parametrize(("share", "fired"), [(0.999, False), (1, True)])
+def test_a_cache_that_serves_all_reads_leaves_the_first_epoch(share, fired):
+    answer = ingest.bw(model="cosmoflow", gpu="h100", cache_hit=share)
+    assert any(rule_of(line) == "W19" and "first epoch (cold cache)" in line for line in answer.warnings) is fired
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_the_job_that_sets_the_conditions_is_checked_where_there_are_several(jobs):
+    plan = ingest.plan(site(**{f"job{number}": SLOW for number in range(jobs)}), samples=0)
+    assert any(one.rule.id == "C09" for one in plan.findings) is (jobs > 1)
+
+
+def test_no_share_is_written_in_powers_of_ten():
+    assert "6,860 % of the time" in finding("W24", {"checkpoint_overhead": 68.6, "waste_allowed": 0.05},
+                                            {"sized": "as practised"}).message(cure="")  # fmt: skip
+
+
+def needing(share):
+    """A job on 100 nodes that reads this share of what the guidance asks for 800 GPUs, 46.9 GB/s."""
+    return {"samples_per_second": GUIDED * share / 8e8, "sample_bytes": 1e6, "cluster": "main", "nodes": 100}
+
+
+GUIDED = 30e9 * 800 / 512
+
+
+@pytest.mark.parametrize(("share", "told"), [(1 / 2 - 1e-6, True), (1 / 2 + 1e-6, False), (1.1, False)])
+def test_guidance_beyond_twice_the_workload_is_the_first_caution_of_a_plan(share, told):
+    plan = ingest.plan(site(a=needing(share)), samples=0)
+    assert plan.requirement("R-READ-03").value == pytest.approx(GUIDED * max(share, 1), rel=0.01)
+    said = [line for line in plan.warnings if rule_of(line) == "W18"]
+    reads = "46.9 GB/s read where this workload needs 23.4 GB/s and " if told else ""
+    writes = "21.9 GB/s write where this workload needs 0 B/s"
+    assert said == [f'guidance (DGX SuperPOD H100 "good") sets {reads}{writes}; set floor']
+    assert ranked(plan.warnings)[0] == said[0]
+    assert ("R-READ-03" in plan.guided) is (share < 1)
+
+
+@pytest.mark.parametrize(("ratio", "differs"), [(1 - SAME_TIME + STEP, False), (1 - SAME_TIME - STEP, True)])
+def test_durations_differ_by_a_fifth_of_the_longer_one(ratio, differs):
+    for one, other in ((1000 * ratio, 1000), (1000, 1000 * ratio)):
+        found = finding("W34", {"run_seconds": one, "training_seconds": other})
+        assert found is not None
+        assert found.true is differs
+
+
+@pytest.mark.parametrize(("factor", "unmet"), [(1.0049, False), (1.0051, True)])
+def test_a_stated_waste_may_be_exceeded_by_half_a_percent_of_it(factor, unmet):
+    options = {"gpus": 1024, "mode": "async", "interval": "10 min", "write_bandwidth": "100 GB/s"}
+    lost = ingest.checkpoint("llama3-70b", **options).results["checkpoint_overhead"].value
+    answer = ingest.checkpoint("llama3-70b", **options, waste=lost / factor)
+    assert bool(answer.unmet) is unmet
+
+
+@pytest.mark.parametrize(("share", "told"), [(0.00999, True), (0.01001, False)])
+def test_reading_tokens_is_negligible_below_one_percent_of_the_nics(share, told):
+    options = {"model": "llama2-7b", "gpu": "h100", "nodes": 16}
+    need = ingest.bw(**options).results["ingest_bandwidth_per_node"].value
+    answer = ingest.bw(**options, set={"storage_nic_bandwidth_per_node": need / share})
+    assert answer.results["storage_nic_share"].value == pytest.approx(share)
+    assert any("reading tokens is negligible" in line for line in answer.warnings) is told
+
+
+def test_what_a_workbook_checks_of_nics_and_of_a_stated_waste():
+    saves = {"parameters": 1e9, "waste": "5%", "mtti": "1 day"}
+    plan = ingest.plan(site(a={**SLOW, "samples_per_second": 9_000, "model": "resnet50", "checkpoint": saves}), samples=0)
+    (link,), (waste,) = checked(plan, "W09"), checked(plan, "E02")
+    place = {id(link.value): "A1", id(waste.value): "B1", id(waste.limit): "B2"}
+    assert link.condition(lambda step: place[id(step)]) == ("A1 > 1.0" if link.value.value > 1 else "A1 <= 1.0")
+    assert waste.condition(lambda step: place[id(step)]) == "B1 <= B2 * 1.005"
+
+
+@pytest.mark.parametrize(("value", "is_near"), [(1 / NEAR, True), (0.99 / NEAR, False), (NEAR, True), (1.01 * NEAR, False)])
+def test_a_warning_is_checked_near_its_limit_alone(value, is_near):
+    plan = ingest.plan(site(a=SLOW), samples=0)
+    step = plan.rows["jobs"][0].step("storage_nic_share")._replace(value=value)
+    found = finding("W09", {"storage_nic_share": step})
+    assert found is not None
+    assert found.is_checked is is_near
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [("mandatory", "target", "mandatory"), ("target", "target", "target"), ("information", "target", "target")],
+)
+def test_a_line_is_as_urgent_as_the_most_urgent_job_behind_it(first, second, expected):
+    plan = ingest.plan(site(a={**SLOW, "priority": first}, b={**SLOW, "priority": second}), samples=0)
+    assert plan.requirement("R-READ-03").priority == expected
+
+
+def test_readers_sites_and_ids_of_messages():
+    # Each reader gets a message in their words.
+    found = finding("W25", {"restart_overhead": 0.2})
+    assert found is not None
+    line = found.message()
+    assert line.endswith("; set --restart-time or --reschedule-time")
+    assert in_site_words(line).endswith("; set checkpoint.restart_time or checkpoint.reschedule_time")
+    assert fact_of(line).endswith("20 % of the mean time to interrupt")
+    # Refusals of a site name its keys.
+    with pytest.raises(IngestError, match=r"jobs\.a\.checkpoint: gpus: found 80, expected a multiple"):
+        ingest.plan(site(a={**SLOW, "checkpoint": {"parameters": 1e9, "tensor_parallel": 7}}), samples=0)
+    # Ids are unique and no retired one comes back.
+    ids = [one.id for one in ROWS]
+    assert len(set(ids)) == len(ids)
+    assert not set(ids) & set(RETIRED)

@@ -1,0 +1,153 @@
+"""Many scenarios at once agree with asking one by one."""
+
+import csv
+import json
+
+import numpy
+import pytest
+
+import ingest
+from ingest.errors import IngestError, UsageError
+
+JOB = {"model": "cosmoflow", "gpu": "h100"}
+
+
+def test_a_sweep_agrees_with_asking_one_by_one():
+    frame = ingest.sweep(axes={"nodes": "1..64*4", "sample_bytes": "1MB,16MiB"}, **JOB).to_frame()
+    assert len(frame) == 8
+    for row in frame.to_dict("records"):
+        one = ingest.bw(**JOB, nodes=int(row["nodes"]), sample_bytes=row["sample_bytes"])
+        for name in ("samples_per_second_per_gpu", "ingest_bandwidth_per_job", "epoch_seconds", "gpus"):
+            assert row[name] == pytest.approx(one.results[name].value)
+
+
+@pytest.mark.parametrize("scaling", ["weak", "strong"])
+def test_scaling_is_that_of_each_size(scaling):
+    frame = ingest.sweep(axes={"nodes": [1, 8, 128, 1024]}, scaling=scaling, **JOB).to_frame()
+    single = [
+        ingest.bw(**JOB, nodes=nodes, scaling=scaling).results["samples_per_second_per_gpu"].value
+        for nodes in (1, 8, 128, 1024)
+    ]
+    assert frame["samples_per_second_per_gpu"].tolist() == pytest.approx(single)
+
+
+def test_axes_are_options_results_and_arrays():
+    # Models and gpus are axes too.
+    frame = ingest.sweep(axes=["nodes=1,2"], model="cosmoflow,unet3d", gpu=["h100", "a100"]).to_frame()
+    assert list(zip(frame["model"], frame["gpu"], frame["nodes"], strict=True)) == [
+        (model, gpu, nodes) for model in ("cosmoflow", "unet3d") for gpu in ("h100-sxm", "a100-80-sxm") for nodes in (1, 2)
+    ]
+    # The last axis runs fastest.
+    frame = ingest.sweep(axes={"nodes": [1, 2], "sample_bytes": [10, 20]}, **JOB).to_frame()
+    assert list(zip(frame["nodes"], frame["sample_bytes"], strict=True)) == [(1, 10), (1, 20), (2, 10), (2, 20)]
+    # A result can be an axis.
+    frame = ingest.sweep(axes={"samples_per_second_per_gpu": [100, 200]}, **JOB).to_frame()
+    assert frame["ingest_bandwidth_per_gpu"].tolist() == [100 * 2_828_486, 200 * 2_828_486]
+    # Other options hold for every scenario.
+    frame = ingest.sweep(axes=["nodes=1,2"], utilization=0.5, set={"cache_hit_fraction": 0.5}, **JOB).to_frame()
+    one = ingest.bw(**JOB, utilization=0.5, cache_hit=0.5)
+    assert set(frame["ingest_bandwidth_per_gpu"]) == {one.results["ingest_bandwidth_per_gpu"].value}
+    # Arrays are taken as they are.
+    sizes = numpy.linspace(1e6, 2e6, 1000)
+    frame = ingest.sweep(axes={"sample_bytes": sizes, "nodes": numpy.arange(1, 101)}, **JOB).to_frame()
+    assert len(frame) == 100_000
+    expected = 285.7142857 * sizes.sum() * 8 * numpy.arange(1, 101).sum()
+    assert frame["ingest_bandwidth_per_job"].sum() == pytest.approx(expected, rel=1e-9)
+    # Unknown bytes leave the bandwidth out.
+    frame = ingest.sweep(axes=["nodes=1,2"], model="rgat-igbh", gpu="h100").to_frame()
+    assert "samples_per_second_per_gpu" in frame
+    assert "ingest_bandwidth_per_job" not in frame
+
+
+@pytest.mark.parametrize(
+    ("axes", "message"),
+    [
+        ([], "expected at least one range"),
+        (["nods=1..3"], "did you mean 'nodes'"),
+        (["nodes"], "expected NAME=from..to"),
+        (["nodes=1,2.5"], "expected a whole number above 0"),
+        (["nodes=0..4"], "expected a whole number above 0"),
+        (["nodes=4..1"], "to ≥ from"),
+        (["sample_bytes=1 TFLOP"], "expected B/sample"),
+        ({"nodes": []}, "list of finite numbers"),
+        ({"nodes": [1, float("inf")]}, "list of finite numbers"),
+        ({"sample_bytes": [1, float("nan")]}, "list of finite numbers"),
+        ({"accelerator_utilization": [0.5, 1.5]}, "up to 1"),
+    ],
+)
+def test_a_bad_axis_is_refused(axes, message):
+    with pytest.raises(UsageError, match=message):
+        ingest.sweep(axes=axes, **JOB)
+
+
+def test_forms_of_a_sweep_and_what_is_none(run):
+    # A sweep without a range is refused on the command line.
+    ran = run("sweep", "--model", "cosmoflow", "--gpu", "h100")
+    assert ran.code == 2
+    assert "expected at least one range" in ran.refusal
+    # No evidence is refused.
+    with pytest.raises(IngestError, match="no measured estimate"):
+        ingest.sweep(axes=["nodes=1,2"], model="cosmoflow", gpu="b200", basis="measured")
+    # Csv holds every scenario in base units.
+    ran = run("sweep", "nodes=1..1000", "--model", "cosmoflow", "--gpu", "h100", "--format", "csv")
+    header, *rows = ran.out.splitlines()
+    assert header.startswith("model,gpu,basis,nodes,ingest_bandwidth_per_gpu,ingest_bandwidth_per_node")
+    assert len(rows) == 1000
+    # A table says how many rows it leaves out.
+    ran = run("sweep", "nodes=1..1000", "--model", "cosmoflow", "--gpu", "h100")
+    assert "1,000 scenarios" in ran.out
+    assert "960 more rows" in ran.out
+    # Json names units and columns.
+    data = run("sweep", "nodes=1,2", "--model", "cosmoflow", "--gpu", "h100", "--format", "json").data
+    assert (data["schema"], data["command"]) == ("ingest/1", "sweep")
+    assert data["units"]["ingest_bandwidth_per_job"] == "B/s"
+    assert data["columns"]["gpus"] == [8, 16]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_files_hold_what_the_frame_holds(run, tmp_path, suffix):
+    import pandas
+
+    ran = run("sweep", "nodes=1,2", "--model", "cosmoflow", "--gpu", "h100", "-o", f"sweep.{suffix}")
+    assert (ran.code, ran.out) == (0, "")
+    path = tmp_path / f"sweep.{suffix}"
+    frame = pandas.read_csv(path) if suffix == "csv" else pandas.read_parquet(path)
+    expected = ingest.sweep(axes=["nodes=1,2"], **JOB).to_frame()
+    assert frame["ingest_bandwidth_per_job"].tolist() == expected["ingest_bandwidth_per_job"].tolist()
+    assert frame["gpu"].tolist() == ["h100-sxm", "h100-sxm"]
+
+
+@pytest.mark.parametrize(("suffix", "start"), [("json", "{"), ("md", "# 2 scenarios")])
+def test_other_suffixes_choose_their_format(run, tmp_path, suffix, start):
+    assert run("sweep", "nodes=1,2", "--model", "cosmoflow", "--gpu", "h100", "-o", f"sweep.{suffix}").code == 0
+    assert (tmp_path / f"sweep.{suffix}").read_text(encoding="utf-8").startswith(start)
+
+
+@pytest.mark.parametrize("model", ["dlrm-dcnv2", pytest.param("resnet50", marks=pytest.mark.slow)])
+def test_a_sweep_over_nodes_takes_the_rate_at_each_size(model):
+    name = "ingest_bandwidth_per_job"
+    few = ingest.sweep(model=model, gpu="h100", axes={"nodes": [1, 8, 16, 32]}).to_frame()[name].tolist()
+    many = ingest.sweep(model=model, gpu="h100", axes={"nodes": "1..1000"}).to_frame().set_index("nodes")[name]
+    asked = [ingest.bw(model=model, gpu="h100", nodes=nodes).results[name].value for nodes in (1, 8, 16, 32)]
+    assert few == pytest.approx(asked)
+    assert [many[nodes] for nodes in (1, 8, 16, 32)] == pytest.approx(asked, rel=1e-3)
+
+
+def test_a_result_that_one_model_lacks_is_an_empty_cell(run, tmp_path):
+    """A token rate of CosmoFlow does not exist: null in JSON, empty in CSV and on the sheet."""
+    words = ["sweep", "nodes=1,2", "--model", "cosmoflow,llama3-70b", "--gpu", "h100"]
+    columns = json.loads(run(*words, "--format", "json").out)["columns"]
+    name = "tokens_per_second_per_gpu"
+    assert columns[name][:2] == [None, None]
+    assert columns[name][2:] == columns["samples_per_second_per_gpu"][2:]
+    rows = list(csv.DictReader(run(*words, "--format", "csv").out.splitlines()))
+    assert [float(row[name]) if row[name] else None for row in rows] == columns[name]
+    assert run(*words, "-o", str(tmp_path / "a.xlsx")).code == 0
+
+
+def test_a_sweep_without_a_read_bandwidth_fails_as_bw_does(run):
+    asked = ["--samples-per-second", "300"]
+    one, many = run("bw", "--nodes", "1", *asked), run("sweep", "nodes=1,2", *asked)
+    assert one.code == many.code == 1
+    assert one.err.splitlines()[-1] == many.err.splitlines()[-1]
+    assert ingest.sweep(["nodes=1,2"], samples_per_second=300, sample_bytes="1 MB", gpus_per_node=8).incomplete is None

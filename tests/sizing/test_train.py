@@ -1,0 +1,106 @@
+"""`ingest train`: the arithmetic of published runs, what a run loses, and what it refuses."""
+
+import pytest
+
+import ingest
+from ingest.engine.registry import solve
+
+CONTRACT = {"training_seconds", "gpu_hours", "training_energy", "goodput"}
+GIVEN = {"training_carbon", "training_water", "training_cost", "gpu_cost", "electricity_cost", "stall_cost_per_year"}
+RUN = {"model": "llama3-405b", "tokens": "15.6T", "gpu": "h100", "gpus": 16384, "achieved": "400 TFLOP/s"}
+
+
+def results(**options):
+    return {name: item.value for name, item in ingest.train(**{**RUN, **options}).results.items()}
+
+
+def test_the_contract_is_answered_and_money_and_carbon_have_no_default(run):
+    ran = run("train", "llama3-8b", "--tokens", "1T", "--gpu", "h100", "--gpus", "64", "--format", "json")
+    assert ran.code == 0, ran.err
+    assert set(ran.data["results"]) >= CONTRACT
+    assert not GIVEN & ({*ran.data["results"]} | {*ran.data["unknown"]})
+    assert ran.data["results"]["training_energy"]["unit"] == "J"
+
+
+def test_every_price_and_intensity_adds_its_own_result():
+    found = results(price_gpu_hour=2, electricity_price="0.1/kWh", carbon="385 g/kWh", wue="0.55 L/kWh", stall="5%", pue=1.2)
+    assert set(found) >= GIVEN
+    kilowatt_hours = found["training_energy"] / 3.6e6
+    assert found["training_carbon"] == pytest.approx(0.385 * kilowatt_hours)
+    assert found["training_water"] == pytest.approx(0.55 * kilowatt_hours / 1.2)
+    assert found["training_cost"] == pytest.approx(2 * found["gpu_hours"] + 0.1 * kilowatt_hours)
+    assert found["stall_cost_per_year"] == pytest.approx(16384 * 8760 * 2 * 0.05)
+
+
+def test_the_published_run_of_405b_lies_within_the_ranges():
+    # The published gpu hours of 405b lie within the range.
+    found = ingest.train(**RUN).results["gpu_hours"]
+    assert found.low < 30.84e6 < found.high
+    # The Llama 3 Herd, sec. 3.3.4: more than 90 % effective training time.
+    found = ingest.train(**RUN).results["goodput"]
+    assert found.low < 0.9 < found.high
+
+
+def test_durations_losses_and_energy_agree():
+    # Duration gpu hours and energy agree.
+    found = results(stall="3%")
+    steady = 15.6e12 / found["tokens_per_second_per_gpu"] / 16384
+    simulated = ingest.goodput("llama3-405b", gpus=16384, gpu="h100", runs=2).results["goodput_closed_form"].value
+    assert found["goodput"] == pytest.approx(simulated * 0.97)
+    assert found["training_seconds"] == pytest.approx(steady / found["goodput"])
+    assert found["gpu_hours"] == pytest.approx(16384 * found["training_seconds"] / 3600)
+    assert found["training_energy"] == pytest.approx(found["gpu_hours"] * 3600 * found["power_drawn_per_gpu"] * 1.1)
+    # The losses are those of the checkpoint plan.
+    plan = ingest.checkpoint("llama3-405b", gpus=16384, gpu="h100", mtti="2 h", interval="10 min").results
+    found = results(mtti="2 h", interval="10 min")
+    for name in ("checkpoint_overhead", "lost_work_overhead", "job_mean_time_to_interrupt"):
+        assert found[name] == plan[name].value
+    # Samples serve models without tokens.
+    found = ingest.train("resnet50", samples="115M", gpu="a100", gpus=64, set={"goodput": 0.9}).results
+    assert found["gpu_hours"].value == pytest.approx(115e6 / found["samples_per_second_per_gpu"].value / 0.9 / 3600)
+    # The price of a stall needs no run.
+    assert solve("stall_cost_per_year", {"gpus": 1024, "gpu_hour_price": 2, "stall_fraction": 0.05}) == pytest.approx(897024)
+
+
+def test_hosts_caps_and_storage_draw_power():
+    # The host draws what the node takes beyond its gpus.
+    assert results(node="dgx-h100", gpu=None)["power_drawn_per_gpu"] == 10_200 / 8
+    assert results(node="dgx-h100", gpu=None, host_power=0)["power_drawn_per_gpu"] == 700
+    assert results(power="500 W", host_power="100 W", set={"power_load": 0.8})["power_drawn_per_gpu"] == 480
+    # A cap on the gpus saves energy and leaves the host as it is.
+    found = [results(node="dgx-h100", gpu=None, power=power) for power in (1, 400, 700, 5000)]
+    assert [one["power_drawn_per_gpu"] - 575 for one in found] == [1, 400, 700, 5000]
+    energy = [one["training_energy"] for one in found]
+    assert energy == sorted(set(energy))
+    # Storage takes its part of the power.
+    alone, with_storage = results(host_power=0), results(host_power=0, storage_power="1 MW")
+    assert with_storage["storage_power_share"] == pytest.approx(1e6 / (1e6 + 16384 * 700))
+    more = with_storage["training_energy"] - alone["training_energy"]
+    assert more == pytest.approx(1e6 * alone["training_seconds"] * 1.1)
+
+
+@pytest.mark.parametrize(("mtti", "code"), [("13.9 min", 0), ("13.7 min", 3)])
+def test_a_run_that_makes_no_progress_has_no_duration(run, mtti, code):
+    ran = run("train", "llama3-8b", "--tokens", "1T", "--gpu", "h100", "--gpus", "64", "--mtti", mtti, "--format", "json")
+    assert ran.code == code, ran.err
+    assert ("gpu_hours" in ran.data["results"]) is (code == 0)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"tokens": None}, "expected either --tokens or --samples"),
+        ({"samples": 5}, "found training_tokens and training_samples"),
+        ({"gpus": None}, "--gpus is missing"),
+        ({"model": None}, "the model is missing"),
+        ({"carbon": 385}, "--carbon: found 385"),
+        ({"electricity_price": 0.1}, "--electricity-price: found 0.1"),
+        ({"stall": "100%"}, "--stall: found 1"),
+        ({"model": "resnet50", "achieved": None}, "not counted in tokens"),
+        ({"pue": 0.9}, "--pue: found 0.9"),
+        ({"model": "unet3d", "achieved": None, "tokens": None, "samples": 9}, "--set goodput=SHARE"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(options, words):
+    with pytest.raises(ingest.errors.IngestError, match=words.replace("(", r"\(")):
+        ingest.train(**{**RUN, **options})
