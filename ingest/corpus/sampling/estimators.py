@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ingest.formulas import sampling as formulas
+from ingest.formulas import corpus as formulas
 
 if TYPE_CHECKING:
     import numpy

@@ -35,7 +35,7 @@ from ingest.corpus.sampling.estimators import (
 )
 from ingest.corpus.types import CorpusFile, LeftOut, SkippedFile, Tally, extension_of, folder_of, root_of
 from ingest.errors import IngestError
-from ingest.formulas import sampling as formulas
+from ingest.formulas import corpus as formulas
 
 #: draws of the pilot, enough to estimate the variance: of blocks; of files, fewest and most
 FIRST_BLOCKS = 800

@@ -44,10 +44,10 @@ ROOTS: Mapping[str, tuple[str, ...]] = {
 }
 #: Fields of formulas that no question of the page is about.
 BESIDE = (
-    "acceptance_results", "acceptance_tests", "feed", "feed_samples", "goodput",
+    "acceptance_results", "acceptance_tests", "feed",
     "load_conditions", "memory_activations", "mlperf_storage", "observation", "offload", "offload_inference",
-    "offload_serving", "offload_step", "preparation", "sampling", "site_capacity", "site_datasets",
-    "site_guidance", "site_jobs", "site_overlap", "site_totals", "site_transfers", "training",
+    "offload_serving", "offload_step", "site_capacity", "site_datasets",
+    "site_jobs", "site_totals", "site_transfers", "training",
 )  # fmt: skip
 #: The questions of the page, in order.
 QUESTIONS = ("yaml.js", "arithmetic.js")
