@@ -48,6 +48,7 @@ input_quantity("cached_share", "1", "Share of the data set that the caches hold.
 alternative("cached_share", "node_cache_hit", when="cache_hits_stated")
 alternative("cached_share", "share_in_one_node", when="cache_of_recent_reads")
 alternative("cached_share", "share_in_one_node", when="cache_pinned")
+alternative("cached_share", "share_in_one_node", when="cache_of_each_node")
 alternative("cached_share", "share_in_all_nodes", when="cache_partitioned")
 input_quantity("miss_share", "1", "Share of the reads after the warm-up that storage serves.", above=False, high=1,
     label="share of reads that miss the caches")  # fmt: skip
@@ -144,8 +145,6 @@ def node_cold_read_bandwidth(run_cold_read_bandwidth: Num, nodes: Num) -> Num:
     where="c is the smaller of 1 and cache ÷ data set",
     label="share of the data set that one node caches",
     high=1,
-    of="cached_share",
-    when="cache_of_each_node",
 )
 def share_in_one_node(job_cache_bytes: Num, single_node: Num, job_dataset_bytes: Num) -> Num:
     """Share of a data set that each node caches on its own: under a global shuffle every node reads all of it.
@@ -156,14 +155,7 @@ def share_in_one_node(job_cache_bytes: Num, single_node: Num, job_dataset_bytes:
     return minimum(1, job_cache_bytes * single_node / job_dataset_bytes)
 
 
-@formula(
-    unit="1",
-    source="definition",
-    label="share of the data set that all nodes cache",
-    high=1,
-    of="cached_share",
-    when="cache_partitioned",
-)
+@formula(unit="1", source="definition", label="share of the data set that all nodes cache", high=1)
 def share_in_all_nodes(job_cache_bytes: Num, nodes: Num, job_dataset_bytes: Num) -> Num:
     """Share of a data set that a partitioned cache holds: each node keeps another part and serves it to the others.
 
