@@ -146,13 +146,8 @@ class LoadVerdict(NamedTuple):
 
 
 def judged_test(test: AcceptanceTest, runs: Sequence[Run], reason: str = "") -> TestVerdict:
-    """The verdict on a test: each of its loads must reach its threshold, their rates add up to the requirement.
-
-    Args:
-        test: with the thresholds of its loads.
-        runs: that count.
-        reason: why an invalid run does not count; empty without one.
-    """
+    """The verdict on a test by the runs that count: each of its loads must reach its threshold, their rates add up to the
+    requirement. A reason says why an invalid run does not count."""
     required = float(f"{float(total([load.threshold for load in test.loads])):.12g}")
     why = f"invalid result: {reason}" if reason else "no result"
     unit = test.loads[0].unit

@@ -254,11 +254,6 @@ class PathBenchmark(InteractiveResult):
         return self.knees[self.sizes[-1]]
 
     @property
-    def fio_run(self) -> FioRun:
-        """Size, duration, request size and threads of the chosen point."""
-        return self.chosen.run
-
-    @property
     def results(self) -> Mapping[str, Quantity]:
         """Bandwidth, requests per second and mean latency of reads and writes."""
         found = _rates(self.chosen)
@@ -282,7 +277,7 @@ class PathBenchmark(InteractiveResult):
     def warnings(self) -> tuple[str, ...]:
         """Limits of the measurement."""
         cached = (f"{self.path} refuses direct I/O: I/O went through the page cache, reads may come from memory",)
-        amount = f"{display(self.fio_run.seconds, 's')} and {display(self.fio_run.bytes, 'B')}"
+        amount = f"{display(self.chosen.run.seconds, 's')} and {display(self.chosen.run.bytes, 'B')}"
         short = (f"one machine, {amount}: caches of drives and servers may hold that much, and no other client was measured",)
         kind = in_memory(Path(self.path))
         memory = (f"{self.path} is {kind}: this measures main memory, not storage",) if kind else ()
@@ -290,7 +285,7 @@ class PathBenchmark(InteractiveResult):
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON."""
-        run = self.fio_run
+        run = self.chosen.run
         numbers = {
             "size": (run.bytes, "B"),
             "runtime": (run.seconds, "s"),

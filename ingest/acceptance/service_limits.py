@@ -94,11 +94,7 @@ class MandatoryTerm(NamedTuple):
 
 
 def terms_of(terms: object, where: str) -> tuple[MandatoryTerm, ...]:
-    """The mandatory terms of a plan: those with a value that the Vendor does not choose.
-
-    Args:
-        terms: the service terms of a plan, or the mandatory ones of a manifest, as JSON.
-        where: the file, for errors.
+    """The mandatory terms of a plan or a manifest, from JSON: those with a value that the Vendor does not choose.
 
     Raises:
         IngestError: no list of terms, or an invalid id.

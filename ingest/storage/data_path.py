@@ -12,7 +12,7 @@ from ingest.engine.solver import Quantities
 from ingest.errors import MissingQuantity
 from ingest.formulas.acceptance_results import headroom_fraction, shortfall_factor
 from ingest.storage.need import Need
-from ingest.storage.system_quantities import opens_only_shown, reads_at_random, reads_small
+from ingest.storage.system_quantities import MEASURED, opens_only_shown, reads_at_random, reads_small
 from ingest.storage.units_required import has_metadata_servers, of_metadata_servers
 from ingest.units import display
 
@@ -155,8 +155,6 @@ BOUNDED = {
     "unit_usable_of_largest_drives": OF_LARGEST_DRIVES,
     "service_bandwidth_in_steps": "the most throughput on sale is not known",
 }
-#: `fixed` of a path that was measured from one machine: the system behind it delivers at least that.
-MEASURED = "measured"
 #: Headroom below which a layer barely holds.
 TIGHT = 0.05
 #: Difference that arithmetic on floating-point numbers makes.

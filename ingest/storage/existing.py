@@ -11,14 +11,22 @@ from typing import Any, NamedTuple
 from ingest.catalog.records import Storage, Tier, Value
 from ingest.catalog.store import Catalog
 from ingest.engine.registry import solve
-from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, brief, expected_one_of, nearest
 from ingest.files import read_json_object
 from ingest.storage import data_path
-from ingest.storage.data_path import MEASURED, ROUNDING, judge, opens_of, shown_only
-from ingest.storage.need import REQUIRABLE, Need, need_in
-from ingest.storage.system_quantities import System, in_tier, known_of, of_tier, protection_of, provision, with_technology
+from ingest.storage.data_path import ROUNDING, judge, opens_of, shown_only
+from ingest.storage.need import REQUIRABLE, Need
+from ingest.storage.system_quantities import (
+    MEASURED,
+    System,
+    in_tier,
+    known_of,
+    of_tier,
+    protection_of,
+    provision,
+    with_technology,
+)
 from ingest.storage.units_required import Spare, count_units
 from ingest.text import one_line
 from ingest.units import display, parse
@@ -238,17 +246,10 @@ def _delivered(need: Need, one: InPlace, catalog: Catalog) -> dict[str, tuple[fl
     if one.tier is not None:
         known.give({"tier_capacity": Input(one.capacity, origin="user")})
         provision(known, one.tier)
-    answer_alone(known, entry)
     count_units(known, need, entry, one.units, Spare(False, False))
     path = (*data_path.SYSTEM, data_path.CAPACITY, opens_of(entry, known), data_path.CREATES, data_path.FILES)
     judged = judge(known, path, shown_only(entry, None, known))
     return {found.layer.need: (found.ceiling, found.at_least) for found in judged if found.ceiling and not found.at_most}
-
-
-def answer_alone(known: Quantities, entry: Storage) -> None:
-    """A measured path answers for one machine where no number of nodes is given."""
-    if entry.fixed == MEASURED:
-        known.give_default("nodes", Input(1).by_default("measured from one machine", "nodes"))
 
 
 def without(need: Need, stock: tuple[Stock, ...]) -> Need:
@@ -270,17 +271,3 @@ def without(need: Need, stock: tuple[Stock, ...]) -> Need:
         )
     kept = {name: item for name, item in {**need.given, **given}.items() if item.value or name not in missing}
     return replace(need, given=kept, high=high)
-
-
-def lines_of_stock(need: Need, stock: tuple[Stock, ...]) -> tuple[LineStock, ...]:
-    """Need, have and missing of every requirement line."""
-    held = {one.name: one for one in stock}
-    found = []
-    for line in need.lines:
-        one = held.get(need_in(line))
-        row = LineStock(line.id, line.priority, line.unit, line.value)
-        if one is not None and one.have is not None:
-            of_line = one._replace(need=line.value)
-            row = row._replace(have=one.have, missing=of_line.missing, at_least=one.at_least)
-        found.append(row)
-    return tuple(found)

@@ -24,11 +24,12 @@ from ingest.sizing.job import Job, job_of, quantities_of
 from ingest.sizing.rules import unused
 from ingest.storage import data_path
 from ingest.storage.data_path import LayerVerdict, layers_of, shown_only
-from ingest.storage.existing import answer_alone, measured_entry, stock_of, without
+from ingest.storage.existing import measured_entry, stock_of, without
 from ingest.storage.fit_options import ALL, FitOptions, StorageOptions, names_job, need_of
 from ingest.storage.fit_result import QUESTION, RESULTS, Fit, Fits
 from ingest.storage.need import PLAIN, REQUIRABLE, Need, from_numbers
 from ingest.storage.system_quantities import (
+    MEASURED,
     Prices,
     System,
     check_prices,
@@ -97,13 +98,7 @@ ONE_SPARE = Terms()
 
 
 def fit_need(need: Need, storage: Sequence[str], catalog: Catalog, terms: Terms = ONE_SPARE) -> Fits:
-    """Compare systems with a need.
-
-    Args:
-        need: bandwidth, capacity and metadata rates required.
-        storage: ids or YAML files, or `all` for every system, service and software of the catalogs.
-        catalog: with the entries.
-        terms: client, protection, units and spares.
+    """Compare systems with a need: ids or YAML files, or `all` for every system, service and software of the catalogs.
 
     Raises:
         UsageError: an empty need, or an unknown id.
@@ -131,7 +126,10 @@ def fit_need(need: Need, storage: Sequence[str], catalog: Catalog, terms: Terms 
 def rank(one: Fit) -> tuple[Any, ...]:
     """What fits first, then sizes beyond any installation, then those whose units are open; then by the share of ceilings
     that is known, published before recalled, then by headroom."""
-    known = (0, 0) if one.fits is False else (-one.share_known, one.recalled)
+    # How many known ceilings rest on a rate or capacity of one unit that is only recalled.
+    given, named = one.answer.given, [layer.layer.of_unit for layer in one.layers if layer.holds is not None]
+    recalled = sum(name in given and given[name].grade == "assumed" for name in named)
+    known = (0, 0) if one.fits is False else (-one.share_known, recalled)
     return (one.standing, *known, one.headroom is None, -(one.headroom or 0), one.entry.id)
 
 
@@ -223,7 +221,6 @@ def _systems(entry: Storage, terms: Terms, catalog: Catalog) -> list[System]:
 def _fit(system: System, need: Need, terms: Terms, catalog: Catalog) -> Fit:
     entry = system.entry
     known = known_of(system, need)
-    answer_alone(known, entry)
     tier = entry.tiers.get(system.label)
     if tier is not None:
         provision(known, tier)
@@ -340,7 +337,7 @@ def _results(
             if one.layer in path
             and one.ceiling is not None
             and not one.at_most
-            and (not one.at_least or entry.fixed == data_path.MEASURED)
+            and (not one.at_least or entry.fixed == MEASURED)
         ]
         # The NICs of the clients are no rate of the storage.
         if any(one.layer in data_path.RATES_OF.get(entry.family, data_path.SYSTEM) for one in rated):

@@ -46,20 +46,16 @@ class TermOptions(TypedDict, total=False):
     priority: Annotated[
         str,
         option(
-            "The lowest priority of a plan's lines that counts: mandatory, target or information.",
-            "P",
-            default="mandatory",
+            "The lowest priority of a plan's lines that counts: mandatory, target or information.", "P", default="mandatory"
         ),
     ]
     degraded: Annotated[
-        bool,
-        option("Require the whole read rate with one failure domain down and the rest rebuilding.", default=False),
+        bool, option("Require the whole read rate with one failure domain down and the rest rebuilding.", default=False)
     ]
     no_spare: Annotated[bool, option("Count units without a spare failure domain.", default=False)]
     sites: Annotated[bool, option("Compare installations that exist once as well.", default=False)]
     prices: Annotated[
-        str | Path | None,
-        option("YAML file with date, currency and prices of a TiB for a month, by service and tier.", "FILE"),
+        str | Path | None, option("YAML file with date, currency and prices of a TiB for a month, by service and tier.", "FILE")
     ]
 
 
@@ -84,14 +80,7 @@ READS, NODES = "cluster_read_bandwidth", "cluster_nodes"
 def need_of(
     plan: str | Path | Plan | None, plain: Mapping[str, Input], question: Job, catalog: Catalog, priority: str = "mandatory"
 ) -> Need:
-    """The need that the options of `fit` describe.
-
-    Args:
-        plan: a site file, the JSON of its plan, or a plan.
-        plain: needs given as plain numbers.
-        question: the job of `bw`, or the machine and the settings of other needs.
-        catalog: with the entries.
-        priority: the lowest priority of a plan's lines that counts.
+    """The need of a plan, as a site file, JSON or itself, or of a job, whose machine and settings hold for other needs too.
 
     Raises:
         UsageError: a value out of range, or two sources of one need.
@@ -123,11 +112,7 @@ def need_of(
 
 
 def _refuse_twice(names: Collection[str], source: str) -> None:
-    """Refuse an option for a need that the model or the plan sets already.
-
-    Raises:
-        UsageError: the first such option.
-    """
+    """Refuse an option for a need that the model or the plan sets already."""
     for one, name in PLAIN.items():
         if name in names:
             raise UsageError(f"--{one.replace('_', '-')}: the {source} sets this already; expected one of the two")

@@ -16,10 +16,10 @@ from ingest.engine.registry import Step, solve, unit_of
 from ingest.engine.result import Answer, envelope, frame_of, inputs_of, values
 from ingest.engine.value import Quantity
 from ingest.storage import data_path
-from ingest.storage.data_path import MEASURED, OF_LARGEST_DRIVES, LayerVerdict, bound_behind, question_of
-from ingest.storage.existing import NOTHING, LineStock, Stock, lines_of_stock
-from ingest.storage.need import REQUIRABLE, Need
-from ingest.storage.system_quantities import System, known_of
+from ingest.storage.data_path import OF_LARGEST_DRIVES, LayerVerdict, bound_behind, question_of
+from ingest.storage.existing import NOTHING, LineStock, Stock
+from ingest.storage.need import REQUIRABLE, Need, need_in
+from ingest.storage.system_quantities import MEASURED, System, known_of
 from ingest.storage.units_required import DEGRADED, FURTHER
 from ingest.units import display
 
@@ -160,13 +160,6 @@ class Fit(InteractiveResult):
         """Share of the ceilings of the storage that is known."""
         own = [one.holds is not None for one in self._of_storage]
         return sum(own) / len(own) if own else 0
-
-    @property
-    def recalled(self) -> int:
-        """How many known ceilings rest on a rate or capacity of one unit that is only recalled."""
-        given = self.answer.given
-        named = (one.layer.of_unit for one in self.layers if one.holds is not None)
-        return sum(name in given and given[name].grade == "assumed" for name in named)
 
     @property
     def ruled_out(self) -> str:
@@ -356,7 +349,15 @@ class Fits(InteractiveResult):
     @property
     def lines(self) -> tuple[LineStock, ...]:
         """Need, have and missing of every requirement line, where storage is in place."""
-        return lines_of_stock(self.need, self.stock) if self.stock else ()
+        held, found = {one.name: one for one in self.stock}, []
+        for line in self.need.lines if self.stock else ():
+            one = held.get(need_in(line))
+            row = LineStock(line.id, line.priority, line.unit, line.value)
+            if one is not None and one.have is not None:
+                of_line = one._replace(need=line.value)
+                row = row._replace(have=one.have, missing=of_line.missing, at_least=one.at_least)
+            found.append(row)
+        return tuple(found)
 
     @property
     def nothing_missing(self) -> str:

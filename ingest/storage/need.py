@@ -45,8 +45,7 @@ class NeedOptions(TypedDict, total=False):
     creates: Annotated[Written | None, option("Files created each second.", quantity="creates_per_second_needed")]
     files: Annotated[Written | None, option("Files to hold.", quantity="files_needed")]
     io_size: Annotated[
-        Written | None,
-        option("Bytes of one read request; by default the file, at most 1 MiB.", "SIZE", quantity="io_bytes"),
+        Written | None, option("Bytes of one read request; by default the file, at most 1 MiB.", "SIZE", quantity="io_bytes")
     ]
 
 

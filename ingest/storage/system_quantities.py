@@ -92,6 +92,8 @@ OF_SYSTEM = {
 }
 #: Fields that an appliance shares with the software it runs.
 SHARED = ("client_read_bandwidth", "client_write_bandwidth", "nic_efficiency", "request_latency", "reference_io_bytes")
+#: `fixed` of a path that was measured from one machine: the system behind it delivers at least that.
+MEASURED = "measured"
 #: factors that are 1 where they cannot be computed
 NEUTRAL = {
     "small_read_factor": "requests of the size at which the rate was measured",
@@ -186,6 +188,9 @@ def known_of(system: System, need: Need) -> Quantities:
             known.give({name: Input(1).by_default(note)})
     if entry.family in ("system", "software", "site"):
         known.state("made_of_drives", *(["disks_read_at_random"] if reads_at_random(known, need) else []))
+    if entry.fixed == MEASURED:
+        # It answers for one machine where no number of nodes is given.
+        known.give_default("nodes", Input(1).by_default("measured from one machine", "nodes"))
     return known
 
 

@@ -170,7 +170,7 @@ def measured_page(answer: PathBenchmark) -> Page:
     # The label of a bare number per second names what is counted.
     found = answer.results.items()
     rows = tuple((plain(name), display(item.value, "1" if item.unit == "1/s" else item.unit)) for name, item in found)
-    trial, several = answer.fio_run, len(answer.points) > 1
+    trial, several = answer.chosen.run, len(answer.points) > 1
     how = f"{trial.threads} threads, {display(trial.io_bytes, 'B')} each, {display(trial.bytes, 'B')} of files"
     if several:
         how = f"at the {'knee' if answer.bent[answer.sizes[-1]] else 'most threads'} of the largest requests: {how}"
