@@ -82,16 +82,12 @@ checked_by["check_rates"] = lambda: import_module("ingest.sizing.published_rates
 __all__ = ["__version__", "catalog", *_PLACES]
 
 
-def _function(name: str) -> Any:
-    return getattr(import_module(_PLACES[name]), name)
-
-
 def __getattr__(name: str) -> Any:
     if name in _PLACES:
         from ingest.arguments import checked
         from ingest.engine.question import arguments_of
 
-        function = _function(name)
+        function = getattr(import_module(_PLACES[name]), name)
         own = arguments_of(function)
         kinds = {argument: one.kind for argument, one in own.items()}
         table = {argument: (one.default, one.declared.text) for argument, one in own.items() if one.declared and not one.place}

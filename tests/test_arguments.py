@@ -67,15 +67,12 @@ GOOD = {
 NEVER = {"command", "pid", "scheduler", "window"}
 #: an option of `bw` that `sweep` does not take, and the name of all sets at once
 LEFT_OUT = {("sweep", "gpus"), ("validate", "name")}
-#: function, and a parameter of its own or of the function to which it hands its other options on
+#: function, and one of its parameters
 PLACES = [
-    (name, place)
+    (name, parameter)
     for name in GOOD
-    for place in dict.fromkeys(
-        parameter
-        for parameter, declared in inspect.signature(getattr(ingest, name)).parameters.items()
-        if parameter not in NEVER and (name, parameter) not in LEFT_OUT and declared.kind is not declared.VAR_KEYWORD
-    )
+    for parameter in inspect.signature(getattr(ingest, name)).parameters
+    if parameter not in NEVER and (name, parameter) not in LEFT_OUT
 ]
 
 
