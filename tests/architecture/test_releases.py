@@ -12,17 +12,10 @@ from ingest.errors import IngestError, UsageError
 from ingest.sizing import model_source
 
 CONFIG = {
-    "architectures": ["LlamaForCausalLM"],
-    "model_type": "llama",
-    "hidden_size": 16,
-    "intermediate_size": 32,
-    "num_hidden_layers": 3,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "vocab_size": 100,
-    "tie_word_embeddings": False,
+    "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 16, "intermediate_size": 32,
+    "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 100, "tie_word_embeddings": False,
     "torch_dtype": "bfloat16",
-}
+}  # fmt: skip
 UNKNOWN = {**CONFIG, "model_type": "llama_of_2027"}
 TENSORS = llama(CONFIG)
 ELEMENTS = sum(math.prod(shape) for _, shape in TENSORS.values())
