@@ -251,23 +251,15 @@ def test_bytes_of_control_groups_of_both_versions(tmp_path):
     assert found == {"2": 1024, "1": 77, "root": None, "out": None}
 
 
-@pytest.mark.parametrize(("share", "warned"), [(GROUP_BEYOND - 0.001, False), (GROUP_BEYOND + 0.001, True)])
-def test_a_control_group_that_read_more_than_the_job(share, warned):
-    samples = series(1e8, 1e8)
-    lines = _of_processes(_Seen(samples, [], None, round(1e8 * share)), None, ()).warnings
-    assert any("others run in it" in line for line in lines) is warned
-
-
-@pytest.mark.parametrize(("memory", "warned"), [(CACHE_SHARE - 0.001, False), (CACHE_SHARE + 0.001, True)])
-def test_the_share_that_memory_served(memory, warned):
-    found = _of_processes(_Seen(series(1e8, 1e8 * (1 - memory)), [], None, None), None, ())
-    assert ("observed_cache_fraction" in found.figures) is warned
-
-
-@pytest.mark.parametrize(("times", "mapped"), [(MAPPED_BEYOND - 0.001, False), (MAPPED_BEYOND + 0.001, True)])
-def test_blocks_that_nobody_asked_for_are_mapped_files(times, mapped):
-    found = _of_processes(_Seen(series(1e8, 1e8 * times), [], None, None), None, ())
-    assert ("reads" in found.unknown) is mapped
+@pytest.mark.parametrize(("beyond", "said"), [(-0.001, False), (0.001, True)])
+def test_limits_from_which_the_counters_of_processes_mean_something_else(beyond, said):
+    """A control group that read more than the job; the share that memory served; blocks that nobody asked for: mapped files."""
+    group = _of_processes(_Seen(series(1e8, 1e8), [], None, round(1e8 * (GROUP_BEYOND + beyond))), None, ())
+    assert any("others run in it" in line for line in group.warnings) is said
+    cached = _of_processes(_Seen(series(1e8, 1e8 * (1 - CACHE_SHARE - beyond)), [], None, None), None, ())
+    assert ("observed_cache_fraction" in cached.figures) is said
+    mapped = _of_processes(_Seen(series(1e8, 1e8 * (MAPPED_BEYOND + beyond)), [], None, None), None, ())
+    assert ("reads" in mapped.unknown) is said
 
 
 @pytest.mark.slow  # it watches a job for seconds, which other tests on the machine disturb
