@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import ingest
-from ingest.errors import IngestError, UsageError
+from ingest.errors import IngestError
 from ingest.observation import processes
 from ingest.observation.live import (
     CACHE_SHARE,
@@ -86,15 +86,19 @@ def test_files_in_the_page_cache_are_refused(data):
         ingest.observe(command=[sys.executable, "-c", program, str(data / "a")], path=data)
 
 
-def test_a_process_that_is_not_there_and_a_program_that_is_not_there(data):
+def test_what_cannot_be_watched_is_refused(data, tmp_path):
+    """A log beside a job would count its reads too."""
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    with pytest.raises(IngestError, match="there is no process"):
-        ingest.observe(pid=ended.pid, window="1s")
-    with pytest.raises(IngestError, match="cannot be started"):
-        ingest.observe(command=["no-such-program"])
-    with pytest.raises(IngestError, match="--path: there is no"):
-        ingest.observe(pid=1, path=data / "nothing")
+    (tmp_path / "t.pfw").write_text("")
+    for sources, options, said in (
+        ((), {"pid": ended.pid, "window": "1s"}, "there is no process"),
+        ((), {"command": ["no-such-program"]}, "cannot be started"),
+        ((), {"pid": 1, "path": data / "nothing"}, "--path: there is no"),
+        ((tmp_path / "t.pfw",), {"command": ["true"]}, "two kinds of sources"),
+    ):
+        with pytest.raises(IngestError, match=said):
+            ingest.observe(*sources, **options)
 
 
 def test_children_that_end_keep_their_counts_once(data):
@@ -281,12 +285,6 @@ def test_a_job_that_writes_its_log_while_it_is_watched(data, tmp_path, run):
     found = {name: one["value"] for name, one in ran.data["results"].items()}
     assert found["samples_per_second_per_gpu"] <= 80
     assert found["bytes_read_per_sample"] == pytest.approx(262_144 / 8, rel=0.1)
-
-
-def test_a_log_beside_a_job_must_not_count_its_reads_too(tmp_path):
-    (tmp_path / "t.pfw").write_text("")
-    with pytest.raises(UsageError, match="two kinds of sources"):
-        ingest.observe(tmp_path / "t.pfw", command=["true"])
 
 
 def test_a_process_that_appears_after_its_number(tmp_path):

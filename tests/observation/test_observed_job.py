@@ -127,11 +127,9 @@ def test_force_replaces_what_an_earlier_call_wrote(observed, tmp_path):
 
 def test_a_number_that_no_job_has_is_refused(observed, tmp_path):
     data = json.loads(observed.read_text())
-    for factor, fine in ((0.999, True), (1, False)):
+    for name, factor in (("much", 0.999), ("more", 1)):
         data["results"]["opens"] |= {"value": MOST_NUMBER * factor, "low": None, "high": None}
-        (tmp_path / "much.json").write_text(json.dumps(data))
-        if fine:
-            observed_job(tmp_path / "much.json", tmp_path / "much")
-        else:
-            with pytest.raises(IngestError, match=r"expected a number from 0 to 1e\+30"):
-                observed_job(tmp_path / "much.json", tmp_path / "more")
+        (tmp_path / f"{name}.json").write_text(json.dumps(data))
+    observed_job(tmp_path / "much.json", tmp_path / "much")
+    with pytest.raises(IngestError, match=r"expected a number from 0 to 1e\+30"):
+        observed_job(tmp_path / "more.json", tmp_path / "more")
